@@ -1,0 +1,1 @@
+//! Go text/template over JSON, compiled once and bounded in every direction.
