@@ -1,0 +1,130 @@
+//! Who is calling, and what that someone may do.
+
+use crate::{Error, Result};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// What a person or a key is for. Each role may do what the ones below it may.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// Looks at what is there; calls nothing.
+    Viewer,
+    /// Calls tools.
+    Caller,
+    /// Manages its tenant.
+    Manager,
+    /// Manages the platform: tenants, and everything in them.
+    Admin,
+}
+
+impl Role {
+    /// The role as it is written in JSON and in the database.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Viewer => "viewer",
+            Self::Caller => "caller",
+            Self::Manager => "manager",
+            Self::Admin => "admin",
+        }
+    }
+}
+
+impl FromStr for Role {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        [Self::Viewer, Self::Caller, Self::Manager, Self::Admin]
+            .into_iter()
+            .find(|role| role.as_str() == text)
+            .ok_or_else(|| {
+                Error::invalid_input(format!("'{text}' is no role; use admin, manager, caller or viewer"))
+            })
+    }
+}
+
+/// What a key may be used for, where that is less than its role allows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Scope {
+    /// Reading: services, tools, audit.
+    Read,
+    /// Listing and calling tools.
+    Call,
+    /// Changing what is configured.
+    Manage,
+}
+
+/// How much a tenant or a key may use. A limit left out is no limit.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Limits {
+    /// Calls begun within a minute, with bursts of as many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub calls_per_minute: Option<u32>,
+    /// Calls under way at the same time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub concurrent_calls: Option<u32>,
+}
+
+/// A name with `*` for any run of characters, e.g. `api://crm-service/*` or `time__*`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct Pattern(pub String);
+
+impl Pattern {
+    /// Compares the whole text, in time linear in both.
+    #[must_use]
+    pub fn matches(&self, text: &str) -> bool {
+        let mut parts = self.0.split('*');
+        let first = parts.next().unwrap_or_default();
+        let Some(mut rest) = text.strip_prefix(first) else { return false };
+        let Some(last) = parts.next_back() else { return rest.is_empty() };
+        for part in parts {
+            let Some(at) = rest.find(part) else { return false };
+            rest = &rest[at + part.len()..];
+        }
+        rest.ends_with(last)
+    }
+}
+
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn matches_names_with_stars() {
+        for (pattern, text, expected) in [
+            ("time__*", "time__now", true),
+            ("time__*", "atime__now", false),
+            ("api://crm/*", "api://crm/list", true),
+            ("*", "", true),
+            ("*list", "customer_list", true),
+            ("a*b*c", "a1b2c", true),
+            ("a*b*c", "acb", false),
+            ("ab*b", "ab", false),
+            ("exact", "exact", true),
+            ("exact", "exactly", false),
+        ] {
+            assert_eq!(Pattern(pattern.into()).matches(text), expected, "{pattern} on {text}");
+        }
+    }
+
+    #[test]
+    fn orders_roles_by_what_they_may() {
+        assert!(Role::Admin > Role::Manager && Role::Manager > Role::Caller && Role::Caller > Role::Viewer);
+        assert_eq!("manager".parse::<Role>().unwrap(), Role::Manager);
+        assert!("root".parse::<Role>().unwrap_err().to_string().contains("'root' is no role"));
+    }
+}

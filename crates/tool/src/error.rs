@@ -1,0 +1,269 @@
+//! The one error of the domain: a kind, a message, and what is needed to act on it.
+
+use std::fmt;
+
+/// `std::result::Result` with our error.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+type Source = Box<dyn std::error::Error + Send + Sync>;
+
+/// What kind of failure it was. Each protocol maps kinds to its own codes in one file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// There is no such tool, service or type for this caller.
+    NotFound,
+    /// The caller's arguments do not fit; nothing was sent.
+    InvalidInput,
+    /// The service's settings do not fit; nothing was opened.
+    InvalidConfig,
+    /// The caller did not say who it is, or not convincingly.
+    Unauthenticated,
+    /// The caller is known and may not.
+    Denied,
+    /// The tenant or the key has used up its rate or its concurrency.
+    RateLimited,
+    /// The service is switched off.
+    ServiceDisabled,
+    /// The tool is switched off.
+    ToolDisabled,
+    /// The deadline passed.
+    Timeout,
+    /// The caller went away or took the call back.
+    Cancelled,
+    /// The service cannot be reached.
+    Unavailable,
+    /// The service failed so often that it is left alone for a while.
+    CircuitOpen,
+    /// The service answered with an error.
+    Upstream,
+    /// The service or this version of us cannot do that.
+    Unsupported,
+    /// A mistake of ours.
+    Internal,
+}
+
+impl Kind {
+    /// The call was turned away before anything was sent to the service.
+    #[must_use]
+    pub fn is_refusal(self) -> bool {
+        match self {
+            Self::NotFound
+            | Self::InvalidInput
+            | Self::Unauthenticated
+            | Self::Denied
+            | Self::RateLimited
+            | Self::ServiceDisabled
+            | Self::ToolDisabled
+            | Self::Unsupported => true,
+            Self::InvalidConfig
+            | Self::Timeout
+            | Self::Cancelled
+            | Self::Unavailable
+            | Self::CircuitOpen
+            | Self::Upstream
+            | Self::Internal => false,
+        }
+    }
+}
+
+/// One thing wrong with an input: where, which rule, and what to do.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Problem {
+    /// Path into the input, e.g. `config.retry.max_attempts` or `tools[0].endpoint`.
+    pub path: String,
+    /// A stable word for programs, e.g. `Required` or `PathParameterMissing`.
+    pub code: &'static str,
+    /// A sentence for people and models.
+    pub message: String,
+}
+
+impl Problem {
+    /// A problem at `path`.
+    pub fn new(path: impl Into<String>, code: &'static str, message: impl Into<String>) -> Self {
+        Self { path: path.into(), code, message: message.into() }
+    }
+}
+
+/// Why a call, or the opening of a service, failed.
+pub struct Error(Box<Inner>);
+
+struct Inner {
+    kind: Kind,
+    message: String,
+    source: Option<Source>,
+    is_retryable: bool,
+    context: Vec<(&'static str, String)>,
+    problems: Vec<Problem>,
+}
+
+impl Error {
+    /// An error of any kind; the words below read better where one fits.
+    pub fn new(kind: Kind, message: impl Into<String>) -> Self {
+        Self(Box::new(Inner {
+            kind,
+            message: message.into(),
+            source: None,
+            is_retryable: false,
+            context: Vec::new(),
+            problems: Vec::new(),
+        }))
+    }
+
+    /// The kind of failure.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        self.0.kind
+    }
+
+    /// The sentence that says what happened, without its causes.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// The same call may succeed later.
+    #[must_use]
+    pub fn is_retryable(&self) -> bool {
+        self.0.is_retryable
+    }
+
+    /// The value noted under `key`, e.g. `status` or `service`.
+    #[must_use]
+    pub fn context(&self, key: &str) -> Option<&str> {
+        self.0.context.iter().find(|(k, _)| *k == key).map(|(_, value)| value.as_str())
+    }
+
+    /// Every problem of the input, for the kinds that speak of one.
+    #[must_use]
+    pub fn problems(&self) -> &[Problem] {
+        &self.0.problems
+    }
+
+    /// Notes a fact that helps: identifiers, addresses, status codes, never secrets.
+    #[must_use]
+    pub fn with(mut self, key: &'static str, value: impl fmt::Display) -> Self {
+        self.0.context.push((key, value.to_string()));
+        self
+    }
+
+    /// Keeps the cause.
+    #[must_use]
+    pub fn caused_by(mut self, source: impl Into<Source>) -> Self {
+        self.0.source = Some(source.into());
+        self
+    }
+
+    /// Lists what is wrong with the input.
+    #[must_use]
+    pub fn with_problems(mut self, problems: Vec<Problem>) -> Self {
+        self.0.problems = problems;
+        self
+    }
+
+    /// Marks that the same call may succeed later.
+    #[must_use]
+    pub fn retryable(mut self) -> Self {
+        self.0.is_retryable = true;
+        self
+    }
+
+    /// The message followed by its causes, for a log line or a terminal.
+    #[must_use]
+    pub fn full_message(&self) -> String {
+        let mut text = self.0.message.clone();
+        let mut source = std::error::Error::source(self);
+        while let Some(cause) = source {
+            text.push_str(": ");
+            text.push_str(&cause.to_string());
+            source = cause.source();
+        }
+        text
+    }
+}
+
+macro_rules! constructors {
+    ($($(#[$doc:meta])* $name:ident => $kind:ident;)*) => {
+        impl Error {
+            $($(#[$doc])* pub fn $name(message: impl Into<String>) -> Self {
+                Self::new(Kind::$kind, message)
+            })*
+        }
+    };
+}
+
+constructors! {
+    /// There is no such thing for this caller.
+    not_found => NotFound;
+    /// The arguments do not fit.
+    invalid_input => InvalidInput;
+    /// The settings do not fit.
+    invalid_config => InvalidConfig;
+    /// The caller is not known.
+    unauthenticated => Unauthenticated;
+    /// The caller may not.
+    denied => Denied;
+    /// A limit of the tenant or the key is reached.
+    rate_limited => RateLimited;
+    /// The service is switched off.
+    service_disabled => ServiceDisabled;
+    /// The tool is switched off.
+    tool_disabled => ToolDisabled;
+    /// The deadline passed.
+    timeout => Timeout;
+    /// The caller took the call back.
+    cancelled => Cancelled;
+    /// The service cannot be reached.
+    unavailable => Unavailable;
+    /// The service is left alone for a while.
+    circuit_open => CircuitOpen;
+    /// The service answered with an error.
+    upstream => Upstream;
+    /// That cannot be done.
+    unsupported => Unsupported;
+    /// A mistake of ours.
+    internal => Internal;
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.message)
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Inner { kind, message, source, is_retryable, context, problems } = &*self.0;
+        f.debug_struct("Error")
+            .field("kind", kind)
+            .field("message", message)
+            .field("source", source)
+            .field("is_retryable", is_retryable)
+            .field("context", context)
+            .field("problems", problems)
+            .finish()
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source.as_deref().map(|source| source as &(dyn std::error::Error + 'static))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn carries_what_is_needed_to_act() {
+        let error = Error::unavailable("crm-service refused the connection")
+            .with("service", "crm-service")
+            .caused_by(std::io::Error::other("connection refused"))
+            .retryable();
+        assert_eq!(error.kind(), Kind::Unavailable);
+        assert_eq!(error.context("service"), Some("crm-service"));
+        assert!(error.is_retryable());
+        assert_eq!(error.to_string(), "crm-service refused the connection");
+        assert_eq!(error.full_message(), "crm-service refused the connection: connection refused");
+    }
+}
