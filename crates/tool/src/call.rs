@@ -1,0 +1,106 @@
+//! One run of one tool: its arguments on the way in.
+
+use crate::uri::Options;
+use crate::{Error, Result};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+use std::sync::OnceLock;
+
+/// What a connector is asked to do.
+#[derive(Debug)]
+pub struct Call {
+    /// The tool's name within its service.
+    pub tool: String,
+    /// Checked against the tool's schema, with defaults and presets filled in.
+    pub arguments: Arguments,
+    /// What stood behind the question mark of the URI.
+    pub options: Options,
+}
+
+/// The arguments of a call: raw until somebody needs to look inside.
+#[derive(Debug, Default)]
+pub struct Arguments {
+    raw: Option<Box<RawValue>>,
+    map: OnceLock<Map<String, Value>>,
+}
+
+impl Arguments {
+    /// Takes JSON as it came; `null` counts as no arguments.
+    ///
+    /// # Errors
+    /// When it is neither an object nor `null`.
+    pub fn from_raw(raw: Box<RawValue>) -> Result<Self> {
+        match raw.get().as_bytes().first() {
+            Some(b'{') => Ok(Self { raw: Some(raw), map: OnceLock::new() }),
+            Some(b'n') => Ok(Self::default()),
+            _ => Err(Error::invalid_input("the arguments must be a JSON object")),
+        }
+    }
+
+    /// The arguments, parsed at most once.
+    ///
+    /// # Errors
+    /// When they are nested deeper than the parser goes, 128 levels.
+    pub fn as_map(&self) -> Result<&Map<String, Value>> {
+        if let Some(map) = self.map.get() {
+            return Ok(map);
+        }
+        let map = match &self.raw {
+            None => Map::new(),
+            Some(raw) => serde_json::from_str(raw.get())
+                .map_err(|error| Error::invalid_input(format!("the arguments are unusable: {error}")))?,
+        };
+        Ok(self.map.get_or_init(|| map))
+    }
+
+    /// The arguments as JSON text, as they came where nobody changed them.
+    #[must_use]
+    pub fn to_raw(&self) -> Box<RawValue> {
+        let made = || {
+            let text = self.map.get().map_or_else(
+                || "{}".to_owned(),
+                |map| serde_json::to_string(map).unwrap_or_else(|_| "{}".to_owned()),
+            );
+            RawValue::from_string(text).unwrap_or_default()
+        };
+        self.raw.clone().unwrap_or_else(made)
+    }
+
+    /// The raw text, where the arguments are still as they came.
+    #[must_use]
+    pub fn raw(&self) -> Option<&RawValue> {
+        self.raw.as_deref()
+    }
+}
+
+impl From<Map<String, Value>> for Arguments {
+    fn from(map: Map<String, Value>) -> Self {
+        Self { raw: None, map: map.into() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn raw(text: &str) -> Box<RawValue> {
+        RawValue::from_string(text.to_owned()).unwrap()
+    }
+
+    #[test]
+    fn stays_as_it_came_until_changed() {
+        let arguments = Arguments::from_raw(raw("{\"b\": 1.0, \"a\":9007199254740993}")).unwrap();
+        assert_eq!(arguments.as_map().unwrap().len(), 2);
+        assert_eq!(arguments.to_raw().get(), "{\"b\": 1.0, \"a\":9007199254740993}");
+        assert_eq!(Arguments::from_raw(raw("null")).unwrap().to_raw().get(), "{}");
+    }
+
+    #[test]
+    fn refuses_what_is_no_object_and_what_is_too_deep() {
+        assert!(Arguments::from_raw(raw("[1]")).is_err());
+        assert!(Arguments::from_raw(raw("\"x\"")).is_err());
+        let deep = format!("{{\"a\":{}{}}}", "[".repeat(10_000), "]".repeat(10_000));
+        let deep = Arguments::from_raw(raw(&deep)).unwrap();
+        assert!(deep.as_map().unwrap_err().to_string().contains("recursion limit"));
+    }
+}

@@ -1,0 +1,114 @@
+//! What a type of service must be able to do, and how its settings become a working service.
+
+use crate::schema::Schema;
+use crate::{Call, Context, Env, Error, Outcome, Problem, Result, Tool};
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use std::sync::Arc;
+use tokio::sync::watch;
+
+/// A service configured once and shared by its callers, e.g. `mail://alerts`.
+#[async_trait]
+pub trait Connector: Send + Sync + 'static {
+    /// What the service offers now. The catalog caches the answer.
+    async fn tools(&self, cx: &Context) -> Result<Vec<Tool>>;
+
+    /// Runs one tool. Ends soon after `cx.cancel` fires or `cx.deadline` passes.
+    async fn call(&self, cx: &Context, call: Call) -> Result<Outcome>;
+
+    /// Probes reachability, cheaply and without side effects.
+    async fn health(&self, cx: &Context) -> Result<()>;
+
+    /// Ticks when `tools` would answer differently.
+    fn changes(&self) -> Option<watch::Receiver<u64>> {
+        None
+    }
+}
+
+/// A connector's settings: parser, validator, console form and reference page in one struct.
+pub trait Settings: DeserializeOwned + JsonSchema {
+    /// The type in URIs and in REST, e.g. `api`.
+    const SCHEME: &'static str;
+
+    /// What people call such a service, e.g. `HTTP API`.
+    const TITLE: &'static str;
+
+    /// Users define the tools of such a service: they stand in the settings' field `tools`.
+    const HAS_USER_TOOLS: bool = false;
+
+    /// Validates and builds without I/O; connections open on first use.
+    ///
+    /// # Errors
+    /// `InvalidConfig` with every problem found.
+    fn open(self, env: &Env) -> Result<Arc<dyn Connector>>;
+}
+
+/// One row of the registry: a type of service as the rest of the program sees it.
+#[derive(Debug, Clone, Copy)]
+pub struct Kind {
+    /// The type in URIs and in REST.
+    pub scheme: &'static str,
+    /// What people call such a service.
+    pub title: &'static str,
+    /// Users define the tools of such a service.
+    pub has_user_tools: bool,
+    schema: fn() -> Value,
+    open: fn(Value, &Env) -> Result<Arc<dyn Connector>>,
+}
+
+impl Kind {
+    /// The row for a connector's settings.
+    #[must_use]
+    pub const fn of<S: Settings>() -> Self {
+        Self {
+            scheme: S::SCHEME,
+            title: S::TITLE,
+            has_user_tools: S::HAS_USER_TOOLS,
+            schema: || schemars::schema_for!(S).to_value(),
+            open: open::<S>,
+        }
+    }
+
+    /// JSON Schema of the settings, with secrets marked `writeOnly`.
+    #[must_use]
+    pub fn settings_schema(&self) -> Value {
+        (self.schema)()
+    }
+
+    /// Turns settings into a service, without I/O.
+    ///
+    /// # Errors
+    /// `InvalidConfig` with every problem found.
+    pub fn open(&self, settings: Value, env: &Env) -> Result<Arc<dyn Connector>> {
+        (self.open)(settings, env)
+    }
+}
+
+fn open<S: Settings>(settings: Value, env: &Env) -> Result<Arc<dyn Connector>> {
+    let schema = Schema::compile(&schemars::schema_for!(S).to_value(), "setting")?;
+    let problems = schema.check(&settings);
+    if !problems.is_empty() {
+        return Err(invalid_settings(S::SCHEME, problems));
+    }
+    // The schema has let it through, so what fails here is finer than a schema can say.
+    let parsed: S = serde_path_to_error::deserialize(settings).map_err(|error| {
+        let path = error.path().to_string();
+        let path = if path == "." { String::new() } else { path };
+        invalid_settings(S::SCHEME, vec![Problem::new(path, "Invalid", error.inner().to_string())])
+    })?;
+    parsed.open(env)
+}
+
+/// The error of `Settings::open`: all problems, the first one in the message.
+#[must_use]
+pub fn invalid_settings(scheme: &str, problems: Vec<Problem>) -> Error {
+    let first = problems.first().map_or("unknown reason", |problem| problem.message.as_str());
+    let more = match problems.len() {
+        0 | 1 => String::new(),
+        n => format!(" (and {} more)", n - 1),
+    };
+    Error::invalid_config(format!("the settings of the {scheme} service do not fit: {first}{more}"))
+        .with_problems(problems)
+}

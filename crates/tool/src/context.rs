@@ -1,0 +1,215 @@
+//! What a call carries with it: for whom it runs, until when, and how it is taken back.
+
+use crate::{Content, KeyId, Limits, Pattern, Role, Scope, TenantId, UserId};
+use serde_json::Value;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+/// The first parameter of anything that waits.
+#[derive(Debug, Clone)]
+pub struct Context {
+    /// Whose call this is; nothing of another tenant is visible to it.
+    pub tenant: TenantId,
+    /// Who calls.
+    pub caller: Arc<Caller>,
+    /// Through which door the call came.
+    pub door: Door,
+    /// When the call must have ended.
+    pub deadline: Instant,
+    /// Fires when the caller goes away or takes the call back.
+    pub cancel: CancellationToken,
+    /// Where progress, logs and partial content go.
+    pub events: Events,
+    /// Names the request in logs, audit and errors.
+    pub request_id: Arc<str>,
+    /// The W3C trace this call belongs to, where the client sent one.
+    pub trace_id: Option<Arc<str>>,
+}
+
+impl Context {
+    /// A context for `caller` with `time` to spend and nobody listening to events.
+    pub fn new(tenant: TenantId, caller: Arc<Caller>, door: Door, time: Duration) -> Self {
+        Self {
+            tenant,
+            caller,
+            door,
+            deadline: Instant::now() + time,
+            cancel: CancellationToken::new(),
+            events: Events::default(),
+            request_id: uuid::Uuid::now_v7().to_string().into(),
+            trace_id: None,
+        }
+    }
+
+    /// How long is left.
+    #[must_use]
+    pub fn remaining(&self) -> Duration {
+        self.deadline.saturating_duration_since(Instant::now())
+    }
+}
+
+/// The way a call came in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Door {
+    /// An MCP client.
+    Mcp,
+    /// The REST interface.
+    Rest,
+    /// The command line, or ourselves.
+    Local,
+}
+
+impl Door {
+    /// The door as it stands in audit records and metrics.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Mcp => "mcp",
+            Self::Rest => "rest",
+            Self::Local => "local",
+        }
+    }
+}
+
+/// Who calls, and what that someone may do.
+#[derive(Debug, Clone)]
+pub struct Caller {
+    /// Whether a key, a person or this machine's owner calls.
+    pub identity: Identity,
+    /// A name for people: of the key or of the user.
+    pub name: String,
+    /// What the caller is for.
+    pub role: Role,
+    /// Less than the role allows; empty is no restriction.
+    pub scopes: Vec<Scope>,
+    /// Tools and URIs the caller may use; empty is no restriction.
+    pub allow: Vec<Pattern>,
+    /// How much the caller may use.
+    pub limits: Limits,
+}
+
+/// How a caller is known.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Identity {
+    /// By an API key.
+    Key(KeyId),
+    /// By a sign-in.
+    User(UserId),
+    /// By running the process.
+    Local,
+}
+
+impl Identity {
+    /// The identity as it stands in audit records.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        match self {
+            Self::Key(id) => id.as_str(),
+            Self::User(id) => id.as_str(),
+            Self::Local => "local",
+        }
+    }
+
+    /// What kind of identity it is, in audit records.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Key(_) => "key",
+            Self::User(_) => "user",
+            Self::Local => "local",
+        }
+    }
+}
+
+impl Caller {
+    /// The owner of the process: everything is allowed.
+    #[must_use]
+    pub fn local() -> Self {
+        Self {
+            identity: Identity::Local,
+            name: "local".into(),
+            role: Role::Admin,
+            scopes: Vec::new(),
+            allow: Vec::new(),
+            limits: Limits::default(),
+        }
+    }
+
+    /// Neither the role nor the scopes speak against it.
+    #[must_use]
+    pub fn may(&self, scope: Scope) -> bool {
+        let role = match scope {
+            Scope::Read => Role::Viewer,
+            Scope::Call => Role::Caller,
+            Scope::Manage => Role::Manager,
+        };
+        self.role >= role && (self.scopes.is_empty() || self.scopes.contains(&scope))
+    }
+}
+
+/// Something worth telling while a call runs.
+#[derive(Debug)]
+pub enum Event {
+    /// How far the call has come.
+    Progress {
+        /// Grows with each event.
+        progress: f64,
+        /// Where it ends, if known.
+        total: Option<f64>,
+        /// What is being done.
+        message: Option<String>,
+    },
+    /// A log entry of the service.
+    Log {
+        /// An MCP logging level, e.g. `info`.
+        level: String,
+        /// What the service says.
+        data: Value,
+    },
+    /// A part of the answer, ahead of the whole.
+    Content(Content),
+}
+
+/// Where events go. Nobody has to listen: an event that finds no room is dropped.
+#[derive(Debug, Clone, Default)]
+pub struct Events(Option<mpsc::Sender<Event>>);
+
+impl Events {
+    /// Events and the end where they come out; at most `capacity` wait there.
+    #[must_use]
+    pub fn channel(capacity: usize) -> (Self, mpsc::Receiver<Event>) {
+        let (tx, rx) = mpsc::channel(capacity);
+        (Self(Some(tx)), rx)
+    }
+
+    /// Tells whoever listens; never waits.
+    pub fn emit(&self, event: Event) {
+        if let Some(tx) = &self.0 {
+            // A full or closed channel means that nobody needs the event.
+            let _ = tx.try_send(event);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scopes_narrow_a_role_and_never_widen_it() {
+        let mut caller = Caller { role: Role::Caller, ..Caller::local() };
+        assert!(caller.may(Scope::Call) && caller.may(Scope::Read) && !caller.may(Scope::Manage));
+        caller.scopes = vec![Scope::Read, Scope::Manage];
+        assert!(!caller.may(Scope::Call) && caller.may(Scope::Read) && !caller.may(Scope::Manage));
+    }
+
+    #[test]
+    fn events_without_a_listener_change_nothing() {
+        let (events, rx) = Events::channel(1);
+        drop(rx);
+        events.emit(Event::Progress { progress: 1.0, total: None, message: None });
+        Events::default().emit(Event::Content(Content::text("x")));
+    }
+}

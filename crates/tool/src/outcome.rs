@@ -1,0 +1,243 @@
+//! What comes of a call: an answer, a question back, or work that goes on.
+
+use crate::{Error, Result};
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+
+/// The end of a call, or of its first step.
+#[derive(Debug)]
+pub enum Outcome {
+    /// The tool has answered.
+    Done(Output),
+    /// The tool needs to know more; the same call is repeated with what it asks for.
+    NeedsInput(InputRequest),
+    /// The work goes on in the background under this id.
+    Started(TaskId),
+}
+
+/// What a tool asks back, as its service wrote it.
+#[derive(Debug)]
+pub struct InputRequest {
+    /// The questions.
+    pub requests: Box<RawValue>,
+    /// What the service needs to go on; nobody else reads it.
+    pub state: Option<String>,
+}
+
+/// Names work that goes on in the background.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskId(pub String);
+
+/// One MCP content block, opaque to everyone on the way.
+#[derive(Debug, Clone)]
+pub struct Content(Box<RawValue>);
+
+impl Content {
+    /// A block of text.
+    #[must_use]
+    pub fn text(text: &str) -> Self {
+        Self(raw(format!("{{\"type\":\"text\",\"text\":{}}}", Value::from(text))))
+    }
+
+    /// A block as a service wrote it.
+    #[must_use]
+    pub fn from_raw(block: Box<RawValue>) -> Self {
+        Self(block)
+    }
+
+    /// The block as JSON.
+    #[must_use]
+    pub fn get(&self) -> &str {
+        self.0.get()
+    }
+}
+
+/// What a tool answered: an MCP `CallToolResult`, or what one is made of.
+#[derive(Debug)]
+pub struct Output {
+    body: Body,
+    is_error: bool,
+}
+
+#[derive(Debug)]
+enum Body {
+    /// A whole result, byte for byte as the service wrote it.
+    Relayed(Box<RawValue>),
+    /// JSON data, shown as text and as structured content.
+    Json(Box<RawValue>),
+    /// Content blocks.
+    Blocks(Vec<Content>),
+}
+
+/// The part of a relayed result that we look at.
+#[derive(Deserialize)]
+struct Relayed<'a> {
+    #[serde(default, rename = "isError")]
+    is_error: Option<bool>,
+    #[serde(borrow, default, rename = "structuredContent")]
+    structured: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    content: Vec<Block<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Block<'a> {
+    #[serde(borrow, default)]
+    text: Option<Cow<'a, str>>,
+}
+
+impl Output {
+    /// A result exactly as a service gave it.
+    ///
+    /// # Errors
+    /// When it is no MCP `CallToolResult`.
+    pub fn relayed(result: Box<RawValue>) -> Result<Self> {
+        let head: Relayed<'_> = serde_json::from_str(result.get())
+            .map_err(|error| Error::upstream("the service's answer is no tool result").caused_by(error))?;
+        let is_error = head.is_error.unwrap_or(false);
+        Ok(Self { body: Body::Relayed(result), is_error })
+    }
+
+    /// Data in JSON.
+    #[must_use]
+    pub fn json(data: Box<RawValue>) -> Self {
+        Self { body: Body::Json(data), is_error: false }
+    }
+
+    /// Plain text.
+    #[must_use]
+    pub fn text(text: &str) -> Self {
+        Self::blocks(vec![Content::text(text)])
+    }
+
+    /// Content blocks.
+    #[must_use]
+    pub fn blocks(blocks: Vec<Content>) -> Self {
+        Self { body: Body::Blocks(blocks), is_error: false }
+    }
+
+    /// Marks that the tool ran and failed.
+    #[must_use]
+    pub fn failed(mut self) -> Self {
+        self.is_error = true;
+        self
+    }
+
+    /// The tool ran and failed.
+    #[must_use]
+    pub fn is_error(&self) -> bool {
+        self.is_error
+    }
+
+    /// The data in the answer as JSON text, for shapes: structured content, or a lone text
+    /// block, whose text is taken as it is where it is no JSON.
+    #[must_use]
+    pub fn data(&self) -> Option<Cow<'_, str>> {
+        match &self.body {
+            Body::Json(data) => Some(data.get().into()),
+            Body::Blocks(blocks) => match blocks.as_slice() {
+                [Content(block)] => serde_json::from_str(block.get()).ok().and_then(text_data),
+                _ => None,
+            },
+            Body::Relayed(result) => {
+                let head: Relayed<'_> = serde_json::from_str(result.get()).ok()?;
+                if let Some(structured) = head.structured {
+                    return Some(structured.get().into());
+                }
+                let mut blocks = head.content.into_iter();
+                blocks.next().filter(|_| blocks.len() == 0).and_then(text_data)
+            }
+        }
+    }
+
+    /// How many bytes the answer has, roughly: what a budget is compared with.
+    #[must_use]
+    pub fn size_bytes(&self) -> usize {
+        match &self.body {
+            Body::Relayed(raw) | Body::Json(raw) => raw.get().len(),
+            Body::Blocks(blocks) => blocks.iter().map(|block| block.get().len()).sum(),
+        }
+    }
+
+    /// The answer as an MCP `CallToolResult` in JSON.
+    #[must_use]
+    pub fn to_result(&self) -> String {
+        let mut result = String::with_capacity(self.size_bytes() * 2 + 64);
+        match &self.body {
+            Body::Relayed(raw) => return raw.get().to_owned(),
+            Body::Json(data) => {
+                result.push_str("{\"content\":[{\"type\":\"text\",\"text\":");
+                result.push_str(&Value::from(data.get()).to_string());
+                result.push_str("}],\"structuredContent\":");
+                result.push_str(data.get());
+            }
+            Body::Blocks(blocks) => {
+                result.push_str("{\"content\":[");
+                for (index, block) in blocks.iter().enumerate() {
+                    if index > 0 {
+                        result.push(',');
+                    }
+                    result.push_str(block.get());
+                }
+                result.push(']');
+            }
+        }
+        result.push_str(if self.is_error { ",\"isError\":true}" } else { ",\"isError\":false}" });
+        result
+    }
+}
+
+fn text_data(block: Block<'_>) -> Option<Cow<'_, str>> {
+    let text = block.text?;
+    if serde_json::from_str::<&RawValue>(&text).is_ok() {
+        return Some(text);
+    }
+    Some(Value::from(text.as_ref()).to_string().into())
+}
+
+/// Only for JSON that was written by serde.
+fn raw(text: String) -> Box<RawValue> {
+    RawValue::from_string(text).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn json(text: &str) -> Box<RawValue> {
+        RawValue::from_string(text.to_owned()).unwrap()
+    }
+
+    #[test]
+    fn relays_a_result_byte_for_byte() {
+        let text =
+            r#"{ "isError":true, "content":[{"type":"text","text":"{\"a\":1}"}], "x":9007199254740993}"#;
+        let output = Output::relayed(json(text)).unwrap();
+        assert!(output.is_error());
+        assert_eq!(output.to_result(), text);
+        assert_eq!(output.data().unwrap(), "{\"a\":1}");
+        assert!(Output::relayed(json("7")).is_err());
+    }
+
+    #[test]
+    fn shows_data_as_text_and_structure() {
+        let output = Output::json(json(r#"{"n":1.50}"#));
+        assert_eq!(
+            output.to_result(),
+            r#"{"content":[{"type":"text","text":"{\"n\":1.50}"}],"structuredContent":{"n":1.50},"isError":false}"#
+        );
+        assert_eq!(output.data().unwrap(), r#"{"n":1.50}"#);
+    }
+
+    #[test]
+    fn offers_plain_text_to_shapes_as_a_string() {
+        assert_eq!(Output::text("it's \"so\"").data().unwrap(), r#""it's \"so\"""#);
+        assert!(Output::blocks(vec![]).data().is_none());
+        assert_eq!(
+            Output::text("no").failed().to_result(),
+            r#"{"content":[{"type":"text","text":"no"}],"isError":true}"#
+        );
+    }
+}

@@ -1,0 +1,209 @@
+//! JSON Schema checks whose messages a person or a model can act on.
+
+use crate::{Error, Problem, Result};
+use jsonschema::error::{TypeKind, ValidationErrorKind as Fault};
+use jsonschema::{ValidationError, Validator};
+use serde_json::Value;
+
+/// Problems listed at the most, so that a hostile input cannot make an endless answer.
+const MAX_PROBLEMS: usize = 50;
+
+/// A compiled JSON Schema.
+#[derive(Debug)]
+pub struct Schema {
+    validator: Validator,
+    noun: &'static str,
+}
+
+impl Schema {
+    /// Compiles a schema. `noun` is what messages call the things in it, e.g. `parameter`.
+    /// References to other documents are never fetched.
+    ///
+    /// # Errors
+    /// When it is no valid schema.
+    pub fn compile(schema: &Value, noun: &'static str) -> Result<Self> {
+        let validator = jsonschema::validator_for(schema)
+            .map_err(|error| Error::invalid_config(format!("the JSON schema is invalid: {error}")))?;
+        Ok(Self { validator, noun })
+    }
+
+    /// Whether nothing is wrong; much cheaper than asking what is.
+    #[must_use]
+    pub fn accepts(&self, value: &Value) -> bool {
+        self.validator.is_valid(value)
+    }
+
+    /// Everything that is wrong, in the order of the schema.
+    #[must_use]
+    pub fn check(&self, value: &Value) -> Vec<Problem> {
+        self.validator.iter_errors(value).take(MAX_PROBLEMS).flat_map(|error| self.explain(&error)).collect()
+    }
+
+    fn explain(&self, error: &ValidationError<'_>) -> Vec<Problem> {
+        let at = path_of(error.instance_path().as_str());
+        let noun = self.noun;
+        let subject = || if at.is_empty() { format!("the {noun}s") } else { format!("{noun} '{at}'") };
+        let one = |code, message| vec![Problem::new(at.clone(), code, capitalized(message))];
+        match error.kind() {
+            Fault::Required { property } => {
+                let name = property.as_str().unwrap_or_default();
+                let path = join(&at, name);
+                vec![Problem::new(&path, "Required", format!("Missing required {noun} '{path}'"))]
+            }
+            Fault::AdditionalProperties { unexpected } | Fault::UnevaluatedProperties { unexpected } => {
+                unexpected
+                    .iter()
+                    .map(|name| {
+                        let path = join(&at, name);
+                        Problem::new(&path, "Unknown", format!("Unknown {noun} '{path}'; leave it out"))
+                    })
+                    .collect()
+            }
+            Fault::Type { kind } => {
+                let found = type_name(error.instance());
+                one("WrongType", format!("{} must be {}, not {found}", subject(), expected_types(kind)))
+            }
+            Fault::Enum { options } => {
+                let options = options.as_array().map(Vec::as_slice).unwrap_or_default();
+                let options: Vec<_> = options.iter().take(20).map(Value::to_string).collect();
+                one("NotAllowed", format!("{} must be one of {}", subject(), options.join(", ")))
+            }
+            Fault::Constant { expected_value } => {
+                one("NotAllowed", format!("{} must be {expected_value}", subject()))
+            }
+            Fault::Minimum { limit } => one("TooSmall", format!("{} must be at least {limit}", subject())),
+            Fault::Maximum { limit } => one("TooLarge", format!("{} must be at most {limit}", subject())),
+            Fault::MinLength { limit } => {
+                one("TooShort", format!("{} must have at least {limit} characters", subject()))
+            }
+            Fault::MaxLength { limit } => {
+                one("TooLong", format!("{} must have at most {limit} characters", subject()))
+            }
+            Fault::MinItems { limit } => {
+                one("TooFew", format!("{} must have at least {limit} items", subject()))
+            }
+            Fault::MaxItems { limit } => {
+                one("TooMany", format!("{} must have at most {limit} items", subject()))
+            }
+            Fault::Pattern { pattern } => one("WrongFormat", format!("{} must match {pattern}", subject())),
+            Fault::Format { format } => one("WrongFormat", format!("{} must be a valid {format}", subject())),
+            // The library's own words would repeat the value, which may be a secret.
+            other => one("Invalid", format!("{} does not satisfy '{}'", subject(), other.keyword())),
+        }
+    }
+}
+
+/// `/a/0/b` as `a[0].b`.
+fn path_of(pointer: &str) -> String {
+    let mut path = String::new();
+    for part in pointer.split('/').skip(1) {
+        let part = part.replace("~1", "/").replace("~0", "~");
+        if !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()) {
+            path.push_str(&format!("[{part}]"));
+        } else {
+            path = join(&path, &part);
+        }
+    }
+    path
+}
+
+fn join(path: &str, name: &str) -> String {
+    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
+}
+
+fn capitalized(mut message: String) -> String {
+    if let Some(first) = message.get_mut(0..1) {
+        first.make_ascii_uppercase();
+    }
+    message
+}
+
+fn expected_types(kind: &TypeKind) -> String {
+    match kind {
+        TypeKind::Single(one) => with_article(&one.to_string()).to_owned(),
+        TypeKind::Multiple(many) => {
+            let many: Vec<_> = many.iter().map(|one| with_article(&one.to_string()).to_owned()).collect();
+            many.join(" or ")
+        }
+    }
+}
+
+fn with_article(type_name: &str) -> &'static str {
+    match type_name {
+        "string" => "a string",
+        "integer" => "an integer",
+        "number" => "a number",
+        "boolean" => "a boolean",
+        "array" => "an array",
+        "object" => "an object",
+        _ => "null",
+    }
+}
+
+fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn messages(schema: &Value, value: &Value) -> Vec<String> {
+        let schema = Schema::compile(schema, "parameter").unwrap();
+        assert_eq!(schema.accepts(value), schema.check(value).is_empty());
+        schema.check(value).into_iter().map(|problem| problem.message).collect()
+    }
+
+    #[test]
+    fn tells_a_model_what_to_change() {
+        let schema = json!({
+            "type": "object",
+            "properties": {
+                "query": { "type": "string", "minLength": 2 },
+                "limit": { "type": "integer", "minimum": 1, "maximum": 20 },
+                "sort": { "enum": ["up", "down"] },
+                "tags": { "type": "array", "items": { "type": "string" } },
+                "at": { "type": "object", "properties": { "x": {} }, "required": ["x"] }
+            },
+            "required": ["query"],
+            "additionalProperties": false
+        });
+        let cases = [
+            (json!({}), "Missing required parameter 'query'"),
+            (json!({"query": 7}), "Parameter 'query' must be a string, not a number"),
+            (json!({"query": "x"}), "Parameter 'query' must have at least 2 characters"),
+            (json!({"query": "xx", "limit": "5"}), "Parameter 'limit' must be an integer, not a string"),
+            (json!({"query": "xx", "limit": 0}), "Parameter 'limit' must be at least 1"),
+            (json!({"query": "xx", "sort": "left"}), "Parameter 'sort' must be one of \"up\", \"down\""),
+            (json!({"query": "xx", "tags": ["a", 1]}), "Parameter 'tags[1]' must be a string, not a number"),
+            (json!({"query": "xx", "at": {}}), "Missing required parameter 'at.x'"),
+            (json!({"query": "xx", "page": 2}), "Unknown parameter 'page'; leave it out"),
+            (json!([]), "The parameters must be an object, not an array"),
+        ];
+        for (value, expected) in cases {
+            assert_eq!(messages(&schema, &value), [expected]);
+        }
+        assert_eq!(messages(&schema, &json!({"a": 1, "limit": true})).len(), 3);
+    }
+
+    #[test]
+    fn never_fetches_a_remote_schema() {
+        let schema = json!({ "$ref": "http://127.0.0.1:9/schema.json" });
+        assert!(Schema::compile(&schema, "parameter").is_err());
+    }
+
+    #[test]
+    fn does_not_repeat_values_that_may_be_secret() {
+        let schema = json!({ "properties": { "token": { "type": "integer", "not": {} } } });
+        let all = messages(&schema, &json!({ "token": "hunter2" })).join("\n");
+        assert!(!all.contains("hunter2") && !all.is_empty(), "{all}");
+    }
+}

@@ -1,0 +1,132 @@
+//! The options of a tool URI: typed where they are known, kept as text where not.
+
+use super::ParseError;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::str::FromStr;
+use std::time::Duration;
+
+const MAX_TIMEOUT_MS: u64 = 3_600_000;
+const MAX_ATTEMPTS: u32 = 20;
+
+/// An HTTP method that tools may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "UPPERCASE")]
+#[expect(missing_docs, reason = "the names are the documentation")]
+pub enum Method {
+    Get,
+    Post,
+    Put,
+    Patch,
+    Delete,
+    Head,
+}
+
+impl Method {
+    /// All of them, in the order documents list them.
+    pub const ALL: [Self; 6] = [Self::Get, Self::Post, Self::Put, Self::Patch, Self::Delete, Self::Head];
+
+    /// The method as it stands in a request line.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Get => "GET",
+            Self::Post => "POST",
+            Self::Put => "PUT",
+            Self::Patch => "PATCH",
+            Self::Delete => "DELETE",
+            Self::Head => "HEAD",
+        }
+    }
+}
+
+impl FromStr for Method {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        Self::ALL.into_iter().find(|method| method.as_str().eq_ignore_ascii_case(text)).ok_or(())
+    }
+}
+
+/// What comes behind the question mark of a tool URI.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub struct Options {
+    /// `timeout`, in milliseconds: how long the call may take, all attempts together.
+    pub timeout: Option<Duration>,
+    /// `max-attempts`: how often the service is asked before the call fails.
+    pub max_attempts: Option<u32>,
+    /// `method`: the HTTP method, where the type has one.
+    pub method: Option<Method>,
+    /// `async`: answer at once and go on in the background.
+    pub is_async: Option<bool>,
+    /// `version`: which version of the thing to run.
+    pub version: Option<u32>,
+    /// Options only the connector knows, in the order given.
+    pub other: Vec<(String, String)>,
+}
+
+impl Options {
+    /// The value of an option that is not one of the typed ones.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.other.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+
+    /// Every option as text, the typed ones first.
+    pub fn pairs(&self) -> impl Iterator<Item = (Cow<'_, str>, Cow<'_, str>)> {
+        let known = [
+            ("timeout", self.timeout.map(|timeout| timeout.as_millis().to_string())),
+            ("max-attempts", self.max_attempts.map(|attempts| attempts.to_string())),
+            ("method", self.method.map(|method| method.as_str().to_owned())),
+            ("async", self.is_async.map(|is_async| is_async.to_string())),
+            ("version", self.version.map(|version| version.to_string())),
+        ];
+        let known = known.into_iter().filter_map(|(name, value)| Some((name.into(), value?.into())));
+        known.chain(self.other.iter().map(|(name, value)| (name.into(), value.into())))
+    }
+
+    /// Takes one more option in. `name` and `value` are free of escapes.
+    pub(super) fn add(&mut self, name: String, value: String) -> Result<(), ParseError> {
+        let bad = |expected: &'static str| ParseError::BadOption {
+            name: name.clone(),
+            value: value.clone(),
+            expected,
+        };
+        let is_duplicate = match name.as_str() {
+            "timeout" => {
+                let ms =
+                    integer(&value, MAX_TIMEOUT_MS).ok_or_else(|| bad("milliseconds from 1 to 3600000"))?;
+                self.timeout.replace(Duration::from_millis(ms)).is_some()
+            }
+            "max-attempts" => {
+                let attempts =
+                    integer(&value, MAX_ATTEMPTS.into()).ok_or_else(|| bad("a number from 1 to 20"))?;
+                self.max_attempts.replace(attempts as u32).is_some()
+            }
+            "method" => {
+                let method = value.parse().map_err(|()| bad("GET, POST, PUT, PATCH, DELETE or HEAD"))?;
+                self.method.replace(method).is_some()
+            }
+            "async" => {
+                let is_async = value.parse().map_err(|_| bad("true or false"))?;
+                self.is_async.replace(is_async).is_some()
+            }
+            "version" => {
+                let version = integer(&value, u32::MAX.into()).ok_or_else(|| bad("a whole number from 1"))?;
+                self.version.replace(version as u32).is_some()
+            }
+            _ if self.get(&name).is_some() => true,
+            _ => {
+                self.other.push((name, value));
+                return Ok(());
+            }
+        };
+        if is_duplicate { Err(ParseError::DuplicateOption(name)) } else { Ok(()) }
+    }
+}
+
+/// Digits only, without leading zeros or signs, from 1 to `max`.
+fn integer(text: &str, max: u64) -> Option<u64> {
+    let is_plain = !text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|number| is_plain && (1..=max).contains(number))
+}

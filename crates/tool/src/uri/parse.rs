@@ -1,0 +1,175 @@
+//! The strict parser of tool URIs: every way to be wrong has its own answer.
+
+use super::{MAX_LENGTH, Options, Uri, WITHOUT_TOOL};
+use percent_encoding::percent_decode_str;
+
+/// Why a text is no tool URI.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ParseError {
+    /// Nothing was given.
+    #[error("the URI is empty; write type://service/tool")]
+    Empty,
+    /// More than `MAX_LENGTH` bytes.
+    #[error("the URI has {0} bytes, at most {MAX_LENGTH} are allowed")]
+    TooLong(usize),
+    /// A control character, at this byte.
+    #[error("control character {found:?} at byte {at}")]
+    ControlCharacter {
+        /// What was found.
+        found: char,
+        /// Where, in bytes from 0.
+        at: usize,
+    },
+    /// A character that must be escaped, at this byte.
+    #[error("{found:?} at byte {at} must be written as a percent escape")]
+    IllegalCharacter {
+        /// What was found.
+        found: char,
+        /// Where, in bytes from 0.
+        at: usize,
+    },
+    /// No `://`.
+    #[error("'{0}' has no type; write type://service/tool")]
+    MissingScheme(String),
+    /// The type is not lower-case letters, digits, `+`, `-` and `.`.
+    #[error("'{0}' is no type: it starts with a lower-case letter, then letters, digits, '+', '-' or '.'")]
+    BadScheme(String),
+    /// Nothing between `://` and the next slash.
+    #[error("the service is empty in '{0}'; write {0}service/tool")]
+    EmptyService(String),
+    /// The type needs a tool and there is none.
+    #[error("'{0}' names no tool; write {0}/tool")]
+    MissingTool(String),
+    /// A slash with nothing behind it.
+    #[error("the tool behind the last slash is empty")]
+    EmptyTool,
+    /// A second slash in the path.
+    #[error("'{0}' has a slash too many; a slash inside a tool's name is written %2F")]
+    ExtraSegment(String),
+    /// A `%` without two hexadecimal digits.
+    #[error("'{0}' is no percent escape; write % and two hexadecimal digits, or %25 for the sign itself")]
+    BadEscape(String),
+    /// Escapes that do not make UTF-8.
+    #[error("the escapes in '{0}' are not UTF-8")]
+    NotUtf8(String),
+    /// An escape for a control character.
+    #[error("'{0}' holds an escaped control character")]
+    EscapedControlCharacter(String),
+    /// `?=value`, `?&`, or a lone `?`.
+    #[error("an option has no name; write ?name=value")]
+    EmptyOption,
+    /// `?name` without `=`.
+    #[error("option '{0}' has no value; write {0}=value")]
+    OptionWithoutValue(String),
+    /// The same option twice.
+    #[error("option '{0}' is given twice")]
+    DuplicateOption(String),
+    /// A known option with a value it cannot have.
+    #[error("option '{name}' is '{value}'; it takes {expected}")]
+    BadOption {
+        /// The option.
+        name: String,
+        /// What it was given.
+        value: String,
+        /// What it takes.
+        expected: &'static str,
+    },
+}
+
+impl From<ParseError> for crate::Error {
+    fn from(error: ParseError) -> Self {
+        Self::invalid_input(format!("invalid tool URI: {error}"))
+    }
+}
+
+pub(super) fn parse(text: &str) -> Result<Uri, ParseError> {
+    check_characters(text)?;
+    let (scheme, rest) = text.split_once("://").ok_or_else(|| ParseError::MissingScheme(text.to_owned()))?;
+    check_scheme(scheme)?;
+    let (path, options) = match rest.split_once('?') {
+        Some((path, options)) => (path, Some(options)),
+        None => (rest, None),
+    };
+    let (service, tool) = match path.split_once('/') {
+        Some((service, tool)) => (service, Some(tool)),
+        None => (path, None),
+    };
+    if service.is_empty() {
+        return Err(ParseError::EmptyService(format!("{scheme}://")));
+    }
+    let service = decode(service)?;
+    let tool = match tool {
+        Some("") => return Err(ParseError::EmptyTool),
+        Some(tool) if tool.contains('/') => return Err(ParseError::ExtraSegment(path.to_owned())),
+        Some(tool) => Some(decode(tool)?),
+        None if WITHOUT_TOOL.contains(&scheme) => None,
+        None => return Err(ParseError::MissingTool(format!("{scheme}://{path}"))),
+    };
+    let options = options.map(parse_options).transpose()?.unwrap_or_default();
+    Ok(Uri { scheme: scheme.to_owned(), service, tool, options })
+}
+
+fn check_characters(text: &str) -> Result<(), ParseError> {
+    if text.is_empty() {
+        return Err(ParseError::Empty);
+    }
+    if text.len() > MAX_LENGTH {
+        return Err(ParseError::TooLong(text.len()));
+    }
+    for (at, found) in text.char_indices() {
+        if found.is_control() {
+            return Err(ParseError::ControlCharacter { found, at });
+        }
+        if found.is_whitespace() || "\"#<>[]\\^`{|}".contains(found) {
+            return Err(ParseError::IllegalCharacter { found, at });
+        }
+    }
+    Ok(())
+}
+
+fn check_scheme(scheme: &str) -> Result<(), ParseError> {
+    let starts_well = scheme.starts_with(|c: char| c.is_ascii_lowercase());
+    let goes_on_well = scheme
+        .bytes()
+        .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'+' | b'-' | b'.'));
+    if starts_well && goes_on_well { Ok(()) } else { Err(ParseError::BadScheme(scheme.to_owned())) }
+}
+
+fn parse_options(text: &str) -> Result<Options, ParseError> {
+    let mut options = Options::default();
+    for pair in text.split('&') {
+        let Some((name, value)) = pair.split_once('=') else {
+            return Err(match pair {
+                "" => ParseError::EmptyOption,
+                name => ParseError::OptionWithoutValue(name.to_owned()),
+            });
+        };
+        if name.is_empty() {
+            return Err(ParseError::EmptyOption);
+        }
+        options.add(decode(name)?, decode(value)?)?;
+    }
+    Ok(options)
+}
+
+fn decode(part: &str) -> Result<String, ParseError> {
+    check_escapes(part)?;
+    let text = percent_decode_str(part)
+        .decode_utf8()
+        .map_err(|_| ParseError::NotUtf8(part.to_owned()))?
+        .into_owned();
+    if text.contains(char::is_control) {
+        return Err(ParseError::EscapedControlCharacter(part.to_owned()));
+    }
+    Ok(text)
+}
+
+fn check_escapes(part: &str) -> Result<(), ParseError> {
+    for (at, _) in part.match_indices('%') {
+        let digits = part.as_bytes().get(at + 1..at + 3);
+        if !digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit)) {
+            return Err(ParseError::BadEscape(part[at..].chars().take(3).collect()));
+        }
+    }
+    Ok(())
+}
