@@ -21,7 +21,8 @@ pub struct Call {
 #[derive(Debug, Default)]
 pub struct Arguments {
     raw: Option<Box<RawValue>>,
-    map: OnceLock<Map<String, Value>>,
+    /// Always an object.
+    parsed: OnceLock<Value>,
 }
 
 impl Arguments {
@@ -31,36 +32,43 @@ impl Arguments {
     /// When it is neither an object nor `null`.
     pub fn from_raw(raw: Box<RawValue>) -> Result<Self> {
         match raw.get().as_bytes().first() {
-            Some(b'{') => Ok(Self { raw: Some(raw), map: OnceLock::new() }),
+            Some(b'{') => Ok(Self { raw: Some(raw), parsed: OnceLock::new() }),
             Some(b'n') => Ok(Self::default()),
             _ => Err(Error::invalid_input("the arguments must be a JSON object")),
         }
     }
 
-    /// The arguments, parsed at most once.
+    /// The arguments as a JSON object, parsed at most once.
+    ///
+    /// # Errors
+    /// When they are nested deeper than the parser goes, 128 levels.
+    pub fn as_value(&self) -> Result<&Value> {
+        if let Some(value) = self.parsed.get() {
+            return Ok(value);
+        }
+        let value = match &self.raw {
+            None => Value::Object(Map::new()),
+            Some(raw) => serde_json::from_str(raw.get())
+                .map_err(|error| Error::invalid_input(format!("the arguments are unusable: {error}")))?,
+        };
+        Ok(self.parsed.get_or_init(|| value))
+    }
+
+    /// The arguments by name, parsed at most once.
     ///
     /// # Errors
     /// When they are nested deeper than the parser goes, 128 levels.
     pub fn as_map(&self) -> Result<&Map<String, Value>> {
-        if let Some(map) = self.map.get() {
-            return Ok(map);
-        }
-        let map = match &self.raw {
-            None => Map::new(),
-            Some(raw) => serde_json::from_str(raw.get())
-                .map_err(|error| Error::invalid_input(format!("the arguments are unusable: {error}")))?,
-        };
-        Ok(self.map.get_or_init(|| map))
+        self.as_value()?
+            .as_object()
+            .ok_or_else(|| Error::invalid_input("the arguments must be a JSON object"))
     }
 
     /// The arguments as JSON text, as they came where nobody changed them.
     #[must_use]
     pub fn to_raw(&self) -> Box<RawValue> {
         let made = || {
-            let text = self.map.get().map_or_else(
-                || "{}".to_owned(),
-                |map| serde_json::to_string(map).unwrap_or_else(|_| "{}".to_owned()),
-            );
+            let text = self.parsed.get().map_or_else(|| "{}".to_owned(), Value::to_string);
             RawValue::from_string(text).unwrap_or_default()
         };
         self.raw.clone().unwrap_or_else(made)
@@ -75,7 +83,7 @@ impl Arguments {
 
 impl From<Map<String, Value>> for Arguments {
     fn from(map: Map<String, Value>) -> Self {
-        Self { raw: None, map: map.into() }
+        Self { raw: None, parsed: Value::Object(map).into() }
     }
 }
 

@@ -65,8 +65,8 @@ pub struct Output {
 enum Body {
     /// A whole result, byte for byte as the service wrote it.
     Relayed(Box<RawValue>),
-    /// JSON data, shown as text and as structured content.
-    Json(Box<RawValue>),
+    /// JSON data, shown as text and as structured content, perhaps with a remark.
+    Json(Box<RawValue>, Option<Content>),
     /// Content blocks.
     Blocks(Vec<Content>),
 }
@@ -103,7 +103,13 @@ impl Output {
     /// Data in JSON.
     #[must_use]
     pub fn json(data: Box<RawValue>) -> Self {
-        Self { body: Body::Json(data), is_error: false }
+        Self { body: Body::Json(data, None), is_error: false }
+    }
+
+    /// Data in JSON with a remark about it, e.g. that it was cut.
+    #[must_use]
+    pub fn json_with_remark(data: Box<RawValue>, remark: &str) -> Self {
+        Self { body: Body::Json(data, Some(Content::text(remark))), is_error: false }
     }
 
     /// Plain text.
@@ -136,7 +142,7 @@ impl Output {
     #[must_use]
     pub fn data(&self) -> Option<Cow<'_, str>> {
         match &self.body {
-            Body::Json(data) => Some(data.get().into()),
+            Body::Json(data, _) => Some(data.get().into()),
             Body::Blocks(blocks) => match blocks.as_slice() {
                 [Content(block)] => serde_json::from_str(block.get()).ok().and_then(text_data),
                 _ => None,
@@ -156,7 +162,7 @@ impl Output {
     #[must_use]
     pub fn size_bytes(&self) -> usize {
         match &self.body {
-            Body::Relayed(raw) | Body::Json(raw) => raw.get().len(),
+            Body::Relayed(raw) | Body::Json(raw, _) => raw.get().len(),
             Body::Blocks(blocks) => blocks.iter().map(|block| block.get().len()).sum(),
         }
     }
@@ -167,10 +173,14 @@ impl Output {
         let mut result = String::with_capacity(self.size_bytes() * 2 + 64);
         match &self.body {
             Body::Relayed(raw) => return raw.get().to_owned(),
-            Body::Json(data) => {
-                result.push_str("{\"content\":[{\"type\":\"text\",\"text\":");
-                result.push_str(&Value::from(data.get()).to_string());
-                result.push_str("}],\"structuredContent\":");
+            Body::Json(data, remark) => {
+                result.push_str("{\"content\":[");
+                result.push_str(Content::text(data.get()).get());
+                if let Some(remark) = remark {
+                    result.push(',');
+                    result.push_str(remark.get());
+                }
+                result.push_str("],\"structuredContent\":");
                 result.push_str(data.get());
             }
             Body::Blocks(blocks) => {

@@ -1,0 +1,191 @@
+//! Audit: one record for every call, refused ones too, written in batches off the call's path.
+
+mod redact;
+mod writer;
+
+pub use redact::redact;
+pub use writer::{Audit, Sink};
+
+use crate::catalog::{Route, Target};
+use serde_json::value::RawValue;
+use std::sync::Arc;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use tool::{Arguments, Caller, Context, Door, Error, Outcome, TenantId};
+
+/// Arguments longer than this are counted, not kept.
+const MAX_ARGUMENTS_BYTES: usize = 16 * 1024;
+
+/// A call on its way to the audit, not yet redacted.
+#[derive(Debug)]
+pub(crate) struct Record {
+    tenant: TenantId,
+    caller: Arc<Caller>,
+    door: Door,
+    request_id: Arc<str>,
+    trace_id: Option<Arc<str>>,
+    target: Target,
+    route: Option<Arc<Route>>,
+    arguments: Result<Box<RawValue>, usize>,
+    at_ms: i64,
+    begun: Instant,
+    end: Option<End>,
+}
+
+#[derive(Debug)]
+struct End {
+    duration_us: i64,
+    status: Status,
+    code: Option<tool::ErrorKind>,
+    message: Option<String>,
+    result_bytes: i64,
+}
+
+/// How a call ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// The tool answered.
+    Ok,
+    /// The tool ran and failed.
+    Error,
+    /// The call was turned away.
+    Refused,
+}
+
+impl Status {
+    /// The status as it stands in the audit.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Error => "error",
+            Self::Refused => "refused",
+        }
+    }
+}
+
+/// A finished record, redacted, as it is kept.
+#[derive(Debug, Clone)]
+#[expect(missing_docs, reason = "the names are the columns of the audit")]
+pub struct Entry {
+    pub id: String,
+    pub tenant: TenantId,
+    pub at_ms: i64,
+    pub caller: String,
+    pub caller_kind: &'static str,
+    pub door: &'static str,
+    pub tool: String,
+    pub uri: Option<String>,
+    pub service: Option<String>,
+    pub arguments: String,
+    pub status: Status,
+    pub code: Option<tool::ErrorKind>,
+    pub message: Option<String>,
+    pub duration_us: i64,
+    pub request_id: String,
+    pub trace_id: Option<String>,
+    pub result_bytes: i64,
+}
+
+impl Record {
+    /// The call as it came in.
+    pub(crate) fn begin(cx: &Context, target: &Target, arguments: &Arguments) -> Self {
+        let size_bytes = arguments.raw().map_or(0, |raw| raw.get().len());
+        Self {
+            tenant: cx.tenant.clone(),
+            caller: cx.caller.clone(),
+            door: cx.door,
+            request_id: cx.request_id.clone(),
+            trace_id: cx.trace_id.clone(),
+            target: target.clone(),
+            route: None,
+            arguments: if size_bytes > MAX_ARGUMENTS_BYTES {
+                Err(size_bytes)
+            } else {
+                Ok(arguments.to_raw())
+            },
+            at_ms: now_ms(),
+            begun: Instant::now(),
+            end: None,
+        }
+    }
+
+    /// Where the call went.
+    pub(crate) fn routed_to(&mut self, route: &Arc<Route>) {
+        self.route = Some(route.clone());
+    }
+
+    /// Where the call went, if it was found.
+    pub(crate) fn route(&self) -> Option<&Arc<Route>> {
+        self.route.as_ref()
+    }
+
+    /// The time since the call came in.
+    pub(crate) fn elapsed(&self) -> std::time::Duration {
+        self.begun.elapsed()
+    }
+
+    /// How the call ended.
+    pub(crate) fn end(mut self, result: &tool::Result<Outcome>) -> Self {
+        let (status, code, message, result_bytes) = match result {
+            Ok(Outcome::Done(output)) if output.is_error() => {
+                (Status::Error, None, None, output.size_bytes())
+            }
+            Ok(Outcome::Done(output)) => (Status::Ok, None, None, output.size_bytes()),
+            Ok(Outcome::NeedsInput(_) | Outcome::Started(_)) => (Status::Ok, None, None, 0),
+            Err(error) => (status_of(error), Some(error.kind()), Some(error.message().to_owned()), 0),
+        };
+        self.end = Some(End {
+            duration_us: self.begun.elapsed().as_micros().try_into().unwrap_or(i64::MAX),
+            status,
+            code,
+            message,
+            result_bytes: result_bytes.try_into().unwrap_or(i64::MAX),
+        });
+        self
+    }
+
+    /// The record as it is kept: redacted, which is not done on the call's path.
+    fn into_entry(self) -> Entry {
+        let route = self.route.as_deref();
+        let arguments = match &self.arguments {
+            Ok(raw) => redact(raw, route.map(|route| route.tool.input_schema())),
+            Err(size) => format!("{{\"omitted\":\"{size} bytes of arguments\"}}"),
+        };
+        let duration_us = self.begun.elapsed().as_micros().try_into().unwrap_or(i64::MAX);
+        let end = self.end.unwrap_or(End {
+            duration_us,
+            status: Status::Error,
+            code: Some(tool::ErrorKind::Internal),
+            message: Some("the call did not end".into()),
+            result_bytes: 0,
+        });
+        Entry {
+            id: uuid::Uuid::now_v7().to_string(),
+            tenant: self.tenant,
+            at_ms: self.at_ms,
+            caller: self.caller.identity.id().to_owned(),
+            caller_kind: self.caller.identity.kind(),
+            door: self.door.as_str(),
+            tool: route.map_or_else(|| self.target.to_string(), |route| route.name.clone()),
+            uri: route.map(|route| route.address.clone()),
+            service: route.map(|route| route.service.id.clone()),
+            arguments,
+            status: end.status,
+            code: end.code,
+            message: end.message,
+            duration_us: end.duration_us,
+            request_id: self.request_id.to_string(),
+            trace_id: self.trace_id.as_deref().map(str::to_owned),
+            result_bytes: end.result_bytes,
+        }
+    }
+}
+
+fn status_of(error: &Error) -> Status {
+    if error.kind().is_refusal() { Status::Refused } else { Status::Error }
+}
+
+fn now_ms() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    since.as_millis().try_into().unwrap_or(i64::MAX)
+}

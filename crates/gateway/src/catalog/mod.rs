@@ -1,0 +1,283 @@
+//! The catalog: what can be called now, per tenant, in snapshots that are swapped as a whole.
+
+pub mod naming;
+mod route;
+
+pub use route::Route;
+
+use crate::policy::Limiter;
+use arc_swap::ArcSwap;
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+use tool::{Connector, Error, Limits, Result, TenantId, Tool, Uri};
+
+/// One configured connection, as long as its settings stay the same.
+pub struct Service {
+    /// Whose service it is.
+    pub tenant: TenantId,
+    /// Its type.
+    pub scheme: String,
+    /// Its id, unique per tenant and type.
+    pub id: String,
+    /// A name for people.
+    pub name: String,
+    /// Changes whenever the definition does.
+    pub version: i64,
+    /// What the service is now.
+    pub state: State,
+    /// What it offered when last asked; empty until the first answer.
+    pub(crate) tools: OnceLock<Vec<Tool>>,
+}
+
+/// What a service is now.
+pub enum State {
+    /// Ready to be called.
+    Open(Arc<dyn Connector>),
+    /// Switched off.
+    Disabled,
+    /// Its settings cannot be used; the text says why.
+    Broken(String),
+}
+
+impl fmt::Debug for Service {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}://{} of {}", self.scheme, self.id, self.tenant)
+    }
+}
+
+impl Service {
+    /// The connector, or why there is none.
+    pub(crate) fn connector(&self) -> Result<&Arc<dyn Connector>> {
+        match &self.state {
+            State::Open(connector) => Ok(connector),
+            State::Disabled => Err(Error::service_disabled(format!(
+                "service {}://{} is disabled; ask its owner to enable it",
+                self.scheme, self.id
+            ))
+            .with("service", &self.id)),
+            State::Broken(why) => Err(Error::invalid_config(format!(
+                "service {}://{} cannot be used: {why}",
+                self.scheme, self.id
+            ))
+            .with("service", &self.id)),
+        }
+    }
+}
+
+/// Two tools that wanted the same name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Collision {
+    /// The name both wanted.
+    pub name: String,
+    /// Who got it.
+    pub kept_by: String,
+    /// Who got another.
+    pub renamed: String,
+    /// The other name.
+    pub renamed_to: String,
+}
+
+/// What one tenant can call.
+#[derive(Debug, Default)]
+pub struct TenantCatalog {
+    /// The tenant's limits in use.
+    pub(crate) limiter: Option<Arc<Limiter>>,
+    limits: Limits,
+    services: BTreeMap<String, BTreeMap<String, Arc<Service>>>,
+    by_address: HashMap<String, HashMap<String, HashMap<String, Arc<Route>>>>,
+    by_name: HashMap<String, Arc<Route>>,
+    listed: Vec<Arc<Route>>,
+    collisions: Vec<Collision>,
+}
+
+impl TenantCatalog {
+    /// Builds what can be called from services and the tools they are known to have. Routes of
+    /// services that `previous` had too are taken over, with their compiled parts.
+    pub(crate) fn build(
+        limits: Limits,
+        services: Vec<Arc<Service>>,
+        previous: Option<&Self>,
+        result_budget: usize,
+    ) -> Self {
+        let limiter = match previous {
+            Some(previous) if previous.limits == limits => previous.limiter.clone(),
+            _ => Limiter::new(limits).map(Arc::new),
+        };
+        let mut catalog = Self { limiter, limits, ..Self::default() };
+        for service in services {
+            let of_type = catalog.services.entry(service.scheme.clone()).or_default();
+            of_type.insert(service.id.clone(), service);
+        }
+        let all: Vec<_> = catalog.services.values().flat_map(BTreeMap::values).cloned().collect();
+        for service in all {
+            catalog.add_routes(&service, previous, result_budget);
+        }
+        catalog.listed = catalog.by_name.values().cloned().collect();
+        catalog.listed.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+        catalog
+    }
+
+    fn add_routes(&mut self, service: &Arc<Service>, previous: Option<&Self>, result_budget: usize) {
+        for tool in service.tools.get().map(Vec::as_slice).unwrap_or_default() {
+            let mut name = naming::wire_name(&service.id, tool.name());
+            if let Some(holder) = self.by_name.get(&name) {
+                let address = Uri::of_tool(&service.scheme, &service.id, tool.name()).to_string();
+                let renamed_to = naming::with_suffix(&name, &address);
+                tracing::warn!(%name, %address, "{address} is listed as {renamed_to}: {name} is taken");
+                self.collisions.push(Collision {
+                    kept_by: holder.address.clone(),
+                    renamed: address,
+                    renamed_to: renamed_to.clone(),
+                    name,
+                });
+                name = renamed_to;
+            }
+            let known =
+                previous.and_then(|previous| previous.route(&service.scheme, &service.id, tool.name()));
+            let route = match known {
+                Some(route) if Arc::ptr_eq(&route.service, service) && route.name == name => route.clone(),
+                _ => Arc::new(Route::new(service.clone(), tool.clone(), name.clone(), result_budget)),
+            };
+            let of_type = self.by_address.entry(service.scheme.clone()).or_default();
+            let of_service = of_type.entry(service.id.clone()).or_default();
+            of_service.insert(tool.name().to_owned(), route.clone());
+            self.by_name.insert(name, route);
+        }
+    }
+
+    fn route(&self, scheme: &str, service: &str, tool: &str) -> Option<&Arc<Route>> {
+        self.by_address.get(scheme)?.get(service)?.get(tool)
+    }
+
+    /// What the tenant may use.
+    pub(crate) fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    /// A service by type and id.
+    #[must_use]
+    pub fn service(&self, scheme: &str, id: &str) -> Option<&Arc<Service>> {
+        self.services.get(scheme)?.get(id)
+    }
+
+    /// Every service, by type and id.
+    pub fn services(&self) -> impl Iterator<Item = &Arc<Service>> {
+        self.services.values().flat_map(BTreeMap::values)
+    }
+
+    /// Every route, by name.
+    #[must_use]
+    pub fn routes(&self) -> &[Arc<Route>] {
+        &self.listed
+    }
+
+    /// The routes of one service, in no particular order.
+    pub fn routes_of(&self, scheme: &str, id: &str) -> impl Iterator<Item = &Arc<Route>> {
+        let of_service = self.by_address.get(scheme).and_then(|of_type| of_type.get(id));
+        of_service.into_iter().flat_map(HashMap::values)
+    }
+
+    /// The names that two tools wanted.
+    #[must_use]
+    pub fn collisions(&self) -> &[Collision] {
+        &self.collisions
+    }
+
+    fn resolve_name(&self, name: &str) -> Result<&Arc<Route>> {
+        if let Some(route) = self.by_name.get(name) {
+            return Ok(route);
+        }
+        // A service without routes still says why, if the name can only be one of its tools.
+        let is_of = |service: &&Arc<Service>| {
+            name.strip_prefix(service.id.as_str()).is_some_and(|rest| rest.starts_with("__"))
+        };
+        match self.services().find(is_of).map(|service| service.connector()) {
+            Some(Err(error)) => Err(error),
+            _ => Err(Error::not_found(format!("Tool '{name}' not found")).with("tool", name)),
+        }
+    }
+
+    fn resolve_uri(&self, uri: &Uri, is_known_type: impl Fn(&str) -> bool) -> Result<&Arc<Route>> {
+        let tool = uri.tool().unwrap_or_default();
+        if let Some(route) = self.route(uri.scheme(), uri.service(), tool) {
+            return Ok(route);
+        }
+        let scheme = uri.scheme();
+        if !is_known_type(scheme) {
+            return Err(Error::not_found(format!("there is no tool type '{scheme}' (in {uri})")));
+        }
+        let Some(service) = self.service(scheme, uri.service()) else {
+            return Err(Error::not_found(format!("there is no service {scheme}://{}", uri.service())));
+        };
+        service.connector()?;
+        Err(Error::not_found(format!("service {scheme}://{} has no tool '{tool}'", service.id))
+            .with("service", &service.id))
+    }
+}
+
+/// What a caller asks for.
+#[derive(Debug, Clone)]
+pub enum Target {
+    /// A tool by the name clients see.
+    Name(String),
+    /// A tool by its address.
+    Uri(Uri),
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name(name) => f.write_str(name),
+            Self::Uri(uri) => uri.fmt(f),
+        }
+    }
+}
+
+/// What everyone can call now.
+#[derive(Debug, Default)]
+pub struct Catalog {
+    tenants: ArcSwap<HashMap<TenantId, Arc<TenantCatalog>>>,
+}
+
+impl Catalog {
+    /// The snapshot of a tenant; it stays what it is however long it is held.
+    #[must_use]
+    pub fn tenant(&self, tenant: &TenantId) -> Option<Arc<TenantCatalog>> {
+        self.tenants.load().get(tenant).cloned()
+    }
+
+    /// Finds the route, in constant time.
+    pub(crate) fn resolve(
+        &self,
+        tenant: &TenantId,
+        target: &Target,
+        is_known_type: impl Fn(&str) -> bool,
+    ) -> Result<(Arc<Route>, Option<Arc<Limiter>>)> {
+        let tenants = self.tenants.load();
+        let empty = Arc::default();
+        let catalog = tenants.get(tenant).unwrap_or(&empty);
+        let route = match target {
+            Target::Name(name) => catalog.resolve_name(name)?,
+            Target::Uri(uri) => catalog.resolve_uri(uri, is_known_type)?,
+        };
+        Ok((route.clone(), catalog.limiter.clone()))
+    }
+
+    /// Puts a tenant's new snapshot in place, or takes the tenant out. Writers take turns
+    /// elsewhere; readers never wait.
+    pub(crate) fn replace(&self, tenant: &TenantId, catalog: Option<Arc<TenantCatalog>>) {
+        let mut tenants = HashMap::clone(&self.tenants.load());
+        match catalog {
+            Some(catalog) => tenants.insert(tenant.clone(), catalog),
+            None => tenants.remove(tenant),
+        };
+        self.tenants.store(Arc::new(tenants));
+    }
+
+    /// Every tenant that has a snapshot.
+    #[must_use]
+    pub fn tenants(&self) -> Vec<TenantId> {
+        self.tenants.load().keys().cloned().collect()
+    }
+}

@@ -1,0 +1,175 @@
+//! The life of a call: resolve, admit, bind, call, shape, audit.
+
+pub mod audit;
+mod bind;
+pub mod catalog;
+pub mod lifecycle;
+mod metrics;
+pub mod policy;
+pub mod shape;
+
+pub use catalog::{Catalog, Route, Target};
+pub use lifecycle::{ServiceDefinition, TenantDefinition};
+
+use crate::audit::{Audit, Record};
+use crate::metrics::GatewayMetrics;
+use futures::FutureExt;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tool::{Arguments, Call, Context, Env, Error, Kind, Outcome, Result};
+use tracing::Instrument;
+
+/// The most bytes of an answer, unless the tool or the server says less.
+pub const RESULT_BUDGET_BYTES: usize = 1024 * 1024;
+
+/// A connector that was told to stop may take this long before it is dropped.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// What a caller wants.
+#[derive(Debug)]
+pub struct Request {
+    /// Which tool.
+    pub target: Target,
+    /// With what.
+    pub arguments: Arguments,
+}
+
+/// Everything between a door and a connector.
+#[derive(Debug)]
+pub struct Gateway {
+    kinds: &'static [Kind],
+    env: Env,
+    catalog: Catalog,
+    policy: policy::Policy,
+    audit: Audit,
+    metrics: GatewayMetrics,
+    result_budget_bytes: usize,
+    /// Held while a snapshot is made, so that two reloads do not undo each other.
+    loading: tokio::sync::Mutex<()>,
+}
+
+impl Gateway {
+    /// A gateway with nothing in its catalog yet.
+    #[must_use]
+    pub fn new(kinds: &'static [Kind], env: Env, audit: Audit, result_budget_bytes: usize) -> Arc<Self> {
+        Arc::new(Self {
+            kinds,
+            env,
+            catalog: Catalog::default(),
+            policy: policy::Policy::default(),
+            audit,
+            metrics: GatewayMetrics::new(),
+            result_budget_bytes,
+            loading: tokio::sync::Mutex::default(),
+        })
+    }
+
+    /// What can be called now.
+    #[must_use]
+    pub fn catalog(&self) -> &Catalog {
+        &self.catalog
+    }
+
+    /// The types of services there are, in the order of the registry.
+    #[must_use]
+    pub fn kinds(&self) -> &'static [Kind] {
+        self.kinds
+    }
+
+    /// MCP clients, REST, the command line, flows and agents all come through here.
+    ///
+    /// # Errors
+    /// Why the call was refused, or how the tool failed.
+    pub async fn call(&self, cx: &Context, request: Request) -> Result<Outcome> {
+        let mut record = Record::begin(cx, &request.target, &request.arguments);
+        let span = tracing::info_span!("call", tenant = %cx.tenant, tool = %request.target, request_id = %cx.request_id);
+        let result = self.run(cx, request, &mut record).instrument(span).await;
+        self.count(&record, &result);
+        self.audit.write(record.end(&result)).await; // refusals and failures too
+        result
+    }
+
+    async fn run(&self, cx: &Context, request: Request, record: &mut Record) -> Result<Outcome> {
+        let is_known_type = |scheme: &str| self.kind(scheme).is_ok();
+        let (route, tenant) = self.catalog.resolve(&cx.tenant, &request.target, is_known_type)?;
+        record.routed_to(&route); // an Arc: a reload never disturbs a call
+        let _permit = self.policy.admit(cx, &route, tenant)?; // the same rule that filters the list
+        let call = self.bind(&route, request)?;
+        let cx = &with_timeout(cx, call.options.timeout);
+        let outcome = within_deadline(cx, route.service.connector()?.call(cx, call)).await;
+        let outcome = outcome.map_err(|error| name_service(error, &route))?;
+        Ok(route.shape.apply(outcome))
+    }
+
+    /// The tools this caller may use, by name: exactly those whose call would be admitted.
+    #[must_use]
+    pub fn list(&self, cx: &Context) -> Vec<Arc<Route>> {
+        self.metrics.lists.increment(1);
+        let Some(tenant) = self.catalog.tenant(&cx.tenant) else { return Vec::new() };
+        let is_permitted = |route: &&Arc<Route>| policy::permits(&cx.caller, route).is_ok();
+        tenant.routes().iter().filter(is_permitted).cloned().collect()
+    }
+
+    fn bind(&self, route: &Route, request: Request) -> Result<Call> {
+        let begun = Instant::now();
+        let options = match request.target {
+            Target::Uri(uri) => uri.options().clone(),
+            Target::Name(_) => Default::default(),
+        };
+        let arguments = route.binder.bind(request.arguments)?;
+        self.metrics.bind_seconds.record(begun.elapsed());
+        Ok(Call { tool: route.tool.name().to_owned(), arguments, options })
+    }
+
+    fn count(&self, record: &Record, result: &Result<Outcome>) {
+        let route = match result {
+            Err(error) if error.kind().is_refusal() => None,
+            _ => record.route(),
+        };
+        let Some(route) = route else { return self.metrics.refused.increment(1) };
+        route.metrics.seconds.record(record.elapsed());
+        match result {
+            Ok(Outcome::Done(output)) if output.is_error() => route.metrics.failed.increment(1),
+            Ok(_) => route.metrics.ok.increment(1),
+            Err(_) => route.metrics.failed.increment(1),
+        }
+    }
+}
+
+/// The context with a deadline no later than the URI's `timeout` allows.
+fn with_timeout(cx: &Context, timeout: Option<Duration>) -> Context {
+    let mut cx = cx.clone();
+    if let Some(timeout) = timeout {
+        cx.deadline = cx.deadline.min(Instant::now() + timeout);
+    }
+    cx
+}
+
+/// Waits for the connector, which ends by itself soon after the deadline or the cancel. One that
+/// does not is dropped; one that panics has failed.
+async fn within_deadline(cx: &Context, call: impl Future<Output = Result<Outcome>>) -> Result<Outcome> {
+    let call = AssertUnwindSafe(call).catch_unwind();
+    tokio::pin!(call);
+    let error = tokio::select! {
+        biased;
+        result = &mut call => return result.unwrap_or_else(panicked),
+        () = cx.cancel.cancelled() => Error::cancelled("the caller took the call back"),
+        () = tokio::time::sleep_until(cx.deadline.into()) => Error::timeout("the tool did not answer in time").retryable(),
+    };
+    match tokio::time::timeout(GRACE, call).await {
+        Ok(result) => result.unwrap_or_else(panicked),
+        Err(_) => Err(error),
+    }
+}
+
+fn panicked(_: Box<dyn std::any::Any + Send>) -> Result<Outcome> {
+    Err(Error::internal("the connector failed in a way it should not; see the log"))
+}
+
+fn name_service(error: Error, route: &Route) -> Error {
+    match error.context("service") {
+        Some(_) => error,
+        None => error.with("service", &route.service.id),
+    }
+}

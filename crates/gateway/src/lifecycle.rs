@@ -1,0 +1,234 @@
+//! Lifecycle: from definitions to open services to a snapshot of the catalog, without disturbing calls.
+
+use crate::Gateway;
+use crate::catalog::{Service, State, TenantCatalog};
+use futures::future::join_all;
+use serde_json::Value;
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+use tool::{Caller, Context, Door, Error, Kind, Limits, Result, TenantId, Tool};
+
+/// How long a reload waits for services to say what they offer; later ones arrive later.
+const DISCOVERY_WAIT: Duration = Duration::from_secs(5);
+/// How long a service may take to say what it offers.
+const DISCOVERY_TIMEOUT: Duration = Duration::from_secs(60);
+const HEALTH_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A tenant as it is configured.
+#[derive(Debug)]
+pub struct TenantDefinition {
+    /// The tenant.
+    pub id: TenantId,
+    /// What the tenant may use.
+    pub limits: Limits,
+    /// Its services.
+    pub services: Vec<ServiceDefinition>,
+}
+
+/// A service as it is configured.
+#[derive(Debug)]
+pub struct ServiceDefinition {
+    /// Its type.
+    pub scheme: String,
+    /// Its id, unique per tenant and type.
+    pub id: String,
+    /// A name for people.
+    pub name: String,
+    /// Settings, with user-defined tools in the field `tools`.
+    pub settings: Value,
+    /// Whether it may be called.
+    pub is_enabled: bool,
+    /// Changes whenever anything above does.
+    pub version: i64,
+}
+
+impl Gateway {
+    /// Puts a tenant's configuration in place. Services that did not change keep running, calls
+    /// in flight keep the service they have.
+    pub async fn load(self: &Arc<Self>, definition: TenantDefinition) {
+        let _turn = self.loading.lock().await;
+        let previous = self.catalog.tenant(&definition.id);
+        let mut fresh = Vec::new();
+        let mut services = Vec::new();
+        for wanted in definition.services {
+            let running = previous.as_deref().and_then(|tenant| tenant.service(&wanted.scheme, &wanted.id));
+            let service = match running {
+                Some(running) if running.version == wanted.version => running.clone(),
+                _ => {
+                    let service = Arc::new(self.open(&definition.id, wanted));
+                    fresh.push(service.clone());
+                    service
+                }
+            };
+            services.push(service);
+        }
+        self.discover_all(fresh).await;
+        self.swap(&definition.id, definition.limits, services, previous.as_deref());
+    }
+
+    /// Takes a tenant out of the catalog.
+    pub async fn unload(&self, tenant: &TenantId) {
+        let _turn = self.loading.lock().await;
+        self.catalog.replace(tenant, None);
+    }
+
+    /// Checks settings as `load` would, without keeping anything.
+    ///
+    /// # Errors
+    /// `InvalidConfig` with every problem, `NotFound` for an unknown type.
+    pub async fn check(&self, scheme: &str, settings: Value) -> Result<()> {
+        let kind = self.kind(scheme)?;
+        let position = positions_of_tools(&settings);
+        let connector = kind.open(settings, &self.env)?;
+        if !kind.has_user_tools {
+            return Ok(());
+        }
+        let tools = connector.tools(&system_context(HEALTH_TIMEOUT)).await?;
+        let problems: Vec<_> = tools
+            .iter()
+            .flat_map(|tool| {
+                let at = position.get(tool.name()).copied().unwrap_or_default();
+                crate::shape::check(tool.shape(), &format!("tools[{at}]."))
+            })
+            .collect();
+        if problems.is_empty() {
+            return Ok(());
+        }
+        Err(tool::connector::invalid_settings(scheme, problems))
+    }
+
+    /// Asks a service whether it can be reached.
+    ///
+    /// # Errors
+    /// Why it cannot, or `NotFound`.
+    pub async fn health(&self, tenant: &TenantId, scheme: &str, id: &str) -> Result<()> {
+        let catalog = self.catalog.tenant(tenant);
+        let service = catalog.as_deref().and_then(|tenant| tenant.service(scheme, id));
+        let Some(service) = service else {
+            return Err(Error::not_found(format!("there is no service {scheme}://{id}")));
+        };
+        let cx = system_context(HEALTH_TIMEOUT);
+        let probe = service.connector()?.health(&cx);
+        tokio::time::timeout(HEALTH_TIMEOUT, probe).await.unwrap_or_else(|_| {
+            Err(Error::timeout(format!("{scheme}://{id} did not answer within {HEALTH_TIMEOUT:?}")))
+        })
+    }
+
+    /// The row of the registry for a type.
+    ///
+    /// # Errors
+    /// `NotFound`, naming the type.
+    pub fn kind(&self, scheme: &str) -> Result<&'static Kind> {
+        self.kinds
+            .iter()
+            .find(|kind| kind.scheme == scheme)
+            .ok_or_else(|| Error::not_found(format!("there is no service type '{scheme}'")))
+    }
+
+    /// Ends what runs in the background and writes the rest of the audit, within `time`.
+    pub async fn close(&self, time: Duration) {
+        self.env.shutdown.cancel();
+        self.env.tasks.close();
+        let half = time / 2;
+        if tokio::time::timeout(half, self.env.tasks.wait()).await.is_err() {
+            tracing::warn!("background work did not end within {half:?}");
+        }
+        self.audit.drain(half).await;
+    }
+
+    fn open(&self, tenant: &TenantId, wanted: ServiceDefinition) -> Service {
+        let state = if wanted.is_enabled {
+            match self.kind(&wanted.scheme).and_then(|kind| kind.open(wanted.settings, &self.env)) {
+                Ok(connector) => State::Open(connector),
+                Err(error) => {
+                    let (scheme, id) = (&wanted.scheme, &wanted.id);
+                    tracing::warn!(%tenant, scheme, id, %error, "service {scheme}://{id} cannot be used: {error}");
+                    State::Broken(error.to_string())
+                }
+            }
+        } else {
+            State::Disabled
+        };
+        Service {
+            tenant: tenant.clone(),
+            scheme: wanted.scheme,
+            id: wanted.id,
+            name: wanted.name,
+            version: wanted.version,
+            state,
+            tools: OnceLock::new(),
+        }
+    }
+
+    /// Asks fresh services what they offer, all at once. One that answers late is put into the
+    /// catalog when it does; one that never answers is left without tools.
+    async fn discover_all(self: &Arc<Self>, services: Vec<Arc<Service>>) {
+        let open = services.into_iter().filter(|service| matches!(service.state, State::Open(_)));
+        let tasks = open.map(|service| {
+            let gateway = self.clone();
+            let (tx, rx) = tokio::sync::oneshot::channel();
+            self.env.tasks.spawn(async move {
+                let shutdown = gateway.env.shutdown.clone();
+                let discovery = gateway.discover(&service);
+                tokio::select! {
+                    () = discovery => {}
+                    () = shutdown.cancelled() => return,
+                }
+                if tx.send(()).is_err() {
+                    gateway.rebuild(&service.tenant).await;
+                }
+            });
+            tokio::time::timeout(DISCOVERY_WAIT, rx)
+        });
+        join_all(tasks).await;
+    }
+
+    async fn discover(&self, service: &Service) {
+        let Ok(connector) = service.connector() else { return };
+        let cx = system_context(DISCOVERY_TIMEOUT);
+        let answer = tokio::time::timeout(DISCOVERY_TIMEOUT, connector.tools(&cx)).await;
+        match answer.unwrap_or_else(|_| Err(Error::timeout("it did not say what it offers"))) {
+            Ok(mut tools) => {
+                tools.sort_by(|a, b| a.name().cmp(b.name()));
+                tools.dedup_by(|a: &mut Tool, b: &mut Tool| a.name() == b.name());
+                // Only this task sets it.
+                let _ = service.tools.set(tools);
+            }
+            Err(error) => {
+                tracing::warn!(?service, error = error.full_message(), "{service:?} has no tools: {error}");
+            }
+        }
+    }
+
+    async fn rebuild(&self, tenant: &TenantId) {
+        let _turn = self.loading.lock().await;
+        if let Some(previous) = self.catalog.tenant(tenant) {
+            let services = previous.services().cloned().collect();
+            self.swap(tenant, previous.limits(), services, Some(&previous));
+        }
+    }
+
+    fn swap(
+        &self,
+        tenant: &TenantId,
+        limits: Limits,
+        services: Vec<Arc<Service>>,
+        previous: Option<&TenantCatalog>,
+    ) {
+        let catalog = TenantCatalog::build(limits, services, previous, self.result_budget_bytes);
+        self.catalog.replace(tenant, Some(Arc::new(catalog)));
+    }
+}
+
+/// Where in the settings each user-defined tool stands.
+fn positions_of_tools(settings: &Value) -> HashMap<String, usize> {
+    let tools = settings.get("tools").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let id = |(at, tool): (usize, &Value)| Some((tool.get("id")?.as_str()?.to_owned(), at));
+    tools.iter().enumerate().filter_map(id).collect()
+}
+
+/// For what we do ourselves: discovery, probes.
+fn system_context(time: Duration) -> Context {
+    Context::new(TenantId::default_tenant(), Arc::new(Caller::local()), Door::Local, time)
+}

@@ -1,0 +1,83 @@
+//! What is counted: handles made once per route, so that a call only adds to atomics.
+
+use crate::catalog::Service;
+use metrics::{Counter, Histogram, counter, describe_counter, describe_histogram, histogram};
+
+/// The counters of one service's calls.
+#[derive(Debug, Clone)]
+pub(crate) struct RouteMetrics {
+    pub(crate) ok: Counter,
+    pub(crate) failed: Counter,
+    pub(crate) seconds: Histogram,
+}
+
+impl RouteMetrics {
+    pub(crate) fn new(service: &Service) -> Self {
+        let labels = [
+            ("tenant", service.tenant.to_string()),
+            ("type", service.scheme.clone()),
+            ("service", service.id.clone()),
+        ];
+        let counter = |status: &'static str| {
+            let mut labels = labels.to_vec();
+            labels.push(("status", status.to_owned()));
+            counter!("mcp_all_in_one_calls_total", &labels)
+        };
+        Self {
+            ok: counter("ok"),
+            failed: counter("error"),
+            seconds: histogram!("mcp_all_in_one_call_seconds", &labels),
+        }
+    }
+}
+
+/// The counters that belong to no service.
+#[derive(Debug, Clone)]
+pub(crate) struct GatewayMetrics {
+    pub(crate) refused: Counter,
+    pub(crate) lists: Counter,
+    pub(crate) bind_seconds: Histogram,
+}
+
+impl GatewayMetrics {
+    pub(crate) fn new() -> Self {
+        describe();
+        Self {
+            refused: counter!("mcp_all_in_one_calls_refused_total"),
+            lists: counter!("mcp_all_in_one_lists_total"),
+            bind_seconds: histogram!("mcp_all_in_one_bind_seconds"),
+        }
+    }
+}
+
+/// The counters of response templates.
+#[derive(Debug, Clone)]
+pub(crate) struct TemplateMetrics {
+    pub(crate) hits: Counter,
+    pub(crate) render_seconds: Histogram,
+}
+
+impl TemplateMetrics {
+    /// Counts the compilation that this belongs to.
+    pub(crate) fn compiled() -> Self {
+        counter!("mcp_all_in_one_template_compilations_total").increment(1);
+        Self {
+            hits: counter!("mcp_all_in_one_template_cache_hits_total"),
+            render_seconds: histogram!("mcp_all_in_one_template_render_seconds"),
+        }
+    }
+}
+
+fn describe() {
+    describe_counter!("mcp_all_in_one_calls_total", "Calls that reached a service, by how they ended");
+    describe_histogram!("mcp_all_in_one_call_seconds", "Time of calls, from door to shape");
+    describe_counter!(
+        "mcp_all_in_one_calls_refused_total",
+        "Calls turned away before they reached a service"
+    );
+    describe_counter!("mcp_all_in_one_lists_total", "Lists of tools given out");
+    describe_histogram!("mcp_all_in_one_bind_seconds", "Time to check arguments and fill in defaults");
+    describe_counter!("mcp_all_in_one_template_compilations_total", "Response templates compiled");
+    describe_counter!("mcp_all_in_one_template_cache_hits_total", "Renderings of a template compiled before");
+    describe_histogram!("mcp_all_in_one_template_render_seconds", "Time to render a response template");
+}

@@ -1,0 +1,105 @@
+//! Rate and concurrency limits, counted without locks.
+
+use governor::clock::{Clock, DefaultClock};
+use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tool::{Error, Limits, Result};
+
+/// The limits of one tenant or key, in use.
+#[derive(Debug)]
+pub struct Limiter {
+    limits: Limits,
+    rate: Option<DefaultDirectRateLimiter>,
+    concurrency: Option<Arc<Semaphore>>,
+}
+
+/// Lets a call go on; its place is free again when this is dropped.
+#[derive(Debug, Default)]
+pub struct Permit {
+    places: [Option<OwnedSemaphorePermit>; 2],
+}
+
+impl Permit {
+    pub(super) fn add(&mut self, place: Option<OwnedSemaphorePermit>) {
+        if let Some(free) = self.places.iter_mut().find(|place| place.is_none()) {
+            *free = place;
+        }
+    }
+}
+
+impl Limiter {
+    /// A limiter, or none where nothing is limited.
+    #[must_use]
+    pub fn new(limits: Limits) -> Option<Self> {
+        let rate = limits.calls_per_minute.and_then(NonZeroU32::new);
+        let concurrency = limits.concurrent_calls.filter(|&count| count > 0);
+        if rate.is_none() && concurrency.is_none() {
+            return None;
+        }
+        Some(Self {
+            limits,
+            rate: rate.map(|count| RateLimiter::direct(Quota::per_minute(count))),
+            concurrency: concurrency.map(|count| Arc::new(Semaphore::new(count as usize))),
+        })
+    }
+
+    pub(super) fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    /// Takes a place, or says when to come back. `whose` names the holder of the limit.
+    pub(super) fn admit(&self, whose: &str) -> Result<Option<OwnedSemaphorePermit>> {
+        let place = match &self.concurrency {
+            None => None,
+            Some(places) => Some(places.clone().try_acquire_owned().map_err(|_| {
+                let count = self.limits.concurrent_calls.unwrap_or_default();
+                Error::rate_limited(format!(
+                    "{whose} may have {count} calls under way at once; wait for one to end"
+                ))
+                .with("retry_after_ms", 1000)
+                .retryable()
+            })?),
+        };
+        if let Some(rate) = &self.rate {
+            rate.check().map_err(|until| {
+                let count = self.limits.calls_per_minute.unwrap_or_default();
+                let wait = until.wait_time_from(DefaultClock::default().now()).as_millis().max(1);
+                Error::rate_limited(format!(
+                    "{whose} may make {count} calls a minute; try again in {wait} ms"
+                ))
+                .with("retry_after_ms", wait)
+                .retryable()
+            })?;
+        }
+        Ok(place)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_concurrency_until_a_permit_is_dropped() {
+        let limiter = Limiter::new(Limits { concurrent_calls: Some(1), calls_per_minute: None }).unwrap();
+        let first = limiter.admit("k").unwrap();
+        assert!(limiter.admit("k").unwrap_err().to_string().contains("1 calls under way"));
+        drop(first);
+        assert!(limiter.admit("k").is_ok());
+    }
+
+    #[test]
+    fn limits_the_rate_and_says_when_to_come_back() {
+        let limiter = Limiter::new(Limits { concurrent_calls: None, calls_per_minute: Some(2) }).unwrap();
+        assert!(limiter.admit("k").is_ok() && limiter.admit("k").is_ok());
+        let error = limiter.admit("k").unwrap_err();
+        assert!(error.is_retryable() && error.context("retry_after_ms").is_some());
+    }
+
+    #[test]
+    fn has_nothing_to_do_without_limits() {
+        assert!(Limiter::new(Limits::default()).is_none());
+    }
+}

@@ -1,0 +1,67 @@
+//! Policy: who may call what, and how much. Lists are filtered by the same rule that admits calls.
+
+mod limiter;
+
+pub use limiter::{Limiter, Permit};
+
+use crate::catalog::Route;
+use std::sync::Arc;
+use tool::{Caller, Context, Error, Identity, Result, Scope, TenantId};
+
+/// The limiters of callers that have limits, made on first use.
+#[derive(Debug, Default)]
+pub(crate) struct Policy {
+    callers: papaya::HashMap<(TenantId, Identity), Arc<Limiter>>,
+}
+
+/// The one rule: may this caller use this tool at all?
+pub(crate) fn permits(caller: &Caller, route: &Route) -> Result<()> {
+    may_call(caller)?;
+    let is_allowed = caller.allow.is_empty()
+        || caller.allow.iter().any(|allow| allow.matches(&route.name) || allow.matches(&route.address));
+    if !is_allowed {
+        return Err(Error::denied(format!("'{}' is not on the allow-list of {}", route.name, caller.name)));
+    }
+    Ok(())
+}
+
+fn may_call(caller: &Caller) -> Result<()> {
+    if caller.may(Scope::Call) {
+        return Ok(());
+    }
+    let role = caller.role.as_str();
+    Err(Error::denied(format!(
+        "{} may not call tools (role {role}); use a key with role caller",
+        caller.name
+    )))
+}
+
+impl Policy {
+    /// Lets a call in, or says why not. The permit counts against the limits until dropped.
+    pub(crate) fn admit(&self, cx: &Context, route: &Route, tenant: Option<Arc<Limiter>>) -> Result<Permit> {
+        permits(&cx.caller, route)?;
+        let mut permit = Permit::default();
+        if let Some(limiter) = self.limiter_of(cx) {
+            permit.add(limiter.admit("this key")?);
+        }
+        if let Some(limiter) = tenant {
+            permit.add(limiter.admit("this tenant")?);
+        }
+        Ok(permit)
+    }
+
+    fn limiter_of(&self, cx: &Context) -> Option<Arc<Limiter>> {
+        let limits = cx.caller.limits;
+        if limits == Default::default() {
+            return None;
+        }
+        let key = (cx.tenant.clone(), cx.caller.identity.clone());
+        let callers = self.callers.pin();
+        if let Some(limiter) = callers.get(&key).filter(|limiter| limiter.limits() == limits) {
+            return Some(limiter.clone());
+        }
+        let limiter = Arc::new(Limiter::new(limits)?);
+        callers.insert(key, limiter.clone());
+        Some(limiter)
+    }
+}

@@ -1,0 +1,113 @@
+//! Snapshots: what is listed, and what a reload does to calls.
+
+use crate::support::*;
+use gateway::TenantDefinition;
+use serde_json::json;
+use std::sync::atomic::Ordering;
+use tool::{ErrorKind, Limits};
+
+fn names(world: &World) -> Vec<String> {
+    world.gateway.list(&context()).iter().map(|route| route.name.clone()).collect()
+}
+
+/// HT-4.1, HT-4.2
+#[tokio::test]
+async fn lists_tools_sorted_with_the_service_in_name_and_description() {
+    let world = World::with(vec![service("m", json!({}))]).await;
+    assert_eq!(names(&world)[..3], ["m__data", "m__down", "m__find"]);
+    let listed = &world.gateway.list(&context())[2].listed;
+    let listed: serde_json::Value = serde_json::from_slice(listed).unwrap();
+    assert_eq!(listed["description"], "[m] Finds.");
+    assert_eq!(listed["inputSchema"]["required"], json!(["query"]));
+}
+
+/// HT-4.4
+#[tokio::test]
+async fn one_tenant_never_sees_or_calls_anothers_tools() {
+    let world = World::new();
+    world.load("other", vec![service("m", json!({}))]).await;
+    assert!(world.gateway.list(&context()).is_empty());
+    for target in ["m__say", "memory://m/say"] {
+        assert_eq!(world.call(target, json!({})).await.unwrap_err().kind(), ErrorKind::NotFound);
+    }
+}
+
+/// SC-3
+#[tokio::test]
+async fn a_reload_does_not_disturb_a_call_in_flight() {
+    let world = World::with(vec![service("m", json!({ "greeting": "old" }))]).await;
+    let cx = context();
+    let gateway = world.gateway.clone();
+    let waiting = {
+        let cx = cx.clone();
+        tokio::spawn(async move { gateway.call(&cx, request("m__sleep", &json!({}))).await })
+    };
+    tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    let mut new = service("m", json!({ "greeting": "new" }));
+    new.version = 2;
+    world.load("acme", vec![new]).await;
+    assert!(world.call("m__say", json!({})).await.unwrap().contains("new"));
+    assert!(!waiting.is_finished());
+    cx.cancel.cancel();
+    assert_eq!(waiting.await.unwrap().unwrap_err().kind(), ErrorKind::Cancelled);
+}
+
+/// SC-3
+#[tokio::test]
+async fn services_that_did_not_change_are_not_opened_again() {
+    let world = World::with(vec![service("a", json!({})), service("b", json!({}))]).await;
+    let route = world.gateway.list(&context())[0].clone();
+    let mut changed = service("b", json!({}));
+    changed.version = 2;
+    world.load("acme", vec![service("a", json!({})), changed]).await;
+    assert!(std::sync::Arc::ptr_eq(&route, &world.gateway.list(&context())[0]));
+    assert!(OPENED.load(Ordering::SeqCst) >= 3);
+    world.load("acme", vec![]).await;
+    assert!(names(&world).is_empty());
+}
+
+#[tokio::test]
+async fn two_tools_that_want_one_name_both_stay_callable() {
+    let mut other = service("m", json!({ "greeting": "from other" }));
+    other.scheme = "other".into();
+    let world = World::with(vec![service("m", json!({ "greeting": "from memory" })), other]).await;
+    let id = "acme".parse().unwrap();
+    let catalog = world.gateway.catalog().tenant(&id).unwrap();
+    assert_eq!(catalog.collisions().len(), 7);
+    let collision = catalog.collisions().iter().find(|collision| collision.name == "m__say").unwrap();
+    assert_eq!((collision.kept_by.as_str(), collision.renamed.as_str()), ("memory://m/say", "other://m/say"));
+    assert!(world.call("m__say", json!({})).await.unwrap().contains("from memory"));
+    assert!(world.call(&collision.renamed_to, json!({})).await.unwrap().contains("from other"));
+}
+
+#[tokio::test]
+async fn long_and_odd_names_are_all_routable() {
+    let echoes: Vec<String> =
+        vec!["x".repeat(100), format!("{}y", "x".repeat(99)), "a__b".into(), "时间".into()];
+    let world = World::with(vec![service("m", json!({ "echoes": echoes }))]).await;
+    for route in
+        world.gateway.list(&context()).iter().filter(|route| route.tool.description() == Some("Echoes."))
+    {
+        assert!(route.name.len() <= 64);
+        let marked = json!({ "to": route.tool.name() });
+        let result = world.call(&route.name, marked.clone()).await.unwrap();
+        assert!(result.contains(&marked.to_string()));
+        assert!(world.call(&route.address, marked).await.is_ok());
+    }
+    assert_eq!(names(&world).len(), 7 + 4);
+}
+
+#[tokio::test]
+async fn a_tenants_limit_holds_across_its_callers_and_reloads() {
+    let world = World::new();
+    for version in 1..3 {
+        let mut m = service("m", json!({}));
+        m.version = version;
+        let limits = Limits { calls_per_minute: Some(2), concurrent_calls: None };
+        world.gateway.load(TenantDefinition { id: "acme".parse().unwrap(), limits, services: vec![m] }).await;
+        assert!(world.call("m__say", json!({})).await.is_ok());
+    }
+    let error = world.call("m__say", json!({})).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::RateLimited);
+    assert!(error.message().contains("this tenant may make 2 calls a minute"), "{error}");
+}

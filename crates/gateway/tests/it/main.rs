@@ -1,0 +1,9 @@
+//! The pipeline seen from outside: what a call meets between a door and a connector.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod audit;
+mod calls;
+mod catalog;
+mod policy;
+mod support;

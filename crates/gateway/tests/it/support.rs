@@ -1,0 +1,195 @@
+//! A connector in this process, an audit in memory, and a gateway around them.
+
+use async_trait::async_trait;
+use gateway::audit::{Audit, Entry, Sink};
+use gateway::{Gateway, Request, ServiceDefinition, Target, TenantDefinition};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tool::{
+    Arguments, Call, Caller, Connector, Context, Door, Env, Error, Kind, Limits, Outcome, Output, Result,
+    Settings, Shape, TenantId, Tool,
+};
+
+/// How often a connector was opened, all tests together.
+pub static OPENED: AtomicUsize = AtomicUsize::new(0);
+
+/// A service that answers from memory.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MemorySettings {
+    /// What `say` answers.
+    #[serde(default)]
+    greeting: String,
+    /// Extra tools that echo.
+    #[serde(default)]
+    echoes: Vec<String>,
+    /// What to pick from the answer of `data`.
+    #[serde(default)]
+    select: Option<String>,
+}
+
+impl Settings for MemorySettings {
+    const SCHEME: &'static str = "memory";
+    const TITLE: &'static str = "Memory";
+    fn open(self, _: &Env) -> Result<Arc<dyn Connector>> {
+        OPENED.fetch_add(1, Ordering::SeqCst);
+        Ok(Arc::new(Memory(self)))
+    }
+}
+
+/// The same under another type, for names that collide.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct OtherSettings(MemorySettings);
+
+impl Settings for OtherSettings {
+    const SCHEME: &'static str = "other";
+    const TITLE: &'static str = "Other";
+    fn open(self, env: &Env) -> Result<Arc<dyn Connector>> {
+        self.0.open(env)
+    }
+}
+
+pub static KINDS: [Kind; 2] = [Kind::of::<MemorySettings>(), Kind::of::<OtherSettings>()];
+
+struct Memory(MemorySettings);
+
+#[async_trait]
+impl Connector for Memory {
+    async fn tools(&self, _: &Context) -> Result<Vec<Tool>> {
+        let query = json!({ "type": "object", "properties": { "query": { "type": "string" } }, "required": ["query"], "additionalProperties": false });
+        let any = json!({ "type": "object" });
+        let mut tools = vec![
+            Tool::new("say", "Greets.", &any)?,
+            Tool::new("find", "Finds.", &query)?,
+            Tool::new("sleep", "Never ends.", &any)?,
+            Tool::new("stubborn", "Ignores being told to stop.", &any)?,
+            Tool::new("panic", "Panics.", &any)?,
+            Tool::new("down", "Is not there.", &any)?,
+            Tool::new("data", "Answers data.", &any)?
+                .shaped(Shape { select: self.0.select.clone(), ..Shape::default() }),
+        ];
+        for name in &self.0.echoes {
+            tools.push(Tool::new(name, "Echoes.", &any)?);
+        }
+        Ok(tools)
+    }
+
+    async fn call(&self, cx: &Context, call: Call) -> Result<Outcome> {
+        match call.tool.as_str() {
+            "say" => Ok(Outcome::Done(Output::text(&self.0.greeting))),
+            "data" => Ok(Outcome::Done(Output::json(raw(&json!({ "items": [{ "n": 1 }, { "n": 2 }] }))))),
+            "sleep" => {
+                tokio::select! {
+                    () = cx.cancel.cancelled() => Err(Error::cancelled("told to stop")),
+                    () = tokio::time::sleep_until(cx.deadline.into()) => Err(Error::timeout("too late")),
+                }
+            }
+            "stubborn" => std::future::pending().await,
+            "panic" => panic!("on purpose"),
+            "down" => Err(Error::unavailable("nobody is there").retryable()),
+            _ => Ok(Outcome::Done(Output::json(call.arguments.to_raw()))),
+        }
+    }
+
+    async fn health(&self, _: &Context) -> Result<()> {
+        Ok(())
+    }
+}
+
+pub fn raw(value: &Value) -> Box<RawValue> {
+    serde_json::value::to_raw_value(value).unwrap()
+}
+
+/// An audit in memory that can be told to fail.
+#[derive(Default)]
+pub struct MemorySink {
+    pub entries: Mutex<Vec<Entry>>,
+    pub is_down: AtomicBool,
+}
+
+#[async_trait]
+impl Sink for MemorySink {
+    async fn write(&self, batch: &[Entry]) -> Result<()> {
+        if self.is_down.load(Ordering::SeqCst) {
+            return Err(Error::unavailable("the audit is down"));
+        }
+        self.entries.lock().unwrap().extend_from_slice(batch);
+        Ok(())
+    }
+}
+
+pub struct World {
+    pub gateway: Arc<Gateway>,
+    pub sink: Arc<MemorySink>,
+}
+
+impl World {
+    pub fn new() -> Self {
+        let sink = Arc::new(MemorySink::default());
+        let audit = Audit::start(sink.clone());
+        Self { gateway: Gateway::new(&KINDS, Env::default(), audit, 10_000), sink }
+    }
+
+    pub async fn with(services: Vec<ServiceDefinition>) -> Self {
+        let world = Self::new();
+        world.load("acme", services).await;
+        world
+    }
+
+    pub async fn load(&self, tenant: &str, services: Vec<ServiceDefinition>) {
+        let id = tenant.parse().unwrap();
+        self.gateway.load(TenantDefinition { id, limits: Limits::default(), services }).await;
+    }
+
+    pub async fn call(&self, target: &str, arguments: Value) -> Result<String> {
+        self.call_as(&context(), target, arguments).await
+    }
+
+    pub async fn call_as(&self, cx: &Context, target: &str, arguments: Value) -> Result<String> {
+        let request = request(target, &arguments);
+        match self.gateway.call(cx, request).await? {
+            Outcome::Done(output) => Ok(output.to_result()),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Everything audited so far, after a clean end.
+    pub async fn audited(&self) -> Vec<Entry> {
+        self.gateway.close(Duration::from_secs(2)).await;
+        self.sink.entries.lock().unwrap().clone()
+    }
+}
+
+pub fn request(target: &str, arguments: &Value) -> Request {
+    let target = match target.parse() {
+        Ok(uri) => Target::Uri(uri),
+        Err(_) => Target::Name(target.to_owned()),
+    };
+    Request { target, arguments: Arguments::from_raw(raw(arguments)).unwrap() }
+}
+
+pub fn context() -> Context {
+    context_of(Caller::local())
+}
+
+pub fn context_of(caller: Caller) -> Context {
+    let tenant: TenantId = "acme".parse().unwrap();
+    Context::new(tenant, Arc::new(caller), Door::Local, Duration::from_secs(30))
+}
+
+pub fn service(id: &str, settings: Value) -> ServiceDefinition {
+    ServiceDefinition {
+        scheme: "memory".into(),
+        id: id.into(),
+        name: id.into(),
+        settings,
+        is_enabled: true,
+        version: 1,
+    }
+}
