@@ -1,0 +1,269 @@
+//! The audit: one row per call, refused ones too, appended in batches and read in pages.
+
+use crate::{Error, Page, PageRequest, Result, Store, row};
+use serde::{Deserialize, Serialize};
+use sqlx::any::AnyRow;
+use sqlx::{AssertSqlSafe, Row as _};
+use std::fmt::Write as _;
+use tool::TenantId;
+
+/// Rows per statement: far below the bind limits of both databases.
+const CHUNK: usize = 200;
+/// Rows per step of an export.
+const EXPORT_STEP: i64 = 1000;
+/// Rows per step of a purge, so that no lock is held for long.
+const PURGE_STEP: i64 = 5000;
+
+const COLUMNS: &str =
+    "tenant, id, at, caller, caller_kind, door, tool, uri, service, arguments, status, code,
+    message, duration_us, request_id, trace_id, result_bytes";
+const COLUMN_COUNT: usize = 17;
+
+/// The condition of every query; `$1` is the tenant.
+const WHERE: &str = "tenant = $1 AND ($2 IS NULL OR tool = $2) AND ($3 IS NULL OR service = $3)
+    AND ($4 IS NULL OR caller = $4) AND ($5 IS NULL OR status = $5)
+    AND ($6 IS NULL OR at >= $6) AND ($7 IS NULL OR at < $7)";
+
+/// What is remembered of a call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AuditRow {
+    /// Made by the caller of `append`; the same id is stored once.
+    pub id: String,
+    /// Whose call it was; a text, because a refused call may name a tenant that does not exist.
+    pub tenant: String,
+    /// When it began. Milliseconds since 1970.
+    pub at: i64,
+    /// Who called: a user name, a key's name.
+    pub caller: String,
+    /// What the caller is: `user`, `key`, …
+    pub caller_kind: String,
+    /// Where the call came in: `rest`, `mcp`, …
+    pub door: String,
+    /// The tool as the caller named it.
+    pub tool: String,
+    /// The tool's URI, empty when there is none.
+    pub uri: String,
+    /// The service's id, empty when there is none.
+    pub service: String,
+    /// The arguments, redacted, as JSON text.
+    pub arguments: Option<String>,
+    /// `ok`, `error` or `refused`.
+    pub status: String,
+    /// The error's code.
+    pub code: Option<String>,
+    /// The error's message.
+    pub message: Option<String>,
+    /// How long it took, in microseconds.
+    pub duration_us: i64,
+    /// The request's id, as the client saw it.
+    pub request_id: String,
+    /// The trace's id.
+    pub trace_id: String,
+    /// The size of the result.
+    pub result_bytes: i64,
+}
+
+/// Which rows to read; what is `None` does not matter.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// Of this tool.
+    pub tool: Option<String>,
+    /// Of this service.
+    pub service: Option<String>,
+    /// By this caller.
+    pub caller: Option<String>,
+    /// With this status.
+    pub status: Option<String>,
+    /// Begun at or after this time. Milliseconds since 1970.
+    pub from: Option<i64>,
+    /// Begun before this time. Milliseconds since 1970.
+    pub to: Option<i64>,
+}
+
+/// The record of calls.
+pub struct Audit<'a>(pub(crate) &'a Store);
+
+impl Audit<'_> {
+    /// Appends the rows, all or none. Each row carries its tenant: one batch serves all.
+    /// Rows that are there already are passed over, so a batch may be tried again.
+    pub async fn append(&self, rows: &[AuditRow]) -> Result<()> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let mut write = self.0.write().await?;
+        for chunk in rows.chunks(CHUNK) {
+            let mut insert = sqlx::query(AssertSqlSafe(insert_statement(chunk.len())));
+            for row in chunk {
+                insert = bind(insert, row);
+            }
+            // Partial chunks differ in length; keeping a prepared statement for each is waste.
+            insert.persistent(chunk.len() == CHUNK).execute(write.connection()).await?;
+        }
+        write.commit().await
+    }
+
+    /// The tenant's rows that fit the filter, newest first.
+    pub async fn query(
+        &self,
+        tenant: &TenantId,
+        filter: &Filter,
+        page: PageRequest,
+    ) -> Result<Page<AuditRow>> {
+        let mut snapshot = self.0.snapshot().await?;
+        let total = filtered(format!("SELECT COUNT(*) FROM audit WHERE {WHERE}"), tenant, filter)
+            .fetch_one(&mut *snapshot)
+            .await?
+            .try_get(0)?;
+        let sql =
+            format!("SELECT {COLUMNS} FROM audit WHERE {WHERE} ORDER BY at DESC, id DESC LIMIT $8 OFFSET $9");
+        let rows = filtered(sql, tenant, filter)
+            .bind(page.limit())
+            .bind(page.offset())
+            .fetch_all(&mut *snapshot)
+            .await?;
+        Ok(page.of(rows.iter().map(decode).collect::<Result<_>>()?, total))
+    }
+
+    /// All rows that fit the filter, oldest first, step by step. Rows of calls that begin
+    /// after this moment are left out, so an export always ends.
+    #[must_use]
+    pub fn export(&self, tenant: &TenantId, mut filter: Filter) -> Export {
+        let end = row::now() + 1;
+        filter.to = Some(filter.to.map_or(end, |to| to.min(end)));
+        Export {
+            store: self.0.clone(),
+            tenant: tenant.clone(),
+            filter,
+            after: Some((i64::MIN, String::new())),
+        }
+    }
+
+    /// Deletes the rows of calls begun before `time`. Platform-wide: for the retention period.
+    pub async fn purge_before(&self, time: i64) -> Result<u64> {
+        let mut count = 0;
+        loop {
+            let mut write = self.0.write().await?;
+            let done = sqlx::query(
+                "DELETE FROM audit WHERE (tenant, id) IN
+                     (SELECT tenant, id FROM audit WHERE at < $1 ORDER BY at LIMIT $2)",
+            )
+            .bind(time)
+            .bind(PURGE_STEP)
+            .execute(write.connection())
+            .await?;
+            write.commit().await?;
+            if done.rows_affected() == 0 {
+                return Ok(count);
+            }
+            count += done.rows_affected();
+        }
+    }
+}
+
+/// An export under way; it holds no connection between its steps.
+#[derive(Debug)]
+pub struct Export {
+    store: Store,
+    tenant: TenantId,
+    filter: Filter,
+    /// The last row given; `None` at the end.
+    after: Option<(i64, String)>,
+}
+
+impl Export {
+    /// The next rows, at most a thousand; `None` at the end.
+    pub async fn next(&mut self) -> Result<Option<Vec<AuditRow>>> {
+        let Some((at, id)) = self.after.clone() else { return Ok(None) };
+        let sql = format!(
+            "SELECT {COLUMNS} FROM audit WHERE {WHERE} AND (at, id) > ($8, $9) ORDER BY at, id LIMIT $10"
+        );
+        let rows = filtered(sql, &self.tenant, &self.filter)
+            .bind(at)
+            .bind(id)
+            .bind(EXPORT_STEP)
+            .fetch_all(self.store.pool())
+            .await?;
+        let rows = rows.iter().map(decode).collect::<Result<Vec<_>>>()?;
+        self.after = rows.last().map(|row| (row.at, row.id.clone()));
+        Ok((!rows.is_empty()).then_some(rows))
+    }
+}
+
+type Query<'q> = sqlx::query::Query<'q, sqlx::Any, sqlx::any::AnyArguments>;
+
+fn filtered<'q>(sql: String, tenant: &TenantId, filter: &Filter) -> Query<'q> {
+    sqlx::query(AssertSqlSafe(sql))
+        .bind(tenant.as_str().to_owned())
+        .bind(filter.tool.as_deref().map(clean))
+        .bind(filter.service.as_deref().map(clean))
+        .bind(filter.caller.as_deref().map(clean))
+        .bind(filter.status.as_deref().map(clean))
+        .bind(filter.from)
+        .bind(filter.to)
+}
+
+/// `INSERT … VALUES ($1, …, $17), ($18, …) …`
+fn insert_statement(rows: usize) -> String {
+    let mut sql = format!("INSERT INTO audit ({COLUMNS}) VALUES ");
+    for row in 0..rows {
+        for column in 0..COLUMN_COUNT {
+            let before = match (row, column) {
+                (0, 0) => "(",
+                (_, 0) => "), (",
+                _ => ", ",
+            };
+            // Writing to a string cannot fail.
+            let _ = write!(sql, "{before}${}", row * COLUMN_COUNT + column + 1);
+        }
+    }
+    sql.push_str(") ON CONFLICT DO NOTHING");
+    sql
+}
+
+fn bind<'q>(query: Query<'q>, row: &AuditRow) -> Query<'q> {
+    query
+        .bind(clean(&row.tenant))
+        .bind(clean(&row.id))
+        .bind(row.at)
+        .bind(clean(&row.caller))
+        .bind(clean(&row.caller_kind))
+        .bind(clean(&row.door))
+        .bind(clean(&row.tool))
+        .bind(clean(&row.uri))
+        .bind(clean(&row.service))
+        .bind(row.arguments.as_deref().map(clean))
+        .bind(clean(&row.status))
+        .bind(row.code.as_deref().map(clean))
+        .bind(row.message.as_deref().map(clean))
+        .bind(row.duration_us)
+        .bind(clean(&row.request_id))
+        .bind(clean(&row.trace_id))
+        .bind(row.result_bytes)
+}
+
+/// A record must never fail because of what a caller sent: PostgreSQL keeps no U+0000.
+fn clean(text: &str) -> String {
+    text.replace('\0', "\u{FFFD}")
+}
+
+fn decode(row: &AnyRow) -> Result<AuditRow, Error> {
+    Ok(AuditRow {
+        id: row::text(row, "id")?,
+        tenant: row::text(row, "tenant")?,
+        at: row::integer(row, "at")?,
+        caller: row::text(row, "caller")?,
+        caller_kind: row::text(row, "caller_kind")?,
+        door: row::text(row, "door")?,
+        tool: row::text(row, "tool")?,
+        uri: row::text(row, "uri")?,
+        service: row::text(row, "service")?,
+        arguments: row::optional_text(row, "arguments")?,
+        status: row::text(row, "status")?,
+        code: row::optional_text(row, "code")?,
+        message: row::optional_text(row, "message")?,
+        duration_us: row::integer(row, "duration_us")?,
+        request_id: row::text(row, "request_id")?,
+        trace_id: row::text(row, "trace_id")?,
+        result_bytes: row::integer(row, "result_bytes")?,
+    })
+}

@@ -1,0 +1,34 @@
+//! The only SQL: one file per aggregate, SQLite and PostgreSQL from one text.
+//!
+//! The tenant is the first argument of every query. The few that serve the whole platform say so.
+
+pub mod audit;
+mod database;
+pub mod error;
+pub mod keys;
+pub mod meta;
+mod migrate;
+pub mod page;
+pub mod password;
+mod private_file;
+pub mod revisions;
+mod rotation;
+mod row;
+pub mod services;
+mod sqlite;
+pub mod status;
+pub mod tenants;
+pub mod users;
+pub mod vault;
+mod watch;
+
+pub use audit::{AuditRow, Filter};
+pub use database::{Options, Store};
+pub use error::{Error, Kind as ErrorKind, Result};
+pub use keys::{Key, KeyChanges, KeyHash, NewKey};
+pub use page::{Page, PageRequest};
+pub use services::{NewService, Service, ServiceChanges, ServiceFilter, ServiceTool};
+pub use status::Status;
+pub use tenants::{NewTenant, Tenant, TenantChanges};
+pub use users::{NewUser, User, UserChanges};
+pub use vault::{Rotation, Vault};

@@ -1,0 +1,44 @@
+//! Brings the schema up to date, one numbered file after the other.
+
+use crate::database::Backend;
+use crate::{Error, Result, Store, row};
+use sqlx::Row as _;
+
+/// In order; the position is the version. A released file never changes.
+const MIGRATIONS: &[&str] = &[include_str!("../migrations/0001_first.sql")];
+
+/// All missing steps in one transaction: after a crash the schema is old or new, never between.
+/// Processes that start at once take turns, and the later ones find nothing to do.
+pub(crate) async fn run(store: &Store) -> Result<()> {
+    let mut write = store.write().await?;
+    let connection = write.connection();
+    if store.backend() == Backend::Postgres {
+        sqlx::query("SELECT pg_advisory_xact_lock(7236412951)").execute(&mut *connection).await?;
+    }
+    sqlx::query(
+        "CREATE TABLE IF NOT EXISTS schema_version (version BIGINT PRIMARY KEY, applied_at BIGINT NOT NULL)",
+    )
+    .execute(&mut *connection)
+    .await?;
+    let found = sqlx::query("SELECT COALESCE(MAX(version), 0) FROM schema_version")
+        .fetch_one(&mut *connection)
+        .await?;
+    let found = usize::try_from(found.try_get::<i64, _>(0)?).unwrap_or_default();
+    if found > MIGRATIONS.len() {
+        return Err(Error::invalid(format!(
+            "the database has schema version {found}, but this program knows only up to {}; use a newer program",
+            MIGRATIONS.len()
+        )));
+    }
+    for (index, migration) in MIGRATIONS.iter().enumerate().skip(found) {
+        let version = i64::try_from(index + 1).unwrap_or(i64::MAX);
+        sqlx::raw_sql(*migration).execute(&mut *connection).await?;
+        sqlx::query("INSERT INTO schema_version (version, applied_at) VALUES ($1, $2)")
+            .bind(version)
+            .bind(row::now())
+            .execute(&mut *connection)
+            .await?;
+        tracing::info!(version, "brought the database to schema version {version}");
+    }
+    write.commit().await
+}

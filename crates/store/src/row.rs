@@ -1,0 +1,48 @@
+//! Small steps between database rows and our types.
+
+use crate::{Error, Result};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use sqlx::Row as _;
+use sqlx::any::AnyRow;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// The time of day in milliseconds since 1970.
+pub(crate) fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+pub(crate) fn text(row: &AnyRow, column: &str) -> Result<String> {
+    Ok(row.try_get(column)?)
+}
+
+pub(crate) fn optional_text(row: &AnyRow, column: &str) -> Result<Option<String>> {
+    Ok(row.try_get(column)?)
+}
+
+pub(crate) fn integer(row: &AnyRow, column: &str) -> Result<i64> {
+    Ok(row.try_get(column)?)
+}
+
+pub(crate) fn optional_integer(row: &AnyRow, column: &str) -> Result<Option<i64>> {
+    Ok(row.try_get(column)?)
+}
+
+/// A column whose text is parsed, e.g. an id or a role.
+pub(crate) fn parsed<T: std::str::FromStr>(row: &AnyRow, column: &str) -> Result<T> {
+    text(row, column)?.parse().map_err(|_| undecodable(column))
+}
+
+/// A column that holds JSON.
+pub(crate) fn json<T: DeserializeOwned>(row: &AnyRow, column: &str) -> Result<T> {
+    serde_json::from_str(&text(row, column)?).map_err(|_| undecodable(column))
+}
+
+pub(crate) fn to_json<T: Serialize + ?Sized>(value: &T) -> Result<String> {
+    serde_json::to_string(value).map_err(|_| Error::internal("a value has no JSON form"))
+}
+
+pub(crate) fn undecodable(column: &str) -> Error {
+    Error::corrupt(format!("column {column} of the database holds something unexpected"))
+}

@@ -1,0 +1,387 @@
+//! Services: what a tenant has configured, with its settings and tools sealed.
+
+mod row;
+mod tools;
+
+pub(crate) use row::{service_place, tool_place};
+
+use crate::database::Write;
+use crate::error::check_text;
+use crate::services::row::{COLUMNS, decode, decode_tools, search_text};
+use crate::{Error, Page, PageRequest, Result, Status, Store, meta, row as column};
+use serde::Serialize;
+use serde_json::Value;
+use sqlx::AnyConnection;
+use sqlx::{AssertSqlSafe, Row as _};
+use tool::TenantId;
+
+/// A configured service, e.g. `api://crm-service`.
+#[derive(Clone, PartialEq, Serialize)]
+pub struct Service {
+    /// Where the service belongs.
+    pub tenant: TenantId,
+    /// Its type, which is the scheme of its tools' URIs.
+    #[serde(rename = "type")]
+    pub scheme: String,
+    /// Its name in URIs, unique per tenant and type.
+    pub id: String,
+    /// Its name for people.
+    pub name: String,
+    /// What it is for.
+    pub description: Option<String>,
+    /// Its settings, secrets included.
+    pub config: Value,
+    /// The tools that users defined, in their order.
+    pub tools: Vec<ServiceTool>,
+    /// Whether its tools may be called.
+    pub is_enabled: bool,
+    /// Milliseconds since 1970.
+    pub created_at: i64,
+    /// Milliseconds since 1970.
+    pub updated_at: i64,
+    /// Grows with every change, of its tools too.
+    pub version: i64,
+}
+
+/// A tool that a user defined on a service.
+#[derive(Clone, PartialEq, Serialize)]
+pub struct ServiceTool {
+    /// Its name, unique in the service.
+    pub id: String,
+    /// Everything else about it, secrets included.
+    pub definition: Value,
+}
+
+/// A service to be. The caller has checked that the ids are ids.
+#[derive(Clone)]
+pub struct NewService {
+    /// Its type.
+    pub scheme: String,
+    /// Its name in URIs.
+    pub id: String,
+    /// Its name for people.
+    pub name: String,
+    /// What it is for.
+    pub description: Option<String>,
+    /// Its settings.
+    pub config: Value,
+    /// Its tools.
+    pub tools: Vec<ServiceTool>,
+    /// Whether its tools may be called from the start.
+    pub is_enabled: bool,
+}
+
+/// What to change; what is `None` stays.
+#[derive(Clone, Default)]
+pub struct ServiceChanges {
+    /// The name for people.
+    pub name: Option<String>,
+    /// What it is for; `Some(None)` removes the text.
+    pub description: Option<Option<String>>,
+    /// The settings, as a whole.
+    pub config: Option<Value>,
+    /// The tools, all of them.
+    pub tools: Option<Vec<ServiceTool>>,
+    /// Whether its tools may be called.
+    pub is_enabled: Option<bool>,
+}
+
+/// Which services to list; what is `None` does not matter.
+#[derive(Debug, Clone, Default)]
+pub struct ServiceFilter {
+    /// Of this type only.
+    pub scheme: Option<String>,
+    /// Only those switched on, or off.
+    pub is_enabled: Option<bool>,
+    /// With this text in id, name or description, in any case.
+    pub text: Option<String>,
+}
+
+/// The condition of every list; `$1` is the tenant.
+const WHERE: &str = "tenant = $1 AND ($2 IS NULL OR type = $2) AND ($3 IS NULL OR status = $3)
+    AND ($4 IS NULL OR search LIKE $4 ESCAPE '!')";
+
+/// The configured services and their tools.
+pub struct Services<'a>(pub(crate) &'a Store);
+
+impl Services<'_> {
+    /// Adds a service with its tools, all or nothing; a taken id is a conflict.
+    pub async fn create(&self, tenant: &TenantId, new: NewService) -> Result<Service> {
+        check_service(&new.name, new.description.as_deref())?;
+        let mut write = self.0.write().await?;
+        let key_id = meta::sealing_key(self.0, &mut write).await?;
+        let place = service_place(tenant.as_str(), &new.scheme, &new.id);
+        let config = self.0.vault().seal(&key_id, &place, &column::to_json(&new.config)?)?;
+        sqlx::query(
+            "INSERT INTO services (tenant, type, id, name, description, search, status, config,
+                 created_at, updated_at, version)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9, 1)",
+        )
+        .bind(tenant.as_str())
+        .bind(new.scheme.as_str())
+        .bind(new.id.as_str())
+        .bind(new.name.as_str())
+        .bind(new.description.as_deref())
+        .bind(search_text(&new.id, &new.name, new.description.as_deref()))
+        .bind(Status::enabled(new.is_enabled).as_str())
+        .bind(config)
+        .bind(column::now())
+        .execute(write.connection())
+        .await?;
+        for (position, tool) in (1..).zip(&new.tools) {
+            self.insert_tool(&mut write, &key_id, tenant, &new.scheme, &new.id, position, tool).await?;
+        }
+        self.finish(write, tenant, &new.scheme, &new.id).await
+    }
+
+    /// The service with its tools.
+    pub async fn get(&self, tenant: &TenantId, scheme: &str, id: &str) -> Result<Service> {
+        let mut snapshot = self.0.snapshot().await?;
+        self.read(&mut snapshot, tenant, scheme, id).await
+    }
+
+    /// The tenant's services that fit the filter, oldest first.
+    pub async fn list(
+        &self,
+        tenant: &TenantId,
+        filter: &ServiceFilter,
+        page: PageRequest,
+    ) -> Result<Page<Service>> {
+        let mut snapshot = self.0.snapshot().await?;
+        let ordered = format!("WHERE {WHERE} ORDER BY created_at, type, id LIMIT $5 OFFSET $6");
+        let bound = |sql: String| {
+            sqlx::query(AssertSqlSafe(sql))
+                .bind(tenant.as_str().to_owned())
+                .bind(filter.scheme.clone())
+                .bind(filter.is_enabled.map(|on| Status::enabled(on).as_str()))
+                .bind(filter.text.as_deref().map(pattern))
+        };
+        let total = bound(format!("SELECT COUNT(*) FROM services WHERE {WHERE}"))
+            .fetch_one(&mut *snapshot)
+            .await?
+            .try_get(0)?;
+        let services = bound(format!("SELECT {COLUMNS} FROM services {ordered}"))
+            .bind(page.limit())
+            .bind(page.offset())
+            .fetch_all(&mut *snapshot)
+            .await?;
+        let tools = bound(format!(
+            "SELECT type, service, id, definition FROM service_tools WHERE tenant = $1
+                 AND (type, service) IN (SELECT type, id FROM services {ordered})
+             ORDER BY type, service, position, id"
+        ))
+        .bind(page.limit())
+        .bind(page.offset())
+        .fetch_all(&mut *snapshot)
+        .await?;
+        Ok(page.of(self.assemble(tenant, &services, &tools)?, total))
+    }
+
+    /// Every service of the tenant: for the catalog.
+    pub async fn all(&self, tenant: &TenantId) -> Result<Vec<Service>> {
+        let mut snapshot = self.0.snapshot().await?;
+        let services = sqlx::query(AssertSqlSafe(format!(
+            "SELECT {COLUMNS} FROM services WHERE tenant = $1 ORDER BY created_at, type, id"
+        )))
+        .bind(tenant.as_str())
+        .fetch_all(&mut *snapshot)
+        .await?;
+        let tools = sqlx::query(
+            "SELECT type, service, id, definition FROM service_tools WHERE tenant = $1
+             ORDER BY type, service, position, id",
+        )
+        .bind(tenant.as_str())
+        .fetch_all(&mut *snapshot)
+        .await?;
+        self.assemble(tenant, &services, &tools)
+    }
+
+    /// Changes the service; with an expected version, only if it is still that one.
+    pub async fn update(
+        &self,
+        tenant: &TenantId,
+        scheme: &str,
+        id: &str,
+        changes: ServiceChanges,
+        expected_version: Option<i64>,
+    ) -> Result<Service> {
+        let description = changes.description.as_ref().and_then(Option::as_deref);
+        check_service(changes.name.as_deref().unwrap_or_default(), description)?;
+        let mut write = self.0.write().await?;
+        let key_id = meta::sealing_key(self.0, &mut write).await?;
+        let config = self.seal_config(&key_id, tenant, scheme, id, changes.config.as_ref())?;
+        self.touch(&mut write, tenant, scheme, id, expected_version).await?;
+        sqlx::query(
+            "UPDATE services SET name = COALESCE($4, name), status = COALESCE($5, status),
+                 config = COALESCE($6, config),
+                 description = CASE WHEN $7 = 1 THEN $8 ELSE description END
+             WHERE tenant = $1 AND type = $2 AND id = $3",
+        )
+        .bind(tenant.as_str())
+        .bind(scheme)
+        .bind(id)
+        .bind(changes.name.as_deref())
+        .bind(changes.is_enabled.map(|on| Status::enabled(on).as_str()))
+        .bind(config)
+        .bind(i64::from(changes.description.is_some()))
+        .bind(description)
+        .execute(write.connection())
+        .await?;
+        if let Some(tools) = &changes.tools {
+            self.replace_tools(&mut write, &key_id, tenant, scheme, id, tools).await?;
+        }
+        self.refresh_search(&mut write, tenant, scheme, id).await?;
+        self.finish(write, tenant, scheme, id).await
+    }
+
+    /// Switches the service on or off.
+    pub async fn set_enabled(
+        &self,
+        tenant: &TenantId,
+        scheme: &str,
+        id: &str,
+        is_enabled: bool,
+    ) -> Result<Service> {
+        let changes = ServiceChanges { is_enabled: Some(is_enabled), ..ServiceChanges::default() };
+        self.update(tenant, scheme, id, changes, None).await
+    }
+
+    /// Deletes the service with its tools.
+    pub async fn delete(&self, tenant: &TenantId, scheme: &str, id: &str) -> Result<()> {
+        let mut write = self.0.write().await?;
+        let done = sqlx::query("DELETE FROM services WHERE tenant = $1 AND type = $2 AND id = $3")
+            .bind(tenant.as_str())
+            .bind(scheme)
+            .bind(id)
+            .execute(write.connection())
+            .await?;
+        if done.rows_affected() == 0 {
+            return Err(missing());
+        }
+        write.commit_change(tenant).await
+    }
+
+    /// Locks the service's row, counts the change and checks the version.
+    async fn touch(
+        &self,
+        write: &mut Write,
+        tenant: &TenantId,
+        scheme: &str,
+        id: &str,
+        expected_version: Option<i64>,
+    ) -> Result<()> {
+        let done = sqlx::query(
+            "UPDATE services SET version = version + 1, updated_at = $4
+             WHERE tenant = $1 AND type = $2 AND id = $3 RETURNING version",
+        )
+        .bind(tenant.as_str())
+        .bind(scheme)
+        .bind(id)
+        .bind(column::now())
+        .fetch_optional(write.connection())
+        .await?;
+        let version = column::integer(&done.ok_or_else(missing)?, "version")?;
+        if expected_version.is_some_and(|expected| expected + 1 != version) {
+            return Err(Error::stale("service"));
+        }
+        Ok(())
+    }
+
+    /// Reads the service back within the transaction, then commits.
+    async fn finish(&self, mut write: Write, tenant: &TenantId, scheme: &str, id: &str) -> Result<Service> {
+        let service = self.read(write.connection(), tenant, scheme, id).await?;
+        write.commit_change(tenant).await?;
+        Ok(service)
+    }
+
+    async fn read(
+        &self,
+        connection: &mut AnyConnection,
+        tenant: &TenantId,
+        scheme: &str,
+        id: &str,
+    ) -> Result<Service> {
+        let row = sqlx::query(AssertSqlSafe(format!(
+            "SELECT {COLUMNS} FROM services WHERE tenant = $1 AND type = $2 AND id = $3"
+        )))
+        .bind(tenant.as_str())
+        .bind(scheme)
+        .bind(id)
+        .fetch_optional(&mut *connection)
+        .await?;
+        let mut service = decode(self.0.vault(), &row.ok_or_else(missing)?)?;
+        service.tools = self.read_tools(connection, tenant, scheme, id).await?;
+        Ok(service)
+    }
+
+    fn assemble(
+        &self,
+        tenant: &TenantId,
+        services: &[sqlx::any::AnyRow],
+        tools: &[sqlx::any::AnyRow],
+    ) -> Result<Vec<Service>> {
+        let mut tools = decode_tools(self.0.vault(), tenant, tools)?;
+        let mut result = Vec::with_capacity(services.len());
+        for row in services {
+            let mut service = decode(self.0.vault(), row)?;
+            let key = (service.scheme.clone(), service.id.clone());
+            service.tools = tools.remove(&key).unwrap_or_default();
+            result.push(service);
+        }
+        Ok(result)
+    }
+
+    fn seal_config(
+        &self,
+        key_id: &str,
+        tenant: &TenantId,
+        scheme: &str,
+        id: &str,
+        config: Option<&Value>,
+    ) -> Result<Option<String>> {
+        let place = service_place(tenant.as_str(), scheme, id);
+        config.map(|config| self.0.vault().seal(key_id, &place, &column::to_json(config)?)).transpose()
+    }
+
+    /// The search column follows from the others; it is computed here for both databases alike.
+    async fn refresh_search(
+        &self,
+        write: &mut Write,
+        tenant: &TenantId,
+        scheme: &str,
+        id: &str,
+    ) -> Result<()> {
+        let row =
+            sqlx::query("SELECT name, description FROM services WHERE tenant = $1 AND type = $2 AND id = $3")
+                .bind(tenant.as_str())
+                .bind(scheme)
+                .bind(id)
+                .fetch_one(write.connection())
+                .await?;
+        let description = column::optional_text(&row, "description")?;
+        let search = search_text(id, &column::text(&row, "name")?, description.as_deref());
+        sqlx::query("UPDATE services SET search = $4 WHERE tenant = $1 AND type = $2 AND id = $3")
+            .bind(tenant.as_str())
+            .bind(scheme)
+            .bind(id)
+            .bind(search)
+            .execute(write.connection())
+            .await?;
+        Ok(())
+    }
+}
+
+fn missing() -> Error {
+    Error::not_found("service")
+}
+
+fn check_service(name: &str, description: Option<&str>) -> Result<()> {
+    check_text("name", name)?;
+    check_text("description", description.unwrap_or_default())
+}
+
+/// The text anywhere, with the wildcards of `LIKE` taken literally.
+fn pattern(text: &str) -> String {
+    let escaped = text.to_lowercase().replace('!', "!!").replace('%', "!%").replace('_', "!_");
+    format!("%{escaped}%")
+}

@@ -1,0 +1,175 @@
+//! Tenants: the walls that nothing crosses.
+
+use crate::error::check_text;
+use crate::{Error, Page, PageRequest, Result, Status, Store, row};
+use serde::Serialize;
+use sqlx::AssertSqlSafe;
+use sqlx::any::AnyRow;
+use tool::{Limits, TenantId};
+
+/// Named one by one: `*` would break a running replica when a later version adds a column.
+const COLUMNS: &str = "id, name, status, limits, created_at, updated_at, version";
+
+/// A tenant.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Tenant {
+    /// Its name in URLs and tokens.
+    pub id: TenantId,
+    /// Its name for people.
+    pub name: String,
+    /// Whether its users and keys may do anything.
+    pub status: Status,
+    /// What all of it together may use.
+    pub limits: Limits,
+    /// Milliseconds since 1970.
+    pub created_at: i64,
+    /// Milliseconds since 1970.
+    pub updated_at: i64,
+    /// Grows with every change.
+    pub version: i64,
+}
+
+/// A tenant to be.
+#[derive(Debug, Clone)]
+pub struct NewTenant {
+    /// Its name in URLs and tokens.
+    pub id: TenantId,
+    /// Its name for people.
+    pub name: String,
+    /// What all of it together may use.
+    pub limits: Limits,
+}
+
+/// What to change; what is `None` stays.
+#[derive(Debug, Clone, Default)]
+pub struct TenantChanges {
+    /// The name for people.
+    pub name: Option<String>,
+    /// Whether it may be used.
+    pub status: Option<Status>,
+    /// What it may use.
+    pub limits: Option<Limits>,
+}
+
+/// The tenants.
+pub struct Tenants<'a>(pub(crate) &'a Store);
+
+impl Tenants<'_> {
+    /// Adds a tenant; a taken id is a conflict.
+    pub async fn create(&self, new: NewTenant) -> Result<Tenant> {
+        check_text("name", &new.name)?;
+        let now = row::now();
+        let mut write = self.0.write().await?;
+        let row = sqlx::query(AssertSqlSafe(format!(
+            "INSERT INTO tenants (id, name, status, limits, created_at, updated_at, version)
+             VALUES ($1, $2, $3, $4, $5, $5, 1) RETURNING {COLUMNS}"
+        )))
+        .bind(new.id.as_str())
+        .bind(new.name)
+        .bind(Status::Active.as_str())
+        .bind(row::to_json(&new.limits)?)
+        .bind(now)
+        .fetch_one(write.connection())
+        .await?;
+        write.commit_change(&new.id).await?;
+        decode(&row)
+    }
+
+    /// The tenant.
+    pub async fn get(&self, tenant: &TenantId) -> Result<Tenant> {
+        let row = sqlx::query(AssertSqlSafe(format!("SELECT {COLUMNS} FROM tenants WHERE id = $1")))
+            .bind(tenant.as_str())
+            .fetch_optional(self.0.pool())
+            .await?;
+        decode(&row.ok_or_else(missing)?)
+    }
+
+    /// All tenants, oldest first. Platform-wide: for administrators.
+    pub async fn list(&self, page: PageRequest) -> Result<Page<Tenant>> {
+        let mut snapshot = self.0.snapshot().await?;
+        let total = sqlx::query("SELECT COUNT(*) AS total FROM tenants").fetch_one(&mut *snapshot).await?;
+        let rows = sqlx::query(AssertSqlSafe(format!(
+            "SELECT {COLUMNS} FROM tenants ORDER BY created_at, id LIMIT $1 OFFSET $2"
+        )))
+        .bind(page.limit())
+        .bind(page.offset())
+        .fetch_all(&mut *snapshot)
+        .await?;
+        let items = rows.iter().map(decode).collect::<Result<_>>()?;
+        Ok(page.of(items, row::integer(&total, "total")?))
+    }
+
+    /// Every tenant. Platform-wide: for the snapshots that calls are checked against.
+    pub async fn all(&self) -> Result<Vec<Tenant>> {
+        let rows =
+            sqlx::query(AssertSqlSafe(format!("SELECT {COLUMNS} FROM tenants ORDER BY created_at, id")))
+                .fetch_all(self.0.pool())
+                .await?;
+        rows.iter().map(decode).collect()
+    }
+
+    /// Changes the tenant; with an expected version, only if it is still that one.
+    pub async fn update(
+        &self,
+        tenant: &TenantId,
+        changes: TenantChanges,
+        expected_version: Option<i64>,
+    ) -> Result<Tenant> {
+        check_text("name", changes.name.as_deref().unwrap_or_default())?;
+        let mut write = self.0.write().await?;
+        let row = sqlx::query(AssertSqlSafe(format!(
+            "UPDATE tenants SET name = COALESCE($3, name), status = COALESCE($4, status),
+                 limits = COALESCE($5, limits), updated_at = $6, version = version + 1
+             WHERE id = $1 AND ($2 IS NULL OR version = $2) RETURNING {COLUMNS}"
+        )))
+        .bind(tenant.as_str())
+        .bind(expected_version)
+        .bind(changes.name)
+        .bind(changes.status.map(Status::as_str))
+        .bind(changes.limits.as_ref().map(row::to_json).transpose()?)
+        .bind(row::now())
+        .fetch_optional(write.connection())
+        .await?;
+        let Some(row) = row else {
+            drop(write);
+            self.get(tenant).await?;
+            return Err(Error::stale("tenant"));
+        };
+        write.commit_change(tenant).await?;
+        decode(&row)
+    }
+
+    /// Deletes the tenant with everything it has: users, keys, services, audit.
+    pub async fn delete(&self, tenant: &TenantId) -> Result<()> {
+        let mut write = self.0.write().await?;
+        // The rest goes with the tenant's row, by reference.
+        let done = sqlx::query("DELETE FROM tenants WHERE id = $1")
+            .bind(tenant.as_str())
+            .execute(write.connection())
+            .await?;
+        if done.rows_affected() == 0 {
+            return Err(missing());
+        }
+        sqlx::query("DELETE FROM audit WHERE tenant = $1")
+            .bind(tenant.as_str())
+            .execute(write.connection())
+            .await?;
+        write.commit_change(tenant).await
+    }
+}
+
+fn missing() -> Error {
+    Error::not_found("tenant")
+}
+
+fn decode(row: &AnyRow) -> Result<Tenant> {
+    Ok(Tenant {
+        id: row::parsed(row, "id")?,
+        name: row::text(row, "name")?,
+        status: Status::parse(&row::text(row, "status")?)?,
+        limits: row::json(row, "limits")?,
+        created_at: row::integer(row, "created_at")?,
+        updated_at: row::integer(row, "updated_at")?,
+        version: row::integer(row, "version")?,
+    })
+}
