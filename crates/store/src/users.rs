@@ -202,6 +202,24 @@ impl Users<'_> {
         decode(&row)
     }
 
+    /// Makes the tokens issued until now void.
+    pub async fn void_tokens(&self, tenant: &TenantId, id: &UserId) -> Result<()> {
+        let mut write = self.0.write().await?;
+        let done = sqlx::query(
+            "UPDATE users SET tokens_valid_after = $3, updated_at = $3, version = version + 1
+             WHERE tenant = $1 AND id = $2",
+        )
+        .bind(tenant.as_str())
+        .bind(id.as_str())
+        .bind(row::now())
+        .execute(write.connection())
+        .await?;
+        if done.rows_affected() == 0 {
+            return Err(missing());
+        }
+        write.commit_change(tenant).await
+    }
+
     /// Deletes the user.
     pub async fn delete(&self, tenant: &TenantId, id: &UserId) -> Result<()> {
         let mut write = self.0.write().await?;

@@ -1,0 +1,120 @@
+//! Where the audit goes: into the store, and into a file while the store is away.
+
+use crate::manage::error::Code;
+use async_trait::async_trait;
+use gateway::audit::{Entry, Sink};
+use std::path::PathBuf;
+use store::{AuditRow, Store};
+use tokio::sync::Mutex;
+use tool::Error;
+
+/// Keeps audit entries in the store. While it cannot, they go to a file, so that calls go on,
+/// and from there into the store when it is back.
+pub struct AuditSink {
+    store: Store,
+    spill: Mutex<Spill>,
+}
+
+struct Spill {
+    path: PathBuf,
+    is_empty: bool,
+}
+
+impl AuditSink {
+    /// `path` is where entries wait while the store is away.
+    #[must_use]
+    pub fn new(store: Store, path: PathBuf) -> Self {
+        let is_empty = !path.exists();
+        Self { store, spill: Mutex::new(Spill { path, is_empty }) }
+    }
+}
+
+#[async_trait]
+impl Sink for AuditSink {
+    async fn write(&self, batch: &[Entry]) -> tool::Result<()> {
+        let rows: Vec<AuditRow> = batch.iter().map(row).collect();
+        let mut spill = self.spill.lock().await;
+        if !spill.is_empty && self.replay(&mut spill).await.is_err() {
+            return spill.append(rows).await;
+        }
+        match self.store.audit().append(&rows).await {
+            Ok(()) => Ok(()),
+            Err(error) if error.is_retryable() => {
+                tracing::warn!(%error, "audit records wait in {}: {error}", spill.path.display());
+                spill.append(rows).await
+            }
+            Err(error) => Err(Error::internal("the audit was not written").caused_by(error)),
+        }
+    }
+}
+
+impl AuditSink {
+    /// Brings what waits in the file into the store. Rows have ids: a second try adds nothing.
+    async fn replay(&self, spill: &mut Spill) -> store::Result<()> {
+        self.store.ping().await?;
+        let path = spill.path.clone();
+        let rows = tokio::task::spawn_blocking(move || read(&path)).await.unwrap_or_default();
+        for chunk in rows.chunks(1000) {
+            self.store.audit().append(chunk).await?;
+        }
+        if let Err(error) = tokio::fs::remove_file(&spill.path).await {
+            tracing::warn!(%error, "{} is in the store but cannot be removed: {error}", spill.path.display());
+        }
+        tracing::info!("{} audit records came from {} into the store", rows.len(), spill.path.display());
+        spill.is_empty = true;
+        Ok(())
+    }
+}
+
+impl Spill {
+    async fn append(&mut self, rows: Vec<AuditRow>) -> tool::Result<()> {
+        let path = self.path.clone();
+        let written = tokio::task::spawn_blocking(move || append(&path, &rows)).await;
+        written
+            .map_err(|error| Error::internal("the audit file was not written").caused_by(error))?
+            .map_err(|error| Error::unavailable("the audit file cannot be written").caused_by(error))?;
+        self.is_empty = false;
+        Ok(())
+    }
+}
+
+fn append(path: &std::path::Path, rows: &[AuditRow]) -> std::io::Result<()> {
+    use std::io::Write;
+    use std::os::unix::fs::OpenOptionsExt;
+    let mut text = Vec::new();
+    for row in rows {
+        serde_json::to_writer(&mut text, row)?;
+        text.push(b'\n');
+    }
+    let mut file = std::fs::OpenOptions::new().append(true).create(true).mode(0o600).open(path)?;
+    file.write_all(&text)?;
+    file.sync_data()
+}
+
+/// The rows in the file. A last line cut by a crash is passed over.
+fn read(path: &std::path::Path) -> Vec<AuditRow> {
+    let text = std::fs::read(path).unwrap_or_default();
+    text.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect()
+}
+
+fn row(entry: &Entry) -> AuditRow {
+    AuditRow {
+        id: entry.id.clone(),
+        tenant: entry.tenant.to_string(),
+        at: entry.at_ms,
+        caller: entry.caller.clone(),
+        caller_kind: entry.caller_kind.to_owned(),
+        door: entry.door.to_owned(),
+        tool: entry.tool.clone(),
+        uri: entry.uri.clone().unwrap_or_default(),
+        service: entry.service.clone().unwrap_or_default(),
+        arguments: Some(entry.arguments.clone()),
+        status: entry.status.as_str().to_owned(),
+        code: entry.code.map(|kind| Code::from(kind).as_str().to_owned()),
+        message: entry.message.clone(),
+        duration_us: entry.duration_us,
+        request_id: entry.request_id.clone(),
+        trace_id: entry.trace_id.clone().unwrap_or_default(),
+        result_bytes: entry.result_bytes,
+    }
+}

@@ -1,0 +1,187 @@
+//! Sign-in: who a request comes from, answered from memory.
+
+mod attempts;
+mod token;
+
+pub(crate) use attempts::Attempts;
+
+use crate::Shared;
+use crate::manage::error::{Problem, Result};
+use crate::manage::json::Query;
+use arc_swap::ArcSwap;
+use axum::extract::FromRequestParts;
+use chrono::Utc;
+use http::header::AUTHORIZATION;
+use http::request::Parts;
+use std::collections::HashMap;
+use std::sync::Arc;
+use store::{KeyHash, Status, Store, User};
+use token::Tokens;
+use tool::{Caller, Identity, Limits, Role, Scope, TenantId, UserId};
+
+/// Everyone who may come in, swapped as a whole when anything about that changes.
+pub(crate) struct Auth {
+    tokens: Tokens,
+    people: ArcSwap<People>,
+}
+
+#[derive(Default)]
+struct People {
+    keys: HashMap<KeyHash, KeyEntry>,
+    users: HashMap<UserId, User>,
+}
+
+struct KeyEntry {
+    tenant: TenantId,
+    caller: Arc<Caller>,
+    expires_at_ms: Option<i64>,
+}
+
+impl Auth {
+    /// Loads everyone.
+    pub(crate) async fn load(store: &Store) -> store::Result<Self> {
+        let tokens = Tokens::new(&store.meta().jwt_key().await?);
+        let auth = Self { tokens, people: ArcSwap::default() };
+        auth.reload(store).await?;
+        Ok(auth)
+    }
+
+    /// Loads everyone again. Keys and users of disabled tenants are not among them.
+    pub(crate) async fn reload(&self, store: &Store) -> store::Result<()> {
+        let keys = store.keys().all_active().await?;
+        let users = store.users().all_active().await?;
+        let keys = keys.into_iter().map(|key| {
+            let caller = Caller {
+                identity: Identity::Key(key.id),
+                name: key.name,
+                role: key.role,
+                scopes: key.scopes,
+                allow: key.allow,
+                limits: key.limits,
+            };
+            let entry =
+                KeyEntry { tenant: key.tenant, caller: Arc::new(caller), expires_at_ms: key.expires_at };
+            (key.hash, entry)
+        });
+        let users = users.into_iter().map(|user| (user.id.clone(), user));
+        self.people.store(Arc::new(People { keys: keys.collect(), users: users.collect() }));
+        Ok(())
+    }
+
+    /// A token for a person who has just signed in, and when it ends.
+    pub(crate) fn issue(&self, user: &User) -> Result<(String, i64)> {
+        self.tokens.issue(user)
+    }
+
+    /// Who holds this key or token.
+    pub(crate) fn identify(&self, credential: &str) -> Result<SignedIn> {
+        let people = self.people.load();
+        if let Some(entry) = people.keys.get(&KeyHash::of(credential)) {
+            if entry.expires_at_ms.is_some_and(|end| end <= Utc::now().timestamp_millis()) {
+                return Err(Problem::unauthenticated("the key has expired; ask for a new one"));
+            }
+            return Ok(SignedIn { tenant: entry.tenant.clone(), caller: entry.caller.clone() });
+        }
+        let unknown = || Problem::unauthenticated("the key or token is not valid here");
+        let claims = self.tokens.verify(credential).ok_or_else(unknown)?;
+        let user = people.users.get(claims.sub.as_str()).filter(|user| claims.is_for(user));
+        let user = user.filter(|user| user.status == Status::Active).ok_or_else(unknown)?;
+        let caller = Caller {
+            identity: Identity::User(user.id.clone()),
+            name: user.username.clone(),
+            role: user.role,
+            scopes: Vec::new(),
+            allow: Vec::new(),
+            limits: Limits::default(),
+        };
+        Ok(SignedIn { tenant: user.tenant.clone(), caller: Arc::new(caller) })
+    }
+}
+
+/// A request's caller, and the tenant it acts on: its own, or the `tenant_id` of the query for
+/// those who manage the platform.
+#[derive(Debug, Clone)]
+pub(crate) struct SignedIn {
+    pub(crate) tenant: TenantId,
+    pub(crate) caller: Arc<Caller>,
+}
+
+impl SignedIn {
+    /// May look at what is configured.
+    pub(crate) fn may_read(&self) -> Result<()> {
+        self.must(Scope::Read, "read this")
+    }
+
+    /// May change what is configured.
+    pub(crate) fn may_manage(&self) -> Result<()> {
+        self.must(Scope::Manage, "change this")
+    }
+
+    /// May manage the platform.
+    pub(crate) fn may_administer(&self) -> Result<()> {
+        self.may_manage()?;
+        self.may_grant(Role::Admin)
+    }
+
+    /// May give this role to someone: nobody gives more than they have.
+    pub(crate) fn may_grant(&self, role: Role) -> Result<()> {
+        if self.caller.role >= role {
+            return Ok(());
+        }
+        Err(Problem::forbidden(format!("that needs the role {}; you are {}", role.as_str(), self.role())))
+    }
+
+    /// The tenant that a body names, or the caller's own.
+    pub(crate) fn tenant_or(&self, named: Option<TenantId>) -> Result<TenantId> {
+        match named {
+            Some(named) if named != self.tenant && self.caller.role < Role::Admin => {
+                Err(Problem::not_found("tenant"))
+            }
+            Some(named) => Ok(named),
+            None => Ok(self.tenant.clone()),
+        }
+    }
+
+    fn must(&self, scope: Scope, what: &str) -> Result<()> {
+        if self.caller.may(scope) {
+            return Ok(());
+        }
+        Err(Problem::forbidden(format!("{} may not {what} (role {})", self.caller.name, self.role())))
+    }
+
+    fn role(&self) -> &'static str {
+        self.caller.role.as_str()
+    }
+}
+
+#[derive(serde::Deserialize)]
+struct TenantQuery {
+    tenant_id: Option<String>,
+}
+
+impl FromRequestParts<Shared> for SignedIn {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &Shared) -> Result<Self> {
+        let credential = credential(parts)?;
+        let mut signed_in = state.auth.identify(credential)?;
+        let Query(TenantQuery { tenant_id }) = Query::from_request_parts(parts, state).await?;
+        if let Some(id) = tenant_id {
+            let id = id.parse().map_err(|_| Problem::not_found("tenant"))?;
+            signed_in.tenant = signed_in.tenant_or(Some(id))?;
+        }
+        Ok(signed_in)
+    }
+}
+
+/// `Authorization: Bearer …` or `X-API-Key: …`.
+fn credential(parts: &Parts) -> Result<&str> {
+    let header = |name: &str| parts.headers.get(name).and_then(|value| value.to_str().ok());
+    if let Some(key) = header("x-api-key") {
+        return Ok(key);
+    }
+    let missing = || Problem::unauthenticated("send 'Authorization: Bearer <key>' or 'X-API-Key: <key>'");
+    let bearer = header(AUTHORIZATION.as_str()).ok_or_else(missing)?;
+    let (scheme, token) = bearer.split_once(' ').ok_or_else(missing)?;
+    if scheme.eq_ignore_ascii_case("bearer") { Ok(token.trim()) } else { Err(missing()) }
+}

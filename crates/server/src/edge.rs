@@ -1,0 +1,86 @@
+//! The edge: what every request meets first and every response last.
+
+use crate::manage::error::{Code, Problem};
+use axum::extract::Request;
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use http::{HeaderName, HeaderValue, StatusCode};
+use std::any::Any;
+use std::sync::Arc;
+use std::time::Instant;
+
+static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// Names the request in logs, audit and problems: the client's own id where it is a sane one.
+#[derive(Debug, Clone)]
+pub(crate) struct RequestId(pub(crate) Arc<str>);
+
+/// The W3C trace the request belongs to.
+#[derive(Debug, Clone)]
+pub(crate) struct TraceId(pub(crate) Option<Arc<str>>);
+
+/// Gives the request its id, logs it, and writes problems out.
+pub(crate) async fn edge(mut request: Request, next: Next) -> Response {
+    let id = request_id(&request);
+    request.extensions_mut().insert(RequestId(id.clone()));
+    let trace = TraceId(trace_id(&request));
+    request.extensions_mut().insert(trace);
+    let (method, path) = (request.method().clone(), logged_path(request.uri().path()));
+    let begun = Instant::now();
+
+    let mut response = next.run(request).await;
+
+    if let Some(problem) = response.extensions_mut().remove::<Problem>() {
+        response = problem.into_response_for(&id);
+    }
+    let status = response.status().as_u16();
+    let ms = begun.elapsed().as_millis();
+    tracing::info!(request_id = %id, %method, path, status, ms, "{method} {path} {status}");
+    let headers = response.headers_mut();
+    if let Ok(value) = HeaderValue::from_str(&id) {
+        headers.insert(REQUEST_ID.clone(), value);
+    }
+    headers.insert("x-content-type-options", HeaderValue::from_static("nosniff"));
+    response
+}
+
+fn request_id(request: &Request) -> Arc<str> {
+    let given = request.headers().get(&REQUEST_ID).and_then(|value| value.to_str().ok());
+    let is_sane = |id: &&str| (1..=128).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_graphic());
+    match given.filter(is_sane) {
+        Some(id) => id.into(),
+        None => uuid::Uuid::now_v7().to_string().into(),
+    }
+}
+
+/// The trace id of a `traceparent` header: `00-<32 hex>-<16 hex>-<2 hex>`.
+fn trace_id(request: &Request) -> Option<Arc<str>> {
+    let header = request.headers().get("traceparent")?.to_str().ok()?;
+    let id = header.split('-').nth(1)?;
+    let is_valid = id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_valid.then(|| id.into())
+}
+
+/// A key in the path of a door must not reach the log.
+fn logged_path(path: &str) -> String {
+    match path.strip_prefix("/mcp/") {
+        Some(_) => "/mcp/***".to_owned(),
+        None => path.to_owned(),
+    }
+}
+
+/// For paths that lead nowhere.
+pub(crate) async fn no_such_path(request: Request) -> Problem {
+    Problem::new(Code::NotFound, format!("there is nothing at {}", request.uri().path()))
+}
+
+/// For paths that exist, with another method.
+pub(crate) async fn no_such_method(request: Request) -> Problem {
+    let detail = format!("{} is not a method of {}", request.method(), request.uri().path());
+    Problem::bad_request(detail).with_status(StatusCode::METHOD_NOT_ALLOWED)
+}
+
+/// For handlers that panicked: a mistake of ours that must not look like anything else.
+pub(crate) fn panicked(_: Box<dyn Any + Send + 'static>) -> Response {
+    Problem::new(Code::Internal, "a mistake of ours; see the server's log").into_response()
+}

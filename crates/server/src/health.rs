@@ -1,0 +1,35 @@
+//! For those who run us: alive, ready, and in numbers.
+
+use crate::Shared;
+use crate::auth::SignedIn;
+use crate::manage::error::{Code, Problem, Result};
+use axum::Json;
+use axum::extract::{ConnectInfo, FromRequestParts, Request, State};
+use axum::response::IntoResponse;
+use http::header::CONTENT_TYPE;
+use serde_json::{Value, json};
+use std::net::SocketAddr;
+
+/// The process runs.
+pub(crate) async fn alive() -> Json<Value> {
+    Json(json!({ "status": "ok" }))
+}
+
+/// The process can serve: its database answers. Calls already configured go on without it.
+pub(crate) async fn ready(State(state): State<Shared>) -> Result<Json<Value>> {
+    if state.is_stopping() {
+        return Err(Problem::new(Code::Unavailable, "the server is shutting down"));
+    }
+    state.store.ping().await?;
+    Ok(Json(json!({ "status": "ready" })))
+}
+
+/// Numbers for Prometheus. They name services, so strangers on the network need an admin key.
+pub(crate) async fn metrics(State(state): State<Shared>, request: Request) -> Result<impl IntoResponse> {
+    let (mut parts, _) = request.into_parts();
+    let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>();
+    if !peer.is_some_and(|ConnectInfo(peer)| peer.ip().is_loopback()) {
+        SignedIn::from_request_parts(&mut parts, &state).await?.may_administer()?;
+    }
+    Ok(([(CONTENT_TYPE, "text/plain; version=0.0.4")], state.metrics.render()))
+}

@@ -1,0 +1,206 @@
+//! What a client can reach over HTTP: management, calls, health, metrics.
+
+mod audit_sink;
+mod auth;
+mod edge;
+pub mod first_start;
+mod health;
+pub mod manage;
+mod reload;
+
+pub use audit_sink::AuditSink;
+pub use manage::openapi_document;
+
+use auth::{Attempts, Auth};
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::routing::get;
+use gateway::Gateway;
+use http::{HeaderName, HeaderValue, Method, header};
+use metrics_exporter_prometheus::PrometheusHandle;
+use reload::Reload;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use store::Store;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::cors::CorsLayer;
+
+/// How the server behaves.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The most bytes of a request's body.
+    pub max_body_bytes: usize,
+    /// How long a call may take, unless its URI says less.
+    pub call_timeout: Duration,
+    /// Calls in flight at shutdown may take this long to end.
+    pub shutdown_timeout: Duration,
+    /// Web pages that may call us from a browser; none unless configured.
+    pub cors_origins: Vec<HeaderValue>,
+    /// Audit records older than this are deleted.
+    pub audit_retention: Option<Duration>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            max_body_bytes: 4 * 1024 * 1024,
+            call_timeout: Duration::from_secs(300),
+            shutdown_timeout: Duration::from_secs(30),
+            cors_origins: Vec::new(),
+            audit_retention: Some(Duration::from_secs(90 * 24 * 60 * 60)),
+        }
+    }
+}
+
+/// What every handler shares.
+pub(crate) type Shared = Arc<Shelf>;
+
+/// Everything a handler may need.
+pub(crate) struct Shelf {
+    pub(crate) store: Store,
+    pub(crate) gateway: Arc<Gateway>,
+    pub(crate) auth: Arc<Auth>,
+    pub(crate) attempts: Attempts,
+    pub(crate) reload: Arc<Reload>,
+    pub(crate) metrics: PrometheusHandle,
+    pub(crate) options: Options,
+    /// Calls run here, so that a client that goes away does not drop them unaudited.
+    pub(crate) calls: TaskTracker,
+    pub(crate) stopping: CancellationToken,
+}
+
+impl Shelf {
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.stopping.is_cancelled()
+    }
+}
+
+/// A server that has loaded its configuration and not yet begun to listen.
+pub struct Server {
+    shelf: Shared,
+}
+
+impl Server {
+    /// Loads everyone and everything from the store.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn new(
+        store: Store,
+        gateway: Arc<Gateway>,
+        metrics: PrometheusHandle,
+        options: Options,
+    ) -> store::Result<Self> {
+        let auth = Arc::new(Auth::load(&store).await?);
+        let reload = Arc::new(Reload::new(store.clone(), gateway.clone(), auth.clone()).await?);
+        let shelf = Shelf {
+            store,
+            gateway,
+            auth,
+            attempts: Attempts::default(),
+            reload,
+            metrics,
+            options,
+            calls: TaskTracker::new(),
+            stopping: CancellationToken::new(),
+        };
+        Ok(Self { shelf: Arc::new(shelf) })
+    }
+
+    /// Serves until `stop` fires, then lets requests and calls in flight end, then writes the
+    /// rest of the audit.
+    ///
+    /// # Errors
+    /// When the listener fails.
+    pub async fn serve(self, listener: TcpListener, stop: CancellationToken) -> std::io::Result<()> {
+        let shelf = self.shelf;
+        let background = TaskTracker::new();
+        background.spawn(shelf.reload.clone().follow(shelf.stopping.clone()));
+        background.spawn(keep_house(shelf.clone()));
+        let router = router(shelf.clone()).into_make_service_with_connect_info::<SocketAddr>();
+        let stopped = {
+            let (stop, stopping) = (stop.clone(), shelf.stopping.clone());
+            async move {
+                stop.cancelled().await;
+                stopping.cancel();
+            }
+        };
+        let serving = axum::serve(listener, router).with_graceful_shutdown(stopped);
+        let time = shelf.options.shutdown_timeout;
+        let too_late = async {
+            stop.cancelled().await;
+            tokio::time::sleep(time).await;
+        };
+        let result = tokio::select! {
+            result = serving.into_future() => result,
+            () = too_late => {
+                tracing::warn!("requests did not end within {time:?}; they are cut");
+                Ok(())
+            }
+        };
+        shelf.calls.close();
+        if tokio::time::timeout(time, shelf.calls.wait()).await.is_err() {
+            tracing::warn!("calls did not end within {time:?}; they are dropped");
+        }
+        shelf.gateway.close(time).await;
+        background.close();
+        background.wait().await;
+        shelf.store.close().await;
+        result
+    }
+}
+
+fn router(shelf: Shared) -> Router {
+    let (api, document) = manage::router();
+    Router::new()
+        .nest("/api/v1", api)
+        .merge(manage::documentation(document))
+        .route("/healthz", get(health::alive))
+        .route("/readyz", get(health::ready))
+        .route("/metrics", get(health::metrics))
+        .fallback(edge::no_such_path)
+        .method_not_allowed_fallback(edge::no_such_method)
+        .layer(DefaultBodyLimit::max(shelf.options.max_body_bytes))
+        .layer(CatchPanicLayer::custom(edge::panicked))
+        .layer(axum::middleware::from_fn(edge::edge))
+        .layer(cors(&shelf.options.cors_origins))
+        .with_state(shelf)
+}
+
+/// Off unless configured: without origins no header is ever added.
+fn cors(origins: &[HeaderValue]) -> CorsLayer {
+    if origins.is_empty() {
+        return CorsLayer::new();
+    }
+    let headers = [header::AUTHORIZATION, header::CONTENT_TYPE, HeaderName::from_static("x-api-key")];
+    CorsLayer::new()
+        .allow_origin(origins.to_vec())
+        .allow_methods([Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE])
+        .allow_headers(headers)
+        .expose_headers([HeaderName::from_static("x-request-id")])
+}
+
+/// Deletes old audit records now and then, and keeps the metrics small.
+async fn keep_house(shelf: Shared) {
+    const PAUSE: Duration = Duration::from_secs(10);
+    const PAUSES_BETWEEN_PURGES: u32 = 360;
+    for round in 0u32.. {
+        tokio::select! {
+            () = shelf.stopping.cancelled() => return,
+            () = tokio::time::sleep(PAUSE) => {}
+        }
+        shelf.metrics.run_upkeep();
+        let Some(retention) = shelf.options.audit_retention else { continue };
+        if round % PAUSES_BETWEEN_PURGES == 0 {
+            let now = chrono::Utc::now().timestamp_millis();
+            let keep_ms = i64::try_from(retention.as_millis()).unwrap_or(i64::MAX);
+            if let Err(error) = shelf.store.audit().purge_before(now.saturating_sub(keep_ms)).await {
+                tracing::warn!(%error, "old audit records stay for now: {error}");
+            }
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! `/audit`: who called what, and what became of it.
+
+use super::csv;
+use super::error::{Problem, Result};
+use super::json::{Paging, Query};
+use super::time;
+use crate::Shared;
+use crate::auth::SignedIn;
+use axum::Json as Answer;
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use futures::stream;
+use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use store::{AuditRow, Filter};
+use utoipa::ToSchema;
+
+#[derive(Serialize, ToSchema)]
+pub(super) struct AuditView {
+    id: String,
+    at: String,
+    tenant: String,
+    caller: String,
+    caller_kind: String,
+    door: String,
+    tool: String,
+    uri: Option<String>,
+    service: Option<String>,
+    /// The arguments with secrets redacted.
+    arguments: Value,
+    /// `ok`, `error` or `refused`.
+    status: String,
+    code: Option<String>,
+    message: Option<String>,
+    duration_us: i64,
+    request_id: String,
+    trace_id: Option<String>,
+    result_bytes: i64,
+}
+
+#[derive(Serialize, ToSchema)]
+pub(super) struct AuditPage {
+    items: Vec<AuditView>,
+    page: u32,
+    limit: u32,
+    total: i64,
+}
+
+impl From<AuditRow> for AuditView {
+    fn from(row: AuditRow) -> Self {
+        let some = |text: String| Some(text).filter(|text| !text.is_empty());
+        Self {
+            id: row.id,
+            at: time::show(row.at),
+            tenant: row.tenant,
+            caller: row.caller,
+            caller_kind: row.caller_kind,
+            door: row.door,
+            tool: row.tool,
+            uri: some(row.uri),
+            service: some(row.service),
+            arguments: row.arguments.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default(),
+            status: row.status,
+            code: row.code,
+            message: row.message,
+            duration_us: row.duration_us,
+            request_id: row.request_id,
+            trace_id: some(row.trace_id),
+            result_bytes: row.result_bytes,
+        }
+    }
+}
+
+#[derive(Deserialize)]
+pub(super) struct AuditQuery {
+    tool: Option<String>,
+    service: Option<String>,
+    caller: Option<String>,
+    status: Option<String>,
+    from: Option<String>,
+    to: Option<String>,
+    format: Option<String>,
+}
+
+impl AuditQuery {
+    fn filter(&self) -> Result<Filter> {
+        Ok(Filter {
+            tool: self.tool.clone(),
+            service: self.service.clone(),
+            caller: self.caller.clone(),
+            status: self.status.clone(),
+            from: self.from.as_deref().map(|text| time::parse("from", text)).transpose()?,
+            to: self.to.as_deref().map(|text| time::parse("to", text)).transpose()?,
+        })
+    }
+}
+
+/// Lists calls, newest first.
+#[utoipa::path(get, path = "/audit", tag = "audit",
+    params(("tool" = Option<String>, Query), ("service" = Option<String>, Query), ("caller" = Option<String>, Query),
+        ("status" = Option<String>, Query), ("from" = Option<String>, Query), ("to" = Option<String>, Query),
+        ("page" = Option<u32>, Query), ("limit" = Option<u32>, Query)),
+    responses((status = 200, body = AuditPage)))]
+pub(super) async fn list(
+    State(state): State<Shared>,
+    signed_in: SignedIn,
+    Query(query): Query<AuditQuery>,
+    Paging(page): Paging,
+) -> Result<Answer<AuditPage>> {
+    signed_in.may_manage()?;
+    let found = state.store.audit().query(&signed_in.tenant, &query.filter()?, page).await?;
+    let items = found.items.into_iter().map(AuditView::from).collect();
+    Ok(Answer(AuditPage { items, page: found.page, limit: found.limit, total: found.total }))
+}
+
+/// Streams all calls that fit, oldest first.
+#[utoipa::path(get, path = "/audit/export", tag = "audit",
+    params(("format" = Option<String>, Query, description = "`csv` or `jsonl`"), ("tool" = Option<String>, Query),
+        ("service" = Option<String>, Query), ("caller" = Option<String>, Query), ("status" = Option<String>, Query),
+        ("from" = Option<String>, Query), ("to" = Option<String>, Query)),
+    responses((status = 200, content_type = "text/csv"), (status = 400)))]
+pub(super) async fn export(
+    State(state): State<Shared>,
+    signed_in: SignedIn,
+    Query(query): Query<AuditQuery>,
+) -> Result<Response> {
+    signed_in.may_manage()?;
+    let (head, line, content_type, name): (_, fn(&AuditView) -> String, _, _) =
+        match query.format.as_deref().unwrap_or("jsonl") {
+            "csv" => (csv_head(), csv_line, "text/csv; charset=utf-8", "audit.csv"),
+            "jsonl" => (String::new(), json_line, "application/x-ndjson", "audit.jsonl"),
+            other => return Err(Problem::bad_request(format!("format is 'csv' or 'jsonl', not '{other}'"))),
+        };
+    let export = state.store.audit().export(&signed_in.tenant, query.filter()?);
+    let rows = stream::try_unfold(export, move |mut export| async move {
+        let Some(rows) = export.next().await? else { return Ok::<_, store::Error>(None) };
+        let text: String = rows.into_iter().map(|row| line(&row.into())).collect();
+        Ok(Some((text, export)))
+    });
+    let head = stream::iter((!head.is_empty()).then_some(Ok(head)));
+    let body = Body::from_stream(futures::StreamExt::chain(head, rows));
+    let attachment = format!("attachment; filename=\"{name}\"");
+    Ok(([(CONTENT_TYPE, content_type.to_owned()), (CONTENT_DISPOSITION, attachment)], body).into_response())
+}
+
+fn json_line(view: &AuditView) -> String {
+    let mut line = serde_json::to_string(view).unwrap_or_default();
+    line.push('\n');
+    line
+}
+
+const COLUMNS: [&str; 17] = [
+    "id",
+    "at",
+    "tenant",
+    "caller",
+    "caller_kind",
+    "door",
+    "tool",
+    "uri",
+    "service",
+    "arguments",
+    "status",
+    "code",
+    "message",
+    "duration_us",
+    "request_id",
+    "trace_id",
+    "result_bytes",
+];
+
+fn csv_head() -> String {
+    csv::line(COLUMNS.iter().map(|column| (*column).to_owned()))
+}
+
+fn csv_line(view: &AuditView) -> String {
+    let fields = serde_json::to_value(view).unwrap_or_default();
+    csv::line(COLUMNS.iter().map(|column| match &fields[*column] {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }))
+}

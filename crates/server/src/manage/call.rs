@@ -1,0 +1,128 @@
+//! `/call`: any tool by its URI, and how a call's end becomes JSON.
+
+use super::error::{Code, Problem, Result};
+use super::json::Json;
+use crate::Shared;
+use crate::auth::SignedIn;
+use crate::edge::{RequestId, TraceId};
+use axum::Extension;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use gateway::{Request, Target};
+use http::header::CONTENT_TYPE;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use tool::{Arguments, Context, Door, Error, Outcome, Output};
+use utoipa::ToSchema;
+
+/// What a handler of calls needs beside the body.
+pub(super) type Trace = (Extension<RequestId>, Extension<TraceId>);
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CallByUri {
+    /// e.g. `api://crm-service/customer_list?timeout=5000`
+    uri: String,
+    #[serde(default)]
+    #[schema(value_type = Object)]
+    arguments: Option<Box<RawValue>>,
+}
+
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "documents what tool::Output writes")]
+pub(super) struct CallResult {
+    /// MCP content blocks.
+    #[schema(value_type = Vec<Object>)]
+    content: Vec<Value>,
+    /// The answer as data, where it is data.
+    #[schema(rename = "structuredContent", value_type = Option<Object>)]
+    structured_content: Option<Value>,
+    /// The tool ran and failed.
+    #[schema(rename = "isError")]
+    is_error: bool,
+    /// What kind of failure it was.
+    error: Option<CallError>,
+}
+
+#[derive(Serialize, ToSchema)]
+pub(super) struct CallError {
+    code: Code,
+    /// The service's HTTP status, where it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<u16>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    service: Option<String>,
+}
+
+/// Calls a tool by its URI.
+#[utoipa::path(post, path = "/call", tag = "calls", request_body = CallByUri,
+    responses((status = 200, body = CallResult), (status = 400), (status = 404), (status = 422)))]
+pub(super) async fn call(
+    State(state): State<Shared>,
+    signed_in: SignedIn,
+    trace: Trace,
+    Json(body): Json<CallByUri>,
+) -> Result<Response> {
+    let target = Target::Uri(body.uri.parse()?);
+    run(&state, signed_in, trace, target, body.arguments).await
+}
+
+/// Runs a call in a task of its own: a client that goes away cancels it, and it is still audited.
+pub(super) async fn run(
+    state: &Shared,
+    signed_in: SignedIn,
+    (Extension(RequestId(request_id)), Extension(TraceId(trace_id))): Trace,
+    target: Target,
+    arguments: Option<Box<RawValue>>,
+) -> Result<Response> {
+    let arguments = arguments.map(Arguments::from_raw).transpose()?.unwrap_or_default();
+    let cx = Context {
+        request_id,
+        trace_id,
+        ..Context::new(signed_in.tenant, signed_in.caller, Door::Rest, state.options.call_timeout)
+    };
+    let _gone = cx.cancel.clone().drop_guard();
+    let gateway = state.gateway.clone();
+    let request = Request { target, arguments };
+    let task = state.calls.spawn(async move { gateway.call(&cx, request).await });
+    let result =
+        task.await.map_err(|_| Problem::new(Code::Internal, "the call ended in a mistake of ours"))?;
+    answer(result)
+}
+
+/// A refusal is a problem; a tool that ran and failed is an answer that says so.
+fn answer(result: tool::Result<Outcome>) -> Result<Response> {
+    let body = match result {
+        Ok(Outcome::Done(output)) => output.to_result(),
+        Ok(Outcome::Started(id)) => {
+            json!({ "content": [], "isError": false, "task": { "id": id.0 } }).to_string()
+        }
+        Ok(Outcome::NeedsInput(_)) => {
+            failure(&Error::unsupported("the tool asks back, which only an MCP client can answer"))
+        }
+        Err(error) if error.kind().is_refusal() || error.kind() == tool::ErrorKind::Internal => {
+            return Err(error.into());
+        }
+        Err(error) => failure(&error),
+    };
+    Ok(([(CONTENT_TYPE, "application/json")], body).into_response())
+}
+
+fn failure(error: &Error) -> String {
+    let mut result = Output::text(&error.full_message()).failed().to_result();
+    let code = match error.kind() {
+        tool::ErrorKind::InvalidConfig => Code::Unavailable,
+        kind => kind.into(),
+    };
+    let detail = CallError {
+        code,
+        status: error.context("status").and_then(|status| status.parse().ok()),
+        service: error.context("service").map(str::to_owned),
+    };
+    result.pop();
+    result.push_str(",\"error\":");
+    result.push_str(&serde_json::to_string(&detail).unwrap_or_else(|_| "null".into()));
+    result.push('}');
+    result
+}

@@ -1,0 +1,134 @@
+//! Bodies and queries: parsed strictly, refused with the path of what is wrong.
+
+use super::error::{Problem, Result};
+use axum::body::Bytes;
+use axum::extract::rejection::BytesRejection;
+use axum::extract::{FromRequest, FromRequestParts, Request};
+use http::StatusCode;
+use http::request::Parts;
+use serde::de::DeserializeOwned;
+use store::PageRequest;
+
+/// A JSON body. Unlike axum's, it says where in the body the problem is.
+pub(crate) struct Json<T>(pub(crate) T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self> {
+        let body = Bytes::from_request(request, state).await.map_err(|rejection| unreadable(&rejection))?;
+        parse(&body).map(Self)
+    }
+}
+
+fn unreadable(rejection: &BytesRejection) -> Problem {
+    let status = rejection.status();
+    if status == StatusCode::PAYLOAD_TOO_LARGE {
+        let detail = "the body is too large; the server was started with a smaller --max-body-bytes";
+        return Problem::bad_request(detail).with_status(status);
+    }
+    Problem::bad_request("the body could not be read to its end")
+}
+
+fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
+    let mut deserializer = serde_json::Deserializer::from_slice(body);
+    let value = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
+        let path = error.path().to_string();
+        let inner = error.into_inner();
+        if inner.is_data() {
+            let path = if path == "." { String::new() } else { path };
+            return Problem::invalid_field(&path, without_position(&inner.to_string()));
+        }
+        Problem::bad_request(format!("the body is no JSON: {inner}"))
+    })?;
+    deserializer.end().map_err(|error| Problem::bad_request(format!("the body is no JSON: {error}")))?;
+    Ok(value)
+}
+
+/// The position in the text helps nobody who gets a path.
+fn without_position(message: &str) -> &str {
+    message.rsplit_once(" at line ").map_or(message, |(message, _)| message)
+}
+
+/// A query string.
+pub(crate) struct Query<T>(pub(crate) T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self> {
+        axum::extract::Query::try_from_uri(&parts.uri)
+            .map(|axum::extract::Query(query)| Self(query))
+            .map_err(|rejection| Problem::bad_request(rejection.body_text()))
+    }
+}
+
+/// A path with identifiers in it.
+pub(crate) struct Path<T>(pub(crate) T);
+
+impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Path<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self> {
+        axum::extract::Path::from_request_parts(parts, state)
+            .await
+            .map(|axum::extract::Path(path)| Self(path))
+            // What cannot be an id names nothing.
+            .map_err(|_| Problem::not_found("resource"))
+    }
+}
+
+/// Which part of a list: `page` from 1, `limit` 50 unless given, at most 1000.
+pub(crate) struct Paging(pub(crate) PageRequest);
+
+#[derive(serde::Deserialize)]
+struct PagingQuery {
+    page: Option<u32>,
+    limit: Option<u32>,
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Paging {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self> {
+        let Query(PagingQuery { page, limit }) = Query::from_request_parts(parts, state).await?;
+        let page = page.unwrap_or(1);
+        let limit = limit.unwrap_or(50);
+        if page == 0 {
+            return Err(Problem::bad_request("page counts from 1"));
+        }
+        if !(1..=1000).contains(&limit) {
+            return Err(Problem::bad_request("limit must be from 1 to 1000"));
+        }
+        Ok(Self(PageRequest { page, limit }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(serde::Deserialize, Debug)]
+    #[serde(deny_unknown_fields)]
+    struct Body {
+        #[expect(dead_code, reason = "only parsed")]
+        inner: Option<Vec<u32>>,
+    }
+
+    #[test]
+    fn tells_bad_json_from_bad_fields() {
+        let detail = |text: &[u8]| format!("{:?}", parse::<Body>(text).err());
+        for text in [&b"{"[..], b"", b"{} x", b"\xff", b"{\"inner\":[1,]}"] {
+            assert!(detail(text).contains("the body is no JSON"), "{}", detail(text));
+        }
+        assert!(detail(br#"{"inner":[1,"x"]}"#).contains("path: \"inner[1]\""));
+        assert!(detail(br#"{"iner":1}"#).contains("unknown field `iner`"));
+        assert!(parse::<Body>(b"{}").is_ok());
+    }
+
+    #[test]
+    fn a_depth_bomb_is_an_error() {
+        let bomb = format!("{{\"inner\":{}", "[".repeat(100_000));
+        assert!(parse::<serde_json::Value>(bomb.as_bytes()).is_err());
+    }
+}

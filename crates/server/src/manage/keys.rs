@@ -1,0 +1,240 @@
+//! `/keys`: what programs sign in with. A key is shown once and stored as a hash.
+
+use super::error::Result;
+use super::json::{Json, Paging, Path};
+use super::tenants::LimitsView;
+use super::time;
+use super::users::check_name;
+use crate::Shared;
+use crate::auth::SignedIn;
+use axum::Json as Answer;
+use axum::extract::State;
+use http::StatusCode;
+use serde::{Deserialize, Deserializer, Serialize};
+use store::{Key, KeyChanges, NewKey, Status};
+use tool::{KeyId, Limits, Pattern, Role, Scope, TenantId};
+use utoipa::ToSchema;
+
+#[derive(Serialize, ToSchema)]
+pub(super) struct KeyView {
+    id: String,
+    tenant: String,
+    name: String,
+    /// The first characters, to recognise it by.
+    prefix: String,
+    #[schema(value_type = String, example = "caller")]
+    role: Role,
+    /// `read`, `call`, `manage`; empty is everything the role allows.
+    #[schema(value_type = Vec<String>)]
+    scopes: Vec<Scope>,
+    /// Names or URIs with `*`; empty is everything.
+    #[schema(value_type = Vec<String>)]
+    allow: Vec<Pattern>,
+    #[schema(value_type = LimitsView)]
+    limits: Limits,
+    #[schema(value_type = String, example = "active")]
+    status: Status,
+    expires_at: Option<String>,
+    created_by: Option<String>,
+    created_at: String,
+    updated_at: String,
+    version: i64,
+}
+
+#[derive(Serialize, ToSchema)]
+pub(super) struct KeyPage {
+    items: Vec<KeyView>,
+    page: u32,
+    limit: u32,
+    total: i64,
+}
+
+#[derive(Serialize, ToSchema)]
+pub(super) struct NewKeyView {
+    /// The key itself. It is shown this once.
+    key: String,
+    #[serde(flatten)]
+    view: KeyView,
+}
+
+impl From<Key> for KeyView {
+    fn from(key: Key) -> Self {
+        Self {
+            id: key.id.into(),
+            tenant: key.tenant.into(),
+            name: key.name,
+            prefix: key.prefix,
+            role: key.role,
+            scopes: key.scopes,
+            allow: key.allow,
+            limits: key.limits,
+            status: key.status,
+            expires_at: key.expires_at.map(time::show),
+            created_by: key.created_by,
+            created_at: time::show(key.created_at),
+            updated_at: time::show(key.updated_at),
+            version: key.version,
+        }
+    }
+}
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = KeyCreate)]
+pub(super) struct Create {
+    name: String,
+    /// The caller's own tenant unless given; only an admin may give another.
+    #[schema(value_type = Option<String>)]
+    tenant: Option<TenantId>,
+    /// `caller` unless given.
+    #[schema(value_type = Option<String>)]
+    role: Option<Role>,
+    #[serde(default)]
+    #[schema(value_type = Vec<String>)]
+    scopes: Vec<Scope>,
+    #[serde(default)]
+    #[schema(value_type = Vec<String>)]
+    allow: Vec<Pattern>,
+    #[serde(default)]
+    #[schema(value_type = Option<LimitsView>)]
+    limits: Limits,
+    /// When the key ends, e.g. `2027-01-01T00:00:00Z`.
+    expires_at: Option<String>,
+}
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = KeyUpdate)]
+pub(super) struct Update {
+    name: Option<String>,
+    #[schema(value_type = Option<String>)]
+    role: Option<Role>,
+    #[schema(value_type = Option<Vec<String>>)]
+    scopes: Option<Vec<Scope>>,
+    #[schema(value_type = Option<Vec<String>>)]
+    allow: Option<Vec<Pattern>>,
+    #[schema(value_type = Option<LimitsView>)]
+    limits: Option<Limits>,
+    #[schema(value_type = Option<String>)]
+    status: Option<Status>,
+    /// `null` takes the end away.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<String>)]
+    expires_at: Option<Option<String>>,
+    /// Refuses the change if the key has another version by now.
+    version: Option<i64>,
+}
+
+/// Tells `null` from nothing.
+pub(super) fn given<'de, D, T>(deserializer: D) -> Result<Option<Option<T>>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    Option::deserialize(deserializer).map(Some)
+}
+
+/// Lists the tenant's keys.
+#[utoipa::path(get, path = "/keys", tag = "keys", params(("page" = Option<u32>, Query), ("limit" = Option<u32>, Query)),
+    responses((status = 200, body = KeyPage)))]
+pub(super) async fn list(
+    State(state): State<Shared>,
+    signed_in: SignedIn,
+    Paging(page): Paging,
+) -> Result<Answer<KeyPage>> {
+    signed_in.may_manage()?;
+    let found = state.store.keys().list(&signed_in.tenant, page).await?;
+    let items = found.items.into_iter().map(KeyView::from).collect();
+    Ok(Answer(KeyPage { items, page: found.page, limit: found.limit, total: found.total }))
+}
+
+/// Makes a key and shows it, this once.
+#[utoipa::path(post, path = "/keys", tag = "keys", request_body = Create,
+    responses((status = 201, body = NewKeyView), (status = 422)))]
+pub(super) async fn create(
+    State(state): State<Shared>,
+    signed_in: SignedIn,
+    Json(body): Json<Create>,
+) -> Result<(StatusCode, Answer<NewKeyView>)> {
+    signed_in.may_manage()?;
+    let tenant = signed_in.tenant_or(body.tenant)?;
+    let role = body.role.unwrap_or(Role::Caller);
+    signed_in.may_grant(role)?;
+    check_name("name", &body.name)?;
+    let new = NewKey {
+        name: body.name,
+        role,
+        scopes: body.scopes,
+        allow: body.allow,
+        limits: body.limits,
+        expires_at: body.expires_at.map(|text| time::parse("expires_at", &text)).transpose()?,
+        created_by: Some(signed_in.caller.identity.id().to_owned()),
+    };
+    let (key, secret) = state.store.keys().create(&tenant, new).await?;
+    state.reload.catch_up().await;
+    let view = NewKeyView { key: secret.expose().to_owned(), view: key.into() };
+    Ok((StatusCode::CREATED, Answer(view)))
+}
+
+/// One key, without the key itself.
+#[utoipa::path(get, path = "/keys/{id}", tag = "keys", params(("id" = String, Path)),
+    responses((status = 200, body = KeyView), (status = 404)))]
+pub(super) async fn get(
+    State(state): State<Shared>,
+    signed_in: SignedIn,
+    Path(id): Path<KeyId>,
+) -> Result<Answer<KeyView>> {
+    signed_in.may_manage()?;
+    Ok(Answer(state.store.keys().get(&signed_in.tenant, &id).await?.into()))
+}
+
+/// Changes what a key may do.
+#[utoipa::path(patch, path = "/keys/{id}", tag = "keys", params(("id" = String, Path)), request_body = Update,
+    responses((status = 200, body = KeyView), (status = 404), (status = 409)))]
+pub(super) async fn update(
+    State(state): State<Shared>,
+    signed_in: SignedIn,
+    Path(id): Path<KeyId>,
+    Json(body): Json<Update>,
+) -> Result<Answer<KeyView>> {
+    signed_in.may_manage()?;
+    let keys = state.store.keys();
+    signed_in.may_grant(keys.get(&signed_in.tenant, &id).await?.role)?;
+    signed_in.may_grant(body.role.unwrap_or(Role::Viewer))?;
+    if let Some(name) = &body.name {
+        check_name("name", name)?;
+    }
+    let expires_at = match body.expires_at {
+        Some(Some(text)) => Some(Some(time::parse("expires_at", &text)?)),
+        Some(None) => Some(None),
+        None => None,
+    };
+    let changes = KeyChanges {
+        name: body.name,
+        role: body.role,
+        scopes: body.scopes,
+        allow: body.allow,
+        limits: body.limits,
+        status: body.status,
+        expires_at,
+    };
+    let key = keys.update(&signed_in.tenant, &id, changes, body.version).await?;
+    state.reload.catch_up().await;
+    Ok(Answer(key.into()))
+}
+
+/// Deletes a key; it stops working at once.
+#[utoipa::path(delete, path = "/keys/{id}", tag = "keys", params(("id" = String, Path)),
+    responses((status = 204), (status = 404)))]
+pub(super) async fn delete(
+    State(state): State<Shared>,
+    signed_in: SignedIn,
+    Path(id): Path<KeyId>,
+) -> Result<StatusCode> {
+    signed_in.may_manage()?;
+    let keys = state.store.keys();
+    signed_in.may_grant(keys.get(&signed_in.tenant, &id).await?.role)?;
+    keys.delete(&signed_in.tenant, &id).await?;
+    state.reload.catch_up().await;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,162 @@
+//! Secrets in settings: shown as `***`, and kept when a change leaves them out or sends them back.
+
+use serde_json::Value;
+use tool::secret::MASK;
+
+/// Header names, in lower case, whose values are secrets wherever they stand.
+const SECRET_HEADERS: [&str; 4] = ["authorization", "proxy-authorization", "cookie", "x-api-key"];
+
+/// The settings with every secret masked. `schema` is the JSON Schema of the settings.
+pub(super) fn masked(settings: &Value, schema: &Value) -> Value {
+    let mut settings = settings.clone();
+    visit(&mut settings, &[schema], schema, &mut |secret| {
+        if secret.is_string() {
+            *secret = MASK.into();
+        }
+    });
+    settings
+}
+
+/// The new settings with the old secrets in the places where the new ones have a mask, or
+/// nothing in an object that both have.
+pub(super) fn with_kept_secrets(mut new: Value, old: &Value, schema: &Value) -> Value {
+    fill(&mut new, old, &[schema], schema);
+    new
+}
+
+fn fill(new: &mut Value, old: &Value, schemas: &[&Value], root: &Value) {
+    match (new, old) {
+        (Value::Object(new), Value::Object(old)) => {
+            for (name, old_field) in old {
+                let of_field = property(schemas, name, root);
+                if is_secret(name, &of_field) {
+                    let is_left_out = new.get(name).is_none_or(|value| value.as_str() == Some(MASK));
+                    if is_left_out && old_field.is_string() {
+                        new.insert(name.clone(), old_field.clone());
+                    }
+                } else if let Some(new_field) = new.get_mut(name) {
+                    fill(new_field, old_field, &of_field, root);
+                }
+            }
+        }
+        (Value::Array(new), Value::Array(old)) => {
+            let of_item = items(schemas, root);
+            for (new, old) in new.iter_mut().zip(old) {
+                fill(new, old, &of_item, root);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn visit(value: &mut Value, schemas: &[&Value], root: &Value, found: &mut dyn FnMut(&mut Value)) {
+    match value {
+        Value::Object(fields) => {
+            for (name, field) in fields {
+                let of_field = property(schemas, name, root);
+                if is_secret(name, &of_field) {
+                    found(field);
+                } else {
+                    visit(field, &of_field, root, found);
+                }
+            }
+        }
+        Value::Array(list) => {
+            let of_item = items(schemas, root);
+            for item in list {
+                visit(item, &of_item, root, found);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn is_secret(name: &str, schemas: &[&Value]) -> bool {
+    SECRET_HEADERS.contains(&name.to_ascii_lowercase().as_str())
+        || schemas.iter().any(|schema| schema.get("writeOnly").and_then(Value::as_bool) == Some(true))
+}
+
+/// Every schema that may speak of a field: one marks it secret, it is secret.
+fn property<'a>(schemas: &[&'a Value], name: &str, root: &'a Value) -> Vec<&'a Value> {
+    let mut result = Vec::new();
+    for schema in schemas {
+        let named = schema.get("properties").and_then(|properties| properties.get(name));
+        if let Some(field) = named.or_else(|| schema.get("additionalProperties")) {
+            resolve(field, root, &mut result, 0);
+        }
+    }
+    result
+}
+
+fn items<'a>(schemas: &[&'a Value], root: &'a Value) -> Vec<&'a Value> {
+    let mut result = Vec::new();
+    for item in schemas.iter().filter_map(|schema| schema.get("items")) {
+        resolve(item, root, &mut result, 0);
+    }
+    result
+}
+
+/// Follows references and alternatives, our own schemas being the only ones that come here.
+fn resolve<'a>(schema: &'a Value, root: &'a Value, result: &mut Vec<&'a Value>, depth: usize) {
+    if depth > 8 {
+        return;
+    }
+    result.push(schema);
+    let target = schema.get("$ref").and_then(Value::as_str).and_then(|target| target.strip_prefix('#'));
+    if let Some(target) = target.and_then(|pointer| root.pointer(pointer)) {
+        resolve(target, root, result, depth + 1);
+    }
+    for key in ["anyOf", "oneOf", "allOf"] {
+        for alternative in schema.get(key).and_then(Value::as_array).into_iter().flatten() {
+            resolve(alternative, root, result, depth + 1);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn schema() -> Value {
+        json!({
+            "properties": {
+                "url": { "type": "string" },
+                "auth": { "anyOf": [{ "$ref": "#/$defs/Auth" }, { "type": "null" }] },
+                "headers": { "additionalProperties": { "type": "string" } },
+            },
+            "$defs": { "Auth": { "oneOf": [
+                { "properties": { "type": { "const": "key" }, "value": { "writeOnly": true } } },
+                { "properties": { "type": { "const": "basic" }, "user": {}, "password": { "writeOnly": true } } },
+            ] } }
+        })
+    }
+
+    #[test]
+    fn masks_secrets_behind_references_and_alternatives() {
+        let settings = json!({
+            "url": "u", "auth": { "type": "basic", "user": "ada", "password": "p" },
+            "headers": { "Authorization": "Bearer x", "Accept": "a" }
+        });
+        assert_eq!(
+            masked(&settings, &schema()),
+            json!({
+                "url": "u", "auth": { "type": "basic", "user": "ada", "password": "***" },
+                "headers": { "Authorization": "***", "Accept": "a" }
+            })
+        );
+    }
+
+    #[test]
+    fn keeps_a_secret_that_is_left_out_or_sent_back_masked() {
+        let old = json!({ "url": "u", "auth": { "type": "key", "value": "old" } });
+        for auth in [json!({ "type": "key" }), json!({ "type": "key", "value": "***" })] {
+            let new = with_kept_secrets(json!({ "url": "v", "auth": auth }), &old, &schema());
+            assert_eq!(new, json!({ "url": "v", "auth": { "type": "key", "value": "old" } }));
+        }
+        let new = json!({ "url": "v", "auth": { "type": "key", "value": "new" } });
+        assert_eq!(with_kept_secrets(new.clone(), &old, &schema()), new);
+        let new = json!({ "url": "v" });
+        assert_eq!(with_kept_secrets(new.clone(), &old, &schema()), new);
+    }
+}

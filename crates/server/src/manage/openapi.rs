@@ -1,0 +1,46 @@
+//! The OpenAPI document, and the page to browse it.
+
+use crate::Shared;
+use axum::Router;
+use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
+use utoipa::openapi::{
+    Components, InfoBuilder, License, OpenApi, OpenApiBuilder, SecurityRequirement, Server,
+};
+use utoipa_swagger_ui::SwaggerUi;
+
+const DESCRIPTION: &str = "One governed door to everything an agent can call. \
+    Send `Authorization: Bearer <key>` with every request but the sign-in. \
+    Refusals are RFC 9457 problems; a tool that ran and failed is a 200 with `isError`.";
+
+/// What the document says before the first path.
+pub(super) fn head() -> OpenApi {
+    let bearer = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
+    let mut components = Components::new();
+    components.add_security_scheme("bearer", bearer);
+    let mut license = License::new("Apache-2.0");
+    license.identifier = Some("Apache-2.0".into());
+    let info = InfoBuilder::new()
+        .title("mcp-all-in-one")
+        .version(env!("CARGO_PKG_VERSION"))
+        .description(Some(DESCRIPTION))
+        .license(Some(license))
+        .build();
+    OpenApiBuilder::new()
+        .info(info)
+        .components(Some(components))
+        .security(Some([SecurityRequirement::new("bearer", [] as [&str; 0])]))
+        .servers(Some([Server::new("/api/v1")]))
+        .build()
+}
+
+/// The whole document as JSON text, the same at every run.
+#[must_use]
+pub fn document() -> String {
+    let (_, document) = super::router();
+    document.to_pretty_json().unwrap_or_default()
+}
+
+/// `/api/openapi.json` and `/api/docs`.
+pub(crate) fn pages(document: OpenApi) -> Router<Shared> {
+    SwaggerUi::new("/api/docs").url("/api/openapi.json", document).into()
+}

@@ -1,0 +1,211 @@
+//! `/services/{type}/{id}/tools`: what a service offers, and the tools users define on it.
+
+use super::error::{Code, Problem, Result};
+use super::json::{Json, Paging, Path};
+use super::services::{check, masked_tool, schema_of, tools_of, tools_with_kept_secrets};
+use crate::Shared;
+use crate::auth::SignedIn;
+use axum::Json as Answer;
+use axum::extract::State;
+use gateway::Route;
+use http::StatusCode;
+use serde::Serialize;
+use serde_json::{Map, Value};
+use std::sync::Arc;
+use store::{Service, ServiceTool};
+use utoipa::ToSchema;
+
+type ToolPath = Path<(String, String, String)>;
+
+#[derive(Serialize, ToSchema)]
+pub(super) struct ServiceToolView {
+    /// The tool's name within the service.
+    id: String,
+    /// The name MCP clients see; none while the service is disabled.
+    name: Option<String>,
+    uri: String,
+    description: Option<String>,
+    #[serde(rename = "inputSchema")]
+    input_schema: Option<Value>,
+    /// What the user wrote, for tools that users define.
+    definition: Option<Value>,
+}
+
+#[derive(Serialize, ToSchema)]
+pub(super) struct ServiceToolPage {
+    items: Vec<ServiceToolView>,
+    page: u32,
+    limit: u32,
+    total: usize,
+}
+
+/// Lists what a service offers.
+#[utoipa::path(get, path = "/services/{type}/{id}/tools", tag = "services",
+    params(("type" = String, Path), ("id" = String, Path), ("page" = Option<u32>, Query), ("limit" = Option<u32>, Query)),
+    responses((status = 200, body = ServiceToolPage), (status = 404)))]
+pub(super) async fn list(
+    State(state): State<Shared>,
+    signed_in: SignedIn,
+    Path((scheme, id)): Path<(String, String)>,
+    Paging(page): Paging,
+) -> Result<Answer<ServiceToolPage>> {
+    signed_in.may_read()?;
+    let service = state.store.services().get(&signed_in.tenant, &scheme, &id).await?;
+    let all = views(&state, service);
+    let total = all.len();
+    let first = (page.page as usize - 1).saturating_mul(page.limit as usize);
+    let items = all.into_iter().skip(first).take(page.limit as usize).collect();
+    Ok(Answer(ServiceToolPage { items, page: page.page, limit: page.limit, total }))
+}
+
+/// What users defined in their order, then what the service itself offers.
+fn views(state: &Shared, service: Service) -> Vec<ServiceToolView> {
+    let catalog = state.gateway.catalog().tenant(&service.tenant);
+    let mut routes: Vec<Arc<Route>> =
+        catalog.iter().flat_map(|catalog| catalog.routes_of(&service.scheme, &service.id)).cloned().collect();
+    routes.sort_by(|a, b| a.tool.name().cmp(b.tool.name()));
+    let schema = schema_of(state, &service.scheme);
+    let mut views = Vec::new();
+    for tool in service.tools {
+        let at = routes.iter().position(|route| route.tool.name() == tool.id);
+        let route = at.map(|at| routes.remove(at));
+        views.push(defined(tool, route.as_deref(), &service.scheme, &service.id, &schema));
+    }
+    views.extend(routes.iter().map(|route| offered(route)));
+    views
+}
+
+fn defined(
+    tool: ServiceTool,
+    route: Option<&Route>,
+    scheme: &str,
+    id: &str,
+    schema: &Value,
+) -> ServiceToolView {
+    let offered = route.map(offered);
+    let uri = tool::Uri::of_tool(scheme, id, &tool.id).to_string();
+    let definition = masked_tool(tool.clone(), schema);
+    let description = definition.get("description").and_then(Value::as_str).map(str::to_owned);
+    let (name, input_schema) = offered.map_or((None, None), |view| (view.name, view.input_schema));
+    ServiceToolView { id: tool.id, name, uri, description, input_schema, definition: Some(definition) }
+}
+
+fn offered(route: &Route) -> ServiceToolView {
+    ServiceToolView {
+        id: route.tool.name().to_owned(),
+        name: Some(route.name.clone()),
+        uri: route.address.clone(),
+        description: route.tool.description().map(str::to_owned),
+        input_schema: serde_json::from_str(route.tool.input_schema().get()).ok(),
+        definition: None,
+    }
+}
+
+/// One tool of a service.
+#[utoipa::path(get, path = "/services/{type}/{id}/tools/{tool}", tag = "services",
+    params(("type" = String, Path), ("id" = String, Path), ("tool" = String, Path)),
+    responses((status = 200, body = ServiceToolView), (status = 404)))]
+pub(super) async fn get(
+    State(state): State<Shared>,
+    signed_in: SignedIn,
+    Path((scheme, id, tool)): ToolPath,
+) -> Result<Answer<ServiceToolView>> {
+    signed_in.may_read()?;
+    let service = state.store.services().get(&signed_in.tenant, &scheme, &id).await?;
+    view_of(&state, service, &tool).map(Answer)
+}
+
+fn view_of(state: &Shared, service: Service, tool: &str) -> Result<ServiceToolView> {
+    let found = views(state, service).into_iter().find(|view| view.id == tool);
+    found.ok_or_else(|| Problem::not_found("tool"))
+}
+
+/// Adds a tool to a service.
+#[utoipa::path(post, path = "/services/{type}/{id}/tools", tag = "services",
+    params(("type" = String, Path), ("id" = String, Path)), request_body(content = Object),
+    responses((status = 201, body = ServiceToolView), (status = 404), (status = 409), (status = 422)))]
+pub(super) async fn create(
+    State(state): State<Shared>,
+    signed_in: SignedIn,
+    Path((scheme, id)): Path<(String, String)>,
+    Json(body): Json<Map<String, Value>>,
+) -> Result<(StatusCode, Answer<ServiceToolView>)> {
+    signed_in.may_manage()?;
+    let services = state.store.services();
+    let service = services.get(&signed_in.tenant, &scheme, &id).await?;
+    let tool = one_tool(body)?;
+    if service.tools.iter().any(|other| other.id == tool.id) {
+        let detail = format!("{scheme}://{id} has a tool '{}' already", tool.id);
+        return Err(Problem::new(Code::Conflict, detail));
+    }
+    let mut tools = service.tools.clone();
+    tools.push(tool.clone());
+    check_last(&state, &service, tools).await?;
+    let name = tool.id.clone();
+    services.create_tool(&signed_in.tenant, &scheme, &id, tool, Some(service.version)).await?;
+    state.reload.catch_up().await;
+    let service = services.get(&signed_in.tenant, &scheme, &id).await?;
+    Ok((StatusCode::CREATED, Answer(view_of(&state, service, &name)?)))
+}
+
+/// Changes the fields of a tool's definition that are given.
+#[utoipa::path(patch, path = "/services/{type}/{id}/tools/{tool}", tag = "services",
+    params(("type" = String, Path), ("id" = String, Path), ("tool" = String, Path)), request_body(content = Object),
+    responses((status = 200, body = ServiceToolView), (status = 404), (status = 422)))]
+pub(super) async fn update(
+    State(state): State<Shared>,
+    signed_in: SignedIn,
+    Path((scheme, id, name)): ToolPath,
+    Json(mut body): Json<Map<String, Value>>,
+) -> Result<Answer<ServiceToolView>> {
+    signed_in.may_manage()?;
+    let services = state.store.services();
+    let service = services.get(&signed_in.tenant, &scheme, &id).await?;
+    let mut tools = service.tools.clone();
+    let at = tools.iter().position(|tool| tool.id == name).ok_or_else(|| Problem::not_found("tool"))?;
+    let mut tool = tools.remove(at);
+    if body.shift_remove("id").is_some_and(|id| id != name.as_str()) {
+        return Err(Problem::invalid_field("id", "a tool keeps its id; make a new one and delete this"));
+    }
+    if let Some(definition) = tool.definition.as_object_mut() {
+        definition.extend(body);
+    }
+    let schema = schema_of(&state, &scheme);
+    tools.extend(tools_with_kept_secrets(vec![tool], &service.tools, &schema));
+    let tool = check_last(&state, &service, tools).await?;
+    services.update_tool(&signed_in.tenant, &scheme, &id, tool, Some(service.version)).await?;
+    state.reload.catch_up().await;
+    let service = services.get(&signed_in.tenant, &scheme, &id).await?;
+    view_of(&state, service, &name).map(Answer)
+}
+
+/// Deletes a tool of a service.
+#[utoipa::path(delete, path = "/services/{type}/{id}/tools/{tool}", tag = "services",
+    params(("type" = String, Path), ("id" = String, Path), ("tool" = String, Path)),
+    responses((status = 204), (status = 404)))]
+pub(super) async fn delete(
+    State(state): State<Shared>,
+    signed_in: SignedIn,
+    Path((scheme, id, tool)): ToolPath,
+) -> Result<StatusCode> {
+    signed_in.may_manage()?;
+    state.store.services().delete_tool(&signed_in.tenant, &scheme, &id, &tool, None).await?;
+    state.reload.catch_up().await;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+fn one_tool(body: Map<String, Value>) -> Result<ServiceTool> {
+    tools_of(vec![body])
+        .map_err(|problem| problem.without_prefix("tools[0]."))?
+        .pop()
+        .ok_or_else(|| Problem::not_found("tool"))
+}
+
+/// Checks the service with its new tool, which stands last; paths are those of the tool's body.
+async fn check_last(state: &Shared, service: &Service, mut tools: Vec<ServiceTool>) -> Result<ServiceTool> {
+    let prefix = format!("tools[{}].", tools.len().saturating_sub(1));
+    check(state, &service.scheme, &service.config, &tools)
+        .await
+        .map_err(|problem| problem.without_prefix(&prefix))?;
+    tools.pop().ok_or_else(|| Problem::not_found("tool"))
+}

@@ -1,0 +1,434 @@
+//! `/services`: configured connections — made, changed, switched, tested.
+
+use super::error::{Code, Problem, Result};
+use super::json::{Json, Paging, Path, Query};
+use super::keys::given;
+use super::masking::{masked, with_kept_secrets};
+use super::time;
+use super::users::check_name;
+use crate::Shared;
+use crate::auth::SignedIn;
+use crate::reload::{settings_of, tool_settings};
+use axum::Json as Answer;
+use axum::extract::State;
+use http::StatusCode;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use std::time::Instant;
+use store::{NewService, Service, ServiceChanges, ServiceFilter, ServiceTool};
+use tool::{Error, ErrorKind, Kind};
+use utoipa::ToSchema;
+
+const MAX_ID: usize = 64;
+
+#[derive(Serialize, ToSchema)]
+pub(super) struct ServiceView {
+    #[serde(rename = "type")]
+    scheme: String,
+    id: String,
+    name: String,
+    description: Option<String>,
+    /// The settings; secrets are shown as `***`.
+    config: Value,
+    /// The tools that users defined.
+    tools: Vec<Value>,
+    /// `enabled` or `disabled`.
+    status: &'static str,
+    enabled: bool,
+    created_at: String,
+    updated_at: String,
+    version: i64,
+}
+
+#[derive(Serialize, ToSchema)]
+pub(super) struct ServicePage {
+    items: Vec<ServiceView>,
+    page: u32,
+    limit: u32,
+    total: i64,
+}
+
+impl ServiceView {
+    fn new(state: &Shared, service: Service) -> Self {
+        let schema = schema_of(state, &service.scheme);
+        let tools = service.tools.into_iter().map(|tool| masked_tool(tool, &schema)).collect();
+        Self {
+            config: masked(&service.config, &schema),
+            tools,
+            scheme: service.scheme,
+            id: service.id,
+            name: service.name,
+            description: service.description,
+            status: if service.is_enabled { "enabled" } else { "disabled" },
+            enabled: service.is_enabled,
+            created_at: time::show(service.created_at),
+            updated_at: time::show(service.updated_at),
+            version: service.version,
+        }
+    }
+}
+
+/// The schema of a type's settings; a service of a type we no longer have shows no field.
+pub(super) fn schema_of(state: &Shared, scheme: &str) -> Value {
+    let hidden = || json!({ "additionalProperties": { "writeOnly": true } });
+    state.gateway.kind(scheme).map_or_else(|_| hidden(), Kind::settings_schema)
+}
+
+/// A tool's definition with its id, secrets masked.
+pub(super) fn masked_tool(tool: ServiceTool, schema: &Value) -> Value {
+    let settings = json!({ "tools": [tool_settings(tool.id, tool.definition)] });
+    let mut settings = masked(&settings, schema);
+    settings["tools"][0].take()
+}
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = ServiceCreate)]
+pub(super) struct Create {
+    /// A type of `/service-types`.
+    #[serde(rename = "type")]
+    scheme: String,
+    /// The service's name in URIs and tool names.
+    id: String,
+    name: Option<String>,
+    description: Option<String>,
+    /// Settings as the type's schema says.
+    #[serde(default)]
+    #[schema(value_type = Object)]
+    config: Map<String, Value>,
+    /// Tools, for types that let users define them.
+    #[serde(default)]
+    #[schema(value_type = Vec<Object>)]
+    tools: Vec<Map<String, Value>>,
+    /// Whether its tools may be called; they may unless this says no.
+    enabled: Option<bool>,
+}
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = ServiceUpdate)]
+pub(super) struct Update {
+    name: Option<String>,
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<String>)]
+    description: Option<Option<String>>,
+    /// The settings as a whole; secrets left out or masked stay as they are.
+    #[schema(value_type = Option<Object>)]
+    config: Option<Map<String, Value>>,
+    /// The tools as a whole.
+    #[schema(value_type = Option<Vec<Object>>)]
+    tools: Option<Vec<Map<String, Value>>>,
+    enabled: Option<bool>,
+    /// Refuses the change if the service has another version by now.
+    version: Option<i64>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct ListQuery {
+    #[serde(rename = "type")]
+    scheme: Option<String>,
+    enabled: Option<bool>,
+    q: Option<String>,
+}
+
+/// Lists the tenant's services.
+#[utoipa::path(get, path = "/services", tag = "services",
+    params(("type" = Option<String>, Query), ("enabled" = Option<bool>, Query), ("q" = Option<String>, Query),
+        ("page" = Option<u32>, Query), ("limit" = Option<u32>, Query)),
+    responses((status = 200, body = ServicePage)))]
+pub(super) async fn list(
+    State(state): State<Shared>,
+    signed_in: SignedIn,
+    Query(query): Query<ListQuery>,
+    Paging(page): Paging,
+) -> Result<Answer<ServicePage>> {
+    signed_in.may_read()?;
+    let filter = ServiceFilter { scheme: query.scheme, is_enabled: query.enabled, text: query.q };
+    let found = state.store.services().list(&signed_in.tenant, &filter, page).await?;
+    let items = found.items.into_iter().map(|service| ServiceView::new(&state, service)).collect();
+    Ok(Answer(ServicePage { items, page: found.page, limit: found.limit, total: found.total }))
+}
+
+/// Adds a service; its tools are callable when this answers.
+#[utoipa::path(post, path = "/services", tag = "services", request_body = Create,
+    responses((status = 201, body = ServiceView), (status = 409), (status = 422)))]
+pub(super) async fn create(
+    State(state): State<Shared>,
+    signed_in: SignedIn,
+    Json(body): Json<Create>,
+) -> Result<(StatusCode, Answer<ServiceView>)> {
+    signed_in.may_manage()?;
+    check_id("id", &body.id)?;
+    let name = body.name.unwrap_or_else(|| body.id.clone());
+    check_name("name", &name)?;
+    let tools = tools_of(body.tools)?;
+    let config = Value::Object(body.config);
+    check(&state, &body.scheme, &config, &tools).await?;
+    let new = NewService {
+        scheme: body.scheme,
+        id: body.id,
+        name,
+        description: body.description,
+        config,
+        tools,
+        is_enabled: body.enabled.unwrap_or(true),
+    };
+    let service = state.store.services().create(&signed_in.tenant, new).await?;
+    state.reload.catch_up().await;
+    Ok((StatusCode::CREATED, Answer(ServiceView::new(&state, service))))
+}
+
+/// One service.
+#[utoipa::path(get, path = "/services/{type}/{id}", tag = "services",
+    params(("type" = String, Path), ("id" = String, Path)),
+    responses((status = 200, body = ServiceView), (status = 404)))]
+pub(super) async fn get(
+    State(state): State<Shared>,
+    signed_in: SignedIn,
+    Path((scheme, id)): Path<(String, String)>,
+) -> Result<Answer<ServiceView>> {
+    signed_in.may_read()?;
+    let service = state.store.services().get(&signed_in.tenant, &scheme, &id).await?;
+    Ok(Answer(ServiceView::new(&state, service)))
+}
+
+/// Changes a service; calls in flight end with the settings they began with.
+#[utoipa::path(patch, path = "/services/{type}/{id}", tag = "services", request_body = Update,
+    params(("type" = String, Path), ("id" = String, Path)),
+    responses((status = 200, body = ServiceView), (status = 404), (status = 409), (status = 422)))]
+pub(super) async fn update(
+    State(state): State<Shared>,
+    signed_in: SignedIn,
+    Path((scheme, id)): Path<(String, String)>,
+    Json(body): Json<Update>,
+) -> Result<Answer<ServiceView>> {
+    signed_in.may_manage()?;
+    let services = state.store.services();
+    let old = services.get(&signed_in.tenant, &scheme, &id).await?;
+    if let Some(name) = &body.name {
+        check_name("name", name)?;
+    }
+    let schema = schema_of(&state, &scheme);
+    let config = body.config.map(|new| with_kept_secrets(Value::Object(new), &old.config, &schema));
+    let tools = body.tools.map(tools_of).transpose()?;
+    let tools = tools.map(|new| tools_with_kept_secrets(new, &old.tools, &schema));
+    if config.is_some() || tools.is_some() {
+        let config = config.as_ref().unwrap_or(&old.config);
+        check(&state, &scheme, config, tools.as_ref().unwrap_or(&old.tools)).await?;
+    }
+    let changes = ServiceChanges {
+        name: body.name,
+        description: body.description,
+        config,
+        tools,
+        is_enabled: body.enabled,
+    };
+    // Secrets were taken over from the version that was read, so only that one may be replaced.
+    let expected = Some(body.version.unwrap_or(old.version));
+    let service = services.update(&signed_in.tenant, &scheme, &id, changes, expected).await?;
+    state.reload.catch_up().await;
+    Ok(Answer(ServiceView::new(&state, service)))
+}
+
+#[derive(Deserialize)]
+pub(super) struct DeleteQuery {
+    #[serde(default)]
+    force: bool,
+}
+
+/// Deletes a service; with `force` also one that others refer to.
+#[utoipa::path(delete, path = "/services/{type}/{id}", tag = "services",
+    params(("type" = String, Path), ("id" = String, Path), ("force" = Option<bool>, Query)),
+    responses((status = 204), (status = 404), (status = 409)))]
+pub(super) async fn delete(
+    State(state): State<Shared>,
+    signed_in: SignedIn,
+    Path((scheme, id)): Path<(String, String)>,
+    Query(query): Query<DeleteQuery>,
+) -> Result<StatusCode> {
+    signed_in.may_manage()?;
+    let references = references_to(&scheme, &id);
+    if !references.is_empty() && !query.force {
+        let detail = format!("{} things refer to {scheme}://{id}; delete with ?force=true", references.len());
+        return Err(Problem::new(Code::Referenced, detail));
+    }
+    state.store.services().delete(&signed_in.tenant, &scheme, &id).await?;
+    state.reload.catch_up().await;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Switches a service on.
+#[utoipa::path(post, path = "/services/{type}/{id}/enable", tag = "services",
+    params(("type" = String, Path), ("id" = String, Path)),
+    responses((status = 200, body = ServiceView), (status = 404)))]
+pub(super) async fn enable(
+    State(state): State<Shared>,
+    signed_in: SignedIn,
+    Path((scheme, id)): Path<(String, String)>,
+) -> Result<Answer<ServiceView>> {
+    switch(&state, &signed_in, &scheme, &id, true).await
+}
+
+/// Switches a service off: its tools answer SERVICE_DISABLED.
+#[utoipa::path(post, path = "/services/{type}/{id}/disable", tag = "services",
+    params(("type" = String, Path), ("id" = String, Path)),
+    responses((status = 200, body = ServiceView), (status = 404)))]
+pub(super) async fn disable(
+    State(state): State<Shared>,
+    signed_in: SignedIn,
+    Path((scheme, id)): Path<(String, String)>,
+) -> Result<Answer<ServiceView>> {
+    switch(&state, &signed_in, &scheme, &id, false).await
+}
+
+async fn switch(
+    state: &Shared,
+    signed_in: &SignedIn,
+    scheme: &str,
+    id: &str,
+    is_enabled: bool,
+) -> Result<Answer<ServiceView>> {
+    signed_in.may_manage()?;
+    let service = state.store.services().set_enabled(&signed_in.tenant, scheme, id, is_enabled).await?;
+    state.reload.catch_up().await;
+    Ok(Answer(ServiceView::new(state, service)))
+}
+
+#[derive(Serialize, ToSchema)]
+pub(super) struct TestResult {
+    ok: bool,
+    duration_ms: u64,
+    /// Why not.
+    error: Option<TestError>,
+}
+
+#[derive(Serialize, ToSchema)]
+pub(super) struct TestError {
+    code: Code,
+    message: String,
+}
+
+/// Asks a service whether it can be reached.
+#[utoipa::path(post, path = "/services/{type}/{id}/test", tag = "services",
+    params(("type" = String, Path), ("id" = String, Path)),
+    responses((status = 200, body = TestResult), (status = 404)))]
+pub(super) async fn test(
+    State(state): State<Shared>,
+    signed_in: SignedIn,
+    Path((scheme, id)): Path<(String, String)>,
+) -> Result<Answer<TestResult>> {
+    signed_in.may_manage()?;
+    state.store.services().get(&signed_in.tenant, &scheme, &id).await?;
+    let begun = Instant::now();
+    let result = state.gateway.health(&signed_in.tenant, &scheme, &id).await;
+    let error = result.err().map(|error: Error| TestError {
+        code: match error.kind() {
+            ErrorKind::Denied => Code::UpstreamError,
+            kind => kind.into(),
+        },
+        message: error.full_message(),
+    });
+    let duration_ms = begun.elapsed().as_millis().try_into().unwrap_or(u64::MAX);
+    Ok(Answer(TestResult { ok: error.is_none(), duration_ms, error }))
+}
+
+#[derive(Serialize, ToSchema)]
+pub(super) struct References {
+    items: Vec<Value>,
+    page: u32,
+    limit: u32,
+    total: usize,
+}
+
+/// What refers to a service and would break without it.
+#[utoipa::path(get, path = "/services/{type}/{id}/references", tag = "services",
+    params(("type" = String, Path), ("id" = String, Path)),
+    responses((status = 200, body = References), (status = 404)))]
+pub(super) async fn references(
+    State(state): State<Shared>,
+    signed_in: SignedIn,
+    Path((scheme, id)): Path<(String, String)>,
+) -> Result<Answer<References>> {
+    signed_in.may_read()?;
+    state.store.services().get(&signed_in.tenant, &scheme, &id).await?;
+    let items = references_to(&scheme, &id);
+    let total = items.len();
+    Ok(Answer(References { items, page: 1, limit: 1000, total }))
+}
+
+/// Nothing can refer to a service yet: Tools over URIs and flows will be listed here.
+fn references_to(_scheme: &str, _id: &str) -> Vec<Value> {
+    Vec::new()
+}
+
+fn check_id(path: &str, id: &str) -> Result<()> {
+    let is_legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    if (1..=MAX_ID).contains(&id.len()) && id.chars().all(is_legal) && !id.starts_with('.') {
+        return Ok(());
+    }
+    let message = format!("'{path}' must have 1 to {MAX_ID} letters, digits, '_', '-' or '.' (not first)");
+    Err(Problem::invalid_field(path, message))
+}
+
+/// Takes the ids out of the definitions, where the store wants them.
+pub(super) fn tools_of(tools: Vec<Map<String, Value>>) -> Result<Vec<ServiceTool>> {
+    let with_id = |(at, mut definition): (usize, Map<String, Value>)| {
+        let path = format!("tools[{at}].id");
+        let Some(Value::String(id)) = definition.shift_remove("id") else {
+            return Err(Problem::invalid_field(&path, format!("Missing required setting '{path}'")));
+        };
+        check_id(&path, &id)?;
+        Ok(ServiceTool { id, definition: Value::Object(definition) })
+    };
+    tools.into_iter().enumerate().map(with_id).collect()
+}
+
+/// Each tool's secrets as they were, where the new definition leaves them out.
+pub(super) fn tools_with_kept_secrets(
+    new: Vec<ServiceTool>,
+    old: &[ServiceTool],
+    schema: &Value,
+) -> Vec<ServiceTool> {
+    let kept = |mut tool: ServiceTool| {
+        if let Some(old) = old.iter().find(|old| old.id == tool.id) {
+            let wrap = |definition: &Value| json!({ "tools": [definition] });
+            let mut merged = with_kept_secrets(wrap(&tool.definition), &wrap(&old.definition), schema);
+            tool.definition = merged["tools"][0].take();
+        }
+        tool
+    };
+    new.into_iter().map(kept).collect()
+}
+
+/// Refuses what could not be opened, with every problem and its path in the body.
+pub(super) async fn check(state: &Shared, scheme: &str, config: &Value, tools: &[ServiceTool]) -> Result<()> {
+    let Ok(kind) = state.gateway.kind(scheme) else {
+        let known: Vec<_> = state.gateway.kinds().iter().map(|kind| kind.scheme).collect();
+        let message = format!("there is no service type '{scheme}'; use one of {}", known.join(", "));
+        return Err(Problem::invalid(vec![tool::Problem::new("type", "UnknownType", message)]));
+    };
+    if !kind.has_user_tools && !tools.is_empty() {
+        let message = format!("services of type '{scheme}' bring their own tools; leave 'tools' out");
+        return Err(Problem::invalid_field("tools", message));
+    }
+    if config.get("tools").is_some() {
+        return Err(Problem::invalid_field("config.tools", "'tools' stands beside 'config', not in it"));
+    }
+    let pairs = tools.iter().map(|tool| (tool.id.clone(), tool.definition.clone()));
+    let settings = settings_of(config.clone(), pairs);
+    state.gateway.check(scheme, settings).await.map_err(|error| {
+        let problems = error.problems().iter().cloned().map(in_body).collect::<Vec<_>>();
+        if problems.is_empty() { error.into() } else { Problem::invalid(problems) }
+    })
+}
+
+/// A path into the settings as a path into the body.
+fn in_body(mut problem: tool::Problem) -> tool::Problem {
+    let is_tool =
+        problem.path.strip_prefix("tools").is_some_and(|rest| rest.is_empty() || rest.starts_with('['));
+    if !is_tool {
+        problem.path =
+            if problem.path.is_empty() { "config".into() } else { format!("config.{}", problem.path) };
+    }
+    problem
+}

@@ -1,0 +1,175 @@
+//! `/tenants`: the walls. Only those who manage the platform see more than their own.
+
+use super::error::{Code, Problem, Result};
+use super::json::{Json, Paging, Path};
+use super::time;
+use crate::Shared;
+use crate::auth::SignedIn;
+use axum::Json as Answer;
+use axum::extract::State;
+use http::StatusCode;
+use serde::{Deserialize, Serialize};
+use store::{NewTenant, Page, Status, Tenant, TenantChanges};
+use tool::{Limits, Role, TenantId};
+use utoipa::ToSchema;
+
+#[derive(Serialize, ToSchema)]
+pub(super) struct TenantView {
+    id: String,
+    name: String,
+    #[schema(value_type = String, example = "active")]
+    status: Status,
+    #[schema(value_type = LimitsView)]
+    limits: Limits,
+    created_at: String,
+    updated_at: String,
+    version: i64,
+}
+
+/// How much may be used; a limit left out is no limit.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "documents tool::Limits, which knows nothing of OpenAPI")]
+pub(super) struct LimitsView {
+    /// Calls begun within a minute.
+    calls_per_minute: Option<u32>,
+    /// Calls under way at the same time.
+    concurrent_calls: Option<u32>,
+}
+
+#[derive(Serialize, ToSchema)]
+pub(super) struct TenantPage {
+    items: Vec<TenantView>,
+    page: u32,
+    limit: u32,
+    total: i64,
+}
+
+impl From<Tenant> for TenantView {
+    fn from(tenant: Tenant) -> Self {
+        Self {
+            id: tenant.id.into(),
+            name: tenant.name,
+            status: tenant.status,
+            limits: tenant.limits,
+            created_at: time::show(tenant.created_at),
+            updated_at: time::show(tenant.updated_at),
+            version: tenant.version,
+        }
+    }
+}
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = TenantCreate)]
+pub(super) struct Create {
+    #[schema(value_type = String, example = "acme")]
+    id: TenantId,
+    name: Option<String>,
+    #[serde(default)]
+    #[schema(value_type = Option<LimitsView>)]
+    limits: Limits,
+}
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = TenantUpdate)]
+pub(super) struct Update {
+    name: Option<String>,
+    #[schema(value_type = Option<String>)]
+    status: Option<Status>,
+    #[schema(value_type = Option<LimitsView>)]
+    limits: Option<Limits>,
+    /// Refuses the change if the tenant has another version by now.
+    version: Option<i64>,
+}
+
+/// Lists tenants: all of them for an admin, one's own for everyone else.
+#[utoipa::path(get, path = "/tenants", tag = "tenants", params(("page" = Option<u32>, Query), ("limit" = Option<u32>, Query)),
+    responses((status = 200, body = TenantPage)))]
+pub(super) async fn list(
+    State(state): State<Shared>,
+    signed_in: SignedIn,
+    Paging(page): Paging,
+) -> Result<Answer<TenantPage>> {
+    signed_in.may_read()?;
+    let found = if signed_in.caller.role == Role::Admin {
+        state.store.tenants().list(page).await?
+    } else {
+        let own = state.store.tenants().get(&signed_in.tenant).await?;
+        Page { items: vec![own], page: page.page, limit: page.limit, total: 1 }
+    };
+    let items = found.items.into_iter().map(TenantView::from).collect();
+    Ok(Answer(TenantPage { items, page: found.page, limit: found.limit, total: found.total }))
+}
+
+/// Adds a tenant.
+#[utoipa::path(post, path = "/tenants", tag = "tenants", request_body = Create,
+    responses((status = 201, body = TenantView), (status = 409)))]
+pub(super) async fn create(
+    State(state): State<Shared>,
+    signed_in: SignedIn,
+    Json(body): Json<Create>,
+) -> Result<(StatusCode, Answer<TenantView>)> {
+    signed_in.may_administer()?;
+    let name = body.name.unwrap_or_else(|| body.id.to_string());
+    let tenant = state.store.tenants().create(NewTenant { id: body.id, name, limits: body.limits }).await?;
+    state.reload.catch_up().await;
+    Ok((StatusCode::CREATED, Answer(tenant.into())))
+}
+
+/// One tenant.
+#[utoipa::path(get, path = "/tenants/{id}", tag = "tenants", params(("id" = String, Path)),
+    responses((status = 200, body = TenantView), (status = 404)))]
+pub(super) async fn get(
+    State(state): State<Shared>,
+    signed_in: SignedIn,
+    Path(id): Path<TenantId>,
+) -> Result<Answer<TenantView>> {
+    signed_in.may_read()?;
+    let id = signed_in.tenant_or(Some(id))?;
+    Ok(Answer(state.store.tenants().get(&id).await?.into()))
+}
+
+/// Changes a tenant's name, status or limits.
+#[utoipa::path(patch, path = "/tenants/{id}", tag = "tenants", params(("id" = String, Path)), request_body = Update,
+    responses((status = 200, body = TenantView), (status = 404), (status = 409)))]
+pub(super) async fn update(
+    State(state): State<Shared>,
+    signed_in: SignedIn,
+    Path(id): Path<TenantId>,
+    Json(body): Json<Update>,
+) -> Result<Answer<TenantView>> {
+    let id = signed_in.tenant_or(Some(id))?;
+    signed_in.may_administer()?;
+    if body.status == Some(Status::Disabled) {
+        refuse_for_default(&id, "disabled")?;
+    }
+    let changes = TenantChanges { name: body.name, status: body.status, limits: body.limits };
+    let tenant = state.store.tenants().update(&id, changes, body.version).await?;
+    state.reload.catch_up().await;
+    Ok(Answer(tenant.into()))
+}
+
+/// Deletes a tenant with everything in it.
+#[utoipa::path(delete, path = "/tenants/{id}", tag = "tenants", params(("id" = String, Path)),
+    responses((status = 204), (status = 404), (status = 409)))]
+pub(super) async fn delete(
+    State(state): State<Shared>,
+    signed_in: SignedIn,
+    Path(id): Path<TenantId>,
+) -> Result<StatusCode> {
+    let id = signed_in.tenant_or(Some(id))?;
+    signed_in.may_administer()?;
+    refuse_for_default(&id, "deleted")?;
+    state.store.tenants().delete(&id).await?;
+    state.reload.catch_up().await;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// The admins live there.
+fn refuse_for_default(id: &TenantId, what: &str) -> Result<()> {
+    if *id == TenantId::default_tenant() {
+        return Err(Problem::new(Code::Conflict, format!("the tenant 'default' cannot be {what}")));
+    }
+    Ok(())
+}

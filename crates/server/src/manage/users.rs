@@ -1,0 +1,216 @@
+//! `/users`: the people of a tenant.
+
+use super::error::{Code, Problem, Result};
+use super::json::{Json, Paging, Path};
+use super::time;
+use crate::Shared;
+use crate::auth::SignedIn;
+use axum::Json as Answer;
+use axum::extract::State;
+use http::StatusCode;
+use serde::{Deserialize, Serialize};
+use store::{NewUser, Status, User, UserChanges, password};
+use tool::{Role, Secret, TenantId, UserId};
+use utoipa::ToSchema;
+
+/// Characters of a password, at least.
+const MIN_PASSWORD: usize = 8;
+const MAX_PASSWORD: usize = 1024;
+const MAX_NAME: usize = 128;
+
+#[derive(Serialize, ToSchema)]
+pub(super) struct UserView {
+    id: String,
+    tenant: String,
+    username: String,
+    display_name: String,
+    #[schema(value_type = String, example = "caller")]
+    role: Role,
+    #[schema(value_type = String, example = "active")]
+    status: Status,
+    created_at: String,
+    updated_at: String,
+    version: i64,
+}
+
+#[derive(Serialize, ToSchema)]
+pub(super) struct UserPage {
+    items: Vec<UserView>,
+    page: u32,
+    limit: u32,
+    total: i64,
+}
+
+impl From<User> for UserView {
+    fn from(user: User) -> Self {
+        Self {
+            id: user.id.into(),
+            tenant: user.tenant.into(),
+            username: user.username,
+            display_name: user.display_name,
+            role: user.role,
+            status: user.status,
+            created_at: time::show(user.created_at),
+            updated_at: time::show(user.updated_at),
+            version: user.version,
+        }
+    }
+}
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = UserCreate)]
+pub(super) struct Create {
+    /// The caller's own tenant unless given; only an admin may give another.
+    #[schema(value_type = Option<String>)]
+    tenant: Option<TenantId>,
+    username: String,
+    /// At least 8 characters.
+    #[schema(value_type = String, format = Password, min_length = 8)]
+    password: Secret,
+    display_name: Option<String>,
+    /// `caller` unless given.
+    #[schema(value_type = Option<String>)]
+    role: Option<Role>,
+}
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = UserUpdate)]
+pub(super) struct Update {
+    display_name: Option<String>,
+    #[schema(value_type = Option<String>)]
+    role: Option<Role>,
+    #[schema(value_type = Option<String>)]
+    status: Option<Status>,
+    /// A new password; the person's tokens become void.
+    #[schema(value_type = Option<String>, format = Password, min_length = 8)]
+    password: Option<Secret>,
+    /// Refuses the change if the user has another version by now.
+    version: Option<i64>,
+}
+
+/// Lists the tenant's users.
+#[utoipa::path(get, path = "/users", tag = "users", params(("page" = Option<u32>, Query), ("limit" = Option<u32>, Query)),
+    responses((status = 200, body = UserPage)))]
+pub(super) async fn list(
+    State(state): State<Shared>,
+    signed_in: SignedIn,
+    Paging(page): Paging,
+) -> Result<Answer<UserPage>> {
+    signed_in.may_manage()?;
+    let found = state.store.users().list(&signed_in.tenant, page).await?;
+    let items = found.items.into_iter().map(UserView::from).collect();
+    Ok(Answer(UserPage { items, page: found.page, limit: found.limit, total: found.total }))
+}
+
+/// Adds a user.
+#[utoipa::path(post, path = "/users", tag = "users", request_body = Create,
+    responses((status = 201, body = UserView), (status = 409), (status = 422)))]
+pub(super) async fn create(
+    State(state): State<Shared>,
+    signed_in: SignedIn,
+    Json(body): Json<Create>,
+) -> Result<(StatusCode, Answer<UserView>)> {
+    signed_in.may_manage()?;
+    let tenant = signed_in.tenant_or(body.tenant)?;
+    let role = body.role.unwrap_or(Role::Caller);
+    signed_in.may_grant(role)?;
+    check_name("username", &body.username)?;
+    check_password("password", &body.password)?;
+    let new = NewUser {
+        display_name: body.display_name.unwrap_or_else(|| body.username.clone()),
+        username: body.username,
+        role,
+        password_hash: hash(body.password).await?,
+    };
+    let user = state.store.users().create(&tenant, new).await?;
+    state.reload.catch_up().await;
+    Ok((StatusCode::CREATED, Answer(user.into())))
+}
+
+/// One user.
+#[utoipa::path(get, path = "/users/{id}", tag = "users", params(("id" = String, Path)),
+    responses((status = 200, body = UserView), (status = 404)))]
+pub(super) async fn get(
+    State(state): State<Shared>,
+    signed_in: SignedIn,
+    Path(id): Path<UserId>,
+) -> Result<Answer<UserView>> {
+    signed_in.may_manage()?;
+    Ok(Answer(state.store.users().get(&signed_in.tenant, &id).await?.into()))
+}
+
+/// Changes a user.
+#[utoipa::path(patch, path = "/users/{id}", tag = "users", params(("id" = String, Path)), request_body = Update,
+    responses((status = 200, body = UserView), (status = 404), (status = 409)))]
+pub(super) async fn update(
+    State(state): State<Shared>,
+    signed_in: SignedIn,
+    Path(id): Path<UserId>,
+    Json(body): Json<Update>,
+) -> Result<Answer<UserView>> {
+    signed_in.may_manage()?;
+    let users = state.store.users();
+    signed_in.may_grant(users.get(&signed_in.tenant, &id).await?.role)?;
+    signed_in.may_grant(body.role.unwrap_or(Role::Viewer))?;
+    let new_hash = match body.password {
+        Some(password) => {
+            check_password("password", &password)?;
+            Some(hash(password).await?)
+        }
+        None => None,
+    };
+    let changes = UserChanges { display_name: body.display_name, role: body.role, status: body.status };
+    let mut user = users.update(&signed_in.tenant, &id, changes, body.version).await?;
+    if let Some(new_hash) = new_hash {
+        user = users.set_password(&signed_in.tenant, &id, &new_hash).await?;
+    }
+    state.reload.catch_up().await;
+    Ok(Answer(user.into()))
+}
+
+/// Deletes a user.
+#[utoipa::path(delete, path = "/users/{id}", tag = "users", params(("id" = String, Path)),
+    responses((status = 204), (status = 404)))]
+pub(super) async fn delete(
+    State(state): State<Shared>,
+    signed_in: SignedIn,
+    Path(id): Path<UserId>,
+) -> Result<StatusCode> {
+    signed_in.may_manage()?;
+    let users = state.store.users();
+    signed_in.may_grant(users.get(&signed_in.tenant, &id).await?.role)?;
+    users.delete(&signed_in.tenant, &id).await?;
+    state.reload.catch_up().await;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Refuses names that are empty, endless or hold control characters.
+pub(super) fn check_name(field: &str, name: &str) -> Result<()> {
+    let length = name.chars().count();
+    if !(1..=MAX_NAME).contains(&length) || name.contains(char::is_control) {
+        let message =
+            format!("'{field}' must have 1 to {MAX_NAME} characters, none of them control characters");
+        return Err(Problem::invalid_field(field, message));
+    }
+    Ok(())
+}
+
+/// Refuses passwords that are too easy to guess or too long to hash.
+pub(super) fn check_password(field: &str, password: &Secret) -> Result<()> {
+    let length = password.expose().chars().count();
+    if (MIN_PASSWORD..=MAX_PASSWORD).contains(&length) {
+        return Ok(());
+    }
+    let message = format!("'{field}' must have {MIN_PASSWORD} to {MAX_PASSWORD} characters");
+    Err(Problem::invalid_field(field, message))
+}
+
+/// Hashes off the threads that serve requests.
+pub(super) async fn hash(password: Secret) -> Result<Secret> {
+    let hashed = tokio::task::spawn_blocking(move || password::hash(&password)).await;
+    hashed
+        .map_err(|_| Problem::new(Code::Internal, "the password could not be hashed"))?
+        .map_err(Problem::from)
+}

@@ -1,0 +1,114 @@
+//! From the store to the catalog: what was written is callable at once, here and on other replicas.
+
+use crate::auth::Auth;
+use gateway::{Gateway, ServiceDefinition, TenantDefinition};
+use serde_json::Value;
+use std::sync::Arc;
+use store::{ErrorKind, Service, Status, Store};
+use tokio::sync::Mutex;
+use tokio_util::sync::CancellationToken;
+use tool::TenantId;
+
+/// Keeps the snapshots in memory equal to the store.
+pub(crate) struct Reload {
+    store: Store,
+    gateway: Arc<Gateway>,
+    auth: Arc<Auth>,
+    /// The revision the snapshots show; held while they are made, so that an older read never
+    /// replaces a newer one.
+    revision: Mutex<i64>,
+}
+
+impl Reload {
+    /// Loads everything.
+    pub(crate) async fn new(store: Store, gateway: Arc<Gateway>, auth: Arc<Auth>) -> store::Result<Self> {
+        let revision = store.revisions().current().await?;
+        let reload = Self { store, gateway, auth, revision: Mutex::new(revision) };
+        for tenant in reload.store.tenants().all().await? {
+            reload.load(&tenant.id).await?;
+        }
+        Ok(reload)
+    }
+
+    /// Loads what has changed since the last time. Called after every write, so that the answer
+    /// to it is already true; a failure is mended by the watcher.
+    pub(crate) async fn catch_up(&self) {
+        if let Err(error) = self.try_catch_up().await {
+            tracing::warn!(%error, "a change is not loaded yet: {error}");
+        }
+    }
+
+    async fn try_catch_up(&self) -> store::Result<()> {
+        let mut revision = self.revision.lock().await;
+        let (current, tenants) = self.store.revisions().changed_since(*revision).await?;
+        if tenants.is_empty() {
+            return Ok(());
+        }
+        self.auth.reload(&self.store).await?;
+        for tenant in tenants {
+            self.load(&tenant).await?;
+        }
+        *revision = current;
+        Ok(())
+    }
+
+    async fn load(&self, id: &TenantId) -> store::Result<()> {
+        let tenant = match self.store.tenants().get(id).await {
+            Ok(tenant) if tenant.status == Status::Active => tenant,
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+            Ok(_) | Err(_) => {
+                self.gateway.unload(id).await;
+                return Ok(());
+            }
+        };
+        let services = self.store.services().all(id).await?.into_iter().map(definition).collect();
+        let definition = TenantDefinition { id: tenant.id, limits: tenant.limits, services };
+        self.gateway.load(definition).await;
+        Ok(())
+    }
+
+    /// Follows changes by others until cancelled.
+    pub(crate) async fn follow(self: Arc<Self>, cancel: CancellationToken) {
+        let mut revisions = self.store.watch(cancel.clone());
+        loop {
+            tokio::select! {
+                () = cancel.cancelled() => return,
+                changed = revisions.changed() => if changed.is_err() { return },
+            }
+            self.catch_up().await;
+        }
+    }
+}
+
+fn definition(service: Service) -> ServiceDefinition {
+    // A service that was deleted and made again starts at version 1, at another time.
+    let version = service.created_at.wrapping_mul(1 << 20).wrapping_add(service.version);
+    ServiceDefinition {
+        settings: settings_of(
+            service.config,
+            service.tools.into_iter().map(|tool| (tool.id, tool.definition)),
+        ),
+        scheme: service.scheme,
+        id: service.id,
+        name: service.name,
+        is_enabled: service.is_enabled,
+        version,
+    }
+}
+
+/// A service's settings as its connector reads them: the user's tools stand in the field `tools`.
+pub(crate) fn settings_of(mut config: Value, tools: impl Iterator<Item = (String, Value)>) -> Value {
+    let tools: Vec<Value> = tools.map(|(id, definition)| tool_settings(id, definition)).collect();
+    if let Some(config) = config.as_object_mut().filter(|_| !tools.is_empty()) {
+        config.insert("tools".into(), tools.into());
+    }
+    config
+}
+
+/// A tool with its id back in place.
+pub(crate) fn tool_settings(id: String, mut definition: Value) -> Value {
+    if let Some(definition) = definition.as_object_mut() {
+        definition.shift_insert(0, "id".into(), id.into());
+    }
+    definition
+}
