@@ -88,17 +88,28 @@ impl Kind {
 
 fn open<S: Settings>(settings: Value, env: &Env) -> Result<Arc<dyn Connector>> {
     let schema = Schema::compile(&schemars::schema_for!(S).to_value(), "setting")?;
-    let problems = schema.check(&settings);
-    if !problems.is_empty() {
-        return Err(invalid_settings(S::SCHEME, problems));
+    let mut problems = schema.check(&settings);
+    let opened = match serde_path_to_error::deserialize::<_, S>(settings) {
+        Ok(parsed) => parsed.open(env),
+        // The schema has said so already, in better words.
+        Err(_) if !problems.is_empty() => return Err(invalid_settings(S::SCHEME, problems)),
+        // The schema has let it through, so what fails here is finer than a schema can say.
+        Err(error) => {
+            let path = error.path().to_string();
+            let path = if path == "." { String::new() } else { path };
+            problems.push(Problem::new(path, "Invalid", error.inner().to_string()));
+            return Err(invalid_settings(S::SCHEME, problems));
+        }
+    };
+    if problems.is_empty() {
+        return opened;
     }
-    // The schema has let it through, so what fails here is finer than a schema can say.
-    let parsed: S = serde_path_to_error::deserialize(settings).map_err(|error| {
-        let path = error.path().to_string();
-        let path = if path == "." { String::new() } else { path };
-        invalid_settings(S::SCHEME, vec![Problem::new(path, "Invalid", error.inner().to_string())])
-    })?;
-    parsed.open(env)
+    // Every problem at once; where both refuse the same place, the connector's words are better.
+    if let Err(error) = &opened {
+        problems.retain(|problem| !error.problems().iter().any(|finer| finer.path == problem.path));
+        problems.extend_from_slice(error.problems());
+    }
+    Err(invalid_settings(S::SCHEME, problems))
 }
 
 /// The error of `Settings::open`: all problems, the first one in the message.

@@ -1,0 +1,53 @@
+//! `api://`: any HTTP API as tools, configured instead of coded.
+
+mod auth;
+mod client;
+mod endpoint;
+mod request;
+mod response;
+mod settings;
+#[cfg(test)]
+mod tests;
+mod tools;
+
+pub(crate) use settings::Settings;
+
+use async_trait::async_trait;
+use client::Client;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use tool::{Call, Connector, Context, Error, Outcome, Result, Tool};
+use tools::Definition;
+
+/// One API: its client, and its tools by name.
+struct Api {
+    client: Client,
+    tools: BTreeMap<String, Definition>,
+}
+
+#[async_trait]
+impl Connector for Api {
+    async fn tools(&self, _: &Context) -> Result<Vec<Tool>> {
+        self.tools.values().map(Definition::to_tool).collect()
+    }
+
+    async fn call(&self, cx: &Context, call: Call) -> Result<Outcome> {
+        let Some(definition) = self.tools.get(&call.tool) else {
+            return Err(Error::not_found(format!("the service has no tool '{}'", call.tool)));
+        };
+        let output = self.client.call(cx, definition, &call).await?;
+        Ok(Outcome::Done(output))
+    }
+
+    async fn health(&self, cx: &Context) -> Result<()> {
+        self.client.probe(cx).await
+    }
+}
+
+/// A value as it stands in a path, a query string or a header.
+fn text_of(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}

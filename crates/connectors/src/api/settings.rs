@@ -1,0 +1,305 @@
+//! The settings of an HTTP API: what may be written, and what is wrong with what was.
+
+use super::auth::{Auth, AuthSettings, AuthType};
+use super::client::{Client, Limits, Retry};
+use super::{Api, tools};
+use crate::shared::network::{AllowPrivateNetwork, Policy, allow_private_network_schema};
+use reqwest::Url;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Deserialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+use tool::connector::invalid_settings;
+use tool::uri::Method;
+use tool::{Connector, Env, Problem, Result};
+
+/// An HTTP API.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Settings {
+    /// Where the API is, e.g. `https://api.example.com/v1`. Endpoints are appended to it.
+    base_url: String,
+    /// How to sign in: `none`, `apikey`, `bearer` or `basic`. What that needs stands in `auth_config`.
+    #[serde(default)]
+    auth_type: Option<AuthType>,
+    /// What the `auth_type` needs: `header` and `value`, `token`, or `username` and `password`.
+    #[serde(default)]
+    auth_config: Option<AuthSettings>,
+    /// Type and details of the sign-in in one object, instead of `auth_type` and `auth_config`.
+    #[serde(default)]
+    auth: Option<AuthSettings>,
+    /// Headers that every request carries. Keys and tokens belong into `auth_config`.
+    #[serde(default)]
+    default_headers: BTreeMap<String, String>,
+    /// How long one attempt may take, in milliseconds.
+    #[serde(default = "default_timeout")]
+    #[schemars(range(min = 1, max = 300_000))]
+    timeout_ms: u64,
+    /// What happens when an attempt fails in a way that may pass.
+    #[serde(default)]
+    retry: RetrySettings,
+    /// Private, loopback and link-local addresses are refused unless this is `true` or lists their
+    /// ranges, e.g. `["10.0.0.0/8"]`.
+    #[serde(default)]
+    #[schemars(schema_with = "allow_private_network_schema")]
+    allow_private_network: Option<AllowPrivateNetwork>,
+    /// The most bytes an answer may have, after decompression.
+    #[serde(default = "default_max_response")]
+    #[schemars(range(min = 1, max = 104_857_600))]
+    max_response_bytes: usize,
+    /// How many calls may be under way at once; more wait. No limit unless given.
+    #[serde(default)]
+    #[schemars(range(min = 1, max = 10_000))]
+    max_concurrent_calls: Option<usize>,
+    /// The tools of the API, one per thing it can do.
+    #[serde(default)]
+    tools: Vec<ToolSettings>,
+}
+
+/// When and how often to try again.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct RetrySettings {
+    /// How often the API is asked at the most. POST and PATCH are asked once unless the caller says `max-attempts`.
+    #[schemars(range(min = 1, max = 20))]
+    max_attempts: u32,
+    /// The pause after the first failure, in milliseconds; it doubles with each one.
+    #[schemars(range(min = 0, max = 300_000))]
+    initial_delay_ms: u64,
+    /// The longest pause, in milliseconds.
+    #[schemars(range(min = 0, max = 300_000))]
+    max_delay_ms: u64,
+}
+
+impl Default for RetrySettings {
+    fn default() -> Self {
+        Self { max_attempts: 3, initial_delay_ms: 1_000, max_delay_ms: 30_000 }
+    }
+}
+
+/// One tool: a request with holes that the arguments fill.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ToolSettings {
+    /// The tool's name: 1 to 64 letters, digits, `_`, `.` or `-`.
+    pub(super) id: String,
+    /// What the tool does, for the model that chooses it.
+    #[serde(default)]
+    pub(super) description: String,
+    /// The path behind `base_url`, with `{name}` for each path parameter, e.g. `/users/{userId}`.
+    pub(super) endpoint: String,
+    /// The HTTP method.
+    #[serde(default = "default_method")]
+    #[schemars(schema_with = "method_schema")]
+    pub(super) method: String,
+    /// Headers that each request of this tool carries, beside the service's `default_headers`.
+    #[serde(default)]
+    pub(super) headers: BTreeMap<String, String>,
+    /// What the tool can be told.
+    #[serde(default)]
+    pub(super) parameters: Vec<ParameterSettings>,
+    /// A Go template that turns the answer into text.
+    #[serde(default)]
+    pub(super) response_template: Option<String>,
+    /// A JMESPath expression that picks what matters from the answer.
+    #[serde(default)]
+    pub(super) select: Option<String>,
+    /// The most bytes of the shaped answer; more is cut at whole items.
+    #[serde(default)]
+    #[schemars(range(min = 1))]
+    pub(super) max_result_bytes: Option<usize>,
+    /// How long one attempt of this tool may take, in milliseconds, where the service's is not right.
+    #[serde(default)]
+    #[schemars(range(min = 1, max = 300_000))]
+    pub(super) timeout_ms: Option<u64>,
+}
+
+/// One parameter of a tool.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ParameterSettings {
+    /// The name: of the argument, and of the placeholder, query key, header or body field.
+    pub(super) name: String,
+    /// The type of the value.
+    #[serde(default = "default_type")]
+    #[schemars(schema_with = "type_schema")]
+    pub(super) parameter_type: String,
+    /// What the parameter means, for the model that fills it in.
+    #[serde(default)]
+    pub(super) description: Option<String>,
+    /// The tool cannot be called without it.
+    #[serde(default)]
+    pub(super) required: bool,
+    /// Where the value goes. A `body` parameter of a GET, HEAD or DELETE goes into the query string.
+    #[serde(default = "default_position")]
+    #[schemars(schema_with = "position_schema")]
+    pub(super) position: String,
+    /// The value when none is given.
+    #[serde(default)]
+    pub(super) default_value: Option<Value>,
+    /// The only values allowed, if not all are.
+    #[serde(default)]
+    pub(super) enum_values: Option<Vec<Value>>,
+}
+
+impl tool::Settings for Settings {
+    const SCHEME: &'static str = "api";
+    const TITLE: &'static str = "HTTP API";
+    const HAS_USER_TOOLS: bool = true;
+
+    fn open(self, env: &Env) -> Result<Arc<dyn Connector>> {
+        let mut problems = Vec::new();
+        let base_url = check_base_url(&self.base_url, &mut problems);
+        let auth = Auth::check(self.auth_type, self.auth_config, self.auth, &mut problems);
+        let headers = check_headers(&self.default_headers, "default_headers", &mut problems);
+        let policy = Policy::new(self.allow_private_network.as_ref(), env, &mut problems);
+        let tools = tools::check(&self.tools, &auth, &mut problems);
+        let retry = check_retry(&self.retry, &mut problems);
+        let Some(base_url) = base_url.filter(|_| problems.is_empty()) else {
+            return Err(invalid_settings(Self::SCHEME, problems));
+        };
+        let limits = Limits {
+            timeout: Duration::from_millis(self.timeout_ms),
+            response_bytes: self.max_response_bytes,
+            concurrent_calls: self.max_concurrent_calls,
+            retry,
+        };
+        Ok(Arc::new(Api { client: Client::new(&base_url, headers, auth, policy, limits), tools }))
+    }
+}
+
+fn check_base_url(text: &str, problems: &mut Vec<Problem>) -> Option<Url> {
+    let mut refuse = |why: &str| {
+        let message = format!("the base_url {why}; write e.g. https://api.example.com/v1");
+        problems.push(Problem::new("base_url", "InvalidUrl", message));
+        None
+    };
+    if text.contains(|c: char| c.is_control() || c.is_whitespace() || c == '\\') {
+        return refuse("holds spaces, control characters or backslashes");
+    }
+    let Ok(url) = Url::parse(text) else { return refuse("is no URL") };
+    if !matches!(url.scheme(), "http" | "https") {
+        return refuse("is neither http nor https");
+    }
+    if url.host_str().is_none_or(str::is_empty) {
+        return refuse("names no host");
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return refuse("holds a user name or password, which belong into auth_config");
+    }
+    if url.query().is_some() || url.fragment().is_some() {
+        return refuse("holds a query or a fragment, which belong to a tool's endpoint");
+    }
+    Some(url)
+}
+
+fn check_retry(settings: &RetrySettings, problems: &mut Vec<Problem>) -> Retry {
+    if settings.initial_delay_ms > settings.max_delay_ms {
+        let message = "the first pause, initial_delay_ms, is longer than the longest, max_delay_ms";
+        problems.push(Problem::new("retry.initial_delay_ms", "TooLarge", message));
+    }
+    Retry {
+        max_attempts: settings.max_attempts,
+        initial_delay: Duration::from_millis(settings.initial_delay_ms),
+        max_delay: Duration::from_millis(settings.max_delay_ms),
+    }
+}
+
+/// Headers that belong to the connection or would let a request say two things at once.
+const FORBIDDEN_HEADERS: [&str; 13] = [
+    "connection",
+    "content-length",
+    "expect",
+    "host",
+    "http2-settings",
+    "keep-alive",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+/// The name of a header that settings may set.
+pub(super) fn check_header_name(name: &str, path: &str, problems: &mut Vec<Problem>) -> Option<HeaderName> {
+    let Ok(header) = HeaderName::from_bytes(name.as_bytes()) else {
+        let message = format!("'{name}' is no legal header name; use letters, digits and '-'");
+        problems.push(Problem::new(path, "InvalidHeaderName", message));
+        return None;
+    };
+    if FORBIDDEN_HEADERS.contains(&header.as_str()) {
+        let message = format!("the header '{name}' belongs to the connection and cannot be set");
+        problems.push(Problem::new(path, "ForbiddenHeader", message));
+        return None;
+    }
+    Some(header)
+}
+
+/// Headers with fixed values.
+pub(super) fn check_headers(
+    headers: &BTreeMap<String, String>,
+    path: &str,
+    problems: &mut Vec<Problem>,
+) -> HeaderMap {
+    let mut checked = HeaderMap::new();
+    for (name, value) in headers {
+        let path = format!("{path}.{name}");
+        let header = check_header_name(name, &path, problems);
+        let Some(value) = header_value(value) else {
+            let message = format!("the value of the header '{name}' holds control characters or is too long");
+            problems.push(Problem::new(path, "InvalidHeaderValue", message));
+            continue;
+        };
+        if let Some(header) = header {
+            checked.insert(header, value);
+        }
+    }
+    checked
+}
+
+const MAX_HEADER_BYTES: usize = 8 * 1024;
+
+/// A header value without control characters, of a bearable length.
+pub(super) fn header_value(text: &str) -> Option<HeaderValue> {
+    if text.len() > MAX_HEADER_BYTES || text.contains(char::is_control) {
+        return None;
+    }
+    HeaderValue::from_bytes(text.as_bytes()).ok()
+}
+
+fn default_timeout() -> u64 {
+    30_000
+}
+
+fn default_max_response() -> usize {
+    10 * 1024 * 1024
+}
+
+fn default_method() -> String {
+    Method::Get.as_str().to_owned()
+}
+
+fn default_type() -> String {
+    tools::Type::String.as_str().to_owned()
+}
+
+fn default_position() -> String {
+    tools::Position::Body.as_str().to_owned()
+}
+
+fn method_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "enum": Method::ALL.map(Method::as_str) })
+}
+
+fn type_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "enum": tools::Type::ALL.map(tools::Type::as_str) })
+}
+
+fn position_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "enum": tools::Position::ALL.map(tools::Position::as_str) })
+}

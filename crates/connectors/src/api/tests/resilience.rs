@@ -1,0 +1,132 @@
+//! Attempts, pauses and the end of waiting.
+
+use super::*;
+use std::time::Instant;
+use tool::ErrorKind;
+
+/// AP-7
+#[tokio::test]
+async fn tries_again_until_the_service_recovers() {
+    let server = Server::start().await;
+    let api = with_tool(&server, json!({ "endpoint": "/flaky/2?key=a" }));
+    assert_eq!(data(&call(&*api, json!({})).await.unwrap())["path"], "/flaky/2");
+    assert_eq!(server.requests().len(), 3);
+}
+
+/// AP-7
+#[tokio::test]
+async fn gives_up_with_a_timeout_after_the_attempts_in_the_uri() {
+    let server = Server::start().await;
+    let api = with_tool(&server, json!({ "endpoint": "/slow/5000" }));
+    let begin = Instant::now();
+    let error = call_with(&*api, "?timeout=900&max-attempts=3", json!({})).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Timeout);
+    assert_eq!(server.requests().len(), 3);
+    let took = begin.elapsed();
+    assert!((600..1_900).contains(&took.as_millis()), "{took:?}");
+}
+
+#[tokio::test]
+async fn gives_each_attempt_the_time_of_the_settings() {
+    let server = Server::start().await;
+    let service = json!({ "timeout_ms": 5_000, "retry": { "max_attempts": 2, "initial_delay_ms": 1 } });
+    let api = with_settings(&server, service, json!({ "endpoint": "/slow/5000", "timeout_ms": 100 }));
+    let error = error_of(&*api, json!({})).await;
+    assert_eq!((error.kind(), error.context("attempts")), (ErrorKind::Timeout, Some("2")));
+    assert_eq!(error.to_string(), "the service did not answer within 100 ms");
+    assert_eq!(server.requests().len(), 2);
+}
+
+#[tokio::test]
+async fn pauses_longer_each_time() {
+    let server = Server::start().await;
+    let retry = json!({ "retry": { "max_attempts": 4, "initial_delay_ms": 60, "max_delay_ms": 240 } });
+    let api = with_settings(&server, retry, json!({ "endpoint": "/flaky/3?key=a" }));
+    let begin = Instant::now();
+    call(&*api, json!({})).await.unwrap();
+    // At the least half of 60, 120 and 240.
+    assert!(begin.elapsed() >= Duration::from_millis(210), "{:?}", begin.elapsed());
+}
+
+#[tokio::test]
+async fn repeats_a_post_only_when_the_caller_says_so() {
+    let server = Server::start().await;
+    let api = with_tool(&server, json!({ "endpoint": "/flaky/1?key=a", "method": "POST" }));
+    let error = error_of(&*api, json!({})).await;
+    assert_eq!((error.kind(), error.context("status")), (ErrorKind::Upstream, Some("503")));
+    assert!(error.is_retryable());
+    let api = with_tool(&server, json!({ "endpoint": "/flaky/1?key=b", "method": "POST" }));
+    call_with(&*api, "?max-attempts=2", json!({})).await.unwrap();
+}
+
+#[tokio::test]
+async fn does_not_repeat_what_will_not_get_better() {
+    let server = Server::start().await;
+    let api = with_tool(&server, json!({ "endpoint": "/status/404" }));
+    error_of(&*api, json!({})).await;
+    assert_eq!(server.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn waits_as_long_as_the_service_asks_if_there_is_time() {
+    let server = Server::start().await;
+    let retry = json!({ "retry": { "max_attempts": 2, "initial_delay_ms": 1 } });
+    let api = with_settings(&server, retry.clone(), json!({ "endpoint": "/status/429?retry-after=1" }));
+    let begin = Instant::now();
+    let error = error_of(&*api, json!({})).await;
+    assert_eq!((error.context("status"), error.context("attempts")), (Some("429"), Some("2")));
+    assert!(begin.elapsed() >= Duration::from_secs(1));
+    let api = with_settings(&server, retry, json!({ "endpoint": "/status/503?retry-after=100" }));
+    let begin = Instant::now();
+    let error = error_of(&*api, json!({})).await;
+    assert_eq!((error.context("status"), error.context("attempts")), (Some("503"), None));
+    assert!(begin.elapsed() < Duration::from_secs(1));
+}
+
+#[tokio::test]
+async fn calls_a_dropped_connection_unavailable_after_all_attempts() {
+    let server = Server::start().await;
+    let api = with_tool(&server, json!({ "endpoint": "/drop" }));
+    let error = error_of(&*api, json!({})).await;
+    assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Unavailable, true));
+    assert_eq!(server.requests().len(), 3);
+}
+
+#[tokio::test]
+async fn calls_a_name_that_is_none_unavailable() {
+    let api = open(json!({
+        "base_url": "http://no-such-host.invalid", "retry": { "max_attempts": 1 },
+        "tools": [{ "id": "it", "endpoint": "/" }]
+    }))
+    .unwrap();
+    let error = error_of(&*api, json!({})).await;
+    assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Unavailable, true), "{error:?}");
+}
+
+#[tokio::test]
+async fn reuses_connections_and_keeps_to_the_cap() {
+    let server = Server::start().await;
+    let service = json!({ "max_concurrent_calls": 2 });
+    let api = with_settings(&server, service, json!({ "endpoint": "/slow/20" }));
+    let mut calls = tokio::task::JoinSet::new();
+    for _ in 0..10 {
+        let api = api.clone();
+        calls.spawn(async move { call(&*api, json!({})).await.map(drop) });
+    }
+    while let Some(result) = calls.join_next().await {
+        result.unwrap().unwrap();
+    }
+    assert_eq!(server.requests().len(), 10);
+    assert!(server.connections() <= 2, "{} connections", server.connections());
+}
+
+#[tokio::test]
+async fn health_takes_any_answer_but_not_a_gateway_that_gave_up() {
+    let server = Server::start().await;
+    for (path, is_healthy) in [("/status/404", true), ("/status/401", true), ("/status/503", false)] {
+        let base = json!({ "base_url": format!("{}{path}", server.url()) });
+        let api = with_settings(&server, base, json!({ "endpoint": "/" }));
+        assert_eq!(api.health(&context(Duration::from_secs(5))).await.is_ok(), is_healthy, "{path}");
+        assert_eq!(server.last().method, "HEAD");
+    }
+}

@@ -1,0 +1,300 @@
+//! What is refused when a service is saved, and in which words.
+
+use super::*;
+use proptest::prelude::*;
+use tool::{ErrorKind, Problem};
+
+fn problems(settings: Value) -> Vec<Problem> {
+    let error = open(settings).err().expect("the settings must be refused");
+    assert_eq!(error.kind(), ErrorKind::InvalidConfig);
+    error.problems().to_vec()
+}
+
+/// Path and code of every problem of a service with this one tool.
+#[expect(clippy::needless_pass_by_value, reason = "json! at the call reads better")]
+fn tool_problems(tool: Value) -> Vec<(String, &'static str)> {
+    let settings = json!({ "base_url": "https://api.example.com", "tools": [tool] });
+    problems(settings).into_iter().map(|problem| (problem.path, problem.code)).collect()
+}
+
+fn is_fine(settings: Value) -> bool {
+    open(settings).is_ok()
+}
+
+/// HT-1.3
+#[test]
+fn rejects_unknown_positions_naming_the_parameter_and_the_allowed_values() {
+    let found = problems(json!({ "base_url": "https://api.example.com", "tools": [{
+        "id": "a", "endpoint": "/a",
+        "parameters": [{ "name": "x" }, { "name": "userId", "position": "cookie" }]
+    }] }));
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(
+        (found[0].path.as_str(), found[0].code),
+        ("tools[0].parameters[1].position", "InvalidPosition")
+    );
+    let message = "parameter 'userId' has the position 'cookie'; allowed are path, query, header, body";
+    assert_eq!(found[0].message, message);
+}
+
+/// HT-2.3, HT-7.1
+#[test]
+fn rejects_a_placeholder_without_a_path_parameter() {
+    let endpoint = "tools[0].endpoint".to_owned();
+    assert_eq!(
+        tool_problems(json!({ "id": "a", "endpoint": "/users/{userId}/{other}" })),
+        [(endpoint.clone(), "PathParameterMissing"), (endpoint, "PathParameterMissing")]
+    );
+    let parameters = json!([{ "name": "userId", "required": true, "position": "query" }]);
+    assert_eq!(
+        tool_problems(json!({ "id": "a", "endpoint": "/users/{userId}", "parameters": parameters })),
+        [("tools[0].parameters[0].position".to_owned(), "ParameterPositionMismatch")]
+    );
+}
+
+/// HT-2.4, HT-7.1
+#[test]
+fn rejects_a_path_parameter_without_a_placeholder_or_a_sure_value() {
+    let tool = |parameter: Value| json!({ "id": "a", "endpoint": "/u/{a}", "parameters": [parameter] });
+    let parameters = json!([
+        { "name": "a", "required": true, "position": "path" },
+        { "name": "b", "required": true, "position": "path" }
+    ]);
+    assert_eq!(
+        tool_problems(json!({ "id": "a", "endpoint": "/u/{a}", "parameters": parameters })),
+        [("tools[0].parameters[1].position".to_owned(), "PathParameterInvalid")]
+    );
+    assert_eq!(
+        tool_problems(tool(json!({ "name": "a", "position": "path" }))),
+        [("tools[0].parameters[0].required".to_owned(), "PathParameterInvalid")]
+    );
+    let object = json!({ "name": "a", "position": "path", "required": true, "parameter_type": "Object" });
+    assert_eq!(
+        tool_problems(tool(object)),
+        [("tools[0].parameters[0].parameter_type".to_owned(), "PathParameterInvalid")]
+    );
+    let with_default = tool(json!({ "name": "a", "position": "path", "default_value": "x" }));
+    assert!(is_fine(json!({ "base_url": "https://api.example.com", "tools": [with_default] })));
+}
+
+/// HT-7.4
+#[test]
+fn rejects_header_parameters_that_are_no_header_names_or_belong_to_the_connection() {
+    for (name, code) in [
+        ("X Y", "InvalidHeaderName"),
+        ("X:Y", "InvalidHeaderName"),
+        ("Ü", "InvalidHeaderName"),
+        ("a\r\nb", "InvalidName"),
+        ("Host", "ForbiddenHeader"),
+        ("content-length", "ForbiddenHeader"),
+        ("Transfer-Encoding", "ForbiddenHeader"),
+        ("Connection", "ForbiddenHeader"),
+    ] {
+        let parameters = json!([{ "name": name, "position": "header" }]);
+        let found = tool_problems(json!({ "id": "a", "endpoint": "/a", "parameters": parameters }));
+        assert_eq!(found[0], ("tools[0].parameters[0].name".to_owned(), code), "{name:?}");
+    }
+}
+
+/// HT-7.5
+#[test]
+fn reports_every_problem_at_once() {
+    let found = problems(json!({
+        "base_url": "ftp://example.com",
+        "auth_type": "bearer",
+        "default_headers": { "X-A": "a\nb", "Host": "x" },
+        "timeout_ms": 0,
+        "retry": { "initial_delay_ms": 5, "max_delay_ms": 1 },
+        "allow_private_network": ["ten"],
+        "tools": [
+            { "id": "a/b", "endpoint": "/x/{y", "method": "FETCH", "parameters": [
+                { "name": "n", "parameter_type": "Integer", "default_value": "1", "enum_values": [1, "2"] },
+                { "name": "n", "position": "cookie" },
+                { "name": "n", "parameter_type": "Text" }
+            ] },
+            { "id": "c", "endpoint": "/c", "headers": { "bad name": "" } },
+            { "id": "c", "endpoint": "https://other.example.com/c", "parameters": [{ "name": "n" }, { "name": "n" }] }
+        ]
+    }));
+    let found: Vec<_> = found.iter().map(|problem| (problem.path.as_str(), problem.code)).collect();
+    for expected in [
+        ("base_url", "InvalidUrl"),
+        ("auth_config.token", "Required"),
+        ("default_headers.X-A", "InvalidHeaderValue"),
+        ("default_headers.Host", "ForbiddenHeader"),
+        ("timeout_ms", "TooSmall"),
+        ("retry.initial_delay_ms", "TooLarge"),
+        ("allow_private_network[0]", "InvalidRange"),
+        ("tools[0].id", "InvalidId"),
+        ("tools[0].endpoint", "InvalidEndpoint"),
+        ("tools[0].method", "InvalidMethod"),
+        ("tools[0].parameters[0].default_value", "WrongType"),
+        ("tools[0].parameters[0].enum_values[1]", "WrongType"),
+        ("tools[0].parameters[1].position", "InvalidPosition"),
+        ("tools[0].parameters[2].parameter_type", "InvalidType"),
+        ("tools[1].headers.bad name", "InvalidHeaderName"),
+        ("tools[2].id", "DuplicateTool"),
+        ("tools[2].endpoint", "InvalidEndpoint"),
+        ("tools[2].parameters[1].name", "DuplicateParameter"),
+    ] {
+        assert_eq!(found.iter().filter(|one| **one == expected).count(), 1, "{expected:?} in {found:?}");
+    }
+    assert_eq!(found.len(), 18, "{found:?}");
+}
+
+#[test]
+fn rejects_addresses_that_are_more_or_less_than_a_base() {
+    for base_url in [
+        "",
+        "example.com",
+        "/path",
+        "http://",
+        "http:///x",
+        "file:///etc/passwd",
+        "javascript:alert(1)",
+        "http://user:pass@example.com",
+        "http://user@example.com",
+        "http://example.com/#x",
+        "http://example.com/?a=1",
+        "http://exa mple.com",
+        "http://example.com\\@evil.com",
+        "http://example.com:99999",
+        "http://[::1",
+        "http://example.com/\n",
+    ] {
+        let found = problems(json!({ "base_url": base_url }));
+        assert_eq!((found[0].path.as_str(), found[0].code), ("base_url", "InvalidUrl"), "{base_url}");
+    }
+}
+
+#[test]
+fn rejects_endpoints_that_leave_the_base() {
+    for endpoint in [
+        "//evil.com/x",
+        "http://evil.com",
+        "https:evil",
+        "/a/../b",
+        "/a/%2e%2E/b",
+        "/./a",
+        "/a b",
+        "/a#b",
+        "\\\\evil",
+        "/a\n",
+        "/{}",
+        "/{a",
+        "/a}",
+        "/{a{b}}",
+        "/a?b={c}",
+    ] {
+        let found = tool_problems(json!({ "id": "a", "endpoint": endpoint }));
+        assert_eq!(found, [("tools[0].endpoint".to_owned(), "InvalidEndpoint")], "{endpoint}");
+    }
+    for endpoint in ["", "a", "/", "/a:b", "/a/b.json?x=1", "/é", "/a..b"] {
+        let tools = json!([{ "id": "a", "endpoint": endpoint }]);
+        assert!(is_fine(json!({ "base_url": "https://api.example.com", "tools": tools })), "{endpoint}");
+    }
+}
+
+#[test]
+fn rejects_sign_ins_that_are_incomplete_or_contradict_themselves() {
+    for (more, path, code) in [
+        (json!({ "auth_type": "apikey" }), "auth_config.value", "Required"),
+        (json!({ "auth_type": "bearer", "auth_config": { "token": "" } }), "auth_config.token", "Required"),
+        (json!({ "auth": { "type": "basic", "password": "x" } }), "auth.username", "Required"),
+        (json!({ "auth_type": "none", "auth_config": { "token": "x" } }), "auth_config.token", "Unused"),
+        (json!({ "auth_type": "none", "auth": { "type": "none" } }), "auth", "Ambiguous"),
+        (
+            json!({ "auth_type": "none", "auth_config": { "type": "bearer" } }),
+            "auth_config.type",
+            "Ambiguous",
+        ),
+        (
+            json!({ "auth_type": "bearer", "auth_config": { "token": "a\nb" } }),
+            "auth_config.token",
+            "InvalidHeaderValue",
+        ),
+        (
+            json!({ "auth_type": "apikey", "auth_config": { "header": "a b", "value": "x" } }),
+            "auth_config.header",
+            "InvalidHeaderName",
+        ),
+        (json!({ "auth_type": "oauth2" }), "auth_type", "NotAllowed"),
+    ] {
+        let mut settings = more.clone();
+        settings["base_url"] = "https://api.example.com".into();
+        let found = problems(settings);
+        assert_eq!((found[0].path.as_str(), found[0].code), (path, code), "{more}");
+    }
+}
+
+#[test]
+fn keeps_the_sign_in_out_of_the_callers_hands() {
+    let tool = |position: &str, name: &str| json!([{ "id": "a", "endpoint": "/a", "parameters": [{ "name": name, "position": position }] }]);
+    let found = problems(json!({
+        "base_url": "https://api.example.com", "auth": { "type": "bearer", "token": "t" },
+        "tools": tool("header", "authorization")
+    }));
+    assert_eq!(found[0].code, "ReservedParameter");
+    let in_query = json!({ "type": "apikey", "header": "key", "value": "t", "in": "query" });
+    let found = problems(json!({
+        "base_url": "https://api.example.com", "auth": in_query, "tools": tool("body", "key")
+    }));
+    assert_eq!(found[0].code, "ReservedParameter");
+}
+
+#[test]
+fn never_shows_a_secret_of_settings_that_are_refused() {
+    let error = open(json!({
+        "base_url": "ftp://x", "auth_type": "bearer", "auth_config": { "token": "s3cr3t\nvalue" }
+    }))
+    .err()
+    .unwrap();
+    assert!(!format!("{error:?}").contains("s3cr3t"), "{error:?}");
+}
+
+fn any_json() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<String>().prop_map(Value::from),
+        "[/{}a-z?#%.:]{0,12}".prop_map(Value::from),
+    ];
+    leaf.prop_recursive(3, 24, 6, |inner| {
+        let names = prop_oneof![
+            Just("base_url".to_owned()),
+            Just("tools".to_owned()),
+            Just("parameters".to_owned()),
+            Just("name".to_owned()),
+            any::<String>()
+        ];
+        prop_oneof![
+            proptest::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
+            proptest::collection::vec((names, inner), 0..6)
+                .prop_map(|fields| Value::Object(fields.into_iter().collect())),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn no_json_makes_open_panic(settings in any_json()) {
+        let _ = open(settings);
+    }
+
+    #[test]
+    fn no_texts_in_well_formed_settings_make_open_panic(
+        texts in proptest::collection::vec(any::<String>(), 8),
+        endpoint in "[/{}a-z?#%.:\\\\]{0,20}",
+        value in any_json(),
+    ) {
+        let _ = open(json!({
+            "base_url": texts[0], "default_headers": { &texts[1]: &texts[2] },
+            "auth": { "type": "apikey", "header": texts[3], "value": texts[4] },
+            "tools": [{
+                "id": texts[5], "endpoint": endpoint,
+                "parameters": [{ "name": texts[6], "position": texts[7], "default_value": value }]
+            }]
+        }));
+    }
+}

@@ -1,0 +1,31 @@
+//! One folder per URI scheme: how the gateway talks to the services behind it.
+//!
+//! Connectors never import one another; what two of them need lives in `shared`.
+
+mod api;
+mod shared;
+
+use tool::Kind;
+
+/// The whole registry; its order is the order in the console.
+pub const ALL: &[Kind] = &[Kind::of::<api::Settings>()];
+
+/// The type of service with this scheme, e.g. `api`.
+#[must_use]
+pub fn find(scheme: &str) -> Option<&'static Kind> {
+    ALL.iter().find(|kind| kind.scheme == scheme)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_each_type_once_by_its_scheme() {
+        for kind in ALL {
+            assert_eq!(ALL.iter().filter(|other| other.scheme == kind.scheme).count(), 1);
+            assert_eq!(find(kind.scheme).map(|kind| kind.title), Some(kind.title));
+        }
+        assert!(find("no-such-type").is_none());
+    }
+}

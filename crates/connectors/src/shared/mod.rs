@@ -1,0 +1,3 @@
+//! What more than one connector needs.
+
+pub(crate) mod network;

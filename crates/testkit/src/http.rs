@@ -1,0 +1,270 @@
+//! A small real HTTP server on loopback that says back what it got, and misbehaves on request.
+//!
+//! | path | answer |
+//! |---|---|
+//! | `/status/{n}` | status `n` with a JSON body; `Retry-After` as in `?retry-after=` |
+//! | `/slow/{ms}` | the echo, after `ms` milliseconds |
+//! | `/flaky/{n}` | 503 for the first `n` requests with the same `?key=`, then the echo |
+//! | `/big/{bytes}` | that many bytes of text |
+//! | `/redirect?to=` | 302 there, or as in `?status=` |
+//! | `/gzip`, `/gzip/{bytes}` | the echo, or so many zeros, compressed |
+//! | `/text`, `/binary`, `/empty`, `/bom`, `/latin1`, `/broken-json` | what the name says |
+//! | `/drop` | the connection closed without an answer |
+//! | anything else | the echo: method, raw path, query, headers and body as JSON |
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::header::HeaderMap;
+use hyper::{Request, Response, StatusCode};
+use hyper_util::rt::TokioIo;
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::io::{self, Write};
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
+
+/// A running server; it stops when dropped.
+#[derive(Debug)]
+pub struct Server {
+    address: SocketAddr,
+    state: Arc<State>,
+    task: JoinHandle<()>,
+}
+
+/// A request as it arrived.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Received {
+    /// The method, in capitals.
+    pub method: String,
+    /// The path, with its percent escapes.
+    pub path: String,
+    /// What stood behind the question mark, with its escapes.
+    pub query: String,
+    /// Names in lower case, in the order of arrival.
+    pub headers: Vec<(String, String)>,
+    /// The body, as text.
+    pub body: String,
+}
+
+impl Received {
+    /// The value of a header; `name` in lower case.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The body, parsed.
+    ///
+    /// # Panics
+    /// When it is no JSON.
+    #[must_use]
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.body).expect("the body is JSON")
+    }
+
+    fn to_json(&self) -> Value {
+        let headers: serde_json::Map<_, _> =
+            self.headers.iter().map(|(name, value)| (name.clone(), value.as_str().into())).collect();
+        let body = serde_json::from_str(&self.body).unwrap_or_else(|_| Value::from(self.body.as_str()));
+        json!({
+            "method": self.method, "path": self.path, "query": self.query,
+            "headers": headers, "body": body
+        })
+    }
+}
+
+#[derive(Debug, Default)]
+struct State {
+    requests: Mutex<Vec<Received>>,
+    failures: Mutex<HashMap<String, usize>>,
+    connections: Mutex<usize>,
+}
+
+impl Server {
+    /// Starts on a free port of 127.0.0.1.
+    ///
+    /// # Panics
+    /// When the machine has no free port.
+    pub async fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port on loopback");
+        let address = listener.local_addr().expect("a bound socket has an address");
+        let state = Arc::new(State::default());
+        let task = tokio::spawn(accept(listener, state.clone()));
+        Self { address, state, task }
+    }
+
+    /// Where the server listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// `http://127.0.0.1:port`, without a slash at the end.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Everything received so far, in order.
+    #[must_use]
+    pub fn requests(&self) -> Vec<Received> {
+        lock(&self.state.requests).clone()
+    }
+
+    /// The request received last.
+    ///
+    /// # Panics
+    /// When there was none.
+    #[must_use]
+    pub fn last(&self) -> Received {
+        lock(&self.state.requests).last().cloned().expect("a request was received")
+    }
+
+    /// How many connections were accepted: fewer than requests when they are reused.
+    #[must_use]
+    pub fn connections(&self) -> usize {
+        *lock(&self.state.connections)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// An address on loopback where nobody listens.
+///
+/// # Panics
+/// When the machine has no free port.
+pub async fn dead_address() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port on loopback");
+    listener.local_addr().expect("a bound socket has an address")
+}
+
+async fn accept(listener: TcpListener, state: Arc<State>) {
+    // Dropped with this task, which ends the connections too.
+    let mut connections = tokio::task::JoinSet::new();
+    while let Ok((stream, _)) = listener.accept().await {
+        *lock(&state.connections) += 1;
+        connections.spawn(serve(stream, state.clone()));
+        while connections.try_join_next().is_some() {}
+    }
+}
+
+async fn serve(stream: TcpStream, state: Arc<State>) {
+    let service = hyper::service::service_fn(|request| answer(request, state.clone()));
+    // A connection that ends badly is what some tests ask for.
+    let _ = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
+}
+
+type Answer = Response<Full<Bytes>>;
+
+async fn answer(request: Request<Incoming>, state: Arc<State>) -> io::Result<Answer> {
+    let received = receive(request).await?;
+    lock(&state.requests).push(received.clone());
+    let mut parts = received.path.split('/').skip(1);
+    let name = parts.next().unwrap_or_default();
+    let number = parts.next().and_then(|part| part.parse::<usize>().ok()).unwrap_or_default();
+    match name {
+        "status" => Ok(status(number, &received)),
+        "slow" => {
+            tokio::time::sleep(Duration::from_millis(number as u64)).await;
+            Ok(echo(&received))
+        }
+        "flaky" if fails_again(&state, &received, number) => Ok(status(503, &received)),
+        "big" => Ok(plain("text/plain", vec![b'x'; number])),
+        "redirect" => Ok(redirect(&received)),
+        "gzip" if number > 0 => Ok(gzip("text/plain", &vec![b'0'; number])),
+        "gzip" => Ok(gzip("application/json", received.to_json().to_string().as_bytes())),
+        "text" => Ok(plain("text/plain; charset=utf-8", "plain text, é".as_bytes().to_vec())),
+        "binary" => Ok(plain("image/png", vec![0x89, b'P', b'N', b'G', 0, 255])),
+        "empty" => Ok(with_status(StatusCode::NO_CONTENT, plain("text/plain", Vec::new()))),
+        "bom" => Ok(plain("application/json", b"\xEF\xBB\xBF{\"a\": 1.0}".to_vec())),
+        "latin1" => Ok(plain("text/plain; charset=iso-8859-1", b"caf\xE9".to_vec())),
+        "broken-json" => Ok(plain("application/json", b"{\"a\": ".to_vec())),
+        "drop" => Err(io::Error::other("closed on request")),
+        _ => Ok(echo(&received)),
+    }
+}
+
+async fn receive(request: Request<Incoming>) -> io::Result<Received> {
+    let (head, body) = request.into_parts();
+    let body = body.collect().await.map_err(io::Error::other)?.to_bytes();
+    Ok(Received {
+        method: head.method.as_str().to_owned(),
+        path: head.uri.path().to_owned(),
+        query: head.uri.query().unwrap_or_default().to_owned(),
+        headers: header_pairs(&head.headers),
+        body: String::from_utf8_lossy(&body).into_owned(),
+    })
+}
+
+fn header_pairs(headers: &HeaderMap) -> Vec<(String, String)> {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    headers.iter().map(|(name, value)| (name.as_str().to_owned(), text(value.as_bytes()))).collect()
+}
+
+fn echo(received: &Received) -> Answer {
+    plain("application/json", received.to_json().to_string().into_bytes())
+}
+
+fn status(number: usize, received: &Received) -> Answer {
+    let code = u16::try_from(number).ok().and_then(|code| StatusCode::from_u16(code).ok());
+    let mut answer = echo(received);
+    if let Some(seconds) = query_value(received, "retry-after") {
+        let value = seconds.parse().expect("?retry-after= is a legal header value");
+        answer.headers_mut().insert("retry-after", value);
+    }
+    with_status(code.unwrap_or(StatusCode::BAD_REQUEST), answer)
+}
+
+fn fails_again(state: &State, received: &Received, times: usize) -> bool {
+    let key = query_value(received, "key").unwrap_or_default();
+    let mut failures = lock(&state.failures);
+    let count = failures.entry(key).or_default();
+    *count += 1;
+    *count <= times
+}
+
+fn redirect(received: &Received) -> Answer {
+    let to = query_value(received, "to").unwrap_or_else(|| "/".to_owned());
+    let code = query_value(received, "status").and_then(|code| code.parse::<u16>().ok());
+    let code = code.and_then(|code| StatusCode::from_u16(code).ok()).unwrap_or(StatusCode::FOUND);
+    let mut answer = with_status(code, plain("text/plain", b"elsewhere".to_vec()));
+    answer.headers_mut().insert("location", to.parse().expect("?to= is a legal header value"));
+    answer
+}
+
+fn gzip(content_type: &str, body: &[u8]) -> Answer {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(body).expect("writing to memory does not fail");
+    let mut answer = plain(content_type, encoder.finish().expect("writing to memory does not fail"));
+    answer.headers_mut().insert("content-encoding", "gzip".parse().expect("a legal header value"));
+    answer
+}
+
+fn plain(content_type: &str, body: Vec<u8>) -> Answer {
+    let mut answer = Response::new(Full::new(Bytes::from(body)));
+    answer.headers_mut().insert("content-type", content_type.parse().expect("a legal content type"));
+    answer
+}
+
+fn with_status(code: StatusCode, mut answer: Answer) -> Answer {
+    *answer.status_mut() = code;
+    answer
+}
+
+/// A value of the query string, with its percent escapes resolved.
+fn query_value(received: &Received, name: &str) -> Option<String> {
+    let value = received.query.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='))?;
+    Some(percent_encoding::percent_decode_str(value).decode_utf8_lossy().into_owned())
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
