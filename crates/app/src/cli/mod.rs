@@ -1,0 +1,127 @@
+//! The command line: one file per command.
+
+mod call;
+mod completions;
+mod remote;
+mod rotate_key;
+mod serve;
+mod tools;
+
+use crate::{Failure, logging};
+use clap::{Args, Parser, Subcommand};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use tool::Secret;
+
+/// One governed door to everything an agent can call.
+#[derive(Parser)]
+#[command(name = "mcp-all-in-one", version, arg_required_else_help = true, propagate_version = true)]
+struct Cli {
+    #[command(flatten)]
+    logging: Logging,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Args)]
+struct Logging {
+    /// What to log on stderr: error, warn, info, debug, trace, or a filter like info,gateway=debug
+    #[arg(long, global = true, env = "MCP_ALL_IN_ONE_LOG_LEVEL", value_name = "LEVEL")]
+    log_level: Option<String>,
+    /// Log nothing
+    #[arg(long, global = true, env = "MCP_ALL_IN_ONE_SILENT")]
+    silent: bool,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Serve REST and MCP over HTTP
+    #[command(visible_alias = "http")]
+    Serve(serve::Serve),
+    /// Call a tool of a running server by its URI and print the result
+    Call(call::Call),
+    /// List the tools of a running server
+    Tools(tools::Tools),
+    /// Re-encrypt all secrets with a new master key
+    RotateKey(rotate_key::RotateKey),
+    /// Print a completion script for a shell
+    Completions(completions::Completions),
+}
+
+/// Where data is kept.
+#[derive(Args, Clone)]
+struct Data {
+    /// Where database, key and logs are kept [default: ~/.mcp-all-in-one]
+    #[arg(long, env = "MCP_ALL_IN_ONE_DATA_DIR", value_name = "DIR")]
+    data_dir: Option<PathBuf>,
+    /// A sqlite: or postgres: URL [default: SQLite in the data dir]
+    #[arg(long, env = "MCP_ALL_IN_ONE_DATABASE", hide_env_values = true, value_name = "URL", value_parser = secret)]
+    database: Option<Secret>,
+    /// Master keys, 32 bytes each in base64 or hex, the first one seals [default: master.key in the data dir]
+    #[arg(long, env = "MCP_ALL_IN_ONE_MASTER_KEY", hide_env_values = true, value_name = "KEYS", value_parser = secret)]
+    master_key: Option<Secret>,
+}
+
+impl Data {
+    fn dir(&self) -> Result<PathBuf, Failure> {
+        if let Some(dir) = &self.data_dir {
+            return Ok(dir.clone());
+        }
+        if let Some(home) = std::env::var_os("MCP_ALL_IN_ONE_HOME") {
+            return Ok(home.into());
+        }
+        let home = std::env::home_dir().ok_or_else(|| {
+            Failure::new("there is no home folder").advice("say where to keep data with --data-dir")
+        })?;
+        Ok(home.join(".mcp-all-in-one"))
+    }
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "the form clap wants")]
+fn secret(text: &str) -> Result<Secret, std::convert::Infallible> {
+    Ok(Secret::new(text))
+}
+
+/// Runs the program.
+pub fn main() -> ExitCode {
+    // The other provider is not compiled in, so this fails only if it has been done already.
+    let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
+    let cli = Cli::parse();
+    match run(cli) {
+        Ok(code) => code,
+        Err(failure) => {
+            let report = miette::Report::new(failure);
+            print_error(&report);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(cli: Cli) -> Result<ExitCode, Failure> {
+    let default_level = match &cli.command {
+        Command::Serve(_) => "info",
+        Command::Call(_) | Command::Tools(_) | Command::RotateKey(_) | Command::Completions(_) => "warn",
+    };
+    let level = cli.logging.log_level.as_deref().unwrap_or(default_level);
+    logging::begin(if cli.logging.silent { "off" } else { level })?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::new("the process cannot start threads").because(error))?;
+    match cli.command {
+        Command::Serve(command) => runtime.block_on(command.run()),
+        Command::Call(command) => runtime.block_on(command.run()),
+        Command::Tools(command) => runtime.block_on(command.run()),
+        Command::RotateKey(command) => runtime.block_on(command.run()),
+        Command::Completions(command) => Ok(command.run()),
+    }
+}
+
+#[expect(clippy::print_stderr, reason = "the last words of the program")]
+fn print_error(report: &miette::Report) {
+    eprintln!("{report:?}");
+}
+
+/// Results go to stdout. A reader that has gone away (`| head`) is no error.
+fn print(text: &str) {
+    use std::io::Write;
+    let _ = writeln!(std::io::stdout().lock(), "{text}");
+}

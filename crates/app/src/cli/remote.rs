@@ -1,0 +1,70 @@
+//! A running server, as the command line sees it.
+
+use crate::Failure;
+use clap::Args;
+use reqwest::{Client, RequestBuilder, Response};
+use serde_json::Value;
+use std::time::Duration;
+use tool::Secret;
+
+/// Which server to ask, and as whom.
+#[derive(Args)]
+pub(super) struct Remote {
+    /// The server to ask
+    #[arg(long, env = "MCP_ALL_IN_ONE_SERVER", value_name = "URL", default_value = "http://127.0.0.1:3095")]
+    server: String,
+    /// A key or token to sign in with
+    #[arg(long, env = "MCP_ALL_IN_ONE_TOKEN", hide_env_values = true, value_name = "TOKEN", value_parser = super::secret)]
+    token: Option<Secret>,
+}
+
+impl Remote {
+    pub(super) async fn get(&self, path: &str) -> Result<Value, Failure> {
+        self.send(self.client()?.get(self.url(path))).await
+    }
+
+    pub(super) async fn post(&self, path: &str, body: &Value) -> Result<Value, Failure> {
+        self.send(self.client()?.post(self.url(path)).json(body)).await
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("{}/api/v1{path}", self.server.trim_end_matches('/'))
+    }
+
+    fn client(&self) -> Result<Client, Failure> {
+        // Calls end by their own deadline; this one is for a server that hangs.
+        let client = Client::builder().connect_timeout(Duration::from_secs(10)).timeout(Duration::from_secs(3700));
+        client.build().map_err(|error| Failure::new("no HTTP client can be made").because(error))
+    }
+
+    async fn send(&self, mut request: RequestBuilder) -> Result<Value, Failure> {
+        if let Some(token) = &self.token {
+            request = request.bearer_auth(token.expose());
+        }
+        let response = request.send().await.map_err(|error| {
+            Failure::new(format!("the server at {} cannot be asked", self.server))
+                .because(error.without_url())
+                .advice("start one with 'mcp-all-in-one serve', or name another with --server")
+        })?;
+        self.read(response).await
+    }
+
+    async fn read(&self, response: Response) -> Result<Value, Failure> {
+        let status = response.status();
+        let body: Value = response.json().await.map_err(|error| {
+            Failure::new(format!("{} answered {status}, but no JSON", self.server))
+                .because(error.without_url())
+                .advice("is that an mcp-all-in-one server?")
+        })?;
+        if status.is_success() {
+            return Ok(body);
+        }
+        let detail = body["detail"].as_str().unwrap_or("no reason given");
+        let code = body["code"].as_str().unwrap_or("unknown");
+        let failure = Failure::new(format!("{detail} ({code})"));
+        if status == http::StatusCode::UNAUTHORIZED {
+            return Err(failure.advice("sign in with --token or MCP_ALL_IN_ONE_TOKEN"));
+        }
+        Err(failure)
+    }
+}

@@ -1,0 +1,124 @@
+//! `serve`: the server, and what it says when it starts.
+
+use super::Data;
+use crate::wiring::{self, Settings, Started};
+use crate::Failure;
+use clap::Args;
+use http::HeaderValue;
+use server::Options;
+use std::net::SocketAddr;
+use std::process::ExitCode;
+use std::time::Duration;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+use tool::Secret;
+
+/// Serve REST and MCP over HTTP.
+#[derive(Args)]
+pub(super) struct Serve {
+    /// Where to listen
+    #[arg(long, env = "MCP_ALL_IN_ONE_LISTEN", value_name = "ADDRESS", default_value = "127.0.0.1:3095")]
+    listen: SocketAddr,
+    #[command(flatten)]
+    data: Data,
+    /// An admin key to use instead of a generated one
+    #[arg(long, env = "MCP_ALL_IN_ONE_ADMIN_TOKEN", hide_env_values = true, value_name = "KEY", value_parser = super::secret)]
+    admin_token: Option<Secret>,
+    /// Let all services call private, loopback and link-local addresses
+    #[arg(long, env = "MCP_ALL_IN_ONE_ALLOW_PRIVATE_NETWORK")]
+    allow_private_network: bool,
+    /// The most bytes of a request's body
+    #[arg(long, env = "MCP_ALL_IN_ONE_MAX_BODY_BYTES", value_name = "N", default_value_t = 4 * 1024 * 1024)]
+    max_body_bytes: usize,
+    /// The most bytes of a tool's answer; more is cut at whole items
+    #[arg(long, env = "MCP_ALL_IN_ONE_MAX_RESULT_BYTES", value_name = "N", default_value_t = gateway::RESULT_BUDGET_BYTES)]
+    max_result_bytes: usize,
+    /// How long a call may take, in seconds
+    #[arg(long, env = "MCP_ALL_IN_ONE_CALL_TIMEOUT", value_name = "SECONDS", default_value_t = 300,
+        value_parser = clap::value_parser!(u64).range(1..=3600))]
+    call_timeout: u64,
+    /// How long requests in flight may take to end at shutdown, in seconds
+    #[arg(long, env = "MCP_ALL_IN_ONE_SHUTDOWN_TIMEOUT", value_name = "SECONDS", default_value_t = 30,
+        value_parser = clap::value_parser!(u64).range(0..=3600))]
+    shutdown_timeout: u64,
+    /// A web page's origin that may call us from a browser; can be given many times
+    #[arg(long, env = "MCP_ALL_IN_ONE_CORS_ORIGIN", value_name = "ORIGIN", value_delimiter = ',')]
+    cors_origin: Vec<HeaderValue>,
+    /// Audit records older than this many days are deleted; 0 keeps them for ever
+    #[arg(long, env = "MCP_ALL_IN_ONE_AUDIT_RETENTION_DAYS", value_name = "DAYS", default_value_t = 90)]
+    audit_retention_days: u32,
+}
+
+impl Serve {
+    pub(super) async fn run(self) -> Result<ExitCode, Failure> {
+        let stop = stop_on_signal()?;
+        let started = wiring::start(self.settings()?).await?;
+        super::print(&welcome(&started));
+        started.run(stop).await?;
+        tracing::info!("stopped: calls have ended, the audit is written");
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn settings(self) -> Result<Settings, Failure> {
+        let days = u64::from(self.audit_retention_days);
+        Ok(Settings {
+            listen: self.listen,
+            data_dir: self.data.dir()?,
+            database: self.data.database,
+            master_key: self.data.master_key,
+            admin_token: self.admin_token,
+            allow_private_network: self.allow_private_network,
+            max_result_bytes: self.max_result_bytes,
+            server: Options {
+                max_body_bytes: self.max_body_bytes,
+                call_timeout: Duration::from_secs(self.call_timeout),
+                shutdown_timeout: Duration::from_secs(self.shutdown_timeout),
+                cors_origins: self.cors_origin,
+                audit_retention: (days > 0).then(|| Duration::from_secs(days * 24 * 60 * 60)),
+            },
+        })
+    }
+}
+
+/// What a newcomer needs next, ready to paste.
+fn welcome(started: &Started) -> String {
+    let url = format!("http://{}", started.address);
+    let version = env!("CARGO_PKG_VERSION");
+    let mut text = format!("mcp-all-in-one {version} listens on {url}\n");
+    let key = match &started.admin_key {
+        Some(key) => {
+            text.push_str(&format!("\nAdmin key, shown this once:\n  {}\n", key.expose()));
+            key.expose()
+        }
+        None => "$MCP_ALL_IN_ONE_TOKEN",
+    };
+    text.push_str(&format!(
+        "\nTry it:\n  curl -H \"Authorization: Bearer {key}\" {url}/api/v1/mcp/tools\n\
+         \nConnect an MCP client:\n  claude mcp add --transport http all-in-one {url}/mcp --header \"Authorization: Bearer {key}\"\n\
+         \nREST interface: {url}/api/docs"
+    ));
+    text
+}
+
+/// Fires at the first SIGTERM or SIGINT; the second ends the process at once.
+fn stop_on_signal() -> Result<CancellationToken, Failure> {
+    let handler = |kind| signal(kind).map_err(|error| Failure::new("signals cannot be handled").because(error));
+    let mut terminate = handler(SignalKind::terminate())?;
+    let mut interrupt = handler(SignalKind::interrupt())?;
+    let stop = CancellationToken::new();
+    let fired = stop.clone();
+    tokio::spawn(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+        tracing::info!("stopping: calls in flight may end");
+        fired.cancel();
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+        std::process::exit(130);
+    });
+    Ok(stop)
+}

@@ -1,0 +1,48 @@
+//! `tools`: what can be called.
+
+use super::remote::Remote;
+use crate::Failure;
+use clap::Args;
+use serde_json::Value;
+use std::process::ExitCode;
+
+/// List tools: name and first line of the description, or everything as JSON.
+#[derive(Args)]
+pub(super) struct Tools {
+    /// Print the definitions as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    remote: Remote,
+}
+
+impl Tools {
+    pub(super) async fn run(self) -> Result<ExitCode, Failure> {
+        let tools = self.all().await?;
+        if self.json {
+            super::print(&serde_json::to_string_pretty(&tools).unwrap_or_default());
+            return Ok(ExitCode::SUCCESS);
+        }
+        let width = tools.iter().filter_map(|tool| tool["name"].as_str()).map(str::len).max().unwrap_or(0);
+        for tool in &tools {
+            let name = tool["name"].as_str().unwrap_or_default();
+            let description = tool["description"].as_str().and_then(|text| text.lines().next());
+            super::print(format!("{name:width$}  {}", description.unwrap_or_default()).trim_end());
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    async fn all(&self) -> Result<Vec<Value>, Failure> {
+        let mut tools = Vec::new();
+        for page in 1.. {
+            let answer = self.remote.get(&format!("/mcp/tools?page={page}&limit=1000")).await?;
+            let items = answer["tools"].as_array().cloned().unwrap_or_default();
+            let is_last = items.len() < 1000;
+            tools.extend(items);
+            if is_last {
+                break;
+            }
+        }
+        Ok(tools)
+    }
+}

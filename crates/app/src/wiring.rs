@@ -1,0 +1,148 @@
+//! Wiring: from settings to a server that is ready to listen.
+
+use crate::Failure;
+use gateway::Gateway;
+use gateway::audit::Audit;
+use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
+use server::{AuditSink, Options, Server};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+use store::{Store, Vault};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+use tool::{Env, Secret};
+
+/// How the server is set up.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Where to listen.
+    pub listen: SocketAddr,
+    /// Database, key and other files.
+    pub data_dir: PathBuf,
+    /// A `sqlite:` or `postgres:` URL; SQLite in the data dir unless given.
+    pub database: Option<Secret>,
+    /// Master keys that do not come from the data dir.
+    pub master_key: Option<Secret>,
+    /// An admin key that is set from outside.
+    pub admin_token: Option<Secret>,
+    /// All services may call private addresses.
+    pub allow_private_network: bool,
+    /// The most bytes of an answer.
+    pub max_result_bytes: usize,
+    /// Everything else.
+    pub server: Options,
+}
+
+impl Settings {
+    /// The defaults, with everything in `data_dir`.
+    #[must_use]
+    pub fn in_dir(data_dir: impl Into<PathBuf>) -> Self {
+        Self {
+            listen: SocketAddr::from(([127, 0, 0, 1], 3095)),
+            data_dir: data_dir.into(),
+            database: None,
+            master_key: None,
+            admin_token: None,
+            allow_private_network: false,
+            max_result_bytes: gateway::RESULT_BUDGET_BYTES,
+            server: Options::default(),
+        }
+    }
+}
+
+/// A server that listens and is about to serve.
+pub struct Started {
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// The admin key, if this start made one.
+    pub admin_key: Option<Secret>,
+    listener: TcpListener,
+    server: Server,
+}
+
+impl Started {
+    /// Serves until `stop` fires.
+    ///
+    /// # Errors
+    /// When the listener fails.
+    pub async fn run(self, stop: CancellationToken) -> Result<(), Failure> {
+        let served = self.server.serve(self.listener, stop).await;
+        served.map_err(|error| Failure::new("the server stopped listening").because(error))
+    }
+}
+
+/// Opens everything: data dir, database, gateway, listener.
+///
+/// # Errors
+/// What cannot be opened, and what to do about it.
+pub async fn start(settings: Settings) -> Result<Started, Failure> {
+    let listener = listen(settings.listen).await?;
+    let address = listener.local_addr().map_err(|error| Failure::new("no address").because(error))?;
+    let store = open_store(&settings.data_dir, settings.database, settings.master_key.as_ref()).await?;
+    let metrics = metrics()?;
+    let admin_key = server::first_start::prepare(&store, settings.admin_token.as_ref()).await;
+    let admin_key = admin_key.map_err(|error| database_failure("the first tenant cannot be made", error))?;
+    let env = Env { allow_private_network: settings.allow_private_network, ..Env::default() };
+    let spill = settings.data_dir.join("audit-spill.jsonl");
+    let audit = Audit::start(Arc::new(AuditSink::new(store.clone(), spill)));
+    let gateway = Gateway::new(connectors::ALL, env, audit, settings.max_result_bytes);
+    let server = Server::new(store, gateway, metrics, settings.server).await;
+    let server = server.map_err(|error| database_failure("the configuration cannot be loaded", error))?;
+    Ok(Started { address, admin_key, listener, server })
+}
+
+async fn listen(address: SocketAddr) -> Result<TcpListener, Failure> {
+    TcpListener::bind(address).await.map_err(|error| {
+        Failure::new(format!("cannot listen on {address}"))
+            .because(error)
+            .advice("end the other program there, or choose another address with --listen")
+    })
+}
+
+/// Opens the database with its master key; the folder is made when it is missing.
+///
+/// # Errors
+/// What cannot be opened, and what to do about it.
+pub async fn open_store(
+    data_dir: &Path,
+    database: Option<Secret>,
+    master_key: Option<&Secret>,
+) -> Result<Store, Failure> {
+    tokio::fs::create_dir_all(data_dir).await.map_err(|error| {
+        Failure::new(format!("cannot make the folder {}", data_dir.display()))
+            .because(error)
+            .advice("choose another with --data-dir or MCP_ALL_IN_ONE_HOME")
+    })?;
+    let vault = Vault::load(data_dir, master_key)
+        .map_err(|error| Failure::new("the master key cannot be used").because(error))?;
+    let url = match database {
+        Some(url) => url.expose().to_owned(),
+        None => format!("sqlite:{}", data_dir.join("data.db").display()),
+    };
+    let opened = Store::open(&store::Options::new(url), vault).await;
+    opened.map_err(|error| database_failure("the database cannot be opened", error))
+}
+
+fn database_failure(message: &str, error: store::Error) -> Failure {
+    Failure::new(message)
+        .because(error)
+        .advice("check --database and --data-dir, that the database runs, and that it is ours to write")
+}
+
+/// One recorder for the process: metrics are a property of the process.
+fn metrics() -> Result<PrometheusHandle, Failure> {
+    static HANDLE: OnceLock<PrometheusHandle> = OnceLock::new();
+    const SECONDS: [f64; 14] =
+        [1e-6, 5e-6, 2e-5, 1e-4, 5e-4, 1e-3, 5e-3, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0];
+    if let Some(handle) = HANDLE.get() {
+        return Ok(handle.clone());
+    }
+    let builder = PrometheusBuilder::new().set_buckets(&SECONDS);
+    match builder.map(PrometheusBuilder::install_recorder) {
+        Ok(Ok(handle)) => Ok(HANDLE.get_or_init(|| handle).clone()),
+        // Another start in this process was faster.
+        Ok(Err(_)) => HANDLE.get().cloned().ok_or_else(|| Failure::new("metrics cannot be recorded")),
+        Err(error) => Err(Failure::new("metrics cannot be recorded").because(error)),
+    }
+}
