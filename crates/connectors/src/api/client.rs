@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::{OnceCell, Semaphore};
 use tool::uri::Method;
-use tool::{Call, Context, Error, ErrorKind, Output, Result};
+use tool::{Call, Context, Error, Output, Result};
 
 const MAX_REDIRECTS: usize = 5;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -322,18 +322,17 @@ fn explain(error: reqwest::Error) -> Error {
     if let Some(refused) = find_refused(&error) {
         return refused.into();
     }
-    let (kind, message) = if error.is_dns() {
-        (ErrorKind::Unavailable, "the service's name cannot be resolved")
-    } else if error.is_timeout() {
-        (ErrorKind::Timeout, "the connection took too long")
-    } else if error.is_connect() {
-        (ErrorKind::Unavailable, "the service cannot be connected to")
-    } else if error.is_builder() {
+    if error.is_builder() {
         return Error::internal("the request cannot be sent").caused_by(error);
+    }
+    let message = if error.is_dns() {
+        "the service's name cannot be resolved"
+    } else if error.is_connect() {
+        "the service cannot be connected to"
     } else {
-        (ErrorKind::Unavailable, "the connection broke before the service answered")
+        "the connection broke before the service answered"
     };
-    Error::new(kind, message).caused_by(error).retryable()
+    Error::unavailable(message).caused_by(error).retryable()
 }
 
 fn find_refused<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a Refused> {

@@ -219,12 +219,20 @@ fn rejects_sign_ins_that_are_incomplete_or_contradict_themselves() {
             "InvalidHeaderName",
         ),
         (json!({ "auth_type": "oauth2" }), "auth_type", "NotAllowed"),
+        (json!({ "auth": { "type": "bearer", "tokn": "x" } }), "auth.tokn", "Unknown"),
     ] {
         let mut settings = more.clone();
         settings["base_url"] = "https://api.example.com".into();
         let found = problems(settings);
         assert_eq!((found[0].path.as_str(), found[0].code), (path, code), "{more}");
     }
+}
+
+#[test]
+fn takes_null_for_no_sign_in() {
+    assert!(is_fine(
+        json!({ "base_url": "https://api.example.com", "auth_type": "none", "auth_config": null })
+    ));
 }
 
 #[test]
