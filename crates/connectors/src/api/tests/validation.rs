@@ -131,7 +131,9 @@ fn reports_every_problem_at_once() {
         ("tools[0].parameters[0].default_value", "WrongType"),
         ("tools[0].parameters[0].enum_values[1]", "WrongType"),
         ("tools[0].parameters[1].position", "InvalidPosition"),
+        ("tools[0].parameters[1].name", "DuplicateParameter"),
         ("tools[0].parameters[2].parameter_type", "InvalidType"),
+        ("tools[0].parameters[2].name", "DuplicateParameter"),
         ("tools[1].headers.bad name", "InvalidHeaderName"),
         ("tools[2].id", "DuplicateTool"),
         ("tools[2].endpoint", "InvalidEndpoint"),
@@ -139,7 +141,7 @@ fn reports_every_problem_at_once() {
     ] {
         assert_eq!(found.iter().filter(|one| **one == expected).count(), 1, "{expected:?} in {found:?}");
     }
-    assert_eq!(found.len(), 18, "{found:?}");
+    assert_eq!(found.len(), 20, "{found:?}");
 }
 
 #[test]
