@@ -111,7 +111,8 @@ impl Services<'_> {
         let mut write = self.0.write().await?;
         let key_id = meta::sealing_key(self.0, &mut write).await?;
         let place = service_place(tenant.as_str(), &new.scheme, &new.id);
-        let config = self.0.vault().seal(&key_id, &place, &column::to_json(&new.config)?)?;
+        let config =
+            self.0.vault().seal(&key_id, &place, &column::to_readable_json("config", &new.config)?)?;
         sqlx::query(
             "INSERT INTO services (tenant, type, id, name, description, search, status, config,
                  created_at, updated_at, version)
@@ -340,7 +341,9 @@ impl Services<'_> {
         config: Option<&Value>,
     ) -> Result<Option<String>> {
         let place = service_place(tenant.as_str(), scheme, id);
-        config.map(|config| self.0.vault().seal(key_id, &place, &column::to_json(config)?)).transpose()
+        config
+            .map(|config| self.0.vault().seal(key_id, &place, &column::to_readable_json("config", config)?))
+            .transpose()
     }
 
     /// The search column follows from the others; it is computed here for both databases alike.

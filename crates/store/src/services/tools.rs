@@ -194,7 +194,7 @@ impl Services<'_> {
         definition: &Value,
     ) -> Result<String> {
         let place = tool_place(tenant.as_str(), scheme, service, tool);
-        self.0.vault().seal(key_id, &place, &row::to_json(definition)?)
+        self.0.vault().seal(key_id, &place, &row::to_readable_json("definition", definition)?)
     }
 }
 
