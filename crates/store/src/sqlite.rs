@@ -19,8 +19,10 @@ pub(crate) async fn connect(options: &Options, pool: AnyPoolOptions) -> Result<A
     let url = format!("sqlite://{}?mode=rw", utf8_percent_encode(text, RESERVED));
     let connect = url.parse::<AnyConnectOptions>()?.disable_statement_logging();
     enable_write_ahead_log(&connect, options.busy_timeout).await?;
+    // Sorting in memory: a full disk must not stop the readers.
     let settings = format!(
-        "PRAGMA busy_timeout = {}; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;",
+        "PRAGMA busy_timeout = {}; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;
+         PRAGMA temp_store = MEMORY;",
         options.busy_timeout.as_millis()
     );
     let pool = pool.after_connect(move |connection, _| {

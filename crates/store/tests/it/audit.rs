@@ -13,7 +13,7 @@ on_both! {
     records_whatever_a_caller_sends
 }
 
-pub fn row(tenant: &str, id: &str, at: i64) -> AuditRow {
+pub(crate) fn row(tenant: &str, id: &str, at: i64) -> AuditRow {
     AuditRow {
         id: id.into(),
         tenant: tenant.into(),

@@ -28,21 +28,21 @@ macro_rules! on_both {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     Sqlite,
     Postgres,
 }
 
 /// A database and a data folder that last as long as the test.
-pub struct Backend {
-    pub kind: Kind,
-    pub url: String,
+pub(crate) struct Backend {
+    pub(crate) kind: Kind,
+    pub(crate) url: String,
     folder: tempfile::TempDir,
     /// The server's URL and the database's name, to drop it.
     server: Option<(String, String)>,
 }
 
-pub async fn run<Test, Running>(kind: Kind, test: Test)
+pub(crate) async fn run<Test, Running>(kind: Kind, test: Test)
 where
     Test: FnOnce(Arc<Backend>) -> Running,
     Running: Future<Output = ()> + Send + 'static,
@@ -56,7 +56,7 @@ where
 }
 
 impl Backend {
-    pub async fn new(kind: Kind) -> Self {
+    pub(crate) async fn new(kind: Kind) -> Self {
         sqlx::any::install_default_drivers();
         let folder = tempfile::tempdir().unwrap();
         let (url, server) = match kind {
@@ -66,28 +66,28 @@ impl Backend {
         Self { kind, url, folder, server }
     }
 
-    pub fn data_dir(&self) -> &Path {
+    pub(crate) fn data_dir(&self) -> &Path {
         self.folder.path()
     }
 
-    pub fn database_file(&self) -> PathBuf {
+    pub(crate) fn database_file(&self) -> PathBuf {
         self.folder.path().join("data/data.db")
     }
 
-    pub fn options(&self) -> Options {
+    pub(crate) fn options(&self) -> Options {
         Options { connect_timeout: Duration::from_secs(10), ..Options::new(self.url.clone()) }
     }
 
-    pub fn vault(&self) -> Vault {
+    pub(crate) fn vault(&self) -> Vault {
         Vault::load(self.data_dir(), None).unwrap()
     }
 
-    pub async fn open(&self) -> Store {
+    pub(crate) async fn open(&self) -> Store {
         Store::open(&self.options(), self.vault()).await.unwrap()
     }
 
     /// With the tenants `acme` and `other`.
-    pub async fn open_with_tenants(&self) -> Store {
+    pub(crate) async fn open_with_tenants(&self) -> Store {
         let store = self.open().await;
         for id in ["acme", "other"] {
             store.tenants().create(new_tenant(id)).await.unwrap();
@@ -96,11 +96,11 @@ impl Backend {
     }
 
     /// Past the store, for damage and for proof.
-    pub async fn raw(&self) -> AnyConnection {
+    pub(crate) async fn raw(&self) -> AnyConnection {
         AnyConnection::connect(&self.url).await.unwrap()
     }
 
-    pub async fn execute(&self, sql: &str) {
+    pub(crate) async fn execute(&self, sql: &str) {
         let mut connection = self.raw().await;
         connection.execute(sqlx::raw_sql(AssertSqlSafe(sql))).await.unwrap();
         connection.close().await.unwrap();
@@ -128,19 +128,19 @@ async fn create_database() -> (String, Option<(String, String)>) {
     (format!("{base}/{name}"), Some((server.clone(), name)))
 }
 
-pub fn acme() -> TenantId {
+pub(crate) fn acme() -> TenantId {
     "acme".parse().unwrap()
 }
 
-pub fn other() -> TenantId {
+pub(crate) fn other() -> TenantId {
     "other".parse().unwrap()
 }
 
-pub fn new_tenant(id: &str) -> NewTenant {
+pub(crate) fn new_tenant(id: &str) -> NewTenant {
     NewTenant { id: id.parse().unwrap(), name: id.to_uppercase(), limits: Limits::default() }
 }
 
-pub fn new_user(username: &str) -> NewUser {
+pub(crate) fn new_user(username: &str) -> NewUser {
     NewUser {
         username: username.into(),
         display_name: username.to_uppercase(),
@@ -149,7 +149,7 @@ pub fn new_user(username: &str) -> NewUser {
     }
 }
 
-pub fn new_service(id: &str) -> NewService {
+pub(crate) fn new_service(id: &str) -> NewService {
     NewService {
         scheme: "api".into(),
         id: id.into(),
@@ -161,12 +161,12 @@ pub fn new_service(id: &str) -> NewService {
     }
 }
 
-pub fn service_tool(id: &str) -> ServiceTool {
+pub(crate) fn service_tool(id: &str) -> ServiceTool {
     ServiceTool { id: id.into(), definition: serde_json::json!({ "z": 1, "a": id }) }
 }
 
 /// Tries until it holds, for what other tasks bring about.
-pub async fn eventually<Check, Checking>(what: &str, within: Duration, mut check: Check)
+pub(crate) async fn eventually<Check, Checking>(what: &str, within: Duration, mut check: Check)
 where
     Check: FnMut() -> Checking,
     Checking: Future<Output = bool>,

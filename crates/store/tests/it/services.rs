@@ -23,7 +23,7 @@ async fn keeps_a_service_with_its_tools_in_order(db: Arc<Backend>) {
     assert_eq!(created.tools, [service_tool("zebra"), service_tool("ant")]);
     assert_eq!(created.config, new_service("crm").config);
     assert_eq!(store.services().get(&acme(), "api", "crm").await.unwrap(), created);
-    assert_eq!(store.services().all(&acme()).await.unwrap(), [created.clone()]);
+    assert_eq!(store.services().all(&acme()).await.unwrap(), [created]);
     let same_id = NewService { scheme: "grpc".into(), ..new_service("crm") };
     store.services().create(&acme(), same_id).await.unwrap();
     store.services().delete(&acme(), "api", "crm").await.unwrap();
@@ -180,8 +180,11 @@ async fn keeps_json_of_any_shape(db: Arc<Backend>) {
         let new = NewService { config: config.clone(), tools, ..new_service(&id) };
         store.services().create(&acme(), new).await.unwrap();
         let read = store.services().get(&acme(), "api", &id).await.unwrap();
-        assert!(read.config.to_string() == config.to_string(), "config {index} came back otherwise");
-        assert!(read.tools[0].definition.to_string() == config.to_string(), "tool {index}");
+        let expected = config.to_string();
+        for (what, value) in [("config", &read.config), ("tool", &read.tools[0].definition)] {
+            let text = value.to_string();
+            assert!(text == expected, "{what} {index} came back otherwise");
+        }
     }
     let mut deeper = json!(1);
     for _ in 0..200 {
