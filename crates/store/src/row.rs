@@ -54,6 +54,11 @@ pub(crate) fn to_readable_json(field: &str, value: &Value) -> Result<String> {
     }
 }
 
+/// For texts that must not fail a record or a search: PostgreSQL keeps no U+0000.
+pub(crate) fn clean(text: &str) -> String {
+    text.replace('\0', "\u{FFFD}")
+}
+
 pub(crate) fn undecodable(column: &str) -> Error {
     Error::corrupt(format!("column {column} of the database holds something unexpected"))
 }

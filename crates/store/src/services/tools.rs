@@ -1,6 +1,7 @@
 //! The tools that users define on a service. Each change of a tool is a change of its service.
 
 use crate::database::Write;
+use crate::error::check_text;
 use crate::services::row::{decode_tools, tool_place};
 use crate::services::{ServiceTool, Services};
 use crate::{Error, Result, meta, row};
@@ -79,7 +80,7 @@ impl Services<'_> {
         .bind(tenant.as_str())
         .bind(scheme)
         .bind(service)
-        .bind(tool.id.as_str())
+        .bind(row::clean(&tool.id))
         .bind(sealed)
         .execute(write.connection())
         .await?;
@@ -107,7 +108,7 @@ impl Services<'_> {
         .bind(tenant.as_str())
         .bind(scheme)
         .bind(service)
-        .bind(tool)
+        .bind(row::clean(tool))
         .execute(write.connection())
         .await?;
         if done.rows_affected() == 0 {
@@ -127,6 +128,7 @@ impl Services<'_> {
         position: i64,
         tool: &ServiceTool,
     ) -> Result<()> {
+        check_text("id", &tool.id)?;
         let sealed = self.seal_definition(key_id, tenant, scheme, service, &tool.id, &tool.definition)?;
         sqlx::query(
             "INSERT INTO service_tools (tenant, type, service, id, position, definition)

@@ -69,7 +69,7 @@ async fn finds_nothing_of_another_tenant(db: Arc<Backend>) {
 async fn shows_nothing_of_another_tenant_in_lists(db: Arc<Backend>) {
     let store = db.open_with_tenants().await;
     fill(&store).await;
-    for (tenant, expected) in [(other(), 0), (acme(), 1), ("acme' OR '1'='1".parse().unwrap_or(other()), 0)] {
+    for (tenant, expected) in [(other(), 0), (acme(), 1)] {
         let page = PageRequest::default();
         let mut export = store.audit().export(&tenant, Filter::default());
         let counts = [

@@ -115,6 +115,9 @@ async fn manages_tools_one_by_one(db: Arc<Backend>) {
         services.update_tool(&acme(), "api", "crm", service_tool("ant"), None).await.unwrap_err(),
         services.create_tool(&acme(), "api", "none", service_tool("ant"), None).await.unwrap_err(),
         services.list_tools(&acme(), "api", "none").await.unwrap_err(),
+        services.get(&acme(), "api", "crm\0").await.unwrap_err(),
+        services.delete(&acme(), "api\0", "crm").await.unwrap_err(),
+        services.delete_tool(&acme(), "api", "crm", "a\0", None).await.unwrap_err(),
     ] {
         assert_eq!(error.kind(), ErrorKind::NotFound);
     }
@@ -147,6 +150,7 @@ async fn finds_services_by_type_state_and_text(db: Arc<Backend>) {
         (text("THREE"), &["three"]),
         (text("' OR 1=1 --"), &[]),
         (text("!"), &[]),
+        (text("\0"), &[]),
     ] {
         let page = services.list(&acme(), &filter, PageRequest::default()).await.unwrap();
         let ids: Vec<_> = page.items.iter().map(|service| service.id.as_str()).collect();
