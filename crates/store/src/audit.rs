@@ -81,12 +81,13 @@ pub struct Filter {
 }
 
 /// The record of calls.
+#[derive(Debug, Clone, Copy)]
 pub struct Audit<'a>(pub(crate) &'a Store);
 
 impl Audit<'_> {
     /// Appends the rows, all or none. Each row carries its tenant: one batch serves all.
     /// Rows that are there already are passed over, so a batch may be tried again.
-    pub async fn append(&self, rows: &[AuditRow]) -> Result<()> {
+    pub async fn append(self, rows: &[AuditRow]) -> Result<()> {
         if rows.is_empty() {
             return Ok(());
         }
@@ -104,7 +105,7 @@ impl Audit<'_> {
 
     /// The tenant's rows that fit the filter, newest first.
     pub async fn query(
-        &self,
+        self,
         tenant: &TenantId,
         filter: &Filter,
         page: PageRequest,
@@ -127,7 +128,7 @@ impl Audit<'_> {
     /// All rows that fit the filter, oldest first, step by step. Rows of calls that begin
     /// after this moment are left out, so an export always ends.
     #[must_use]
-    pub fn export(&self, tenant: &TenantId, mut filter: Filter) -> Export {
+    pub fn export(self, tenant: &TenantId, mut filter: Filter) -> Export {
         let end = row::now() + 1;
         filter.to = Some(filter.to.map_or(end, |to| to.min(end)));
         Export {
@@ -139,7 +140,7 @@ impl Audit<'_> {
     }
 
     /// Deletes the rows of calls begun before `time`. Platform-wide: for the retention period.
-    pub async fn purge_before(&self, time: i64) -> Result<u64> {
+    pub async fn purge_before(self, time: i64) -> Result<u64> {
         let mut count = 0;
         loop {
             let mut write = self.0.write().await?;

@@ -97,11 +97,12 @@ pub struct ServiceFilter {
 }
 
 /// The configured services and their tools.
+#[derive(Debug, Clone, Copy)]
 pub struct Services<'a>(pub(crate) &'a Store);
 
 impl Services<'_> {
     /// Adds a service with its tools, all or nothing; a taken id is a conflict.
-    pub async fn create(&self, tenant: &TenantId, new: NewService) -> Result<Service> {
+    pub async fn create(self, tenant: &TenantId, new: NewService) -> Result<Service> {
         check_service(&new.name, new.description.as_deref())?;
         check_text("type", &new.scheme)?;
         check_text("id", &new.id)?;
@@ -134,7 +135,7 @@ impl Services<'_> {
 
     /// Changes the service; with an expected version, only if it is still that one.
     pub async fn update(
-        &self,
+        self,
         tenant: &TenantId,
         scheme: &str,
         id: &str,
@@ -172,7 +173,7 @@ impl Services<'_> {
 
     /// Switches the service on or off.
     pub async fn set_enabled(
-        &self,
+        self,
         tenant: &TenantId,
         scheme: &str,
         id: &str,
@@ -183,7 +184,7 @@ impl Services<'_> {
     }
 
     /// Deletes the service with its tools.
-    pub async fn delete(&self, tenant: &TenantId, scheme: &str, id: &str) -> Result<()> {
+    pub async fn delete(self, tenant: &TenantId, scheme: &str, id: &str) -> Result<()> {
         check_name(scheme, id)?;
         let mut write = self.0.write().await?;
         let done = sqlx::query("DELETE FROM services WHERE tenant = $1 AND type = $2 AND id = $3")
@@ -200,7 +201,7 @@ impl Services<'_> {
 
     /// Locks the service's row, counts the change and checks the version.
     async fn touch(
-        &self,
+        self,
         write: &mut Write,
         tenant: &TenantId,
         scheme: &str,
@@ -226,14 +227,14 @@ impl Services<'_> {
     }
 
     /// Reads the service back within the transaction, then commits.
-    async fn finish(&self, mut write: Write, tenant: &TenantId, scheme: &str, id: &str) -> Result<Service> {
+    async fn finish(self, mut write: Write, tenant: &TenantId, scheme: &str, id: &str) -> Result<Service> {
         let service = self.read(write.connection(), tenant, scheme, id).await?;
         write.commit_change(tenant).await?;
         Ok(service)
     }
 
     fn seal_config(
-        &self,
+        self,
         key_id: &str,
         tenant: &TenantId,
         scheme: &str,
@@ -248,7 +249,7 @@ impl Services<'_> {
 
     /// The search column follows from the others; it is computed here for both databases alike.
     async fn refresh_search(
-        &self,
+        self,
         write: &mut Write,
         tenant: &TenantId,
         scheme: &str,

@@ -13,14 +13,14 @@ const WHERE: &str = "tenant = $1 AND ($2 IS NULL OR type = $2) AND ($3 IS NULL O
 
 impl Services<'_> {
     /// The service with its tools.
-    pub async fn get(&self, tenant: &TenantId, scheme: &str, id: &str) -> Result<Service> {
+    pub async fn get(self, tenant: &TenantId, scheme: &str, id: &str) -> Result<Service> {
         let mut snapshot = self.0.snapshot().await?;
         self.read(&mut snapshot, tenant, scheme, id).await
     }
 
     /// The tenant's services that fit the filter, oldest first.
     pub async fn list(
-        &self,
+        self,
         tenant: &TenantId,
         filter: &ServiceFilter,
         page: PageRequest,
@@ -56,7 +56,7 @@ impl Services<'_> {
     }
 
     /// Every service of the tenant: for the catalog.
-    pub async fn all(&self, tenant: &TenantId) -> Result<Vec<Service>> {
+    pub async fn all(self, tenant: &TenantId) -> Result<Vec<Service>> {
         let mut snapshot = self.0.snapshot().await?;
         let services = sqlx::query(AssertSqlSafe(format!(
             "SELECT {COLUMNS} FROM services WHERE tenant = $1 ORDER BY created_at, type, id"
@@ -75,7 +75,7 @@ impl Services<'_> {
     }
 
     pub(super) async fn read(
-        &self,
+        self,
         connection: &mut AnyConnection,
         tenant: &TenantId,
         scheme: &str,
@@ -95,7 +95,7 @@ impl Services<'_> {
         Ok(service)
     }
 
-    fn assemble(&self, tenant: &TenantId, services: &[AnyRow], tools: &[AnyRow]) -> Result<Vec<Service>> {
+    fn assemble(self, tenant: &TenantId, services: &[AnyRow], tools: &[AnyRow]) -> Result<Vec<Service>> {
         let mut tools = decode_tools(self.0.vault(), tenant, tools)?;
         let mut result = Vec::with_capacity(services.len());
         for row in services {

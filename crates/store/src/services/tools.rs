@@ -13,7 +13,7 @@ use tool::TenantId;
 impl Services<'_> {
     /// The service's tools, in their order.
     pub async fn list_tools(
-        &self,
+        self,
         tenant: &TenantId,
         scheme: &str,
         service: &str,
@@ -23,7 +23,7 @@ impl Services<'_> {
 
     /// One tool of the service.
     pub async fn get_tool(
-        &self,
+        self,
         tenant: &TenantId,
         scheme: &str,
         service: &str,
@@ -35,7 +35,7 @@ impl Services<'_> {
 
     /// Adds a tool after the others; a taken id is a conflict.
     pub async fn create_tool(
-        &self,
+        self,
         tenant: &TenantId,
         scheme: &str,
         service: &str,
@@ -62,7 +62,7 @@ impl Services<'_> {
 
     /// Changes a tool's definition as a whole; its place in the order stays.
     pub async fn update_tool(
-        &self,
+        self,
         tenant: &TenantId,
         scheme: &str,
         service: &str,
@@ -93,7 +93,7 @@ impl Services<'_> {
 
     /// Deletes a tool.
     pub async fn delete_tool(
-        &self,
+        self,
         tenant: &TenantId,
         scheme: &str,
         service: &str,
@@ -119,7 +119,7 @@ impl Services<'_> {
 
     #[expect(clippy::too_many_arguments, reason = "the full name of a tool has four parts")]
     pub(super) async fn insert_tool(
-        &self,
+        self,
         write: &mut Write,
         key_id: &str,
         tenant: &TenantId,
@@ -146,7 +146,7 @@ impl Services<'_> {
     }
 
     pub(super) async fn replace_tools(
-        &self,
+        self,
         write: &mut Write,
         key_id: &str,
         tenant: &TenantId,
@@ -167,7 +167,7 @@ impl Services<'_> {
     }
 
     pub(super) async fn read_tools(
-        &self,
+        self,
         connection: &mut AnyConnection,
         tenant: &TenantId,
         scheme: &str,
@@ -187,7 +187,7 @@ impl Services<'_> {
     }
 
     fn seal_definition(
-        &self,
+        self,
         key_id: &str,
         tenant: &TenantId,
         scheme: &str,

@@ -132,6 +132,28 @@ async fn waits_for_a_lock_on_sqlite_only_so_long() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn lets_readers_pass_while_many_writers_wait_on_sqlite() {
+    let db = Backend::new(Kind::Sqlite).await;
+    let store = db.open_with_tenants().await;
+    let mut locker = db.raw().await;
+    locker.execute("BEGIN IMMEDIATE").await.unwrap();
+    let mut writers = tokio::task::JoinSet::new();
+    for n in 0..30 {
+        let store = store.clone();
+        writers.spawn(async move { store.users().create(&acme(), new_user(&format!("user{n}"))).await });
+    }
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let reading = store.tenants().all();
+    let tenants =
+        tokio::time::timeout(Duration::from_millis(700), reading).await.expect("no waiting").unwrap();
+    assert_eq!(tenants.len(), 2);
+    locker.execute("ROLLBACK").await.unwrap();
+    while let Some(result) = writers.join_next().await {
+        result.unwrap().unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn calls_a_file_that_is_no_database_corrupt() {
     let db = Backend::new(Kind::Sqlite).await;
     std::fs::create_dir_all(db.database_file().parent().unwrap()).unwrap();

@@ -18,7 +18,7 @@ async fn opens_twice_and_keeps_what_is_there(db: Arc<Backend>) {
 
 async fn migrates_once_when_many_start_together(db: Arc<Backend>) {
     let mut openings = JoinSet::new();
-    for _ in 0..6 {
+    for _ in 0..16 {
         let db = Arc::clone(&db);
         openings.spawn(async move { Store::open(&db.options(), db.vault()).await.map(|_| ()) });
     }
