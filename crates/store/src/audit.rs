@@ -81,12 +81,13 @@ pub struct Filter {
 }
 
 /// The record of calls.
+#[derive(Debug, Clone, Copy)]
 pub struct Audit<'a>(pub(crate) &'a Store);
 
 impl Audit<'_> {
     /// Appends the rows, all or none. Each row carries its tenant: one batch serves all.
     /// Rows that are there already are passed over, so a batch may be tried again.
-    pub async fn append(&self, rows: &[AuditRow]) -> Result<()> {
+    pub async fn append(self, rows: &[AuditRow]) -> Result<()> {
         if rows.is_empty() {
             return Ok(());
         }
@@ -104,7 +105,7 @@ impl Audit<'_> {
 
     /// The tenant's rows that fit the filter, newest first.
     pub async fn query(
-        &self,
+        self,
         tenant: &TenantId,
         filter: &Filter,
         page: PageRequest,
@@ -127,7 +128,7 @@ impl Audit<'_> {
     /// All rows that fit the filter, oldest first, step by step. Rows of calls that begin
     /// after this moment are left out, so an export always ends.
     #[must_use]
-    pub fn export(&self, tenant: &TenantId, mut filter: Filter) -> Export {
+    pub fn export(self, tenant: &TenantId, mut filter: Filter) -> Export {
         let end = row::now() + 1;
         filter.to = Some(filter.to.map_or(end, |to| to.min(end)));
         Export {
@@ -139,7 +140,7 @@ impl Audit<'_> {
     }
 
     /// Deletes the rows of calls begun before `time`. Platform-wide: for the retention period.
-    pub async fn purge_before(&self, time: i64) -> Result<u64> {
+    pub async fn purge_before(self, time: i64) -> Result<u64> {
         let mut count = 0;
         loop {
             let mut write = self.0.write().await?;
@@ -194,10 +195,10 @@ type Query<'q> = sqlx::query::Query<'q, sqlx::Any, sqlx::any::AnyArguments>;
 fn filtered<'q>(sql: String, tenant: &TenantId, filter: &Filter) -> Query<'q> {
     sqlx::query(AssertSqlSafe(sql))
         .bind(tenant.as_str().to_owned())
-        .bind(filter.tool.as_deref().map(clean))
-        .bind(filter.service.as_deref().map(clean))
-        .bind(filter.caller.as_deref().map(clean))
-        .bind(filter.status.as_deref().map(clean))
+        .bind(filter.tool.as_deref().map(row::clean))
+        .bind(filter.service.as_deref().map(row::clean))
+        .bind(filter.caller.as_deref().map(row::clean))
+        .bind(filter.status.as_deref().map(row::clean))
         .bind(filter.from)
         .bind(filter.to)
 }
@@ -220,30 +221,25 @@ fn insert_statement(rows: usize) -> String {
     sql
 }
 
-fn bind<'q>(query: Query<'q>, row: &AuditRow) -> Query<'q> {
+fn bind<'q>(query: Query<'q>, entry: &AuditRow) -> Query<'q> {
     query
-        .bind(clean(&row.tenant))
-        .bind(clean(&row.id))
-        .bind(row.at)
-        .bind(clean(&row.caller))
-        .bind(clean(&row.caller_kind))
-        .bind(clean(&row.door))
-        .bind(clean(&row.tool))
-        .bind(clean(&row.uri))
-        .bind(clean(&row.service))
-        .bind(row.arguments.as_deref().map(clean))
-        .bind(clean(&row.status))
-        .bind(row.code.as_deref().map(clean))
-        .bind(row.message.as_deref().map(clean))
-        .bind(row.duration_us)
-        .bind(clean(&row.request_id))
-        .bind(clean(&row.trace_id))
-        .bind(row.result_bytes)
-}
-
-/// A record must never fail because of what a caller sent: PostgreSQL keeps no U+0000.
-fn clean(text: &str) -> String {
-    text.replace('\0', "\u{FFFD}")
+        .bind(row::clean(&entry.tenant))
+        .bind(row::clean(&entry.id))
+        .bind(entry.at)
+        .bind(row::clean(&entry.caller))
+        .bind(row::clean(&entry.caller_kind))
+        .bind(row::clean(&entry.door))
+        .bind(row::clean(&entry.tool))
+        .bind(row::clean(&entry.uri))
+        .bind(row::clean(&entry.service))
+        .bind(entry.arguments.as_deref().map(row::clean))
+        .bind(row::clean(&entry.status))
+        .bind(entry.code.as_deref().map(row::clean))
+        .bind(entry.message.as_deref().map(row::clean))
+        .bind(entry.duration_us)
+        .bind(row::clean(&entry.request_id))
+        .bind(row::clean(&entry.trace_id))
+        .bind(entry.result_bytes)
 }
 
 fn decode(row: &AnyRow) -> Result<AuditRow, Error> {

@@ -130,18 +130,19 @@ pub struct KeyChanges {
 }
 
 /// The API keys.
+#[derive(Debug, Clone, Copy)]
 pub struct Keys<'a>(pub(crate) &'a Store);
 
 impl Keys<'_> {
     /// Makes a key. Its text is in the answer and nowhere else.
-    pub async fn create(&self, tenant: &TenantId, new: NewKey) -> Result<(Key, Secret)> {
+    pub async fn create(self, tenant: &TenantId, new: NewKey) -> Result<(Key, Secret)> {
         let text = Secret::new(format!("mk_{}", random_text::<32>()?.expose()));
         let key = self.insert(tenant, new, &text).await?;
         Ok((key, text))
     }
 
     /// Adds a key whose text was chosen elsewhere; a text in use is a conflict.
-    pub async fn insert(&self, tenant: &TenantId, new: NewKey, text: &Secret) -> Result<Key> {
+    pub async fn insert(self, tenant: &TenantId, new: NewKey, text: &Secret) -> Result<Key> {
         check_text("name", &new.name)?;
         check_text("created_by", new.created_by.as_deref().unwrap_or_default())?;
         let mut write = self.0.write().await?;
@@ -170,7 +171,7 @@ impl Keys<'_> {
     }
 
     /// The key.
-    pub async fn get(&self, tenant: &TenantId, id: &KeyId) -> Result<Key> {
+    pub async fn get(self, tenant: &TenantId, id: &KeyId) -> Result<Key> {
         let sql = format!("SELECT {COLUMNS} FROM keys WHERE tenant = $1 AND id = $2");
         let row = sqlx::query(AssertSqlSafe(sql))
             .bind(tenant.as_str())
@@ -181,7 +182,7 @@ impl Keys<'_> {
     }
 
     /// The tenant's keys, oldest first.
-    pub async fn list(&self, tenant: &TenantId, page: PageRequest) -> Result<Page<Key>> {
+    pub async fn list(self, tenant: &TenantId, page: PageRequest) -> Result<Page<Key>> {
         let mut snapshot = self.0.snapshot().await?;
         let total = sqlx::query("SELECT COUNT(*) AS total FROM keys WHERE tenant = $1")
             .bind(tenant.as_str())
@@ -201,7 +202,7 @@ impl Keys<'_> {
 
     /// Every active key of every active tenant that has not expired. Platform-wide: for the
     /// snapshot that requests are checked against, so that calls need no database.
-    pub async fn all_active(&self) -> Result<Vec<Key>> {
+    pub async fn all_active(self) -> Result<Vec<Key>> {
         let rows = sqlx::query(AssertSqlSafe(format!(
             "SELECT {COLUMNS} FROM keys
              WHERE status = $1 AND (expires_at IS NULL OR expires_at > $2)
@@ -217,7 +218,7 @@ impl Keys<'_> {
 
     /// Changes the key; with an expected version, only if it is still that one.
     pub async fn update(
-        &self,
+        self,
         tenant: &TenantId,
         id: &KeyId,
         changes: KeyChanges,
@@ -257,7 +258,7 @@ impl Keys<'_> {
     }
 
     /// Deletes the key.
-    pub async fn delete(&self, tenant: &TenantId, id: &KeyId) -> Result<()> {
+    pub async fn delete(self, tenant: &TenantId, id: &KeyId) -> Result<()> {
         let mut write = self.0.write().await?;
         let done = sqlx::query("DELETE FROM keys WHERE tenant = $1 AND id = $2")
             .bind(tenant.as_str())

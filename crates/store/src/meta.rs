@@ -13,11 +13,12 @@ pub(crate) const CANARY: &str = "canary";
 pub(crate) const JWT_KEY: &str = "jwt_key";
 
 /// Small values of the whole platform.
+#[derive(Debug, Clone, Copy)]
 pub struct Meta<'a>(pub(crate) &'a Store);
 
 impl Meta<'_> {
     /// The value, if it was ever put. Not for secrets.
-    pub async fn get(&self, name: &str) -> Result<Option<String>> {
+    pub async fn get(self, name: &str) -> Result<Option<String>> {
         let row = sqlx::query("SELECT value FROM meta WHERE name = $1")
             .bind(format!("value/{name}"))
             .fetch_optional(self.0.pool())
@@ -26,7 +27,7 @@ impl Meta<'_> {
     }
 
     /// Puts the value, over an older one if there is one. Not for secrets.
-    pub async fn put(&self, name: &str, value: &str) -> Result<()> {
+    pub async fn put(self, name: &str, value: &str) -> Result<()> {
         check_text("name", name)?;
         check_text("value", value)?;
         let mut write = self.0.write().await?;
@@ -42,7 +43,7 @@ impl Meta<'_> {
     }
 
     /// The key that signs sign-in tokens: made at the first asking, the same for all replicas.
-    pub async fn jwt_key(&self) -> Result<Secret> {
+    pub async fn jwt_key(self) -> Result<Secret> {
         if let Some(sealed) = find(self.0, JWT_KEY).await? {
             return open(self.0, JWT_KEY, &sealed);
         }

@@ -13,11 +13,12 @@ pub(crate) const CHANNEL: &str = "mcp_all_in_one_revision";
 const COUNTER: &str = "*";
 
 /// What changed when.
+#[derive(Debug, Clone, Copy)]
 pub struct Revisions<'a>(pub(crate) &'a Store);
 
 impl Revisions<'_> {
     /// The number of the last change.
-    pub async fn current(&self) -> Result<i64> {
+    pub async fn current(self) -> Result<i64> {
         let row = sqlx::query("SELECT value FROM revisions WHERE tenant = $1")
             .bind(COUNTER)
             .fetch_one(self.0.pool())
@@ -26,7 +27,7 @@ impl Revisions<'_> {
     }
 
     /// The number of the last change, and the tenants changed after `revision`, deleted ones too.
-    pub async fn changed_since(&self, revision: i64) -> Result<(i64, Vec<TenantId>)> {
+    pub async fn changed_since(self, revision: i64) -> Result<(i64, Vec<TenantId>)> {
         let rows = sqlx::query("SELECT tenant, value FROM revisions WHERE value > $1 ORDER BY value, tenant")
             .bind(revision)
             .fetch_all(self.0.pool())

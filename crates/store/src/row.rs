@@ -3,6 +3,7 @@
 use crate::{Error, Result};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use sqlx::Row as _;
 use sqlx::any::AnyRow;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -41,6 +42,21 @@ pub(crate) fn json<T: DeserializeOwned>(row: &AnyRow, column: &str) -> Result<T>
 
 pub(crate) fn to_json<T: Serialize + ?Sized>(value: &T) -> Result<String> {
     serde_json::to_string(value).map_err(|_| Error::internal("a value has no JSON form"))
+}
+
+/// JSON that is read back later: what could be written but not read, being nested too deeply,
+/// is refused now.
+pub(crate) fn to_readable_json(field: &str, value: &Value) -> Result<String> {
+    let text = to_json(value)?;
+    match serde_json::from_str::<Value>(&text) {
+        Ok(_) => Ok(text),
+        Err(_) => Err(Error::invalid(format!("the {field} is nested too deeply")).at(field)),
+    }
+}
+
+/// For texts that must not fail a record or a search: PostgreSQL keeps no U+0000.
+pub(crate) fn clean(text: &str) -> String {
+    text.replace('\0', "\u{FFFD}")
 }
 
 pub(crate) fn undecodable(column: &str) -> Error {

@@ -19,8 +19,10 @@ pub(crate) async fn connect(options: &Options, pool: AnyPoolOptions) -> Result<A
     let url = format!("sqlite://{}?mode=rw", utf8_percent_encode(text, RESERVED));
     let connect = url.parse::<AnyConnectOptions>()?.disable_statement_logging();
     enable_write_ahead_log(&connect, options.busy_timeout).await?;
+    // Sorting in memory: a full disk must not stop the readers.
     let settings = format!(
-        "PRAGMA busy_timeout = {}; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;",
+        "PRAGMA busy_timeout = {}; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;
+         PRAGMA temp_store = MEMORY;",
         options.busy_timeout.as_millis()
     );
     let pool = pool.after_connect(move |connection, _| {
@@ -89,6 +91,26 @@ async fn journal_mode(connection: &mut AnyConnection) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn writes_durably_and_keeps_references() {
+        sqlx::any::install_default_drivers();
+        let folder = tempfile::tempdir().unwrap();
+        let options = Options::new(format!("sqlite:{}", folder.path().join("a b?%.db").display()));
+        assert!(connect(&options, AnyPoolOptions::new()).await.is_err(), "? must be escaped");
+        let options = Options::new(format!("sqlite:{}", folder.path().join("a b%3F%25.db").display()));
+        let pool = connect(&options, AnyPoolOptions::new()).await.unwrap();
+        assert!(folder.path().join("a b?%.db").exists());
+        for (pragma, expected) in
+            [("synchronous", 2), ("foreign_keys", 1), ("busy_timeout", 5000), ("temp_store", 2)]
+        {
+            let sql = AssertSqlSafe(format!("PRAGMA {pragma}"));
+            let row = sqlx::query(sql).fetch_one(&pool).await.unwrap();
+            assert_eq!(row.get::<i64, _>(0), expected, "{pragma}");
+        }
+        let row = sqlx::query("PRAGMA journal_mode").fetch_one(&pool).await.unwrap();
+        assert_eq!(row.get::<String, _>(0), "wal");
+    }
 
     #[test]
     fn finds_the_path_in_every_spelling_of_the_url() {

@@ -52,11 +52,12 @@ pub struct TenantChanges {
 }
 
 /// The tenants.
+#[derive(Debug, Clone, Copy)]
 pub struct Tenants<'a>(pub(crate) &'a Store);
 
 impl Tenants<'_> {
     /// Adds a tenant; a taken id is a conflict.
-    pub async fn create(&self, new: NewTenant) -> Result<Tenant> {
+    pub async fn create(self, new: NewTenant) -> Result<Tenant> {
         check_text("name", &new.name)?;
         let now = row::now();
         let mut write = self.0.write().await?;
@@ -76,7 +77,7 @@ impl Tenants<'_> {
     }
 
     /// The tenant.
-    pub async fn get(&self, tenant: &TenantId) -> Result<Tenant> {
+    pub async fn get(self, tenant: &TenantId) -> Result<Tenant> {
         let row = sqlx::query(AssertSqlSafe(format!("SELECT {COLUMNS} FROM tenants WHERE id = $1")))
             .bind(tenant.as_str())
             .fetch_optional(self.0.pool())
@@ -85,7 +86,7 @@ impl Tenants<'_> {
     }
 
     /// All tenants, oldest first. Platform-wide: for administrators.
-    pub async fn list(&self, page: PageRequest) -> Result<Page<Tenant>> {
+    pub async fn list(self, page: PageRequest) -> Result<Page<Tenant>> {
         let mut snapshot = self.0.snapshot().await?;
         let total = sqlx::query("SELECT COUNT(*) AS total FROM tenants").fetch_one(&mut *snapshot).await?;
         let rows = sqlx::query(AssertSqlSafe(format!(
@@ -100,7 +101,7 @@ impl Tenants<'_> {
     }
 
     /// Every tenant. Platform-wide: for the snapshots that calls are checked against.
-    pub async fn all(&self) -> Result<Vec<Tenant>> {
+    pub async fn all(self) -> Result<Vec<Tenant>> {
         let rows =
             sqlx::query(AssertSqlSafe(format!("SELECT {COLUMNS} FROM tenants ORDER BY created_at, id")))
                 .fetch_all(self.0.pool())
@@ -110,7 +111,7 @@ impl Tenants<'_> {
 
     /// Changes the tenant; with an expected version, only if it is still that one.
     pub async fn update(
-        &self,
+        self,
         tenant: &TenantId,
         changes: TenantChanges,
         expected_version: Option<i64>,
@@ -140,7 +141,7 @@ impl Tenants<'_> {
     }
 
     /// Deletes the tenant with everything it has: users, keys, services, audit.
-    pub async fn delete(&self, tenant: &TenantId) -> Result<()> {
+    pub async fn delete(self, tenant: &TenantId) -> Result<()> {
         let mut write = self.0.write().await?;
         // The rest goes with the tenant's row, by reference.
         let done = sqlx::query("DELETE FROM tenants WHERE id = $1")

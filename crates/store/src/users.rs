@@ -61,11 +61,12 @@ pub struct UserChanges {
 }
 
 /// The people.
+#[derive(Debug, Clone, Copy)]
 pub struct Users<'a>(pub(crate) &'a Store);
 
 impl Users<'_> {
     /// Adds a user; a taken user name is a conflict.
-    pub async fn create(&self, tenant: &TenantId, new: NewUser) -> Result<User> {
+    pub async fn create(self, tenant: &TenantId, new: NewUser) -> Result<User> {
         check_text("username", &new.username)?;
         check_text("display_name", &new.display_name)?;
         let mut write = self.0.write().await?;
@@ -89,7 +90,7 @@ impl Users<'_> {
     }
 
     /// The user.
-    pub async fn get(&self, tenant: &TenantId, id: &UserId) -> Result<User> {
+    pub async fn get(self, tenant: &TenantId, id: &UserId) -> Result<User> {
         let sql = format!("SELECT {COLUMNS} FROM users WHERE tenant = $1 AND id = $2");
         let row = sqlx::query(AssertSqlSafe(sql))
             .bind(tenant.as_str())
@@ -100,11 +101,7 @@ impl Users<'_> {
     }
 
     /// The user of that name, if there is one, with the hash to check the password against.
-    pub async fn find_by_username(
-        &self,
-        tenant: &TenantId,
-        username: &str,
-    ) -> Result<Option<(User, Secret)>> {
+    pub async fn find_by_username(self, tenant: &TenantId, username: &str) -> Result<Option<(User, Secret)>> {
         if username.contains('\0') {
             return Ok(None);
         }
@@ -118,7 +115,7 @@ impl Users<'_> {
     }
 
     /// The tenant's users, oldest first.
-    pub async fn list(&self, tenant: &TenantId, page: PageRequest) -> Result<Page<User>> {
+    pub async fn list(self, tenant: &TenantId, page: PageRequest) -> Result<Page<User>> {
         let mut snapshot = self.0.snapshot().await?;
         let total = sqlx::query("SELECT COUNT(*) AS total FROM users WHERE tenant = $1")
             .bind(tenant.as_str())
@@ -138,7 +135,7 @@ impl Users<'_> {
 
     /// Every active user of every active tenant. Platform-wide: for the snapshot that tokens
     /// are checked against, so that calls need no database.
-    pub async fn all_active(&self) -> Result<Vec<User>> {
+    pub async fn all_active(self) -> Result<Vec<User>> {
         let rows = sqlx::query(AssertSqlSafe(format!(
             "SELECT {COLUMNS} FROM users
              WHERE status = $1 AND tenant IN (SELECT t.id FROM tenants t WHERE t.status = $1)
@@ -152,7 +149,7 @@ impl Users<'_> {
 
     /// Changes the user; with an expected version, only if it is still that one.
     pub async fn update(
-        &self,
+        self,
         tenant: &TenantId,
         id: &UserId,
         changes: UserChanges,
@@ -184,7 +181,7 @@ impl Users<'_> {
     }
 
     /// Sets a new password, given its hash. Tokens issued until now become void.
-    pub async fn set_password(&self, tenant: &TenantId, id: &UserId, hash: &Secret) -> Result<User> {
+    pub async fn set_password(self, tenant: &TenantId, id: &UserId, hash: &Secret) -> Result<User> {
         let mut write = self.0.write().await?;
         let row = sqlx::query(AssertSqlSafe(format!(
             "UPDATE users SET password_hash = $3, tokens_valid_after = $4, updated_at = $4,
@@ -221,7 +218,7 @@ impl Users<'_> {
     }
 
     /// Deletes the user.
-    pub async fn delete(&self, tenant: &TenantId, id: &UserId) -> Result<()> {
+    pub async fn delete(self, tenant: &TenantId, id: &UserId) -> Result<()> {
         let mut write = self.0.write().await?;
         let done = sqlx::query("DELETE FROM users WHERE tenant = $1 AND id = $2")
             .bind(tenant.as_str())

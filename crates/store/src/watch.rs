@@ -1,7 +1,7 @@
 //! Watching for changes, by this process and by others.
 
 use crate::database::Backend;
-use crate::{Result, Store, revisions};
+use crate::{Error, Result, Store, revisions};
 use sqlx::postgres::PgListener;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -11,12 +11,14 @@ use tokio_util::sync::CancellationToken;
 const POLL: Duration = Duration::from_millis(500);
 /// How often PostgreSQL is asked, should a notification be lost.
 const SAFETY_POLL: Duration = Duration::from_secs(5);
+/// How long one question may take: a connection into the void must not stop the watcher.
+const PATIENCE: Duration = Duration::from_secs(10);
 /// The pauses between attempts to listen again.
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
 
 impl Store {
-    /// The latest revision, kept up to date by a task that ends with `cancel` or with the last
-    /// receiver. A lost database only makes the value late.
+    /// The latest revision (0 before the first look), kept up to date by a task that ends with
+    /// `cancel` or with the last receiver. A lost database only makes the value late.
     #[must_use]
     pub fn watch(&self, cancel: CancellationToken) -> watch::Receiver<i64> {
         let (sender, receiver) = watch::channel(0);
@@ -57,7 +59,7 @@ impl Watcher {
     async fn follow_notifications(&mut self) {
         let mut backoff = BACKOFF.0;
         loop {
-            if let Ok(listener) = self.listen().await {
+            if let Ok(Ok(listener)) = tokio::time::timeout(PATIENCE, self.listen()).await {
                 backoff = BACKOFF.0;
                 self.follow_listener(listener).await;
             }
@@ -74,19 +76,28 @@ impl Watcher {
         Ok(listener)
     }
 
-    /// Returns when the connection is lost.
+    /// Returns when the connection is lost, or proves deaf.
     async fn follow_listener(&mut self, mut listener: PgListener) {
+        // After listening has begun, so that nothing falls between.
+        self.look().await;
         loop {
-            // After listening has begun, so that nothing falls between.
-            self.look().await;
             let store = self.store.clone();
             tokio::select! {
                 notification = listener.try_recv() => match notification {
-                    Ok(Some(_)) => while listener.next_buffered().is_some() {},
+                    Ok(Some(_)) => {
+                        while listener.next_buffered().is_some() {}
+                        self.look().await;
+                    }
                     Ok(None) | Err(_) => return,
                 },
-                () = store.changed().notified() => {}
-                () = tokio::time::sleep(SAFETY_POLL) => {}
+                () = store.changed().notified() => {
+                    self.look().await;
+                }
+                () = tokio::time::sleep(SAFETY_POLL) => {
+                    if self.look().await {
+                        return;
+                    }
+                }
             }
         }
     }
@@ -98,19 +109,22 @@ impl Watcher {
         }
     }
 
-    async fn look(&mut self) {
-        match self.store.revisions().current().await {
+    /// Whether there was something new.
+    async fn look(&mut self) -> bool {
+        let answer = tokio::time::timeout(PATIENCE, self.store.revisions().current()).await;
+        match answer.unwrap_or_else(|_| Err(Error::unavailable("the database does not answer"))) {
             Ok(revision) => {
                 if std::mem::take(&mut self.is_lost) {
                     tracing::info!("the database answers again");
                 }
-                self.sender.send_if_modified(|value| std::mem::replace(value, revision) != revision);
+                self.sender.send_if_modified(|value| std::mem::replace(value, revision) != revision)
             }
-            Err(error) if !self.is_lost => {
-                self.is_lost = true;
-                tracing::warn!(%error, "cannot look for changes in the database: {error}");
+            Err(error) => {
+                if !std::mem::replace(&mut self.is_lost, true) {
+                    tracing::warn!(%error, "cannot look for changes in the database: {error}");
+                }
+                false
             }
-            Err(_) => {}
         }
     }
 }

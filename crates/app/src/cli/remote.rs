@@ -33,7 +33,8 @@ impl Remote {
 
     fn client(&self) -> Result<Client, Failure> {
         // Calls end by their own deadline; this one is for a server that hangs.
-        let client = Client::builder().connect_timeout(Duration::from_secs(10)).timeout(Duration::from_secs(3700));
+        let client =
+            Client::builder().connect_timeout(Duration::from_secs(10)).timeout(Duration::from_secs(3700));
         client.build().map_err(|error| Failure::new("no HTTP client can be made").because(error))
     }
 

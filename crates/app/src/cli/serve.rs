@@ -1,8 +1,8 @@
 //! `serve`: the server, and what it says when it starts.
 
 use super::Data;
-use crate::wiring::{self, Settings, Started};
 use crate::Failure;
+use crate::wiring::{self, Settings, Started};
 use clap::Args;
 use http::HeaderValue;
 use server::Options;
@@ -102,7 +102,8 @@ fn welcome(started: &Started) -> String {
 
 /// Fires at the first SIGTERM or SIGINT; the second ends the process at once.
 fn stop_on_signal() -> Result<CancellationToken, Failure> {
-    let handler = |kind| signal(kind).map_err(|error| Failure::new("signals cannot be handled").because(error));
+    let handler =
+        |kind| signal(kind).map_err(|error| Failure::new("signals cannot be handled").because(error));
     let mut terminate = handler(SignalKind::terminate())?;
     let mut interrupt = handler(SignalKind::interrupt())?;
     let stop = CancellationToken::new();

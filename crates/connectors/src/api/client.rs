@@ -1,21 +1,21 @@
 //! The pooled client of one service: attempts, pauses, redirects, and the end of waiting.
 
 use super::auth::Auth;
+use super::pool::Pool;
 use super::request::Base;
 use super::response;
 use super::tools::Definition;
-use crate::shared::network::{Policy, Refused, Resolver};
+use crate::shared::network::{Policy, Refused};
 use reqwest::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, LOCATION, RETRY_AFTER};
 use reqwest::{Request, Response, StatusCode, Url};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::sync::{OnceCell, Semaphore};
+use tokio::sync::Semaphore;
 use tool::uri::Method;
-use tool::{Call, Context, Error, ErrorKind, Output, Result};
+use tool::{Call, Context, Error, Output, Result};
 
 const MAX_REDIRECTS: usize = 5;
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How much a service may use.
@@ -43,8 +43,7 @@ pub(super) struct Client {
     policy: Arc<Policy>,
     limits: Limits,
     permits: Option<Semaphore>,
-    /// Made on first use, since loading certificates reads files.
-    http: OnceCell<reqwest::Client>,
+    pool: Arc<Pool>,
 }
 
 /// What a call has to spend.
@@ -95,7 +94,7 @@ impl Client {
             policy: Arc::new(policy),
             permits: limits.concurrent_calls.map(Semaphore::new),
             limits,
-            http: OnceCell::new(),
+            pool: Arc::default(),
         }
     }
 
@@ -110,7 +109,9 @@ impl Client {
                 Some(permits) => Some(permits.acquire().await.map_err(|_| Error::internal("no permits"))?),
                 None => None,
             };
-            self.attempt_until_done(request, &budget).await
+            // The first call sets the pool up; that must not count as the service's slowness.
+            let http = self.pool.get(&self.policy).await?;
+            self.attempt_until_done(http, request, &budget).await
         };
         let result = until_done(cx, budget.deadline, run).await;
         result.map_err(|error| error.with("request", what()))
@@ -120,7 +121,11 @@ impl Client {
     pub(super) async fn probe(&self, cx: &Context) -> Result<()> {
         let request = self.base.probe()?;
         let deadline = cx.deadline.min(Instant::now() + PROBE_TIMEOUT);
-        let response = until_done(cx, deadline, self.send(request)).await?;
+        let response = until_done(cx, deadline, async {
+            let http = self.pool.get(&self.policy).await?;
+            self.send(http, request).await
+        })
+        .await?;
         match response.status() {
             status @ (StatusCode::BAD_GATEWAY
             | StatusCode::SERVICE_UNAVAILABLE
@@ -150,13 +155,18 @@ impl Client {
         budget
     }
 
-    async fn attempt_until_done(&self, request: Request, budget: &Budget) -> Result<Output> {
+    async fn attempt_until_done(
+        &self,
+        http: &reqwest::Client,
+        request: Request,
+        budget: &Budget,
+    ) -> Result<Output> {
         let mut number = 1;
         loop {
             let copy = request.try_clone().ok_or_else(|| Error::internal("a request cannot be repeated"))?;
             let left = budget.attempts.saturating_sub(number);
             let time = budget.next_attempt(left + 1);
-            let failure = match tokio::time::timeout(time, self.attempt(copy)).await {
+            let failure = match tokio::time::timeout(time, self.attempt(http, copy)).await {
                 Ok(Ok(output)) => return Ok(output),
                 Ok(Err(failure)) => failure,
                 Err(_) => timed_out(time).into(),
@@ -199,8 +209,8 @@ impl Client {
         Some(delay.min(remaining / (left + 1)))
     }
 
-    async fn attempt(&self, request: Request) -> Result<Output, Failure> {
-        let response = self.send(request).await?;
+    async fn attempt(&self, http: &reqwest::Client, request: Request) -> Result<Output, Failure> {
+        let response = self.send(http, request).await?;
         let status = response.status();
         if status.is_success() {
             return Ok(response::read(response, self.limits.response_bytes).await?);
@@ -212,8 +222,7 @@ impl Client {
     }
 
     /// Sends, and follows redirects as long as they stay where they are.
-    async fn send(&self, mut request: Request) -> Result<Response> {
-        let http = self.http.get_or_try_init(|| build_off_thread(&self.policy)).await?;
+    async fn send(&self, http: &reqwest::Client, mut request: Request) -> Result<Response> {
         for _ in 0..=MAX_REDIRECTS {
             self.policy.check(request.url()).map_err(|refused| Error::from(&refused))?;
             let copy = request.try_clone().ok_or_else(|| Error::internal("a request cannot be repeated"))?;
@@ -238,25 +247,6 @@ async fn until_done<T>(cx: &Context, deadline: Instant, run: impl Future<Output 
 
 fn timed_out(time: Duration) -> Error {
     Error::timeout(format!("the service did not answer within {} ms", time.as_millis())).retryable()
-}
-
-/// Reads certificates from disk, so it keeps off the threads that serve calls.
-async fn build_off_thread(policy: &Arc<Policy>) -> Result<reqwest::Client> {
-    let resolver = Resolver(policy.clone());
-    let built = tokio::task::spawn_blocking(move || build(resolver)).await;
-    let built = built.map_err(|error| Error::internal("building the client failed").caused_by(error))?;
-    built.map_err(|error| Error::unavailable("TLS cannot be set up").caused_by(error))
-}
-
-fn build(resolver: Resolver) -> reqwest::Result<reqwest::Client> {
-    reqwest::Client::builder()
-        .user_agent(concat!("mcp-all-in-one/", env!("CARGO_PKG_VERSION")))
-        .dns_resolver(Arc::new(resolver))
-        // A proxy would resolve names itself, out of sight of the policy.
-        .no_proxy()
-        .redirect(reqwest::redirect::Policy::none())
-        .connect_timeout(CONNECT_TIMEOUT)
-        .build()
 }
 
 /// Methods that may be repeated without doing something twice.
@@ -322,18 +312,17 @@ fn explain(error: reqwest::Error) -> Error {
     if let Some(refused) = find_refused(&error) {
         return refused.into();
     }
-    let (kind, message) = if error.is_dns() {
-        (ErrorKind::Unavailable, "the service's name cannot be resolved")
-    } else if error.is_timeout() {
-        (ErrorKind::Timeout, "the connection took too long")
-    } else if error.is_connect() {
-        (ErrorKind::Unavailable, "the service cannot be connected to")
-    } else if error.is_builder() {
+    if error.is_builder() {
         return Error::internal("the request cannot be sent").caused_by(error);
+    }
+    let message = if error.is_dns() {
+        "the service's name cannot be resolved"
+    } else if error.is_connect() {
+        "the service cannot be connected to"
     } else {
-        (ErrorKind::Unavailable, "the connection broke before the service answered")
+        "the connection broke before the service answered"
     };
-    Error::new(kind, message).caused_by(error).retryable()
+    Error::unavailable(message).caused_by(error).retryable()
 }
 
 fn find_refused<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a Refused> {

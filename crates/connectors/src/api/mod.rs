@@ -3,6 +3,7 @@
 mod auth;
 mod client;
 mod endpoint;
+mod pool;
 mod request;
 mod response;
 mod settings;

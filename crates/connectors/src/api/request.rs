@@ -197,10 +197,9 @@ fn place<'a>(
     let name = parameter.name.as_str();
     let problem = |code, message: String| Err(Problem::new(name, code, message));
     let Some(value) = given.or(parameter.default.as_ref()) else {
-        return match parameter.is_required {
-            true => problem("Required", format!("Missing required parameter '{name}'")),
-            false => Ok(()),
-        };
+        let is_missing = parameter.is_required;
+        let message = || format!("Missing required parameter '{name}'");
+        return if is_missing { problem("Required", message()) } else { Ok(()) };
     };
     let is_nothing = value.is_null() && !parameter.is_required;
     if !is_nothing {
@@ -212,22 +211,20 @@ fn place<'a>(
         }
         _ if is_nothing => {}
         Position::Body | Position::Query => add_to_query(&mut places.query, name, value),
-        Position::Path => match path_segment(&text_of(value)) {
-            Some(segment) => places.path.push((name, segment)),
-            None => {
+        Position::Path => {
+            let Some(segment) = path_segment(&text_of(value)) else {
                 let advice = "must not be empty and must not hold '.' or '..' segments";
                 return problem("PathTraversal", format!("Parameter '{name}' {advice}"));
-            }
-        },
-        Position::Header => match (&parameter.header, header_value(&text_of(value))) {
-            (Some(header), Some(value)) => {
-                places.headers.insert(header.clone(), value);
-            }
-            _ => {
+            };
+            places.path.push((name, segment));
+        }
+        Position::Header => {
+            let Some((header, value)) = parameter.header.clone().zip(header_value(&text_of(value))) else {
                 let advice = "must have at most 8192 bytes and no line breaks or control characters";
                 return problem("InvalidHeaderValue", format!("Parameter '{name}' {advice}"));
-            }
-        },
+            };
+            places.headers.insert(header, value);
+        }
     }
     Ok(())
 }

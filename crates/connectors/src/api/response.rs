@@ -86,12 +86,11 @@ fn to_output(status: StatusCode, content_type: &ContentType, bytes: &[u8]) -> Ou
         return Output::text(&format!("binary answer of {} bytes, {kind}", bytes.len()));
     }
     let text = content_type.decode(bytes);
-    if content_type.is_json() || text.trim_start().starts_with(['{', '[']) {
-        if let Ok(raw) = serde_json::from_str::<&RawValue>(&text) {
-            return Output::json(raw.to_owned());
-        }
+    let looks_like_json = content_type.is_json() || text.trim_start().starts_with(['{', '[']);
+    match serde_json::from_str::<&RawValue>(&text) {
+        Ok(raw) if looks_like_json => Output::json(raw.to_owned()),
+        _ => Output::text(&text),
     }
-    Output::text(&text)
 }
 
 impl ContentType {

@@ -27,9 +27,11 @@ pub(crate) struct Settings {
     auth_type: Option<AuthType>,
     /// What the `auth_type` needs: `header` and `value`, `token`, or `username` and `password`.
     #[serde(default)]
+    #[schemars(schema_with = "auth_schema")]
     auth_config: Option<AuthSettings>,
     /// Type and details of the sign-in in one object, instead of `auth_type` and `auth_config`.
     #[serde(default)]
+    #[schemars(schema_with = "auth_schema")]
     auth: Option<AuthSettings>,
     /// Headers that every request carries. Keys and tokens belong into `auth_config`.
     #[serde(default)]
@@ -180,6 +182,10 @@ fn check_base_url(text: &str, problems: &mut Vec<Problem>) -> Option<Url> {
     if text.contains(|c: char| c.is_control() || c.is_whitespace() || c == '\\') {
         return refuse("holds spaces, control characters or backslashes");
     }
+    // The parser forgives missing and superfluous slashes; a base should look like what it is.
+    if text.split_once("://").is_none_or(|(_, rest)| rest.starts_with('/')) {
+        return refuse("is no URL");
+    }
     let Ok(url) = Url::parse(text) else { return refuse("is no URL") };
     if !matches!(url.scheme(), "http" | "https") {
         return refuse("is neither http nor https");
@@ -290,6 +296,13 @@ fn default_type() -> String {
 
 fn default_position() -> String {
     tools::Position::Body.as_str().to_owned()
+}
+
+/// Schemars would write `anyOf` with null, whose complaints name no field.
+fn auth_schema(generator: &mut SchemaGenerator) -> Schema {
+    let mut schema = AuthSettings::json_schema(generator);
+    schema.insert("type".to_owned(), serde_json::json!(["object", "null"]));
+    schema
 }
 
 fn method_schema(_: &mut SchemaGenerator) -> Schema {

@@ -24,6 +24,10 @@ macro_rules! words {
                 match self { $(Self::$variant => $word),* }
             }
 
+            fn list() -> String {
+                Self::ALL.map(Self::as_str).join(", ")
+            }
+
             pub(super) fn parse(text: &str) -> Option<Self> {
                 Self::ALL.into_iter().find(|known| known.as_str() == text)
             }
@@ -172,18 +176,22 @@ fn check_id(id: &str, path: &str, problems: &mut Vec<Problem>) {
     }
 }
 
+fn check_method(method: &str, path: &str, problems: &mut Vec<Problem>) -> Option<Method> {
+    let known = method.parse().ok();
+    if known.is_none() {
+        let message = format!("'{method}' is no method; use GET, POST, PUT, PATCH, DELETE or HEAD");
+        problems.push(Problem::new(format!("{path}.method"), "InvalidMethod", message));
+    }
+    known
+}
+
 fn check_tool(
     settings: &ToolSettings,
     path: &str,
     auth: &Auth,
     problems: &mut Vec<Problem>,
 ) -> Option<Definition> {
-    let method = settings.method.parse::<Method>().ok();
-    if method.is_none() {
-        let message =
-            format!("'{}' is no method; use GET, POST, PUT, PATCH, DELETE or HEAD", settings.method);
-        problems.push(Problem::new(format!("{path}.method"), "InvalidMethod", message));
-    }
+    let method = check_method(&settings.method, path, problems);
     let headers = check_headers(&settings.headers, &format!("{path}.headers"), problems);
     let parameters = check_parameters(&settings.parameters, path, auth, problems);
     let (path_text, query) = settings.endpoint.split_once('?').unwrap_or((&settings.endpoint, ""));
@@ -226,13 +234,14 @@ fn check_parameters(
     let mut checked = Vec::new();
     for (index, settings) in parameters.iter().enumerate() {
         let path = format!("{path}.parameters[{index}]");
-        let Some(parameter) = check_parameter(settings, &path, auth, problems) else { continue };
-        let is_new_header = parameter.header.clone().is_none_or(|header| headers.insert(header));
+        let parameter = check_parameter(settings, &path, auth, problems);
+        let header = parameter.as_ref().and_then(|parameter| parameter.header.clone());
+        let is_new_header = header.is_none_or(|header| headers.insert(header));
         if !names.insert(settings.name.as_str()) || !is_new_header {
             let message = format!("there are two parameters with the name '{}'", settings.name);
             problems.push(Problem::new(format!("{path}.name"), "DuplicateParameter", message));
         }
-        checked.push(parameter);
+        checked.extend(parameter);
     }
     checked
 }
@@ -251,24 +260,21 @@ fn check_parameter(
     }
     let position = Position::parse(&settings.position);
     if position.is_none() {
-        let allowed = Position::ALL.map(Position::as_str).join(", ");
-        let found = &settings.position;
+        let (found, allowed) = (&settings.position, Position::list());
         let message = format!("parameter '{name}' has the position '{found}'; allowed are {allowed}");
         refuse("position", "InvalidPosition", message);
     }
     let value_type = Type::parse(&settings.parameter_type);
     if value_type.is_none() {
-        let allowed = Type::ALL.map(Type::as_str).join(", ");
-        let found = &settings.parameter_type;
+        let (found, allowed) = (&settings.parameter_type, Type::list());
         let message = format!("parameter '{name}' has the type '{found}'; allowed are {allowed}");
         refuse("parameter_type", "InvalidType", message);
     }
-    let mut header = None;
-    match position {
-        Some(Position::Path) => check_path_parameter(settings, value_type, &mut refuse),
-        Some(Position::Header) => header = check_header_name(name, &format!("{path}.name"), problems),
-        Some(Position::Query | Position::Body) | None => {}
+    if position == Some(Position::Path) {
+        check_path_parameter(settings, value_type, &mut refuse);
     }
+    let header = (position == Some(Position::Header)).then_some(name);
+    let header = header.and_then(|name| check_header_name(name, &format!("{path}.name"), problems));
     check_values(settings, value_type?, path, problems);
     check_not_reserved(settings, header.as_ref(), auth, path, problems);
     Some(Parameter {

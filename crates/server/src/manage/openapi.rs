@@ -37,10 +37,33 @@ pub(super) fn head() -> OpenApi {
 #[must_use]
 pub fn document() -> String {
     let (_, document) = super::router();
-    document.to_pretty_json().unwrap_or_default()
+    with_operation_ids(document).to_pretty_json().unwrap_or_default()
+}
+
+/// Names each operation after its method and path, e.g. `get_services_type_id`: handlers in
+/// different files have the same short names.
+fn with_operation_ids(mut document: OpenApi) -> OpenApi {
+    for (path, item) in &mut document.paths.paths {
+        let words: Vec<_> =
+            path.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+        let name = words.join("_");
+        let operations = [
+            ("get", &mut item.get),
+            ("post", &mut item.post),
+            ("patch", &mut item.patch),
+            ("put", &mut item.put),
+            ("delete", &mut item.delete),
+        ];
+        for (method, operation) in operations {
+            if let Some(operation) = operation {
+                operation.operation_id = Some(format!("{method}_{name}"));
+            }
+        }
+    }
+    document
 }
 
 /// `/api/openapi.json` and `/api/docs`.
 pub(crate) fn pages(document: OpenApi) -> Router<Shared> {
-    SwaggerUi::new("/api/docs").url("/api/openapi.json", document).into()
+    SwaggerUi::new("/api/docs").url("/api/openapi.json", with_operation_ids(document)).into()
 }

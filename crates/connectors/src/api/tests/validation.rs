@@ -131,7 +131,9 @@ fn reports_every_problem_at_once() {
         ("tools[0].parameters[0].default_value", "WrongType"),
         ("tools[0].parameters[0].enum_values[1]", "WrongType"),
         ("tools[0].parameters[1].position", "InvalidPosition"),
+        ("tools[0].parameters[1].name", "DuplicateParameter"),
         ("tools[0].parameters[2].parameter_type", "InvalidType"),
+        ("tools[0].parameters[2].name", "DuplicateParameter"),
         ("tools[1].headers.bad name", "InvalidHeaderName"),
         ("tools[2].id", "DuplicateTool"),
         ("tools[2].endpoint", "InvalidEndpoint"),
@@ -139,7 +141,7 @@ fn reports_every_problem_at_once() {
     ] {
         assert_eq!(found.iter().filter(|one| **one == expected).count(), 1, "{expected:?} in {found:?}");
     }
-    assert_eq!(found.len(), 18, "{found:?}");
+    assert_eq!(found.len(), 20, "{found:?}");
 }
 
 #[test]
@@ -219,12 +221,20 @@ fn rejects_sign_ins_that_are_incomplete_or_contradict_themselves() {
             "InvalidHeaderName",
         ),
         (json!({ "auth_type": "oauth2" }), "auth_type", "NotAllowed"),
+        (json!({ "auth": { "type": "bearer", "tokn": "x" } }), "auth.tokn", "Unknown"),
     ] {
         let mut settings = more.clone();
         settings["base_url"] = "https://api.example.com".into();
         let found = problems(settings);
         assert_eq!((found[0].path.as_str(), found[0].code), (path, code), "{more}");
     }
+}
+
+#[test]
+fn takes_null_for_no_sign_in() {
+    assert!(is_fine(
+        json!({ "base_url": "https://api.example.com", "auth_type": "none", "auth_config": null })
+    ));
 }
 
 #[test]

@@ -1,0 +1,20 @@
+//! The store, proven on both databases with the same tests.
+
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a test that cannot go on stops and says so")]
+
+#[macro_use]
+mod backend;
+
+mod audit;
+mod concurrency;
+mod crash;
+mod faults;
+mod isolation;
+mod keys;
+mod migrations;
+mod rotation;
+mod services;
+mod tenants;
+mod users;
+mod vault;
+mod watch;
