@@ -10,6 +10,7 @@ mod keys;
 mod masking;
 mod mcp_tools;
 mod openapi;
+mod service_settings;
 mod service_tools;
 mod service_types;
 mod services;

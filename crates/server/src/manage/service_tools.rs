@@ -2,7 +2,8 @@
 
 use super::error::{Code, Problem, Result};
 use super::json::{Json, Paging, Path};
-use super::services::{check, masked_tool, schema_of, tools_of, tools_with_kept_secrets};
+use super::service_settings::{check, tools_of, tools_with_kept_secrets};
+use super::services::{masked_tool, schema_of};
 use crate::Shared;
 use crate::auth::SignedIn;
 use axum::Json as Answer;

@@ -1,0 +1,168 @@
+//! Tidiness: what a reader may rely on in every file, checked instead of remembered.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Longer files are listed in `long-files.txt` with a cap that only goes down.
+const MAX_LINES: usize = 400;
+
+/// Layers are not a way to sort code here; features are.
+const FORBIDDEN_FOLDERS: [&str; 7] = ["handlers", "dto", "services", "models", "utils", "common", "helpers"];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// Every source file, relative to the root, with its text.
+fn sources() -> Vec<(String, String)> {
+    let root = root();
+    let mut found = Vec::new();
+    let mut folders = vec![root.join("crates"), root.join("bench/src")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().map(Result::unwrap) {
+            let path = entry.path();
+            if path.is_dir() && path.file_name().is_none_or(|name| name != "target") {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let name = path.strip_prefix(&root).unwrap().to_string_lossy().into_owned();
+                found.push((name, std::fs::read_to_string(&path).unwrap()));
+            }
+        }
+    }
+    assert!(found.len() > 50, "the sources are not where they should be");
+    found.sort();
+    found
+}
+
+fn none(offenders: &[String], advice: &str) {
+    assert!(offenders.is_empty(), "{advice}:\n  {}", offenders.join("\n  "));
+}
+
+#[test]
+fn every_file_begins_with_a_sentence_about_itself() {
+    let is_sentence = |text: &str| {
+        let head: Vec<_> = text.lines().take_while(|line| line.starts_with("//!")).collect();
+        let first: String = head.iter().take_while(|line| **line != "//!").map(|line| &line[3..]).collect();
+        first.trim().len() > 10 && first.trim_end().ends_with(['.', '?', ':'])
+    };
+    let offenders: Vec<_> =
+        sources().into_iter().filter(|(_, text)| !is_sentence(text)).map(|(name, _)| name).collect();
+    none(&offenders, "begin these files with one `//!` sentence that says what they are");
+}
+
+#[test]
+fn folders_follow_features_and_not_layers() {
+    let is_layer = |name: &str| name.split('/').any(|part| FORBIDDEN_FOLDERS.contains(&part));
+    let offenders: Vec<_> =
+        sources().into_iter().map(|(name, _)| name).filter(|name| is_layer(name)).collect();
+    none(&offenders, "name these folders after what they are about");
+}
+
+#[test]
+fn sql_lives_in_the_store_alone() {
+    let statements = ["SELECT ", "INSERT INTO ", "UPDATE ", "DELETE FROM ", "CREATE TABLE "];
+    let has_sql = |text: &str| statements.iter().any(|sql| text.contains(&format!("\"{sql}")));
+    let offenders: Vec<_> = sources()
+        .into_iter()
+        .filter(|(name, text)| {
+            let is_allowed = name.starts_with("crates/store/") || name.contains("/tests/");
+            !is_allowed && (has_sql(text) || text.contains("sqlx::"))
+        })
+        .map(|(name, _)| name)
+        .collect();
+    none(&offenders, "move the SQL of these files into crates/store");
+}
+
+#[test]
+fn rmcp_stays_where_mcp_is_spoken() {
+    let allowed = ["crates/mcp/", "crates/server/src/mcp/", "crates/connectors/src/mcp/"];
+    let offenders: Vec<_> = sources()
+        .into_iter()
+        .filter(|(name, text)| {
+            let is_allowed =
+                allowed.iter().any(|folder| name.starts_with(folder)) || name.contains("/tests/");
+            !is_allowed && (text.contains("rmcp::") || text.contains("use rmcp"))
+        })
+        .map(|(name, _)| name)
+        .collect();
+    none(&offenders, "only the MCP folders may use rmcp");
+}
+
+#[test]
+fn dependencies_point_inward() {
+    // What each crate may see of ours, besides in its tests.
+    let allowed: BTreeMap<&str, &[&str]> = BTreeMap::from([
+        ("tool", &[][..]),
+        ("gotemplate", &[]),
+        ("mcp", &["tool"]),
+        ("gateway", &["tool", "gotemplate"]),
+        ("connectors", &["tool", "mcp"]),
+        ("store", &["tool"]),
+        ("server", &["tool", "gateway", "store", "mcp"]),
+    ]);
+    let ours = ["tool", "gotemplate", "mcp", "gateway", "connectors", "store", "server", "app", "testkit"];
+    let mut offenders = Vec::new();
+    for (name, allowed) in allowed {
+        let Ok(manifest) = std::fs::read_to_string(root().join(format!("crates/{name}/Cargo.toml"))) else {
+            continue;
+        };
+        let section = manifest.split("[dependencies]").nth(1).unwrap_or_default();
+        let section = section.split("\n[").next().unwrap_or_default();
+        for line in section.lines() {
+            let dependency = line.split(['.', ' ', '=']).next().unwrap_or_default();
+            if ours.contains(&dependency) && !allowed.contains(&dependency) {
+                offenders.push(format!("{name} → {dependency}"));
+            }
+        }
+    }
+    none(&offenders, "these crates must not see each other");
+}
+
+#[test]
+fn there_is_one_tls_stack_and_one_of_each_big_crate() {
+    let lock = std::fs::read_to_string(root().join("Cargo.lock")).unwrap();
+    let count = |name: &str| lock.lines().filter(|line| *line == format!("name = \"{name}\"")).count();
+    let doubled =
+        ["reqwest", "sqlx", "hyper", "axum", "rustls", "tokio"].into_iter().filter(|name| count(name) > 1);
+    let forbidden = ["ring", "openssl", "native-tls"].into_iter().filter(|name| is_used(name));
+    let offenders: Vec<_> = forbidden.chain(doubled).map(str::to_owned).collect();
+    none(&offenders, "these stand against docs/decisions/0004-dependencies.md");
+}
+
+/// The lock file also names what no feature of ours turns on; cargo knows.
+fn is_used(name: &str) -> bool {
+    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
+    let arguments = ["tree", "--workspace", "--all-features", "--prefix", "none", "-i", name];
+    let output = std::process::Command::new(cargo).args(arguments).current_dir(root()).output().unwrap();
+    String::from_utf8_lossy(&output.stdout).contains(name)
+}
+
+/// A file grows out of a reader's head one harmless line at a time.
+#[test]
+fn long_files_are_listed_and_only_get_shorter() {
+    let list = include_str!("long-files.txt");
+    let mut caps: BTreeMap<&str, usize> = list
+        .lines()
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+        .map(|line| line.split_once(' ').unwrap())
+        .map(|(cap, name)| (name, cap.parse().unwrap()))
+        .collect();
+    let mut offenders = Vec::new();
+    for (name, text) in sources() {
+        let lines = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default().lines().count();
+        match caps.remove(name.as_str()) {
+            Some(cap) if lines > cap => {
+                offenders.push(format!("{name} has {lines} lines, its cap is {cap}: cut it"))
+            }
+            Some(cap) if lines < cap => {
+                offenders.push(format!("{name} has {lines} lines now: lower its cap from {cap}"))
+            }
+            None if lines > MAX_LINES => {
+                offenders.push(format!("{name} has {lines} lines: cut it at a change of subject"))
+            }
+            _ => {}
+        }
+    }
+    offenders.extend(caps.keys().map(|name| format!("{name} is gone: take it off the list")));
+    none(&offenders, "crates/testkit/tests/it/long-files.txt");
+}
