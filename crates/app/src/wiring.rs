@@ -124,7 +124,7 @@ pub async fn open_store(
     opened.map_err(|error| database_failure("the database cannot be opened", error))
 }
 
-fn database_failure(message: &str, error: store::Error) -> Failure {
+fn database_failure(message: &str, error: impl std::error::Error + Send + Sync + 'static) -> Failure {
     Failure::new(message)
         .because(error)
         .advice("check --database and --data-dir, that the database runs, and that it is ours to write")

@@ -80,7 +80,8 @@ impl<'a> Message<'a> {
     /// `-32602` that says what does not fit.
     pub fn params<T: Deserialize<'a>>(&self) -> Result<T, RpcError> {
         let text = self.params.map_or("{}", RawValue::get);
-        serde_json::from_str(text).map_err(|error| RpcError::invalid_params(format!("Invalid params: {error}")))
+        serde_json::from_str(text)
+            .map_err(|error| RpcError::invalid_params(format!("Invalid params: {error}")))
     }
 }
 

@@ -66,7 +66,9 @@ pub fn failure_of_call(error: &Error, version: Version) -> Failure {
         | ErrorKind::ServiceDisabled
         | ErrorKind::ToolDisabled
         | ErrorKind::Unsupported
-        | ErrorKind::Internal => Failure::Error(RpcError { data: data_of(error), ..RpcError::new(-32603, error.message()) }),
+        | ErrorKind::Internal => {
+            Failure::Error(RpcError { data: data_of(error), ..RpcError::new(-32603, error.message()) })
+        }
         ErrorKind::InvalidConfig
         | ErrorKind::Timeout
         | ErrorKind::Cancelled
