@@ -1,0 +1,3 @@
+//! Tests of the crate at its public edge.
+
+mod corpus;
