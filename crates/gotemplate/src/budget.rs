@@ -56,16 +56,16 @@ impl<'o> Budget<'o> {
         }
     }
 
-    /// Counts one operation of the program.
+    /// Counts operations of the program that are about to run.
     #[inline]
-    pub(crate) fn operation(&mut self) -> Result<(), Fault> {
-        const OPERATION_COST: usize = 4;
-        self.work(OPERATION_COST)
+    pub(crate) fn operations(&mut self, count: usize) -> Result<(), Fault> {
+        const OPERATION_COST: usize = 10;
+        self.work(count * OPERATION_COST)
     }
 
     /// Counts a list or map of `items` entries that is about to be made.
     pub(crate) fn items(&mut self, items: usize) -> Result<(), Fault> {
-        const ITEM_COST: usize = 12;
+        const ITEM_COST: usize = 24;
         self.work(items.saturating_mul(ITEM_COST).saturating_add(ITEM_COST))
     }
 
@@ -77,7 +77,7 @@ impl<'o> Budget<'o> {
 
     /// The string in a finished buffer, paid for.
     pub(crate) fn finish<'a>(&mut self, buffer: Buffer) -> Result<Value<'a>, Fault> {
-        self.work(buffer.bytes.len() / 2)?;
+        self.work(buffer.bytes.len())?;
         Ok(Value::string(buffer.bytes))
     }
 

@@ -27,6 +27,8 @@ pub(crate) type Slot = usize;
 pub(crate) enum Operation {
     /// Writes a part of the source.
     Text { start: usize, end: usize },
+    /// Writes a field of the dot, the commonest action by far.
+    PrintField { path: Path, offset: usize },
     /// Writes a value.
     Print(Pipeline),
     /// Evaluates for the sake of its variables.
@@ -40,8 +42,8 @@ pub(crate) enum Operation {
     Jump(Target),
     /// Starts a loop, or jumps when there is nothing to loop over.
     Range { range: Box<Range>, otherwise: Target },
-    /// Goes to the next item, or leaves the loop.
-    Next { exit: Target },
+    /// Goes to the next item, or leaves the loop, which ends before `end`.
+    Next { exit: Target, end: Target },
     Break { exit: Target },
     Call(Box<Call>),
     Return,
@@ -50,6 +52,8 @@ pub(crate) enum Operation {
 #[derive(Debug)]
 pub(crate) struct Range {
     pub(crate) pipeline: Pipeline,
+    /// Declared with two variables, whether they are read or not.
+    pub(crate) is_paired: bool,
     pub(crate) key: Option<Store>,
     pub(crate) item: Option<Store>,
 }
@@ -97,6 +101,8 @@ pub(crate) enum ExpressionKind {
     Chain(Box<Expression>, Path),
     Pipeline(Box<Pipeline>),
     Function(Box<Apply>),
+    /// A comparison of exactly two values.
+    Compare(Box<Compare>),
     /// A field given arguments: an error unless there is nothing to take the field of.
     FieldWithArguments(Box<Expression>, Box<str>),
     /// Fails when it is reached.
@@ -107,6 +113,23 @@ pub(crate) enum ExpressionKind {
 pub(crate) struct Apply {
     pub(crate) function: &'static Function,
     pub(crate) arguments: Vec<Expression>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Compare {
+    pub(crate) comparison: Comparison,
+    pub(crate) left: Expression,
+    pub(crate) right: Expression,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Comparison {
+    Equal,
+    NotEqual,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
 }
 
 #[derive(Debug)]

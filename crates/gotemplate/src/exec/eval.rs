@@ -5,8 +5,8 @@ use crate::error::{ErrorKind, Fault};
 use crate::funcs::{Function, Run};
 use crate::literal::Number;
 use crate::options::Missing;
-use crate::program::{Apply, Expression, ExpressionKind, Path, Pipeline};
-use crate::value::{Field, Value};
+use crate::program::{Apply, Compare, Comparison, Expression, ExpressionKind, Path, Pipeline};
+use crate::value::{Field, Value, equals, is_less, lookup};
 
 /// Calls with so many arguments need no allocation.
 const FEW: usize = 4;
@@ -36,10 +36,20 @@ impl<'a> Machine<'a> {
     fn expression(&mut self, expression: &'a Expression) -> Executed<Value<'a>> {
         match &expression.kind {
             ExpressionKind::Field(path) => {
+                if let ([name], Value::Object(entries)) = (&*path.names, &self.dot)
+                    && let Some(json) = lookup(entries, name)
+                {
+                    return Ok(Value::from_json(json));
+                }
                 self.fields(&self.dot, path).map_err(|fault| (fault, expression.offset))
             }
             ExpressionKind::Dot => Ok(self.dot.clone()),
+            ExpressionKind::Compare(compare) => {
+                self.compare(compare, expression.offset).map(Value::Bool)
+            }
             ExpressionKind::Function(apply) => self.apply(apply, expression.offset, None),
+            ExpressionKind::Number(Number::Int(int)) => Ok(Value::int(*int)),
+            ExpressionKind::Text(text) => Ok(Value::Str(text)),
             _ => self.rare_expression(expression),
         }
     }
@@ -71,10 +81,26 @@ impl<'a> Machine<'a> {
                 Value::Nil
             }
             ExpressionKind::Fault(fault) => return Err((Fault::clone(fault), offset)),
-            ExpressionKind::Field(_) | ExpressionKind::Dot | ExpressionKind::Function(_) => {
-                self.expression(expression)?
-            }
+            ExpressionKind::Field(_)
+            | ExpressionKind::Dot
+            | ExpressionKind::Compare(_)
+            | ExpressionKind::Function(_) => self.expression(expression)?,
         })
+    }
+
+    fn compare(&mut self, compare: &'a Compare, offset: usize) -> Executed<bool> {
+        let left = self.expression(&compare.left)?;
+        let right = self.expression(&compare.right)?;
+        self.budget.work(16 + left.weight().min(right.weight()) / 16).map_err(|fault| (fault, offset))?;
+        match compare.comparison {
+            Comparison::Equal => equals(&left, &right),
+            Comparison::NotEqual => equals(&left, &right).map(|equal| !equal),
+            Comparison::Less => is_less(&left, &right),
+            Comparison::LessOrEqual => is_less(&right, &left).map(|greater| !greater),
+            Comparison::Greater => is_less(&right, &left),
+            Comparison::GreaterOrEqual => is_less(&left, &right).map(|less| !less),
+        }
+        .map_err(|fault| (fault, offset))
     }
 
     fn variable(&self, slot: usize, offset: usize) -> Executed<&Value<'a>> {
@@ -85,7 +111,7 @@ impl<'a> Machine<'a> {
     }
 
     #[inline]
-    fn fields(&self, base: &Value<'a>, path: &Path) -> Result<Value<'a>, Fault> {
+    pub(super) fn fields(&self, base: &Value<'a>, path: &Path) -> Result<Value<'a>, Fault> {
         let mut names = path.names.iter();
         let Some(first) = names.next() else { return Ok(base.clone()) };
         let mut value = self.field(base, first)?;

@@ -11,9 +11,9 @@ use crate::error::{ErrorKind, Fault};
 use crate::format;
 use crate::lex::Located;
 use crate::options::Options;
-use crate::program::{Body, Call, Operation, Pipeline, Program, Range, Slot, Store, Target};
+use crate::program::{Body, Call, Operation, Path, Pipeline, Program, Range, Slot, Store, Target};
 use crate::regexes::Regexes;
-use crate::value::Value;
+use crate::value::{Value, lookup};
 
 /// Renders `data` into a buffer that starts with room for `capacity` bytes.
 pub(crate) fn run<'a>(
@@ -46,10 +46,10 @@ struct Machine<'a> {
     output: Buffer,
     dot: Value<'a>,
     /// Slots of all templates being run; `None` is a variable whose declaration was skipped.
-    variables: Stack<Option<Value<'a>>, 12>,
+    variables: Stack<Option<Value<'a>>, 8>,
     /// Where the slots of the innermost template start.
     first_variable: usize,
-    loops: Stack<Option<Loop<'a>>, 3>,
+    loops: Stack<Option<Loop<'a>>, 2>,
     calls: Vec<Caller<'a>>,
 }
 
@@ -63,9 +63,6 @@ struct Caller<'a> {
 
 type Executed<T> = Result<T, Located>;
 
-/// Offset for failures that belong to no single place.
-const START: usize = 0;
-
 impl<'a> Machine<'a> {
     fn run(&mut self) -> Executed<()> {
         let mut body = &self.program.bodies[0];
@@ -75,11 +72,13 @@ impl<'a> Machine<'a> {
         loop {
             let operation = &body.operations[next];
             next += 1;
-            self.budget.operation().map_err(|fault| (fault, START))?;
             match operation {
                 Operation::Text { start, end } => {
                     let text = &self.source.as_bytes()[*start..*end];
                     self.output.push(text).map_err(|fault| (fault, *start))?;
+                }
+                Operation::PrintField { path, offset } => {
+                    self.print_field(path).map_err(|fault| (fault, *offset))?;
                 }
                 Operation::Print(pipeline) => self.print(pipeline)?,
                 Operation::Run(pipeline) => {
@@ -106,8 +105,9 @@ impl<'a> Machine<'a> {
                         next = *otherwise;
                     }
                 }
-                Operation::Next { exit } => {
-                    if !self.next_item()? {
+                Operation::Next { exit, end } => {
+                    // Between two steps of loops or calls, operations run once at most.
+                    if !self.next_item(*end - next)? {
                         next = *exit;
                     }
                 }
@@ -142,6 +142,16 @@ impl<'a> Machine<'a> {
     }
 
     #[inline]
+    fn print_field(&mut self, path: &'a Path) -> Result<(), Fault> {
+        if let ([name], Value::Object(entries)) = (&*path.names, &self.dot)
+            && let Some(json) = lookup(entries, name)
+        {
+            return format::print_json(&mut self.output, json, self.budget.missing());
+        }
+        let value = self.fields(&self.dot, path)?;
+        format::print(&mut self.output, &value, self.budget.missing())
+    }
+
     fn print(&mut self, pipeline: &'a Pipeline) -> Executed<()> {
         let value = self.pipeline(pipeline)?;
         format::print(&mut self.output, &value, self.budget.missing())
@@ -189,6 +199,7 @@ impl<'a> Machine<'a> {
             return Err(Fault::limit("the depth of template calls", limit));
         }
         self.budget.step()?;
+        self.budget.operations(body.operations.len())?;
         self.calls.push(caller);
         self.first_variable = self.variables.len();
         self.variables.extend(body.slots);
@@ -200,7 +211,7 @@ impl<'a> Machine<'a> {
     fn start_loop(&mut self, range: &'a Range) -> Executed<bool> {
         let value = self.pipeline(&range.pipeline)?;
         let offset = range.pipeline.first.offset;
-        if range.key.is_some() && matches!(value, Value::Int(..) | Value::Uint(_)) {
+        if range.is_paired && matches!(value, Value::Int(..) | Value::Uint(_)) {
             let fault = Fault::wrong_type("can't range over a number with two variables");
             return Err((fault.expecting("one variable"), offset));
         }
@@ -214,14 +225,18 @@ impl<'a> Machine<'a> {
     }
 
     /// Whether there is another item; if so it is the dot and in the loop's variables.
-    fn next_item(&mut self) -> Executed<bool> {
+    #[inline]
+    fn next_item(&mut self, operations: usize) -> Executed<bool> {
         let Some(Some(innermost)) = self.loops.last_mut() else { return Ok(false) };
         let range = innermost.range;
         let Some((key, item)) = innermost.items.next(range.key.is_some()) else {
             self.leave_loop();
             return Ok(false);
         };
-        self.budget.step().map_err(|fault| (fault, range.pipeline.first.offset))?;
+        self.budget
+            .step()
+            .and_then(|()| self.budget.operations(operations))
+            .map_err(|fault| (fault, range.pipeline.first.offset))?;
         if let Some(store) = &range.key {
             self.store(store, key)?;
         }

@@ -66,7 +66,7 @@ impl<'a> Items<'a> {
 
     fn object(budget: &mut Budget<'_>, entries: &'a serde_json::Map<String, Json>) -> Result<Self, Fault> {
         if entries.len() > SMALL {
-            budget.items(entries.len())?;
+            budget.items(entries.len().saturating_mul(3))?;
         }
         if entries.keys().is_sorted() {
             return Ok(Self::Ordered(entries.iter()));
@@ -79,6 +79,7 @@ impl<'a> Items<'a> {
     }
 
     /// The next key and item; the key is worked out only when it is wanted.
+    #[inline]
     pub(super) fn next(&mut self, wants_key: bool) -> Option<(Value<'a>, Value<'a>)> {
         match self {
             Self::Array { items, next } => {

@@ -12,6 +12,9 @@ pub(crate) fn write_plain(buffer: &mut Buffer, float: f64) -> Result<(), Fault> 
         let text = digits.format_finite(float);
         return buffer.push_str(text.strip_suffix(".0").unwrap_or(text));
     }
+    if magnitude == 0.0 {
+        return buffer.push_str(if float.is_sign_negative() { "-0" } else { "0" });
+    }
     buffer.push_str(&plain(float))
 }
 

@@ -10,6 +10,8 @@ mod verb;
 pub(crate) use self::printf::printf;
 pub(crate) use self::quote::{is_printable, quote};
 
+use serde_json::Value as Json;
+
 use crate::budget::Buffer;
 use crate::error::Fault;
 use crate::options::Missing;
@@ -21,6 +23,15 @@ pub(crate) fn print(buffer: &mut Buffer, value: &Value<'_>, missing: Missing) ->
     match value {
         Value::Nil => buffer.push_str(no_value(missing)),
         _ => write(buffer, value),
+    }
+}
+
+/// [`print()`] straight from the data.
+#[inline]
+pub(crate) fn print_json(buffer: &mut Buffer, json: &Json, missing: Missing) -> Result<(), Fault> {
+    match json {
+        Json::String(text) => buffer.push_str(text),
+        _ => print(buffer, &Value::from_json(json), missing),
     }
 }
 

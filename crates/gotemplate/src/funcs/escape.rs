@@ -57,6 +57,8 @@ fn escape<'a>(
         .collect();
     let mut plain = budget.buffer();
     format::sprint(&mut plain, &shown)?;
+    // Going character by character costs more than copying.
+    budget.work(plain.as_bytes().len().saturating_mul(4))?;
     let mut escaped = budget.buffer();
     write(&mut escaped, plain.as_bytes())?;
     budget.finish(escaped)

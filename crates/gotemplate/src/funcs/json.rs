@@ -23,6 +23,7 @@ pub(super) fn to_pretty_json<'a>(budget: &mut Budget<'_>, arguments: &[Value<'a>
 fn written<'a>(budget: &mut Budget<'_>, style: Style, value: &Value<'a>) -> Result<Value<'a>, Fault> {
     let mut buffer = budget.buffer();
     write(&mut buffer, style, value)?;
+    budget.work(buffer.as_bytes().len())?;
     budget.finish(buffer)
 }
 

@@ -18,7 +18,9 @@ fn items<'v, 'a>(value: &'v Value<'a>) -> Result<ListView<'v, 'a>, Fault> {
 fn copied<'a>(budget: &mut Budget<'_>, value: &Value<'a>) -> Result<Vec<Value<'a>>, Fault> {
     let list = items(value)?;
     budget.items(list.len())?;
-    Ok(list.iter().collect())
+    let mut copy = Vec::with_capacity(list.len());
+    list.copy_to(&mut copy);
+    Ok(copy)
 }
 
 pub(super) fn list<'a>(budget: &mut Budget<'_>, arguments: &[Value<'a>]) -> Result<Value<'a>, Fault> {
@@ -130,8 +132,10 @@ pub(super) fn without<'a>(budget: &mut Budget<'_>, arguments: &[Value<'a>]) -> R
 
 pub(super) fn concat<'a>(budget: &mut Budget<'_>, arguments: &[Value<'a>]) -> Result<Value<'a>, Fault> {
     let mut all = Vec::new();
-    for list in arguments {
-        all.append(&mut copied(budget, list)?);
+    for argument in arguments {
+        let list = items(argument)?;
+        budget.items(list.len())?;
+        list.copy_to(&mut all);
     }
     Value::list(budget, all)
 }
@@ -139,7 +143,7 @@ pub(super) fn concat<'a>(budget: &mut Budget<'_>, arguments: &[Value<'a>]) -> Re
 pub(super) fn append<'a>(budget: &mut Budget<'_>, arguments: &[Value<'a>]) -> Result<Value<'a>, Fault> {
     let list = items(&arguments[0])?;
     let mut longer = Vec::with_capacity(list.len() + 1);
-    longer.extend(list.iter());
+    list.copy_to(&mut longer);
     longer.push(arguments[1].clone());
     Value::list(budget, longer)
 }
@@ -148,7 +152,7 @@ pub(super) fn prepend<'a>(budget: &mut Budget<'_>, arguments: &[Value<'a>]) -> R
     let list = items(&arguments[0])?;
     let mut longer = Vec::with_capacity(list.len() + 1);
     longer.push(arguments[1].clone());
-    longer.extend(list.iter());
+    list.copy_to(&mut longer);
     Value::list(budget, longer)
 }
 

@@ -11,7 +11,8 @@ type Entries<'a> = Vec<(Cow<'a, str>, Value<'a>)>;
 
 /// The entries in the order of their keys, paid for; nil has none.
 fn entries<'a>(budget: &mut Budget<'_>, value: &Value<'a>) -> Result<Entries<'a>, Fault> {
-    budget.items(value.weight())?;
+    // Sorting costs more than copying.
+    budget.items(value.weight().saturating_mul(2))?;
     Ok(value.as_map().map(|map| map.sorted()).unwrap_or_default())
 }
 

@@ -21,6 +21,7 @@ use std::sync::LazyLock;
 use crate::budget::Budget;
 use crate::error::{ErrorKind, Fault};
 use crate::format;
+use crate::program::Comparison;
 use crate::value::Value;
 
 /// A function that gets all its arguments evaluated.
@@ -151,6 +152,19 @@ fn differs_by_one(left: &str, right: &str) -> bool {
 }
 
 impl Function {
+    /// Which comparison of two values it is, if it is one.
+    pub(crate) fn comparison(&self) -> Option<Comparison> {
+        Some(match self.name {
+            "eq" => Comparison::Equal,
+            "ne" => Comparison::NotEqual,
+            "lt" => Comparison::Less,
+            "le" => Comparison::LessOrEqual,
+            "gt" => Comparison::Greater,
+            "ge" => Comparison::GreaterOrEqual,
+            _ => return None,
+        })
+    }
+
     /// What the argument at that position has to be.
     pub(crate) fn parameter(&self, at: usize) -> Option<Parameter> {
         self.parameters.get(at).or(self.parameters.last().filter(|_| self.variadic)).copied()

@@ -31,7 +31,8 @@ pub(super) fn regex_replace_all<'a>(budget: &mut Budget<'_>, arguments: &[Value<
     let mut buffer = budget.buffer();
     let mut copied = 0;
     for captures in pattern.regex.captures_iter(&whole) {
-        budget.work(16 + replacement.len())?;
+        // Filling in a group costs far more than copying a byte.
+        budget.work(16 + replacement.len().saturating_mul(16))?;
         let Some(found) = captures.get(0) else { continue };
         buffer.push_str(&whole[copied..found.start()])?;
         expand(&mut buffer, &replacement, &captures)?;

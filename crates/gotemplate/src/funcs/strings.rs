@@ -13,6 +13,8 @@ fn mapped<'a>(
     value: &Value<'_>,
     mut write: impl FnMut(&mut Buffer, char) -> Result<(), Fault>,
 ) -> Result<Value<'a>, Fault> {
+    // Going character by character costs more than copying.
+    budget.work(value.weight().saturating_mul(4))?;
     let mut buffer = budget.buffer();
     text(value).chars().try_for_each(|c| write(&mut buffer, c))?;
     budget.finish(buffer)
@@ -142,6 +144,8 @@ pub(super) fn repeat<'a>(budget: &mut Budget<'_>, arguments: &[Value<'a>]) -> Re
 pub(super) fn quote<'a>(budget: &mut Budget<'_>, arguments: &[Value<'a>]) -> Result<Value<'a>, Fault> {
     each(budget, arguments, |budget, buffer, value| {
         let shown = stringify(budget, value)?;
+        // Going character by character costs more than copying.
+        budget.work(shown.weight().saturating_mul(8))?;
         buffer.push_str(&format::quote(bytes(&shown), false))
     })
 }

@@ -138,7 +138,7 @@ impl Reader<'_, '_, '_> {
         } else if token.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-') && token != "-0" {
             Value::Big(token.into())
         } else {
-            number.as_f64().map_or(Value::Nil, Value::Float)
+            Value::Float(token.parse().map_err(|_| self.wrong("a number"))?)
         };
         self.at += length;
         Ok(value)

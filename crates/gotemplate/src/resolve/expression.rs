@@ -6,7 +6,7 @@ use crate::ast::{Command, Operand, OperandKind, Pipe};
 use crate::error::{ErrorKind, Fault};
 use crate::funcs::{self, Function, Parameter};
 use crate::literal::Number;
-use crate::program::{Apply, Expression, ExpressionKind, Path, Pipeline, Store};
+use crate::program::{Apply, Compare, Expression, ExpressionKind, Path, Pipeline, Store};
 
 impl<'s> Resolver<'_, 's> {
     pub(super) fn pipeline(&mut self, pipe: &Pipe<'s>) -> Resolved<Pipeline> {
@@ -37,7 +37,7 @@ impl<'s> Resolver<'_, 's> {
             (Fault::syntax("empty command"), 0)
         })?;
         if let OperandKind::Function(name) = head.kind {
-            return self.apply(name, arguments, head.offset);
+            return self.apply(name, arguments, head.offset, position);
         }
         // Resolved in any case: an unknown name in an argument is an error even where it is not used.
         for argument in arguments {
@@ -54,7 +54,13 @@ impl<'s> Resolver<'_, 's> {
         Ok(with_arguments(value))
     }
 
-    fn apply(&mut self, name: &str, arguments: &[Operand<'s>], offset: usize) -> Resolved<Expression> {
+    fn apply(
+        &mut self,
+        name: &str,
+        arguments: &[Operand<'s>],
+        offset: usize,
+        position: Position,
+    ) -> Resolved<Expression> {
         let Some(function) = funcs::find(name) else {
             let mut fault =
                 Fault::new(ErrorKind::UnknownFunction, format!("function {name:?} is not defined"));
@@ -67,9 +73,17 @@ impl<'s> Resolver<'_, 's> {
             .iter()
             .enumerate()
             .map(|(at, argument)| self.argument(function, at, argument))
-            .collect::<Resolved<_>>()?;
-        let apply = Apply { function, arguments };
-        Ok(Expression { offset, kind: ExpressionKind::Function(Box::new(apply)) })
+            .collect::<Resolved<Vec<_>>>()?;
+        let kind = match (function.comparison(), <[Expression; 2]>::try_from(arguments)) {
+            (Some(comparison), Ok([left, right])) if position == Position::First => {
+                ExpressionKind::Compare(Box::new(Compare { comparison, left, right }))
+            }
+            (_, arguments) => {
+                let arguments = arguments.map_or_else(|arguments| arguments, Vec::from);
+                ExpressionKind::Function(Box::new(Apply { function, arguments }))
+            }
+        };
+        Ok(Expression { offset, kind })
     }
 
     /// A whole number written as a float suits an integer parameter.
@@ -101,7 +115,7 @@ impl<'s> Resolver<'_, 's> {
             },
             OperandKind::Field(names) => ExpressionKind::Field(path(names)),
             OperandKind::Variable { name, path: names } => return self.variable(name, names, offset),
-            OperandKind::Function(name) => return self.apply(name, &[], offset),
+            OperandKind::Function(name) => return self.apply(name, &[], offset, Position::First),
             OperandKind::Pipe(pipe) => ExpressionKind::Pipeline(Box::new(self.pipeline(pipe)?)),
             OperandKind::Chain { base, path: names } => {
                 ExpressionKind::Chain(Box::new(self.operand(base)?), path(names))
@@ -110,7 +124,7 @@ impl<'s> Resolver<'_, 's> {
         Ok(Expression { offset, kind })
     }
 
-    fn variable(&self, name: &str, names: &[&str], offset: usize) -> Resolved<Expression> {
+    fn variable(&mut self, name: &str, names: &[&str], offset: usize) -> Resolved<Expression> {
         if !self.scope.knows(name) {
             return Err((undefined(name), offset));
         }

@@ -3,11 +3,11 @@
 mod expression;
 mod scope;
 
-use self::scope::{Mark, Scope};
+use self::scope::Scope;
 use crate::ast::{Branch, Node, Pipe, Tree};
 use crate::error::{ErrorKind, Fault};
 use crate::lex::Located;
-use crate::program::{Body, Call, Operation, Program, Range, Target};
+use crate::program::{Body, Call, ExpressionKind, Operation, Pipeline, Program, Range, Target};
 
 /// Resolves a parsed source; `name` is what the main body is called.
 pub(crate) fn resolve(name: &str, tree: &Tree<'_>) -> Result<Program, Located> {
@@ -61,7 +61,7 @@ impl<'t, 's> Resolver<'t, 's> {
             Node::Action(pipe) => {
                 let pipeline = self.pipeline(pipe)?;
                 let silent = !pipe.variables.is_empty();
-                self.emit(if silent { Operation::Run(pipeline) } else { Operation::Print(pipeline) });
+                self.emit(if silent { Operation::Run(pipeline) } else { printing(pipeline) });
             }
             Node::Branch(branch) => self.branch(branch)?,
             Node::Range { pipe, body, otherwise } => self.range(pipe, body, otherwise.as_deref())?,
@@ -80,6 +80,7 @@ impl<'t, 's> Resolver<'t, 's> {
         Ok(())
     }
 
+    /// Adds an operation; its place is where jumps to it lead.
     fn emit(&mut self, operation: Operation) -> Target {
         self.operations.push(operation);
         self.operations.len() - 1
@@ -93,9 +94,10 @@ impl<'t, 's> Resolver<'t, 's> {
             | Operation::Jump(target)
             | Operation::With { otherwise: target, .. }
             | Operation::Range { otherwise: target, .. }
-            | Operation::Next { exit: target }
+            | Operation::Next { exit: target, .. }
             | Operation::Break { exit: target } => *target = here,
             Operation::Text { .. }
+            | Operation::PrintField { .. }
             | Operation::Print(_)
             | Operation::Run(_)
             | Operation::RestoreDot(_)
@@ -125,17 +127,29 @@ impl<'t, 's> Resolver<'t, 's> {
             self.land(test);
             self.scope.hide(inner);
         }
-        self.otherwise(branch.otherwise.as_deref(), outer)?;
+        if let Some(nodes) = &branch.otherwise {
+            self.nodes(nodes)?;
+        }
+        self.scope.leave(outer);
         leaving.into_iter().for_each(|at| self.land(at));
         Ok(())
     }
 
-    fn otherwise(&mut self, nodes: Option<&[Node<'s>]>, outer: Mark) -> Resolved<()> {
-        if let Some(nodes) = nodes {
-            self.nodes(nodes)?;
+    /// Loop variables that nothing reads need not be kept up to date.
+    fn forget_unread(&mut self, start: Target, declared: std::ops::Range<usize>) {
+        let Operation::Range { range, .. } = &mut self.operations[start] else { return };
+        let unread: Vec<bool> = declared.map(|at| !self.scope.is_read(at)).collect();
+        match unread.as_slice() {
+            [true] => range.item = None,
+            [key, item] => {
+                range.key = range.key.take().filter(|_| !key);
+                range.item = range.item.take().filter(|_| !item);
+            }
+            _ => {}
         }
-        self.scope.leave(outer);
-        Ok(())
+        if unread.iter().all(|unread| *unread) {
+            range.pipeline.stores.clear();
+        }
     }
 
     fn range(&mut self, pipe: &Pipe<'s>, body: &[Node<'s>], otherwise: Option<&[Node<'s>]>) -> Resolved<()> {
@@ -144,16 +158,27 @@ impl<'t, 's> Resolver<'t, 's> {
         let inner = self.scope.mark();
         let mut stores = pipeline.stores.iter().rev().cloned();
         let (item, key) = (stores.next(), stores.next());
-        let range = Box::new(Range { pipeline, key, item });
+        let range = Box::new(Range { pipeline, is_paired: key.is_some(), key, item });
         let start = self.emit(Operation::Range { range, otherwise: LATER });
-        let next = self.emit(Operation::Next { exit: LATER });
+        let declared = inner.names_since(outer);
+        let next = self.emit(Operation::Next { exit: LATER, end: LATER });
         self.loops.push(Loop { next, leaving: vec![next] });
         self.nodes(body)?;
         self.emit(Operation::Jump(next));
         let mut leaving = self.loops.pop().map_or_else(Vec::new, |finished| finished.leaving);
         self.land(start);
+        let here = self.operations.len();
+        if let Operation::Next { end, .. } = &mut self.operations[next] {
+            *end = here;
+        }
         self.scope.hide(inner);
-        self.otherwise(otherwise, outer)?;
+        if let Some(nodes) = otherwise {
+            self.nodes(nodes)?;
+        }
+        if !pipe.assigns {
+            self.forget_unread(start, declared);
+        }
+        self.scope.leave(outer);
         leaving.drain(..).for_each(|at| self.land(at));
         Ok(())
     }
@@ -166,5 +191,18 @@ impl<'t, 's> Resolver<'t, 's> {
         });
         self.emit(Operation::Call(Box::new(Call { body, argument, offset })));
         Ok(())
+    }
+}
+
+/// A plain field has an operation of its own.
+fn printing(pipeline: Pipeline) -> Operation {
+    match pipeline.first.kind {
+        ExpressionKind::Field(path) if pipeline.rest.is_empty() => {
+            Operation::PrintField { path, offset: pipeline.first.offset }
+        }
+        kind => Operation::Print(Pipeline {
+            first: crate::program::Expression { offset: pipeline.first.offset, kind },
+            ..pipeline
+        }),
     }
 }

@@ -15,6 +15,7 @@ struct Name<'s> {
     /// `None` while Go's parser knows the name and its executor does not:
     /// in its own declaration, after a bare `=`, and in the branch next to the declaring one.
     slot: Option<Slot>,
+    is_read: bool,
 }
 
 /// A place in the scope to go back to.
@@ -24,10 +25,17 @@ pub(super) struct Mark {
     next_slot: Slot,
 }
 
+impl Mark {
+    /// The places of the names that came between an earlier mark and this one.
+    pub(super) fn names_since(self, earlier: Self) -> std::ops::Range<usize> {
+        earlier.names..self.names
+    }
+}
+
 impl<'s> Scope<'s> {
     /// A scope holding `$` in slot 0.
     pub(super) fn new() -> Self {
-        Self { names: vec![Name { name: "$", slot: Some(0) }], next_slot: 1, slots: 1 }
+        Self { names: vec![Name { name: "$", slot: Some(0), is_read: true }], next_slot: 1, slots: 1 }
     }
 
     /// Slots that were ever alive at once.
@@ -63,7 +71,7 @@ impl<'s> Scope<'s> {
 
     /// Makes a name known without a value yet; returns its place for [`Scope::fill`].
     pub(super) fn announce(&mut self, name: &'s str) -> usize {
-        self.names.push(Name { name, slot: None });
+        self.names.push(Name { name, slot: None, is_read: false });
         self.names.len() - 1
     }
 
@@ -79,9 +87,18 @@ impl<'s> Scope<'s> {
     }
 
     /// The innermost variable of that name that has a value.
-    pub(super) fn find(&self, name: &str) -> Result<Slot, Fault> {
-        let mut alive = self.names.iter().rev().filter(|known| known.name == name);
-        alive.find_map(|known| known.slot).ok_or_else(|| undefined(name))
+    pub(super) fn find(&mut self, name: &str) -> Result<Slot, Fault> {
+        let mut alive = self.names.iter_mut().rev().filter(|known| known.name == name);
+        let found = alive.find_map(|known| {
+            known.is_read |= known.slot.is_some();
+            known.slot
+        });
+        found.ok_or_else(|| undefined(name))
+    }
+
+    /// Whether the name at that place was ever looked up.
+    pub(super) fn is_read(&self, at: usize) -> bool {
+        self.names.get(at).is_none_or(|name| name.is_read)
     }
 }
 

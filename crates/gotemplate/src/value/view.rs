@@ -28,6 +28,14 @@ impl<'v, 'a> ListView<'v, 'a> {
         }
     }
 
+    /// Adds all items to a vector.
+    pub(crate) fn copy_to(self, items: &mut Vec<Value<'a>>) {
+        match self {
+            Self::Array(array) => items.extend(array.iter().map(Value::from_json)),
+            Self::List(list) => items.extend_from_slice(&list.items),
+        }
+    }
+
     pub(crate) fn iter(self) -> impl DoubleEndedIterator<Item = Value<'a>> + use<'v, 'a> {
         (0..self.len()).map(move |at| self.get(at).unwrap_or(Value::Nil))
     }
