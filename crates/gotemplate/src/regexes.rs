@@ -27,7 +27,12 @@ const COMPILING: usize = 256 << 10;
 
 impl Regexes {
     /// The pattern, compiled now or before, after paying for running it over `text`.
-    pub(crate) fn prepare(&self, budget: &mut Budget<'_>, source: &str, text: &str) -> Result<Pattern, Fault> {
+    pub(crate) fn prepare(
+        &self,
+        budget: &mut Budget<'_>,
+        source: &str,
+        text: &str,
+    ) -> Result<Pattern, Fault> {
         let known = self.lock().iter().find(|pattern| &*pattern.source == source).cloned();
         let pattern = match known {
             Some(pattern) => pattern,

@@ -17,7 +17,13 @@ pub(super) fn write(buffer: &mut Buffer, flags: &Flags, verb: char, value: &Valu
 }
 
 /// A value inside others at `depth`; nil prints the same by every verb there.
-fn write_at(buffer: &mut Buffer, flags: &Flags, verb: char, value: &Value<'_>, depth: usize) -> Result<(), Fault> {
+fn write_at(
+    buffer: &mut Buffer,
+    flags: &Flags,
+    verb: char,
+    value: &Value<'_>,
+    depth: usize,
+) -> Result<(), Fault> {
     if depth > buffer.depth {
         return Err(Fault::limit("the depth of a value", buffer.depth));
     }
@@ -46,9 +52,14 @@ fn write_at(buffer: &mut Buffer, flags: &Flags, verb: char, value: &Value<'_>, d
     }
 }
 
-fn write_list(buffer: &mut Buffer, flags: &Flags, verb: char, value: &Value<'_>, depth: usize) -> Result<(), Fault> {
-    let (open, between, close) =
-        if flags.source { ("[]interface {}{", ", ", "}") } else { ("[", " ", "]") };
+fn write_list(
+    buffer: &mut Buffer,
+    flags: &Flags,
+    verb: char,
+    value: &Value<'_>,
+    depth: usize,
+) -> Result<(), Fault> {
+    let (open, between, close) = if flags.source { ("[]interface {}{", ", ", "}") } else { ("[", " ", "]") };
     buffer.push_str(open)?;
     for (at, item) in value.as_list().into_iter().flat_map(|list| list.iter()).enumerate() {
         if at > 0 {
@@ -59,7 +70,13 @@ fn write_list(buffer: &mut Buffer, flags: &Flags, verb: char, value: &Value<'_>,
     buffer.push_str(close)
 }
 
-fn write_map(buffer: &mut Buffer, flags: &Flags, verb: char, value: &Value<'_>, depth: usize) -> Result<(), Fault> {
+fn write_map(
+    buffer: &mut Buffer,
+    flags: &Flags,
+    verb: char,
+    value: &Value<'_>,
+    depth: usize,
+) -> Result<(), Fault> {
     let (open, between, close) =
         if flags.source { ("map[string]interface {}{", ", ", "}") } else { ("map[", " ", "]") };
     buffer.push_str(open)?;
