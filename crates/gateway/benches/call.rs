@@ -76,6 +76,7 @@ async fn gateway(services: usize, tools: usize) -> (Arc<Gateway>, Context) {
         name: String::new(),
         settings: json!({ "tools": tools }),
         is_enabled: true,
+        is_trusted: false,
         version: 1,
     });
     let services = services.collect();

@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
-use tool::{Caller, Context, Door, Error, Kind, Limits, Result, TenantId, Tool};
+use tool::{Caller, Context, Door, Env, Error, Kind, Limits, Result, TenantId, Tool};
 
 /// How long a reload waits for services to say what they offer; later ones arrive later.
 const DISCOVERY_WAIT: Duration = Duration::from_secs(5);
@@ -39,6 +39,8 @@ pub struct ServiceDefinition {
     pub settings: Value,
     /// Whether it may be called.
     pub is_enabled: bool,
+    /// It comes from the owner of this process, so it may call private addresses.
+    pub is_trusted: bool,
     /// Changes whenever anything above does.
     pub version: i64,
 }
@@ -139,7 +141,9 @@ impl Gateway {
 
     fn open(&self, tenant: &TenantId, wanted: ServiceDefinition) -> Service {
         let state = if wanted.is_enabled {
-            match self.kind(&wanted.scheme).and_then(|kind| kind.open(wanted.settings, &self.env)) {
+            let allow_private_network = self.env.allow_private_network || wanted.is_trusted;
+            let env = Env { allow_private_network, ..self.env.clone() };
+            match self.kind(&wanted.scheme).and_then(|kind| kind.open(wanted.settings, &env)) {
                 Ok(connector) => State::Open(connector),
                 Err(error) => {
                     let (scheme, id) = (&wanted.scheme, &wanted.id);

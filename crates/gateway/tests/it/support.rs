@@ -190,6 +190,7 @@ pub fn service(id: &str, settings: Value) -> ServiceDefinition {
         name: id.into(),
         settings,
         is_enabled: true,
+        is_trusted: false,
         version: 1,
     }
 }
