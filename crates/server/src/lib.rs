@@ -6,7 +6,7 @@ mod edge;
 pub mod first_start;
 mod health;
 pub mod manage;
-mod mcp;
+pub mod mcp;
 mod reload;
 
 pub use audit_sink::AuditSink;
@@ -164,7 +164,7 @@ fn router(shelf: Shared) -> Router {
     Router::new()
         .nest("/api/v1", api)
         .merge(manage::documentation(document))
-        .route("/mcp", post(mcp::post))
+        .route("/mcp", post(mcp::http::post))
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))
         .route("/metrics", get(health::metrics))
