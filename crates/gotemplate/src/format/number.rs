@@ -32,8 +32,7 @@ fn write_magnitude(
     let (digits, prefix) = match verb {
         'd' | 'v' => (magnitude.to_string(), ""),
         'b' => (format!("{magnitude:b}"), "0b"),
-        'o' => (format!("{magnitude:o}"), "0"),
-        'O' => (format!("{magnitude:o}"), "0o"),
+        'o' | 'O' => (format!("{magnitude:o}"), "0"),
         'x' => (format!("{magnitude:x}"), "0x"),
         'X' => (format!("{magnitude:X}"), "0X"),
         'c' | 'q' | 'U' => {
@@ -69,13 +68,14 @@ fn write_digits(
     if digits.len() < least {
         digits.insert_str(0, &"0".repeat(least - digits.len()));
     }
-    let prefix = match (flags.sharp || verb == 'O', prefix) {
+    let prefix = match (flags.sharp, prefix) {
         (false, _) => "",
         // Octal digits that start with a zero need no other.
         (true, "0") if digits.starts_with('0') => "",
         (true, prefix) => prefix,
     };
-    flags.without_zero().pad(buffer, format!("{sign}{prefix}{digits}").as_bytes())
+    let octal = if verb == 'O' { "0o" } else { "" };
+    flags.without_zero().pad(buffer, format!("{sign}{octal}{prefix}{digits}").as_bytes())
 }
 
 fn write_code_point(

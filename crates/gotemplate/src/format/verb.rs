@@ -82,7 +82,9 @@ fn write_string(
     value: &Value<'_>,
 ) -> Result<(), Fault> {
     match verb {
-        'v' if flags.source => flags.pad(buffer, quote(bytes, false).as_bytes()),
+        'v' if flags.source => {
+            flags.pad(buffer, quote(truncate(bytes, flags.precision), flags.plus).as_bytes())
+        }
         'v' | 's' => write_text(buffer, flags, bytes),
         'q' => {
             let cut = truncate(bytes, flags.precision);
