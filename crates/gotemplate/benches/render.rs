@@ -121,7 +121,10 @@ fn compare(items: usize) {
     println!("  gotemplate  {ours:>12.2?}   {:.2}x the floor (target <= 2.00)", ratio(ours, floor));
     for (name, took) in [("handlebars", theirs), ("minijinja ", others)] {
         let faster = ratio(took, ours);
-        println!("  {name}  {took:>12.2?}   {:.2}x the floor; ours is {faster:.1}x faster (target >= 4.0)", ratio(took, floor));
+        println!(
+            "  {name}  {took:>12.2?}   {:.2}x the floor; ours is {faster:.1}x faster (target >= 4.0)",
+            ratio(took, floor)
+        );
     }
 }
 

@@ -83,7 +83,11 @@ impl<'o> Budget<'o> {
 
     /// An empty buffer for an intermediate string.
     pub(crate) fn buffer(&self) -> Buffer {
-        Buffer { bytes: Vec::new(), limit: self.limits().string_bytes, depth: self.limits().safe_value_depth() }
+        Buffer {
+            bytes: Vec::new(),
+            limit: self.limits().string_bytes,
+            depth: self.limits().safe_value_depth(),
+        }
     }
 }
 

@@ -176,7 +176,8 @@ impl<'s> Lexer<'s> {
             return Err((Fault::syntax("unclosed comment").expecting("\"*/}}\""), delimiter));
         };
         self.offset += length + 2;
-        let fault = || Fault::syntax("comment ends before the closing delimiter").expecting("\"}}\" after \"*/\"");
+        let fault =
+            || Fault::syntax("comment ends before the closing delimiter").expecting("\"}}\" after \"*/\"");
         let spaced = self.rest().starts_with(SPACES);
         let rest = if spaced && self.rest()[1..].starts_with('-') { &self.rest()[1..] } else { self.rest() };
         match rest.strip_prefix("-}}").filter(|_| spaced) {

@@ -31,7 +31,8 @@ pub(crate) fn unquote(token: &str) -> Result<Vec<u8>, Fault> {
 
 /// The code point of a character constant, quotes included in `token`.
 pub(crate) fn character(token: &str) -> Result<i64, Fault> {
-    let malformed = || Fault::syntax(format!("malformed character constant {token}")).expecting("one character");
+    let malformed =
+        || Fault::syntax(format!("malformed character constant {token}")).expecting("one character");
     let inner = token[1..].strip_suffix('\'').filter(|inner| !inner.is_empty()).ok_or_else(malformed)?;
     let (unit, tail) = unescape(inner, '\'')?;
     if !tail.is_empty() {

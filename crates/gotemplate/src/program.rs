@@ -26,9 +26,15 @@ pub(crate) type Slot = usize;
 #[derive(Debug)]
 pub(crate) enum Operation {
     /// Writes a part of the source.
-    Text { start: usize, end: usize },
+    Text {
+        start: usize,
+        end: usize,
+    },
     /// Writes a field of the dot, the commonest action by far.
-    PrintField { path: Path, offset: usize },
+    PrintField {
+        path: Path,
+        offset: usize,
+    },
     /// Writes a value.
     Print(Pipeline),
     /// Evaluates for the sake of its variables.
@@ -36,15 +42,27 @@ pub(crate) enum Operation {
     /// Jumps when the value is empty.
     If(Pipeline, Target),
     /// Makes the value the dot and keeps the old one in `saved`, or jumps when the value is empty.
-    With { pipeline: Pipeline, saved: Slot, otherwise: Target },
+    With {
+        pipeline: Pipeline,
+        saved: Slot,
+        otherwise: Target,
+    },
     /// Takes the dot back from a slot.
     RestoreDot(Slot),
     Jump(Target),
     /// Starts a loop, or jumps when there is nothing to loop over.
-    Range { range: Box<Range>, otherwise: Target },
+    Range {
+        range: Box<Range>,
+        otherwise: Target,
+    },
     /// Goes to the next item, or leaves the loop, which ends before `end`.
-    Next { exit: Target, end: Target },
-    Break { exit: Target },
+    Next {
+        exit: Target,
+        end: Target,
+    },
+    Break {
+        exit: Target,
+    },
     Call(Box<Call>),
     Return,
 }

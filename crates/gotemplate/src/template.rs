@@ -92,9 +92,9 @@ impl Template {
     /// When the writer refuses, and as for [`Template::render`].
     pub fn render_into(&self, writer: &mut impl fmt::Write, data: &Json) -> Result<(), Error> {
         let output = self.render(data)?;
-        writer.write_str(&output).map_err(|_| {
-            self.locate(Fault::new(ErrorKind::Write, "the writer refused the output"), 0)
-        })
+        writer
+            .write_str(&output)
+            .map_err(|_| self.locate(Fault::new(ErrorKind::Write, "the writer refused the output"), 0))
     }
 
     /// The name it was compiled under.

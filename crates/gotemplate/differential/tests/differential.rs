@@ -104,11 +104,11 @@ proptest! {
 
     #[test]
     fn printf_agrees(
-        flags in "[-+# 0]{0,3}", width in "[0-9]{0,2}", precision in "(\\.[0-9]{0,2})?", verb in "[bcdoOqxXUtTsvzw]",
+        flags in "[-+# 0]{0,3}", width in "[0-9]{0,2}", precision in "(\\.[0-9]{0,2})?", verb in "[bcdoOqxXUtTsvz]",
         value in prop::sample::select(vec![".n", ".neg", ".z", ".s", ".e", ".t", ".xs", ".ss", ".m", ".rows", "nil", "'世'", "0x10FFFF", "\"a\\tb\\x00\\u200d\""]),
     ) {
         // The other engine does not write lists and maps as Go source.
-        prop_assume!(!(flags.contains('#') && "vw".contains(&verb)));
+        prop_assume!(!(flags.contains('#') && verb == "v"));
         let source = format!("{{{{printf \"[%{flags}{width}{precision}{verb}]\" {value}}}}}");
         let (ours, theirs) = outcomes(&source);
         prop_assert_eq!(ours.ok(), theirs.ok(), "{}", source);

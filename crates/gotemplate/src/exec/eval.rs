@@ -44,9 +44,7 @@ impl<'a> Machine<'a> {
                 self.fields(&self.dot, path).map_err(|fault| (fault, expression.offset))
             }
             ExpressionKind::Dot => Ok(self.dot.clone()),
-            ExpressionKind::Compare(compare) => {
-                self.compare(compare, expression.offset).map(Value::Bool)
-            }
+            ExpressionKind::Compare(compare) => self.compare(compare, expression.offset).map(Value::Bool),
             ExpressionKind::Function(apply) => self.apply(apply, expression.offset, None),
             ExpressionKind::Number(Number::Int(int)) => Ok(Value::int(*int)),
             ExpressionKind::Text(text) => Ok(Value::Str(text)),
@@ -125,7 +123,9 @@ impl<'a> Machine<'a> {
     fn field(&self, value: &Value<'a>, name: &str) -> Result<Value<'a>, Fault> {
         match value.field(name) {
             Some(Field::Present(value)) => Ok(value),
-            Some(Field::Absent | Field::OfNothing) if self.budget.missing() != Missing::Error => Ok(Value::Nil),
+            Some(Field::Absent | Field::OfNothing) if self.budget.missing() != Missing::Error => {
+                Ok(Value::Nil)
+            }
             Some(Field::Absent | Field::OfNothing) => Err(Self::missing_key(name)),
             None => Err(no_fields(value, name)),
         }
@@ -135,7 +135,7 @@ impl<'a> Machine<'a> {
         let function = apply.function;
         let count = apply.arguments.len() + usize::from(last.is_some());
         let located = |fault| (fault, offset);
-        self.budget.work(16 + 4 * count).map_err(located)?;
+        self.budget.work(16 + 12 * count).map_err(located)?;
         function.check_count(count).map_err(located)?;
         let run = match function.run {
             Run::Plain(run) => run,
@@ -173,7 +173,12 @@ impl<'a> Machine<'a> {
     }
 
     /// `and` and `or`: the first argument that decides, or the last one.
-    fn short_circuit(&mut self, apply: &'a Apply, last: Option<Value<'a>>, decisive: bool) -> Executed<Value<'a>> {
+    fn short_circuit(
+        &mut self,
+        apply: &'a Apply,
+        last: Option<Value<'a>>,
+        decisive: bool,
+    ) -> Executed<Value<'a>> {
         let mut value = Value::Nil;
         for argument in &apply.arguments {
             value = self.expression(argument)?;

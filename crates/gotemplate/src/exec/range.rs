@@ -20,13 +20,26 @@ pub(super) struct Loop<'a> {
 
 /// The rest of a list, a map or a count.
 pub(super) enum Items<'a> {
-    Array { items: &'a [Json], next: usize },
-    List { list: Rc<List<'a>>, next: usize },
-    Count { next: i64, end: i64, width: Width },
+    Array {
+        items: &'a [Json],
+        next: usize,
+    },
+    List {
+        list: Rc<List<'a>>,
+        next: usize,
+    },
+    Count {
+        next: i64,
+        end: i64,
+        width: Width,
+    },
     /// A map whose keys already are in order.
     Ordered(serde_json::map::Iter<'a>),
     /// A small map: the next key is searched, which needs no allocation.
-    Small { entries: &'a serde_json::Map<String, Json>, last: Option<&'a str> },
+    Small {
+        entries: &'a serde_json::Map<String, Json>,
+        last: Option<&'a str>,
+    },
     Sorted(std::vec::IntoIter<(Cow<'a, str>, Value<'a>)>),
 }
 

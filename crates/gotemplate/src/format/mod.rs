@@ -1,7 +1,7 @@
 //! Writes values the way Go prints them, numbers without Go's JSON surprises.
 
-pub(crate) mod float;
 mod flags;
+pub(crate) mod float;
 mod number;
 mod printf;
 mod quote;

@@ -29,6 +29,13 @@ fn write_magnitude(
     magnitude: u64,
     negative: bool,
 ) -> Result<bool, Fault> {
+    if matches!(verb, 'd' | 'v') && flags.is_plain() {
+        if negative {
+            buffer.push_str("-")?;
+        }
+        buffer.push_str(itoa::Buffer::new().format(magnitude))?;
+        return Ok(true);
+    }
     let (digits, prefix) = match verb {
         'd' | 'v' => (magnitude.to_string(), ""),
         'b' => (format!("{magnitude:b}"), "0b"),

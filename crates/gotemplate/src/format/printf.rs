@@ -74,7 +74,12 @@ impl Formatter<'_, '_> {
         Ok(&rest[verb.len_utf8()..])
     }
 
-    fn precision<'f>(&mut self, rest: &'f str, flags: &mut Flags, after_index: &mut bool) -> Result<&'f str, Fault> {
+    fn precision<'f>(
+        &mut self,
+        rest: &'f str,
+        flags: &mut Flags,
+        after_index: &mut bool,
+    ) -> Result<&'f str, Fault> {
         let Some(mut rest) = rest.strip_prefix('.') else { return Ok(rest) };
         self.good_index &= !*after_index;
         rest = self.index(rest, after_index);
@@ -124,9 +129,10 @@ impl Formatter<'_, '_> {
             self.good_index = false;
             return inner;
         };
-        let index = inner[..end].parse::<usize>().ok().filter(|index| {
-            inner.as_bytes()[0].is_ascii_digit() && (1..=self.values.len()).contains(index)
-        });
+        let index = inner[..end]
+            .parse::<usize>()
+            .ok()
+            .filter(|index| inner.as_bytes()[0].is_ascii_digit() && (1..=self.values.len()).contains(index));
         match index {
             Some(index) => self.next = index - 1,
             None => self.good_index = false,

@@ -9,15 +9,21 @@ use crate::value::{Value, Width};
 
 pub(super) fn write(buffer: &mut Buffer, flags: &Flags, verb: char, value: &Value<'_>) -> Result<(), Fault> {
     match (verb, value) {
+        ('T' | 'v', Value::Nil) => flags.pad(buffer, b"<nil>"),
         ('T', _) => write_text(buffer, flags, value.type_name().as_bytes()),
-        ('v', Value::Nil) => flags.pad(buffer, b"<nil>"),
         (_, Value::Nil) => bad_verb(buffer, flags, verb, value),
         _ => write_at(buffer, flags, verb, value, 0),
     }
 }
 
 /// A value inside others at `depth`; nil prints the same by every verb there.
-fn write_at(buffer: &mut Buffer, flags: &Flags, verb: char, value: &Value<'_>, depth: usize) -> Result<(), Fault> {
+fn write_at(
+    buffer: &mut Buffer,
+    flags: &Flags,
+    verb: char,
+    value: &Value<'_>,
+    depth: usize,
+) -> Result<(), Fault> {
     if depth > buffer.depth {
         return Err(Fault::limit("the depth of a value", buffer.depth));
     }
@@ -46,9 +52,14 @@ fn write_at(buffer: &mut Buffer, flags: &Flags, verb: char, value: &Value<'_>, d
     }
 }
 
-fn write_list(buffer: &mut Buffer, flags: &Flags, verb: char, value: &Value<'_>, depth: usize) -> Result<(), Fault> {
-    let (open, between, close) =
-        if flags.source { ("[]interface {}{", ", ", "}") } else { ("[", " ", "]") };
+fn write_list(
+    buffer: &mut Buffer,
+    flags: &Flags,
+    verb: char,
+    value: &Value<'_>,
+    depth: usize,
+) -> Result<(), Fault> {
+    let (open, between, close) = if flags.source { ("[]interface {}{", ", ", "}") } else { ("[", " ", "]") };
     buffer.push_str(open)?;
     for (at, item) in value.as_list().into_iter().flat_map(|list| list.iter()).enumerate() {
         if at > 0 {
@@ -59,7 +70,13 @@ fn write_list(buffer: &mut Buffer, flags: &Flags, verb: char, value: &Value<'_>,
     buffer.push_str(close)
 }
 
-fn write_map(buffer: &mut Buffer, flags: &Flags, verb: char, value: &Value<'_>, depth: usize) -> Result<(), Fault> {
+fn write_map(
+    buffer: &mut Buffer,
+    flags: &Flags,
+    verb: char,
+    value: &Value<'_>,
+    depth: usize,
+) -> Result<(), Fault> {
     let (open, between, close) =
         if flags.source { ("map[string]interface {}{", ", ", "}") } else { ("map[", " ", "]") };
     buffer.push_str(open)?;

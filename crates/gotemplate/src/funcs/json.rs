@@ -16,7 +16,10 @@ pub(super) fn to_raw_json<'a>(budget: &mut Budget<'_>, arguments: &[Value<'a>]) 
     written(budget, Style::Raw, &arguments[0])
 }
 
-pub(super) fn to_pretty_json<'a>(budget: &mut Budget<'_>, arguments: &[Value<'a>]) -> Result<Value<'a>, Fault> {
+pub(super) fn to_pretty_json<'a>(
+    budget: &mut Budget<'_>,
+    arguments: &[Value<'a>],
+) -> Result<Value<'a>, Fault> {
     written(budget, Style::Pretty, &arguments[0])
 }
 
@@ -70,8 +73,9 @@ pub(super) fn dig<'a>(_: &mut Budget<'_>, arguments: &[Value<'a>]) -> Result<Val
     let [keys @ .., default, map] = arguments else { return Ok(Value::Nil) };
     let mut value = map.clone();
     for key in keys {
-        let key: Cow<'_, str> =
-            key.as_text().ok_or_else(|| Fault::wrong_type("dig needs strings as keys").expecting("a string"))?;
+        let key: Cow<'_, str> = key
+            .as_text()
+            .ok_or_else(|| Fault::wrong_type("dig needs strings as keys").expecting("a string"))?;
         let Some(entries) = value.as_map() else {
             let message = format!("dig finds {} before key {key:?}", value.type_name());
             return Err(Fault::wrong_type(message).expecting("a map"));

@@ -9,9 +9,9 @@ use crate::error::Fault;
 use crate::value::{ListView, Value, same};
 
 fn items<'v, 'a>(value: &'v Value<'a>) -> Result<ListView<'v, 'a>, Fault> {
-    value.as_list().ok_or_else(|| {
-        Fault::wrong_type(format!("{} is not a list", value.type_name())).expecting("a list")
-    })
+    value
+        .as_list()
+        .ok_or_else(|| Fault::wrong_type(format!("{} is not a list", value.type_name())).expecting("a list"))
 }
 
 /// All items, paid for.

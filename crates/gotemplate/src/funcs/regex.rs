@@ -25,7 +25,10 @@ pub(super) fn regex_find<'a>(budget: &mut Budget<'_>, arguments: &[Value<'a>]) -
     Ok(Value::text(found))
 }
 
-pub(super) fn regex_replace_all<'a>(budget: &mut Budget<'_>, arguments: &[Value<'a>]) -> Result<Value<'a>, Fault> {
+pub(super) fn regex_replace_all<'a>(
+    budget: &mut Budget<'_>,
+    arguments: &[Value<'a>],
+) -> Result<Value<'a>, Fault> {
     let (whole, replacement) = (text(&arguments[1]), text(&arguments[2]));
     let pattern = budget.regexes().prepare(budget, &text(&arguments[0]), &whole)?;
     let mut buffer = budget.buffer();

@@ -21,7 +21,11 @@ fn mapped<'a>(
 }
 
 /// A part of the first string argument that was found by looking at its text.
-fn cut<'a>(budget: &mut Budget<'_>, value: &Value<'a>, find: impl Fn(&str) -> &str) -> Result<Value<'a>, Fault> {
+fn cut<'a>(
+    budget: &mut Budget<'_>,
+    value: &Value<'a>,
+    find: impl Fn(&str) -> &str,
+) -> Result<Value<'a>, Fault> {
     let whole = text(value);
     let found = find(&whole);
     if found.len() == whole.len() {
@@ -190,7 +194,11 @@ pub(super) fn nindent<'a>(budget: &mut Budget<'_>, arguments: &[Value<'a>]) -> R
     indented(budget, buffer, arguments)
 }
 
-fn indented<'a>(budget: &mut Budget<'_>, mut buffer: Buffer, arguments: &[Value<'a>]) -> Result<Value<'a>, Fault> {
+fn indented<'a>(
+    budget: &mut Budget<'_>,
+    mut buffer: Buffer,
+    arguments: &[Value<'a>],
+) -> Result<Value<'a>, Fault> {
     let spaces = usize::try_from(int(&arguments[0]))
         .map_err(|_| Fault::function("can't indent by a negative number").expecting("0 or more"))?;
     for (at, line) in bytes(&arguments[1]).split(|byte| *byte == b'\n').enumerate() {

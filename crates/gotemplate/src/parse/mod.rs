@@ -78,7 +78,8 @@ impl<'s> Parser<'s> {
                     match self.token.kind {
                         Kind::Keyword(Keyword::Define) => self.definition()?,
                         Kind::Keyword(Keyword::End | Keyword::Else) => {
-                            return self.unexpected("an open {{if}}, {{with}}, {{range}}, {{define}} or {{block}}");
+                            return self
+                                .unexpected("an open {{if}}, {{with}}, {{range}}, {{define}} or {{block}}");
                         }
                         _ => nodes.push(self.action()?),
                     }

@@ -21,7 +21,8 @@ impl<'s> Parser<'s> {
         while self.token.kind != end {
             let command = self.command(None)?;
             if !pipe.commands.is_empty() && !can_take_argument(&command) {
-                let fault = Fault::syntax("a value cannot stand after \"|\"").expecting("a function after \"|\"");
+                let fault =
+                    Fault::syntax("a value cannot stand after \"|\"").expecting("a function after \"|\"");
                 return Err((fault, command.operands[0].offset));
             }
             pipe.commands.push(command);

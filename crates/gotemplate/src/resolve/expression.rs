@@ -23,8 +23,7 @@ impl<'s> Resolver<'_, 's> {
             .iter()
             .zip(announced)
             .map(|((name, offset), announced)| {
-                let slot =
-                    if pipe.assigns { self.scope.find(name) } else { Ok(self.scope.fill(announced)) };
+                let slot = if pipe.assigns { self.scope.find(name) } else { Ok(self.scope.fill(announced)) };
                 Store { slot, offset: *offset }
             })
             .collect();

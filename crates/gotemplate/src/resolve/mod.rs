@@ -11,8 +11,9 @@ use crate::program::{Body, Call, ExpressionKind, Operation, Pipeline, Program, R
 
 /// Resolves a parsed source; `name` is what the main body is called.
 pub(crate) fn resolve(name: &str, tree: &Tree<'_>) -> Result<Program, Located> {
-    let names: Vec<&str> =
-        std::iter::once(name).chain(tree.definitions.iter().map(|definition| definition.name.as_str())).collect();
+    let names: Vec<&str> = std::iter::once(name)
+        .chain(tree.definitions.iter().map(|definition| definition.name.as_str()))
+        .collect();
     let bodies = std::iter::once(&tree.main)
         .chain(tree.definitions.iter().map(|definition| &definition.body))
         .map(|body| Resolver::new(&names).body(body))

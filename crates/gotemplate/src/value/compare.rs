@@ -42,8 +42,13 @@ fn incomparable(left: &Value<'_>, right: &Value<'_>) -> Fault {
 }
 
 /// Deep equality of any two values, for `has`, `uniq` and `without`.
-pub(crate) fn same(budget: &mut Budget<'_>, left: &Value<'_>, right: &Value<'_>, depth: usize) -> Result<bool, Fault> {
-    budget.work(8)?;
+pub(crate) fn same(
+    budget: &mut Budget<'_>,
+    left: &Value<'_>,
+    right: &Value<'_>,
+    depth: usize,
+) -> Result<bool, Fault> {
+    budget.work(24)?;
     let limit = budget.limits().safe_value_depth();
     if depth > limit {
         return Err(Fault::limit("the depth of a value", limit));
@@ -68,7 +73,12 @@ pub(crate) fn same(budget: &mut Budget<'_>, left: &Value<'_>, right: &Value<'_>,
     Ok(equals(left, right).unwrap_or(false))
 }
 
-fn same_maps(budget: &mut Budget<'_>, left: &Value<'_>, right: &Value<'_>, depth: usize) -> Result<bool, Fault> {
+fn same_maps(
+    budget: &mut Budget<'_>,
+    left: &Value<'_>,
+    right: &Value<'_>,
+    depth: usize,
+) -> Result<bool, Fault> {
     let (Some(entries), Some(others)) = (left.as_map(), right.as_map()) else {
         return Ok(false);
     };

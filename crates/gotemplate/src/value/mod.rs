@@ -116,7 +116,10 @@ impl<'a> Value<'a> {
     }
 
     /// A map within the budget and not too deep; of equal keys the last one wins.
-    pub(crate) fn map(budget: &mut Budget<'_>, mut entries: Vec<(Cow<'a, str>, Self)>) -> Result<Self, Fault> {
+    pub(crate) fn map(
+        budget: &mut Budget<'_>,
+        mut entries: Vec<(Cow<'a, str>, Self)>,
+    ) -> Result<Self, Fault> {
         budget.items(entries.len())?;
         entries.sort_by(|left, right| left.0.cmp(&right.0));
         entries.reverse();
@@ -227,9 +230,9 @@ impl<'a> Value<'a> {
     #[inline]
     pub(crate) fn field(&self, name: &str) -> Option<Field<'a>> {
         match self {
-            Self::Object(entries) => Some(lookup(entries, name).map_or(Field::Absent, |json| {
-                Field::Present(Self::from_json(json))
-            })),
+            Self::Object(entries) => Some(
+                lookup(entries, name).map_or(Field::Absent, |json| Field::Present(Self::from_json(json))),
+            ),
             Self::Map(_) => {
                 let found = self.as_map().and_then(|map| map.get(name));
                 Some(found.map_or(Field::Absent, Field::Present))

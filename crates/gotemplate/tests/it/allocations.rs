@@ -9,7 +9,8 @@ const ORDER: &str = "Order ID: {{ .orderId }}\nStatus: {{ .status }}\nItems:\n\
     {{ range $key, $value := .labels }}{{ $key }}={{ $value }} {{ end }}{{ with .address }}{{ .city }}{{ end }}";
 
 fn order(items: usize) -> Value {
-    let item = |n: usize| json!({ "name": format!("Product {n}"), "price": n as f64 / 4.0, "quantity": n % 3 });
+    let item =
+        |n: usize| json!({ "name": format!("Product {n}"), "price": n as f64 / 4.0, "quantity": n % 3 });
     json!({
         "orderId": "ORD-1", "status": "shipped", "address": { "city": "Shanghai" },
         "labels": { "z": 1, "a": 2, "m": 3 },

@@ -31,7 +31,10 @@ fn failures(render: impl Fn(&Template, &str) -> Result<String, Error>, skip: &[&
             _ => false,
         };
         if !holds {
-            failures.push(format!("{}: {:?}\n  want {:?}\n  got  {got:?}", case.name, case.template, case.expected));
+            failures.push(format!(
+                "{}: {:?}\n  want {:?}\n  got  {got:?}",
+                case.name, case.template, case.expected
+            ));
         }
     }
     failures

@@ -14,7 +14,8 @@ fn blocks<'p>(page: &'p str, language: &str) -> Vec<&'p str> {
 #[test]
 fn every_example_of_the_guide_holds() {
     let page = std::fs::read_to_string(PATH).unwrap();
-    let (templates, data, outputs) = (blocks(&page, "gotemplate"), blocks(&page, "json"), blocks(&page, "text"));
+    let (templates, data, outputs) =
+        (blocks(&page, "gotemplate"), blocks(&page, "json"), blocks(&page, "text"));
     assert!(templates.len() >= 20, "the guide has {} examples", templates.len());
     assert_eq!((templates.len(), templates.len()), (data.len(), outputs.len()));
     let mut differing = Vec::new();

@@ -107,7 +107,9 @@ fn stops_strings_that_double() {
 #[test]
 fn stops_strings_that_are_made_again_and_again() {
     let big = json!({ "s": "ab cd ".repeat(100_000) });
-    for function in ["upper", "lower", "title", "nospace", "sha256sum", "b64enc", "quote", "js", "html", "toJson"] {
+    for function in
+        ["upper", "lower", "title", "nospace", "sha256sum", "b64enc", "quote", "js", "html", "toJson"]
+    {
         passes_a_limit(&format!("{{{{range 100000}}}}{{{{$x := {function} $.s}}}}{{{{end}}}}"), big.clone());
     }
     passes_a_limit("{{range 100000}}{{if contains \"zz\" $.s}}{{end}}{{end}}", big.clone());
@@ -140,9 +142,16 @@ fn stops_lists_that_double() {
 #[test]
 fn stops_maps_that_double() {
     passes_a_limit("{{$x := dict \"a\" 1}}{{range 100000}}{{$x = dict \"a\" $x \"b\" $x}}{{end}}", json!({}));
-    passes_a_limit("{{$x := dict}}{{range 60}}{{$x = dict \"a\" $x \"b\" $x}}{{end}}{{toJson $x}}", json!({}));
-    passes_a_limit("{{$x := dict}}{{range 60}}{{$x = dict \"a\" $x \"b\" $x}}{{end}}{{has $x (list $x)}}", json!({}));
-    let wide: serde_json::Map<String, Value> = (0..20_000).map(|n| (format!("k{}", n * 7919 % 20_000), json!(n))).collect();
+    passes_a_limit(
+        "{{$x := dict}}{{range 60}}{{$x = dict \"a\" $x \"b\" $x}}{{end}}{{toJson $x}}",
+        json!({}),
+    );
+    passes_a_limit(
+        "{{$x := dict}}{{range 60}}{{$x = dict \"a\" $x \"b\" $x}}{{end}}{{has $x (list $x)}}",
+        json!({}),
+    );
+    let wide: serde_json::Map<String, Value> =
+        (0..20_000).map(|n| (format!("k{}", n * 7919 % 20_000), json!(n))).collect();
     passes_a_limit("{{range 100000}}{{$x := keys $.m}}{{end}}", json!({ "m": &wide }));
     passes_a_limit("{{range 100000}}{{$x := omit $.m \"a\"}}{{end}}", json!({ "m": &wide }));
     passes_a_limit("{{range 100000}}{{range $.m}}{{break}}{{end}}{{end}}", json!({ "m": wide }));
@@ -153,7 +162,10 @@ fn stops_maps_that_double() {
 fn stops_templates_that_call_themselves() {
     passes_a_limit("{{define \"r\"}}{{template \"r\"}}{{end}}{{template \"r\"}}", json!({}));
     passes_a_limit("{{template \"hostile\"}}", json!({}));
-    passes_a_limit("{{define \"a\"}}{{template \"b\" .}}{{end}}{{define \"b\"}}{{template \"a\" .}}{{end}}{{template \"a\" .}}", json!({}));
+    passes_a_limit(
+        "{{define \"a\"}}{{template \"b\" .}}{{end}}{{define \"b\"}}{{template \"a\" .}}{{end}}{{template \"a\" .}}",
+        json!({}),
+    );
     let twice = "{{define \"r\"}}{{if .}}{{template \"r\" (rest .)}}{{template \"r\" (rest .)}}{{end}}{{end}}{{template \"r\" .}}";
     passes_a_limit(twice, json!(vec![1; 60]));
 }
@@ -163,7 +175,10 @@ fn stops_templates_that_call_themselves() {
 fn runs_the_deepest_program_on_a_small_stack() {
     let (open, close) = ("{{range .}}".repeat(63), "{{end}}".repeat(63));
     let inner = "{{template \"r\" $}}";
-    passes_a_limit(&format!("{{{{define \"r\"}}}}{open}{inner}{close}{{{{end}}}}{{{{template \"r\" .}}}}"), nested(63));
+    passes_a_limit(
+        &format!("{{{{define \"r\"}}}}{open}{inner}{close}{{{{end}}}}{{{{template \"r\" .}}}}"),
+        nested(63),
+    );
 }
 
 fn nested(depth: usize) -> Value {
@@ -178,8 +193,14 @@ fn stops_loops_that_never_seem_to_end() {
     passes_a_limit("{{range 9223372036854775807}}{{end}}", json!({}));
     passes_a_limit("{{range .n}}{{end}}", json!({ "n": u64::MAX }));
     passes_a_limit(&format!("{{{{range 100000}}}}{}{{{{end}}}}", "{{if .}}{{end}}".repeat(4000)), json!({}));
-    passes_a_limit(&format!("{{{{range 100000}}}}{{{{$x := or{}}}}}{{{{end}}}}", " 0".repeat(30_000)), json!({}));
-    passes_a_limit(&format!("{{{{range 100000}}}}{{{{$x := list{}}}}}{{{{end}}}}", " 0".repeat(30_000)), json!({}));
+    passes_a_limit(
+        &format!("{{{{range 100000}}}}{{{{$x := or{}}}}}{{{{end}}}}", " 0".repeat(30_000)),
+        json!({}),
+    );
+    passes_a_limit(
+        &format!("{{{{range 100000}}}}{{{{$x := list{}}}}}{{{{end}}}}", " 0".repeat(30_000)),
+        json!({}),
+    );
     assert!(run("{{range 99999}}{{end}}", json!({})).is_ok());
 }
 
@@ -242,7 +263,9 @@ fn stops_values_that_are_too_deep() {
     passes_a_limit("{{$x := list}}{{range 100000}}{{$x = list $x}}{{end}}", json!({}));
     passes_a_limit("{{$x := dict}}{{range 100000}}{{$x = dict \"a\" $x}}{{end}}", json!({}));
     passes_a_limit("{{fromJson (repeat 100000 \"[\")}}", json!({}));
-    for action in ["{{.}}", "{{toJson .}}", "{{printf \"%d\" .}}", "{{has . (list .)}}", "{{print .}}", "{{html .}}"] {
+    for action in
+        ["{{.}}", "{{toJson .}}", "{{printf \"%d\" .}}", "{{has . (list .)}}", "{{print .}}", "{{html .}}"]
+    {
         let deep = Deep::new(20_000);
         let outcome = Template::compile("deep", action, &Options::default()).unwrap().render(&deep.0);
         assert_eq!(outcome.unwrap_err().kind(), ErrorKind::Limit, "{action}");
@@ -276,7 +299,8 @@ fn limits_can_be_set() {
     options.limits.nesting = 2;
     options.limits.source_bytes = 60;
     let kind = |source: &str| {
-        let rendered = Template::compile("t", source, &options).and_then(|template| template.render(&json!({})));
+        let rendered =
+            Template::compile("t", source, &options).and_then(|template| template.render(&json!({})));
         rendered.map_err(|error| error.kind())
     };
     assert_eq!(kind("{{range 3}}{{.}}{{end}}").as_deref(), Ok("012"));
