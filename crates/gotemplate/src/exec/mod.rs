@@ -134,6 +134,7 @@ impl<'a> Machine<'a> {
         {
             return format::print_json(&mut self.output, json, self.budget.missing());
         }
+        self.pay(path)?;
         let value = self.fields(&self.dot, path)?;
         format::print(&mut self.output, &value, self.budget.missing())
     }
@@ -188,7 +189,7 @@ impl<'a> Machine<'a> {
             return Err(Fault::limit("the depth of template calls", limit));
         }
         self.budget.step()?;
-        self.budget.operations(called.operations.len())?;
+        self.budget.operations(called.operations.len() + called.slots)?;
         self.calls.push(caller);
         self.first_variable = self.variables.len();
         self.variables.extend(called.slots);
