@@ -11,6 +11,7 @@ mod reload;
 
 pub use audit_sink::AuditSink;
 pub use manage::openapi_document;
+pub use reload::OwnServices;
 
 use ::mcp::session::Sealer;
 use auth::{Attempts, Auth};
@@ -96,11 +97,12 @@ impl Server {
         store: Store,
         gateway: Arc<Gateway>,
         metrics: PrometheusHandle,
+        own: OwnServices,
         options: Options,
     ) -> tool::Result<Self> {
         let key = store.meta().jwt_key().await?;
         let auth = Arc::new(Auth::load(&store, &key).await?);
-        let reload = Arc::new(Reload::new(store.clone(), gateway.clone(), auth.clone()).await?);
+        let reload = Arc::new(Reload::new(store.clone(), gateway.clone(), auth.clone(), own).await?);
         let shelf = Shelf {
             store,
             gateway,
