@@ -3,4 +3,5 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod conformance;
+mod tcp_proxy;
 mod tidy;
