@@ -5,18 +5,18 @@
 mod setup;
 
 mod audit;
-mod bad_input;
-mod binary;
+//mod bad_input;
+//mod binary;
 mod calls;
-mod command_line;
-mod crash;
+//mod command_line;
+//mod crash;
 mod doors;
 mod isolation;
 mod keys;
 mod lists;
-mod operations;
-mod outage;
-mod replicas;
+//mod operations;
+//mod outage;
+//mod replicas;
 mod secrets;
 mod service_tools;
 mod services;

@@ -11,7 +11,8 @@ async fn adds_changes_and_deletes_tools_of_a_service(backend: Backend) {
     let app = TestApp::start(backend).await;
     app.service(crm(&upstream)).await;
     let tools = "services/api/crm/tools";
-    let reply = app.post(tools, json!({ "id": "new", "description": "New", "endpoint": "/new" })).await.is(201);
+    let reply =
+        app.post(tools, json!({ "id": "new", "description": "New", "endpoint": "/new" })).await.is(201);
     assert_eq!((&reply.body["id"], &reply.body["name"]), (&json!("new"), &json!("crm__new")));
     assert_eq!(reply.body["uri"], "api://crm/new");
     assert_eq!(reply.body["inputSchema"]["type"], "object");
@@ -26,7 +27,8 @@ async fn adds_changes_and_deletes_tools_of_a_service(backend: Backend) {
     app.call_name("crm__new", json!({ "q": "x" })).await.is(200);
     assert_eq!((upstream.last().path.as_str(), upstream.last().query.as_str()), ("/newer", "q=x"));
 
-    let ids: Vec<Value> = app.get(tools).await.is(200).items().iter().map(|tool| tool["id"].clone()).collect();
+    let ids: Vec<Value> =
+        app.get(tools).await.is(200).items().iter().map(|tool| tool["id"].clone()).collect();
     assert_eq!(ids.len(), 5, "{ids:?}");
     assert_eq!(app.get(&format!("{tools}?limit=2&page=3")).await.is(200).items().len(), 1);
     app.delete(&format!("{tools}/new")).await.is(204);
@@ -51,7 +53,9 @@ async fn refuses_a_bad_tool_and_keeps_the_old_ones(backend: Backend) {
     let reply = reply.is_problem(422, "VALIDATION_FAILED");
     assert_eq!(reply.errors(), [("endpoint", "PathParameterMissing")], "{}", reply.text);
     app.patch(&format!("{tools}/ping"), json!({ "id": "pong" })).await.is_problem(422, "VALIDATION_FAILED");
-    app.post("services/api/nobody/tools", json!({ "id": "a", "endpoint": "/" })).await.is_problem(404, "NOT_FOUND");
+    app.post("services/api/nobody/tools", json!({ "id": "a", "endpoint": "/" }))
+        .await
+        .is_problem(404, "NOT_FOUND");
     app.call("api://crm/ping", json!({})).await.is(200);
     assert_eq!(app.get(tools).await.is(200).body["total"], 4);
 }

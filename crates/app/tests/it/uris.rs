@@ -54,9 +54,8 @@ async fn answers_an_unknown_type_by_naming_it(backend: Backend) {
     let upstream = http::Server::start().await;
     let app = TestApp::start(backend).await;
     app.service(crm(&upstream)).await;
-    let detail = async |uri: &str| {
-        app.call(uri, json!({})).await.is_problem(404, "TOOL_NOT_FOUND").string("detail")
-    };
+    let detail =
+        async |uri: &str| app.call(uri, json!({})).await.is_problem(404, "TOOL_NOT_FOUND").string("detail");
     assert!(detail("carrier-pigeon://crm/get_order").await.contains("'carrier-pigeon'"));
     assert!(detail("api://nobody/get_order").await.contains("api://nobody"));
     assert!(detail("api://crm/dance").await.contains("no tool 'dance'"));
