@@ -46,6 +46,11 @@ impl TestApp {
         app
     }
 
+    /// Starts on a database that has been used: nobody is signed in.
+    pub async fn restart(database: &Arc<Database>) -> Self {
+        Self::open(database.clone(), database.data_dir(), |_| {}).await.0
+    }
+
     /// Starts one more server on the same database, with the same admin key.
     pub async fn replica(&self, name: &str) -> Self {
         let data_dir = self.database.replica_data_dir(name);

@@ -5,7 +5,7 @@
 mod setup;
 
 mod audit;
-//mod bad_input;
+mod bad_input;
 //mod binary;
 mod calls;
 //mod command_line;
@@ -14,9 +14,9 @@ mod doors;
 mod isolation;
 mod keys;
 mod lists;
-//mod operations;
-//mod outage;
-//mod replicas;
+mod operations;
+mod outage;
+mod replicas;
 mod secrets;
 mod service_tools;
 mod services;

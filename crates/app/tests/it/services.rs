@@ -177,7 +177,10 @@ async fn describes_every_type_of_service() {
     assert!(api["settings_schema"]["properties"]["base_url"].is_object());
     assert!(api["settings_schema"]["properties"]["tools"].is_null(), "tools stand beside config");
     assert_eq!(api["has_user_tools"], true);
-    assert!(api["tool_schema"]["properties"]["endpoint"].is_object());
+    let schema = &api["tool_schema"];
+    let target = schema["$ref"].as_str().map_or("", |target| target.trim_start_matches('#'));
+    let tool = schema.pointer(target).unwrap();
+    assert!(tool["properties"]["endpoint"].is_object(), "{schema}");
     let text = api["settings_schema"].to_string();
     assert!(text.contains("\"writeOnly\":true"), "secrets are marked: {text}");
 }
