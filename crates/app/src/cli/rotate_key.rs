@@ -4,7 +4,6 @@ use super::Data;
 use crate::{Failure, wiring};
 use clap::Args;
 use std::process::ExitCode;
-use store::Vault;
 
 /// Re-encrypt all secrets with a new master key.
 ///
@@ -23,18 +22,11 @@ impl RotateKey {
         let failed = |error: store::Error| {
             Failure::new("the master key was not rotated; the old one still works").because(error)
         };
-        let count = if self.data.master_key.is_some() {
-            let store = wiring::open_store(&dir, self.data.database, self.data.master_key.as_ref()).await?;
-            store.rotate_master_key().await.map_err(failed)?
-        } else {
-            // Opened once before, so that a key file is not touched for a database that is not there.
-            wiring::open_store(&dir, self.data.database.clone(), None).await?.close().await;
-            let rotation = Vault::rotate_file(&dir).map_err(failed)?;
-            let store = wiring::open_store(&dir, self.data.database, None).await?;
-            let count = store.rotate_master_key().await.map_err(failed)?;
-            rotation.finish().map_err(failed)?;
-            count
-        };
+        let is_from_outside = self.data.master_key.is_some();
+        let store = wiring::open_store(&dir, self.data.database, self.data.master_key.as_ref()).await?;
+        let count = if is_from_outside { store.reseal().await } else { store.rotate_master_key().await };
+        let count = count.map_err(failed)?;
+        store.close().await;
         super::print(&format!("{count} values are sealed with the new master key"));
         Ok(ExitCode::SUCCESS)
     }
