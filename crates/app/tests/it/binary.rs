@@ -36,7 +36,7 @@ async fn says_where_it_listens_and_the_admin_key_once(backend: Backend) {
     assert!(welcome.contains("claude mcp add --transport http"), "{welcome}");
     let line = welcome.lines().find(|line| line.trim().starts_with("curl ")).unwrap().trim();
     let curl = tokio::task::spawn_blocking({
-        let script = format!("{} --silent --show-error --noproxy '*'", line);
+        let script = format!("{line} --silent --show-error --noproxy '*'");
         move || process::run(Command::new("sh").args(["-c", &script]))
     });
     let (stdout, stderr) = said(&curl.await.unwrap());
