@@ -6,15 +6,17 @@ mod edge;
 pub mod first_start;
 mod health;
 pub mod manage;
+pub mod mcp;
 mod reload;
 
 pub use audit_sink::AuditSink;
 pub use manage::openapi_document;
 
+use ::mcp::session::Sealer;
 use auth::{Attempts, Auth};
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
-use axum::routing::get;
+use axum::routing::{get, post};
 use gateway::Gateway;
 use http::{HeaderName, HeaderValue, Method, header};
 use metrics_exporter_prometheus::PrometheusHandle;
@@ -65,6 +67,7 @@ pub(crate) struct Shelf {
     pub(crate) gateway: Arc<Gateway>,
     pub(crate) auth: Arc<Auth>,
     pub(crate) attempts: Attempts,
+    pub(crate) sessions: Sealer,
     pub(crate) reload: Arc<Reload>,
     pub(crate) metrics: PrometheusHandle,
     pub(crate) options: Options,
@@ -94,14 +97,16 @@ impl Server {
         gateway: Arc<Gateway>,
         metrics: PrometheusHandle,
         options: Options,
-    ) -> store::Result<Self> {
-        let auth = Arc::new(Auth::load(&store).await?);
+    ) -> tool::Result<Self> {
+        let key = store.meta().jwt_key().await?;
+        let auth = Arc::new(Auth::load(&store, &key).await?);
         let reload = Arc::new(Reload::new(store.clone(), gateway.clone(), auth.clone()).await?);
         let shelf = Shelf {
             store,
             gateway,
             auth,
             attempts: Attempts::default(),
+            sessions: Sealer::new(&key)?,
             reload,
             metrics,
             options,
@@ -159,6 +164,7 @@ fn router(shelf: Shared) -> Router {
     let router = Router::new()
         .nest("/api/v1", api)
         .merge(manage::documentation(document))
+        .route("/mcp", post(mcp::http::post))
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))
         .route("/metrics", get(health::metrics))

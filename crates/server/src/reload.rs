@@ -92,6 +92,9 @@ fn definition(service: Service) -> ServiceDefinition {
         id: service.id,
         name: service.name,
         is_enabled: service.is_enabled,
+        is_trusted: false,
+        variables: Vec::new(),
+        problem: None,
         version,
     }
 }

@@ -105,6 +105,17 @@ impl fmt::Debug for Error {
 
 impl std::error::Error for Error {}
 
+impl From<Error> for tool::Error {
+    fn from(error: Error) -> Self {
+        match error.kind {
+            Kind::Unavailable => Self::unavailable(error.message).retryable(),
+            Kind::NotFound => Self::not_found(error.message),
+            Kind::Invalid | Kind::Conflict | Kind::Stale => Self::invalid_input(error.message),
+            Kind::Corrupt | Kind::Internal => Self::internal(error.message),
+        }
+    }
+}
+
 impl From<sqlx::Error> for Error {
     fn from(error: sqlx::Error) -> Self {
         match error {

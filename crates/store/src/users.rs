@@ -200,7 +200,7 @@ impl Users<'_> {
     }
 
     /// Makes the tokens issued until now void.
-    pub async fn void_tokens(&self, tenant: &TenantId, id: &UserId) -> Result<()> {
+    pub async fn void_tokens(self, tenant: &TenantId, id: &UserId) -> Result<()> {
         let mut write = self.0.write().await?;
         let done = sqlx::query(
             "UPDATE users SET tokens_valid_after = $3, updated_at = $3, version = version + 1

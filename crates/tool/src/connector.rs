@@ -38,6 +38,14 @@ pub trait Settings: DeserializeOwned + JsonSchema {
     /// Users define the tools of such a service: they stand in the settings' field `tools`.
     const HAS_USER_TOOLS: bool = false;
 
+    /// Such settings do something on this machine itself, e.g. start a process, so that only
+    /// those who manage the platform may save them.
+    #[must_use]
+    fn is_privileged(settings: &Value) -> bool {
+        let _ = settings;
+        false
+    }
+
     /// Validates and builds without I/O; connections open on first use.
     ///
     /// # Errors
@@ -54,6 +62,7 @@ pub struct Kind {
     pub title: &'static str,
     /// Users define the tools of such a service.
     pub has_user_tools: bool,
+    is_privileged: fn(&Value) -> bool,
     schema: fn() -> Value,
     open: fn(Value, &Env) -> Result<Arc<dyn Connector>>,
 }
@@ -66,6 +75,7 @@ impl Kind {
             scheme: S::SCHEME,
             title: S::TITLE,
             has_user_tools: S::HAS_USER_TOOLS,
+            is_privileged: S::is_privileged,
             schema: || schemars::schema_for!(S).to_value(),
             open: open::<S>,
         }
@@ -75,6 +85,12 @@ impl Kind {
     #[must_use]
     pub fn settings_schema(&self) -> Value {
         (self.schema)()
+    }
+
+    /// Only those who manage the platform may save such settings.
+    #[must_use]
+    pub fn is_privileged(&self, settings: &Value) -> bool {
+        (self.is_privileged)(settings)
     }
 
     /// Turns settings into a service, without I/O.

@@ -5,6 +5,7 @@ mod completions;
 mod remote;
 mod rotate_key;
 mod serve;
+mod template;
 mod tools;
 
 use crate::{Failure, logging};
@@ -42,6 +43,8 @@ enum Command {
     Call(call::Call),
     /// List the tools of a running server
     Tools(tools::Tools),
+    /// Render response templates
+    Template(template::Template),
     /// Re-encrypt all secrets with a new master key
     RotateKey(rotate_key::RotateKey),
     /// Print a completion script for a shell
@@ -100,7 +103,7 @@ pub fn main() -> ExitCode {
 fn run(cli: Cli) -> Result<ExitCode, Failure> {
     let default_level = match &cli.command {
         Command::Serve(_) => "info",
-        Command::Call(_) | Command::Tools(_) | Command::RotateKey(_) | Command::Completions(_) => "warn",
+        _ => "warn",
     };
     let level = cli.logging.log_level.as_deref().unwrap_or(default_level);
     logging::begin(if cli.logging.silent { "off" } else { level })?;
@@ -111,6 +114,7 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Call(command) => runtime.block_on(command.run()),
         Command::Tools(command) => runtime.block_on(command.run()),
         Command::RotateKey(command) => runtime.block_on(command.run()),
+        Command::Template(command) => command.run(),
         Command::Completions(command) => Ok(command.run()),
     }
 }
@@ -122,6 +126,12 @@ fn print_error(report: &miette::Report) {
 
 /// Results go to stdout. A reader that has gone away (`| head`) is no error.
 fn print(text: &str) {
+    write(format!("{text}\n").as_bytes());
+}
+
+/// The same, without a line end.
+fn write(bytes: &[u8]) {
     use std::io::Write;
-    let _ = writeln!(std::io::stdout().lock(), "{text}");
+    let mut stdout = std::io::stdout().lock();
+    let _ = stdout.write_all(bytes).and_then(|()| stdout.flush());
 }

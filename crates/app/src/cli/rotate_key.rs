@@ -18,14 +18,13 @@ pub(super) struct RotateKey {
 
 impl RotateKey {
     pub(super) async fn run(self) -> Result<ExitCode, Failure> {
+        let is_given = self.data.master_key.is_some();
         let dir = self.data.dir()?;
-        let failed = |error: store::Error| {
-            Failure::new("the master key was not rotated; the old one still works").because(error)
-        };
-        let is_from_outside = self.data.master_key.is_some();
         let store = wiring::open_store(&dir, self.data.database, self.data.master_key.as_ref()).await?;
-        let count = if is_from_outside { store.reseal().await } else { store.rotate_master_key().await };
-        let count = count.map_err(failed)?;
+        let rotated = if is_given { store.reseal().await } else { store.rotate_master_key().await };
+        let count = rotated.map_err(|error| {
+            Failure::new("the master key was not rotated; the old one still works").because(error)
+        })?;
         store.close().await;
         super::print(&format!("{count} values are sealed with the new master key"));
         Ok(ExitCode::SUCCESS)

@@ -20,7 +20,7 @@ pub struct Route {
     /// Whose tool it is.
     pub service: Arc<Service>,
     /// The tool as its service describes it.
-    pub tool: Tool,
+    pub tool: Arc<Tool>,
     /// The definition as clients get it, in JSON; shared by all lists.
     pub listed: Bytes,
     pub(crate) binder: Binder,
@@ -31,7 +31,7 @@ pub struct Route {
 impl Route {
     /// Compiles schema and shape. What cannot be compiled is left out with a warning: such a
     /// tool was refused when it was saved, so this is an old or a foreign definition.
-    pub(super) fn new(service: Arc<Service>, tool: Tool, name: String, result_budget: usize) -> Self {
+    pub(super) fn new(service: Arc<Service>, tool: Arc<Tool>, name: String, result_budget: usize) -> Self {
         let uri = Uri::of_tool(&service.scheme, &service.id, tool.name());
         let description = tool.description().unwrap_or_default();
         let listed = tool.listed_as(&name, Some(&format!("[{}] {description}", service.id)));

@@ -2,30 +2,35 @@
 
 mod budget;
 mod select;
+mod template;
 
 use budget::cut;
 use select::Select;
 use serde_json::value::RawValue;
+use template::Template;
 use tool::{Content, Error, Outcome, Output, Problem, Result};
 
 /// The shape of one tool's answers, compiled once.
 #[derive(Debug)]
 pub(crate) struct Shape {
     select: Option<Select>,
+    template: Option<Template>,
     budget_bytes: usize,
 }
 
 impl Shape {
     /// No more than the budget.
     pub(crate) fn plain(budget_bytes: usize) -> Self {
-        Self { select: None, budget_bytes }
+        Self { select: None, template: None, budget_bytes }
     }
 
     /// Compiles the expressions.
     pub(crate) fn compile(settings: &tool::Shape, budget_bytes: usize) -> Result<Self> {
         let select = settings.select.as_deref().map(Select::compile).transpose()?;
+        let template = settings.template.as_deref().filter(|source| !source.is_empty());
+        let template = template.map(Template::compile).transpose()?;
         let budget_bytes = settings.max_bytes.unwrap_or(budget_bytes).min(budget_bytes);
-        Ok(Self { select, budget_bytes })
+        Ok(Self { select, template, budget_bytes })
     }
 
     /// The answer as the caller gets it. Errors of the tool pass as they are, within the budget.
@@ -38,11 +43,25 @@ impl Shape {
     }
 
     fn shaped(&self, output: Output) -> Output {
-        let Some(select) = &self.select else { return output };
+        if self.select.is_none() && self.template.is_none() {
+            return output;
+        }
         let Some(data) = output.data() else { return output };
-        match select.apply(&data) {
-            Ok(picked) => Output::json(picked),
-            Err(error) => failed(&error, &data),
+        let picked = match &self.select {
+            None => None,
+            Some(select) => match select.apply(&data) {
+                Ok(picked) => Some(picked),
+                Err(error) => return failed(&error, &data),
+            },
+        };
+        let data = picked.as_deref().map_or(&*data, RawValue::get);
+        match (&self.template, picked.as_deref()) {
+            (Some(template), _) => match template.render(data) {
+                Ok(text) => Output::text(&text),
+                Err(error) => failed(&error, data),
+            },
+            (None, Some(picked)) => Output::json(picked.to_owned()),
+            (None, None) => output,
         }
     }
 }
@@ -50,10 +69,15 @@ impl Shape {
 /// What is wrong with a shape, as problems of the tool definition at `path`.
 #[must_use]
 pub fn check(settings: &tool::Shape, path: &str) -> Vec<Problem> {
-    let select = settings.select.as_deref().map(Select::compile).and_then(Result::err);
-    let select =
-        select.map(|error| Problem::new(format!("{path}select"), "SelectSyntaxError", error.message()));
-    select.into_iter().collect()
+    let select = settings.select.as_deref().map(|source| Select::compile(source).map(drop));
+    let template = settings.template.as_deref().map(|source| Template::compile(source).map(drop));
+    let problem = |compiled: Option<Result<()>>, field: &str, code| {
+        let error = compiled?.err()?;
+        Some(Problem::new(format!("{path}{field}"), code, error.message()))
+    };
+    let select = problem(select, "select", "SelectSyntaxError");
+    let template = problem(template, "response_template", "TemplateSyntaxError");
+    select.into_iter().chain(template).collect()
 }
 
 /// The answer could not be shaped: say why, and give what there is.
@@ -91,6 +115,40 @@ mod tests {
         let shape = tool::Shape { select: Some("items[?n > `1`].name".into()), ..Default::default() };
         let output = apply(&shape, r#"{"items":[{"n":1,"name":"a"},{"n":2,"name":"b"}]}"#);
         assert_eq!(output.data().unwrap(), r#"["b"]"#);
+    }
+
+    /// HT-3.1, HT-3.6
+    #[test]
+    fn renders_a_template_over_what_was_picked() {
+        let shape = tool::Shape {
+            select: Some("items[?n > `1`]".into()),
+            template: Some("{{ range . }}{{ .name }}: {{ .n }}{{ end }}".into()),
+            max_bytes: None,
+        };
+        let output = apply(&shape, r#"{"items":[{"n":1,"name":"a"},{"n":9007199254740993,"name":"b"}]}"#);
+        assert_eq!(output.to_result(), Output::text("b: 9007199254740993").to_result());
+    }
+
+    /// HT-3.7
+    #[test]
+    fn gives_the_raw_answer_with_the_reason_when_a_template_fails() {
+        let shape = tool::Shape { template: Some("{{ index .items 5 }}".into()), ..Default::default() };
+        let output = apply(&shape, r#"{"items":[1]}"#);
+        assert!(output.is_error());
+        let result: serde_json::Value = serde_json::from_str(&output.to_result()).unwrap();
+        let reason = result["content"][0]["text"].as_str().unwrap();
+        assert!(reason.contains("response_template:1:"), "{reason}");
+        assert_eq!(result["content"][1]["text"], r#"{"items":[1]}"#);
+    }
+
+    /// HD-5
+    #[test]
+    fn tells_line_and_column_of_a_syntax_error() {
+        let shape = tool::Shape { template: Some("a\n{{ if }}".into()), ..Default::default() };
+        let problems = check(&shape, "tools[2].");
+        assert_eq!(problems[0].path, "tools[2].response_template");
+        assert_eq!(problems[0].code, "TemplateSyntaxError");
+        assert!(problems[0].message.contains("response_template:2:"), "{}", problems[0].message);
     }
 
     #[test]

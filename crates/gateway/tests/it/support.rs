@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use gateway::audit::{Audit, Entry, Sink};
-use gateway::{Gateway, Request, ServiceDefinition, Target, TenantDefinition};
+use gateway::{Gateway, Options, Request, ServiceDefinition, Target, TenantDefinition};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -133,7 +133,8 @@ impl World {
     pub fn new() -> Self {
         let sink = Arc::new(MemorySink::default());
         let audit = Audit::start(sink.clone());
-        Self { gateway: Gateway::new(&KINDS, Env::default(), audit, 10_000), sink }
+        let options = Options { result_budget_bytes: 10_000, ..Options::default() };
+        Self { gateway: Gateway::new(&KINDS, Env::default(), audit, options), sink }
     }
 
     pub async fn with(services: Vec<ServiceDefinition>) -> Self {
@@ -190,6 +191,9 @@ pub fn service(id: &str, settings: Value) -> ServiceDefinition {
         name: id.into(),
         settings,
         is_enabled: true,
+        is_trusted: false,
+        variables: Vec::new(),
+        problem: None,
         version: 1,
     }
 }

@@ -17,7 +17,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use store::{KeyHash, Status, Store, User};
 use token::Tokens;
-use tool::{Caller, Identity, Limits, Role, Scope, TenantId, UserId};
+use tool::{Caller, Identity, Limits, Role, Scope, Secret, TenantId, UserId};
 
 /// Everyone who may come in, swapped as a whole when anything about that changes.
 pub(crate) struct Auth {
@@ -39,9 +39,8 @@ struct KeyEntry {
 
 impl Auth {
     /// Loads everyone.
-    pub(crate) async fn load(store: &Store) -> store::Result<Self> {
-        let tokens = Tokens::new(&store.meta().jwt_key().await?);
-        let auth = Self { tokens, people: ArcSwap::default() };
+    pub(crate) async fn load(store: &Store, key: &Secret) -> store::Result<Self> {
+        let auth = Self { tokens: Tokens::new(key), people: ArcSwap::default() };
         auth.reload(store).await?;
         Ok(auth)
     }

@@ -3,6 +3,7 @@
 use super::error::{Problem, Result};
 use super::masking::with_kept_secrets;
 use crate::Shared;
+use crate::auth::SignedIn;
 use crate::reload::settings_of;
 use serde_json::{Map, Value, json};
 use store::ServiceTool;
@@ -50,7 +51,13 @@ pub(super) fn tools_with_kept_secrets(
 }
 
 /// Refuses what could not be opened, with every problem and its path in the body.
-pub(super) async fn check(state: &Shared, scheme: &str, config: &Value, tools: &[ServiceTool]) -> Result<()> {
+pub(super) async fn check(
+    state: &Shared,
+    signed_in: &SignedIn,
+    scheme: &str,
+    config: &Value,
+    tools: &[ServiceTool],
+) -> Result<()> {
     let Ok(kind) = state.gateway.kind(scheme) else {
         let known: Vec<_> = state.gateway.kinds().iter().map(|kind| kind.scheme).collect();
         let message = format!("there is no service type '{scheme}'; use one of {}", known.join(", "));
@@ -59,6 +66,9 @@ pub(super) async fn check(state: &Shared, scheme: &str, config: &Value, tools: &
     if !kind.has_user_tools && !tools.is_empty() {
         let message = format!("services of type '{scheme}' bring their own tools; leave 'tools' out");
         return Err(Problem::invalid_field("tools", message));
+    }
+    if kind.is_privileged(config) {
+        signed_in.may_administer()?;
     }
     if config.get("tools").is_some() {
         return Err(Problem::invalid_field("config.tools", "'tools' stands beside 'config', not in it"));

@@ -141,7 +141,7 @@ pub(super) async fn create(
     }
     let mut tools = service.tools.clone();
     tools.push(tool.clone());
-    check_last(&state, &service, tools).await?;
+    check_last(&state, &signed_in, &service, tools).await?;
     let name = tool.id.clone();
     services.create_tool(&signed_in.tenant, &scheme, &id, tool, Some(service.version)).await?;
     state.reload.catch_up().await;
@@ -173,7 +173,7 @@ pub(super) async fn update(
     }
     let schema = schema_of(&state, &scheme);
     tools.extend(tools_with_kept_secrets(vec![tool], &service.tools, &schema));
-    let tool = check_last(&state, &service, tools).await?;
+    let tool = check_last(&state, &signed_in, &service, tools).await?;
     services.update_tool(&signed_in.tenant, &scheme, &id, tool, Some(service.version)).await?;
     state.reload.catch_up().await;
     let service = services.get(&signed_in.tenant, &scheme, &id).await?;
@@ -203,9 +203,14 @@ fn one_tool(body: Map<String, Value>) -> Result<ServiceTool> {
 }
 
 /// Checks the service with its new tool, which stands last; paths are those of the tool's body.
-async fn check_last(state: &Shared, service: &Service, mut tools: Vec<ServiceTool>) -> Result<ServiceTool> {
+async fn check_last(
+    state: &Shared,
+    signed_in: &SignedIn,
+    service: &Service,
+    mut tools: Vec<ServiceTool>,
+) -> Result<ServiceTool> {
     let prefix = format!("tools[{}].", tools.len().saturating_sub(1));
-    check(state, &service.scheme, &service.config, &tools)
+    check(state, signed_in, &service.scheme, &service.config, &tools)
         .await
         .map_err(|problem| problem.without_prefix(&prefix))?;
     tools.pop().ok_or_else(|| Problem::not_found("tool"))

@@ -162,7 +162,7 @@ pub(super) async fn create(
     check_name("name", &name)?;
     let tools = tools_of(body.tools)?;
     let config = Value::Object(body.config);
-    check(&state, &body.scheme, &config, &tools).await?;
+    check(&state, &signed_in, &body.scheme, &config, &tools).await?;
     let new = NewService {
         scheme: body.scheme,
         id: body.id,
@@ -213,7 +213,7 @@ pub(super) async fn update(
     let tools = tools.map(|new| tools_with_kept_secrets(new, &old.tools, &schema));
     if config.is_some() || tools.is_some() {
         let config = config.as_ref().unwrap_or(&old.config);
-        check(&state, &scheme, config, tools.as_ref().unwrap_or(&old.tools)).await?;
+        check(&state, &signed_in, &scheme, config, tools.as_ref().unwrap_or(&old.tools)).await?;
     }
     let changes = ServiceChanges {
         name: body.name,

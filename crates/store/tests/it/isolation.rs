@@ -29,6 +29,7 @@ async fn attempts(store: &Store, tenant: &TenantId) -> Vec<(&'static str, Result
         attempt!(users.get(tenant, &user)),
         attempt!(users.update(tenant, &user, UserChanges::default(), None)),
         attempt!(users.set_password(tenant, &user, &Secret::new("x"))),
+        attempt!(users.void_tokens(tenant, &user)),
         attempt!(keys.get(tenant, &key)),
         attempt!(keys.update(tenant, &key, KeyChanges::default(), None)),
         attempt!(services.get(tenant, "api", "crm")),

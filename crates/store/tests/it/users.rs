@@ -55,6 +55,10 @@ async fn checks_passwords_and_voids_tokens_with_a_new_one(db: Arc<Backend>) {
     let hash = password::hash(&Secret::new("second")).unwrap();
     let changed = store.users().set_password(&acme(), &user.id, &hash).await.unwrap();
     assert!(changed.tokens_valid_after >= user.created_at && changed.version == 2);
+    tokio::time::sleep(std::time::Duration::from_millis(3)).await;
+    store.users().void_tokens(&acme(), &user.id).await.unwrap();
+    let voided = store.users().get(&acme(), &user.id).await.unwrap();
+    assert!(voided.tokens_valid_after > changed.tokens_valid_after && voided.version == 3);
     let (found, stored) = store.users().find_by_username(&acme(), "eve").await.unwrap().unwrap();
     assert!(
         password::verify(&Secret::new("second"), &stored)

@@ -1,14 +1,10 @@
 //! Services: what a tenant has configured, with its settings and tools sealed.
 
-mod read;
-mod row;
-mod tools;
-
-pub(crate) use row::{service_place, tool_place};
+pub(crate) use crate::service_row::{service_place, tool_place};
 
 use crate::database::Write;
 use crate::error::check_text;
-use crate::services::row::search_text;
+use crate::service_row::search_text;
 use crate::{Error, Result, Status, Store, meta, row as column};
 use serde::Serialize;
 use serde_json::Value;
@@ -200,7 +196,7 @@ impl Services<'_> {
     }
 
     /// Locks the service's row, counts the change and checks the version.
-    async fn touch(
+    pub(crate) async fn touch(
         self,
         write: &mut Write,
         tenant: &TenantId,
@@ -275,12 +271,12 @@ impl Services<'_> {
     }
 }
 
-fn missing() -> Error {
+pub(crate) fn missing() -> Error {
     Error::not_found("service")
 }
 
 /// No service has U+0000 in its name; PostgreSQL would not even look.
-fn check_name(scheme: &str, id: &str) -> Result<()> {
+pub(crate) fn check_name(scheme: &str, id: &str) -> Result<()> {
     if scheme.contains('\0') || id.contains('\0') { Err(missing()) } else { Ok(()) }
 }
 

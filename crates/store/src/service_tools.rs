@@ -2,7 +2,7 @@
 
 use crate::database::Write;
 use crate::error::check_text;
-use crate::services::row::{decode_tools, tool_place};
+use crate::service_row::{decode_tools, tool_place};
 use crate::services::{ServiceTool, Services};
 use crate::{Error, Result, meta, row};
 use serde_json::Value;
@@ -118,7 +118,7 @@ impl Services<'_> {
     }
 
     #[expect(clippy::too_many_arguments, reason = "the full name of a tool has four parts")]
-    pub(super) async fn insert_tool(
+    pub(crate) async fn insert_tool(
         self,
         write: &mut Write,
         key_id: &str,
@@ -145,7 +145,7 @@ impl Services<'_> {
         Ok(())
     }
 
-    pub(super) async fn replace_tools(
+    pub(crate) async fn replace_tools(
         self,
         write: &mut Write,
         key_id: &str,
@@ -166,7 +166,7 @@ impl Services<'_> {
         Ok(())
     }
 
-    pub(super) async fn read_tools(
+    pub(crate) async fn read_tools(
         self,
         connection: &mut AnyConnection,
         tenant: &TenantId,

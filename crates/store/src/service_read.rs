@@ -1,6 +1,6 @@
 //! Reading services: one, a page, or all of a tenant.
 
-use crate::services::row::{COLUMNS, decode, decode_tools};
+use crate::service_row::{COLUMNS, decode, decode_tools};
 use crate::services::{Service, ServiceFilter, Services, check_name, missing};
 use crate::{Page, PageRequest, Result, Status, row as column};
 use sqlx::any::AnyRow;
@@ -74,7 +74,7 @@ impl Services<'_> {
         self.assemble(tenant, &services, &tools)
     }
 
-    pub(super) async fn read(
+    pub(crate) async fn read(
         self,
         connection: &mut AnyConnection,
         tenant: &TenantId,

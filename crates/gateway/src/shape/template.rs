@@ -1,0 +1,35 @@
+//! Response templates: compiled when the tool is loaded, gone with it when it changes.
+
+use crate::metrics::TemplateMetrics;
+use std::time::Instant;
+use tool::{Error, Result};
+
+/// A compiled template with its counters. It lives in the tool's route, which is the cache: a
+/// tool that did not change keeps its route, a tool that did gets a new one.
+#[derive(Debug)]
+pub(super) struct Template {
+    template: gotemplate::Template,
+    metrics: TemplateMetrics,
+}
+
+impl Template {
+    /// Compiles the source.
+    pub(super) fn compile(source: &str) -> Result<Self> {
+        let template =
+            gotemplate::Template::compile("response_template", source, &gotemplate::Options::default())
+                .map_err(|error| Error::invalid_config(format!("the response template is wrong: {error}")))?;
+        Ok(Self { template, metrics: TemplateMetrics::compiled() })
+    }
+
+    /// The text for an answer in JSON.
+    pub(super) fn render(&self, data: &str) -> Result<String> {
+        let begun = Instant::now();
+        let text = self.template.render_json(data);
+        self.metrics.hits.increment(1);
+        self.metrics.render_seconds.record(begun.elapsed());
+        text.map_err(|error| {
+            tracing::warn!(%error, "a response template failed: {error}");
+            Error::upstream(format!("the response template failed: {error}\nThe answer was:"))
+        })
+    }
+}

@@ -1,0 +1,146 @@
+//! Parses JSON text into values; integers of any size keep their digits.
+
+use std::borrow::Cow;
+
+use crate::budget::Budget;
+use crate::error::Fault;
+use crate::value::{Value, Width};
+
+/// Depth at which a document is refused.
+const DEEPEST: usize = 100;
+
+/// Parses a whole document; the message of the error says what is wrong and where.
+pub(crate) fn read<'a>(budget: &mut Budget<'_>, text: &str) -> Result<Value<'a>, Fault> {
+    let mut reader = Reader { text, at: 0, budget };
+    let value = reader.value(0)?;
+    reader.skip_space();
+    if reader.at < text.len() { Err(reader.wrong("the end of the text")) } else { Ok(value) }
+}
+
+struct Reader<'t, 'b, 'o> {
+    text: &'t str,
+    at: usize,
+    budget: &'b mut Budget<'o>,
+}
+
+impl Reader<'_, '_, '_> {
+    fn rest(&self) -> &str {
+        &self.text[self.at..]
+    }
+
+    fn skip_space(&mut self) {
+        let rest = self.rest().trim_start_matches([' ', '\t', '\n', '\r']);
+        self.at = self.text.len() - rest.len();
+    }
+
+    fn wrong(&self, expected: &str) -> Fault {
+        Fault::new(crate::ErrorKind::Data, format!("invalid JSON at byte {}", self.at)).expecting(expected)
+    }
+
+    fn take(&mut self, token: char) -> bool {
+        self.skip_space();
+        let found = self.rest().starts_with(token);
+        self.at += usize::from(found);
+        found
+    }
+
+    fn value<'a>(&mut self, depth: usize) -> Result<Value<'a>, Fault> {
+        if depth > DEEPEST {
+            return Err(Fault::limit("the depth of JSON", DEEPEST));
+        }
+        self.skip_space();
+        match self.rest().bytes().next() {
+            Some(b'{') => self.object(depth),
+            Some(b'[') => self.array(depth),
+            Some(b'"') => self.string().map(Value::text),
+            Some(b'-' | b'0'..=b'9') => self.number(),
+            _ => self.word(),
+        }
+    }
+
+    fn word<'a>(&mut self) -> Result<Value<'a>, Fault> {
+        let words = [("null", Value::Nil), ("true", Value::Bool(true)), ("false", Value::Bool(false))];
+        for (word, value) in words {
+            if self.rest().starts_with(word) {
+                self.at += word.len();
+                return Ok(value);
+            }
+        }
+        Err(self.wrong("a JSON value"))
+    }
+
+    fn array<'a>(&mut self, depth: usize) -> Result<Value<'a>, Fault> {
+        self.at += 1;
+        let mut items = Vec::new();
+        if !self.take(']') {
+            loop {
+                items.push(self.value(depth + 1)?);
+                if self.take(']') {
+                    break;
+                }
+                if !self.take(',') {
+                    return Err(self.wrong("\",\" or \"]\""));
+                }
+            }
+        }
+        Value::list(self.budget, items)
+    }
+
+    fn object<'a>(&mut self, depth: usize) -> Result<Value<'a>, Fault> {
+        self.at += 1;
+        let mut entries = Vec::new();
+        if !self.take('}') {
+            loop {
+                self.skip_space();
+                let key = self.string()?;
+                if !self.take(':') {
+                    return Err(self.wrong("\":\""));
+                }
+                entries.push((Cow::Owned(key), self.value(depth + 1)?));
+                if self.take('}') {
+                    break;
+                }
+                if !self.take(',') {
+                    return Err(self.wrong("\",\" or \"}\""));
+                }
+            }
+        }
+        Value::map(self.budget, entries)
+    }
+
+    /// A string with its quotes; the escapes are left to `serde_json`.
+    fn string(&mut self) -> Result<String, Fault> {
+        let bytes = self.rest().as_bytes();
+        if bytes.first() != Some(&b'"') {
+            return Err(self.wrong("a string"));
+        }
+        let mut end = 1;
+        while bytes.get(end).is_some_and(|byte| *byte != b'"') {
+            end += if bytes[end] == b'\\' { 2 } else { 1 };
+        }
+        if end >= bytes.len() {
+            return Err(self.wrong("a string that ends"));
+        }
+        let text = serde_json::from_str(&self.rest()[..=end]).map_err(|_| self.wrong("a valid string"))?;
+        self.at += end + 1;
+        Ok(text)
+    }
+
+    fn number<'a>(&mut self) -> Result<Value<'a>, Fault> {
+        let is_part = |byte: &u8| byte.is_ascii_digit() || matches!(byte, b'+' | b'-' | b'.' | b'e' | b'E');
+        let length = self.rest().bytes().take_while(is_part).count();
+        let token = &self.rest()[..length];
+        let number: serde_json::Number = serde_json::from_str(token).map_err(|_| self.wrong("a number"))?;
+        let value = if let Some(int) = number.as_i64() {
+            Value::Int(int, Width::Int)
+        } else if let Some(uint) = number.as_u64() {
+            Value::Uint(uint)
+        } else if token.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-') && token != "-0" {
+            Value::Big(token.into())
+        } else {
+            Value::Float(token.parse().map_err(|_| self.wrong("a number"))?)
+        };
+        self.at += length;
+        Ok(value)
+    }
+}

@@ -1,0 +1,147 @@
+//! The JSON-RPC envelope: what is needed to route a message, the payload untouched.
+
+use crate::RpcError;
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+
+/// A request's id, as the client spelled it.
+pub type Id = Box<RawValue>;
+
+/// A message from the other side: a request, a notification, or a reply.
+#[derive(Debug, Deserialize)]
+pub struct Message<'a> {
+    #[serde(borrow)]
+    jsonrpc: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    id: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    method: Option<Cow<'a, str>>,
+    /// The payload of a request.
+    #[serde(borrow, default)]
+    pub params: Option<&'a RawValue>,
+}
+
+/// What a message turns out to be.
+#[derive(Debug)]
+pub enum Kind<'a> {
+    /// Wants an answer.
+    Request {
+        /// To be sent back with the answer.
+        id: Id,
+        /// What is asked.
+        method: &'a str,
+    },
+    /// Wants none.
+    Notification {
+        /// What is told.
+        method: &'a str,
+    },
+    /// An answer to a request of ours.
+    Reply,
+}
+
+impl<'a> Message<'a> {
+    /// Reads a message.
+    ///
+    /// # Errors
+    /// `-32700` for what is no JSON, `-32600` for JSON that is no message.
+    pub fn parse(text: &'a [u8]) -> Result<Self, RpcError> {
+        serde_json::from_slice(text).map_err(|error| {
+            if error.is_data() {
+                RpcError::invalid_request(format!("this is no JSON-RPC message: {error}"))
+            } else {
+                RpcError::new(-32700, format!("Parse error: {error}"))
+            }
+        })
+    }
+
+    /// Tells requests, notifications and replies apart.
+    ///
+    /// # Errors
+    /// `-32600` for what is none of them.
+    pub fn kind(&self) -> Result<Kind<'_>, RpcError> {
+        if self.jsonrpc.as_deref() != Some("2.0") {
+            return Err(RpcError::invalid_request("'jsonrpc' must be \"2.0\""));
+        }
+        match (&self.method, self.id) {
+            (Some(method), Some(id)) if is_id(id) => Ok(Kind::Request { id: id.to_owned(), method }),
+            (Some(_), Some(_)) => Err(RpcError::invalid_request("'id' must be a string or a number")),
+            (Some(method), None) => Ok(Kind::Notification { method }),
+            (None, Some(_)) => Ok(Kind::Reply),
+            (None, None) => Err(RpcError::invalid_request("a message has a method or an id")),
+        }
+    }
+
+    /// The payload as `T`; a request without one counts as `{}`.
+    ///
+    /// # Errors
+    /// `-32602` that says what does not fit.
+    pub fn params<T: Deserialize<'a>>(&self) -> Result<T, RpcError> {
+        let text = self.params.map_or("{}", RawValue::get);
+        serde_json::from_str(text)
+            .map_err(|error| RpcError::invalid_params(format!("Invalid params: {error}")))
+    }
+}
+
+fn is_id(id: &RawValue) -> bool {
+    id.get().starts_with(|c: char| c == '"' || c == '-' || c.is_ascii_digit())
+}
+
+/// An answer; `result` is JSON already.
+#[must_use]
+pub fn result(id: &RawValue, result: &str) -> String {
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":{},\"result\":{result}}}", id.get())
+}
+
+/// A refusal; without an id where the request's could not be read.
+#[must_use]
+pub fn error(id: Option<&RawValue>, error: &RpcError) -> String {
+    let mut object = serde_json::Map::new();
+    object.insert("code".into(), error.code.into());
+    object.insert("message".into(), error.message.as_str().into());
+    if let Some(data) = &error.data {
+        object.insert("data".into(), data.clone());
+    }
+    let id = id.map_or("null", RawValue::get);
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{}}}", Value::Object(object))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tells_messages_apart_and_keeps_ids_as_they_are() {
+        let message = Message::parse(br#"{"jsonrpc":"2.0","id":1e2,"method":"ping"}"#).unwrap();
+        let Kind::Request { id, method } = message.kind().unwrap() else { panic!() };
+        assert_eq!((id.get(), method), ("1e2", "ping"));
+        assert_eq!(result(&id, "{}"), r#"{"jsonrpc":"2.0","id":1e2,"result":{}}"#);
+        let told = Message::parse(br#"{"jsonrpc":"2.0","method":"a\u0062"}"#).unwrap();
+        assert!(matches!(told.kind().unwrap(), Kind::Notification { method: "ab" }));
+        let reply = Message::parse(br#"{"jsonrpc":"2.0","id":"x","result":{}}"#).unwrap();
+        assert!(matches!(reply.kind().unwrap(), Kind::Reply));
+    }
+
+    #[test]
+    fn answers_garbage_with_the_code_it_deserves() {
+        for (text, code) in [
+            (&b"{"[..], -32700),
+            (b"\xff", -32700),
+            (b"[]", -32600),
+            (b"7", -32600),
+            (br#"{"jsonrpc":"2.0","method":7}"#, -32600),
+        ] {
+            assert_eq!(Message::parse(text).unwrap_err().code, code, "{}", String::from_utf8_lossy(text));
+        }
+        for text in [
+            &br#"{"id":1,"method":"x"}"#[..],
+            br#"{"jsonrpc":"1.0","id":1,"method":"x"}"#,
+            br#"{"jsonrpc":"2.0","id":{},"method":"x"}"#,
+            br#"{"jsonrpc":"2.0"}"#,
+        ] {
+            assert_eq!(Message::parse(text).unwrap().kind().unwrap_err().code, -32600);
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! MCP on the wire: raw JSON-RPC envelopes, versions and eras, sealed sessions.
+//!
+//! Payloads stay raw: only the fields that route a message are parsed.
+
+pub mod envelope;
+pub mod error;
+pub mod session;
+pub mod version;
+
+pub use envelope::{Id, Message};
+pub use error::RpcError;
+pub use version::Version;

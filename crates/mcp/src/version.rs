@@ -1,0 +1,66 @@
+//! The versions of MCP and the two eras they fall into.
+
+use serde::{Deserialize, Serialize};
+
+/// A version of the protocol, oldest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the names are the dates of the versions")]
+pub enum Version {
+    #[serde(rename = "2024-11-05")]
+    V2024_11_05,
+    #[serde(rename = "2025-03-26")]
+    V2025_03_26,
+    #[serde(rename = "2025-06-18")]
+    V2025_06_18,
+    #[serde(rename = "2025-11-25")]
+    V2025_11_25,
+}
+
+impl Version {
+    /// Every version we speak, oldest first.
+    pub const ALL: [Self; 4] = [Self::V2024_11_05, Self::V2025_03_26, Self::V2025_06_18, Self::V2025_11_25];
+
+    /// The newest version with a handshake: the answer to a client that asks for one we do not know.
+    pub const LATEST_LEGACY: Self = Self::V2025_11_25;
+
+    /// The version as it stands on the wire.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::V2024_11_05 => "2024-11-05",
+            Self::V2025_03_26 => "2025-03-26",
+            Self::V2025_06_18 => "2025-06-18",
+            Self::V2025_11_25 => "2025-11-25",
+        }
+    }
+
+    /// The version of that name.
+    #[must_use]
+    pub fn find(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|version| version.as_str() == name)
+    }
+
+    /// What we answer to a client that asks for `name` in its handshake.
+    #[must_use]
+    pub fn negotiate(name: &str) -> Self {
+        Self::find(name).unwrap_or(Self::LATEST_LEGACY)
+    }
+
+    /// Bad arguments are a failed tool result and not a protocol error.
+    #[must_use]
+    pub fn has_argument_errors_as_results(self) -> bool {
+        self >= Self::V2025_11_25
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_an_unknown_version_with_the_latest_of_the_handshake() {
+        assert_eq!(Version::negotiate("2025-06-18"), Version::V2025_06_18);
+        assert_eq!(Version::negotiate("2026-07-28"), Version::V2025_11_25);
+        assert_eq!(Version::negotiate("1.0"), Version::V2025_11_25);
+    }
+}
