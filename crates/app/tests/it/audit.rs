@@ -11,6 +11,7 @@ const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 on_both_databases! {
     records_who_called_what_with_which_outcome
     records_refused_calls_too
+    records_calls_that_never_became_one
     filters_the_list
     exports_csv_and_json_lines
 }
@@ -65,6 +66,28 @@ async fn records_refused_calls_too(backend: Backend) {
         audited(&app, "status=refused", 4).await.into_iter().map(|row| row["code"].clone()).collect();
     codes.sort_by_key(ToString::to_string);
     assert_eq!(codes, ["FORBIDDEN", "SERVICE_DISABLED", "TOOL_NOT_FOUND", "VALIDATION_FAILED"]);
+}
+
+/// HT-5.6
+async fn records_calls_that_never_became_one(backend: Backend) {
+    let upstream = http::Server::start().await;
+    let app = TestApp::start(backend).await;
+    app.service(crm(&upstream)).await;
+    app.call("no uri at all", json!({})).await.is_problem(400, "INVALID_URI");
+    app.call(&"x".repeat(10_000), json!({})).await.is_problem(400, "INVALID_URI");
+    app.call("api://crm/ping", json!([1])).await.is_problem(422, "VALIDATION_FAILED");
+    // What PostgreSQL cannot keep must not keep the rest from being kept.
+    app.call_name("nul\0name", json!({})).await.is_problem(404, "TOOL_NOT_FOUND");
+    app.call("api://crm/get_order", json!({ "userId": "nul\0value" })).await;
+    app.call("api://crm/ping", json!({})).await.is(200);
+    let records = audited(&app, "", 6).await;
+    let tools: Vec<_> = records.iter().rev().map(|record| record["tool"].as_str().unwrap()).collect();
+    assert_eq!(tools[0], "no uri at all");
+    assert!(tools[1].starts_with("xxx") && tools[1].len() < 1000, "{}", tools[1].len());
+    assert_eq!(tools[2], "api://crm/ping");
+    assert!(tools[3].starts_with("nul"));
+    assert_eq!((tools[4], tools[5]), ("crm__get_order", "crm__ping"));
+    assert!(records.iter().skip(2).all(|record| record["status"] == "refused"), "{records:?}");
 }
 
 async fn filters_the_list(backend: Backend) {

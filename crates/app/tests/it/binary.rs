@@ -122,6 +122,7 @@ async fn logs_a_line_of_json_per_door_call_without_secrets() {
     let mut service = crm(&upstream);
     service["config"]["auth_type"] = json!("bearer");
     service["config"]["auth_config"] = json!({ "token": "hunter2-service" });
+    service["tools"][1]["response_template"] = json!("{{ index .query 99 }}");
     admin.post("services", service).await.is(201);
     let user = json!({ "username": "ada", "password": "hunter2-password" });
     admin.post("users", user.clone()).await.is(201);
@@ -131,6 +132,8 @@ async fn logs_a_line_of_json_per_door_call_without_secrets() {
     admin.call_name("crm__get_order", arguments).await.is(200);
     admin.call("api://crm/get_order", json!({ "hunter2-name": 1 })).await.is(422);
     admin.call("api://crm/fail", json!({})).await.is(200);
+    let template_failed = admin.call("api://crm/ping", json!({})).await.is(200);
+    assert_eq!(template_failed.body["isError"], true, "{}", template_failed.text);
     admin.get("mcp/tools").await.is(200);
     admin.get("/mcp/hunter2-path").await.is(404);
     admin.as_key("hunter2-key").get("mcp/tools").await.is(401);
@@ -144,7 +147,10 @@ async fn logs_a_line_of_json_per_door_call_without_secrets() {
     let count = |path: &str, status: i64| {
         lines.iter().filter(|line| line["path"] == path && line["status"] == status).count()
     };
-    assert_eq!(count("/api/v1/call", 200), 2, "{log}");
+    let is_about_template =
+        |line: &Value| line["message"].as_str().unwrap().contains("response template failed");
+    assert_eq!(lines.iter().filter(|line| is_about_template(line)).count(), 1, "{log}");
+    assert_eq!(count("/api/v1/call", 200), 3, "{log}");
     assert_eq!(count("/api/v1/call", 422), 1, "{log}");
     assert_eq!(count("/api/v1/mcp/tools/call", 200), 1, "{log}");
     assert_eq!(count("/api/v1/mcp/tools", 200), 1, "{log}");
