@@ -41,6 +41,9 @@ impl Default for Options {
     }
 }
 
+/// How many characters of what was no request are kept in the audit.
+const MAX_REFUSED_NAME: usize = 200;
+
 /// What a caller wants.
 #[derive(Debug)]
 pub struct Request {
@@ -103,6 +106,15 @@ impl Gateway {
         self.count(&record, &result);
         self.audit.write(record.end(&result)).await; // refusals and failures too
         result
+    }
+
+    /// Records a call that a door had to turn away before it could become a request.
+    pub async fn refuse(&self, cx: &Context, called: &str, error: Error) {
+        let target = Target::Name(called.chars().take(MAX_REFUSED_NAME).collect());
+        let record = Record::begin(cx, &target, &Arguments::default());
+        let result = Err(error);
+        self.count(&record, &result);
+        self.audit.write(record.end(&result)).await;
     }
 
     async fn run(&self, cx: &Context, request: Request, record: &mut Record) -> Result<Outcome> {
