@@ -41,9 +41,6 @@ impl Default for Options {
     }
 }
 
-/// How many characters of what was no request are kept in the audit.
-const MAX_REFUSED_NAME: usize = 200;
-
 /// What a caller wants.
 #[derive(Debug)]
 pub struct Request {
@@ -110,7 +107,7 @@ impl Gateway {
 
     /// Records a call that a door had to turn away before it could become a request.
     pub async fn refuse(&self, cx: &Context, called: &str, error: Error) {
-        let target = Target::Name(called.chars().take(MAX_REFUSED_NAME).collect());
+        let target = Target::Name(called.to_owned());
         let record = Record::begin(cx, &target, &Arguments::default());
         let result = Err(error);
         self.count(&record, &result);

@@ -26,7 +26,6 @@ on_both_databases! {
     rotates_the_master_key_and_forgets_the_old_one
 }
 
-/// SC-1
 async fn says_where_it_listens_and_the_admin_key_once(backend: Backend) {
     let database = Database::create(backend).await;
     let mut server = Server::start(serve(&database));

@@ -218,7 +218,10 @@ impl TenantCatalog {
         };
         match self.services().find(is_of).map(|service| service.connector()) {
             Some(Err(error)) => Err(error),
-            _ => Err(Error::not_found(format!("Tool '{name}' not found")).with("tool", name)),
+            _ => {
+                let name = shortened(name);
+                Err(Error::not_found(format!("Tool '{name}' not found")).with("tool", name))
+            }
         }
     }
 
@@ -238,6 +241,12 @@ impl TenantCatalog {
         Err(Error::not_found(format!("service {scheme}://{} has no tool '{tool}'", service.id))
             .with("service", &service.id))
     }
+}
+
+/// A name from outside, cut to what an answer or a record should repeat of it.
+pub(crate) fn shortened(name: &str) -> String {
+    const MAX_CHARACTERS: usize = 200;
+    name.chars().take(MAX_CHARACTERS).collect()
 }
 
 /// What a caller asks for.
