@@ -4,7 +4,7 @@
 set -eu
 cd "$(dirname "$0")"
 root=$(cd .. && pwd)
-cargo build --quiet --release --manifest-path "$root/Cargo.toml" --bin mcp-all-in-one
+[ -n "${SKIP_BUILD:-}" ] || cargo build --quiet --release --manifest-path "$root/Cargo.toml" --bin mcp-all-in-one
 bin=${CARGO_TARGET_DIR:-$root/target}/release/mcp-all-in-one
 home=$(mktemp -d)
 url=http://127.0.0.1:9110
