@@ -1,0 +1,1 @@
+//! What the connector does with real servers and with broken ones.
