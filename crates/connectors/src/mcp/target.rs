@@ -3,14 +3,11 @@
 use crate::shared::network::{Policy, Resolver};
 use mcp::client::transport::http::Address;
 use mcp::client::transport::stdio::Command;
-use mcp::client::transport::ws;
 use mcp::client::{Client, Failure, Options, Target as Way};
 use reqwest::Url;
 use reqwest::header::HeaderMap;
-use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
-use tokio::net::lookup_host;
 use tool::{Context, Secret};
 use tracing::warn;
 
@@ -107,7 +104,7 @@ impl Target {
         remote.policy.check(&remote.url).map_err(|refused| Failure::Refused(refused.to_string()))?;
         let route = remote.found.get().copied().unwrap_or(remote.route);
         match route {
-            Route::Ws => connect(Way::Ws(remote.socket().await?)).await,
+            Route::Ws => connect(Way::Ws(remote.address().await?)).await,
             Route::Http => connect(Way::Http(remote.address().await?)).await,
             Route::Sse => connect(Way::Sse(remote.address().await?)).await,
             Route::Unknown => {
@@ -137,8 +134,8 @@ impl Remote {
         let client = match self.http.get() {
             Some(client) => client.clone(),
             None => {
-                let resolver = Resolver(self.policy.clone());
-                let made = tokio::task::spawn_blocking(move || http_client(resolver)).await;
+                let (resolver, route) = (Resolver(self.policy.clone()), self.route);
+                let made = tokio::task::spawn_blocking(move || http_client(resolver, route)).await;
                 let broken = |why: String| Failure::Broken { why, is_sent: false };
                 let made = made.map_err(|error| broken(error.to_string()))?;
                 let made = made.map_err(|error| broken(format!("TLS cannot be set up: {error}")))?;
@@ -147,36 +144,18 @@ impl Remote {
         };
         Ok(Address { url: self.url.clone(), headers: self.headers.clone(), client })
     }
-
-    /// Looks the host up and keeps the addresses that may be used.
-    async fn socket(&self) -> Result<ws::Address, Failure> {
-        let host = self.url.host_str().unwrap_or_default().trim_matches(['[', ']']);
-        let port = self.url.port_or_known_default().unwrap_or(443);
-        let found = lookup_host((host, port)).await.map_err(|error| Failure::Broken {
-            why: format!("the host cannot be found: {error}"),
-            is_sent: false,
-        })?;
-        let all: Vec<SocketAddr> = found.collect();
-        let addresses: Vec<_> =
-            all.iter().copied().filter(|address| self.policy.allows(address.ip())).collect();
-        if addresses.is_empty() && !all.is_empty() {
-            return Err(Failure::Refused(
-                "the host's address is not public and was refused; to allow it, set \"allow_private_network\": \
-                 true or a list of ranges on the service"
-                    .to_owned(),
-            ));
-        }
-        Ok(ws::Address { url: self.url.clone(), headers: self.headers.clone(), addresses })
-    }
 }
 
-fn http_client(resolver: Resolver) -> reqwest::Result<reqwest::Client> {
-    reqwest::Client::builder()
+fn http_client(resolver: Resolver, route: Route) -> reqwest::Result<reqwest::Client> {
+    let builder = reqwest::Client::builder()
         .user_agent(concat!("mcp-all-in-one/", env!("CARGO_PKG_VERSION")))
         .dns_resolver(Arc::new(resolver))
         // A proxy would resolve names itself, out of sight of the policy.
         .no_proxy()
         .redirect(reqwest::redirect::Policy::none())
-        .connect_timeout(CONNECT_TIMEOUT)
-        .build()
+        .connect_timeout(CONNECT_TIMEOUT);
+    match route {
+        Route::Ws => builder.http1_only().build(),
+        Route::Http | Route::Sse | Route::Unknown => builder.build(),
+    }
 }

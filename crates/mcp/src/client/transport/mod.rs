@@ -3,10 +3,10 @@
 pub mod http;
 mod http_stream;
 mod process;
-pub mod sse;
+mod sse;
 mod sse_events;
 pub mod stdio;
-pub mod ws;
+mod ws;
 
 use super::diagnosis::Diagnosis;
 use super::failure::Failure;
@@ -27,8 +27,8 @@ pub enum Target {
     Http(http::Address),
     /// HTTP with a stream of events, as of 2024-11-05.
     Sse(http::Address),
-    /// A WebSocket.
-    Ws(ws::Address),
+    /// A WebSocket, at `ws` or `wss`; its client must not offer HTTP/2.
+    Ws(http::Address),
 }
 
 /// A message on its way out.

@@ -73,8 +73,7 @@ impl SseEvents {
 
     /// A line without its end, which is `\n`, `\r\n` or `\r`.
     fn line(&mut self) -> Option<String> {
-        let is_end = |byte: &u8| matches!(byte, b'\n' | b'\r');
-        let Some(at) = self.buffer[self.searched..].iter().position(is_end) else {
+        let Some(at) = memchr::memchr2(b'\n', b'\r', &self.buffer[self.searched..]) else {
             self.searched = self.buffer.len();
             return None;
         };

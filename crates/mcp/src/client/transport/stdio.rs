@@ -175,7 +175,7 @@ impl Reader {
                 Ok(0) | Err(_) => break,
                 Ok(_) => {}
             }
-            while let Some(found) = buffer[searched..].iter().position(|byte| *byte == b'\n') {
+            while let Some(found) = memchr::memchr(b'\n', &buffer[searched..]) {
                 let line = buffer.split_to(searched + found + 1);
                 searched = 0;
                 self.line(&line);

@@ -2,42 +2,29 @@
 
 use super::super::failure::{Failure, chain};
 use super::super::inbox::Inbox;
+use super::http::Address;
+use super::http_stream::refusal;
 use super::{Outgoing, Owned};
 use futures::stream::{SplitSink, SplitStream};
 use futures::{SinkExt, StreamExt};
-use reqwest::Url;
-use reqwest::header::{HeaderMap, HeaderValue, SEC_WEBSOCKET_PROTOCOL};
-use rustls_platform_verifier::BuilderVerifierExt;
-use std::net::SocketAddr;
+use reqwest::header::{
+    CONNECTION, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL, SEC_WEBSOCKET_VERSION,
+    UPGRADE,
+};
+use reqwest::{StatusCode, Upgraded};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpStream;
 use tokio::sync::mpsc;
-use tokio_rustls::TlsConnector;
 use tokio_tungstenite::WebSocketStream;
-use tokio_tungstenite::tungstenite::client::IntoClientRequest;
-use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
+use tokio_tungstenite::tungstenite::handshake::client::generate_key;
+use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
+use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 use tokio_tungstenite::tungstenite::{Error, Message};
 
 const QUEUE: usize = 256;
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Where a WebSocket is.
-#[derive(Debug, Clone)]
-pub struct Address {
-    /// `ws` or `wss`.
-    pub url: Url,
-    /// Headers of the handshake; mark secret values as sensitive.
-    pub headers: HeaderMap,
-    /// Where the URL's host is; looked up, and found acceptable, by the caller.
-    pub addresses: Vec<SocketAddr>,
-}
-
-/// What a socket can be made of: TCP, or TLS over it.
-trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
-impl<T: AsyncRead + AsyncWrite + Unpin + Send> Stream for T {}
-type Socket = WebSocketStream<Box<dyn Stream>>;
+type Socket = WebSocketStream<Upgraded>;
 
 struct Queued {
     text: String,
@@ -85,52 +72,35 @@ impl Ws {
     }
 }
 
+/// Opens the socket with the HTTP client of the caller, which decides about names, addresses and
+/// certificates; the library's own way would also write our keys to its log.
 async fn connect(address: &Address, limit: usize) -> Result<Socket, Failure> {
-    let mut request = address
-        .url
-        .as_str()
-        .into_client_request()
-        .map_err(|error| Failure::unreachable(format!("no WebSocket can be opened there: {error}")))?;
-    request.headers_mut().extend(address.headers.clone());
-    request.headers_mut().insert(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static("mcp"));
-    let tcp = TcpStream::connect(&address.addresses[..])
-        .await
-        .map_err(|error| Failure::unreachable(format!("the connection failed: {error}")))?;
-    let _ = tcp.set_nodelay(true);
-    let stream: Box<dyn Stream> = match address.url.scheme() {
-        "wss" => Box::new(encrypt(tcp, &address.url).await?),
-        _ => Box::new(tcp),
-    };
-    let config = WebSocketConfig::default().max_message_size(Some(limit)).max_frame_size(Some(limit));
-    let opened = tokio_tungstenite::client_async_with_config(request, stream, Some(config)).await;
-    opened.map(|(socket, _)| socket).map_err(not_opened)
-}
-
-async fn encrypt(tcp: TcpStream, url: &Url) -> Result<tokio_rustls::client::TlsStream<TcpStream>, Failure> {
-    let failed =
-        |error: &dyn std::error::Error| Failure::unreachable(format!("TLS failed: {}", chain(error)));
-    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let config = rustls::ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .and_then(BuilderVerifierExt::with_platform_verifier)
-        .map_err(|error| failed(&error))?
-        .with_no_client_auth();
-    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']).to_owned();
-    let name = rustls::pki_types::ServerName::try_from(host).map_err(|error| failed(&error))?;
-    TlsConnector::from(Arc::new(config)).connect(name, tcp).await.map_err(|error| failed(&error))
-}
-
-fn not_opened(error: Error) -> Failure {
-    let Error::Http(response) = error else {
-        return Failure::unreachable(format!("the WebSocket could not be opened: {}", chain(&error)));
-    };
-    match response.status().as_u16() {
-        status @ (401 | 403) => Failure::Unauthorized { status },
-        status @ 300..=399 => Failure::Refused(format!(
-            "the server redirects (HTTP status {status}), and redirects are not followed"
-        )),
-        status => Failure::Status { status, body: String::new() },
+    let mut url = address.url.clone();
+    let scheme = if url.scheme() == "wss" { "https" } else { "http" };
+    if url.set_scheme(scheme).is_err() {
+        return Err(Failure::unreachable("no WebSocket can be opened at such an address"));
     }
+    let key = generate_key();
+    let request = address.client.get(url).headers(address.headers.clone());
+    let response = request
+        .header(CONNECTION, "Upgrade")
+        .header(UPGRADE, "websocket")
+        .header(SEC_WEBSOCKET_VERSION, "13")
+        .header(SEC_WEBSOCKET_KEY, &key)
+        .header(SEC_WEBSOCKET_PROTOCOL, "mcp")
+        .send()
+        .await
+        .map_err(Failure::of_http)?;
+    if response.status() != StatusCode::SWITCHING_PROTOCOLS {
+        return Err(refusal(response, false).await);
+    }
+    let accepted = response.headers().get(SEC_WEBSOCKET_ACCEPT);
+    if accepted.is_none_or(|accepted| accepted.as_bytes() != derive_accept_key(key.as_bytes()).as_bytes()) {
+        return Err(Failure::Protocol("the server did not accept the WebSocket as it should".into()));
+    }
+    let stream = response.upgrade().await.map_err(Failure::of_http)?;
+    let config = WebSocketConfig::default().max_message_size(Some(limit)).max_frame_size(Some(limit));
+    Ok(WebSocketStream::from_raw_socket(stream, Role::Client, Some(config)).await)
 }
 
 async fn write(mut sink: SplitSink<Socket, Message>, mut queued: mpsc::Receiver<Queued>, inbox: Arc<Inbox>) {
