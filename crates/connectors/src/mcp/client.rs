@@ -157,7 +157,7 @@ impl Link {
     /// Asks for a sign of life; any answer is one.
     pub(super) async fn ping(self: &Arc<Self>, cx: &Context) -> Result<()> {
         let session = self.session(cx).await?;
-        let result = session.client.request(cx, "ping", None).await.map(drop);
+        let result = session.client.ping(cx).await;
         if let Err(failure @ (Failure::Broken { .. } | Failure::Stale)) = &result {
             self.discard(&session, failure);
         }

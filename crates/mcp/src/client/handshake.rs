@@ -49,12 +49,18 @@ struct Initialized {
 struct Discovered {
     #[serde(default)]
     supported_versions: Vec<String>,
-    #[serde(default)]
-    server_info: Option<Box<RawValue>>,
+    #[serde(default, rename = "_meta")]
+    meta: DiscoveredMeta,
     #[serde(default)]
     capabilities: Option<Box<RawValue>>,
     #[serde(default)]
     instructions: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+struct DiscoveredMeta {
+    #[serde(default, rename = "io.modelcontextprotocol/serverInfo")]
+    server_info: Option<Box<RawValue>>,
 }
 
 impl Client {
@@ -112,7 +118,7 @@ impl Client {
         }
         Ok(Server {
             version,
-            info: answer.server_info,
+            info: answer.meta.server_info,
             capabilities: answer.capabilities,
             instructions: answer.instructions,
         })

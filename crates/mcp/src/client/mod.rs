@@ -122,6 +122,18 @@ impl Client {
         result
     }
 
+    /// Asks for a sign of life, in the words of the server's era.
+    ///
+    /// # Errors
+    /// As for `request`; a refusal is a sign of life, too.
+    pub async fn ping(&self, cx: &Context) -> Result<(), Failure> {
+        let method = match self.server.version.era() {
+            Era::Legacy => "ping",
+            Era::Modern => "server/discover",
+        };
+        self.request(cx, method, None).await.map(drop)
+    }
+
     /// Tells the server something; no answer comes.
     ///
     /// # Errors

@@ -29,6 +29,10 @@ pub struct Behaviour {
     pub redirect: Option<String>,
     /// Answers calls with this body instead of a message.
     pub garbage: Option<String>,
+    /// Ends the stream of a call before its answer, which is to be fetched with a GET.
+    pub is_resuming: bool,
+    /// What is said unasked on the stream that a GET opens.
+    pub told: Option<String>,
 }
 
 /// A running server; it stops when dropped.
@@ -44,6 +48,8 @@ struct State {
     behaviour: Behaviour,
     sessions: HashSet<String>,
     next_session: usize,
+    /// The answer that waits for the one who takes up its stream.
+    kept: Option<String>,
     seen: Vec<String>,
 }
 
@@ -146,6 +152,7 @@ async fn serve(request: Request<Incoming>, state: Arc<Mutex<State>>) -> Result<A
             lock(&state).sessions.remove(&session.unwrap_or_default());
             return Ok(plain(StatusCode::NO_CONTENT, ""));
         }
+        Method::GET => return Ok(stream(&state, &behaviour, header("last-event-id").as_deref())),
         Method::POST => {}
         _ => return Ok(plain(StatusCode::METHOD_NOT_ALLOWED, "")),
     }
@@ -172,6 +179,10 @@ async fn serve(request: Request<Incoming>, state: Arc<Mutex<State>>) -> Result<A
     }
     wait(&message).await;
     let text = reply(&message["id"], &answer(&message, &line));
+    if behaviour.is_resuming && method == "tools/call" {
+        lock(&state).kept = Some(text);
+        return Ok(typed(StatusCode::OK, "text/event-stream", "retry: 50\nid: e1\ndata:\n\n".to_owned()));
+    }
     let mut response = if behaviour.is_streaming {
         let note =
             r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}"#;
@@ -187,6 +198,21 @@ async fn serve(request: Request<Incoming>, state: Arc<Mutex<State>>) -> Result<A
         response.headers_mut().insert("mcp-session-id", id.parse().expect("a header value"));
     }
     Ok(response)
+}
+
+/// What a GET opens: the rest of a stream that was ended early, or what is said unasked.
+fn stream(state: &Mutex<State>, behaviour: &Behaviour, last_event: Option<&str>) -> Answer {
+    let text = match last_event {
+        Some("e1") => lock(state).kept.take(),
+        Some(_) => None,
+        None => behaviour.told.clone(),
+    };
+    match text {
+        Some(text) => {
+            typed(StatusCode::OK, "text/event-stream", format!("retry: 60000\nid: e2\ndata: {text}\n\n"))
+        }
+        None => plain(StatusCode::METHOD_NOT_ALLOWED, ""),
+    }
 }
 
 /// The header rules of 2026-07-28, and no handshake.

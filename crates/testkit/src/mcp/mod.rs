@@ -29,7 +29,7 @@ pub fn tools() -> Vec<Value> {
     };
     let text = json!({ "text": { "type": "string" }, "count": { "type": "integer" } });
     vec![
-        tool("echo", text.clone()),
+        tool("echo", text),
         tool("fails", json!({})),
         tool("params", json!({})),
         tool("raw", json!({})),
@@ -84,7 +84,9 @@ pub fn reply(id: &Value, result: &Result<String, String>) -> String {
 }
 
 /// What any method of the protocol gets here, apart from delays.
-#[must_use]
+///
+/// # Errors
+/// The `error` object of a refusal.
 pub fn answer(request: &Value, line: &str) -> Result<String, String> {
     match request["method"].as_str().unwrap_or_default() {
         "initialize" => Ok(initialized(request, None)),

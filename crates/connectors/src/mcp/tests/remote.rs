@@ -5,6 +5,7 @@ use testkit::mcp::RAW_RESULT;
 use testkit::mcp::http::{Behaviour, Server};
 use testkit::mcp::ws;
 
+#[expect(clippy::needless_pass_by_value, reason = "json! at the call reads better")]
 fn remote(url: &str, more: Value) -> Arc<dyn Connector> {
     let mut settings = json!({ "url": url, "allow_private_network": ["127.0.0.1"] });
     for (name, value) in more.as_object().unwrap() {
@@ -87,6 +88,35 @@ async fn says_what_a_server_answered_instead_of_a_message() {
     server.behave(Behaviour { garbage: Some("<html>".into()), ..Behaviour::default() });
     let error = error_of(&*http(&server), "echo", json!({})).await;
     assert!(error.message().contains("is no message: <html>"), "{error}");
+}
+
+#[tokio::test]
+async fn takes_up_a_stream_that_ended_before_its_answer() {
+    let server = Server::start(Behaviour { is_resuming: true, ..Behaviour::default() }).await;
+    assert_eq!(call(&*http(&server), "raw", json!({})).await.unwrap().to_result(), RAW_RESULT);
+    let seen = server.seen();
+    assert_eq!(seen.iter().filter(|what| *what == "POST tools/call").count(), 1, "{seen:?}");
+}
+
+#[tokio::test]
+async fn hears_of_changes_on_the_stream_for_what_is_said_unasked() {
+    let told = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+    let server = Server::start(Behaviour { told: Some(told.into()), ..Behaviour::default() }).await;
+    let service = http(&server);
+    let mut changes = service.changes().unwrap();
+    text(&*service, "echo", json!({})).await;
+    tokio::time::timeout(Duration::from_secs(5), changes.changed()).await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn tells_a_remote_server_too_when_a_caller_stops_waiting() {
+    let server = Server::start(Behaviour::default()).await;
+    let service = http(&server);
+    text(&*service, "echo", json!({})).await;
+    let error = call_within(&*service, "slow", json!({}), Duration::from_millis(200)).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Timeout);
+    let is_told = || server.seen().contains(&"POST notifications/cancelled".to_owned());
+    assert!(is_true_soon(is_told).await, "{:?}", server.seen());
 }
 
 /// MC-1
