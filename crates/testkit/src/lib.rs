@@ -8,7 +8,7 @@ pub mod conformance;
 #[cfg(feature = "app")]
 pub mod database;
 pub mod http;
-<<<<<<< HEAD
+pub mod mcp;
 #[cfg(feature = "app")]
 pub mod process;
 pub mod tcp_proxy;
@@ -21,6 +21,3 @@ pub use client::{Client, Reply};
 #[cfg(feature = "app")]
 pub use database::{Backend, Database};
 pub use wait::eventually;
-=======
-pub mod mcp;
->>>>>>> mcp-work
