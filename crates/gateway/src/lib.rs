@@ -200,9 +200,5 @@ fn name_service(error: Error, route: &Route) -> Error {
     if error.context("auth").is_none() || route.service.variables.is_empty() {
         return error;
     }
-    let variables = route.service.variables.join(", ");
-    Error::upstream(format!("Authentication failed: Invalid or missing {variables}"))
-        .with("service", &route.service.id)
-        .with("auth", "rejected")
-        .caused_by(error)
+    route.service.rejected().caused_by(error)
 }

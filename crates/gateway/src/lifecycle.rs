@@ -8,11 +8,14 @@ use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 use tool::{Caller, Context, Door, Env, Error, Kind, Limits, Result, TenantId};
 
 /// How long a service may take to say what it offers.
 const DISCOVERY_TIMEOUT: Duration = Duration::from_secs(60);
+/// The pause before a service that did not answer is asked again; it doubles each time.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LAST_PAUSE: Duration = Duration::from_secs(60);
 const HEALTH_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A tenant as it is configured.
@@ -169,6 +172,7 @@ impl Gateway {
             state,
             variables: wanted.variables,
             tools: ArcSwapOption::empty(),
+            failure: ArcSwapOption::empty(),
         }
     }
 
@@ -189,30 +193,52 @@ impl Gateway {
     }
 
     /// Discovers what a service offers, now and whenever it says that this has changed, until
-    /// the service is gone from the catalog.
+    /// the service is gone from the catalog. One that does not say is asked again, ever less often.
     async fn follow(self: Arc<Self>, service: Arc<Service>, discovered: oneshot::Sender<()>) {
-        self.discover(&service).await;
+        let mut is_known = self.discover(&service).await;
         if discovered.send(()).is_err() {
             self.rebuild(&service.tenant).await;
         }
-        let changes = service.connector().ok().and_then(|connector| connector.changes());
-        let Some(mut changes) = changes else { return };
-        let service = Arc::downgrade(&service);
-        while changes.changed().await.is_ok() {
-            let Some(service) = service.upgrade() else { return };
-            self.discover(&service).await;
+        let mut changes = service.connector().ok().and_then(|connector| connector.changes());
+        let service = {
+            let weak = Arc::downgrade(&service);
+            drop(service);
+            weak
+        };
+        let mut pause = FIRST_PAUSE;
+        while !is_known || changes.is_some() {
+            let is_ended = tokio::select! {
+                () = tokio::time::sleep(pause), if !is_known => false,
+                is_ended = next_change(&mut changes) => is_ended,
+            };
+            let Some(service) = service.upgrade().filter(|_| !is_ended) else { return };
+            is_known = self.discover(&service).await;
+            pause = (pause * 2).min(LAST_PAUSE);
             self.rebuild(&service.tenant).await;
         }
     }
 
-    async fn discover(&self, service: &Service) {
-        let Ok(connector) = service.connector() else { return };
+    /// Asks a service what it offers; false when it does not say.
+    async fn discover(&self, service: &Service) -> bool {
+        let Ok(connector) = service.connector() else { return true };
         let cx = system_context(DISCOVERY_TIMEOUT);
         let answer = tokio::time::timeout(DISCOVERY_TIMEOUT, connector.tools(&cx)).await;
         match answer.unwrap_or_else(|_| Err(Error::timeout("it did not say what it offers"))) {
-            Ok(tools) => service.offers(tools),
+            Ok(tools) => {
+                service.offers(tools);
+                true
+            }
             Err(error) => {
-                tracing::warn!(?service, error = error.full_message(), "{service:?} has no tools: {error}");
+                let is_news = service.failure.load().is_none();
+                service.failed(&error);
+                if is_news {
+                    tracing::warn!(
+                        ?service,
+                        error = error.full_message(),
+                        "{service:?} has no tools: {error}"
+                    );
+                }
+                false
             }
         }
     }
@@ -242,6 +268,14 @@ fn positions_of_tools(settings: &Value) -> HashMap<String, usize> {
     let tools = settings.get("tools").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let id = |(at, tool): (usize, &Value)| Some((tool.get("id")?.as_str()?.to_owned(), at));
     tools.iter().enumerate().filter_map(id).collect()
+}
+
+/// Waits for a connector to say that its tools have changed; true when it never will again.
+async fn next_change(changes: &mut Option<watch::Receiver<u64>>) -> bool {
+    match changes {
+        Some(changes) => changes.changed().await.is_err(),
+        None => std::future::pending().await,
+    }
 }
 
 /// For what we do ourselves: discovery, probes.

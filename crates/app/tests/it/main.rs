@@ -23,4 +23,5 @@ mod secrets;
 mod service_tools;
 mod services;
 mod sign_in;
+mod stdio;
 mod uris;

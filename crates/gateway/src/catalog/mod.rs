@@ -31,6 +31,15 @@ pub struct Service {
     pub variables: Vec<String>,
     /// What it offered when last asked; nothing until the first answer.
     pub(crate) tools: ArcSwapOption<Vec<Arc<Tool>>>,
+    /// Why it did not say what it offers when it was last asked.
+    pub(crate) failure: ArcSwapOption<Failure>,
+}
+
+/// Why a service did not say what it offers.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    message: String,
+    is_rejected: bool,
 }
 
 /// What a service is now.
@@ -63,6 +72,38 @@ impl Service {
             _ => Arc::new(tool),
         };
         self.tools.store(Some(Arc::new(tools.into_iter().map(kept).collect())));
+        self.failure.store(None);
+    }
+
+    /// Remembers why the service did not say what it offers.
+    pub(crate) fn failed(&self, error: &Error) {
+        let is_rejected = error.context("auth").is_some();
+        self.failure.store(Some(Arc::new(Failure { message: error.full_message(), is_rejected })));
+    }
+
+    /// What a call to a tool of this service meets when there is no such tool.
+    fn excuse(&self) -> Option<Error> {
+        if let Err(error) = self.connector() {
+            return Some(error);
+        }
+        let failure = self.failure.load();
+        let failure = failure.as_deref().filter(|_| self.tools.load().is_none())?;
+        if failure.is_rejected {
+            return Some(self.rejected());
+        }
+        let message = format!("service {}://{} is not available: {}", self.scheme, self.id, failure.message);
+        Some(Error::unavailable(message).with("service", &self.id).retryable())
+    }
+
+    /// The service refuses our credentials: say where they come from.
+    pub(crate) fn rejected(&self) -> Error {
+        let source = match self.variables.as_slice() {
+            [] => format!("credentials of service {}://{}", self.scheme, self.id),
+            variables => variables.join(", "),
+        };
+        Error::upstream(format!("Authentication failed: Invalid or missing {source}"))
+            .with("service", &self.id)
+            .with("auth", "rejected")
     }
 
     /// The connector, or why there is none.
@@ -237,7 +278,9 @@ impl TenantCatalog {
         let Some(service) = self.service(scheme, uri.service()) else {
             return Err(Error::not_found(format!("there is no service {scheme}://{}", uri.service())));
         };
-        service.connector()?;
+        if let Some(error) = service.excuse() {
+            return Err(error);
+        }
         Err(Error::not_found(format!("service {scheme}://{} has no tool '{tool}'", service.id))
             .with("service", &service.id))
     }

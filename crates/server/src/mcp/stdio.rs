@@ -140,14 +140,17 @@ impl Client {
             return self.send(envelope::error(Some(&id), &error)).await;
         }
         let client = self.clone();
-        requests.spawn(async move {
+        let is_handshake = self.version.lock().unwrap_or_else(PoisonError::into_inner).is_none();
+        let answering = async move {
             let answer = client.answer(&id, &line, &cancel).await;
             client.flights().remove(id.get());
             // A request that was taken back gets no answer.
             if !cancel.is_cancelled() {
                 client.send(answer).await;
             }
-        });
+        };
+        // Until the version is agreed on, one request after the other.
+        if is_handshake { answering.await } else { drop(requests.spawn(answering)) }
     }
 
     async fn answer(&self, id: &RawValue, line: &[u8], cancel: &CancellationToken) -> String {
