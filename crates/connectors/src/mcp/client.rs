@@ -21,6 +21,8 @@ const MAX_PAUSE: Duration = Duration::from_secs(30);
 const SHORT_PAUSE: Duration = Duration::from_millis(250);
 /// A connection that has lasted so long was a good one.
 const STABLE: Duration = Duration::from_secs(5);
+/// How long a connection that is not used for new calls waits for the answers to old ones.
+const LAST_CALLS: Duration = Duration::from_secs(60);
 const NEVER: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// How a connection is kept.
@@ -83,6 +85,20 @@ struct Session {
     retired: CancellationToken,
 }
 
+impl Session {
+    /// Calls that were sent before may still be answered.
+    async fn wait_until_unused(&self) {
+        let mut usage = self.usage.subscribe();
+        let unused =
+            async { while self.calls.load(Ordering::Relaxed) > 0 && usage.changed().await.is_ok() {} };
+        tokio::select! {
+            () = unused => {}
+            () = self.client.closed().cancelled() => {}
+            () = tokio::time::sleep(LAST_CALLS) => {}
+        }
+    }
+}
+
 /// One use of a session, so that it does not count as idle.
 struct Use<'a>(&'a Session);
 
@@ -141,8 +157,7 @@ impl Link {
                 Err(failure) => failure,
             };
             let is_broken = matches!(failure, Failure::Broken { .. } | Failure::Stale);
-            if is_broken || matches!(failure, Failure::Protocol(_)) && session.client.closed().is_cancelled()
-            {
+            if session.client.is_ended_by(&failure) {
                 self.discard(&session, &failure);
             }
             let may_repeat = failure.is_unsent() || is_broken && repeat == Repeat::Always;
@@ -156,13 +171,18 @@ impl Link {
 
     /// Asks for a sign of life; any answer is one.
     pub(super) async fn ping(self: &Arc<Self>, cx: &Context) -> Result<()> {
-        let session = self.session(cx).await?;
-        let result = session.client.ping(cx).await;
-        if let Err(failure @ (Failure::Broken { .. } | Failure::Stale)) = &result {
-            self.discard(&session, failure);
+        let mut retries = self.limits.retries;
+        loop {
+            let session = self.session(cx).await?;
+            let Err(failure) = failure::is_alive(session.client.ping(cx).await) else { return Ok(()) };
+            if session.client.is_ended_by(&failure) {
+                self.discard(&session, &failure);
+            }
+            if !matches!(failure, Failure::Broken { .. } | Failure::Stale) || retries == 0 {
+                return Err(failure::error(&self.target, &failure, &session.diagnosis));
+            }
+            retries -= 1;
         }
-        failure::is_alive(result)
-            .map_err(|failure| failure::error(&self.target, &failure, &session.diagnosis))
     }
 
     /// The connection, which is made if there is none. Many callers wait for one attempt.
@@ -257,6 +277,7 @@ impl Link {
                     retired: CancellationToken::new(),
                 });
                 state.phase = Phase::Ready(session.clone());
+                state.last_failure = None;
                 let is_suspect = std::mem::take(&mut state.is_suspect);
                 drop(state);
                 self.tasks.spawn(self.clone().look_after(session, is_suspect));
@@ -279,7 +300,10 @@ impl Link {
             let idle = tokio::time::sleep(self.limits.idle.unwrap_or(NEVER));
             tokio::select! {
                 () = self.closing.cancelled() => break,
-                () = session.retired.cancelled() => break,
+                () = session.retired.cancelled() => {
+                    session.wait_until_unused().await;
+                    break;
+                }
                 () = session.client.closed().cancelled() => break,
                 Ok(()) = changed.changed() => self.tools.forget(),
                 Ok(()) = usage.changed() => {}
@@ -322,10 +346,14 @@ impl Link {
 
     fn backing_off(&self, state: &State, pause: Duration) -> Error {
         let ms = pause.as_millis();
-        let why = state.last_failure.as_ref().map(|(failure, diagnosis)| {
-            failure::error(&self.target, failure, diagnosis).message().to_owned()
-        });
-        let why = why.unwrap_or_else(|| format!("the MCP server '{}' keeps failing", self.name()));
+        let last = state.last_failure.as_ref();
+        let last = last.map(|(failure, diagnosis)| failure::error(&self.target, failure, diagnosis));
+        let why = match last {
+            // A wrong key is no reason to try again later.
+            Some(error) if error.context("auth").is_some() => return error.with("retry_after_ms", ms),
+            Some(error) => error.message().to_owned(),
+            None => format!("the MCP server '{}' keeps failing", self.name()),
+        };
         Error::unavailable(format!("{why}; it will be tried again in {ms} ms"))
             .with("retry_after_ms", ms)
             .retryable()
@@ -362,6 +390,9 @@ impl State {
     fn end(&mut self, session: &Session, limits: &Limits) {
         self.phase = Phase::Idle;
         self.is_suspect = true;
+        if let Some(failure) = session.client.failure() {
+            self.last_failure = Some((failure, session.diagnosis.clone()));
+        }
         if session.retired.is_cancelled() && !session.client.closed().is_cancelled() {
             return;
         }

@@ -135,6 +135,11 @@ impl Inbox {
         &self.closed
     }
 
+    /// Why the connection has ended, if it has.
+    pub(super) fn failure(&self) -> Option<Failure> {
+        self.waiting().closed.clone()
+    }
+
     /// Ticks when the server says that its tools have changed; no storm makes it miss one.
     pub(super) fn tools_changed(&self) -> watch::Receiver<u64> {
         self.tools_changed.subscribe()
