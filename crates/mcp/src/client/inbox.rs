@@ -109,6 +109,12 @@ impl Inbox {
         self.waiting().calls.contains_key(&id)
     }
 
+    /// Those who wait for `ids`, to be told by somebody else.
+    pub(super) fn take_out(&self, ids: &[u64]) -> Vec<oneshot::Sender<Reply>> {
+        let mut waiting = self.waiting();
+        ids.iter().filter_map(|id| waiting.calls.remove(id)).map(|caller| caller.reply).collect()
+    }
+
     /// Ends one wait with a failure.
     pub(super) fn fail(&self, id: u64, failure: Failure) {
         let caller = self.waiting().calls.remove(&id);
