@@ -193,7 +193,7 @@ impl Link {
             let wait = match self.next_step(has_waited)? {
                 Step::Use(session) => return Ok(session),
                 Step::Pause(until) => {
-                    self.until_ended(cx, sleep_until(until.into())).await?;
+                    self.within(cx, sleep_until(until.into())).await?;
                     continue;
                 }
                 Step::Wait(done) => done,
@@ -201,7 +201,7 @@ impl Link {
             let mut done = wait;
             // An attempt that vanishes has ended too.
             let ended = async { drop(done.wait_for(|is_done| *is_done).await) };
-            self.until_ended(cx, ended).await?;
+            self.within(cx, ended).await?;
             has_waited = true;
         }
     }
@@ -359,10 +359,11 @@ impl Link {
             .retryable()
     }
 
-    async fn until_ended(&self, cx: &Context, work: impl Future<Output = ()>) -> Result<()> {
+    /// Waits as long as `cx` allows.
+    pub(super) async fn within<T>(&self, cx: &Context, work: impl Future<Output = T>) -> Result<T> {
         tokio::select! {
             biased;
-            () = work => Ok(()),
+            done = work => Ok(done),
             () = cx.cancel.cancelled() => Err(self.error(&Failure::Cancelled)),
             () = sleep_until(cx.deadline.into()) => Err(self.error(&Failure::Timeout)),
         }

@@ -20,6 +20,9 @@ const WAITING_NOTIFICATIONS: usize = 256;
 /// Longer notifications are dropped too, so that the waiting ones stay small together.
 const NOTIFICATION_BYTES: usize = 64 * 1024;
 
+/// The most of an error's message that is kept.
+const MESSAGE_BYTES: usize = 16 * 1024;
+
 /// What a server tells without being asked, other than progress.
 #[derive(Debug)]
 pub struct Notification {
@@ -270,7 +273,8 @@ pub(super) fn rpc_error(raw: &RawValue) -> RpcError {
     };
     // Deeper data than the parser goes is left out.
     let data = head.data.and_then(|data| serde_json::from_str::<Value>(data.get()).ok());
-    let message = head.message.map_or_else(|| "no message".to_owned(), Cow::into_owned);
+    let mut message = head.message.map_or_else(|| "no message".to_owned(), Cow::into_owned);
+    message.truncate(message.floor_char_boundary(MESSAGE_BYTES));
     RpcError { code: head.code as i32, message, data: data.filter(|data| !data.is_null()) }
 }
 

@@ -33,6 +33,23 @@ async fn relays_json_and_streams_byte_for_byte() {
     }
 }
 
+/// MC-1, MC-2
+#[tokio::test]
+async fn many_first_callers_connect_and_list_once() {
+    let server = Server::start(Behaviour::default()).await;
+    let service = http(&server);
+    let mut calls = tokio::task::JoinSet::new();
+    for number in 0..50 {
+        let service = service.clone();
+        calls.spawn(async move { text(&*service, "echo", json!({ "text": format!("{number}") })).await });
+    }
+    assert_eq!(calls.join_all().await.len(), 50);
+    let seen = server.seen();
+    for once in ["POST initialize", "POST tools/list"] {
+        assert_eq!(seen.iter().filter(|what| *what == once).count(), 1, "{once}: {seen:?}");
+    }
+}
+
 /// MC-4
 #[tokio::test]
 async fn opens_a_forgotten_session_again_and_repeats_the_call() {
