@@ -1,11 +1,11 @@
 //! The one connection of a service: made on first use by one of many callers, kept, made anew.
 
 use super::failure;
+use super::session::{Session, Use};
 use super::target::Target;
 use super::tools::Tools;
-use mcp::client::{Client, Diagnosis, Failure, Options};
+use mcp::client::{Diagnosis, Failure, Options};
 use serde_json::value::RawValue;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
@@ -21,8 +21,6 @@ const MAX_PAUSE: Duration = Duration::from_secs(30);
 const SHORT_PAUSE: Duration = Duration::from_millis(250);
 /// A connection that has lasted so long was a good one.
 const STABLE: Duration = Duration::from_secs(5);
-/// How long a connection that is not used for new calls waits for the answers to old ones.
-const LAST_CALLS: Duration = Duration::from_secs(60);
 const NEVER: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// How a connection is kept.
@@ -72,48 +70,6 @@ enum Phase {
     Idle,
     Connecting(watch::Receiver<bool>),
     Ready(Arc<Session>),
-}
-
-/// A connection that is up, or was.
-struct Session {
-    client: Client,
-    diagnosis: Arc<Diagnosis>,
-    began: Instant,
-    usage: watch::Sender<()>,
-    calls: AtomicUsize,
-    /// Fires when it is not to be used any more.
-    retired: CancellationToken,
-}
-
-impl Session {
-    /// Calls that were sent before may still be answered.
-    async fn wait_until_unused(&self) {
-        let mut usage = self.usage.subscribe();
-        let unused =
-            async { while self.calls.load(Ordering::Relaxed) > 0 && usage.changed().await.is_ok() {} };
-        tokio::select! {
-            () = unused => {}
-            () = self.client.closed().cancelled() => {}
-            () = tokio::time::sleep(LAST_CALLS) => {}
-        }
-    }
-}
-
-/// One use of a session, so that it does not count as idle.
-struct Use<'a>(&'a Session);
-
-impl<'a> Use<'a> {
-    fn begin(session: &'a Session) -> Self {
-        session.calls.fetch_add(1, Ordering::Relaxed);
-        Self(session)
-    }
-}
-
-impl Drop for Use<'_> {
-    fn drop(&mut self) {
-        self.0.calls.fetch_sub(1, Ordering::Relaxed);
-        self.0.usage.send_replace(());
-    }
 }
 
 impl Link {
@@ -268,14 +224,7 @@ impl Link {
                 state.last_failure = Some((failure, diagnosis));
             }
             Ok(client) => {
-                let session = Arc::new(Session {
-                    client,
-                    diagnosis,
-                    began: Instant::now(),
-                    usage: watch::Sender::new(()),
-                    calls: AtomicUsize::new(0),
-                    retired: CancellationToken::new(),
-                });
+                let session = Arc::new(Session::new(client, diagnosis));
                 state.phase = Phase::Ready(session.clone());
                 state.last_failure = None;
                 let is_suspect = std::mem::take(&mut state.is_suspect);
@@ -308,7 +257,7 @@ impl Link {
                 Ok(()) = changed.changed() => self.tools.forget(),
                 Ok(()) = usage.changed() => {}
                 () = &mut comparing => {}
-                () = idle => if session.calls.load(Ordering::Relaxed) == 0 && self.retire_idle(&session) {
+                () = idle => if !session.is_used() && self.retire_idle(&session) {
                     break;
                 }
             }

@@ -3,6 +3,7 @@
 mod auth;
 mod client;
 mod failure;
+mod session;
 mod settings;
 mod target;
 #[cfg(test)]

@@ -147,6 +147,29 @@ async fn speaks_to_servers_that_know_only_2026_07_28() {
 }
 
 #[tokio::test]
+async fn refuses_an_answer_without_end() {
+    let huge = "x".repeat(70 * 1024 * 1024);
+    let server = Server::start(Behaviour { garbage: Some(huge), ..Behaviour::default() }).await;
+    let service = http(&server);
+    let error = error_of(&*service, "echo", json!({})).await;
+    assert!(error.message().contains("longer than 67108864 bytes"), "{error}");
+    server.behave(Behaviour::default());
+    assert_eq!(text(&*service, "echo", json!({ "text": "fine" })).await, "fine");
+}
+
+/// MC-5
+#[tokio::test]
+async fn never_posts_its_keys_to_another_origin() {
+    for endpoint in ["http://127.0.0.1:9/x", "https://evil.example/x", "//evil.example/x"] {
+        let server =
+            Server::start(Behaviour { endpoint: Some(endpoint.into()), ..Behaviour::default() }).await;
+        let service = remote(&server.url(), json!({ "type": "sse", "api_key": "secret-key" }));
+        let error = error_of(&*service, "echo", json!({})).await;
+        assert!(error.message().contains("another origin"), "{endpoint}: {error}");
+    }
+}
+
+#[tokio::test]
 async fn refuses_private_addresses_unless_they_are_opened() {
     let server = Server::start(Behaviour::default()).await;
     for url in [server.url(), server.url().replace("127.0.0.1", "localhost"), "ws://localhost:9/x".into()] {
