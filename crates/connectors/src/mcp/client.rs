@@ -250,8 +250,10 @@ impl Link {
             tokio::select! {
                 () = self.closing.cancelled() => break,
                 () = session.retired.cancelled() => {
-                    session.wait_until_unused().await;
-                    break;
+                    tokio::select! {
+                        () = session.wait_until_unused() => break,
+                        () = self.closing.cancelled() => break,
+                    }
                 }
                 () = session.client.closed().cancelled() => break,
                 Ok(()) = changed.changed() => self.tools.forget(),
