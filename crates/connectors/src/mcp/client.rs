@@ -1,11 +1,11 @@
 //! The one connection of a service: made on first use by one of many callers, kept, made anew.
 
 use super::failure;
+use super::session::{Session, Use};
 use super::target::Target;
 use super::tools::Tools;
-use mcp::client::{Client, Diagnosis, Failure, Options};
+use mcp::client::{Diagnosis, Failure, Options};
 use serde_json::value::RawValue;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
@@ -72,34 +72,6 @@ enum Phase {
     Ready(Arc<Session>),
 }
 
-/// A connection that is up, or was.
-struct Session {
-    client: Client,
-    diagnosis: Arc<Diagnosis>,
-    began: Instant,
-    usage: watch::Sender<()>,
-    calls: AtomicUsize,
-    /// Fires when it is not to be used any more.
-    retired: CancellationToken,
-}
-
-/// One use of a session, so that it does not count as idle.
-struct Use<'a>(&'a Session);
-
-impl<'a> Use<'a> {
-    fn begin(session: &'a Session) -> Self {
-        session.calls.fetch_add(1, Ordering::Relaxed);
-        Self(session)
-    }
-}
-
-impl Drop for Use<'_> {
-    fn drop(&mut self) {
-        self.0.calls.fetch_sub(1, Ordering::Relaxed);
-        self.0.usage.send_replace(());
-    }
-}
-
 impl Link {
     pub(super) fn new(target: Target, limits: Limits, env: &Env, tools: Arc<Tools>) -> Self {
         let closing = env.shutdown.child_token();
@@ -141,8 +113,7 @@ impl Link {
                 Err(failure) => failure,
             };
             let is_broken = matches!(failure, Failure::Broken { .. } | Failure::Stale);
-            if is_broken || matches!(failure, Failure::Protocol(_)) && session.client.closed().is_cancelled()
-            {
+            if session.client.is_ended_by(&failure) {
                 self.discard(&session, &failure);
             }
             let may_repeat = failure.is_unsent() || is_broken && repeat == Repeat::Always;
@@ -156,13 +127,18 @@ impl Link {
 
     /// Asks for a sign of life; any answer is one.
     pub(super) async fn ping(self: &Arc<Self>, cx: &Context) -> Result<()> {
-        let session = self.session(cx).await?;
-        let result = session.client.ping(cx).await;
-        if let Err(failure @ (Failure::Broken { .. } | Failure::Stale)) = &result {
-            self.discard(&session, failure);
+        let mut retries = self.limits.retries;
+        loop {
+            let session = self.session(cx).await?;
+            let Err(failure) = failure::is_alive(session.client.ping(cx).await) else { return Ok(()) };
+            if session.client.is_ended_by(&failure) {
+                self.discard(&session, &failure);
+            }
+            if !matches!(failure, Failure::Broken { .. } | Failure::Stale) || retries == 0 {
+                return Err(failure::error(&self.target, &failure, &session.diagnosis));
+            }
+            retries -= 1;
         }
-        failure::is_alive(result)
-            .map_err(|failure| failure::error(&self.target, &failure, &session.diagnosis))
     }
 
     /// The connection, which is made if there is none. Many callers wait for one attempt.
@@ -173,7 +149,7 @@ impl Link {
             let wait = match self.next_step(has_waited)? {
                 Step::Use(session) => return Ok(session),
                 Step::Pause(until) => {
-                    self.until_ended(cx, sleep_until(until.into())).await?;
+                    self.within(cx, sleep_until(until.into())).await?;
                     continue;
                 }
                 Step::Wait(done) => done,
@@ -181,7 +157,7 @@ impl Link {
             let mut done = wait;
             // An attempt that vanishes has ended too.
             let ended = async { drop(done.wait_for(|is_done| *is_done).await) };
-            self.until_ended(cx, ended).await?;
+            self.within(cx, ended).await?;
             has_waited = true;
         }
     }
@@ -248,15 +224,9 @@ impl Link {
                 state.last_failure = Some((failure, diagnosis));
             }
             Ok(client) => {
-                let session = Arc::new(Session {
-                    client,
-                    diagnosis,
-                    began: Instant::now(),
-                    usage: watch::Sender::new(()),
-                    calls: AtomicUsize::new(0),
-                    retired: CancellationToken::new(),
-                });
+                let session = Arc::new(Session::new(client, diagnosis));
                 state.phase = Phase::Ready(session.clone());
+                state.last_failure = None;
                 let is_suspect = std::mem::take(&mut state.is_suspect);
                 drop(state);
                 self.tasks.spawn(self.clone().look_after(session, is_suspect));
@@ -279,12 +249,17 @@ impl Link {
             let idle = tokio::time::sleep(self.limits.idle.unwrap_or(NEVER));
             tokio::select! {
                 () = self.closing.cancelled() => break,
-                () = session.retired.cancelled() => break,
+                () = session.retired.cancelled() => {
+                    tokio::select! {
+                        () = session.wait_until_unused() => break,
+                        () = self.closing.cancelled() => break,
+                    }
+                }
                 () = session.client.closed().cancelled() => break,
                 Ok(()) = changed.changed() => self.tools.forget(),
                 Ok(()) = usage.changed() => {}
                 () = &mut comparing => {}
-                () = idle => if session.calls.load(Ordering::Relaxed) == 0 && self.retire_idle(&session) {
+                () = idle => if !session.is_used() && self.retire_idle(&session) {
                     break;
                 }
             }
@@ -322,19 +297,24 @@ impl Link {
 
     fn backing_off(&self, state: &State, pause: Duration) -> Error {
         let ms = pause.as_millis();
-        let why = state.last_failure.as_ref().map(|(failure, diagnosis)| {
-            failure::error(&self.target, failure, diagnosis).message().to_owned()
-        });
-        let why = why.unwrap_or_else(|| format!("the MCP server '{}' keeps failing", self.name()));
+        let last = state.last_failure.as_ref();
+        let last = last.map(|(failure, diagnosis)| failure::error(&self.target, failure, diagnosis));
+        let why = match last {
+            // A wrong key is no reason to try again later.
+            Some(error) if error.context("auth").is_some() => return error.with("retry_after_ms", ms),
+            Some(error) => error.message().to_owned(),
+            None => format!("the MCP server '{}' keeps failing", self.name()),
+        };
         Error::unavailable(format!("{why}; it will be tried again in {ms} ms"))
             .with("retry_after_ms", ms)
             .retryable()
     }
 
-    async fn until_ended(&self, cx: &Context, work: impl Future<Output = ()>) -> Result<()> {
+    /// Waits as long as `cx` allows.
+    pub(super) async fn within<T>(&self, cx: &Context, work: impl Future<Output = T>) -> Result<T> {
         tokio::select! {
             biased;
-            () = work => Ok(()),
+            done = work => Ok(done),
             () = cx.cancel.cancelled() => Err(self.error(&Failure::Cancelled)),
             () = sleep_until(cx.deadline.into()) => Err(self.error(&Failure::Timeout)),
         }
@@ -362,6 +342,9 @@ impl State {
     fn end(&mut self, session: &Session, limits: &Limits) {
         self.phase = Phase::Idle;
         self.is_suspect = true;
+        if let Some(failure) = session.client.failure() {
+            self.last_failure = Some((failure, session.diagnosis.clone()));
+        }
         if session.retired.is_cancelled() && !session.client.closed().is_cancelled() {
             return;
         }

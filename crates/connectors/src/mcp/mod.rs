@@ -3,6 +3,7 @@
 mod auth;
 mod client;
 mod failure;
+mod session;
 mod settings;
 mod target;
 #[cfg(test)]
@@ -11,7 +12,6 @@ mod tools;
 
 pub(crate) use settings::Settings;
 
-use ::mcp::client::Failure;
 use async_trait::async_trait;
 use client::{Link, Repeat};
 use serde_json::Value;
@@ -71,12 +71,8 @@ impl Mcp {
 
     async fn admit(&self, cx: &Context) -> Result<Option<tokio::sync::SemaphorePermit<'_>>> {
         let Some(permits) = &self.permits else { return Ok(None) };
-        tokio::select! {
-            biased;
-            permit = permits.acquire() => permit.map(Some).map_err(|_| Error::internal("no permits")),
-            () = cx.cancel.cancelled() => Err(self.link.error(&Failure::Cancelled)),
-            () = tokio::time::sleep_until(cx.deadline.into()) => Err(self.link.error(&Failure::Timeout)),
-        }
+        let permit = self.link.within(cx, permits.acquire()).await?;
+        permit.map(Some).map_err(|_| Error::internal("no permits"))
     }
 }
 

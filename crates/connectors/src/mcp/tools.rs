@@ -6,12 +6,14 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tool::{Context, Error, Pattern, Result, Tool};
 use tracing::warn;
 
 const MAX_TOOLS: usize = 10_000;
 const MAX_PAGES: usize = 100;
+/// Of all definitions together.
+const MAX_BYTES: usize = 64 * 1024 * 1024;
 
 pub(super) type List = BTreeMap<String, Tool>;
 
@@ -32,6 +34,8 @@ impl Filter {
 pub(super) struct Tools {
     filter: Filter,
     kept: Mutex<Kept>,
+    /// Held by the one who asks, so that many first callers ask once.
+    asking: Semaphore,
     changes: watch::Sender<u64>,
 }
 
@@ -44,7 +48,7 @@ struct Kept {
 
 impl Tools {
     pub(super) fn new(filter: Filter) -> Self {
-        Self { filter, kept: Mutex::default(), changes: watch::Sender::new(0) }
+        Self { filter, kept: Mutex::default(), asking: Semaphore::new(1), changes: watch::Sender::new(0) }
     }
 
     pub(super) fn changes(&self) -> watch::Receiver<u64> {
@@ -53,6 +57,10 @@ impl Tools {
 
     /// The server's tools by name, asked for once.
     pub(super) async fn get(&self, cx: &Context, link: &Arc<Link>) -> Result<Arc<List>> {
+        if let Some(list) = &self.kept().list {
+            return Ok(list.clone());
+        }
+        let _asking = link.within(cx, self.asking.acquire()).await?;
         let generation = {
             let kept = self.kept();
             if let Some(list) = &kept.list {
@@ -99,6 +107,7 @@ impl Tools {
     async fn discover(&self, cx: &Context, link: &Arc<Link>) -> Result<List> {
         let mut list = List::new();
         let mut cursor: Option<String> = None;
+        let mut bytes = 0;
         for _ in 0..MAX_PAGES {
             let params =
                 cursor.as_ref().map(|cursor| format!("{{\"cursor\":{}}}", Value::from(cursor.as_str())));
@@ -110,6 +119,7 @@ impl Tools {
                 Err(error) if error.context("rpc_code") == Some("-32601") => return Ok(list),
                 Err(error) => return Err(error),
             };
+            bytes += result.get().len();
             let page: Page<'_> = serde_json::from_str(result.get()).map_err(|error| {
                 Error::upstream("the server's list of tools is unusable").caused_by(error)
             })?;
@@ -117,7 +127,8 @@ impl Tools {
                 self.take(definition, link, &mut list);
             }
             // "" is a cursor like any other; the same one again would go on for ever.
-            if page.next_cursor.is_none() || page.next_cursor == cursor || list.len() >= MAX_TOOLS {
+            let is_enough = list.len() >= MAX_TOOLS || bytes > MAX_BYTES;
+            if page.next_cursor.is_none() || page.next_cursor == cursor || is_enough {
                 cursor = page.next_cursor;
                 break;
             }

@@ -1,13 +1,12 @@
 //! The beginning of a connection: `initialize` where there is a handshake, `server/discover` where not.
 
 use super::failure::Failure;
-use super::transport::{Outgoing, Transport};
+use super::transport::Outgoing;
 use super::{Client, meta};
 use crate::{RpcError, Version};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use tool::Context;
-use tracing::debug;
 
 const NAME: &str = "mcp-all-in-one";
 const CLIENT_VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -64,21 +63,9 @@ struct DiscoveredMeta {
 }
 
 impl Client {
-    /// Always `initialize` first: servers on stdio lock themselves to the first message they see,
-    /// and one that is slow to start must not be asked twice.
-    pub(super) async fn shake_hands(&self, cx: &Context) -> Result<Server, Failure> {
-        match self.initialize(cx).await {
-            Ok(server) => Ok(server),
-            Err(failure) if matches!(self.transport, Transport::Http(_)) && may_be_modern(&failure) => {
-                debug!(%failure, "the MCP server has no handshake; asking as of 2026-07-28");
-                // If that fails too, the first failure says more about a server of any other kind.
-                self.discover(cx).await.map_err(|_| failure)
-            }
-            Err(failure) => Err(failure),
-        }
-    }
-
-    async fn initialize(&self, cx: &Context) -> Result<Server, Failure> {
+    /// Always the first message: servers on stdio lock themselves to the first one they see, and one
+    /// that is slow to start must not be asked twice.
+    pub(super) async fn initialize(&self, cx: &Context) -> Result<Server, Failure> {
         let id = self.inbox.next_id();
         let offered = Version::LATEST_LEGACY.as_str();
         let text = format!(
@@ -103,7 +90,8 @@ impl Client {
         })
     }
 
-    async fn discover(&self, cx: &Context) -> Result<Server, Failure> {
+    /// The first message of a connection without a handshake.
+    pub(super) async fn discover(&self, cx: &Context) -> Result<Server, Failure> {
         let version = Version::V2026_07_28;
         self.transport.agree(version);
         let id = self.inbox.next_id();
@@ -142,7 +130,7 @@ pub(super) fn modern_params(id: u64, params: Option<&RawValue>) -> Result<String
 }
 
 /// What a server without a handshake may answer to one.
-fn may_be_modern(failure: &Failure) -> bool {
+pub(super) fn may_be_modern(failure: &Failure) -> bool {
     match failure {
         Failure::Rpc(RpcError { code, .. }) => matches!(code, -32601 | -32602 | -32600 | -32020 | -32022),
         Failure::Status { status, .. } => matches!(status, 400 | 404),

@@ -20,6 +20,9 @@ const WAITING_NOTIFICATIONS: usize = 256;
 /// Longer notifications are dropped too, so that the waiting ones stay small together.
 const NOTIFICATION_BYTES: usize = 64 * 1024;
 
+/// The most of an error's message that is kept.
+const MESSAGE_BYTES: usize = 16 * 1024;
+
 /// What a server tells without being asked, other than progress.
 #[derive(Debug)]
 pub struct Notification {
@@ -109,6 +112,12 @@ impl Inbox {
         self.waiting().calls.contains_key(&id)
     }
 
+    /// Those who wait for `ids`, to be told by somebody else.
+    pub(super) fn take_out(&self, ids: &[u64]) -> Vec<oneshot::Sender<Reply>> {
+        let mut waiting = self.waiting();
+        ids.iter().filter_map(|id| waiting.calls.remove(id)).map(|caller| caller.reply).collect()
+    }
+
     /// Ends one wait with a failure.
     pub(super) fn fail(&self, id: u64, failure: Failure) {
         let caller = self.waiting().calls.remove(&id);
@@ -133,6 +142,11 @@ impl Inbox {
     /// Fires when the connection has ended.
     pub(super) fn closed(&self) -> &CancellationToken {
         &self.closed
+    }
+
+    /// Why the connection has ended, if it has.
+    pub(super) fn failure(&self) -> Option<Failure> {
+        self.waiting().closed.clone()
     }
 
     /// Ticks when the server says that its tools have changed; no storm makes it miss one.
@@ -259,7 +273,8 @@ pub(super) fn rpc_error(raw: &RawValue) -> RpcError {
     };
     // Deeper data than the parser goes is left out.
     let data = head.data.and_then(|data| serde_json::from_str::<Value>(data.get()).ok());
-    let message = head.message.map_or_else(|| "no message".to_owned(), Cow::into_owned);
+    let mut message = head.message.map_or_else(|| "no message".to_owned(), Cow::into_owned);
+    message.truncate(message.floor_char_boundary(MESSAGE_BYTES));
     RpcError { code: head.code as i32, message, data: data.filter(|data| !data.is_null()) }
 }
 

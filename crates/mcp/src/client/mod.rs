@@ -22,6 +22,7 @@ use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use tool::Context;
+use tracing::debug;
 use transport::{Outgoing, Transport};
 
 /// How a connection is to be made.
@@ -64,11 +65,51 @@ impl Client {
     ) -> Result<(Self, mpsc::Receiver<Notification>), Failure> {
         let (inbox, notifications) = Inbox::new();
         let inbox = Arc::new(inbox);
+        let mut client = Self::open(cx, target, options, inbox).await?;
+        match client.initialize(cx).await {
+            Ok(server) => client.server = server,
+            Err(failure) if handshake::may_be_modern(&failure) => match &client.transport {
+                Transport::Http(_) => client.begin_modern(cx, failure).await?,
+                // A server on stdio keeps to the era of the first message it sees: another process.
+                Transport::Stdio(_) => {
+                    drop(client);
+                    return Self::connect_modern(cx, target, options, failure).await;
+                }
+                Transport::Sse(_) | Transport::Ws(_) => return Err(failure),
+            },
+            Err(failure) => return Err(failure),
+        }
+        Ok((client, notifications))
+    }
+
+    async fn open(
+        cx: &Context,
+        target: &Target,
+        options: &Options,
+        inbox: Arc<Inbox>,
+    ) -> Result<Self, Failure> {
         let opening = Transport::open(target, &inbox, &options.diagnosis, options.max_message_bytes);
         let transport = until_ended(cx, opening).await?;
-        let mut client = Self { inbox, transport, server: Server::unknown() };
-        client.server = client.shake_hands(cx).await?;
+        Ok(Self { inbox, transport, server: Server::unknown() })
+    }
+
+    async fn connect_modern(
+        cx: &Context,
+        target: &Target,
+        options: &Options,
+        first: Failure,
+    ) -> Result<(Self, mpsc::Receiver<Notification>), Failure> {
+        let (inbox, notifications) = Inbox::new();
+        let mut client = Self::open(cx, target, options, Arc::new(inbox)).await?;
+        client.begin_modern(cx, first).await?;
         Ok((client, notifications))
+    }
+
+    /// Asks without a handshake. If that fails too, the first failure says more.
+    async fn begin_modern(&mut self, cx: &Context, first: Failure) -> Result<(), Failure> {
+        debug!(failure = %first, "the MCP server has no handshake; asking as of 2026-07-28");
+        self.server = self.discover(cx).await.map_err(|_| first)?;
+        Ok(())
     }
 
     /// Sends a request and waits for its answer, as long as `cx` allows. Progress goes to
@@ -174,6 +215,24 @@ impl Client {
         self.inbox.closed()
     }
 
+    /// Why the connection has ended, if it has.
+    #[must_use]
+    pub fn failure(&self) -> Option<Failure> {
+        self.inbox.failure()
+    }
+
+    /// After this failure of a request the connection is of no use to others either.
+    #[must_use]
+    pub fn is_ended_by(&self, failure: &Failure) -> bool {
+        // Over HTTP each exchange stands for itself.
+        let is_one_of_many = matches!(self.transport, Transport::Http(_));
+        match failure {
+            Failure::Stale => true,
+            Failure::Broken { .. } if !is_one_of_many => true,
+            _ => self.closed().is_cancelled(),
+        }
+    }
+
     /// Ends the connection politely: a child may finish and is then made to, a session is deleted.
     pub async fn close(&self) {
         self.transport.close().await;
@@ -191,7 +250,8 @@ struct Wait<'a> {
 impl Drop for Wait<'_> {
     fn drop(&mut self) {
         // Over HTTP in the modern era, closing the response is the cancel, and has happened.
-        let is_told = self.client.server.version.era() == Era::Legacy;
+        let is_told = self.client.server.version.era() == Era::Legacy
+            || !matches!(self.client.transport, Transport::Http(_));
         if self.client.inbox.forget(self.id) && self.is_cancellable && is_told {
             let id = self.id;
             self.client.transport.post(format!(

@@ -31,6 +31,8 @@ pub struct Behaviour {
     pub garbage: Option<String>,
     /// Ends the stream of a call before its answer, which is to be fetched with a GET.
     pub is_resuming: bool,
+    /// Where a stream of the older kind sends the messages to.
+    pub endpoint: Option<String>,
     /// What is said unasked on the stream that a GET opens.
     pub told: Option<String>,
 }
@@ -202,6 +204,10 @@ async fn serve(request: Request<Incoming>, state: Arc<Mutex<State>>) -> Result<A
 
 /// What a GET opens: the rest of a stream that was ended early, or what is said unasked.
 fn stream(state: &Mutex<State>, behaviour: &Behaviour, last_event: Option<&str>) -> Answer {
+    if let Some(endpoint) = &behaviour.endpoint {
+        let text = format!("event: endpoint\ndata: {endpoint}\n\n");
+        return typed(StatusCode::OK, "text/event-stream", text);
+    }
     let text = match last_event {
         Some("e1") => lock(state).kept.take(),
         Some(_) => None,

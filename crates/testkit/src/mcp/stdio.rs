@@ -1,6 +1,6 @@
 //! An MCP server on stdio, as a program: an example of a crate calls [`main`].
 //!
-//! Arguments: `--noise`, `--crash`, `--start-ms N`, `--tools N`, `--version V`, `--linger` (stay
+//! Arguments: `--noise`, `--crash`, `--start-ms N`, `--tools N`, `--version V`, `--modern` (2026-07-28 only), `--linger` (stay
 //! when stdin closes), `--bad-tool` (one definition without a schema), `--loop` (cursors without
 //! end), `--count-starts FILE`. More tools than the others have: `die`, `never`, `twice`, `late`,
 //! `huge`, `storm`, `change`, `ask`, `progress`, `seen`, `env`, `pid`, `child`, `deep`.
@@ -9,10 +9,13 @@ use super::{call, initialized, reply, text};
 use serde_json::{Value, json};
 use std::io::{BufRead, Write};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use std::{env, io, process, thread};
 
 static SEEN: Mutex<Vec<String>> = Mutex::new(Vec::new());
+/// A handshake came where none is spoken.
+static IS_LOCKED: AtomicBool = AtomicBool::new(false);
 static CHANGED: Mutex<bool> = Mutex::new(false);
 
 /// Serves stdin and stdout until stdin ends.
@@ -50,11 +53,32 @@ fn serve(request: &Value, line: &str) {
         _ if id.is_null() || request["method"].is_null() => {
             SEEN.lock().expect("no panic").push(line.to_owned());
         }
+        Some("initialize") if has("--modern") => {
+            let error = json!({ "code": -32022, "message": "2026-07-28 only" });
+            send(&id, &Err(error.to_string()));
+            IS_LOCKED.store(true, Ordering::Relaxed);
+        }
+        Some(_) if has("--modern") && !is_modern(request) => {
+            send(&id, &Err(json!({ "code": -32602, "message": "no version in _meta" }).to_string()));
+        }
+        Some("server/discover") => send(
+            &id,
+            &Ok(json!({
+                "resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": { "tools": {} }
+            })
+            .to_string()),
+        ),
         Some("initialize") => send(&id, &Ok(initialized(request, option("--version").as_deref()))),
         Some("tools/list") => send(&id, &Ok(list(request))),
         Some("tools/call") => run(&id, request, line),
         _ => send(&id, &super::answer(request, line)),
     }
+}
+
+/// As pip `mcp` does it: whoever opens with a handshake is refused for ever.
+fn is_modern(request: &Value) -> bool {
+    let version = &request["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"];
+    version == "2026-07-28" && !IS_LOCKED.load(Ordering::Relaxed)
 }
 
 fn list(request: &Value) -> String {

@@ -167,6 +167,16 @@ async fn takes_every_version_with_a_handshake_and_names_others() {
 }
 
 #[tokio::test]
+async fn starts_another_process_for_a_server_without_a_handshake() {
+    let service = stdio(&["--modern"]);
+    assert_eq!(call(&*service, "raw", json!({})).await.unwrap().to_result(), RAW_RESULT);
+    service.health(&context(Duration::from_secs(5))).await.unwrap();
+    let error = call_within(&*service, "never", json!({}), Duration::from_millis(300)).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Timeout);
+    assert!(text(&*service, "seen", json!({})).await.contains("notifications/cancelled"));
+}
+
+#[tokio::test]
 async fn closes_an_idle_connection_and_opens_it_again() {
     let service = stdio_with(&[], json!({ "idle_timeout": 150 }));
     let first = text(&*service, "pid", json!({})).await;

@@ -36,6 +36,29 @@ async fn a_service_dropped_while_connecting_leaves_no_process() {
 }
 
 #[tokio::test]
+async fn churn_leaves_neither_processes_nor_zombies() {
+    for round in 0..15 {
+        let service = stdio(&[]);
+        let pid = text(&*service, "pid", json!({})).await;
+        if round % 3 == 0 {
+            kill(&pid);
+        }
+    }
+    assert!(is_true_soon(|| children().is_empty()).await, "{:?}", children());
+}
+
+/// Our children, zombies included.
+fn children() -> Vec<String> {
+    let own = std::process::id().to_string();
+    let stats = std::fs::read_dir("/proc").unwrap().filter_map(|entry| {
+        let stat = std::fs::read_to_string(entry.ok()?.path().join("stat")).ok()?;
+        let parent = stat.rsplit(") ").next()?.split(' ').nth(1)?.to_owned();
+        (parent == own).then_some(stat)
+    });
+    stats.collect()
+}
+
+#[tokio::test]
 async fn shutdown_ends_children_that_ignore_every_hint() {
     let env = Env::default();
     let script = format!("trap '' TERM; {} --linger; sleep 100", server_path().display());

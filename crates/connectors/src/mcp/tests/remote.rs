@@ -33,6 +33,23 @@ async fn relays_json_and_streams_byte_for_byte() {
     }
 }
 
+/// MC-1, MC-2
+#[tokio::test]
+async fn many_first_callers_connect_and_list_once() {
+    let server = Server::start(Behaviour::default()).await;
+    let service = http(&server);
+    let mut calls = tokio::task::JoinSet::new();
+    for number in 0..50 {
+        let service = service.clone();
+        calls.spawn(async move { text(&*service, "echo", json!({ "text": format!("{number}") })).await });
+    }
+    assert_eq!(calls.join_all().await.len(), 50);
+    let seen = server.seen();
+    for once in ["POST initialize", "POST tools/list"] {
+        assert_eq!(seen.iter().filter(|what| *what == once).count(), 1, "{once}: {seen:?}");
+    }
+}
+
 /// MC-4
 #[tokio::test]
 async fn opens_a_forgotten_session_again_and_repeats_the_call() {
@@ -127,6 +144,29 @@ async fn speaks_to_servers_that_know_only_2026_07_28() {
     assert_eq!(call(&*service, "raw", json!({})).await.unwrap().to_result(), RAW_RESULT);
     service.health(&context(Duration::from_secs(5))).await.unwrap();
     assert!(server.seen().contains(&"POST server/discover".to_owned()));
+}
+
+#[tokio::test]
+async fn refuses_an_answer_without_end() {
+    let huge = "x".repeat(70 * 1024 * 1024);
+    let server = Server::start(Behaviour { garbage: Some(huge), ..Behaviour::default() }).await;
+    let service = http(&server);
+    let error = error_of(&*service, "echo", json!({})).await;
+    assert!(error.message().contains("longer than 67108864 bytes"), "{error}");
+    server.behave(Behaviour::default());
+    assert_eq!(text(&*service, "echo", json!({ "text": "fine" })).await, "fine");
+}
+
+/// MC-5
+#[tokio::test]
+async fn never_posts_its_keys_to_another_origin() {
+    for endpoint in ["http://127.0.0.1:9/x", "https://evil.example/x", "//evil.example/x"] {
+        let server =
+            Server::start(Behaviour { endpoint: Some(endpoint.into()), ..Behaviour::default() }).await;
+        let service = remote(&server.url(), json!({ "type": "sse", "api_key": "secret-key" }));
+        let error = error_of(&*service, "echo", json!({})).await;
+        assert!(error.message().contains("another origin"), "{endpoint}: {error}");
+    }
 }
 
 #[tokio::test]

@@ -85,7 +85,7 @@ impl Http {
             // Servers may refuse that, or be gone; we are leaving anyway.
             let _ = self.link.request(Method::DELETE).timeout(CLOSE_TIMEOUT).send().await;
         }
-        self.link.inbox.close(&Failure::unreachable("the connection is closed"));
+        self.link.inbox.close(&Failure::cut_off("the connection is closed"));
     }
 }
 

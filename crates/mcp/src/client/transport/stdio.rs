@@ -135,8 +135,7 @@ async fn write(mut stdin: ChildStdin, mut queued: mpsc::Receiver<Queued>, inbox:
                 Ok(count) if count > 0 => written += count,
                 _ => {
                     let unsent = ends.iter().filter(|(end, _)| *end > written).filter_map(|(_, id)| *id);
-                    unsent.for_each(|id| inbox.fail(id, cannot_write()));
-                    return fail_queued(queued, &inbox);
+                    return fail_unsent(unsent.collect(), queued, &inbox).await;
                 }
             }
         }
@@ -145,17 +144,20 @@ async fn write(mut stdin: ChildStdin, mut queued: mpsc::Receiver<Queued>, inbox:
     }
 }
 
-fn fail_queued(mut queued: mpsc::Receiver<Queued>, inbox: &Inbox) {
+/// Tells those whose requests were not written. Why the process does not read is known a little later.
+async fn fail_unsent(mut unsent: Vec<u64>, mut queued: mpsc::Receiver<Queued>, inbox: &Inbox) {
     queued.close();
     while let Ok(message) = queued.try_recv() {
-        if let Some(id) = message.id {
-            inbox.fail(id, cannot_write());
-        }
+        unsent.extend(message.id);
     }
-}
-
-fn cannot_write() -> Failure {
-    Failure::unreachable("the process does not read its stdin any more")
+    let unsent = inbox.take_out(&unsent);
+    let _ = timeout(LAST_WORDS * 2, inbox.closed().cancelled()).await;
+    let why = inbox.failure().map(|failure| failure.to_string());
+    let why = why.unwrap_or_else(|| "the process does not read its stdin any more".to_owned());
+    for reply in unsent {
+        let _ = reply.send(Err(Failure::unreachable(why.clone())));
+    }
+    inbox.close(&Failure::cut_off(why));
 }
 
 struct Reader {

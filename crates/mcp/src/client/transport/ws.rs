@@ -64,7 +64,7 @@ impl Ws {
     pub(super) async fn close(&self) {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner).take();
         let _ = tokio::time::timeout(CLOSE_TIMEOUT, self.inbox.closed().cancelled()).await;
-        self.inbox.close(&Failure::unreachable("the connection is closed"));
+        self.inbox.close(&Failure::cut_off("the connection is closed"));
     }
 
     fn queue(&self) -> Option<mpsc::Sender<Queued>> {
@@ -110,7 +110,8 @@ async fn write(mut sink: SplitSink<Socket, Message>, mut queued: mpsc::Receiver<
             if let Some(id) = id {
                 inbox.fail(id, failure.clone());
             }
-            return inbox.close(&failure);
+            // Others may wait for answers to what was sent before.
+            return inbox.close(&Failure::cut_off(failure.to_string()));
         }
     }
     let _ = sink.close().await;
