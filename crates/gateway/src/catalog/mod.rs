@@ -257,9 +257,9 @@ impl TenantCatalog {
         let is_of = |service: &&Arc<Service>| {
             name.strip_prefix(service.id.as_str()).is_some_and(|rest| rest.starts_with("__"))
         };
-        match self.services().find(is_of).map(|service| service.connector()) {
-            Some(Err(error)) => Err(error),
-            _ => {
+        match self.services().find(is_of).and_then(|service| service.excuse()) {
+            Some(error) => Err(error),
+            None => {
                 let name = shortened(name);
                 Err(Error::not_found(format!("Tool '{name}' not found")).with("tool", name))
             }
