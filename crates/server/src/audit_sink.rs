@@ -46,6 +46,14 @@ impl Sink for AuditSink {
             Err(error) => Err(Error::internal("the audit was not written").caused_by(error)),
         }
     }
+
+    async fn catch_up(&self) {
+        let mut spill = self.spill.lock().await;
+        if !spill.is_empty {
+            // The store is still away: the file keeps what it has until the next time.
+            let _ = self.replay(&mut spill).await;
+        }
+    }
 }
 
 impl AuditSink {

@@ -1,4 +1,22 @@
 //! What the tests of all crates share: the connector conformance suite and real servers in the process.
 
+#[cfg(feature = "app")]
+pub mod app;
+#[cfg(feature = "app")]
+pub mod client;
 pub mod conformance;
+#[cfg(feature = "app")]
+pub mod database;
 pub mod http;
+#[cfg(feature = "app")]
+pub mod process;
+pub mod tcp_proxy;
+mod wait;
+
+#[cfg(feature = "app")]
+pub use app::TestApp;
+#[cfg(feature = "app")]
+pub use client::{Client, Reply};
+#[cfg(feature = "app")]
+pub use database::{Backend, Database};
+pub use wait::eventually;

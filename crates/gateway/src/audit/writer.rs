@@ -14,12 +14,17 @@ const BATCH: usize = 512;
 const LINGER: Duration = Duration::from_millis(50);
 const FIRST_RETRY: Duration = Duration::from_millis(100);
 const LAST_RETRY: Duration = Duration::from_secs(5);
+/// How long there is nothing to write before the sink may see to what it put aside.
+const IDLE: Duration = Duration::from_secs(1);
 
 /// Where audit entries are kept.
 #[async_trait]
 pub trait Sink: Send + Sync + 'static {
     /// Keeps a batch, all or nothing. A batch that failed is offered again, with the same ids.
     async fn write(&self, batch: &[Entry]) -> tool::Result<()>;
+
+    /// Called now and then while there is nothing to write, to see to what was put aside.
+    async fn catch_up(&self) {}
 }
 
 /// The way into the audit.
@@ -69,6 +74,7 @@ async fn run(
         tokio::select! {
             count = rx.recv_many(&mut records, BATCH) => if count == 0 { return },
             () = closing.cancelled(), if !rx.is_closed() => { rx.close(); continue }
+            () = tokio::time::sleep(IDLE) => { sink.catch_up().await; continue }
         }
         if records.len() < BATCH && !rx.is_closed() {
             tokio::select! {

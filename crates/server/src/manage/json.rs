@@ -6,7 +6,7 @@ use axum::extract::rejection::BytesRejection;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use http::StatusCode;
 use http::request::Parts;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use store::PageRequest;
 
 /// A JSON body. Unlike axum's, it says where in the body the problem is.
@@ -35,7 +35,8 @@ fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
     let value = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
         let path = error.path().to_string();
         let inner = error.into_inner();
-        if inner.is_data() {
+        // A number where an enum's word belongs counts as bad syntax; it is JSON all the same.
+        if inner.is_data() || is_json(body) {
             let path = if path == "." { String::new() } else { path };
             return Problem::invalid_field(&path, without_position(&inner.to_string()));
         }
@@ -43,6 +44,10 @@ fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
     })?;
     deserializer.end().map_err(|error| Problem::bad_request(format!("the body is no JSON: {error}")))?;
     Ok(value)
+}
+
+fn is_json(body: &[u8]) -> bool {
+    std::str::from_utf8(body).is_ok_and(|text| serde_json::from_str::<IgnoredAny>(text).is_ok())
 }
 
 /// The position in the text helps nobody who gets a path.
@@ -113,6 +118,8 @@ mod tests {
     struct Body {
         #[expect(dead_code, reason = "only parsed")]
         inner: Option<Vec<u32>>,
+        #[expect(dead_code, reason = "only parsed")]
+        role: Option<tool::Role>,
     }
 
     #[test]
@@ -122,6 +129,7 @@ mod tests {
             assert!(detail(text).contains("the body is no JSON"), "{}", detail(text));
         }
         assert!(detail(br#"{"inner":[1,"x"]}"#).contains("path: \"inner[1]\""));
+        assert!(detail(br#"{"role":1}"#).contains("path: \"role\""), "{}", detail(br#"{"role":1}"#));
         assert!(detail(br#"{"iner":1}"#).contains("unknown field `iner`"));
         assert!(parse::<Body>(b"{}").is_ok());
     }

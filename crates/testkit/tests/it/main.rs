@@ -3,4 +3,6 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod conformance;
+mod http;
+mod tcp_proxy;
 mod tidy;

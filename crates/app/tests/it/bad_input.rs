@@ -1,0 +1,170 @@
+//! Bad input: whatever is sent, the answer is a problem that says what to do, and the server goes on.
+
+use crate::setup::crm;
+use reqwest::Method;
+use serde_json::json;
+use testkit::client::send;
+use testkit::{Backend, Reply, TestApp, http};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+async fn post(app: &TestApp, path: &str, body: impl Into<reqwest::Body>) -> Reply {
+    send(app.request(Method::POST, path).header("content-type", "application/json").body(body)).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn answers_wrong_paths_and_methods_with_problems() {
+    let app = TestApp::start(Backend::Sqlite).await;
+    for path in ["/nothing", "/api/v2/services", "nothing", "services/api", "keys/%00", "tenants/%ff", "//"] {
+        let reply = app.get(path).await.is_problem(404, "NOT_FOUND");
+        assert!(!reply.text.contains('\0'));
+    }
+    for (method, path) in [
+        (Method::PUT, "services"),
+        (Method::DELETE, "services"),
+        (Method::GET, "call"),
+        (Method::POST, "/healthz"),
+        (Method::OPTIONS, "services"),
+    ] {
+        send(app.request(method, path)).await.is_problem(405, "BAD_REQUEST");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn answers_bodies_that_are_no_json_with_problems() {
+    let app = TestApp::start(Backend::Sqlite).await;
+    let bodies: [&[u8]; 8] = [
+        b"",
+        b"{",
+        b"{'a':1}",
+        b"{\"name\":\"x\"} trailing",
+        b"{\"name\": \"\xff\xfe\"}",
+        b"\xef\xbb\xbf{}",
+        b"{\"name\": NaN}",
+        b"\x00",
+    ];
+    for body in bodies {
+        let reply = post(&app, "keys", body.to_vec()).await.is_problem(400, "BAD_REQUEST");
+        assert!(reply.string("detail").contains("no JSON"), "{}", reply.text);
+    }
+    app.get("/healthz").await.is(200);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn survives_json_nested_a_hundred_thousand_levels_deep() {
+    let upstream = http::Server::start().await;
+    let app = TestApp::start(Backend::Sqlite).await;
+    app.service(crm(&upstream)).await;
+    let deep = |open: &str, close: &str| format!("{}1{}", open.repeat(100_000), close.repeat(100_000));
+    for nested in [deep("[", "]"), deep("{\"a\":", "}")] {
+        let bodies = [
+            ("keys", nested.clone()),
+            ("keys", format!("{{\"name\":{nested}}}")),
+            ("services", format!("{{\"type\":\"api\",\"id\":\"x\",\"config\":{nested}}}")),
+            ("services", format!("{{\"type\":\"api\",\"id\":\"x\",\"config\":{{\"base_url\":{nested}}}}}")),
+            ("call", format!("{{\"uri\":\"api://crm/ping\",\"arguments\":{nested}}}")),
+            ("call", format!("{{\"uri\":\"api://crm/get_order\",\"arguments\":{{\"userId\":{nested}}}}}")),
+            ("mcp/tools/call", format!("{{\"name\":\"crm__ping\",\"arguments\":{{\"x\":{nested}}}}}")),
+        ];
+        for (path, body) in bodies {
+            let reply = post(&app, path, body).await;
+            assert!([400, 422].contains(&reply.status), "{path}: {} {:.300}", reply.status, reply.text);
+        }
+    }
+    app.call("api://crm/ping", json!({})).await.is(200);
+    assert_eq!(upstream.requests().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn names_the_field_that_has_a_wrong_type_or_is_unknown() {
+    let app = TestApp::start(Backend::Sqlite).await;
+    for (path, body, field) in [
+        ("keys", json!({ "name": 5 }), "name"),
+        ("keys", json!({ "name": "k", "limits": { "calls_per_minute": "many" } }), "limits.calls_per_minute"),
+        ("keys", json!({ "name": "k", "limits": { "calls_per_minute": -1 } }), "limits.calls_per_minute"),
+        ("keys", json!({ "name": "k", "scopes": ["call", 3] }), "scopes[1]"),
+        ("keys", json!({ "name": "k", "colour": "red" }), "colour"),
+        ("keys", json!({ "name": "" }), "name"),
+        ("keys", json!({ "name": "two\nlines" }), "name"),
+        ("tenants", json!({ "id": "Not An Id!" }), "id"),
+        ("tenants", json!({ "id": "a", "limits": { "x": 1 } }), "limits.x"),
+        ("users", json!({ "username": "a", "password": "short" }), "password"),
+        ("users", json!({ "username": "a", "password": "correct horse", "role": "god" }), "role"),
+        ("services", json!({ "type": "api", "id": "a", "config": [] }), "config"),
+        ("services", json!({ "type": "api", "id": "a", "tools": [{ "id": 1 }] }), "tools[0].id"),
+        ("call", json!({ "uri": 1 }), "uri"),
+        ("call", json!({ "uri": "api://a/b", "argumants": {} }), "argumants"),
+    ] {
+        let reply = app.post(path, body.clone()).await.is_problem(422, "VALIDATION_FAILED");
+        let errors = reply.errors();
+        assert_eq!(
+            errors.iter().map(|(path, _)| *path).collect::<Vec<_>>(),
+            [field],
+            "{body}: {}",
+            reply.text
+        );
+        assert!(reply.body["errors"][0]["message"].as_str().is_some_and(|text| !text.is_empty()));
+    }
+    let missing = app.post("keys", json!({})).await.is_problem(422, "VALIDATION_FAILED");
+    assert!(missing.string("detail").contains("name"), "{}", missing.text);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn refuses_bodies_beyond_the_limit() {
+    let app = TestApp::start(Backend::Sqlite).await;
+    let big = format!("{{\"name\":\"{}\"}}", "x".repeat(10 * 1024 * 1024));
+    let reply = post(&app, "keys", big.clone()).await.is_problem(413, "BAD_REQUEST");
+    assert!(reply.string("detail").contains("--max-body-bytes"), "{}", reply.text);
+    // One that says how long it is, and one that does not.
+    let address = app.address();
+    let key = app.post("keys", json!({ "name": "k", "role": "manager" })).await.is(201).string("key");
+    let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+    let head = format!(
+        "POST /api/v1/keys HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {key}\r\ntransfer-encoding: chunked\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let chunk = format!("100000\r\n{}\r\n", "x".repeat(0x10_0000));
+    for _ in 0..10 {
+        if stream.write_all(chunk.as_bytes()).await.is_err() {
+            break;
+        }
+    }
+    let mut answer = vec![0; 12];
+    stream.read_exact(&mut answer).await.unwrap();
+    assert_eq!(answer, b"HTTP/1.1 413");
+
+    let small = TestApp::start_with(Backend::Sqlite, |settings| settings.server.max_body_bytes = 100).await;
+    let body = json!({ "name": "x".repeat(100) });
+    small.post("keys", body).await.is_problem(413, "BAD_REQUEST");
+    small.post("keys", json!({ "name": "x" })).await.is(201);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn cuts_an_answer_that_is_too_long_and_says_so() {
+    let upstream = http::Server::start().await;
+    let app = TestApp::start(Backend::Sqlite).await;
+    let service = json!({ "type": "api", "id": "big", "config": { "base_url": upstream.url() },
+        "tools": [{ "id": "text", "endpoint": "/big/9000000" }, { "id": "huge", "endpoint": "/big/11000000" }] });
+    app.service(service).await;
+    let reply = app.call("api://big/text", json!({})).await.is(200);
+    assert!(reply.text.len() < 2 * 1024 * 1024, "{}", reply.text.len());
+    let end = &reply.text[reply.text.len() - 400..];
+    assert!(end.contains("Cut to 1048576 bytes"), "{end}");
+    let reply = app.call("api://big/huge", json!({})).await.is(200);
+    assert_eq!(reply.body["error"]["code"], "UPSTREAM_ERROR");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn keeps_a_sane_request_id_and_makes_one_otherwise() {
+    let app = TestApp::start(Backend::Sqlite).await;
+    let with_id = async |id: &str| {
+        let reply = send(app.request(Method::GET, "nothing").header("x-request-id", id)).await;
+        reply.is_problem(404, "NOT_FOUND").string("request_id")
+    };
+    assert_eq!(with_id("my-request/7").await, "my-request/7");
+    let made = with_id(&"x".repeat(129)).await;
+    assert!(made.len() == 36, "{made}");
+    assert_ne!(with_id("with space").await, "with space");
+    let (one, two) = (app.get("auth/me").await, app.get("auth/me").await);
+    assert_ne!(one.header("x-request-id"), two.header("x-request-id"));
+    assert_eq!(one.header("x-content-type-options"), Some("nosniff"));
+}

@@ -1,0 +1,120 @@
+//! Keys: shown once, and good for exactly what they say, as long as they say it.
+
+use crate::setup::{PATIENCE, crm, received};
+use serde_json::json;
+use testkit::{Backend, Client, TestApp, eventually, http, on_both_databases};
+
+on_both_databases! {
+    shows_a_key_once
+    stops_a_deleted_disabled_or_expired_key_at_once
+    holds_a_key_to_its_scopes_and_allow_list
+    limits_calls_of_keys_and_tenants
+}
+
+async fn shows_a_key_once(backend: Backend) {
+    let app = TestApp::start(backend).await;
+    let made = app.post("keys", json!({ "name": "ci", "role": "manager" })).await.is(201);
+    let (id, key) = (made.string("id"), made.string("key"));
+    assert!(key.len() >= 32, "{key}");
+    assert!(key.starts_with(&made.string("prefix")));
+    for path in ["keys".to_owned(), format!("keys/{id}")] {
+        let text = app.get(&path).await.is(200).text;
+        assert!(!text.contains(&key) && !text.contains("hash"), "{text}");
+    }
+    let changed = app.patch(&format!("keys/{id}"), json!({ "name": "other" })).await.is(200);
+    assert!(!changed.text.contains(&key));
+    assert_ne!(app.post("keys", json!({ "name": "ci" })).await.is(201).string("key"), key);
+    assert_eq!(app.as_key(&key).get("auth/me").await.is(200).body["name"], "other");
+}
+
+async fn stops_a_deleted_disabled_or_expired_key_at_once(backend: Backend) {
+    let app = TestApp::start(backend).await;
+    let make = async |body| {
+        let made = app.post("keys", body).await.is(201);
+        (app.as_key(made.string("key")), format!("keys/{}", made.string("id")))
+    };
+    let works = async |client: &Client| client.get("auth/me").await.is(200);
+    let refused = async |client: &Client| client.get("auth/me").await.is_problem(401, "UNAUTHENTICATED");
+
+    let (client, path) = make(json!({ "name": "a" })).await;
+    works(&client).await;
+    app.patch(&path, json!({ "status": "disabled" })).await.is(200);
+    refused(&client).await;
+    app.patch(&path, json!({ "status": "active" })).await.is(200);
+    works(&client).await;
+    app.delete(&path).await.is(204);
+    refused(&client).await;
+
+    let (client, path) = make(json!({ "name": "b", "expires_at": "2001-01-01T00:00:00Z" })).await;
+    refused(&client).await;
+    app.patch(&path, json!({ "expires_at": null })).await.is(200);
+    works(&client).await;
+    let bad = app.patch(&path, json!({ "expires_at": "soon" })).await.is_problem(422, "VALIDATION_FAILED");
+    assert_eq!(bad.errors(), [("expires_at", "Invalid")]);
+
+    // Nobody has to say that time passes.
+    let now = app.patch(&path, json!({ "name": "c" })).await.is(200).string("updated_at");
+    let soon = now.replace('Z', "+00:00");
+    app.patch(&path, json!({ "expires_at": soon })).await.is(200);
+    eventually("the key has expired", PATIENCE, async || client.get("auth/me").await.status == 401).await;
+}
+
+async fn holds_a_key_to_its_scopes_and_allow_list(backend: Backend) {
+    let upstream = http::Server::start().await;
+    let app = TestApp::start(backend).await;
+    app.service(crm(&upstream)).await;
+    let read = app.with_key(json!({ "name": "r", "role": "admin", "scopes": ["read"] })).await;
+    read.get("services").await.is(200);
+    read.call("api://crm/ping", json!({})).await.is_problem(403, "FORBIDDEN");
+    read.post("tenants", json!({ "id": "x" })).await.is_problem(403, "FORBIDDEN");
+    read.post("keys", json!({ "name": "more" })).await.is_problem(403, "FORBIDDEN");
+    let call = app.with_key(json!({ "name": "c", "role": "manager", "scopes": ["call"] })).await;
+    call.call("api://crm/ping", json!({})).await.is(200);
+    call.get("services").await.is_problem(403, "FORBIDDEN");
+    call.delete("services/api/crm").await.is_problem(403, "FORBIDDEN");
+    let manage = app.with_key(json!({ "name": "m", "role": "manager", "scopes": ["manage"] })).await;
+    manage.post("services/api/crm/disable", json!({})).await.is(200);
+    manage.post("services/api/crm/enable", json!({})).await.is(200);
+    manage.call("api://crm/ping", json!({})).await.is_problem(403, "FORBIDDEN");
+
+    let narrow = app.with_key(json!({ "name": "n", "allow": ["crm__ping", "api://crm/f*"] })).await;
+    narrow.call("api://crm/ping", json!({})).await.is(200);
+    narrow.call_name("crm__fail", json!({})).await.is(200);
+    narrow.call("api://crm/slow", json!({ "ms": 1 })).await.is_problem(403, "FORBIDDEN");
+    narrow.call_name("crm__slow", json!({ "ms": 1 })).await.is_problem(403, "FORBIDDEN");
+    assert_eq!(narrow.tool_names().await, ["crm__fail", "crm__ping"]);
+    let bad = app.post("keys", json!({ "name": "x", "scopes": ["fly"] })).await;
+    bad.is_problem(422, "VALIDATION_FAILED");
+}
+
+async fn limits_calls_of_keys_and_tenants(backend: Backend) {
+    let upstream = http::Server::start().await;
+    let app = TestApp::start(backend).await;
+    app.service(crm(&upstream)).await;
+    let limited = app.with_key(json!({ "name": "l", "limits": { "calls_per_minute": 2 } })).await;
+    limited.call("api://crm/ping", json!({})).await.is(200);
+    limited.call("api://crm/ping", json!({})).await.is(200);
+    let reply = limited.call("api://crm/ping", json!({})).await.is_problem(429, "RATE_LIMITED");
+    let wait: u64 = reply.header("retry-after").unwrap().parse().unwrap();
+    assert!((1..=60).contains(&wait), "{wait}");
+    app.call("api://crm/ping", json!({})).await.is(200);
+
+    let one = app.with_key(json!({ "name": "o", "limits": { "concurrent_calls": 1 } })).await;
+    let before = upstream.requests().len();
+    let slow = {
+        let one = one.clone();
+        tokio::spawn(async move { one.call("api://crm/slow", json!({ "ms": 2000 })).await })
+    };
+    received(&upstream, before + 1).await;
+    one.call("api://crm/ping", json!({})).await.is_problem(429, "RATE_LIMITED");
+    slow.await.unwrap().is(200);
+    one.call("api://crm/ping", json!({})).await.is(200);
+
+    let acme = app.with_tenant("acme").await;
+    acme.post("services", crm(&upstream)).await.is(201);
+    app.patch("tenants/acme", json!({ "limits": { "calls_per_minute": 1 } })).await.is(200);
+    acme.call("api://crm/ping", json!({})).await.is(200);
+    acme.call("api://crm/ping", json!({})).await.is_problem(429, "RATE_LIMITED");
+    app.patch("tenants/acme", json!({ "limits": {} })).await.is(200);
+    acme.call("api://crm/ping", json!({})).await.is(200);
+}

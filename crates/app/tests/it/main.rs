@@ -1,0 +1,24 @@
+//! The program at its public edge: REST over HTTP on both databases, and the binary itself.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on stops and says so")]
+
+mod setup;
+
+mod audit;
+mod bad_input;
+//mod binary;
+mod calls;
+//mod command_line;
+//mod crash;
+mod doors;
+mod isolation;
+mod keys;
+mod lists;
+mod operations;
+mod outage;
+mod replicas;
+mod secrets;
+mod service_tools;
+mod services;
+mod sign_in;
+mod uris;

@@ -1,0 +1,116 @@
+//! Secrets of services: never shown, kept through changes, sealed in the database.
+
+use serde_json::{Value, json};
+use testkit::{Backend, TestApp, http, on_both_databases};
+
+const SECRET: &str = "hunter2-is-the-key";
+
+on_both_databases! {
+    never_shows_a_secret
+    keeps_a_secret_that_a_change_leaves_out_or_sends_back_masked
+    seals_secrets_in_the_database
+}
+
+fn with_secret(upstream: &http::Server) -> Value {
+    json!({
+        "type": "api", "id": "crm",
+        "config": {
+            "base_url": upstream.url(), "auth_type": "apikey", "auth_config": { "header": "X-Key", "value": SECRET },
+            "default_headers": { "Authorization": SECRET, "Accept": "application/json" }
+        },
+        "tools": [{ "id": "ping", "endpoint": "/ping", "headers": { "Cookie": SECRET } }]
+    })
+}
+
+async fn never_shows_a_secret(backend: Backend) {
+    let upstream = http::Server::start().await;
+    let app = TestApp::start(backend).await;
+    let made = app.post("services", with_secret(&upstream)).await.is(201);
+    let mut texts = vec![made.text];
+    for path in
+        ["services", "services/api/crm", "services/api/crm/tools", "services/api/crm/tools/ping", "mcp/tools"]
+    {
+        texts.push(app.get(path).await.is(200).text);
+    }
+    texts.push(app.patch("services/api/crm", json!({ "name": "n" })).await.is(200).text);
+    texts.push(app.post("services/api/crm/disable", json!({})).await.is(200).text);
+    texts.push(app.post("services/api/crm/enable", json!({})).await.is(200).text);
+    for text in texts {
+        assert!(!text.contains(SECRET), "{text}");
+    }
+    let config = app.get("services/api/crm").await.body["config"].clone();
+    assert_eq!(config["auth_config"], json!({ "header": "X-Key", "value": "***" }));
+    assert_eq!(config["default_headers"], json!({ "Authorization": "***", "Accept": "application/json" }));
+    // A refusal does not quote what it refuses.
+    let bad = json!({ "config": { "base_url": "nonsense", "auth_type": "apikey", "auth_config": { "value": SECRET, "x": SECRET } } });
+    let reply = app.patch("services/api/crm", bad).await.is_problem(422, "VALIDATION_FAILED");
+    assert!(!reply.text.contains(SECRET), "{}", reply.text);
+}
+
+async fn keeps_a_secret_that_a_change_leaves_out_or_sends_back_masked(backend: Backend) {
+    let upstream = http::Server::start().await;
+    let app = TestApp::start(backend).await;
+    app.service(with_secret(&upstream)).await;
+    let sent = async || {
+        app.call("api://crm/ping", json!({})).await.is(200);
+        let last = upstream.last();
+        ["x-key", "authorization", "cookie"].map(|name| last.header(name).map(str::to_owned))
+    };
+    let all = [SECRET; 3].map(|secret| Some(secret.to_owned()));
+    assert_eq!(sent().await, all);
+
+    app.patch("services/api/crm", json!({ "name": "renamed" })).await.is(200);
+    assert_eq!(sent().await, all, "a change of something else");
+    let shown = app.get("services/api/crm").await.is(200).body;
+    let back = json!({ "config": shown["config"], "tools": shown["tools"] });
+    app.patch("services/api/crm", back).await.is(200);
+    assert_eq!(sent().await, all, "sent back as it was shown");
+    let mut config = shown["config"].clone();
+    config["auth_config"].as_object_mut().unwrap().remove("value");
+    app.patch("services/api/crm", json!({ "config": config })).await.is(200);
+    assert_eq!(sent().await, all, "left out");
+    app.patch("services/api/crm/tools/ping", json!({ "description": "new" })).await.is(200);
+    assert_eq!(sent().await, all, "a change of a tool");
+
+    config["auth_config"]["value"] = json!("a new key");
+    app.patch("services/api/crm", json!({ "config": config })).await.is(200);
+    assert_eq!(sent().await[0].as_deref(), Some("a new key"), "a new one replaces it");
+    assert_eq!(app.get("services/api/crm").await.body["config"]["auth_config"]["value"], "***");
+}
+
+async fn seals_secrets_in_the_database(backend: Backend) {
+    let upstream = http::Server::start().await;
+    let app = TestApp::start(backend).await;
+    app.service(with_secret(&upstream)).await;
+    let key = app.post("keys", json!({ "name": "k" })).await.is(201).string("key");
+    let mut database = app.database().connect().await;
+    for table in ["services", "service_tools", "keys", "meta"] {
+        let sql = sqlx::AssertSqlSafe(format!("SELECT * FROM {table}"));
+        let rows = sqlx::query(sql).fetch_all(&mut database).await.unwrap();
+        assert!(!rows.is_empty(), "{table}");
+        for row in rows {
+            let text = every_text(&row);
+            assert!(!text.contains(SECRET) && !text.contains(&key), "{table}: {text}");
+        }
+    }
+    if backend == Backend::Sqlite {
+        for file in std::fs::read_dir(app.data_dir()).unwrap().map(|entry| entry.unwrap().path()) {
+            let bytes = std::fs::read(&file).unwrap();
+            assert!(!bytes.windows(SECRET.len()).any(|part| part == SECRET.as_bytes()), "{}", file.display());
+        }
+    }
+}
+
+fn every_text(row: &sqlx::any::AnyRow) -> String {
+    use sqlx::Row;
+    let mut text = String::new();
+    for at in 0..row.len() {
+        if let Ok(value) = row.try_get::<String, _>(at) {
+            text.push_str(&value);
+        } else if let Ok(value) = row.try_get::<Vec<u8>, _>(at) {
+            text.push_str(&String::from_utf8_lossy(&value));
+        }
+        text.push('\n');
+    }
+    text
+}

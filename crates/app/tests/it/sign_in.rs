@@ -1,0 +1,154 @@
+//! Signing in with a password: tokens that work until they are taken back, and a brake on guessing.
+
+use serde_json::{Value, json};
+use testkit::{Backend, Client, TestApp, on_both_databases};
+
+const PASSWORD: &str = "correct horse battery";
+
+on_both_databases! {
+    signs_in_and_out
+    voids_tokens_when_the_password_changes
+    refuses_tampered_tokens
+    tells_a_stranger_nothing_and_slows_guessing_down
+}
+
+async fn with_ada(app: &TestApp) -> String {
+    app.with_tenant("acme").await;
+    let user = json!({ "tenant": "acme", "username": "ada", "password": PASSWORD, "role": "manager" });
+    let made = app.post("users", user).await.is(201);
+    assert!(!made.text.contains(PASSWORD) && !made.text.contains("argon2"), "{}", made.text);
+    made.string("id")
+}
+
+fn login(password: &str) -> Value {
+    json!({ "tenant": "acme", "username": "ada", "password": password })
+}
+
+async fn token(app: &TestApp, password: &str) -> String {
+    app.as_nobody().post("auth/login", login(password)).await.is(200).string("token")
+}
+
+async fn works(client: &Client) {
+    client.get("auth/me").await.is(200);
+}
+
+async fn is_void(client: &Client) {
+    client.get("auth/me").await.is_problem(401, "UNAUTHENTICATED");
+}
+
+async fn signs_in_and_out(backend: Backend) {
+    let app = TestApp::start(backend).await;
+    let id = with_ada(&app).await;
+    let reply = app.as_nobody().post("auth/login", login(PASSWORD)).await.is(200);
+    assert!(reply.string("expires_at").ends_with('Z'));
+    assert_eq!((&reply.body["user"]["id"], &reply.body["user"]["role"]), (&json!(id), &json!("manager")));
+    let claims = claims(&reply.string("token"));
+    assert_eq!((&claims["sub"], &claims["tenant_id"]), (&json!(id), &json!("acme")));
+    assert_eq!(claims["roles"], json!(["manager"]));
+    assert!(["exp", "iat", "jti"].iter().all(|claim| !claims[claim].is_null()), "{claims}");
+
+    let ada = app.as_key(reply.string("token"));
+    let me = ada.get("auth/me").await.is(200).body;
+    assert_eq!((&me["kind"], &me["name"], &me["tenant"]), (&json!("user"), &json!("ada"), &json!("acme")));
+    ada.get("users").await.is(200);
+    let second = app.as_key(token(&app, PASSWORD).await);
+    works(&second).await;
+    ada.post("auth/logout", json!({})).await.is(204);
+    is_void(&ada).await;
+    is_void(&second).await;
+    works(&app.as_key(token(&app, PASSWORD).await)).await;
+    app.post("auth/logout", json!({})).await.is_problem(400, "BAD_REQUEST");
+}
+
+async fn voids_tokens_when_the_password_changes(backend: Backend) {
+    let app = TestApp::start(backend).await;
+    let id = with_ada(&app).await;
+    let ada = app.as_key(token(&app, PASSWORD).await);
+    let change = |old: &str, new: &str| json!({ "old_password": old, "new_password": new });
+    ada.post("auth/password", change("wrong horse", "another horse"))
+        .await
+        .is_problem(401, "UNAUTHENTICATED");
+    ada.post("auth/password", change(PASSWORD, "short")).await.is_problem(422, "VALIDATION_FAILED");
+    works(&ada).await;
+    ada.post("auth/password", change(PASSWORD, "another horse")).await.is(204);
+    is_void(&ada).await;
+    app.as_nobody().post("auth/login", login(PASSWORD)).await.is_problem(401, "UNAUTHENTICATED");
+    let ada = app.as_key(token(&app, "another horse").await);
+    works(&ada).await;
+
+    let path = format!("users/{id}?tenant_id=acme");
+    app.patch(&path, json!({ "password": "a third horse" })).await.is(200);
+    is_void(&ada).await;
+    let ada = app.as_key(token(&app, "a third horse").await);
+    app.patch(&path, json!({ "status": "disabled" })).await.is(200);
+    is_void(&ada).await;
+    app.as_nobody().post("auth/login", login("a third horse")).await.is_problem(401, "UNAUTHENTICATED");
+    app.delete(&path).await.is(204);
+    is_void(&ada).await;
+}
+
+async fn refuses_tampered_tokens(backend: Backend) {
+    let app = TestApp::start(backend).await;
+    with_ada(&app).await;
+    let good = token(&app, PASSWORD).await;
+    let parts: Vec<_> = good.split('.').collect();
+    let mut claims = claims(&good);
+    claims["roles"] = json!(["admin"]);
+    claims["tenant_id"] = json!("default");
+    let forged = base64(claims.to_string().as_bytes());
+    let none = base64(br#"{"alg":"none","typ":"JWT"}"#);
+    for token in [
+        format!("{}.{forged}.{}", parts[0], parts[2]),
+        format!("{none}.{}.", parts[1]),
+        format!("{none}.{forged}."),
+        format!("{}.{}.", parts[0], parts[1]),
+        format!("{}.{}.{}", parts[0], parts[1], parts[2].chars().rev().collect::<String>()),
+    ] {
+        is_void(&app.as_key(token)).await;
+    }
+    works(&app.as_key(good)).await;
+    // Every replica can check it, no other installation can.
+    let stranger = TestApp::start(Backend::Sqlite).await;
+    is_void(&stranger.as_key(token(&app, PASSWORD).await)).await;
+}
+
+async fn tells_a_stranger_nothing_and_slows_guessing_down(backend: Backend) {
+    let app = TestApp::start(backend).await;
+    with_ada(&app).await;
+    let nobody = app.as_nobody();
+    let unknown = [
+        json!({ "tenant": "acme", "username": "nobody", "password": PASSWORD }),
+        json!({ "tenant": "nowhere", "username": "ada", "password": PASSWORD }),
+        json!({ "tenant": "no tenant!", "username": "ada", "password": PASSWORD }),
+        login("wrong horse"),
+    ];
+    let mut details = Vec::new();
+    for body in unknown {
+        details
+            .push(nobody.post("auth/login", body).await.is_problem(401, "UNAUTHENTICATED").string("detail"));
+    }
+    details.dedup();
+    assert_eq!(details.len(), 1, "{details:?}");
+    for _ in 0..9 {
+        nobody.post("auth/login", login("wrong horse")).await.is_problem(401, "UNAUTHENTICATED");
+    }
+    let reply = nobody.post("auth/login", login(PASSWORD)).await.is_problem(429, "RATE_LIMITED");
+    let wait: u64 = reply.header("retry-after").unwrap().parse().unwrap();
+    assert!((1..=60).contains(&wait), "{wait}");
+    nobody.post("auth/login", json!({ "username": "ada" })).await.is_problem(422, "VALIDATION_FAILED");
+}
+
+fn claims(token: &str) -> Value {
+    let payload = token.split('.').nth(1).unwrap();
+    serde_json::from_slice(&unbase64(payload)).unwrap()
+}
+
+fn base64(bytes: &[u8]) -> String {
+    use base64::Engine;
+    base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(bytes)
+}
+
+fn unbase64(text: &str) -> Vec<u8> {
+    use base64::Engine;
+    base64::engine::general_purpose::URL_SAFE_NO_PAD.decode(text).unwrap()
+}

@@ -1,0 +1,191 @@
+//! The real binary as a process, killed at the latest when it is dropped.
+
+use crate::client::Client;
+use crate::database::Database;
+use std::io::{BufRead as _, BufReader, Read};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+const START: Duration = Duration::from_secs(60);
+
+/// A running `serve`.
+#[derive(Debug)]
+pub struct Server {
+    child: Child,
+    address: SocketAddr,
+    admin_key: Option<String>,
+    stdout: Arc<Mutex<String>>,
+    stderr: Arc<Mutex<String>>,
+    readers: Vec<JoinHandle<()>>,
+}
+
+/// The binary with nothing of this machine's environment that it would take for settings.
+#[must_use]
+pub fn command(binary: &str) -> Command {
+    let mut command = Command::new(binary);
+    for (name, _) in
+        std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("MCP_ALL_IN_ONE_"))
+    {
+        command.env_remove(name);
+    }
+    command.stdin(Stdio::null());
+    command
+}
+
+/// `serve` on a free port with this database and this data folder.
+#[must_use]
+pub fn serve(binary: &str, database: &Database, data_dir: &Path) -> Command {
+    let mut command = command(binary);
+    command.args(["serve", "--listen", "127.0.0.1:0", "--data-dir"]).arg(data_dir);
+    if let Some(url) = database.url() {
+        command.args(["--database", &url]);
+    }
+    command
+}
+
+/// Runs a command to its end.
+///
+/// # Panics
+/// When it cannot be run.
+pub fn run(command: &mut Command) -> Output {
+    command.output().expect("the program can be run")
+}
+
+impl Server {
+    /// Starts and waits until it has said what it has to say.
+    ///
+    /// # Panics
+    /// When it does not listen in time.
+    #[must_use]
+    pub fn start(mut command: Command) -> Self {
+        Self::try_start(&mut command).unwrap_or_else(|said| panic!("the server did not start: {said}"))
+    }
+
+    fn try_start(command: &mut Command) -> Result<Self, String> {
+        let mut child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|error| error.to_string())?;
+        let (stdout, stderr) = (Arc::default(), Arc::default());
+        let readers = vec![
+            collect(child.stdout.take().expect("stdout is piped"), &stdout),
+            collect(child.stderr.take().expect("stderr is piped"), &stderr),
+        ];
+        let address = SocketAddr::from(([127, 0, 0, 1], 0));
+        let mut server = Self { child, address, admin_key: None, stdout, stderr, readers };
+        let deadline = Instant::now() + START;
+        // The last line of the welcome.
+        while !server.stdout().contains("/api/docs") {
+            let has_ended = server.child.try_wait().ok().flatten().is_some();
+            if has_ended || Instant::now() > deadline {
+                server.kill();
+                return Err(format!("{}{}", server.stdout(), server.stderr()));
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        server.read_welcome();
+        Ok(server)
+    }
+
+    fn read_welcome(&mut self) {
+        let said = self.stdout();
+        let address = said.split_once("listens on http://").and_then(|(_, rest)| rest.lines().next());
+        self.address = address.and_then(|text| text.trim().parse().ok()).expect("it says where it listens");
+        let key = said.split_once("Admin key, shown this once:\n").and_then(|(_, rest)| rest.lines().next());
+        self.admin_key = key.map(|key| key.trim().to_owned());
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The admin key, if it said one.
+    #[must_use]
+    pub fn admin_key(&self) -> Option<&str> {
+        self.admin_key.as_deref()
+    }
+
+    /// The holder of the admin key that it said.
+    ///
+    /// # Panics
+    /// When it said none.
+    #[must_use]
+    pub fn admin(&self) -> Client {
+        self.client(self.admin_key().expect("this start made an admin key"))
+    }
+
+    /// The holder of a key.
+    #[must_use]
+    pub fn client(&self, key: &str) -> Client {
+        Client::new(self.address).as_key(key)
+    }
+
+    /// What it has said.
+    #[must_use]
+    pub fn stdout(&self) -> String {
+        self.stdout.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// What it has logged.
+    #[must_use]
+    pub fn stderr(&self) -> String {
+        self.stderr.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Sends SIGTERM.
+    ///
+    /// # Panics
+    /// When the signal cannot be sent.
+    pub fn terminate(&self) {
+        let status = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status();
+        assert!(status.is_ok_and(|status| status.success()), "SIGTERM cannot be sent");
+    }
+
+    /// Waits for the end, which somebody has asked for.
+    ///
+    /// # Panics
+    /// When it does not end in time.
+    pub fn wait(&mut self, within: Duration) -> ExitStatus {
+        let deadline = Instant::now() + within;
+        loop {
+            if let Some(status) = self.child.try_wait().expect("the process is ours") {
+                self.readers.drain(..).for_each(|reader| drop(reader.join()));
+                return status;
+            }
+            assert!(Instant::now() < deadline, "still running after {within:?}:\n{}", self.stderr());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Sends SIGKILL and waits for the end.
+    pub fn kill(&mut self) {
+        // Both fail only when it has ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        self.readers.drain(..).for_each(|reader| drop(reader.join()));
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+fn collect(stream: impl Read + Send + 'static, into: &Arc<Mutex<String>>) -> JoinHandle<()> {
+    let into = into.clone();
+    std::thread::spawn(move || {
+        for line in BufReader::new(stream).lines().map_while(Result::ok) {
+            let mut text = into.lock().unwrap_or_else(PoisonError::into_inner);
+            text.push_str(&line);
+            text.push('\n');
+        }
+    })
+}

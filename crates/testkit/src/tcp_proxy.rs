@@ -1,0 +1,69 @@
+//! A TCP proxy on loopback that can be cut and restored, for servers that go away and come back.
+
+use std::net::SocketAddr;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::{JoinHandle, JoinSet};
+
+/// A running proxy; it stops when dropped.
+#[derive(Debug)]
+pub struct TcpProxy {
+    address: SocketAddr,
+    is_up: watch::Sender<bool>,
+    task: JoinHandle<()>,
+}
+
+impl TcpProxy {
+    /// Forwards a free port of 127.0.0.1 to `server`, a `host:port`.
+    ///
+    /// # Panics
+    /// When the machine has no free port.
+    pub async fn start(server: impl Into<String>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port on loopback");
+        let address = listener.local_addr().expect("a bound socket has an address");
+        let (is_up, state) = watch::channel(true);
+        let task = tokio::spawn(accept(listener, server.into(), state));
+        Self { address, is_up, task }
+    }
+
+    /// Where to connect instead of the server.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Closes every connection, and each new one at once.
+    pub fn cut(&self) {
+        self.is_up.send_replace(false);
+    }
+
+    /// Forwards new connections again.
+    pub fn restore(&self) {
+        self.is_up.send_replace(true);
+    }
+}
+
+impl Drop for TcpProxy {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+async fn accept(listener: TcpListener, server: String, state: watch::Receiver<bool>) {
+    // Dropped with this task, which ends the connections too.
+    let mut connections = JoinSet::new();
+    while let Ok((client, _)) = listener.accept().await {
+        if *state.borrow() {
+            connections.spawn(forward(client, server.clone(), state.clone()));
+        }
+        while connections.try_join_next().is_some() {}
+    }
+}
+
+async fn forward(mut client: TcpStream, server: String, mut state: watch::Receiver<bool>) {
+    let Ok(mut server) = TcpStream::connect(server).await else { return };
+    tokio::select! {
+        _ = tokio::io::copy_bidirectional(&mut client, &mut server) => {}
+        _ = state.wait_for(|is_up| !is_up) => {}
+    }
+}
