@@ -62,7 +62,8 @@ impl Reload {
             }
         };
         let services = self.store.services().all(id).await?.into_iter().map(definition).collect();
-        let definition = TenantDefinition { id: tenant.id, limits: tenant.limits, services };
+        let definition =
+            TenantDefinition { id: tenant.id, limits: tenant.limits, services, tools: Vec::new() };
         self.gateway.load(definition).await;
         Ok(())
     }

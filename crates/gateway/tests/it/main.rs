@@ -7,3 +7,4 @@ mod calls;
 mod catalog;
 mod policy;
 mod support;
+mod tools;
