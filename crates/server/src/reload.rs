@@ -1,6 +1,7 @@
 //! From the store to the catalog: what was written is callable at once, here and on other replicas.
 
 use crate::auth::Auth;
+use crate::tool_definition::definition_of;
 use gateway::{Gateway, ServiceDefinition, TenantDefinition};
 use serde_json::Value;
 use std::sync::Arc;
@@ -62,8 +63,8 @@ impl Reload {
             }
         };
         let services = self.store.services().all(id).await?.into_iter().map(definition).collect();
-        let definition =
-            TenantDefinition { id: tenant.id, limits: tenant.limits, services, tools: Vec::new() };
+        let tools = self.store.tools().all(id).await?.into_iter().filter_map(definition_of).collect();
+        let definition = TenantDefinition { id: tenant.id, limits: tenant.limits, services, tools };
         self.gateway.load(definition).await;
         Ok(())
     }

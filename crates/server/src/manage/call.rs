@@ -13,7 +13,7 @@ use http::header::CONTENT_TYPE;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use tool::{Arguments, Context, Door, Error, Outcome, Output};
+use tool::{Arguments, Context, Door, Error, Inspection, Outcome, Output};
 use utoipa::ToSchema;
 
 /// What a handler of calls needs beside the body.
@@ -68,32 +68,44 @@ pub(super) async fn call(
     run(&state, signed_in, trace, target, body.arguments).await
 }
 
-/// Runs a call in a task of its own: a client that goes away cancels it, and it is still audited.
+/// Runs a call and answers with what came of it.
 pub(super) async fn run(
+    state: &Shared,
+    signed_in: SignedIn,
+    trace: Trace,
+    target: Target,
+    arguments: Option<Box<RawValue>>,
+) -> Result<Response> {
+    let ended = start(state, signed_in, trace, target, arguments, Inspection::default()).await?;
+    Ok(([(CONTENT_TYPE, "application/json")], result_of(ended)?).into_response())
+}
+
+/// Runs a call in a task of its own: a client that goes away cancels it, and it is still audited.
+pub(super) async fn start(
     state: &Shared,
     signed_in: SignedIn,
     (Extension(RequestId(request_id)), Extension(TraceId(trace_id))): Trace,
     target: Target,
     arguments: Option<Box<RawValue>>,
-) -> Result<Response> {
+    inspection: Inspection,
+) -> Result<tool::Result<Outcome>> {
     let arguments = arguments.map(Arguments::from_raw).transpose()?.unwrap_or_default();
     let cx = Context {
         request_id,
         trace_id,
+        inspection,
         ..Context::new(signed_in.tenant, signed_in.caller, Door::Rest, state.options.call_timeout)
     };
     let _gone = cx.cancel.clone().drop_guard();
     let gateway = state.gateway.clone();
     let request = Request { target, arguments };
     let task = state.calls.spawn(async move { gateway.call(&cx, request).await });
-    let result =
-        task.await.map_err(|_| Problem::new(Code::Internal, "the call ended in a mistake of ours"))?;
-    answer(result)
+    task.await.map_err(|_| Problem::new(Code::Internal, "the call ended in a mistake of ours"))
 }
 
 /// A refusal is a problem; a tool that ran and failed is an answer that says so.
-fn answer(result: tool::Result<Outcome>) -> Result<Response> {
-    let body = match result {
+pub(super) fn result_of(ended: tool::Result<Outcome>) -> Result<String> {
+    Ok(match ended {
         Ok(Outcome::Done(output)) => output.to_result(),
         Ok(Outcome::Started(id)) => {
             json!({ "content": [], "isError": false, "task": { "id": id.0 } }).to_string()
@@ -105,8 +117,7 @@ fn answer(result: tool::Result<Outcome>) -> Result<Response> {
             return Err(error.into());
         }
         Err(error) => failure(&error),
-    };
-    Ok(([(CONTENT_TYPE, "application/json")], body).into_response())
+    })
 }
 
 fn failure(error: &Error) -> String {
