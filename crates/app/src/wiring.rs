@@ -86,7 +86,8 @@ pub async fn start(settings: Settings) -> Result<Started, Failure> {
     let env = Env { allow_private_network: settings.allow_private_network, ..Env::default() };
     let spill = settings.data_dir.join("audit-spill.jsonl");
     let audit = Audit::start(Arc::new(AuditSink::new(store.clone(), spill)));
-    let gateway = Gateway::new(connectors::ALL, env, audit, settings.max_result_bytes);
+    let options = gateway::Options { result_budget_bytes: settings.max_result_bytes, ..Default::default() };
+    let gateway = Gateway::new(connectors::ALL, env, audit, options);
     let server = Server::new(store, gateway, metrics, settings.server).await;
     let server = server.map_err(|error| database_failure("the configuration cannot be loaded", error))?;
     Ok(Started { address, admin_key, listener, server })

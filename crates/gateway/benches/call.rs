@@ -4,7 +4,7 @@
 
 use async_trait::async_trait;
 use gateway::audit::{Audit, Entry, Sink};
-use gateway::{Gateway, Request, ServiceDefinition, Target, TenantDefinition};
+use gateway::{Gateway, Options, Request, ServiceDefinition, Target, TenantDefinition};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -68,7 +68,7 @@ impl Sink for Nowhere {
 }
 
 async fn gateway(services: usize, tools: usize) -> (Arc<Gateway>, Context) {
-    let gateway = Gateway::new(&KINDS, Env::default(), Audit::start(Arc::new(Nowhere)), 1 << 20);
+    let gateway = Gateway::new(&KINDS, Env::default(), Audit::start(Arc::new(Nowhere)), Options::default());
     let id: TenantId = "bench".parse().unwrap();
     let services = (0..services).map(|n| ServiceDefinition {
         scheme: "bench".into(),
@@ -77,6 +77,8 @@ async fn gateway(services: usize, tools: usize) -> (Arc<Gateway>, Context) {
         settings: json!({ "tools": tools }),
         is_enabled: true,
         is_trusted: false,
+        variables: Vec::new(),
+        problem: None,
         version: 1,
     });
     let services = services.collect();

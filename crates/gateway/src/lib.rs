@@ -28,6 +28,21 @@ pub const RESULT_BUDGET_BYTES: usize = 1024 * 1024;
 /// A connector that was told to stop may take this long before it is dropped.
 const GRACE: Duration = Duration::from_secs(1);
 
+/// How the gateway behaves.
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    /// The most bytes of an answer; a tool may say less.
+    pub result_budget_bytes: usize,
+    /// How long a reload waits for services to say what they offer; later ones arrive later.
+    pub discovery_wait: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { result_budget_bytes: RESULT_BUDGET_BYTES, discovery_wait: Duration::from_secs(5) }
+    }
+}
+
 /// What a caller wants.
 #[derive(Debug)]
 pub struct Request {
@@ -46,7 +61,7 @@ pub struct Gateway {
     policy: policy::Policy,
     audit: Audit,
     metrics: GatewayMetrics,
-    result_budget_bytes: usize,
+    options: Options,
     /// Held while a snapshot is made, so that two reloads do not undo each other.
     loading: tokio::sync::Mutex<()>,
 }
@@ -54,7 +69,7 @@ pub struct Gateway {
 impl Gateway {
     /// A gateway with nothing in its catalog yet.
     #[must_use]
-    pub fn new(kinds: &'static [Kind], env: Env, audit: Audit, result_budget_bytes: usize) -> Arc<Self> {
+    pub fn new(kinds: &'static [Kind], env: Env, audit: Audit, options: Options) -> Arc<Self> {
         Arc::new(Self {
             kinds,
             env,
@@ -62,7 +77,7 @@ impl Gateway {
             policy: policy::Policy::default(),
             audit,
             metrics: GatewayMetrics::new(),
-            result_budget_bytes,
+            options,
             loading: tokio::sync::Mutex::default(),
         })
     }
@@ -90,6 +105,15 @@ impl Gateway {
         self.count(&record, &result);
         self.audit.write(record.end(&result)).await; // refusals and failures too
         result
+    }
+
+    /// Records a call that a door had to turn away before it could become a request.
+    pub async fn refuse(&self, cx: &Context, called: &str, error: Error) {
+        let target = Target::Name(called.to_owned());
+        let record = Record::begin(cx, &target, &Arguments::default());
+        let result = Err(error);
+        self.count(&record, &result);
+        self.audit.write(record.end(&result)).await;
     }
 
     async fn run(&self, cx: &Context, request: Request, record: &mut Record) -> Result<Outcome> {
@@ -181,9 +205,18 @@ fn raw_of(outcome: &Outcome) -> Option<String> {
     }
 }
 
+/// Says which service failed, and where its credentials come from if they were refused.
 fn name_service(error: Error, route: &Route) -> Error {
-    match error.context("service") {
+    let error = match error.context("service") {
         Some(_) => error,
         None => error.with("service", &route.service.id),
+    };
+    if error.context("auth").is_none() || route.service.variables.is_empty() {
+        return error;
     }
+    let variables = route.service.variables.join(", ");
+    Error::upstream(format!("Authentication failed: Invalid or missing {variables}"))
+        .with("service", &route.service.id)
+        .with("auth", "rejected")
+        .caused_by(error)
 }

@@ -3,15 +3,15 @@
 use crate::Gateway;
 use crate::catalog::{OwnTool, Service, State, TenantCatalog};
 use crate::tools::ToolDefinition;
+use arc_swap::ArcSwapOption;
 use futures::future::join_all;
 use serde_json::Value;
 use std::collections::HashMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
-use tool::{Caller, Context, Door, Env, Error, Kind, Limits, Result, TenantId, Tool};
+use tokio::sync::oneshot;
+use tool::{Caller, Context, Door, Env, Error, Kind, Limits, Result, TenantId};
 
-/// How long a reload waits for services to say what they offer; later ones arrive later.
-const DISCOVERY_WAIT: Duration = Duration::from_secs(5);
 /// How long a service may take to say what it offers.
 const DISCOVERY_TIMEOUT: Duration = Duration::from_secs(60);
 const HEALTH_TIMEOUT: Duration = Duration::from_secs(10);
@@ -44,6 +44,10 @@ pub struct ServiceDefinition {
     pub is_enabled: bool,
     /// It comes from the owner of this process, so it may call private addresses.
     pub is_trusted: bool,
+    /// Environment variables its credentials come from, named when they are refused.
+    pub variables: Vec<String>,
+    /// Why it cannot be used, where that is known before its settings are looked at.
+    pub problem: Option<String>,
     /// Changes whenever anything above does.
     pub version: i64,
 }
@@ -144,7 +148,9 @@ impl Gateway {
     }
 
     fn open(&self, tenant: &TenantId, wanted: ServiceDefinition) -> Service {
-        let state = if wanted.is_enabled {
+        let state = if let Some(problem) = wanted.problem.filter(|_| wanted.is_enabled) {
+            State::Broken(problem)
+        } else if wanted.is_enabled {
             let allow_private_network = self.env.allow_private_network || wanted.is_trusted;
             let env = Env { allow_private_network, ..self.env.clone() };
             match self.kind(&wanted.scheme).and_then(|kind| kind.open(wanted.settings, &env)) {
@@ -165,7 +171,8 @@ impl Gateway {
             name: wanted.name,
             version: wanted.version,
             state,
-            tools: OnceLock::new(),
+            variables: wanted.variables,
+            tools: ArcSwapOption::empty(),
         }
     }
 
@@ -175,21 +182,31 @@ impl Gateway {
         let open = services.into_iter().filter(|service| matches!(service.state, State::Open(_)));
         let tasks = open.map(|service| {
             let gateway = self.clone();
-            let (tx, rx) = tokio::sync::oneshot::channel();
+            let (tx, rx) = oneshot::channel();
             self.env.tasks.spawn(async move {
                 let shutdown = gateway.env.shutdown.clone();
-                let discovery = gateway.discover(&service);
-                tokio::select! {
-                    () = discovery => {}
-                    () = shutdown.cancelled() => return,
-                }
-                if tx.send(()).is_err() {
-                    gateway.rebuild(&service.tenant).await;
-                }
+                shutdown.run_until_cancelled(gateway.follow(service, tx)).await;
             });
-            tokio::time::timeout(DISCOVERY_WAIT, rx)
+            tokio::time::timeout(self.options.discovery_wait, rx)
         });
         join_all(tasks).await;
+    }
+
+    /// Discovers what a service offers, now and whenever it says that this has changed, until
+    /// the service is gone from the catalog.
+    async fn follow(self: Arc<Self>, service: Arc<Service>, discovered: oneshot::Sender<()>) {
+        self.discover(&service).await;
+        if discovered.send(()).is_err() {
+            self.rebuild(&service.tenant).await;
+        }
+        let changes = service.connector().ok().and_then(|connector| connector.changes());
+        let Some(mut changes) = changes else { return };
+        let service = Arc::downgrade(&service);
+        while changes.changed().await.is_ok() {
+            let Some(service) = service.upgrade() else { return };
+            self.discover(&service).await;
+            self.rebuild(&service.tenant).await;
+        }
     }
 
     async fn discover(&self, service: &Service) {
@@ -197,12 +214,7 @@ impl Gateway {
         let cx = system_context(DISCOVERY_TIMEOUT);
         let answer = tokio::time::timeout(DISCOVERY_TIMEOUT, connector.tools(&cx)).await;
         match answer.unwrap_or_else(|_| Err(Error::timeout("it did not say what it offers"))) {
-            Ok(mut tools) => {
-                tools.sort_by(|a, b| a.name().cmp(b.name()));
-                tools.dedup_by(|a: &mut Tool, b: &mut Tool| a.name() == b.name());
-                // Only this task sets it.
-                let _ = service.tools.set(tools);
-            }
+            Ok(tools) => service.offers(tools),
             Err(error) => {
                 tracing::warn!(?service, error = error.full_message(), "{service:?} has no tools: {error}");
             }
@@ -226,7 +238,7 @@ impl Gateway {
         own: Vec<Arc<OwnTool>>,
         previous: Option<&TenantCatalog>,
     ) {
-        let catalog = TenantCatalog::build(limits, services, own, previous, self.result_budget_bytes);
+        let catalog = TenantCatalog::build(limits, services, own, previous, self.options.result_budget_bytes);
         self.catalog.replace(tenant, Some(Arc::new(catalog)));
     }
 }

@@ -5,9 +5,10 @@ use crate::bind::Binder;
 use crate::catalog::{Behind, OWN_TOOL, OWN_TYPE, OwnTool, Route, Service, State, TenantCatalog};
 use crate::lifecycle::system_context;
 use crate::shape;
+use arc_swap::ArcSwapOption;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 use tool::schema::Schema;
 use tool::{Error, Inline, InlineTool, Outcome, Output, Problem, Result, Shape, TenantId, Tool, Uri};
@@ -89,7 +90,7 @@ impl Gateway {
     /// # Errors
     /// How it fails.
     pub fn preview(&self, shape: &Shape, answer: Output) -> Result<Output> {
-        let compiled = shape::Shape::compile(shape, self.result_budget_bytes)?;
+        let compiled = shape::Shape::compile(shape, self.options.result_budget_bytes)?;
         match compiled.apply(Outcome::Done(answer)) {
             Outcome::Done(output) => Ok(output),
             Outcome::NeedsInput(_) | Outcome::Started(_) => Err(Error::internal("a shape asked back")),
@@ -217,7 +218,8 @@ impl Gateway {
             name: name.clone(),
             version: definition.version,
             state,
-            tools: OnceLock::new(),
+            variables: Vec::new(),
+            tools: ArcSwapOption::empty(),
         }
     }
 }

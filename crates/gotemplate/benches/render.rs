@@ -32,13 +32,14 @@ fn order(items: usize) -> Value {
 
 /// What a person would write who wants exactly this output.
 fn by_hand(data: &Value) -> String {
-    let mut out = String::with_capacity(64);
+    let items = data.get("items").and_then(Value::as_array);
+    let mut out = String::with_capacity(64 + 32 * items.map_or(0, Vec::len));
     out.push_str("Order ID: ");
     value(&mut out, data.get("orderId"));
     out.push_str("\nStatus: ");
     value(&mut out, data.get("status"));
     out.push_str("\nItems:");
-    for item in data.get("items").and_then(Value::as_array).into_iter().flatten() {
+    for item in items.into_iter().flatten() {
         out.push_str("\n- ");
         value(&mut out, item.get("name"));
         out.push_str(": $");

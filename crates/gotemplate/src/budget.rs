@@ -59,7 +59,7 @@ impl<'o> Budget<'o> {
     /// Counts operations of the program that are about to run.
     #[inline]
     pub(crate) fn operations(&mut self, count: usize) -> Result<(), Fault> {
-        const OPERATION_COST: usize = 10;
+        const OPERATION_COST: usize = 14;
         self.work(count * OPERATION_COST)
     }
 

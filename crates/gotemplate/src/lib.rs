@@ -36,6 +36,10 @@ mod resolve;
 mod template;
 mod value;
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 pub use error::{Error, ErrorKind};
 pub use funcs::{FunctionDoc, functions};
 pub use options::{Limits, Missing, Options};

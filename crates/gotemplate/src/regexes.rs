@@ -88,8 +88,7 @@ struct Translated {
 /// classes such as `\d` are ASCII, a lone `{` is itself, and a bracket has no set operations.
 fn translate(source: &str) -> Translated {
     let mut pattern = String::with_capacity(source.len() + 16);
-    let mut groups = vec![0usize];
-    let mut atom = 0usize;
+    let mut states = States { groups: vec![0], atom: 0 };
     let mut rest = source;
     while let Some(c) = rest.chars().next() {
         let mut taken = c.len_utf8();
@@ -98,45 +97,71 @@ fn translate(source: &str) -> Translated {
                 let (length, piece) = escape(rest, false);
                 pattern.push_str(&piece);
                 taken = length;
-                atom = 1;
+                states.atom(1);
             }
             '[' => {
                 taken = bracket(rest, &mut pattern);
-                atom = 1;
-            }
-            '(' => {
-                groups.push(0);
-                atom = 0;
-                pattern.push(c);
-            }
-            ')' => {
-                let inner = if groups.len() > 1 { groups.pop().unwrap_or(0) } else { 0 };
-                atom = inner.max(1);
-                pattern.push(c);
+                states.atom(1);
             }
             '{' => match repetition(rest) {
                 Some((length, most)) => {
-                    // The atom itself has been counted once.
-                    atom = atom.saturating_mul(most.saturating_sub(1).max(1));
+                    states.repeat(most);
                     pattern.push_str(&rest[..length]);
                     taken = length;
                 }
                 None => {
                     pattern.push_str("\\{");
-                    atom = 1;
+                    states.atom(1);
                 }
             },
             _ => {
-                atom = 1;
+                states.character(c);
                 pattern.push(c);
             }
         }
-        if let Some(group) = groups.last_mut() {
-            *group = group.saturating_add(atom);
-        }
         rest = &rest[taken..];
     }
-    Translated { pattern, states: groups.iter().fold(0, |sum, group| sum.saturating_add(*group)) }
+    Translated { pattern, states: states.total() }
+}
+
+/// Counts the places of a pattern, repetitions multiplied out.
+struct States {
+    /// Places in each open group, the whole pattern first.
+    groups: Vec<usize>,
+    /// Places of what a repetition would repeat.
+    atom: usize,
+}
+
+impl States {
+    fn character(&mut self, c: char) {
+        match c {
+            '(' => self.groups.push(0),
+            ')' if self.groups.len() > 1 => {
+                let inner = self.groups.pop().unwrap_or(0).max(1);
+                self.atom(inner);
+            }
+            _ => self.atom(1),
+        }
+    }
+
+    fn atom(&mut self, places: usize) {
+        self.atom = places;
+        if let Some(group) = self.groups.last_mut() {
+            *group = group.saturating_add(places);
+        }
+    }
+
+    fn repeat(&mut self, most: usize) {
+        // The atom itself has been counted once.
+        let more = self.atom.saturating_mul(most.saturating_sub(1));
+        let whole = self.atom.saturating_add(more);
+        self.atom(more);
+        self.atom = whole;
+    }
+
+    fn total(&self) -> usize {
+        self.groups.iter().fold(0, |sum, group| sum.saturating_add(*group))
+    }
 }
 
 /// An escape at the start of `rest`: its length and what it is for the regex crate.

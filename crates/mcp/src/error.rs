@@ -50,6 +50,9 @@ pub enum Failure {
 /// How a call that failed is told to a client of this version.
 #[must_use]
 pub fn failure_of_call(error: &Error, version: Version) -> Failure {
+    if error.context("auth") == Some("rejected") {
+        return Failure::Error(RpcError { data: data_of(error), ..RpcError::new(-32603, error.message()) });
+    }
     match error.kind() {
         ErrorKind::NotFound => Failure::Error(RpcError::new(-32601, error.message())),
         ErrorKind::InvalidInput if version.has_argument_errors_as_results() => {
@@ -66,11 +69,11 @@ pub fn failure_of_call(error: &Error, version: Version) -> Failure {
         | ErrorKind::ServiceDisabled
         | ErrorKind::ToolDisabled
         | ErrorKind::Unsupported
+        | ErrorKind::InvalidConfig
         | ErrorKind::Internal => {
             Failure::Error(RpcError { data: data_of(error), ..RpcError::new(-32603, error.message()) })
         }
-        ErrorKind::InvalidConfig
-        | ErrorKind::Timeout
+        ErrorKind::Timeout
         | ErrorKind::Cancelled
         | ErrorKind::Unavailable
         | ErrorKind::CircuitOpen

@@ -6,7 +6,7 @@ mod edge;
 pub mod first_start;
 mod health;
 pub mod manage;
-mod mcp;
+pub mod mcp;
 mod reload;
 mod tool_definition;
 
@@ -165,7 +165,7 @@ fn router(shelf: Shared) -> Router {
     let router = Router::new()
         .nest("/api/v1", api)
         .merge(manage::documentation(document))
-        .route("/mcp", post(mcp::post))
+        .route("/mcp", post(mcp::http::post))
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))
         .route("/metrics", get(health::metrics))

@@ -95,6 +95,8 @@ fn definition(service: Service) -> ServiceDefinition {
         name: service.name,
         is_enabled: service.is_enabled,
         is_trusted: false,
+        variables: Vec::new(),
+        problem: None,
         version,
     }
 }

@@ -30,6 +30,18 @@ pub struct Shape {
     pub max_bytes: Option<usize>,
 }
 
+/// Two definitions are equal when they are written the same.
+impl PartialEq for Tool {
+    fn eq(&self, other: &Self) -> bool {
+        self.shape == other.shape
+            && self
+                .fields
+                .iter()
+                .map(|(key, value)| (key, value.get()))
+                .eq(other.fields.iter().map(|(key, value)| (key, value.get())))
+    }
+}
+
 impl Tool {
     /// A tool of our own making. `input_schema` is a JSON Schema of type object.
     ///

@@ -11,6 +11,7 @@ const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 on_both_databases! {
     records_who_called_what_with_which_outcome
     records_refused_calls_too
+    records_calls_that_never_became_one
     filters_the_list
     exports_csv_and_json_lines
 }
@@ -67,6 +68,31 @@ async fn records_refused_calls_too(backend: Backend) {
     assert_eq!(codes, ["FORBIDDEN", "SERVICE_DISABLED", "TOOL_NOT_FOUND", "VALIDATION_FAILED"]);
 }
 
+/// HT-5.6
+async fn records_calls_that_never_became_one(backend: Backend) {
+    let upstream = http::Server::start().await;
+    let app = TestApp::start(backend).await;
+    app.service(crm(&upstream)).await;
+    app.call("no uri at all", json!({})).await.is_problem(400, "INVALID_URI");
+    app.call(&"x".repeat(10_000), json!({})).await.is_problem(400, "INVALID_URI");
+    app.call("api://crm/ping", json!([1])).await.is_problem(422, "VALIDATION_FAILED");
+    // What PostgreSQL cannot keep must not keep the rest from being kept.
+    app.call_name("nul\0name", json!({})).await.is_problem(404, "TOOL_NOT_FOUND");
+    let long = app.call_name(&noise(100_000), json!({})).await.is_problem(404, "TOOL_NOT_FOUND");
+    assert!(long.text.len() < 2000, "an answer does not repeat whatever it was sent: {}", long.text.len());
+    app.call("api://crm/get_order", json!({ "userId": "nul\0value" })).await;
+    app.call("api://crm/ping", json!({})).await.is(200);
+    let records = audited(&app, "", 7).await;
+    let tools: Vec<_> = records.iter().rev().map(|record| record["tool"].as_str().unwrap()).collect();
+    assert_eq!(tools[0], "no uri at all");
+    assert!(tools[1].starts_with("xxx") && tools[1].len() < 1000, "{}", tools[1].len());
+    assert_eq!(tools[2], "api://crm/ping");
+    assert!(tools[3].starts_with("nul"));
+    assert!(tools[4].len() < 1000, "{}", tools[4].len());
+    assert_eq!((tools[5], tools[6]), ("crm__get_order", "crm__ping"));
+    assert!(records.iter().skip(2).all(|record| record["status"] == "refused"), "{records:?}");
+}
+
 async fn filters_the_list(backend: Backend) {
     let upstream = http::Server::start().await;
     let app = TestApp::start(backend).await;
@@ -113,4 +139,14 @@ async fn exports_csv_and_json_lines(backend: Backend) {
     let failed = app.get("audit/export?status=error").await.is(200);
     assert_eq!(failed.text.lines().count(), 1);
     app.get("audit/export?format=pdf").await.is_problem(400, "BAD_REQUEST");
+}
+
+/// Text that no database can compress into an index.
+fn noise(length: usize) -> String {
+    let mut state = 1_u64;
+    let letters = (0..length).map(|_| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        char::from(b'a' + u8::try_from((state >> 33) % 26).unwrap())
+    });
+    letters.collect()
 }

@@ -37,6 +37,9 @@ async fn asks_for_credentials_at_every_endpoint_of_the_document() {
             assert_eq!(reply.header("www-authenticate"), Some("Bearer"), "{method} {path}");
         }
     }
+    for stranger in &strangers {
+        stranger.post("/mcp", json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" })).await.is(401);
+    }
     for path in ["/healthz", "/readyz", "/api/openapi.json"] {
         app.as_nobody().get(path).await.is(200);
     }

@@ -6,10 +6,10 @@ mod setup;
 
 mod audit;
 mod bad_input;
-//mod binary;
+mod binary;
 mod calls;
-//mod command_line;
-//mod crash;
+mod command_line;
+mod crash;
 mod doors;
 mod isolation;
 mod keys;

@@ -54,6 +54,31 @@ async fn counts_lists_and_calls_by_their_end(backend: Backend) {
     }
 }
 
+/// HD-8
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn counts_what_templates_cost() {
+    let upstream = http::Server::start().await;
+    let app = TestApp::start(Backend::Sqlite).await;
+    let metrics = async || app.get("/metrics").await.is(200).text;
+    let mut service = crm(&upstream);
+    service["tools"][1]["response_template"] = json!("{{ .method }} it was");
+    app.service(service).await;
+    let before = metrics().await;
+    for _ in 0..3 {
+        let reply = app.call("api://crm/ping", json!({})).await.is(200);
+        assert_eq!(reply.body["content"][0]["text"], "GET it was");
+    }
+    let after = metrics().await;
+    let grown = |name: &str| value(&after, name, &[]) - value(&before, name, &[]);
+    assert_eq!(grown("mcp_all_in_one_template_cache_hits_total"), 3.0, "{after}");
+    assert_eq!(grown("mcp_all_in_one_template_render_seconds_count"), 3.0);
+    assert_eq!(grown("mcp_all_in_one_template_compilations_total"), 0.0, "compiled when it was saved");
+    let change = json!({ "response_template": "{{ .path }}" });
+    app.patch("services/api/crm/tools/ping", change).await.is(200);
+    assert!(value(&metrics().await, "mcp_all_in_one_template_compilations_total", &[]) > 0.0);
+    assert_eq!(app.call("api://crm/ping", json!({})).await.body["content"][0]["text"], "/ping");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn describes_itself_in_openapi() {
     let app = TestApp::start(Backend::Sqlite).await;

@@ -6,7 +6,7 @@ mod writer;
 pub use redact::redact;
 pub use writer::{Audit, Sink};
 
-use crate::catalog::{Route, Target};
+use crate::catalog::{Route, Target, shortened};
 use serde_json::value::RawValue;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -166,7 +166,7 @@ impl Record {
             caller: self.caller.identity.id().to_owned(),
             caller_kind: self.caller.identity.kind(),
             door: self.door.as_str(),
-            tool: route.map_or_else(|| self.target.to_string(), |route| route.name.clone()),
+            tool: route.map_or_else(|| shortened(&self.target.to_string()), |route| route.name.clone()),
             uri: route.map(|route| route.address.clone()),
             service: route.map(|route| route.service.id.clone()),
             arguments,

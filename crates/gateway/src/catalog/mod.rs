@@ -9,11 +9,12 @@ pub use route::Route;
 
 use crate::policy::Limiter;
 use crate::tools::address_of;
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, ArcSwapOption};
 use own::Own;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
+use tokio::sync::watch;
 use tool::{Connector, Error, Limits, Result, TenantId, Tool, Uri};
 
 /// One configured connection, as long as its settings stay the same.
@@ -30,8 +31,10 @@ pub struct Service {
     pub version: i64,
     /// What the service is now.
     pub state: State,
-    /// What it offered when last asked; empty until the first answer.
-    pub(crate) tools: OnceLock<Vec<Tool>>,
+    /// Environment variables its credentials come from, named when they are refused.
+    pub variables: Vec<String>,
+    /// What it offered when last asked; nothing until the first answer.
+    pub(crate) tools: ArcSwapOption<Vec<Arc<Tool>>>,
 }
 
 /// What a service is now.
@@ -51,6 +54,21 @@ impl fmt::Debug for Service {
 }
 
 impl Service {
+    /// Takes in what the service offers now. Tools that are as they were stay the same objects,
+    /// so that their routes stay too.
+    pub(crate) fn offers(&self, mut tools: Vec<Tool>) {
+        tools.sort_by(|a, b| a.name().cmp(b.name()));
+        tools.dedup_by(|a, b| a.name() == b.name());
+        let known = self.tools.load();
+        let known: HashMap<&str, &Arc<Tool>> =
+            known.iter().flat_map(|tools| tools.iter()).map(|tool| (tool.name(), tool)).collect();
+        let kept = |tool: Tool| match known.get(tool.name()) {
+            Some(same) if ***same == tool => Arc::clone(same),
+            _ => Arc::new(tool),
+        };
+        self.tools.store(Some(Arc::new(tools.into_iter().map(kept).collect())));
+    }
+
     /// The connector, or why there is none.
     pub(crate) fn connector(&self) -> Result<&Arc<dyn Connector>> {
         match &self.state {
@@ -136,7 +154,7 @@ impl TenantCatalog {
         previous: Option<&Self>,
         result_budget: usize,
     ) {
-        for tool in service.tools.get().map(Vec::as_slice).unwrap_or_default() {
+        for tool in service.tools.load().iter().flat_map(|tools| tools.iter()) {
             let mut name = naming::wire_name(&service.id, tool.name());
             let holder = match self.by_name.get(&name) {
                 Some(holder) => Some(holder.address.clone()),
@@ -158,7 +176,13 @@ impl TenantCatalog {
             let known =
                 previous.and_then(|previous| previous.route(&service.scheme, &service.id, tool.name()));
             let route = match known {
-                Some(route) if Arc::ptr_eq(&route.service, service) && route.name == name => route.clone(),
+                Some(route)
+                    if Arc::ptr_eq(&route.service, service)
+                        && Arc::ptr_eq(&route.tool, tool)
+                        && route.name == name =>
+                {
+                    route.clone()
+                }
                 _ => Arc::new(Route::new(service.clone(), tool.clone(), name.clone(), result_budget)),
             };
             let of_type = self.by_address.entry(service.scheme.clone()).or_default();
@@ -219,7 +243,10 @@ impl TenantCatalog {
         };
         match self.services().find(is_of).map(|service| service.connector()) {
             Some(Err(error)) => Err(error),
-            _ => Err(Error::not_found(format!("Tool '{name}' not found")).with("tool", name)),
+            _ => {
+                let name = shortened(name);
+                Err(Error::not_found(format!("Tool '{name}' not found")).with("tool", name))
+            }
         }
     }
 
@@ -249,6 +276,12 @@ impl TenantCatalog {
     }
 }
 
+/// A name from outside, cut to what an answer or a record should repeat of it.
+pub(crate) fn shortened(name: &str) -> String {
+    const MAX_CHARACTERS: usize = 200;
+    name.chars().take(MAX_CHARACTERS).collect()
+}
+
 /// What a caller asks for.
 #[derive(Debug, Clone)]
 pub enum Target {
@@ -273,6 +306,7 @@ impl fmt::Display for Target {
 #[derive(Debug, Default)]
 pub struct Catalog {
     tenants: ArcSwap<HashMap<TenantId, Arc<TenantCatalog>>>,
+    swaps: watch::Sender<u64>,
 }
 
 impl Catalog {
@@ -312,6 +346,13 @@ impl Catalog {
             None => tenants.remove(tenant),
         };
         self.tenants.store(Arc::new(tenants));
+        self.swaps.send_modify(|count| *count += 1);
+    }
+
+    /// Ticks whenever a tenant's snapshot was replaced.
+    #[must_use]
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.swaps.subscribe()
     }
 
     /// Every tenant that has a snapshot.

@@ -45,9 +45,9 @@ impl TenantCatalog {
         let known = known.and_then(|known| known.route.clone());
         let route = match &tool.behind {
             Behind::Own(service) => {
-                let offered = service.tools.get().and_then(|tools| tools.first());
+                let offered = service.tools.load().iter().find_map(|tools| tools.first().cloned());
                 let fresh = |offered| Arc::new(Route::of_own(service.clone(), offered, &tool, result_budget));
-                known.or_else(|| offered.cloned().map(fresh))
+                known.or_else(|| offered.map(fresh))
             }
             Behind::Uri(over) => {
                 let target = self.target_of(&over.uri).cloned();

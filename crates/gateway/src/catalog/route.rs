@@ -21,7 +21,7 @@ pub struct Route {
     /// Whose tool it is.
     pub service: Arc<Service>,
     /// The tool as its service describes it.
-    pub tool: Tool,
+    pub tool: Arc<Tool>,
     /// The definition as clients get it, in JSON; shared by all lists.
     pub listed: Bytes,
     pub(crate) binder: Binder,
@@ -34,23 +34,29 @@ pub struct Route {
 impl Route {
     /// Compiles schema and shape. What cannot be compiled is left out with a warning: such a
     /// tool was refused when it was saved, so this is an old or a foreign definition.
-    pub(super) fn new(service: Arc<Service>, tool: Tool, name: String, result_budget: usize) -> Self {
+    pub(super) fn new(service: Arc<Service>, tool: Arc<Tool>, name: String, result_budget: usize) -> Self {
         let description = format!("[{}] {}", service.id, tool.description().unwrap_or_default());
         Self::compile(service, tool, name, Some(&description), result_budget)
     }
 
     /// The route of a tenant's own Tool that has a service of its own.
-    pub(super) fn of_own(service: Arc<Service>, tool: Tool, own: &OwnTool, result_budget: usize) -> Self {
+    pub(super) fn of_own(
+        service: Arc<Service>,
+        tool: Arc<Tool>,
+        own: &OwnTool,
+        result_budget: usize,
+    ) -> Self {
         let description = tool.description().map(str::to_owned);
         Self::compile(service, tool, own.name.clone(), description.as_deref(), result_budget)
     }
 
     /// The route of a tenant's own Tool that leads to a service's tool. Its address is where it leads.
     pub(super) fn over(target: Arc<Self>, over: &UriTool, own: &OwnTool, result_budget: usize) -> Self {
-        let tool = over.over(&target.tool, own.description.as_deref()).unwrap_or_else(|error| {
-            tracing::warn!(tool = own.name, %error, "tool {} looks like its target: {error}", own.name);
-            target.tool.clone()
-        });
+        let tool =
+            over.over(&target.tool, own.description.as_deref()).map(Arc::new).unwrap_or_else(|error| {
+                tracing::warn!(tool = own.name, %error, "tool {} looks like its target: {error}", own.name);
+                target.tool.clone()
+            });
         let description = tool.description().map(str::to_owned);
         let service = target.service.clone();
         let route = Self::compile(service, tool, own.name.clone(), description.as_deref(), result_budget);
@@ -59,7 +65,7 @@ impl Route {
 
     fn compile(
         service: Arc<Service>,
-        tool: Tool,
+        tool: Arc<Tool>,
         name: String,
         description: Option<&str>,
         result_budget: usize,

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use gateway::audit::{Audit, Entry, Sink};
-use gateway::{Gateway, Request, ServiceDefinition, Target, TenantDefinition, ToolDefinition};
+use gateway::{Gateway, Options, Request, ServiceDefinition, Target, TenantDefinition, ToolDefinition};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -170,7 +170,8 @@ impl World {
     pub fn new() -> Self {
         let sink = Arc::new(MemorySink::default());
         let audit = Audit::start(sink.clone());
-        Self { gateway: Gateway::new(&KINDS, Env::default(), audit, 10_000), sink }
+        let options = Options { result_budget_bytes: 10_000, ..Options::default() };
+        Self { gateway: Gateway::new(&KINDS, Env::default(), audit, options), sink }
     }
 
     pub async fn with(services: Vec<ServiceDefinition>) -> Self {
@@ -235,6 +236,8 @@ pub fn service(id: &str, settings: Value) -> ServiceDefinition {
         settings,
         is_enabled: true,
         is_trusted: false,
+        variables: Vec::new(),
+        problem: None,
         version: 1,
     }
 }

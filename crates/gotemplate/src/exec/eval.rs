@@ -41,6 +41,7 @@ impl<'a> Machine<'a> {
                 {
                     return Ok(Value::from_json(json));
                 }
+                self.pay(path).map_err(|fault| (fault, expression.offset))?;
                 self.fields(&self.dot, path).map_err(|fault| (fault, expression.offset))
             }
             ExpressionKind::Dot => Ok(self.dot.clone()),
@@ -64,9 +65,11 @@ impl<'a> Machine<'a> {
             ExpressionKind::Bytes(bytes) => Value::string(bytes.to_vec()),
             ExpressionKind::Variable(slot) => self.variable(*slot, offset)?.clone(),
             ExpressionKind::VariableField(slot, path) => {
+                self.pay(path).map_err(|fault| (fault, offset))?;
                 self.fields(self.variable(*slot, offset)?, path).map_err(|fault| (fault, offset))?
             }
             ExpressionKind::Chain(base, path) => {
+                self.pay(path).map_err(|fault| (fault, offset))?;
                 let base = self.expression(base)?;
                 self.fields(&base, path).map_err(|fault| (fault, offset))?
             }
@@ -108,6 +111,13 @@ impl<'a> Machine<'a> {
         })
     }
 
+    /// Counts the steps of a path that is about to be followed.
+    #[inline]
+    pub(super) fn pay(&mut self, path: &Path) -> Result<(), Fault> {
+        const STEP_COST: usize = 20;
+        self.budget.work(path.names.len() * STEP_COST)
+    }
+
     #[inline]
     pub(super) fn fields(&self, base: &Value<'a>, path: &Path) -> Result<Value<'a>, Fault> {
         let mut names = path.names.iter();
@@ -135,7 +145,7 @@ impl<'a> Machine<'a> {
         let function = apply.function;
         let count = apply.arguments.len() + usize::from(last.is_some());
         let located = |fault| (fault, offset);
-        self.budget.work(16 + 4 * count).map_err(located)?;
+        self.budget.work(16 + 12 * count).map_err(located)?;
         function.check_count(count).map_err(located)?;
         let run = match function.run {
             Run::Plain(run) => run,

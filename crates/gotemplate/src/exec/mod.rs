@@ -116,26 +116,12 @@ impl<'a> Machine<'a> {
                     next = *exit;
                 }
                 Operation::Call(call) => {
-                    let called = self.call(call)?;
-                    let caller = Caller {
-                        body,
-                        next,
-                        dot: std::mem::replace(&mut self.dot, called.1),
-                        first_variable: self.first_variable,
-                    };
-                    self.enter(caller, called.0).map_err(|fault| (fault, call.offset))?;
-                    body = called.0;
+                    body = self.call(call, body, next)?;
                     next = 0;
                 }
                 Operation::Return => match self.calls.pop() {
                     None => return Ok(()),
-                    Some(caller) => {
-                        self.variables.truncate(self.first_variable);
-                        self.first_variable = caller.first_variable;
-                        self.dot = caller.dot;
-                        body = caller.body;
-                        next = caller.next;
-                    }
+                    Some(caller) => (body, next) = self.leave(caller),
                 },
             }
         }
@@ -148,6 +134,7 @@ impl<'a> Machine<'a> {
         {
             return format::print_json(&mut self.output, json, self.budget.missing());
         }
+        self.pay(path)?;
         let value = self.fields(&self.dot, path)?;
         format::print(&mut self.output, &value, self.budget.missing())
     }
@@ -180,31 +167,42 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The called template's body and its dot.
-    fn call(&mut self, call: &'a Call) -> Executed<(&'a Body, Value<'a>)> {
-        let body = match &call.body {
-            Ok(body) => &self.program.bodies[*body],
+    /// Enters the called template; `body` and `next` are where to go on after it.
+    fn call(&mut self, call: &'a Call, body: &'a Body, next: Target) -> Executed<&'a Body> {
+        let called = match &call.body {
+            Ok(called) => &self.program.bodies[*called],
             Err(fault) => return Err((fault.clone(), call.offset)),
         };
         let dot = match &call.argument {
             Some(pipeline) => self.pipeline(pipeline)?,
             None => Value::Nil,
         };
-        Ok((body, dot))
+        let dot = std::mem::replace(&mut self.dot, dot);
+        let caller = Caller { body, next, dot, first_variable: self.first_variable };
+        self.enter(caller, called).map_err(|fault| (fault, call.offset))?;
+        Ok(called)
     }
 
-    fn enter(&mut self, caller: Caller<'a>, body: &'a Body) -> Result<(), Fault> {
+    fn enter(&mut self, caller: Caller<'a>, called: &'a Body) -> Result<(), Fault> {
         let limit = self.budget.limits().calls;
         if self.calls.len() >= limit {
             return Err(Fault::limit("the depth of template calls", limit));
         }
         self.budget.step()?;
-        self.budget.operations(body.operations.len())?;
+        self.budget.operations(called.operations.len() + called.slots)?;
         self.calls.push(caller);
         self.first_variable = self.variables.len();
-        self.variables.extend(body.slots);
+        self.variables.extend(called.slots);
         self.set(0, self.dot.clone());
         Ok(())
+    }
+
+    /// Goes back to the caller: its body and its next operation.
+    fn leave(&mut self, caller: Caller<'a>) -> (&'a Body, Target) {
+        self.variables.truncate(self.first_variable);
+        self.first_variable = caller.first_variable;
+        self.dot = caller.dot;
+        (caller.body, caller.next)
     }
 
     /// Whether there is anything to loop over; if so the loop is entered.

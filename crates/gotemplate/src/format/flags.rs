@@ -41,6 +41,11 @@ impl Flags {
         self.pad(buffer, text.as_bytes())
     }
 
+    /// Whether a number is written as it is.
+    pub(super) fn is_plain(&self) -> bool {
+        self.width.is_none() && self.precision.is_none() && !self.plus && !self.space
+    }
+
     /// The same flags without zero padding.
     pub(super) fn without_zero(mut self) -> Self {
         self.zero = false;

@@ -29,11 +29,17 @@ fn write_magnitude(
     magnitude: u64,
     negative: bool,
 ) -> Result<bool, Fault> {
+    if matches!(verb, 'd' | 'v') && flags.is_plain() {
+        if negative {
+            buffer.push_str("-")?;
+        }
+        buffer.push_str(itoa::Buffer::new().format(magnitude))?;
+        return Ok(true);
+    }
     let (digits, prefix) = match verb {
         'd' | 'v' => (magnitude.to_string(), ""),
         'b' => (format!("{magnitude:b}"), "0b"),
-        'o' => (format!("{magnitude:o}"), "0"),
-        'O' => (format!("{magnitude:o}"), "0o"),
+        'o' | 'O' => (format!("{magnitude:o}"), "0"),
         'x' => (format!("{magnitude:x}"), "0x"),
         'X' => (format!("{magnitude:X}"), "0X"),
         'c' | 'q' | 'U' => {
@@ -69,13 +75,14 @@ fn write_digits(
     if digits.len() < least {
         digits.insert_str(0, &"0".repeat(least - digits.len()));
     }
-    let prefix = match (flags.sharp || verb == 'O', prefix) {
+    let prefix = match (flags.sharp, prefix) {
         (false, _) => "",
         // Octal digits that start with a zero need no other.
         (true, "0") if digits.starts_with('0') => "",
         (true, prefix) => prefix,
     };
-    flags.without_zero().pad(buffer, format!("{sign}{prefix}{digits}").as_bytes())
+    let octal = if verb == 'O' { "0o" } else { "" };
+    flags.without_zero().pad(buffer, format!("{sign}{octal}{prefix}{digits}").as_bytes())
 }
 
 fn write_code_point(

@@ -109,7 +109,7 @@ impl Formatter<'_, '_> {
             return self.complain(verb, "MISSING");
         };
         self.next += 1;
-        if verb == 'v' {
+        if matches!(verb, 'v' | 'w') {
             flags.source = std::mem::take(&mut flags.sharp);
             flags.plus = false;
         }

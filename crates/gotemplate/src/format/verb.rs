@@ -9,8 +9,8 @@ use crate::value::{Value, Width};
 
 pub(super) fn write(buffer: &mut Buffer, flags: &Flags, verb: char, value: &Value<'_>) -> Result<(), Fault> {
     match (verb, value) {
+        ('T' | 'v', Value::Nil) => flags.pad(buffer, b"<nil>"),
         ('T', _) => write_text(buffer, flags, value.type_name().as_bytes()),
-        ('v', Value::Nil) => flags.pad(buffer, b"<nil>"),
         (_, Value::Nil) => bad_verb(buffer, flags, verb, value),
         _ => write_at(buffer, flags, verb, value, 0),
     }
@@ -99,7 +99,9 @@ fn write_string(
     value: &Value<'_>,
 ) -> Result<(), Fault> {
     match verb {
-        'v' if flags.source => flags.pad(buffer, quote(bytes, false).as_bytes()),
+        'v' if flags.source => {
+            flags.pad(buffer, quote(truncate(bytes, flags.precision), flags.plus).as_bytes())
+        }
         'v' | 's' => write_text(buffer, flags, bytes),
         'q' => {
             let cut = truncate(bytes, flags.precision);

@@ -58,7 +58,7 @@ fn escape<'a>(
     let mut plain = budget.buffer();
     format::sprint(&mut plain, &shown)?;
     // Going character by character costs more than copying.
-    budget.work(plain.as_bytes().len().saturating_mul(4))?;
+    budget.work(plain.as_bytes().len().saturating_mul(6))?;
     let mut escaped = budget.buffer();
     write(&mut escaped, plain.as_bytes())?;
     budget.finish(escaped)

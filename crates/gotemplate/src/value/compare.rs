@@ -48,7 +48,7 @@ pub(crate) fn same(
     right: &Value<'_>,
     depth: usize,
 ) -> Result<bool, Fault> {
-    budget.work(8)?;
+    budget.work(48)?;
     let limit = budget.limits().safe_value_depth();
     if depth > limit {
         return Err(Fault::limit("the depth of a value", limit));

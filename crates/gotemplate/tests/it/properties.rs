@@ -158,9 +158,9 @@ proptest! {
         let printed = template.to_string();
         let again = Template::compile("t", &printed, &options)
             .unwrap_or_else(|error| panic!("{source:?} prints as {printed:?}: {error}"));
-        prop_assert_eq!(again.to_string(), printed.clone());
+        prop_assert_eq!(&again.to_string(), &printed);
         let (one, two) = (template.render(&data), again.render(&data));
-        prop_assert_eq!(one.clone().ok(), two.ok(), "{} | {}", source, printed);
+        prop_assert_eq!(one.ok(), two.ok(), "{} | {}", source, printed);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use http::header::CONTENT_TYPE;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use tool::{Arguments, Context, Door, Error, Inspection, Outcome, Output};
+use tool::{Arguments, Context, Door, Error, Outcome, Output};
 use utoipa::ToSchema;
 
 /// What a handler of calls needs beside the body.
@@ -64,37 +64,48 @@ pub(super) async fn call(
     trace: Trace,
     Json(body): Json<CallByUri>,
 ) -> Result<Response> {
-    let target = Target::Uri(body.uri.parse()?);
-    run(&state, signed_in, trace, target, body.arguments).await
+    let cx = context(&state, signed_in, trace);
+    match body.uri.parse::<tool::Uri>() {
+        Ok(uri) => run(&state, cx, Target::Uri(uri), body.arguments).await,
+        Err(error) => {
+            state.gateway.refuse(&cx, &body.uri, error.clone().into()).await;
+            Err(error.into())
+        }
+    }
+}
+
+/// What a call knows about its request.
+pub(super) fn context(state: &Shared, signed_in: SignedIn, trace: Trace) -> Context {
+    let (Extension(RequestId(request_id)), Extension(TraceId(trace_id))) = trace;
+    let SignedIn { tenant, caller } = signed_in;
+    Context { request_id, trace_id, ..Context::new(tenant, caller, Door::Rest, state.options.call_timeout) }
 }
 
 /// Runs a call and answers with what came of it.
 pub(super) async fn run(
     state: &Shared,
-    signed_in: SignedIn,
-    trace: Trace,
+    cx: Context,
     target: Target,
     arguments: Option<Box<RawValue>>,
 ) -> Result<Response> {
-    let ended = start(state, signed_in, trace, target, arguments, Inspection::default()).await?;
+    let ended = start(state, cx, target, arguments).await?;
     Ok(([(CONTENT_TYPE, "application/json")], result_of(ended)?).into_response())
 }
 
 /// Runs a call in a task of its own: a client that goes away cancels it, and it is still audited.
 pub(super) async fn start(
     state: &Shared,
-    signed_in: SignedIn,
-    (Extension(RequestId(request_id)), Extension(TraceId(trace_id))): Trace,
+    cx: Context,
     target: Target,
     arguments: Option<Box<RawValue>>,
-    inspection: Inspection,
 ) -> Result<tool::Result<Outcome>> {
-    let arguments = arguments.map(Arguments::from_raw).transpose()?.unwrap_or_default();
-    let cx = Context {
-        request_id,
-        trace_id,
-        inspection,
-        ..Context::new(signed_in.tenant, signed_in.caller, Door::Rest, state.options.call_timeout)
+    let arguments = match arguments.map(Arguments::from_raw).transpose() {
+        Ok(arguments) => arguments.unwrap_or_default(),
+        Err(error) => {
+            let problem = Problem::new(Code::ValidationFailed, error.message());
+            state.gateway.refuse(&cx, &target.to_string(), error).await;
+            return Err(problem);
+        }
     };
     let _gone = cx.cancel.clone().drop_guard();
     let gateway = state.gateway.clone();

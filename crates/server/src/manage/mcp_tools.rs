@@ -1,6 +1,6 @@
 //! `/mcp/tools`: MCP's list and call for those who speak REST.
 
-use super::call::{CallResult, Trace, run};
+use super::call::{CallResult, Trace, context, run};
 use super::error::Result;
 use super::json::{Json, Paging};
 use crate::Shared;
@@ -86,5 +86,6 @@ pub(super) async fn call(
     trace: Trace,
     Json(body): Json<CallByName>,
 ) -> Result<Response> {
-    run(&state, signed_in, trace, Target::Name(body.name), body.arguments).await
+    let cx = context(&state, signed_in, trace);
+    run(&state, cx, Target::Name(body.name), body.arguments).await
 }

@@ -1,6 +1,6 @@
 //! `/tools/validate` and `/tools/{id}/test`: what a tool would do, and what it does.
 
-use super::call::{Trace, result_of, start};
+use super::call::{Trace, context, result_of, start};
 use super::error::Result;
 use super::json::{Json, Path};
 use super::tool_draft::{Draft, check};
@@ -13,7 +13,7 @@ use gateway::Target;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
-use tool::{Inspection, Output, Problem, ToolId};
+use tool::{Context, Inspection, Output, Problem, ToolId};
 use utoipa::ToSchema;
 
 #[derive(Serialize, ToSchema)]
@@ -117,8 +117,8 @@ pub(super) async fn test(
     signed_in.may_make_tools()?;
     let tool = find(&state, &signed_in, &id).await?;
     let inspection = Inspection::on();
-    let target = Target::Trial(tool.name);
-    let ended = start(&state, signed_in, trace, target, body.arguments, inspection.clone()).await?;
+    let cx = Context { inspection: inspection.clone(), ..context(&state, signed_in, trace) };
+    let ended = start(&state, cx, Target::Trial(tool.name), body.arguments).await?;
     let result = result_of(ended)?;
     let seen = inspection.seen();
     let raw = seen.raw.map(|raw| serde_json::from_str(&raw).unwrap_or_else(|_| raw.into()));

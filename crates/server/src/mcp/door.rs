@@ -1,15 +1,15 @@
 //! What an MCP client can ask.
 
-use crate::Shared;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use gateway::{Request, Route, Target};
+use gateway::{Gateway, Request, Route, Target};
 use mcp::error::{Failure, failure_of_call};
 use mcp::{Message, RpcError, Version};
 use serde::Deserialize;
-use serde_json::json;
 use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
 use std::sync::Arc;
+use tokio_util::task::TaskTracker;
 use tool::{Arguments, Context, Outcome, Output};
 
 /// Tools in one answer; many clients never ask for a second page.
@@ -17,11 +17,14 @@ const PAGE: usize = 1000;
 
 type Answered<T> = std::result::Result<T, RpcError>;
 
-/// A door as one request sees it.
-pub(super) struct Door<'a> {
-    pub(super) state: &'a Shared,
-    pub(super) cx: Context,
-    pub(super) version: Version,
+/// What every MCP door does, however its messages come and go.
+#[derive(Debug, Clone)]
+pub(crate) struct Door {
+    pub(crate) gateway: Arc<Gateway>,
+    /// Calls run here, so that a client that goes away does not end them unaudited.
+    pub(crate) calls: TaskTracker,
+    /// The door can tell its clients that the list has changed.
+    pub(crate) tells_changes: bool,
 }
 
 /// The result in JSON, and the version if the request was the handshake.
@@ -34,6 +37,8 @@ pub(super) struct Answer {
 #[serde(rename_all = "camelCase")]
 struct Initialize {
     protocol_version: String,
+    #[serde(default)]
+    capabilities: Map<String, Value>,
 }
 
 #[derive(Deserialize)]
@@ -47,23 +52,47 @@ struct CallTool {
     arguments: Option<Box<RawValue>>,
 }
 
-impl Door<'_> {
-    pub(super) async fn answer(&self, method: &str, message: &Message<'_>) -> Answered<Answer> {
+impl Door {
+    pub(super) async fn answer(
+        &self,
+        cx: &Context,
+        version: Version,
+        method: &str,
+        message: &Message<'_>,
+    ) -> Answered<Answer> {
         let result = match method {
-            "initialize" => return initialize(&message.params()?),
+            "initialize" => return Ok(self.initialize(&message.params()?)),
             "ping" => "{}".to_owned(),
-            "tools/list" => self.list(&message.params()?)?,
-            "tools/call" => self.call(message.params()?).await?,
+            "tools/list" => self.list(cx, &message.params()?)?,
+            "tools/call" => self.call(cx, version, message.params()?).await?,
             _ => return Err(RpcError::unknown_method(method)),
         };
         Ok(Answer { result, agreed: None })
     }
 
+    /// The client's own `roots` and `sampling` are echoed: some clients look for them.
+    fn initialize(&self, asked: &Initialize) -> Answer {
+        let version = Version::negotiate(&asked.protocol_version);
+        let tools = if self.tells_changes { json!({ "listChanged": true }) } else { json!({}) };
+        let mut capabilities = Map::from_iter([("tools".to_owned(), tools)]);
+        for key in ["roots", "sampling"] {
+            if let Some(value) = asked.capabilities.get(key) {
+                capabilities.insert(key.to_owned(), value.clone());
+            }
+        }
+        let result = json!({
+            "protocolVersion": version,
+            "capabilities": capabilities,
+            "serverInfo": { "name": "mcp-all-in-one", "version": env!("CARGO_PKG_VERSION") },
+        });
+        Answer { result: result.to_string(), agreed: Some(version) }
+    }
+
     /// Names are sorted, so a page begins behind the last name of the one before, whatever
     /// came or went meanwhile.
-    fn list(&self, list: &List) -> Answered<String> {
+    fn list(&self, cx: &Context, list: &List) -> Answered<String> {
         let after = list.cursor.as_deref().map(open_cursor).transpose()?;
-        let tools = self.state.gateway.list(&self.cx);
+        let tools = self.gateway.list(cx);
         let first = after.map_or(0, |after| tools.partition_point(|route| route.name <= after));
         let page = &tools[first..tools.len().min(first + PAGE)];
         let mut result = String::from("{\"tools\":[");
@@ -81,14 +110,13 @@ impl Door<'_> {
         Ok(result)
     }
 
-    async fn call(&self, call: CallTool) -> Answered<String> {
+    async fn call(&self, cx: &Context, version: Version, call: CallTool) -> Answered<String> {
         let arguments = call.arguments.map(Arguments::from_raw).transpose();
         let arguments =
             arguments.map_err(|error| RpcError::invalid_params(format!("Invalid params: {error}")))?;
         let request = Request { target: Target::Name(call.name), arguments: arguments.unwrap_or_default() };
-        // In a task of its own: a client that goes away does not end the call unaudited.
-        let (gateway, cx) = (self.state.gateway.clone(), self.cx.clone());
-        let task = self.state.calls.spawn(async move { gateway.call(&cx, request).await });
+        let (gateway, cx) = (self.gateway.clone(), cx.clone());
+        let task = self.calls.spawn(async move { gateway.call(&cx, request).await });
         let result = task.await.map_err(|_| RpcError::new(-32603, "the call ended in a mistake of ours"))?;
         match result {
             Ok(Outcome::Done(output)) => Ok(output.to_result()),
@@ -96,22 +124,12 @@ impl Door<'_> {
             Ok(Outcome::NeedsInput(_)) => {
                 Ok(Output::text("the tool asks back, which this door cannot pass on").failed().to_result())
             }
-            Err(error) => match failure_of_call(&error, self.version) {
+            Err(error) => match failure_of_call(&error, version) {
                 Failure::Error(error) => Err(error),
                 Failure::Result(text) => Ok(Output::text(&text).failed().to_result()),
             },
         }
     }
-}
-
-fn initialize(asked: &Initialize) -> Answered<Answer> {
-    let version = Version::negotiate(&asked.protocol_version);
-    let result = json!({
-        "protocolVersion": version,
-        "capabilities": { "tools": {} },
-        "serverInfo": { "name": "mcp-all-in-one", "version": env!("CARGO_PKG_VERSION") },
-    });
-    Ok(Answer { result: result.to_string(), agreed: Some(version) })
 }
 
 fn cursor_behind(page: &[Arc<Route>]) -> String {

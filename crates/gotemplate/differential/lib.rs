@@ -1,0 +1,1 @@
+//! Holds only the test that compares this engine with another one.
