@@ -21,4 +21,7 @@ mod secrets;
 mod service_tools;
 mod services;
 mod sign_in;
+mod tools_http;
+mod tools_manage;
+mod tools_uri;
 mod uris;
