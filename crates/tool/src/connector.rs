@@ -115,11 +115,15 @@ impl Kind {
 /// `InvalidConfig` with every problem found.
 pub fn open_checked<S: DeserializeOwned + JsonSchema>(
     scheme: &str,
-    settings: Value,
+    mut settings: Value,
     open: impl FnOnce(S) -> Result<Arc<dyn Connector>>,
 ) -> Result<Arc<dyn Connector>> {
     let schema = Schema::compile(&schemars::schema_for!(S).to_value(), "setting")?;
     let mut problems = schema.check(&settings);
+    // What is unknown would keep the parser from the rest, which is to be checked as well.
+    for unknown in problems.iter().filter(|problem| problem.code == "Unknown") {
+        remove(&mut settings, &unknown.path);
+    }
     let opened = match serde_path_to_error::deserialize::<_, S>(settings) {
         Ok(parsed) => open(parsed),
         // The schema has said so already, in better words.
@@ -141,6 +145,16 @@ pub fn open_checked<S: DeserializeOwned + JsonSchema>(
         problems.extend_from_slice(error.problems());
     }
     Err(invalid_settings(scheme, problems))
+}
+
+/// Takes the field at a path like `tools[0].colour` out.
+fn remove(value: &mut Value, path: &str) {
+    let pointer = path.replace('[', "/").replace(']', "").replace('.', "/");
+    let (parent, name) = pointer.rsplit_once('/').unwrap_or(("", &pointer));
+    let parent = if parent.is_empty() { String::new() } else { format!("/{parent}") };
+    if let Some(fields) = value.pointer_mut(&parent).and_then(Value::as_object_mut) {
+        fields.shift_remove(name);
+    }
 }
 
 /// The error of `Settings::open`: all problems, the first one in the message.
