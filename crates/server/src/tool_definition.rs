@@ -33,7 +33,7 @@ pub(crate) fn body_of(kind: &str, definition: &Value) -> Result<ToolBody, serde_
         return Ok(ToolBody::Inline { tool_type: kind.to_owned(), config });
     }
     let fields = UriFields::deserialize(definition)?;
-    Ok(ToolBody::Uri(UriTool {
+    Ok(ToolBody::Uri(Box::new(UriTool {
         uri: fields.uri,
         arguments: fields.arguments,
         hidden: fields.hidden,
@@ -44,7 +44,7 @@ pub(crate) fn body_of(kind: &str, definition: &Value) -> Result<ToolBody, serde_
             max_bytes: fields.max_result_bytes,
         },
         input_schema: fields.input_schema,
-    }))
+    })))
 }
 
 /// A stored Tool for the catalog. One that cannot be read was written by another version of us.

@@ -50,7 +50,9 @@ mod tests {
         let off = Inspection::default();
         off.note(|_| unreachable!("nobody looks"));
         let on = Inspection::on();
-        on.clone().note(|seen| seen.status = Some(204));
+        let copy = on.clone();
+        copy.note(|seen| seen.status = Some(204));
+        drop(copy);
         assert_eq!((off.seen().status, on.seen().status), (None, Some(204)));
     }
 }

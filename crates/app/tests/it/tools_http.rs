@@ -58,6 +58,7 @@ fn example(base: &str) -> Value {
     } })
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "json! at the call reads better")]
 fn http_tool(name: &str, http: Value) -> Value {
     json!({ "name": name, "type": "http", "description": "A test", "config": { "HTTP": http } })
 }

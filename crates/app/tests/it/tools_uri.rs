@@ -11,6 +11,7 @@ on_both_databases! {
     guards_a_service_that_tools_refer_to
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "json! at the call reads better")]
 fn orders(more: Value) -> Value {
     let mut tool = json!({ "name": "find_orders", "type": "uri", "description": "Open orders", "uri": "api://crm/get_order?timeout=5000" });
     for (name, value) in more.as_object().cloned().unwrap_or_default() {

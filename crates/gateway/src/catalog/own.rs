@@ -26,7 +26,7 @@ pub(crate) enum Behind {
     /// A service of its own, with one tool.
     Own(Arc<Service>),
     /// A tool of one of the tenant's services.
-    Uri(UriTool),
+    Uri(Box<UriTool>),
 }
 
 /// A Tool with its route, if what it leads to is there.

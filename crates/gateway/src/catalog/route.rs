@@ -52,11 +52,13 @@ impl Route {
 
     /// The route of a tenant's own Tool that leads to a service's tool. Its address is where it leads.
     pub(super) fn over(target: Arc<Self>, over: &UriTool, own: &OwnTool, result_budget: usize) -> Self {
-        let tool =
-            over.over(&target.tool, own.description.as_deref()).map(Arc::new).unwrap_or_else(|error| {
+        let tool = match over.over(&target.tool, own.description.as_deref()) {
+            Ok(tool) => Arc::new(tool),
+            Err(error) => {
                 tracing::warn!(tool = own.name, %error, "tool {} looks like its target: {error}", own.name);
                 target.tool.clone()
-            });
+            }
+        };
         let description = tool.description().map(str::to_owned);
         let service = target.service.clone();
         let route = Self::compile(service, tool, own.name.clone(), description.as_deref(), result_budget);

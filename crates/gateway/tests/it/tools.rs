@@ -70,7 +70,7 @@ async fn calls_a_services_tool_with_presets_hidden_and_renamed_parameters() {
     let mut fixed = over("memory://m/echo");
     fixed.arguments = json!({ "region": "eu", "deep": { "x": 1 } }).as_object().cloned().unwrap();
     fixed.hidden = vec!["secret".into()];
-    let tools = vec![tool("look", ToolBody::Uri(uri)), tool("ask", ToolBody::Uri(fixed))];
+    let tools = vec![tool("look", ToolBody::Uri(Box::new(uri))), tool("ask", ToolBody::Uri(Box::new(fixed)))];
     world.load_all(vec![service("m", echo)], tools).await;
 
     let schema = &listed(&world, "look")["inputSchema"];
@@ -101,7 +101,10 @@ async fn gives_a_services_tool_another_shape_and_schema() {
     let mut own = over("memory://m/data");
     own.shape.template = Some("{{ len .items }} items".into());
     own.input_schema = Some(json!({ "type": "object", "required": ["why"] }));
-    let tools = vec![tool("count", ToolBody::Uri(own)), tool("same", ToolBody::Uri(over("memory://m/data")))];
+    let tools = vec![
+        tool("count", ToolBody::Uri(Box::new(own))),
+        tool("same", ToolBody::Uri(Box::new(over("memory://m/data")))),
+    ];
     world.load_all(vec![service("m", json!({ "select": "items[0]" }))], tools).await;
     assert!(world.call("count", json!({ "why": 1 })).await.unwrap().contains("2 items"));
     assert_eq!(world.call("count", json!({})).await.unwrap_err().kind(), ErrorKind::InvalidInput);
@@ -111,7 +114,7 @@ async fn gives_a_services_tool_another_shape_and_schema() {
 #[tokio::test]
 async fn a_tool_whose_target_is_missing_names_the_uri() {
     let world = World::new();
-    let lost = || tool("lost", ToolBody::Uri(over("memory://m/echo?timeout=5000")));
+    let lost = || tool("lost", ToolBody::Uri(Box::new(over("memory://m/echo?timeout=5000"))));
     world.load_all(vec![], vec![lost()]).await;
     let error = world.call("lost", json!({})).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
@@ -175,7 +178,7 @@ async fn unchanged_tools_keep_their_compiled_routes_and_changed_ones_get_new_one
         let first = memo("a", json!({ "MEMO": { "response_template": "a" } }));
         let mut second = memo("b", json!({ "MEMO": { "response_template": template } }));
         second.version = version;
-        vec![first, second, tool("u", ToolBody::Uri(over("memory://m/say")))]
+        vec![first, second, tool("u", ToolBody::Uri(Box::new(over("memory://m/say"))))]
     };
     let route =
         |name: &str| world.gateway.list(&context()).iter().find(|route| route.name == name).unwrap().clone();
@@ -207,7 +210,7 @@ async fn checks_a_tool_and_finds_every_problem() {
     uri.rename = BTreeMap::from([("x".into(), "query".into()), ("y".into(), "query".into())]);
     uri.shape.select = Some("[".into());
     uri.input_schema = Some(json!(7));
-    let found = problems(check(tool("a", ToolBody::Uri(uri))).await);
+    let found = problems(check(tool("a", ToolBody::Uri(Box::new(uri)))).await);
     for expected in [
         ("select", "SelectSyntaxError"),
         ("input_schema", "WrongType"),
@@ -220,11 +223,14 @@ async fn checks_a_tool_and_finds_every_problem() {
     }
     let mut hidden = over("memory://m/find");
     hidden.hidden = vec!["query".into()];
-    assert_eq!(problems(check(tool("a", ToolBody::Uri(hidden))).await)[0].1, "RequiredParameterHidden");
+    assert_eq!(
+        problems(check(tool("a", ToolBody::Uri(Box::new(hidden)))).await)[0].1,
+        "RequiredParameterHidden"
+    );
     for uri in ["tool://a/call", "moon://a/b"] {
-        let found = problems(check(tool("a", ToolBody::Uri(over(uri)))).await);
+        let found = problems(check(tool("a", ToolBody::Uri(Box::new(over(uri))))).await);
         assert_eq!(found, [("uri".into(), "UnknownType")], "{uri}");
     }
-    let missing = check(tool("a", ToolBody::Uri(over("memory://nobody/x")))).await;
+    let missing = check(tool("a", ToolBody::Uri(Box::new(over("memory://nobody/x"))))).await;
     assert!(missing.problems.is_empty() && missing.tool.is_none());
 }
