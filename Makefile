@@ -15,18 +15,20 @@ dev:                 ## The same with a throw-away data folder and debug logs
 test: nextest        ## Every test, with a private PostgreSQL
 	scripts/postgres run $(NEXTEST)
 	$(CARGO) test --quiet --doc -p gotemplate
+	CARGO_TARGET_DIR=$${CARGO_TARGET_DIR:-$$PWD/target} $(CARGO) test --quiet --manifest-path crates/gotemplate/differential/Cargo.toml
 
 check: nextest       ## Format, lints, tidiness, generated files
 	$(CARGO) fmt --all -- --check
 	$(CARGO) clippy --workspace --all-targets --all-features -- -D warnings
-	$(NEXTEST) -E 'test(/^tidy::/) or test(/^generated::/)'
+	$(NEXTEST) -E 'test(/^tidy::/) or test(/is_fresh$$/)'
 
 generate: nextest    ## Write the generated files anew
-	UPDATE=1 $(NEXTEST) -E 'test(/^generated::/)'
+	UPDATE=1 $(NEXTEST) -E 'test(/is_fresh$$/)'
 
 bench:               ## Benchmarks that print ratios
 	$(CARGO) bench -p gateway
 	$(CARGO) bench -p gotemplate
+	bench/http-tools.sh
 
 fmt:                 ## Format everything
 	$(CARGO) fmt --all

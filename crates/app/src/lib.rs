@@ -2,7 +2,9 @@
 
 pub mod cli;
 mod failure;
+pub mod local;
 mod logging;
+pub mod mcp_config;
 pub mod wiring;
 
 pub use failure::Failure;

@@ -1,15 +1,17 @@
 //! Wiring: from settings to a server that is ready to listen.
 
 use crate::Failure;
+use crate::mcp_config::{self, McpConfig};
 use gateway::Gateway;
 use gateway::audit::Audit;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
-use server::{AuditSink, Options, Server};
+use server::{AuditSink, Options, OwnServices, Server};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use store::{Store, Vault};
 use tokio::net::TcpListener;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tool::{Env, Secret};
 
@@ -26,6 +28,8 @@ pub struct Settings {
     pub master_key: Option<Secret>,
     /// An admin key that is set from outside.
     pub admin_token: Option<Secret>,
+    /// Services of the owner of this process.
+    pub mcp_config: Option<PathBuf>,
     /// All services may call private addresses.
     pub allow_private_network: bool,
     /// The most bytes of an answer.
@@ -44,6 +48,7 @@ impl Settings {
             database: None,
             master_key: None,
             admin_token: None,
+            mcp_config: None,
             allow_private_network: false,
             max_result_bytes: gateway::RESULT_BUDGET_BYTES,
             server: Options::default(),
@@ -87,10 +92,22 @@ pub async fn start(settings: Settings) -> Result<Started, Failure> {
     let spill = settings.data_dir.join("audit-spill.jsonl");
     let audit = Audit::start(Arc::new(AuditSink::new(store.clone(), spill)));
     let options = gateway::Options { result_budget_bytes: settings.max_result_bytes, ..Default::default() };
-    let gateway = Gateway::new(connectors::ALL, env, audit, options);
-    let server = Server::new(store, gateway, metrics, settings.server).await;
+    let gateway = Gateway::new(connectors::ALL, env.clone(), audit, options);
+    let own = own_services(settings.mcp_config, env.shutdown)?;
+    let server = Server::new(store, gateway, metrics, own, settings.server).await;
     let server = server.map_err(|error| database_failure("the configuration cannot be loaded", error))?;
     Ok(Started { address, admin_key, listener, server })
+}
+
+/// The services of the file, now and after every change.
+fn own_services(path: Option<PathBuf>, shutdown: CancellationToken) -> Result<OwnServices, Failure> {
+    match path {
+        None => Ok(watch::channel(Vec::new()).1),
+        Some(path) => {
+            let config = McpConfig::read(&path)?;
+            Ok(mcp_config::follow(path, &config, shutdown))
+        }
+    }
 }
 
 async fn listen(address: SocketAddr) -> Result<TcpListener, Failure> {

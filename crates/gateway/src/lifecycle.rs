@@ -30,7 +30,7 @@ pub struct TenantDefinition {
 }
 
 /// A service as it is configured.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct ServiceDefinition {
     /// Its type.
     pub scheme: String,

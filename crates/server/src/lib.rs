@@ -12,6 +12,7 @@ mod tool_definition;
 
 pub use audit_sink::AuditSink;
 pub use manage::openapi_document;
+pub use reload::OwnServices;
 
 use ::mcp::session::Sealer;
 use auth::{Attempts, Auth};
@@ -97,11 +98,12 @@ impl Server {
         store: Store,
         gateway: Arc<Gateway>,
         metrics: PrometheusHandle,
+        own: OwnServices,
         options: Options,
     ) -> tool::Result<Self> {
         let key = store.meta().jwt_key().await?;
         let auth = Arc::new(Auth::load(&store, &key).await?);
-        let reload = Arc::new(Reload::new(store.clone(), gateway.clone(), auth.clone()).await?);
+        let reload = Arc::new(Reload::new(store.clone(), gateway.clone(), auth.clone(), own).await?);
         let shelf = Shelf {
             store,
             gateway,

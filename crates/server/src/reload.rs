@@ -6,15 +6,20 @@ use gateway::{Gateway, ServiceDefinition, TenantDefinition};
 use serde_json::Value;
 use std::sync::Arc;
 use store::{ErrorKind, Service, Status, Store};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, watch};
 use tokio_util::sync::CancellationToken;
 use tool::TenantId;
+
+/// Services of the owner of this process, e.g. from an mcp.json, as they are now.
+pub type OwnServices = watch::Receiver<Vec<ServiceDefinition>>;
 
 /// Keeps the snapshots in memory equal to the store.
 pub(crate) struct Reload {
     store: Store,
     gateway: Arc<Gateway>,
     auth: Arc<Auth>,
+    /// Services of the owner of this process, which belong to the tenant `default`.
+    own: OwnServices,
     /// The revision the snapshots show; held while they are made, so that an older read never
     /// replaces a newer one.
     revision: Mutex<i64>,
@@ -22,9 +27,14 @@ pub(crate) struct Reload {
 
 impl Reload {
     /// Loads everything.
-    pub(crate) async fn new(store: Store, gateway: Arc<Gateway>, auth: Arc<Auth>) -> store::Result<Self> {
+    pub(crate) async fn new(
+        store: Store,
+        gateway: Arc<Gateway>,
+        auth: Arc<Auth>,
+        own: OwnServices,
+    ) -> store::Result<Self> {
         let revision = store.revisions().current().await?;
-        let reload = Self { store, gateway, auth, revision: Mutex::new(revision) };
+        let reload = Self { store, gateway, auth, own, revision: Mutex::new(revision) };
         for tenant in reload.store.tenants().all().await? {
             reload.load(&tenant.id).await?;
         }
@@ -62,22 +72,36 @@ impl Reload {
                 return Ok(());
             }
         };
-        let services = self.store.services().all(id).await?.into_iter().map(definition).collect();
+        let mut services: Vec<_> = self.store.services().all(id).await?.into_iter().map(definition).collect();
+        if *id == TenantId::default_tenant() {
+            services.extend(self.own.borrow().iter().cloned());
+        }
         let tools = self.store.tools().all(id).await?.into_iter().filter_map(definition_of).collect();
         let definition = TenantDefinition { id: tenant.id, limits: tenant.limits, services, tools };
         self.gateway.load(definition).await;
         Ok(())
     }
 
-    /// Follows changes by others until cancelled.
+    /// Follows changes by others, and of the owner's services, until cancelled.
     pub(crate) async fn follow(self: Arc<Self>, cancel: CancellationToken) {
         let mut revisions = self.store.watch(cancel.clone());
+        let mut own = self.own.clone();
         loop {
             tokio::select! {
                 () = cancel.cancelled() => return,
-                changed = revisions.changed() => if changed.is_err() { return },
+                changed = revisions.changed() => {
+                    if changed.is_err() {
+                        return;
+                    }
+                    self.catch_up().await;
+                }
+                Ok(()) = own.changed() => {
+                    let _turn = self.revision.lock().await;
+                    if let Err(error) = self.load(&TenantId::default_tenant()).await {
+                        tracing::warn!(%error, "the changed mcp.json is not in use yet: {error}");
+                    }
+                }
             }
-            self.catch_up().await;
         }
     }
 }

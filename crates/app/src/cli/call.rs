@@ -2,11 +2,20 @@
 
 use super::remote::Remote;
 use crate::Failure;
+use crate::local::Local;
 use clap::Args;
+use gateway::{Request, Target};
 use serde_json::{Value, json};
 use std::io::Read;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use tool::Uri;
+use std::sync::Arc;
+use std::time::Duration;
+use tool::{Arguments, Caller, Context, Door, Outcome, TenantId, Uri};
+
+/// How long services may take to start.
+pub(super) const START_WAIT: Duration = Duration::from_secs(60);
+const CALL_TIME: Duration = Duration::from_secs(3600);
 
 /// The most bytes of arguments.
 const MAX_ARGUMENTS: u64 = 16 * 1024 * 1024;
@@ -20,6 +29,9 @@ pub(super) struct Call {
     /// The arguments: JSON, @FILE, or - for stdin
     #[arg(long, value_name = "JSON|@FILE|-", default_value = "{}")]
     args: String,
+    /// Call a service of this mcp.json, without a server
+    #[arg(long, env = "MCP_ALL_IN_ONE_MCP_CONFIG", value_name = "PATH", conflicts_with = "server")]
+    mcp_config: Option<PathBuf>,
     #[command(flatten)]
     remote: Remote,
 }
@@ -27,11 +39,34 @@ pub(super) struct Call {
 impl Call {
     pub(super) async fn run(self) -> Result<ExitCode, Failure> {
         let arguments = read_arguments(&self.args)?;
-        let body = json!({ "uri": self.uri, "arguments": arguments });
-        let result = self.remote.post("/call", &body).await?;
+        let result = match &self.mcp_config {
+            Some(path) => call_locally(path, self.uri, arguments).await?,
+            None => self.remote.post("/call", &json!({ "uri": self.uri, "arguments": arguments })).await?,
+        };
         super::print(&text_of(&result));
         let is_error = result["isError"].as_bool().unwrap_or(false);
         Ok(if is_error { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    }
+}
+
+/// Opens the services of the file, calls one, and ends them all.
+async fn call_locally(path: &Path, uri: Uri, arguments: Value) -> Result<Value, Failure> {
+    let local = Local::open(path, START_WAIT)?;
+    local.loaded().await;
+    let arguments = match arguments {
+        Value::Object(arguments) => Arguments::from(arguments),
+        _ => Arguments::default(),
+    };
+    let cx = Context::new(TenantId::default_tenant(), Arc::new(Caller::local()), Door::Local, CALL_TIME);
+    let outcome = local.gateway.call(&cx, Request { target: Target::Uri(uri), arguments }).await;
+    local.close().await;
+    match outcome {
+        Ok(Outcome::Done(output)) => serde_json::from_str(&output.to_result())
+            .map_err(|error| Failure::new("the tool's answer is no JSON").because(error)),
+        Ok(Outcome::NeedsInput(_) | Outcome::Started(_)) => {
+            Err(Failure::new("the tool asks back or goes on, which the command line cannot follow"))
+        }
+        Err(error) => Err(Failure::new(error.full_message())),
     }
 }
 

@@ -5,6 +5,7 @@ mod completions;
 mod remote;
 mod rotate_key;
 mod serve;
+mod stdio;
 mod template;
 mod tools;
 
@@ -12,6 +13,8 @@ use crate::{Failure, logging};
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
 use tool::Secret;
 
 /// One governed door to everything an agent can call.
@@ -36,6 +39,8 @@ struct Logging {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Serve all services of an mcp.json to one MCP client over stdin and stdout
+    Stdio(stdio::Stdio),
     /// Serve REST and MCP over HTTP
     #[command(visible_alias = "http")]
     Serve(serve::Serve),
@@ -67,17 +72,33 @@ struct Data {
 
 impl Data {
     fn dir(&self) -> Result<PathBuf, Failure> {
-        if let Some(dir) = &self.data_dir {
-            return Ok(dir.clone());
-        }
-        if let Some(home) = std::env::var_os("MCP_ALL_IN_ONE_HOME") {
-            return Ok(home.into());
-        }
-        let home = std::env::home_dir().ok_or_else(|| {
-            Failure::new("there is no home folder").advice("say where to keep data with --data-dir")
-        })?;
-        Ok(home.join(".mcp-all-in-one"))
+        self.data_dir.clone().map_or_else(home, Ok)
     }
+}
+
+/// Which mcp.json to use.
+#[derive(Args, Clone)]
+struct McpConfigPath {
+    /// The mcp.json with the services [default: mcp.json in ~/.mcp-all-in-one]
+    #[arg(long, env = "MCP_ALL_IN_ONE_MCP_CONFIG", value_name = "PATH")]
+    mcp_config: Option<PathBuf>,
+}
+
+impl McpConfigPath {
+    fn path(&self) -> Result<PathBuf, Failure> {
+        self.mcp_config.clone().map_or_else(|| Ok(home()?.join("mcp.json")), Ok)
+    }
+}
+
+/// Where everything is kept unless said otherwise.
+fn home() -> Result<PathBuf, Failure> {
+    if let Some(home) = std::env::var_os("MCP_ALL_IN_ONE_HOME") {
+        return Ok(home.into());
+    }
+    let home = std::env::home_dir().ok_or_else(|| {
+        Failure::new("there is no home folder").advice("say where to keep data with --data-dir")
+    })?;
+    Ok(home.join(".mcp-all-in-one"))
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the form clap wants")]
@@ -110,6 +131,7 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::new("the process cannot start threads").because(error))?;
     match cli.command {
+        Command::Stdio(command) => runtime.block_on(command.run()),
         Command::Serve(command) => runtime.block_on(command.run()),
         Command::Call(command) => runtime.block_on(command.run()),
         Command::Tools(command) => runtime.block_on(command.run()),
@@ -134,4 +156,28 @@ fn write(bytes: &[u8]) {
     use std::io::Write;
     let mut stdout = std::io::stdout().lock();
     let _ = stdout.write_all(bytes).and_then(|()| stdout.flush());
+}
+
+/// Fires at the first SIGTERM or SIGINT; the second ends the process at once.
+fn stop_on_signal() -> Result<CancellationToken, Failure> {
+    let handler =
+        |kind| signal(kind).map_err(|error| Failure::new("signals cannot be handled").because(error));
+    let mut terminate = handler(SignalKind::terminate())?;
+    let mut interrupt = handler(SignalKind::interrupt())?;
+    let stop = CancellationToken::new();
+    let fired = stop.clone();
+    tokio::spawn(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+        tracing::info!("stopping: calls in flight may end");
+        fired.cancel();
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+        std::process::exit(130);
+    });
+    Ok(stop)
 }

@@ -7,10 +7,9 @@ use clap::Args;
 use http::HeaderValue;
 use server::Options;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
-use tokio::signal::unix::{SignalKind, signal};
-use tokio_util::sync::CancellationToken;
 use tool::Secret;
 
 /// Serve REST and MCP over HTTP.
@@ -21,6 +20,9 @@ pub(super) struct Serve {
     listen: SocketAddr,
     #[command(flatten)]
     data: Data,
+    /// An mcp.json whose services belong to the tenant 'default'
+    #[arg(long, env = "MCP_ALL_IN_ONE_MCP_CONFIG", value_name = "PATH")]
+    mcp_config: Option<PathBuf>,
     /// An admin key to use instead of a generated one
     #[arg(long, env = "MCP_ALL_IN_ONE_ADMIN_TOKEN", hide_env_values = true, value_name = "KEY", value_parser = super::secret)]
     admin_token: Option<Secret>,
@@ -51,7 +53,7 @@ pub(super) struct Serve {
 
 impl Serve {
     pub(super) async fn run(self) -> Result<ExitCode, Failure> {
-        let stop = stop_on_signal()?;
+        let stop = super::stop_on_signal()?;
         let started = wiring::start(self.settings()?).await?;
         super::print(&welcome(&started));
         started.run(stop).await?;
@@ -67,6 +69,7 @@ impl Serve {
             database: self.data.database,
             master_key: self.data.master_key,
             admin_token: self.admin_token,
+            mcp_config: self.mcp_config,
             allow_private_network: self.allow_private_network,
             max_result_bytes: self.max_result_bytes,
             server: Options {
@@ -98,28 +101,4 @@ fn welcome(started: &Started) -> String {
          \nREST interface: {url}/api/docs"
     ));
     text
-}
-
-/// Fires at the first SIGTERM or SIGINT; the second ends the process at once.
-fn stop_on_signal() -> Result<CancellationToken, Failure> {
-    let handler =
-        |kind| signal(kind).map_err(|error| Failure::new("signals cannot be handled").because(error));
-    let mut terminate = handler(SignalKind::terminate())?;
-    let mut interrupt = handler(SignalKind::interrupt())?;
-    let stop = CancellationToken::new();
-    let fired = stop.clone();
-    tokio::spawn(async move {
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-        }
-        tracing::info!("stopping: calls in flight may end");
-        fired.cancel();
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-        }
-        std::process::exit(130);
-    });
-    Ok(stop)
 }

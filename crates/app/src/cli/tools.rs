@@ -1,10 +1,15 @@
 //! `tools`: what can be called.
 
+use super::call::START_WAIT;
 use super::remote::Remote;
 use crate::Failure;
+use crate::local::Local;
 use clap::Args;
 use serde_json::Value;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
+use tool::{Caller, Context, Door, TenantId};
 
 /// List tools: name and first line of the description, or everything as JSON.
 #[derive(Args)]
@@ -12,13 +17,19 @@ pub(super) struct Tools {
     /// Print the definitions as JSON
     #[arg(long)]
     json: bool,
+    /// List the services of this mcp.json, without a server
+    #[arg(long, env = "MCP_ALL_IN_ONE_MCP_CONFIG", value_name = "PATH", conflicts_with = "server")]
+    mcp_config: Option<PathBuf>,
     #[command(flatten)]
     remote: Remote,
 }
 
 impl Tools {
     pub(super) async fn run(self) -> Result<ExitCode, Failure> {
-        let tools = self.all().await?;
+        let tools = match &self.mcp_config {
+            Some(path) => local_tools(path).await?,
+            None => self.all().await?,
+        };
         if self.json {
             super::print(&serde_json::to_string_pretty(&tools).unwrap_or_default());
             return Ok(ExitCode::SUCCESS);
@@ -45,4 +56,15 @@ impl Tools {
         }
         Ok(tools)
     }
+}
+
+/// Opens the services of the file, asks what they offer, and ends them.
+async fn local_tools(path: &Path) -> Result<Vec<Value>, Failure> {
+    let local = Local::open(path, START_WAIT)?;
+    local.loaded().await;
+    let cx = Context::new(TenantId::default_tenant(), Arc::new(Caller::local()), Door::Local, START_WAIT);
+    let routes = local.gateway.list(&cx);
+    let tools = routes.iter().filter_map(|route| serde_json::from_slice(&route.listed).ok()).collect();
+    local.close().await;
+    Ok(tools)
 }

@@ -1,14 +1,17 @@
 //! Tools of type `http`: configured as in the design document, called by name, refused with every problem.
 
 use crate::setup::{audited, crm};
+use reqwest::Method;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
+use testkit::client::send_json;
 use testkit::{Backend, TestApp, http, on_both_databases};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
 on_both_databases! {
     runs_the_example_of_the_design_document_end_to_end
+    lists_and_calls_a_tool_at_the_mcp_door
     puts_arguments_where_they_belong_and_keeps_their_types
     refuses_values_that_would_traverse_or_inject
     refuses_a_bad_config_with_every_problem_at_once
@@ -104,6 +107,35 @@ async fn runs_the_example_of_the_design_document_end_to_end(backend: Backend) {
         assert_eq!((&record["tool"], &record["uri"]), (&json!("get_order"), &json!("tool://get_order/call")));
         assert!(!record.to_string().contains("s3cret"), "{record}");
     }
+}
+
+/// HT-4.1, HT-4.2, HT-5.1, HT-5.4
+async fn lists_and_calls_a_tool_at_the_mcp_door(backend: Backend) {
+    let upstream = http::Server::start().await;
+    let app = TestApp::start(backend).await;
+    let http = json!({ "endpoint": format!("{}/own/{{id}}", upstream.url()), "response_template": "{{ .path }}",
+        "parameters": [{ "name": "id", "required": true, "position": "path" }] });
+    app.post("tools", http_tool("own", http)).await.is(201);
+    let ask = async |session: Option<&str>, method: &str, params: Value| {
+        let request =
+            app.request(Method::POST, "/mcp").header("accept", "application/json, text/event-stream");
+        let request = match session {
+            Some(session) => request.header("mcp-session-id", session),
+            None => request,
+        };
+        send_json(request, &json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }))
+            .await
+            .is(200)
+    };
+    let client = json!({ "name": "t", "version": "1" });
+    let params = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client });
+    let hello = ask(None, "initialize", params).await;
+    let session = hello.header("mcp-session-id");
+    let listed = ask(session, "tools/list", json!({})).await.body["result"]["tools"][0].clone();
+    assert_eq!((&listed["name"], &listed["description"]), (&json!("own"), &json!("A test")));
+    assert_eq!(listed["inputSchema"]["required"], json!(["id"]));
+    let called = ask(session, "tools/call", json!({ "name": "own", "arguments": { "id": "x" } })).await;
+    assert_eq!(called.body["result"]["content"], json!([{ "type": "text", "text": "/own/x" }]));
 }
 
 /// HT-1.2, HT-1.4, HT-1.5, HT-2.5, HT-3.5

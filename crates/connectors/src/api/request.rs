@@ -10,7 +10,7 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Request, Url};
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
-use tool::secret::MASK;
+use tool::secret::{HEADERS, MASK};
 use tool::uri::Method;
 use tool::{Error, Problem, Result};
 
@@ -19,9 +19,6 @@ const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'
 
 /// Longer addresses are refused by most servers; ours to say so first.
 const MAX_URL_BYTES: usize = 32 * 1024;
-
-/// Headers whose values are secrets whoever sets them.
-const SECRET_HEADERS: [&str; 4] = ["authorization", "proxy-authorization", "cookie", "x-api-key"];
 
 /// What every request of a service starts from.
 #[derive(Debug)]
@@ -170,7 +167,7 @@ impl Base {
 }
 
 fn is_secret(name: &HeaderName, value: &HeaderValue) -> bool {
-    value.is_sensitive() || SECRET_HEADERS.contains(&name.as_str())
+    value.is_sensitive() || HEADERS.contains(&name.as_str())
 }
 
 /// Methods whose arguments travel in the body; those of the others go into the query string.

@@ -7,4 +7,5 @@ mod calls;
 mod catalog;
 mod policy;
 mod support;
+mod templates;
 mod tools;

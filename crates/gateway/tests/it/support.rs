@@ -31,6 +31,9 @@ pub struct MemorySettings {
     /// What to pick from the answer of `data`.
     #[serde(default)]
     select: Option<String>,
+    /// How to tell the answer of `data`.
+    #[serde(default)]
+    template: Option<String>,
 }
 
 impl Settings for MemorySettings {
@@ -87,8 +90,11 @@ impl Connector for Memory {
             Tool::new("stubborn", "Ignores being told to stop.", &any)?,
             Tool::new("panic", "Panics.", &any)?,
             Tool::new("down", "Is not there.", &any)?,
-            Tool::new("data", "Answers data.", &any)?
-                .shaped(Shape { select: self.0.select.clone(), ..Shape::default() }),
+            Tool::new("data", "Answers data.", &any)?.shaped(Shape {
+                select: self.0.select.clone(),
+                template: self.0.template.clone(),
+                max_bytes: None,
+            }),
         ];
         for name in &self.0.echoes {
             tools.push(Tool::new(name, "Echoes.", &any)?);

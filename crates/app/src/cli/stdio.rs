@@ -1,0 +1,44 @@
+//! `stdio`: all services of an mcp.json behind one entry, for one client.
+
+use super::McpConfigPath;
+use crate::Failure;
+use crate::local::Local;
+use clap::Args;
+use server::mcp::stdio::{Options, serve};
+use std::process::ExitCode;
+use std::time::Duration;
+use tokio::io::BufReader;
+
+/// How long the first list waits for services that are still starting.
+const START_WAIT: Duration = Duration::from_secs(20);
+
+/// Serve all services of an mcp.json to one MCP client over stdin and stdout.
+#[derive(Args)]
+pub(super) struct Stdio {
+    #[command(flatten)]
+    config: McpConfigPath,
+    /// How long a call may take, in seconds
+    #[arg(long, env = "MCP_ALL_IN_ONE_CALL_TIMEOUT", value_name = "SECONDS", default_value_t = 300,
+        value_parser = clap::value_parser!(u64).range(1..=3600))]
+    call_timeout: u64,
+}
+
+impl Stdio {
+    pub(super) async fn run(self) -> Result<ExitCode, Failure> {
+        let stop = super::stop_on_signal()?;
+        let local = Local::open(&self.config.path()?, START_WAIT)?;
+        let options =
+            Options { start_wait: START_WAIT, call_timeout: Duration::from_secs(self.call_timeout) };
+        let served = serve(
+            local.gateway.clone(),
+            local.is_loaded.clone(),
+            options,
+            BufReader::with_capacity(64 * 1024, tokio::io::stdin()),
+            tokio::io::stdout(),
+        );
+        stop.run_until_cancelled(served).await;
+        local.close().await;
+        // A read of stdin that never ends must not keep the process.
+        std::process::exit(0);
+    }
+}

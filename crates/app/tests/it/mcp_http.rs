@@ -1,0 +1,166 @@
+//! The tenant's MCP door over HTTP, as a strict client meets it.
+
+use crate::setup::{PATIENCE, crm};
+use reqwest::Method;
+use serde_json::{Value, json};
+use testkit::client::{send, send_json};
+use testkit::{Backend, Client, Reply, TestApp, http, on_both_databases};
+
+on_both_databases! {
+    lists_and_calls_tools_after_the_handshake
+    any_replica_serves_any_session
+}
+
+const ACCEPT: &str = "application/json, text/event-stream";
+
+/// A client that has said hello, in one version.
+struct Session {
+    client: Client,
+    id: String,
+}
+
+impl Session {
+    async fn open(client: &Client, version: &str) -> Self {
+        let hello = hello(client, version).await.is(200);
+        assert_eq!(hello.body["result"]["serverInfo"]["name"], "mcp-all-in-one");
+        let id = hello.header("mcp-session-id").unwrap().to_owned();
+        let session = Self { client: client.clone(), id };
+        let told =
+            session.send(json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await.is(202);
+        assert!(told.text.is_empty());
+        session
+    }
+
+    async fn send(&self, message: Value) -> Reply {
+        let request = self.client.request(Method::POST, "/mcp").header("accept", ACCEPT);
+        send_json(request.header("mcp-session-id", &self.id), &message).await
+    }
+
+    async fn ask(&self, method: &str, params: Value) -> Value {
+        let message = json!({ "jsonrpc": "2.0", "id": 7, "method": method, "params": params });
+        let reply = self.send(message).await.is(200);
+        assert_eq!(reply.body["id"], 7);
+        reply.body
+    }
+}
+
+async fn hello(client: &Client, version: &str) -> Reply {
+    let params = json!({ "protocolVersion": version, "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
+    let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params });
+    send_json(client.request(Method::POST, "/mcp").header("accept", ACCEPT), &message).await
+}
+
+/// HT-4.1, HT-4.2, HT-5.1, HT-5.4, HT-5.5
+async fn lists_and_calls_tools_after_the_handshake(backend: Backend) {
+    let upstream = http::Server::start().await;
+    let app = TestApp::start(backend).await;
+    app.service(crm(&upstream)).await;
+    for version in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
+        let session = Session::open(&app, version).await;
+        let listed = session.ask("tools/list", json!({})).await;
+        let names: Vec<_> =
+            listed["result"]["tools"].as_array().unwrap().iter().map(|tool| &tool["name"]).collect();
+        assert_eq!(names, ["crm__fail", "crm__get_order", "crm__ping", "crm__slow"]);
+        let called = session
+            .ask("tools/call", json!({ "name": "crm__get_order", "arguments": { "userId": "u1" } }))
+            .await;
+        assert_eq!(called["result"]["structuredContent"]["path"], "/users/u1/orders");
+        let failed = session.ask("tools/call", json!({ "name": "crm__fail" })).await;
+        assert_eq!(failed["result"]["isError"], true);
+        assert_eq!(session.ask("ping", json!({})).await["result"], json!({}));
+    }
+}
+
+#[tokio::test]
+async fn tells_errors_as_each_version_wants_them() {
+    let upstream = http::Server::start().await;
+    let app = TestApp::start(Backend::Sqlite).await;
+    app.service(crm(&upstream)).await;
+    let old = Session::open(&app, "2025-06-18").await;
+    let missing = old.ask("tools/call", json!({ "name": "crm__get_order", "arguments": {} })).await;
+    assert_eq!(missing["error"]["code"], -32602);
+    assert_eq!(missing["error"]["message"], "Invalid params: Missing required parameter 'userId'");
+    assert_eq!(missing["error"]["data"], json!({ "parameter": "userId" }));
+    let unknown = old.ask("tools/call", json!({ "name": "nope" })).await;
+    assert_eq!(
+        (&unknown["error"]["code"], &unknown["error"]["message"]),
+        (&json!(-32601), &json!("Tool 'nope' not found"))
+    );
+    let method = old.ask("invalid/method", json!({})).await;
+    assert_eq!(method["error"], json!({ "code": -32601, "message": "Method 'invalid/method' not found" }));
+
+    let new = Session::open(&app, "2025-11-25").await;
+    let missing = new.ask("tools/call", json!({ "name": "crm__get_order", "arguments": {} })).await;
+    assert_eq!(missing["result"]["isError"], true);
+    assert!(upstream.requests().is_empty());
+}
+
+/// HT-4.5
+#[tokio::test]
+async fn pages_the_list_with_cursors_that_survive_changes() {
+    let app = TestApp::start(Backend::Sqlite).await;
+    let tools = |count: usize| -> Vec<Value> {
+        (0..count)
+            .map(|n| json!({ "id": format!("t{n:04}"), "endpoint": "/x", "description": "d" }))
+            .collect()
+    };
+    let service = |id: &str, count: usize| json!({ "type": "api", "id": id, "config": { "base_url": "http://127.0.0.1:9" }, "tools": tools(count) });
+    app.service(service("a", 1200)).await;
+    app.service(service("b", 3)).await;
+    let session = Session::open(&app, "2025-11-25").await;
+    let first = session.ask("tools/list", json!({})).await;
+    assert_eq!(first["result"]["tools"].as_array().unwrap().len(), 1000);
+    let cursor = first["result"]["nextCursor"].as_str().unwrap();
+    app.delete("services/api/b").await.is(204);
+    let second = session.ask("tools/list", json!({ "cursor": cursor })).await;
+    let names: Vec<_> =
+        second["result"]["tools"].as_array().unwrap().iter().map(|tool| tool["name"].clone()).collect();
+    assert_eq!((names.len(), &names[0]), (200, &json!("a__t1000")));
+    assert!(second["result"].get("nextCursor").is_none());
+    let invalid = session.ask("tools/list", json!({ "cursor": "bogus" })).await;
+    assert_eq!(invalid["error"]["code"], -32602);
+}
+
+/// HD-7
+#[tokio::test]
+async fn answers_strict_clients_as_the_protocol_says() {
+    let app = TestApp::start(Backend::Sqlite).await;
+    let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
+    let post = || app.request(Method::POST, "/mcp").header("accept", ACCEPT);
+
+    send_json(app.as_nobody().request(Method::POST, "/mcp").header("accept", ACCEPT), &ping).await.is(401);
+    send_json(app.request(Method::POST, "/mcp").header("accept", "application/json"), &ping).await.is(406);
+    send_json(post().header("origin", "https://evil.example"), &ping).await.is(403);
+    let missing = send_json(post(), &ping).await.is(400);
+    assert!(missing.body["error"]["message"].as_str().unwrap().contains("Mcp-Session-Id is missing"));
+    send_json(post().header("mcp-session-id", "garbage"), &ping).await.is(404);
+    assert_eq!(send(post().body("{")).await.is(400).body["error"]["code"], -32700);
+    assert_eq!(send(post().body("[]")).await.is(400).body["error"]["code"], -32600);
+    assert_eq!(send(post().body(vec![b'x'; 5 << 20])).await.is(413).body["error"]["code"], -32600);
+    app.get("/mcp").await.is(405);
+
+    let session = Session::open(&app, "2025-06-18").await;
+    let wrong =
+        app.request(Method::POST, "/mcp").header("accept", ACCEPT).header("mcp-session-id", &session.id);
+    send_json(wrong.header("mcp-protocol-version", "1999-01-01"), &ping).await.is(400);
+    let other = app.with_tenant("acme").await;
+    let stolen =
+        other.request(Method::POST, "/mcp").header("accept", ACCEPT).header("mcp-session-id", &session.id);
+    send_json(stolen, &ping).await.is(404);
+    let modern = hello(&app, "2026-07-28").await.is(200);
+    assert_eq!(modern.body["result"]["protocolVersion"], "2025-11-25");
+}
+
+async fn any_replica_serves_any_session(backend: Backend) {
+    let upstream = http::Server::start().await;
+    let app = TestApp::start(backend).await;
+    app.service(crm(&upstream)).await;
+    let replica = app.replica("second").await;
+    let mut session = Session::open(&app, "2025-06-18").await;
+    session.client = app.at(replica.address());
+    testkit::eventually("the replica lists the tools", PATIENCE, async || {
+        let listed = session.ask("tools/list", json!({})).await;
+        listed["result"]["tools"].as_array().unwrap().len() == 4
+    })
+    .await;
+}
