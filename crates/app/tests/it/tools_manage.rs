@@ -268,3 +268,21 @@ async fn wins_its_name_over_a_services_tool(backend: Backend) {
     app.call_name("crm__ping", json!({})).await.is(200);
     assert_eq!(upstream.last().path, "/ping");
 }
+
+/// What the guide shows can be made as it stands.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_examples_of_the_guide_are_valid() {
+    let guide = include_str!("../../../../docs/guides/tools.md");
+    let examples: Vec<Value> = guide
+        .split("```json\n")
+        .skip(1)
+        .map(|rest| serde_json::from_str(rest.split("```").next().unwrap()).unwrap())
+        .collect();
+    assert_eq!(examples.len(), 2);
+    let app = TestApp::start(Backend::Sqlite).await;
+    for example in examples {
+        let reply = app.post("tools/validate", example.clone()).await.is(200);
+        assert_eq!(reply.body["errors"], json!([]));
+        app.post("tools", example).await.is(201);
+    }
+}
