@@ -3,12 +3,13 @@
 //! Connectors never import one another; what two of them need lives in `shared`.
 
 mod api;
+mod mcp;
 mod shared;
 
 use tool::Kind;
 
 /// The whole registry; its order is the order in the console.
-pub const ALL: &[Kind] = &[Kind::of::<api::Settings>()];
+pub const ALL: &[Kind] = &[Kind::of::<mcp::Settings>(), Kind::of::<api::Settings>()];
 
 /// The type of service with this scheme, e.g. `api`.
 #[must_use]

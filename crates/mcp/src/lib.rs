@@ -2,6 +2,7 @@
 //!
 //! Payloads stay raw: only the fields that route a message are parsed.
 
+pub mod client;
 pub mod envelope;
 pub mod error;
 pub mod session;
@@ -9,4 +10,4 @@ pub mod version;
 
 pub use envelope::{Id, Message};
 pub use error::RpcError;
-pub use version::Version;
+pub use version::{Era, Version};

@@ -14,11 +14,27 @@ pub enum Version {
     V2025_06_18,
     #[serde(rename = "2025-11-25")]
     V2025_11_25,
+    #[serde(rename = "2026-07-28")]
+    V2026_07_28,
+}
+
+/// How a connection begins, and what every message must carry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Era {
+    /// A handshake, then sessions.
+    Legacy,
+    /// No handshake: each request says who asks and in which version.
+    Modern,
 }
 
 impl Version {
     /// Every version we speak, oldest first.
-    pub const ALL: [Self; 4] = [Self::V2024_11_05, Self::V2025_03_26, Self::V2025_06_18, Self::V2025_11_25];
+    pub const ALL: [Self; 5] =
+        [Self::V2024_11_05, Self::V2025_03_26, Self::V2025_06_18, Self::V2025_11_25, Self::V2026_07_28];
+
+    /// The versions that begin with a handshake, oldest first.
+    pub const LEGACY: [Self; 4] =
+        [Self::V2024_11_05, Self::V2025_03_26, Self::V2025_06_18, Self::V2025_11_25];
 
     /// The newest version with a handshake: the answer to a client that asks for one we do not know.
     pub const LATEST_LEGACY: Self = Self::V2025_11_25;
@@ -31,13 +47,23 @@ impl Version {
             Self::V2025_03_26 => "2025-03-26",
             Self::V2025_06_18 => "2025-06-18",
             Self::V2025_11_25 => "2025-11-25",
+            Self::V2026_07_28 => "2026-07-28",
         }
     }
 
-    /// The version of that name.
+    /// How a connection of this version begins.
+    #[must_use]
+    pub fn era(self) -> Era {
+        match self {
+            Self::V2024_11_05 | Self::V2025_03_26 | Self::V2025_06_18 | Self::V2025_11_25 => Era::Legacy,
+            Self::V2026_07_28 => Era::Modern,
+        }
+    }
+
+    /// The version of that name, if it is one with a handshake.
     #[must_use]
     pub fn find(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|version| version.as_str() == name)
+        Self::LEGACY.into_iter().find(|version| version.as_str() == name)
     }
 
     /// What we answer to a client that asks for `name` in its handshake.

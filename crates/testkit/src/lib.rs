@@ -8,6 +8,7 @@ pub mod conformance;
 #[cfg(feature = "app")]
 pub mod database;
 pub mod http;
+pub mod mcp;
 #[cfg(feature = "app")]
 pub mod process;
 pub mod tcp_proxy;

@@ -1,0 +1,139 @@
+//! The headers of a remote server: those that are written down, and the one that signs in.
+
+use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use tool::{Problem, Secret};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub(super) enum AuthType {
+    None,
+    Apikey,
+    Bearer,
+}
+
+/// What a sign-in needs; which fields depends on its type.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct AuthSettings {
+    /// For `apikey`: the header that carries the key. `X-API-Key` unless given.
+    header: Option<String>,
+    /// For `apikey`: the key.
+    value: Option<Secret>,
+    /// For `bearer`: the token.
+    token: Option<Secret>,
+}
+
+/// Headers that belong to the connection or to the protocol.
+const FORBIDDEN: [&str; 14] = [
+    "accept",
+    "connection",
+    "content-length",
+    "content-type",
+    "host",
+    "last-event-id",
+    "mcp-protocol-version",
+    "mcp-session-id",
+    "sec-websocket-key",
+    "sec-websocket-protocol",
+    "sec-websocket-version",
+    "te",
+    "transfer-encoding",
+    "upgrade",
+];
+const MAX_HEADER_BYTES: usize = 8 * 1024;
+
+/// All headers, and the texts in them that must not show.
+pub(super) fn headers(
+    written: &BTreeMap<String, Secret>,
+    api_key: Option<&Secret>,
+    auth_type: Option<AuthType>,
+    config: Option<&AuthSettings>,
+    problems: &mut Vec<Problem>,
+) -> (HeaderMap, Vec<Secret>) {
+    let mut headers = HeaderMap::new();
+    let mut secrets = Vec::new();
+    for (name, value) in written {
+        let path = format!("headers.{name}");
+        insert(&mut headers, (name, value.expose()), &path, problems);
+        secrets.push(value.clone());
+        // A server that complains about a token quotes it without its scheme.
+        if let Some((_, token)) = value.expose().split_once(' ') {
+            secrets.push(Secret::new(token));
+        }
+    }
+    if let Some((name, value, path)) = sign_in(api_key, auth_type, config, problems) {
+        let text = if name == AUTHORIZATION.as_str() && auth_type != Some(AuthType::Apikey) {
+            format!("Bearer {}", value.expose())
+        } else {
+            value.expose().to_owned()
+        };
+        insert(&mut headers, (&name, &text), path, problems);
+        secrets.push(value);
+    }
+    (headers, secrets)
+}
+
+/// The header that signs in, its secret, and where the secret stands in the settings.
+fn sign_in(
+    api_key: Option<&Secret>,
+    auth_type: Option<AuthType>,
+    config: Option<&AuthSettings>,
+    problems: &mut Vec<Problem>,
+) -> Option<(String, Secret, &'static str)> {
+    let empty = AuthSettings::default();
+    let config = config.unwrap_or(&empty);
+    let is_token = config.token.is_some();
+    let auth_type = auth_type.unwrap_or(match (api_key, &config.value) {
+        (None, None) if !is_token => AuthType::None,
+        (None, Some(_)) => AuthType::Apikey,
+        _ => AuthType::Bearer,
+    });
+    let mut unused = |name: &str, is_given: bool| {
+        if is_given {
+            let message = format!("'{name}' is not used by this auth_type; leave it out or change the type");
+            problems.push(Problem::new(name, "Unused", message));
+        }
+    };
+    unused("auth_config.token", is_token && auth_type != AuthType::Bearer);
+    unused("auth_config.value", config.value.is_some() && auth_type != AuthType::Apikey);
+    unused("auth_config.header", config.header.is_some() && auth_type != AuthType::Apikey);
+    unused("api_key", api_key.is_some() && auth_type == AuthType::None);
+    let (name, field, given) = match auth_type {
+        AuthType::None => return None,
+        AuthType::Apikey => {
+            (config.header.as_deref().unwrap_or("X-API-Key"), "auth_config.value", &config.value)
+        }
+        AuthType::Bearer => (AUTHORIZATION.as_str(), "auth_config.token", &config.token),
+    };
+    let path = if given.is_some() { field } else { "api_key" };
+    let value = given.as_ref().or(api_key).filter(|secret| !secret.expose().is_empty());
+    let Some(value) = value else {
+        let message = format!("this sign-in needs 'api_key' or '{field}'");
+        problems.push(Problem::new(path, "Required", message));
+        return None;
+    };
+    Some((name.to_owned(), value.clone(), path))
+}
+
+fn insert(headers: &mut HeaderMap, (name, value): (&str, &str), path: &str, problems: &mut Vec<Problem>) {
+    let mut refuse = |code: &'static str, message: String| problems.push(Problem::new(path, code, message));
+    let Ok(header) = HeaderName::from_bytes(name.as_bytes()) else {
+        let message = format!("'{name}' is no legal header name; use letters, digits and '-'");
+        return refuse("InvalidHeaderName", message);
+    };
+    if FORBIDDEN.contains(&header.as_str()) {
+        let message = format!("the header '{name}' belongs to the protocol and cannot be set");
+        return refuse("ForbiddenHeader", message);
+    }
+    let is_sendable = value.len() <= MAX_HEADER_BYTES && !value.contains(char::is_control);
+    let Some(mut value) = HeaderValue::from_bytes(value.as_bytes()).ok().filter(|_| is_sendable) else {
+        let message = format!("the value of the header '{name}' holds control characters or is too long");
+        return refuse("InvalidHeaderValue", message);
+    };
+    value.set_sensitive(true);
+    headers.insert(header, value);
+}

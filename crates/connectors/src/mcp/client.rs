@@ -1,0 +1,381 @@
+//! The one connection of a service: made on first use by one of many callers, kept, made anew.
+
+use super::failure;
+use super::target::Target;
+use super::tools::Tools;
+use mcp::client::{Client, Diagnosis, Failure, Options};
+use serde_json::value::RawValue;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::sync::watch;
+use tokio::time::sleep_until;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tool::{Caller, Context, Door, Env, Error, Result, TenantId};
+use tracing::debug;
+
+/// The longest pause between two attempts to connect.
+const MAX_PAUSE: Duration = Duration::from_secs(30);
+/// A caller waits for the end of a pause if it is no longer than that; else it hears at once.
+const SHORT_PAUSE: Duration = Duration::from_millis(250);
+/// A connection that has lasted so long was a good one.
+const STABLE: Duration = Duration::from_secs(5);
+const NEVER: Duration = Duration::from_secs(365 * 24 * 3600);
+
+/// How a connection is kept.
+pub(super) struct Limits {
+    /// Of the start and the handshake.
+    pub(super) start: Duration,
+    /// After the first failure; it doubles.
+    pub(super) pause: Duration,
+    /// How often one call connects anew.
+    pub(super) retries: u32,
+    pub(super) idle: Option<Duration>,
+}
+
+/// Which requests may be sent once more over a new connection.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Repeat {
+    /// Those that the server cannot have seen: a tool may do something.
+    Unsent,
+    /// All: the request only asks.
+    Always,
+}
+
+/// A service's way to its server.
+pub(super) struct Link {
+    target: Target,
+    limits: Limits,
+    tools: Arc<Tools>,
+    tasks: TaskTracker,
+    /// Fires when the service is dropped or the process shuts down.
+    closing: CancellationToken,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    phase: Phase,
+    failures: u32,
+    retry_at: Option<Instant>,
+    last_failure: Option<(Failure, Arc<Diagnosis>)>,
+    /// The last connection broke, so that the server may offer something else now.
+    is_suspect: bool,
+}
+
+#[derive(Default)]
+enum Phase {
+    #[default]
+    Idle,
+    Connecting(watch::Receiver<bool>),
+    Ready(Arc<Session>),
+}
+
+/// A connection that is up, or was.
+struct Session {
+    client: Client,
+    diagnosis: Arc<Diagnosis>,
+    began: Instant,
+    usage: watch::Sender<()>,
+    calls: AtomicUsize,
+    /// Fires when it is not to be used any more.
+    retired: CancellationToken,
+}
+
+/// One use of a session, so that it does not count as idle.
+struct Use<'a>(&'a Session);
+
+impl<'a> Use<'a> {
+    fn begin(session: &'a Session) -> Self {
+        session.calls.fetch_add(1, Ordering::Relaxed);
+        Self(session)
+    }
+}
+
+impl Drop for Use<'_> {
+    fn drop(&mut self) {
+        self.0.calls.fetch_sub(1, Ordering::Relaxed);
+        self.0.usage.send_replace(());
+    }
+}
+
+impl Link {
+    pub(super) fn new(target: Target, limits: Limits, env: &Env, tools: Arc<Tools>) -> Self {
+        let closing = env.shutdown.child_token();
+        Self { target, limits, tools, tasks: env.tasks.clone(), closing, state: Mutex::default() }
+    }
+
+    pub(super) fn name(&self) -> &str {
+        self.target.name()
+    }
+
+    /// Ends the connection when fired.
+    pub(super) fn closing(&self) -> CancellationToken {
+        self.closing.clone()
+    }
+
+    /// A failure that has nothing to do with a connection, in words.
+    pub(super) fn error(&self, failure: &Failure) -> Error {
+        failure::error(&self.target, failure, &Diagnosis::default())
+    }
+
+    /// Sends a request, over a new connection where the old one is found broken.
+    pub(super) async fn request(
+        self: &Arc<Self>,
+        cx: &Context,
+        method: &str,
+        name: Option<&str>,
+        params: Option<&RawValue>,
+        repeat: Repeat,
+    ) -> Result<Box<RawValue>> {
+        let mut retries = self.limits.retries;
+        loop {
+            let session = self.session(cx).await?;
+            let result = {
+                let _use = Use::begin(&session);
+                session.client.request_about(cx, method, name, params).await
+            };
+            let failure = match result {
+                Ok(result) => return Ok(result),
+                Err(failure) => failure,
+            };
+            let is_broken = matches!(failure, Failure::Broken { .. } | Failure::Stale);
+            if is_broken || matches!(failure, Failure::Protocol(_)) && session.client.closed().is_cancelled()
+            {
+                self.discard(&session, &failure);
+            }
+            let may_repeat = failure.is_unsent() || is_broken && repeat == Repeat::Always;
+            if !may_repeat || retries == 0 {
+                return Err(failure::error(&self.target, &failure, &session.diagnosis));
+            }
+            retries -= 1;
+            debug!(server = self.name(), %failure, "connecting anew to an MCP server");
+        }
+    }
+
+    /// Asks for a sign of life; any answer is one.
+    pub(super) async fn ping(self: &Arc<Self>, cx: &Context) -> Result<()> {
+        let session = self.session(cx).await?;
+        let result = session.client.ping(cx).await;
+        if let Err(failure @ (Failure::Broken { .. } | Failure::Stale)) = &result {
+            self.discard(&session, failure);
+        }
+        failure::is_alive(result)
+            .map_err(|failure| failure::error(&self.target, &failure, &session.diagnosis))
+    }
+
+    /// The connection, which is made if there is none. Many callers wait for one attempt.
+    async fn session(self: &Arc<Self>, cx: &Context) -> Result<Arc<Session>> {
+        // The attempt that this caller has waited for has failed, so that no other is begun for it.
+        let mut has_waited = false;
+        loop {
+            let wait = match self.next_step(has_waited)? {
+                Step::Use(session) => return Ok(session),
+                Step::Pause(until) => {
+                    self.until_ended(cx, sleep_until(until.into())).await?;
+                    continue;
+                }
+                Step::Wait(done) => done,
+            };
+            let mut done = wait;
+            // An attempt that vanishes has ended too.
+            let ended = async { drop(done.wait_for(|is_done| *is_done).await) };
+            self.until_ended(cx, ended).await?;
+            has_waited = true;
+        }
+    }
+
+    fn next_step(self: &Arc<Self>, has_waited: bool) -> Result<Step> {
+        if self.closing.is_cancelled() {
+            return Err(Error::unavailable("the service is being closed").retryable());
+        }
+        let mut state = self.state();
+        if let Phase::Ready(session) = &state.phase {
+            if !session.client.closed().is_cancelled() && !session.retired.is_cancelled() {
+                return Ok(Step::Use(session.clone()));
+            }
+            let session = session.clone();
+            state.end(&session, &self.limits);
+        }
+        if let Phase::Connecting(done) = &state.phase {
+            return Ok(Step::Wait(done.clone()));
+        }
+        if has_waited && let Some((failure, diagnosis)) = &state.last_failure {
+            return Err(failure::error(&self.target, failure, diagnosis));
+        }
+        let pause = state.retry_at.map(|at| at.saturating_duration_since(Instant::now())).unwrap_or_default();
+        if let (Some(at), true) = (state.retry_at, !pause.is_zero()) {
+            return if pause <= SHORT_PAUSE {
+                Ok(Step::Pause(at))
+            } else {
+                Err(self.backing_off(&state, pause))
+            };
+        }
+        let (tx, done) = watch::channel(false);
+        state.phase = Phase::Connecting(done.clone());
+        drop(state);
+        let link = self.clone();
+        self.tasks.spawn(async move {
+            link.connect().await;
+            tx.send_replace(true);
+        });
+        Ok(Step::Wait(done))
+    }
+
+    /// Makes the connection, whoever has asked for it, and looks after it.
+    async fn connect(self: &Arc<Self>) {
+        let options = Options::default();
+        let diagnosis = options.diagnosis.clone();
+        let cx = self.context(self.limits.start);
+        let connected = tokio::select! {
+            connected = self.target.connect(&cx, &options) => connected,
+            () = self.closing.cancelled() => Err(Failure::Cancelled),
+        };
+        let connected = match connected {
+            Err(Failure::Timeout) => {
+                let ms = self.limits.start.as_millis();
+                let why = format!("it did not start and shake hands within {ms} ms ('start_timeout')");
+                Err(Failure::Broken { why, is_sent: false })
+            }
+            other => other,
+        };
+        let mut state = self.state();
+        match connected {
+            Err(failure) => {
+                state.phase = Phase::Idle;
+                state.fail(&self.limits);
+                state.last_failure = Some((failure, diagnosis));
+            }
+            Ok(client) => {
+                let session = Arc::new(Session {
+                    client,
+                    diagnosis,
+                    began: Instant::now(),
+                    usage: watch::Sender::new(()),
+                    calls: AtomicUsize::new(0),
+                    retired: CancellationToken::new(),
+                });
+                state.phase = Phase::Ready(session.clone());
+                let is_suspect = std::mem::take(&mut state.is_suspect);
+                drop(state);
+                self.tasks.spawn(self.clone().look_after(session, is_suspect));
+            }
+        }
+    }
+
+    /// Passes changes on, and closes the connection when its time has come.
+    async fn look_after(self: Arc<Self>, session: Arc<Session>, is_suspect: bool) {
+        let mut changed = session.client.tools_changed();
+        let mut usage = session.usage.subscribe();
+        let comparing = async {
+            if is_suspect {
+                self.tools.compare(&self.context(self.limits.start), &self).await;
+            }
+            std::future::pending::<()>().await;
+        };
+        tokio::pin!(comparing);
+        loop {
+            let idle = tokio::time::sleep(self.limits.idle.unwrap_or(NEVER));
+            tokio::select! {
+                () = self.closing.cancelled() => break,
+                () = session.retired.cancelled() => break,
+                () = session.client.closed().cancelled() => break,
+                Ok(()) = changed.changed() => self.tools.forget(),
+                Ok(()) = usage.changed() => {}
+                () = &mut comparing => {}
+                () = idle => if session.calls.load(Ordering::Relaxed) == 0 && self.retire_idle(&session) {
+                    break;
+                }
+            }
+        }
+        session.client.close().await;
+    }
+
+    /// Takes an unused session out of service; not if somebody has just begun to use it.
+    fn retire_idle(&self, session: &Arc<Session>) -> bool {
+        let mut state = self.state();
+        let is_current = matches!(&state.phase, Phase::Ready(current) if Arc::ptr_eq(current, session));
+        // One reference is the state's, one is ours: nobody else is about to use it.
+        if self.limits.idle.is_none() || !is_current || Arc::strong_count(session) > 2 {
+            return false;
+        }
+        state.phase = Phase::Idle;
+        session.retired.cancel();
+        true
+    }
+
+    /// Stops using a session that was found broken.
+    fn discard(&self, session: &Arc<Session>, failure: &Failure) {
+        session.retired.cancel();
+        let mut state = self.state();
+        if matches!(&state.phase, Phase::Ready(current) if Arc::ptr_eq(current, session)) {
+            match failure {
+                // The server is up and has merely forgotten us.
+                Failure::Stale => state.phase = Phase::Idle,
+                _ => state.end(session, &self.limits),
+            }
+            state.is_suspect = true;
+            state.last_failure = Some((failure.clone(), session.diagnosis.clone()));
+        }
+    }
+
+    fn backing_off(&self, state: &State, pause: Duration) -> Error {
+        let ms = pause.as_millis();
+        let why = state.last_failure.as_ref().map(|(failure, diagnosis)| {
+            failure::error(&self.target, failure, diagnosis).message().to_owned()
+        });
+        let why = why.unwrap_or_else(|| format!("the MCP server '{}' keeps failing", self.name()));
+        Error::unavailable(format!("{why}; it will be tried again in {ms} ms"))
+            .with("retry_after_ms", ms)
+            .retryable()
+    }
+
+    async fn until_ended(&self, cx: &Context, work: impl Future<Output = ()>) -> Result<()> {
+        tokio::select! {
+            biased;
+            () = work => Ok(()),
+            () = cx.cancel.cancelled() => Err(self.error(&Failure::Cancelled)),
+            () = sleep_until(cx.deadline.into()) => Err(self.error(&Failure::Timeout)),
+        }
+    }
+
+    /// For what the link does on its own account.
+    fn context(&self, time: Duration) -> Context {
+        let cx = Context::new(TenantId::default_tenant(), Arc::new(Caller::local()), Door::Local, time);
+        Context { cancel: self.closing.child_token(), ..cx }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+enum Step {
+    Use(Arc<Session>),
+    Wait(watch::Receiver<bool>),
+    Pause(Instant),
+}
+
+impl State {
+    /// A connection has ended by itself.
+    fn end(&mut self, session: &Session, limits: &Limits) {
+        self.phase = Phase::Idle;
+        self.is_suspect = true;
+        if session.retired.is_cancelled() && !session.client.closed().is_cancelled() {
+            return;
+        }
+        if session.began.elapsed() >= STABLE {
+            self.failures = 0;
+            self.retry_at = None;
+        } else {
+            self.fail(limits);
+        }
+    }
+
+    fn fail(&mut self, limits: &Limits) {
+        let pause = limits.pause.saturating_mul(1 << self.failures.min(20)).min(MAX_PAUSE);
+        self.failures = self.failures.saturating_add(1);
+        self.retry_at = Some(Instant::now() + pause);
+    }
+}

@@ -1,0 +1,128 @@
+//! What a failure means to a caller: the kind, the words, and what to do about it.
+
+use super::target::Target;
+use mcp::client::{Diagnosis, Failure};
+use tool::{Error, Result};
+
+/// Shorter texts are no secrets worth the damage of blotting them out everywhere.
+const SHORTEST_SECRET: usize = 4;
+/// Lines of stderr in a message; all that are kept stand in the error's context.
+const LINES_IN_MESSAGE: usize = 5;
+/// How servers say that a key is wrong.
+const AUTH_WORDS: [&str; 9] = [
+    "unauthorized",
+    "unauthenticated",
+    "authentication",
+    "forbidden",
+    "api key",
+    "api_key",
+    "invalid token",
+    "access denied",
+    "401",
+];
+
+/// Puts a failure into words. `diagnosis` is that of the connection it happened on.
+pub(super) fn error(target: &Target, failure: &Failure, diagnosis: &Diagnosis) -> Error {
+    let name = target.name();
+    let text = failure.to_string();
+    let is_private = text.contains("allow_private_network");
+    let error = match failure {
+        Failure::Refused(_) | Failure::Broken { .. } if is_private => Error::denied(blot(target, &text)),
+        Failure::Broken { .. } => {
+            let words = last_words(target, &text, diagnosis);
+            Error::unavailable(format!("the MCP server '{name}' is not available: {words}")).retryable()
+        }
+        Failure::Stale => {
+            Error::unavailable(format!("the MCP server '{name}' has lost the session")).retryable()
+        }
+        Failure::Unauthorized { status } => {
+            let advice = target.auth_advice();
+            Error::upstream(format!(
+                "the MCP server '{name}' does not let us in (HTTP status {status}); {advice}"
+            ))
+            .with("status", status)
+        }
+        Failure::Status { status, .. } => {
+            let message = format!("the MCP server '{name}' answered with {}", blot(target, &text));
+            let error = match status {
+                429 | 502..=504 => Error::unavailable(message).retryable(),
+                _ => Error::upstream(message),
+            };
+            error.with("status", status)
+        }
+        Failure::Refused(_) | Failure::Protocol(_) => {
+            let words = last_words(target, &text, diagnosis);
+            Error::upstream(format!("the MCP server '{name}' cannot be used: {words}"))
+        }
+        Failure::Rpc(rpc) => {
+            let message = blot(target, &rpc.message);
+            let error = match rpc.code {
+                -32602 => Error::invalid_input(message),
+                _ => Error::upstream(message),
+            };
+            error.with("rpc_code", rpc.code)
+        }
+        Failure::Timeout => Error::timeout(format!("the MCP server '{name}' did not answer in time")),
+        Failure::Cancelled => Error::cancelled("the call was taken back"),
+    };
+    let error = if is_about_auth(failure, diagnosis) { error.with("auth", "rejected") } else { error };
+    let stderr = diagnosis.stderr();
+    match failure {
+        Failure::Broken { .. } | Failure::Protocol(_) if !stderr.is_empty() => {
+            error.with("stderr", blot(target, &stderr.join("\n")))
+        }
+        _ => error,
+    }
+}
+
+/// The failure, with what the process said last.
+fn last_words(target: &Target, text: &str, diagnosis: &Diagnosis) -> String {
+    let mut words = text.to_owned();
+    let stderr = diagnosis.stderr();
+    let shown = &stderr[stderr.len().saturating_sub(LINES_IN_MESSAGE)..];
+    if !shown.is_empty() {
+        words.push_str("; it said last: ");
+        words.push_str(&shown.join(" / "));
+    } else if diagnosis.noise_count() > 0 {
+        words.push_str("; on its stdout, which is for messages only, stood: ");
+        words.push_str(&diagnosis.noise().join(" / "));
+    }
+    if sounds_like_auth(&words) {
+        words.push_str("; ");
+        words.push_str(&target.auth_advice());
+    }
+    blot(target, &words)
+}
+
+fn is_about_auth(failure: &Failure, diagnosis: &Diagnosis) -> bool {
+    match failure {
+        Failure::Unauthorized { .. } => true,
+        Failure::Rpc(rpc) => sounds_like_auth(&rpc.message),
+        Failure::Broken { .. } => sounds_like_auth(&diagnosis.stderr().join("\n")),
+        Failure::Stale
+        | Failure::Status { .. }
+        | Failure::Refused(_)
+        | Failure::Protocol(_)
+        | Failure::Timeout
+        | Failure::Cancelled => false,
+    }
+}
+
+fn sounds_like_auth(text: &str) -> bool {
+    let text = text.to_ascii_lowercase();
+    AUTH_WORDS.iter().any(|word| text.contains(word))
+}
+
+/// The text without the secrets of the settings.
+pub(super) fn blot(target: &Target, text: &str) -> String {
+    let secrets = target.secrets().filter(|secret| secret.len() >= SHORTEST_SECRET);
+    secrets.fold(text.to_owned(), |text, secret| text.replace(secret, tool::secret::MASK))
+}
+
+/// A server's answer to a probe: any answer shows that it is there.
+pub(super) fn is_alive(result: Result<(), Failure>) -> Result<(), Failure> {
+    match result {
+        Err(Failure::Rpc(_)) => Ok(()),
+        other => other,
+    }
+}

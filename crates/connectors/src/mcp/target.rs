@@ -1,0 +1,161 @@
+//! Where a server is, and how a connection to it is made.
+
+use crate::shared::network::{Policy, Resolver};
+use mcp::client::transport::http::Address;
+use mcp::client::transport::stdio::Command;
+use mcp::client::{Client, Failure, Options, Target as Way};
+use reqwest::Url;
+use reqwest::header::HeaderMap;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+use tool::{Context, Secret};
+use tracing::warn;
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A server, as its settings name it.
+pub(super) enum Target {
+    Local(Command),
+    Remote(Box<Remote>),
+}
+
+/// How a URL is talked to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Route {
+    Http,
+    Sse,
+    Ws,
+    /// Found out with the first connection: Streamable HTTP, else SSE.
+    Unknown,
+}
+
+/// A server at a URL.
+pub(super) struct Remote {
+    url: Url,
+    headers: HeaderMap,
+    secrets: Vec<Secret>,
+    route: Route,
+    policy: Arc<Policy>,
+    /// Made on first use, since loading certificates reads files.
+    http: OnceLock<reqwest::Client>,
+    /// What an unknown route has turned out to be.
+    found: OnceLock<Route>,
+}
+
+impl Remote {
+    pub(super) fn new(
+        url: Url,
+        headers: HeaderMap,
+        secrets: Vec<Secret>,
+        route: Route,
+        policy: Policy,
+    ) -> Self {
+        let (http, found) = (OnceLock::new(), OnceLock::new());
+        Self { url, headers, secrets, route, policy: Arc::new(policy), http, found }
+    }
+}
+
+impl Target {
+    /// The server in an error: its program or its host, and nothing that may be secret.
+    pub(super) fn name(&self) -> &str {
+        match self {
+            Self::Local(command) => command.program.rsplit('/').next().unwrap_or(&command.program),
+            Self::Remote(remote) => remote.url.host_str().unwrap_or_default(),
+        }
+    }
+
+    /// Texts that must not show, whatever the server says.
+    pub(super) fn secrets(&self) -> impl Iterator<Item = &str> {
+        let (env, headers) = match self {
+            Self::Local(command) => (&command.env[..], &[][..]),
+            Self::Remote(remote) => (&[][..], &remote.secrets[..]),
+        };
+        env.iter().map(|(_, value)| value).chain(headers).map(Secret::expose)
+    }
+
+    /// What to look at when the server does not let us in.
+    pub(super) fn auth_advice(&self) -> String {
+        match self {
+            Self::Local(command) => {
+                let empty = command.env.iter().filter(|(_, value)| value.expose().trim().is_empty());
+                let names: Vec<_> = empty.map(|(name, _)| name.as_str()).collect();
+                match names.is_empty() {
+                    true => "check the keys in 'env'".to_owned(),
+                    false => format!("these variables in 'env' are empty: {}", names.join(", ")),
+                }
+            }
+            Self::Remote(remote) => {
+                let names: Vec<_> = remote.headers.keys().map(|name| name.as_str()).collect();
+                match names.is_empty() {
+                    true => "no key is sent; set 'api_key' or 'headers'".to_owned(),
+                    false => format!("check the value of the header {}", names.join(", ")),
+                }
+            }
+        }
+    }
+
+    pub(super) async fn connect(&self, cx: &Context, options: &Options) -> Result<Client, Failure> {
+        // What a server says unasked is not passed on yet; tool changes come another way.
+        let connect = async |way: Way| Client::connect(cx, &way, options).await.map(|(client, _)| client);
+        let remote = match self {
+            Self::Local(command) => return connect(Way::Stdio(command.clone())).await,
+            Self::Remote(remote) => remote,
+        };
+        remote.policy.check(&remote.url).map_err(|refused| Failure::Refused(refused.to_string()))?;
+        let route = remote.found.get().copied().unwrap_or(remote.route);
+        match route {
+            Route::Ws => connect(Way::Ws(remote.address().await?)).await,
+            Route::Http => connect(Way::Http(remote.address().await?)).await,
+            Route::Sse => connect(Way::Sse(remote.address().await?)).await,
+            Route::Unknown => {
+                let address = remote.address().await?;
+                let (client, found) = match connect(Way::Http(address.clone())).await {
+                    Ok(client) => (client, Route::Http),
+                    // Whoever does not take a POST there may be of the older kind.
+                    Err(first @ Failure::Status { status: 400..=499, .. }) => {
+                        (connect(Way::Sse(address)).await.map_err(|_| first)?, Route::Sse)
+                    }
+                    Err(failure) => return Err(failure),
+                };
+                let kind = if found == Route::Sse { "sse" } else { "http" };
+                warn!(
+                    server = self.name(),
+                    kind, "an MCP server's type was found by trying; write it down as 'type'"
+                );
+                let _ = remote.found.set(found);
+                Ok(client)
+            }
+        }
+    }
+}
+
+impl Remote {
+    async fn address(&self) -> Result<Address, Failure> {
+        let client = match self.http.get() {
+            Some(client) => client.clone(),
+            None => {
+                let (resolver, route) = (Resolver(self.policy.clone()), self.route);
+                let made = tokio::task::spawn_blocking(move || http_client(resolver, route)).await;
+                let broken = |why: String| Failure::Broken { why, is_sent: false };
+                let made = made.map_err(|error| broken(error.to_string()))?;
+                let made = made.map_err(|error| broken(format!("TLS cannot be set up: {error}")))?;
+                self.http.get_or_init(|| made).clone()
+            }
+        };
+        Ok(Address { url: self.url.clone(), headers: self.headers.clone(), client })
+    }
+}
+
+fn http_client(resolver: Resolver, route: Route) -> reqwest::Result<reqwest::Client> {
+    let builder = reqwest::Client::builder()
+        .user_agent(concat!("mcp-all-in-one/", env!("CARGO_PKG_VERSION")))
+        .dns_resolver(Arc::new(resolver))
+        // A proxy would resolve names itself, out of sight of the policy.
+        .no_proxy()
+        .redirect(reqwest::redirect::Policy::none())
+        .connect_timeout(CONNECT_TIMEOUT);
+    match route {
+        Route::Ws => builder.http1_only().build(),
+        Route::Http | Route::Sse | Route::Unknown => builder.build(),
+    }
+}

@@ -1,0 +1,177 @@
+//! Servers at a URL, and what they may answer instead of the truth.
+
+use super::*;
+use testkit::mcp::RAW_RESULT;
+use testkit::mcp::http::{Behaviour, Server};
+use testkit::mcp::ws;
+
+#[expect(clippy::needless_pass_by_value, reason = "json! at the call reads better")]
+fn remote(url: &str, more: Value) -> Arc<dyn Connector> {
+    let mut settings = json!({ "url": url, "allow_private_network": ["127.0.0.1"] });
+    for (name, value) in more.as_object().unwrap() {
+        settings[name] = value.clone();
+    }
+    open(settings).unwrap()
+}
+
+fn http(server: &Server) -> Arc<dyn Connector> {
+    remote(&server.url(), json!({ "type": "http" }))
+}
+
+/// MC-1, MC-3
+#[tokio::test]
+async fn relays_json_and_streams_byte_for_byte() {
+    for is_streaming in [false, true] {
+        let server = Server::start(Behaviour { is_streaming, ..Behaviour::default() }).await;
+        let service = http(&server);
+        assert_eq!(call(&*service, "raw", json!({})).await.unwrap().to_result(), RAW_RESULT);
+        call(&*service, "raw", json!({})).await.unwrap();
+        let seen = server.seen();
+        assert_eq!(seen.iter().filter(|what| *what == "POST initialize").count(), 1, "{seen:?}");
+        drop(service);
+        assert!(is_true_soon(|| server.sessions() == 0).await, "the session must be deleted");
+    }
+}
+
+/// MC-4
+#[tokio::test]
+async fn opens_a_forgotten_session_again_and_repeats_the_call() {
+    let server = Server::start(Behaviour::default()).await;
+    let service = http(&server);
+    text(&*service, "echo", json!({ "text": "a" })).await;
+    server.forget_sessions();
+    assert_eq!(text(&*service, "echo", json!({ "text": "b" })).await, "b");
+    let seen = server.seen();
+    assert_eq!(seen.iter().filter(|what| *what == "POST initialize").count(), 2, "{seen:?}");
+}
+
+/// MC-4, MC-5
+#[tokio::test]
+async fn never_repeats_after_401_and_says_which_header_to_look_at() {
+    let key = || Behaviour { key: Some("Bearer right-key".into()), ..Behaviour::default() };
+    let server = Server::start(key()).await;
+    let service = remote(&server.url(), json!({ "type": "http", "api_key": "wrong-key" }));
+    let error = error_of(&*service, "echo", json!({})).await;
+    assert_eq!((error.kind(), error.context("auth")), (ErrorKind::Upstream, Some("rejected")));
+    assert_eq!((error.context("status"), error.is_retryable()), (Some("401"), false));
+    assert!(
+        error.message().contains("header authorization") && !error.message().contains("wrong-key"),
+        "{error}"
+    );
+    assert_eq!(server.seen(), ["POST initialize"]);
+    let service = remote(&server.url(), json!({ "headers": { "X-API-Key": "Bearer right-key" } }));
+    assert_eq!(text(&*service, "echo", json!({ "text": "in" })).await, "in");
+    server.behave(Behaviour { status: Some(403), ..key() });
+    let before = server.seen().len();
+    let error = error_of(&*service, "echo", json!({})).await;
+    assert_eq!((error.context("auth"), error.context("status")), (Some("rejected"), Some("403")));
+    assert_eq!(server.seen().len(), before + 1);
+}
+
+#[tokio::test]
+async fn says_what_a_server_answered_instead_of_a_message() {
+    let server = Server::start(Behaviour::default()).await;
+    for (status, kind) in
+        [(500, ErrorKind::Upstream), (503, ErrorKind::Unavailable), (404, ErrorKind::Upstream)]
+    {
+        server.behave(Behaviour { status: Some(status), ..Behaviour::default() });
+        let error = error_of(&*http(&server), "echo", json!({})).await;
+        assert_eq!(
+            (error.kind(), error.context("status")),
+            (kind, Some(status.to_string().as_str())),
+            "{error:?}"
+        );
+    }
+    server.behave(Behaviour { redirect: Some("http://10.0.0.1/x?key=1".into()), ..Behaviour::default() });
+    let error = error_of(&*http(&server), "echo", json!({})).await;
+    assert!(error.message().contains("redirects to http://10.0.0.1/x, and"), "{error}");
+    server.behave(Behaviour { garbage: Some("<html>".into()), ..Behaviour::default() });
+    let error = error_of(&*http(&server), "echo", json!({})).await;
+    assert!(error.message().contains("is no message: <html>"), "{error}");
+}
+
+#[tokio::test]
+async fn takes_up_a_stream_that_ended_before_its_answer() {
+    let server = Server::start(Behaviour { is_resuming: true, ..Behaviour::default() }).await;
+    assert_eq!(call(&*http(&server), "raw", json!({})).await.unwrap().to_result(), RAW_RESULT);
+    let seen = server.seen();
+    assert_eq!(seen.iter().filter(|what| *what == "POST tools/call").count(), 1, "{seen:?}");
+}
+
+#[tokio::test]
+async fn hears_of_changes_on_the_stream_for_what_is_said_unasked() {
+    let told = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+    let server = Server::start(Behaviour { told: Some(told.into()), ..Behaviour::default() }).await;
+    let service = http(&server);
+    let mut changes = service.changes().unwrap();
+    text(&*service, "echo", json!({})).await;
+    tokio::time::timeout(Duration::from_secs(5), changes.changed()).await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn tells_a_remote_server_too_when_a_caller_stops_waiting() {
+    let server = Server::start(Behaviour::default()).await;
+    let service = http(&server);
+    text(&*service, "echo", json!({})).await;
+    let error = call_within(&*service, "slow", json!({}), Duration::from_millis(200)).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Timeout);
+    let is_told = || server.seen().contains(&"POST notifications/cancelled".to_owned());
+    assert!(is_true_soon(is_told).await, "{:?}", server.seen());
+}
+
+/// MC-1
+#[tokio::test]
+async fn speaks_to_servers_that_know_only_2026_07_28() {
+    let server = Server::start(Behaviour { is_modern: true, ..Behaviour::default() }).await;
+    let service = http(&server);
+    assert_eq!(call(&*service, "raw", json!({})).await.unwrap().to_result(), RAW_RESULT);
+    service.health(&context(Duration::from_secs(5))).await.unwrap();
+    assert!(server.seen().contains(&"POST server/discover".to_owned()));
+}
+
+#[tokio::test]
+async fn refuses_private_addresses_unless_they_are_opened() {
+    let server = Server::start(Behaviour::default()).await;
+    for url in [server.url(), server.url().replace("127.0.0.1", "localhost"), "ws://localhost:9/x".into()] {
+        let service = open(json!({ "url": url })).unwrap();
+        let error = error_of(&*service, "echo", json!({})).await;
+        assert_eq!(error.kind(), ErrorKind::Denied, "{url}: {error:?}");
+        assert!(error.message().contains("allow_private_network"), "{error}");
+    }
+    assert!(server.seen().is_empty());
+}
+
+#[tokio::test]
+async fn a_failed_tls_handshake_is_unavailable() {
+    let server = Server::start(Behaviour::default()).await;
+    for scheme in ["https", "wss"] {
+        let service = remote(&server.url().replace("http", scheme), json!({}));
+        let error = error_of(&*service, "echo", json!({})).await;
+        assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Unavailable, true), "{error:?}");
+    }
+}
+
+/// MC-4
+#[tokio::test]
+async fn opens_a_broken_websocket_again() {
+    let server = ws::Server::start(None).await;
+    let service = remote(&server.url(), json!({ "type": "websocket" }));
+    assert_eq!(call(&*service, "raw", json!({})).await.unwrap().to_result(), RAW_RESULT);
+    server.cut().await;
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    assert_eq!(text(&*service, "echo", json!({ "text": "again" })).await, "again");
+    assert_eq!(server.connections(), 2);
+}
+
+/// MC-5
+#[tokio::test]
+async fn a_websocket_that_does_not_let_us_in_says_so() {
+    let server = ws::Server::start(Some("right")).await;
+    let service = remote(&server.url(), json!({ "headers": { "X-API-Key": "wrong" } }));
+    let error = error_of(&*service, "echo", json!({})).await;
+    assert_eq!(
+        (error.context("auth"), error.context("status")),
+        (Some("rejected"), Some("401")),
+        "{error:?}"
+    );
+}

@@ -1,0 +1,226 @@
+//! The client role: one connection to a server, many requests under way, payloads untouched.
+
+mod answers;
+mod diagnosis;
+mod failure;
+mod handshake;
+mod inbox;
+mod meta;
+pub mod transport;
+
+pub use diagnosis::Diagnosis;
+pub use failure::Failure;
+pub use handshake::Server;
+pub use inbox::Notification;
+pub use transport::Target;
+
+use crate::{Era, Version};
+use inbox::{Inbox, Reply};
+use serde_json::value::RawValue;
+use std::fmt;
+use std::sync::Arc;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio_util::sync::CancellationToken;
+use tool::Context;
+use transport::{Outgoing, Transport};
+
+/// How a connection is to be made.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The longest message that is taken; a longer one ends the connection.
+    pub max_message_bytes: usize,
+    /// Where a child's other words are kept, also when the connection fails.
+    pub diagnosis: Arc<Diagnosis>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { max_message_bytes: transport::MAX_MESSAGE_BYTES, diagnosis: Arc::default() }
+    }
+}
+
+/// A connection to a server. Dropping it ends the connection at once; `close` does it politely.
+pub struct Client {
+    inbox: Arc<Inbox>,
+    transport: Transport,
+    server: Server,
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client").field("server", &self.server).finish_non_exhaustive()
+    }
+}
+
+impl Client {
+    /// Connects and agrees on a version. What the server tells unasked comes out of the channel.
+    ///
+    /// # Errors
+    /// When nobody is there, or who is there does not speak MCP.
+    pub async fn connect(
+        cx: &Context,
+        target: &Target,
+        options: &Options,
+    ) -> Result<(Self, mpsc::Receiver<Notification>), Failure> {
+        let (inbox, notifications) = Inbox::new();
+        let inbox = Arc::new(inbox);
+        let opening = Transport::open(target, &inbox, &options.diagnosis, options.max_message_bytes);
+        let transport = until_ended(cx, opening).await?;
+        let mut client = Self { inbox, transport, server: Server::unknown() };
+        client.server = client.shake_hands(cx).await?;
+        Ok((client, notifications))
+    }
+
+    /// Sends a request and waits for its answer, as long as `cx` allows. Progress goes to
+    /// `cx.events`; the server is told when nobody waits any more.
+    ///
+    /// # Errors
+    /// When the server refuses, the connection breaks, or `cx` ends the wait.
+    pub async fn request(
+        &self,
+        cx: &Context,
+        method: &str,
+        params: Option<&RawValue>,
+    ) -> Result<Box<RawValue>, Failure> {
+        self.request_about(cx, method, None, params).await
+    }
+
+    /// The same for a request about something with a name: a tool, a prompt, a resource.
+    ///
+    /// # Errors
+    /// As for `request`.
+    pub async fn request_about(
+        &self,
+        cx: &Context,
+        method: &str,
+        name: Option<&str>,
+        params: Option<&RawValue>,
+    ) -> Result<Box<RawValue>, Failure> {
+        let id = self.inbox.next_id();
+        let params = self.params(id, params)?;
+        let text = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#);
+        self.ask(cx, Outgoing { text, id: Some(id), method, name }, id).await
+    }
+
+    fn params(&self, id: u64, params: Option<&RawValue>) -> Result<String, Failure> {
+        match self.server.version.era() {
+            Era::Legacy => meta::with_meta(params, &format!(r#""progressToken":{id}"#), &["progressToken"]),
+            Era::Modern => handshake::modern_params(id, params),
+        }
+    }
+
+    async fn ask(&self, cx: &Context, message: Outgoing<'_>, id: u64) -> Reply {
+        let is_cancellable = message.method != "initialize";
+        let reply = self.inbox.expect(id, cx.events.clone())?;
+        let mut wait = Wait { client: self, id, is_cancellable };
+        let exchange = async {
+            let sending = self.transport.send(message);
+            exchange(sending, reply).await
+        };
+        let result = until_ended(cx, exchange).await;
+        wait.is_cancellable &= matches!(result, Err(Failure::Timeout | Failure::Cancelled));
+        result
+    }
+
+    /// Asks for a sign of life, in the words of the server's era.
+    ///
+    /// # Errors
+    /// As for `request`; a refusal is a sign of life, too.
+    pub async fn ping(&self, cx: &Context) -> Result<(), Failure> {
+        let method = match self.server.version.era() {
+            Era::Legacy => "ping",
+            Era::Modern => "server/discover",
+        };
+        self.request(cx, method, None).await.map(drop)
+    }
+
+    /// Tells the server something; no answer comes.
+    ///
+    /// # Errors
+    /// When the connection is broken.
+    pub async fn notify(&self, cx: &Context, method: &str, params: Option<&RawValue>) -> Result<(), Failure> {
+        let params = params.map_or_else(String::new, |params| format!(r#","params":{}"#, params.get()));
+        let text = format!(r#"{{"jsonrpc":"2.0","method":"{method}"{params}}}"#);
+        until_ended(cx, self.transport.send(Outgoing { text, id: None, method, name: None })).await
+    }
+
+    /// What the server said about itself.
+    #[must_use]
+    pub fn server(&self) -> &Server {
+        &self.server
+    }
+
+    /// The version both sides speak.
+    #[must_use]
+    pub fn version(&self) -> Version {
+        self.server.version
+    }
+
+    /// Ticks when the server says that its tools have changed; no storm makes it miss one.
+    #[must_use]
+    pub fn tools_changed(&self) -> watch::Receiver<u64> {
+        self.inbox.tools_changed()
+    }
+
+    /// How many notifications found no room in the channel.
+    #[must_use]
+    pub fn dropped_notifications(&self) -> u64 {
+        self.inbox.dropped()
+    }
+
+    /// Fires when the connection has ended.
+    #[must_use]
+    pub fn closed(&self) -> &CancellationToken {
+        self.inbox.closed()
+    }
+
+    /// Ends the connection politely: a child may finish and is then made to, a session is deleted.
+    pub async fn close(&self) {
+        self.transport.close().await;
+    }
+}
+
+/// Ends a wait however it ends, also when the future is dropped.
+struct Wait<'a> {
+    client: &'a Client,
+    id: u64,
+    /// The server is to know that nobody waits any more.
+    is_cancellable: bool,
+}
+
+impl Drop for Wait<'_> {
+    fn drop(&mut self) {
+        // Over HTTP in the modern era, closing the response is the cancel, and has happened.
+        let is_told = self.client.server.version.era() == Era::Legacy;
+        if self.client.inbox.forget(self.id) && self.is_cancellable && is_told {
+            let id = self.id;
+            self.client.transport.post(format!(
+                r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id},"reason":"the caller stopped waiting"}}}}"#
+            ));
+        }
+    }
+}
+
+/// Sends and waits for the reply, which may come before sending has ended.
+async fn exchange(
+    sending: impl Future<Output = Result<(), Failure>>,
+    mut reply: oneshot::Receiver<Reply>,
+) -> Reply {
+    let gone = |_| Err(Failure::cut_off("the connection is closed"));
+    tokio::select! {
+        biased;
+        reply = &mut reply => return reply.unwrap_or_else(gone),
+        sent = sending => sent?,
+    }
+    reply.await.unwrap_or_else(gone)
+}
+
+/// Waits as long as `cx` allows.
+async fn until_ended<T>(cx: &Context, work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    tokio::select! {
+        biased;
+        result = work => result,
+        () = cx.cancel.cancelled() => Err(Failure::Cancelled),
+        () = tokio::time::sleep_until(cx.deadline.into()) => Err(Failure::Timeout),
+    }
+}

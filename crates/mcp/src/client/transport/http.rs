@@ -1,0 +1,269 @@
+//! Streamable HTTP: a POST for each message, answered with JSON or with a stream of events.
+
+use super::super::failure::Failure;
+use super::super::inbox::Inbox;
+use super::http_stream::{self, Position, deliver, refusal};
+use super::{Outgoing, Owned};
+use crate::{Era, Version};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Method, RequestBuilder, Response, StatusCode, Url};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+use tokio::task::JoinSet;
+use tracing::debug;
+
+const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+const METHOD: HeaderName = HeaderName::from_static("mcp-method");
+const NAME: HeaderName = HeaderName::from_static("mcp-name");
+const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
+/// How long a message may take that nobody waits for.
+const POST_TIMEOUT: Duration = Duration::from_secs(10);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
+/// Messages under way that nobody waits for; more are dropped.
+const POSTS: usize = 64;
+/// How often a stream that ends too early is taken up again without getting anywhere.
+const RESUMPTIONS: u32 = 5;
+const RETRY: Duration = Duration::from_secs(1);
+const MAX_RETRY: Duration = Duration::from_secs(30);
+
+/// A server's address, and what every request to it carries.
+#[derive(Debug, Clone)]
+pub struct Address {
+    /// The one URL of the server.
+    pub url: Url,
+    /// Headers of every request; mark secret values as sensitive.
+    pub headers: HeaderMap,
+    /// Decides about names, addresses and certificates. It must not follow redirects.
+    pub client: reqwest::Client,
+}
+
+pub(in super::super) struct Http {
+    link: Arc<Link>,
+    listener: Mutex<Option<Owned>>,
+}
+
+impl Http {
+    pub(super) fn new(address: &Address, inbox: &Arc<Inbox>, limit: usize) -> Self {
+        let link = Link {
+            address: address.clone(),
+            inbox: inbox.clone(),
+            limit,
+            session: Mutex::default(),
+            version: OnceLock::new(),
+            posts: Posts::default(),
+        };
+        Self { link: Arc::new(link), listener: Mutex::default() }
+    }
+
+    pub(super) async fn send(&self, message: Outgoing<'_>) -> Result<(), Failure> {
+        self.link.exchange(message).await
+    }
+
+    pub(super) fn post(&self, text: String) {
+        self.link.post(text);
+    }
+
+    pub(super) fn agree(&self, version: Version) {
+        // Agreed once per connection.
+        let _ = self.link.version.set(version);
+    }
+
+    /// Opens the stream for what the server says unasked. A server need not have one.
+    pub(super) fn listen(&self) {
+        if self.link.version.get().is_some_and(|version| version.era() == Era::Legacy) {
+            let task = Owned::spawn(self.link.clone().listen());
+            *self.listener.lock().unwrap_or_else(PoisonError::into_inner) = Some(task);
+        }
+    }
+
+    pub(super) async fn close(&self) {
+        self.listener.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if self.link.session().is_some() {
+            // Servers may refuse that, or be gone; we are leaving anyway.
+            let _ = self.link.request(Method::DELETE).timeout(CLOSE_TIMEOUT).send().await;
+        }
+        self.link.inbox.close(&Failure::unreachable("the connection is closed"));
+    }
+}
+
+impl Drop for Http {
+    fn drop(&mut self) {
+        self.link.posts.abort();
+    }
+}
+
+struct Link {
+    address: Address,
+    inbox: Arc<Inbox>,
+    limit: usize,
+    session: Mutex<Option<HeaderValue>>,
+    version: OnceLock<Version>,
+    posts: Posts,
+}
+
+impl Link {
+    fn session(&self) -> MutexGuard<'_, Option<HeaderValue>> {
+        self.session.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn request(&self, method: Method) -> RequestBuilder {
+        let mut headers = self.address.headers.clone();
+        if let Some(session) = &*self.session() {
+            headers.insert(SESSION, session.clone());
+        }
+        if let Some(version) = self.version.get() {
+            headers.insert(VERSION, HeaderValue::from_static(version.as_str()));
+        }
+        self.address.client.request(method, self.address.url.clone()).headers(headers)
+    }
+
+    fn post_request(&self, text: String) -> RequestBuilder {
+        self.request(Method::POST)
+            .header(ACCEPT, "application/json, text/event-stream")
+            .header(CONTENT_TYPE, "application/json")
+            .body(text)
+    }
+
+    async fn exchange(self: &Arc<Self>, message: Outgoing<'_>) -> Result<(), Failure> {
+        let mut request = self.post_request(message.text);
+        if self.version.get().is_some_and(|version| version.era() == Era::Modern) {
+            request = request.header(METHOD, message.method);
+            if let Some(name) = message.name {
+                request = request.header(NAME, header_text(name));
+            }
+        }
+        let response = request.send().await.map_err(Failure::of_http)?;
+        if !response.status().is_success() {
+            let has_session = self.session().is_some();
+            return Err(refusal(response, has_session).await);
+        }
+        if message.method == "initialize"
+            && let Some(session) = response.headers().get(SESSION)
+        {
+            *self.session() = Some(session.clone());
+        }
+        match message.id {
+            Some(id) => self.answer(response, id).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Reads the answer to `id`, and whatever the server says before it.
+    async fn answer(self: &Arc<Self>, response: Response, id: u64) -> Result<(), Failure> {
+        if response.status() == StatusCode::ACCEPTED {
+            return Err(Failure::Protocol("the server accepted a request without answering it".into()));
+        }
+        if http_stream::is_stream(&response) {
+            return self.follow(response, id).await;
+        }
+        let body = http_stream::body(response, self.limit).await?;
+        let link = self.clone();
+        if deliver(&self.inbox, &body, move |text| link.post(text)).is_err() {
+            let start = http_stream::one_line(&body);
+            return Err(Failure::Protocol(format!("the server's answer is no message: {start}")));
+        }
+        if self.inbox.is_waiting(id) {
+            return Err(Failure::Protocol("the server answered something else than was asked".into()));
+        }
+        Ok(())
+    }
+
+    /// Reads a stream up to the answer to `id`, and takes it up again where the server lets us.
+    async fn follow(self: &Arc<Self>, mut response: Response, id: u64) -> Result<(), Failure> {
+        let mut position = Position::default();
+        let mut attempts = 0;
+        loop {
+            let before = position.last_id.clone();
+            let ended = self.read(response, &mut position, Some(id)).await;
+            if !self.inbox.is_waiting(id) {
+                return Ok(());
+            }
+            ended?;
+            attempts = if position.last_id == before { attempts + 1 } else { 0 };
+            if position.last_id.is_none() || attempts > RESUMPTIONS {
+                return Err(Failure::cut_off("the server's stream ended before its answer"));
+            }
+            tokio::time::sleep(position.retry.unwrap_or(RETRY).min(MAX_RETRY)).await;
+            response = self.stream_request(&position).send().await.map_err(Failure::of_http)?;
+            if !response.status().is_success() {
+                return Err(Failure::cut_off("the server's stream ended and could not be taken up again"));
+            }
+        }
+    }
+
+    async fn read(
+        self: &Arc<Self>,
+        response: Response,
+        position: &mut Position,
+        id: Option<u64>,
+    ) -> Result<(), Failure> {
+        let inbox = self.inbox.clone();
+        let is_done = || id.is_some_and(|id| !inbox.is_waiting(id));
+        let take = |data: &str| {
+            let link = self.clone();
+            if deliver(&self.inbox, data.as_bytes(), move |text| link.post(text)).is_err() {
+                debug!("an event of an MCP server that is no message was ignored");
+            }
+        };
+        http_stream::read(response, position, self.limit, is_done, take).await
+    }
+
+    fn stream_request(&self, position: &Position) -> RequestBuilder {
+        let request = self.request(Method::GET).header(ACCEPT, "text/event-stream");
+        match &position.last_id {
+            Some(id) => request.header(LAST_EVENT, header_text(id)),
+            None => request,
+        }
+    }
+
+    async fn listen(self: Arc<Self>) {
+        let mut position = Position::default();
+        let mut failures = 0_u32;
+        while failures < RESUMPTIONS {
+            match self.stream_request(&position).send().await {
+                Ok(response) if response.status().is_success() && http_stream::is_stream(&response) => {
+                    failures = 0;
+                    let _ = self.read(response, &mut position, None).await;
+                }
+                // There is none; that is allowed.
+                Ok(response) if response.status().is_client_error() => return,
+                Ok(_) | Err(_) => failures += 1,
+            }
+            let pause = position.retry.unwrap_or(RETRY) * 2_u32.pow(failures);
+            tokio::time::sleep(pause.clamp(Duration::from_millis(50), MAX_RETRY)).await;
+        }
+    }
+
+    fn post(self: &Arc<Self>, text: String) {
+        self.posts.send(self.post_request(text));
+    }
+}
+
+/// Messages that nobody waits for.
+#[derive(Default)]
+pub(super) struct Posts(Mutex<JoinSet<()>>);
+
+impl Posts {
+    pub(super) fn send(&self, request: RequestBuilder) {
+        let mut posts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        while posts.try_join_next().is_some() {}
+        if posts.len() < POSTS && tokio::runtime::Handle::try_current().is_ok() {
+            posts.spawn(async move {
+                let _ = request.timeout(POST_TIMEOUT).send().await;
+            });
+        }
+    }
+
+    fn abort(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).abort_all();
+    }
+}
+
+/// Text that a header can carry; other text goes as base64, as 2026-07-28 wants it.
+fn header_text(text: &str) -> String {
+    let is_plain = text.bytes().all(|byte| (0x20..0x7f).contains(&byte)) && text.trim() == text;
+    if is_plain { text.to_owned() } else { format!("=?base64?{}?=", STANDARD.encode(text)) }
+}

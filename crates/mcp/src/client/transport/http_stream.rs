@@ -1,0 +1,136 @@
+//! What both HTTP transports read: bodies within limits, streams of events, refusals.
+
+use super::super::failure::Failure;
+use super::super::inbox::{Inbox, Noise, rpc_error};
+use super::sse_events::SseEvents;
+use bytes::BytesMut;
+use reqwest::header::{CONTENT_TYPE, LOCATION};
+use reqwest::{Response, StatusCode, Url};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use std::time::Duration;
+
+const REFUSAL_BYTES: usize = 64 * 1024;
+const SHOWN_CHARS: usize = 300;
+
+/// How far a stream of events was read.
+#[derive(Debug, Default)]
+pub(super) struct Position {
+    pub(super) last_id: Option<String>,
+    pub(super) retry: Option<Duration>,
+}
+
+pub(super) fn is_stream(response: &Response) -> bool {
+    let content_type = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    content_type.is_some_and(|text| text.trim_start().to_ascii_lowercase().starts_with("text/event-stream"))
+}
+
+/// Hands a message to those who wait, and what is to be said in return to `post`.
+pub(super) fn deliver(inbox: &Inbox, text: &[u8], post: impl Fn(String)) -> Result<(), Noise> {
+    let mut answers = Vec::new();
+    let delivered = inbox.deliver(text, &mut answers);
+    answers.into_iter().for_each(post);
+    delivered
+}
+
+/// The whole body, if it is not longer than `limit`.
+pub(super) async fn body(mut response: Response, limit: usize) -> Result<BytesMut, Failure> {
+    let mut body = BytesMut::new();
+    while let Some(chunk) = response.chunk().await.map_err(Failure::of_http)? {
+        if body.len() + chunk.len() > limit {
+            return Err(Failure::Protocol(format!("the server's answer is longer than {limit} bytes")));
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body)
+}
+
+/// Reads events until the stream ends or `is_done` says so. A stream that breaks has ended.
+pub(super) async fn read(
+    mut response: Response,
+    position: &mut Position,
+    limit: usize,
+    is_done: impl Fn() -> bool,
+    take: impl Fn(&str),
+) -> Result<(), Failure> {
+    let mut events = SseEvents::new(limit);
+    while let Ok(Some(chunk)) = response.chunk().await {
+        events.push(&chunk);
+        while let Some(event) = events.next()? {
+            if event.id.is_some() {
+                position.last_id = event.id;
+            }
+            if event.name == "message" && !event.data.is_empty() {
+                take(&event.data);
+            }
+        }
+        position.retry = events.retry.or(position.retry);
+        if is_done() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Why a server did not take a message.
+pub(super) async fn refusal(mut response: Response, has_session: bool) -> Failure {
+    let status = response.status();
+    match status {
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
+            return Failure::Unauthorized { status: status.as_u16() };
+        }
+        StatusCode::NOT_FOUND if has_session => return Failure::Stale,
+        _ if status.is_redirection() => return Failure::Refused(redirect(&response)),
+        _ => {}
+    }
+    let mut body = BytesMut::new();
+    while let Ok(Some(chunk)) = response.chunk().await {
+        body.extend_from_slice(&chunk);
+        if body.len() > REFUSAL_BYTES {
+            break;
+        }
+    }
+    let text = one_line(&body);
+    // What older SDKs answer instead of 404.
+    if status == StatusCode::BAD_REQUEST && has_session && text.to_ascii_lowercase().contains("session") {
+        return Failure::Stale;
+    }
+    #[derive(Deserialize)]
+    struct Refused<'a> {
+        #[serde(borrow)]
+        error: &'a RawValue,
+    }
+    match serde_json::from_slice::<Refused<'_>>(&body) {
+        Ok(refused) if refused.error.get().starts_with('{') => Failure::Rpc(rpc_error(refused.error)),
+        _ => Failure::Status { status: status.as_u16(), body: text },
+    }
+}
+
+fn redirect(response: &Response) -> String {
+    let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
+    let target = location.and_then(|location| response.url().join(location).ok());
+    // Without its query, which may hold a key.
+    let shown = target.map_or_else(
+        || "somewhere else".to_owned(),
+        |mut url| {
+            url.set_query(None);
+            url.set_fragment(None);
+            url.to_string()
+        },
+    );
+    format!(
+        "the server redirects to {shown}, and redirects are not followed; write the final address as 'url'"
+    )
+}
+
+/// The beginning of a text for an error.
+pub(super) fn one_line(body: &[u8]) -> String {
+    let text = String::from_utf8_lossy(&body[..body.len().min(4 * SHOWN_CHARS)]);
+    let words: Vec<_> = text.split_whitespace().collect();
+    words.join(" ").chars().filter(|c| !c.is_control()).take(SHOWN_CHARS).collect()
+}
+
+/// The same scheme, host and port.
+pub(super) fn is_same_origin(one: &Url, other: &Url) -> bool {
+    one.origin() == other.origin()
+}

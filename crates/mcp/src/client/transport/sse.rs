@@ -1,0 +1,137 @@
+//! HTTP+SSE as of 2024-11-05: one stream of events to us, a POST for each message from us.
+
+use super::super::failure::Failure;
+use super::super::inbox::Inbox;
+use super::http::{Address, Posts};
+use super::http_stream::{deliver, is_same_origin, is_stream, refusal};
+use super::sse_events::SseEvents;
+use super::{Outgoing, Owned};
+use reqwest::header::{ACCEPT, CONTENT_TYPE};
+use reqwest::{RequestBuilder, Response, Url};
+use std::sync::Arc;
+use tokio::sync::oneshot;
+use tracing::debug;
+
+pub(in super::super) struct Sse {
+    poster: Arc<Poster>,
+    _stream: Owned,
+}
+
+struct Poster {
+    address: Address,
+    posts: Posts,
+    endpoint: std::sync::OnceLock<Url>,
+}
+
+impl Poster {
+    fn request(&self, text: String) -> Option<RequestBuilder> {
+        let request = self.address.client.post(self.endpoint.get()?.clone());
+        let request = request.headers(self.address.headers.clone()).header(CONTENT_TYPE, "application/json");
+        Some(request.body(text))
+    }
+}
+
+impl Sse {
+    /// Opens the stream and waits until the server has said where messages go.
+    pub(super) async fn open(address: &Address, inbox: &Arc<Inbox>, limit: usize) -> Result<Self, Failure> {
+        let request = address.client.get(address.url.clone()).headers(address.headers.clone());
+        let response = request.header(ACCEPT, "text/event-stream").send().await.map_err(Failure::of_http)?;
+        if !response.status().is_success() {
+            return Err(refusal(response, false).await);
+        }
+        if !is_stream(&response) {
+            return Err(Failure::Protocol("the server does not answer with a stream of events".into()));
+        }
+        let poster =
+            Poster { address: address.clone(), posts: Posts::default(), endpoint: Default::default() };
+        let poster = Arc::new(poster);
+        let (ready, is_ready) = oneshot::channel();
+        let stream = Stream { poster: poster.clone(), inbox: inbox.clone(), limit };
+        let sse = Self { poster, _stream: Owned::spawn(stream.run(response, ready)) };
+        match is_ready.await {
+            Ok(result) => result.map(|()| sse),
+            Err(_) => Err(Failure::cut_off("the server's stream ended before it named its endpoint")),
+        }
+    }
+
+    pub(super) async fn send(&self, message: Outgoing<'_>) -> Result<(), Failure> {
+        let Some(request) = self.poster.request(message.text) else {
+            return Err(Failure::unreachable("the server has not named its endpoint"));
+        };
+        let response = request.send().await.map_err(Failure::of_http)?;
+        if response.status().is_success() { Ok(()) } else { Err(refusal(response, true).await) }
+    }
+
+    pub(super) fn post(&self, text: String) {
+        if let Some(request) = self.poster.request(text) {
+            self.poster.posts.send(request);
+        }
+    }
+}
+
+struct Stream {
+    poster: Arc<Poster>,
+    inbox: Arc<Inbox>,
+    limit: usize,
+}
+
+impl Stream {
+    async fn run(self, mut response: Response, ready: oneshot::Sender<Result<(), Failure>>) {
+        let mut events = SseEvents::new(self.limit);
+        let mut ready = Some(ready);
+        let failure = loop {
+            match response.chunk().await {
+                Ok(Some(chunk)) => events.push(&chunk),
+                Ok(None) => break Failure::cut_off("the server ended its stream of events"),
+                Err(error) => break Failure::of_http(error),
+            }
+            if let Err(failure) = self.take(&mut events, &mut ready) {
+                break failure;
+            }
+        };
+        if let Some(ready) = ready.take() {
+            let _ = ready.send(Err(failure.clone()));
+        }
+        self.inbox.close(&failure);
+    }
+
+    fn take(
+        &self,
+        events: &mut SseEvents,
+        ready: &mut Option<oneshot::Sender<Result<(), Failure>>>,
+    ) -> Result<(), Failure> {
+        while let Some(event) = events.next()? {
+            if event.name == "endpoint" {
+                let endpoint = self.endpoint(&event.data)?;
+                // The first one counts.
+                let _ = self.poster.endpoint.set(endpoint);
+                if let Some(ready) = ready.take() {
+                    let _ = ready.send(Ok(()));
+                }
+            } else if event.name == "message" && !event.data.is_empty() {
+                let post = |text| {
+                    if let Some(request) = self.poster.request(text) {
+                        self.poster.posts.send(request);
+                    }
+                };
+                if deliver(&self.inbox, event.data.as_bytes(), post).is_err() {
+                    debug!("an event of an MCP server that is no message was ignored");
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Our keys go there, so it must be the same server.
+    fn endpoint(&self, text: &str) -> Result<Url, Failure> {
+        let url = &self.poster.address.url;
+        let endpoint = url.join(text.trim()).map_err(|error| {
+            Failure::Protocol(format!("the server's endpoint for messages is no URL: {error}"))
+        })?;
+        if is_same_origin(url, &endpoint) {
+            return Ok(endpoint);
+        }
+        let host = endpoint.host_str().unwrap_or_default();
+        Err(Failure::Refused(format!("the server wants its messages at another origin, {host}")))
+    }
+}

@@ -1,0 +1,185 @@
+//! An MCP server on stdio, as a program: an example of a crate calls [`main`].
+//!
+//! Arguments: `--noise`, `--crash`, `--start-ms N`, `--tools N`, `--version V`, `--linger` (stay
+//! when stdin closes), `--bad-tool` (one definition without a schema), `--loop` (cursors without
+//! end), `--count-starts FILE`. More tools than the others have: `die`, `never`, `twice`, `late`,
+//! `huge`, `storm`, `change`, `ask`, `progress`, `seen`, `env`, `pid`, `child`, `deep`.
+
+use super::{call, initialized, reply, text};
+use serde_json::{Value, json};
+use std::io::{BufRead, Write};
+use std::sync::Mutex;
+use std::time::Duration;
+use std::{env, io, process, thread};
+
+static SEEN: Mutex<Vec<String>> = Mutex::new(Vec::new());
+static CHANGED: Mutex<bool> = Mutex::new(false);
+
+/// Serves stdin and stdout until stdin ends.
+pub fn main() {
+    if let Some(file) = option("--count-starts") {
+        let opened = std::fs::OpenOptions::new().create(true).append(true).open(file);
+        let _ = opened.and_then(|mut file| file.write_all(format!("{}\n", process::id()).as_bytes()));
+    }
+    if has("--crash") {
+        complain("starting up\nfatal: the key is missing");
+        process::exit(3);
+    }
+    if let Some(pause) = number("--start-ms") {
+        thread::sleep(Duration::from_millis(pause));
+    }
+    if has("--noise") {
+        write("Server v1.0 started!\n{\"level\":\"info\"}\n[1,2\n\u{1b}[32mready\u{1b}[0m\n\n7\n");
+    }
+    for line in io::stdin().lock().lines() {
+        let Ok(line) = line else { break };
+        let Ok(request) = serde_json::from_str::<Value>(&line) else { continue };
+        serve(&request, &line);
+    }
+    while has("--linger") {
+        thread::sleep(Duration::from_secs(1));
+    }
+}
+
+fn serve(request: &Value, line: &str) {
+    if has("--noise") {
+        write("[info] a request\n");
+    }
+    let id = request["id"].clone();
+    match request["method"].as_str() {
+        _ if id.is_null() || request["method"].is_null() => {
+            SEEN.lock().expect("no panic").push(line.to_owned());
+        }
+        Some("initialize") => send(&id, &Ok(initialized(request, option("--version").as_deref()))),
+        Some("tools/list") => send(&id, &Ok(list(request))),
+        Some("tools/call") => run(&id, request, line),
+        _ => send(&id, &super::answer(request, line)),
+    }
+}
+
+fn list(request: &Value) -> String {
+    const EXTRA: [&str; 14] = [
+        "ask", "change", "child", "deep", "die", "env", "huge", "late", "never", "pid", "progress", "seen",
+        "storm", "twice",
+    ];
+    let tool = |name: &str| json!({ "name": name, "description": "x", "inputSchema": { "type": "object" } });
+    let mut tools = super::tools();
+    tools.extend(EXTRA.map(tool));
+    if *CHANGED.lock().expect("no panic") {
+        tools.push(tool("new"));
+    }
+    if has("--bad-tool") {
+        tools.push(json!({ "name": "bad" }));
+    }
+    if has("--loop") {
+        return json!({ "tools": [tool("a")], "nextCursor": "again" }).to_string();
+    }
+    let Some(count) = number("--tools") else { return json!({ "tools": tools }).to_string() };
+    let from: u64 = request["params"]["cursor"].as_str().and_then(|text| text.parse().ok()).unwrap_or(0);
+    let to = (from + 1_000).min(count);
+    let tools: Vec<_> = (from..to).map(|number| tool(&format!("tool_{number:05}"))).collect();
+    let mut page = json!({ "tools": tools });
+    if to < count {
+        page["nextCursor"] = to.to_string().into();
+    }
+    page.to_string()
+}
+
+fn run(id: &Value, request: &Value, line: &str) {
+    let arguments = request["params"]["arguments"].clone();
+    let amount = arguments["n"].as_u64().unwrap_or(1);
+    match request["params"]["name"].as_str().unwrap_or_default() {
+        "slow" | "late" => {
+            let (id, request, line) = (id.clone(), request.clone(), line.to_owned());
+            thread::spawn(move || {
+                thread::sleep(Duration::from_millis(arguments["ms"].as_u64().unwrap_or(8_000)));
+                send(&id, &call(&request, &line).or_else(|_| Ok(text("late"))));
+            });
+        }
+        "die" => {
+            complain("panicked at the worst moment");
+            process::exit(7);
+        }
+        "never" => {}
+        "twice" => {
+            send(id, &Ok(text("first")));
+            send(id, &Ok(text("second")));
+            send(&json!(999_999), &Ok(text("to nobody")));
+        }
+        "huge" => {
+            let chunk = "x".repeat(1024 * 1024);
+            (0..amount).for_each(|_| write(&chunk));
+            write("\n");
+        }
+        "storm" => {
+            let note = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"x"}}"#;
+            (0..amount).for_each(|_| write(&format!("{note}\n")));
+            send(id, &Ok(text("after the storm")));
+        }
+        "change" => {
+            *CHANGED.lock().expect("no panic") = true;
+            write("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n");
+            send(id, &Ok(text("changed")));
+        }
+        "ask" => {
+            for (id, method) in [("q1", "ping"), ("q2", "sampling/createMessage"), ("q3", "roots/list")] {
+                write(&format!("{}\n", json!({ "jsonrpc": "2.0", "id": id, "method": method })));
+            }
+            send(id, &Ok(text("asked")));
+        }
+        "progress" => {
+            let token = &request["params"]["_meta"]["progressToken"];
+            for step in 0..amount {
+                let params =
+                    json!({ "progressToken": token, "progress": step, "total": amount, "message": "on" });
+                let note = json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": params });
+                write(&format!("{note}\n"));
+            }
+            send(id, &Ok(text("done")));
+        }
+        "seen" => send(id, &Ok(text(&SEEN.lock().expect("no panic").join("\n")))),
+        "env" => {
+            let name = arguments["name"].as_str().unwrap_or_default();
+            send(id, &Ok(text(&env::var(name).unwrap_or_else(|_| "(unset)".into()))));
+        }
+        "pid" => send(id, &Ok(text(&process::id().to_string()))),
+        "child" => {
+            let child = process::Command::new("sleep").arg("1000").stdin(process::Stdio::null()).spawn();
+            send(id, &Ok(text(&child.expect("sleep starts").id().to_string())));
+        }
+        "deep" => {
+            let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+            send(id, &Ok(format!(r#"{{"content":[],"structuredContent":{deep}}}"#)));
+        }
+        name if name.starts_with("tool_") || name == "new" => send(id, &Ok(text(name))),
+        _ => send(id, &call(request, line)),
+    }
+}
+
+fn send(id: &Value, result: &Result<String, String>) {
+    write(&format!("{}\n", reply(id, result)));
+}
+
+/// One write, so that lines of two threads do not mix.
+fn write(text: &str) {
+    let mut out = io::stdout().lock();
+    if out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_err() {
+        process::exit(0);
+    }
+}
+
+fn complain(text: &str) {
+    let _ = writeln!(io::stderr(), "{text}");
+}
+
+fn has(name: &str) -> bool {
+    env::args().any(|argument| argument == name)
+}
+
+fn option(name: &str) -> Option<String> {
+    env::args().skip_while(|argument| argument != name).nth(1)
+}
+
+fn number(name: &str) -> Option<u64> {
+    option(name)?.parse().ok()
+}

@@ -1,0 +1,114 @@
+//! An MCP server on a WebSocket.
+
+use super::{answer, reply};
+use futures::{SinkExt, StreamExt};
+use serde_json::Value;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::{JoinHandle, JoinSet};
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::handshake::server::{ErrorResponse, Request, Response};
+
+/// A running server; it stops when dropped.
+#[derive(Debug)]
+pub struct Server {
+    address: SocketAddr,
+    state: Arc<State>,
+    task: JoinHandle<()>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    key: Option<String>,
+    connections: Mutex<usize>,
+    open: Mutex<JoinSet<()>>,
+}
+
+impl Server {
+    /// Starts on a free port; with a key, `X-API-Key` must be it.
+    ///
+    /// # Panics
+    /// When the machine has no free port.
+    pub async fn start(key: Option<&str>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port on loopback");
+        let address = listener.local_addr().expect("a bound socket has an address");
+        let state = Arc::new(State { key: key.map(str::to_owned), ..State::default() });
+        let task = tokio::spawn(accept(listener, state.clone()));
+        Self { address, state, task }
+    }
+
+    /// Where the server listens.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("ws://{}/mcp", self.address)
+    }
+
+    /// How many connections there were.
+    #[must_use]
+    pub fn connections(&self) -> usize {
+        *self.state.connections.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Cuts every open connection.
+    pub async fn cut(&self) {
+        let mut open = std::mem::take(&mut *self.state.open.lock().unwrap_or_else(PoisonError::into_inner));
+        open.shutdown().await;
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+async fn accept(listener: TcpListener, state: Arc<State>) {
+    while let Ok((stream, _)) = listener.accept().await {
+        let work = serve(stream, state.clone());
+        state.open.lock().unwrap_or_else(PoisonError::into_inner).spawn(work);
+    }
+}
+
+async fn serve(stream: TcpStream, state: Arc<State>) {
+    #[expect(clippy::result_large_err, reason = "the library's signature")]
+    let check = |request: &Request, mut response: Response| {
+        let headers = request.headers();
+        let is_known =
+            state.key.as_ref().is_none_or(|key| headers.get("x-api-key").is_some_and(|k| k == key));
+        if !is_known {
+            let mut refused = ErrorResponse::new(None);
+            *refused.status_mut() = hyper::StatusCode::UNAUTHORIZED;
+            return Err(refused);
+        }
+        if headers.get("sec-websocket-protocol").is_none_or(|protocol| protocol != "mcp") {
+            let mut refused = ErrorResponse::new(None);
+            *refused.status_mut() = hyper::StatusCode::BAD_REQUEST;
+            return Err(refused);
+        }
+        response.headers_mut().insert("sec-websocket-protocol", "mcp".parse().expect("a header value"));
+        Ok(response)
+    };
+    let Ok(socket) = tokio_tungstenite::accept_hdr_async(stream, check).await else { return };
+    *state.connections.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+    let (sink, mut messages) = socket.split();
+    let sink = Arc::new(tokio::sync::Mutex::new(sink));
+    let mut answers = JoinSet::new();
+    while let Some(Ok(message)) = messages.next().await {
+        let Message::Text(line) = message else { continue };
+        let Ok(request) = serde_json::from_str::<Value>(&line) else { continue };
+        if request["id"].is_null() {
+            continue;
+        }
+        let sink = sink.clone();
+        answers.spawn(async move {
+            if request["params"]["name"] == "slow" {
+                let pause = request["params"]["arguments"]["ms"].as_u64().unwrap_or(8_000);
+                tokio::time::sleep(Duration::from_millis(pause)).await;
+            }
+            let text = reply(&request["id"], &answer(&request, &line));
+            let _ = sink.lock().await.send(Message::text(text)).await;
+        });
+    }
+}
