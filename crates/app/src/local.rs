@@ -39,7 +39,7 @@ impl Local {
             loop {
                 let wanted = services.borrow_and_update().clone();
                 let (id, limits) = (TenantId::default_tenant(), Limits::default());
-                let load = loading.load(TenantDefinition { id, limits, services: wanted });
+                let load = loading.load(TenantDefinition { id, limits, services: wanted, tools: Vec::new() });
                 if stopped.run_until_cancelled(load).await.is_none() {
                     return;
                 }

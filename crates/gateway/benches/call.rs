@@ -82,7 +82,9 @@ async fn gateway(services: usize, tools: usize) -> (Arc<Gateway>, Context) {
         version: 1,
     });
     let services = services.collect();
-    gateway.load(TenantDefinition { id: id.clone(), limits: Limits::default(), services }).await;
+    gateway
+        .load(TenantDefinition { id: id.clone(), limits: Limits::default(), services, tools: Vec::new() })
+        .await;
     let cx = Context::new(id, Arc::new(Caller::local()), Door::Local, Duration::from_secs(3600));
     (gateway, cx)
 }

@@ -7,9 +7,11 @@ pub mod lifecycle;
 mod metrics;
 pub mod policy;
 pub mod shape;
+pub mod tools;
 
 pub use catalog::{Catalog, Route, Target};
 pub use lifecycle::{ServiceDefinition, TenantDefinition};
+pub use tools::{ToolBody, ToolDefinition, UriTool};
 
 use crate::audit::{Audit, Record};
 use crate::metrics::GatewayMetrics;
@@ -116,13 +118,14 @@ impl Gateway {
 
     async fn run(&self, cx: &Context, request: Request, record: &mut Record) -> Result<Outcome> {
         let is_known_type = |scheme: &str| self.kind(scheme).is_ok();
-        let (route, tenant) = self.catalog.resolve(&cx.tenant, &request.target, is_known_type)?;
+        let (route, tenant) = self.catalog.resolve(&cx.tenant, &request.target, &is_known_type)?;
         record.routed_to(&route); // an Arc: a reload never disturbs a call
         let _permit = self.policy.admit(cx, &route, tenant)?; // the same rule that filters the list
         let call = self.bind(&route, request)?;
         let cx = &with_timeout(cx, call.options.timeout);
         let outcome = within_deadline(cx, route.service.connector()?.call(cx, call)).await;
         let outcome = outcome.map_err(|error| name_service(error, &route))?;
+        cx.inspection.note(|seen| seen.raw = raw_of(&outcome));
         Ok(route.shape.apply(outcome))
     }
 
@@ -139,9 +142,12 @@ impl Gateway {
         let begun = Instant::now();
         let options = match request.target {
             Target::Uri(uri) => uri.options().clone(),
-            Target::Name(_) => Default::default(),
+            Target::Name(_) | Target::Trial(_) => Default::default(),
         };
-        let arguments = route.binder.bind(request.arguments)?;
+        let (arguments, options) = match &route.via {
+            None => (route.binder.bind(request.arguments)?, options),
+            Some(via) => (via.bind(&route.binder, request.arguments)?, options.or(via.tool.uri.options())),
+        };
         self.metrics.bind_seconds.record(begun.elapsed());
         Ok(Call { tool: route.tool.name().to_owned(), arguments, options })
     }
@@ -189,6 +195,14 @@ async fn within_deadline(cx: &Context, call: impl Future<Output = Result<Outcome
 
 fn panicked(_: Box<dyn std::any::Any + Send>) -> Result<Outcome> {
     Err(Error::internal("the connector failed in a way it should not; see the log"))
+}
+
+/// The answer before it is shaped, for those who try a tool out.
+fn raw_of(outcome: &Outcome) -> Option<String> {
+    match outcome {
+        Outcome::Done(output) => Some(output.data().map_or_else(|| output.to_result(), Into::into)),
+        Outcome::NeedsInput(_) | Outcome::Started(_) => None,
+    }
 }
 
 /// Says which service failed, and where its credentials come from if they were refused.

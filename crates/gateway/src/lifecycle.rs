@@ -1,7 +1,8 @@
 //! Lifecycle: from definitions to open services to a snapshot of the catalog, without disturbing calls.
 
 use crate::Gateway;
-use crate::catalog::{Service, State, TenantCatalog};
+use crate::catalog::{OwnTool, Service, State, TenantCatalog};
+use crate::tools::ToolDefinition;
 use arc_swap::ArcSwapOption;
 use futures::future::join_all;
 use serde_json::Value;
@@ -27,6 +28,8 @@ pub struct TenantDefinition {
     pub limits: Limits,
     /// Its services.
     pub services: Vec<ServiceDefinition>,
+    /// The Tools it made itself.
+    pub tools: Vec<ToolDefinition>,
 }
 
 /// A service as it is configured.
@@ -72,8 +75,9 @@ impl Gateway {
             };
             services.push(service);
         }
+        let own = self.open_tools(&definition.id, definition.tools, previous.as_deref(), &mut fresh);
         self.discover_all(fresh).await;
-        self.swap(&definition.id, definition.limits, services, previous.as_deref());
+        self.swap(&definition.id, definition.limits, services, own, previous.as_deref());
     }
 
     /// Takes a tenant out of the catalog.
@@ -247,7 +251,8 @@ impl Gateway {
         let _turn = self.loading.lock().await;
         if let Some(previous) = self.catalog.tenant(tenant) {
             let services = previous.services().cloned().collect();
-            self.swap(tenant, previous.limits(), services, Some(&previous));
+            let own = previous.own_tools().cloned().collect();
+            self.swap(tenant, previous.limits(), services, own, Some(&previous));
         }
     }
 
@@ -256,9 +261,10 @@ impl Gateway {
         tenant: &TenantId,
         limits: Limits,
         services: Vec<Arc<Service>>,
+        own: Vec<Arc<OwnTool>>,
         previous: Option<&TenantCatalog>,
     ) {
-        let catalog = TenantCatalog::build(limits, services, previous, self.options.result_budget_bytes);
+        let catalog = TenantCatalog::build(limits, services, own, previous, self.options.result_budget_bytes);
         self.catalog.replace(tenant, Some(Arc::new(catalog)));
     }
 }
@@ -279,6 +285,6 @@ async fn next_change(changes: &mut Option<watch::Receiver<u64>>) -> bool {
 }
 
 /// For what we do ourselves: discovery, probes.
-fn system_context(time: Duration) -> Context {
+pub(crate) fn system_context(time: Duration) -> Context {
     Context::new(TenantId::default_tenant(), Arc::new(Caller::local()), Door::Local, time)
 }

@@ -8,6 +8,7 @@ mod health;
 pub mod manage;
 pub mod mcp;
 mod reload;
+mod tool_definition;
 
 pub use audit_sink::AuditSink;
 pub use manage::openapi_document;

@@ -1,6 +1,7 @@
 //! From the store to the catalog: what was written is callable at once, here and on other replicas.
 
 use crate::auth::Auth;
+use crate::tool_definition::definition_of;
 use gateway::{Gateway, ServiceDefinition, TenantDefinition};
 use serde_json::Value;
 use std::sync::Arc;
@@ -75,7 +76,8 @@ impl Reload {
         if *id == TenantId::default_tenant() {
             services.extend(self.own.borrow().iter().cloned());
         }
-        let definition = TenantDefinition { id: tenant.id, limits: tenant.limits, services };
+        let tools = self.store.tools().all(id).await?.into_iter().filter_map(definition_of).collect();
+        let definition = TenantDefinition { id: tenant.id, limits: tenant.limits, services, tools };
         self.gateway.load(definition).await;
         Ok(())
     }

@@ -6,6 +6,7 @@ use crate::meta::Meta;
 use crate::revisions::{self, Revisions};
 use crate::services::Services;
 use crate::tenants::Tenants;
+use crate::tools::Tools;
 use crate::users::Users;
 use crate::vault::Vault;
 use crate::{Error, Result, meta, migrate, sqlite};
@@ -111,6 +112,12 @@ impl Store {
     #[must_use]
     pub fn services(&self) -> Services<'_> {
         Services(self)
+    }
+
+    /// The Tools that tenants made themselves.
+    #[must_use]
+    pub fn tools(&self) -> Tools<'_> {
+        Tools(self)
     }
 
     /// The record of calls.

@@ -2,6 +2,7 @@
 
 use crate::database::Write;
 use crate::services::{service_place, tool_place};
+use crate::tool_row;
 use crate::{Error, Result, Store, Vault, meta, row};
 use sqlx::any::AnyRow;
 
@@ -34,7 +35,9 @@ impl Store {
         meta::sealing_key(self, &mut write).await?;
         let key_id = self.vault().first_key_id();
         let mut count = self.reseal_services(&mut write, &key_id).await?;
+        count += self.reseal_service_tools(&mut write, &key_id).await?;
         count += self.reseal_tools(&mut write, &key_id).await?;
+        count += self.reseal_tool_versions(&mut write, &key_id).await?;
         count += self.reseal_meta(&mut write, &key_id).await?;
         write.commit().await?;
         Ok(count)
@@ -59,7 +62,7 @@ impl Store {
         Ok(rows.len() as u64)
     }
 
-    async fn reseal_tools(&self, write: &mut Write, key_id: &str) -> Result<u64> {
+    async fn reseal_service_tools(&self, write: &mut Write, key_id: &str) -> Result<u64> {
         let rows = sqlx::query(
             "SELECT tenant, type, service, id, definition FROM service_tools ORDER BY tenant, type, service, id",
         )
@@ -77,6 +80,47 @@ impl Store {
             .bind(scheme)
             .bind(service)
             .bind(id)
+            .bind(sealed)
+            .execute(write.connection())
+            .await?;
+        }
+        Ok(rows.len() as u64)
+    }
+
+    async fn reseal_tools(&self, write: &mut Write, key_id: &str) -> Result<u64> {
+        let rows = sqlx::query("SELECT tenant, id, definition FROM tools ORDER BY tenant, id")
+            .fetch_all(write.connection())
+            .await?;
+        for row in &rows {
+            let [tenant, id] = texts(row, ["tenant", "id"])?;
+            let place = tool_row::tool_place(&tenant, &id);
+            let sealed = self.reseal_one(key_id, &place, &row::text(row, "definition")?)?;
+            sqlx::query("UPDATE tools SET definition = $3 WHERE tenant = $1 AND id = $2")
+                .bind(tenant)
+                .bind(id)
+                .bind(sealed)
+                .execute(write.connection())
+                .await?;
+        }
+        Ok(rows.len() as u64)
+    }
+
+    async fn reseal_tool_versions(&self, write: &mut Write, key_id: &str) -> Result<u64> {
+        let rows = sqlx::query(
+            "SELECT tenant, tool, version, content FROM tool_versions ORDER BY tenant, tool, version",
+        )
+        .fetch_all(write.connection())
+        .await?;
+        for row in &rows {
+            let ([tenant, tool], version) = (texts(row, ["tenant", "tool"])?, row::integer(row, "version")?);
+            let place = tool_row::version_place(&tenant, &tool, version);
+            let sealed = self.reseal_one(key_id, &place, &row::text(row, "content")?)?;
+            sqlx::query(
+                "UPDATE tool_versions SET content = $4 WHERE tenant = $1 AND tool = $2 AND version = $3",
+            )
+            .bind(tenant)
+            .bind(tool)
+            .bind(version)
             .bind(sealed)
             .execute(write.connection())
             .await?;

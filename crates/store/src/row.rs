@@ -59,6 +59,12 @@ pub(crate) fn clean(text: &str) -> String {
     text.replace('\0', "\u{FFFD}")
 }
 
+/// The text anywhere, with the wildcards of `LIKE` taken literally: for `LIKE … ESCAPE '!'`.
+pub(crate) fn pattern(text: &str) -> String {
+    let escaped = clean(text).to_lowercase().replace('!', "!!").replace('%', "!%").replace('_', "!_");
+    format!("%{escaped}%")
+}
+
 pub(crate) fn undecodable(column: &str) -> Error {
     Error::corrupt(format!("column {column} of the database holds something unexpected"))
 }

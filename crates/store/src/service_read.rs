@@ -32,7 +32,7 @@ impl Services<'_> {
                 .bind(tenant.as_str().to_owned())
                 .bind(filter.scheme.as_deref().map(column::clean))
                 .bind(filter.is_enabled.map(|on| Status::enabled(on).as_str()))
-                .bind(filter.text.as_deref().map(pattern))
+                .bind(filter.text.as_deref().map(column::pattern))
         };
         let total = bound(format!("SELECT COUNT(*) FROM services WHERE {WHERE}"))
             .fetch_one(&mut *snapshot)
@@ -106,10 +106,4 @@ impl Services<'_> {
         }
         Ok(result)
     }
-}
-
-/// The text anywhere, with the wildcards of `LIKE` taken literally.
-fn pattern(text: &str) -> String {
-    let escaped = column::clean(text).to_lowercase().replace('!', "!!").replace('%', "!%").replace('_', "!_");
-    format!("%{escaped}%")
 }

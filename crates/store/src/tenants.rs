@@ -140,7 +140,7 @@ impl Tenants<'_> {
         decode(&row)
     }
 
-    /// Deletes the tenant with everything it has: users, keys, services, audit.
+    /// Deletes the tenant with everything it has: users, keys, services, Tools, audit.
     pub async fn delete(self, tenant: &TenantId) -> Result<()> {
         let mut write = self.0.write().await?;
         // The rest goes with the tenant's row, by reference.

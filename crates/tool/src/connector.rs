@@ -1,7 +1,7 @@
 //! What a type of service must be able to do, and how its settings become a working service.
 
 use crate::schema::Schema;
-use crate::{Call, Context, Env, Error, Outcome, Problem, Result, Tool};
+use crate::{Call, Context, Env, Error, Inline, Outcome, Problem, Result, Tool};
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -38,6 +38,9 @@ pub trait Settings: DeserializeOwned + JsonSchema {
     /// Users define the tools of such a service: they stand in the settings' field `tools`.
     const HAS_USER_TOOLS: bool = false;
 
+    /// How a single tool of this type is made without a service, if it can be.
+    const INLINE: Option<Inline> = None;
+
     /// Such settings do something on this machine itself, e.g. start a process, so that only
     /// those who manage the platform may save them.
     #[must_use]
@@ -62,6 +65,8 @@ pub struct Kind {
     pub title: &'static str,
     /// Users define the tools of such a service.
     pub has_user_tools: bool,
+    /// How a single tool of this type is made without a service, if it can be.
+    pub inline: Option<Inline>,
     is_privileged: fn(&Value) -> bool,
     schema: fn() -> Value,
     open: fn(Value, &Env) -> Result<Arc<dyn Connector>>,
@@ -75,9 +80,10 @@ impl Kind {
             scheme: S::SCHEME,
             title: S::TITLE,
             has_user_tools: S::HAS_USER_TOOLS,
+            inline: S::INLINE,
             is_privileged: S::is_privileged,
             schema: || schemars::schema_for!(S).to_value(),
-            open: open::<S>,
+            open: |settings, env| open_checked(S::SCHEME, settings, |parsed: S| parsed.open(env)),
         }
     }
 
@@ -102,19 +108,32 @@ impl Kind {
     }
 }
 
-fn open<S: Settings>(settings: Value, env: &Env) -> Result<Arc<dyn Connector>> {
+/// Checks settings against their schema, parses and opens them, and reports the problems of all
+/// three steps at once.
+///
+/// # Errors
+/// `InvalidConfig` with every problem found.
+pub fn open_checked<S: DeserializeOwned + JsonSchema>(
+    scheme: &str,
+    mut settings: Value,
+    open: impl FnOnce(S) -> Result<Arc<dyn Connector>>,
+) -> Result<Arc<dyn Connector>> {
     let schema = Schema::compile(&schemars::schema_for!(S).to_value(), "setting")?;
     let mut problems = schema.check(&settings);
+    // What is unknown would keep the parser from the rest, which is to be checked as well.
+    for unknown in problems.iter().filter(|problem| problem.code == "Unknown") {
+        remove(&mut settings, &unknown.path);
+    }
     let opened = match serde_path_to_error::deserialize::<_, S>(settings) {
-        Ok(parsed) => parsed.open(env),
+        Ok(parsed) => open(parsed),
         // The schema has said so already, in better words.
-        Err(_) if !problems.is_empty() => return Err(invalid_settings(S::SCHEME, problems)),
+        Err(_) if !problems.is_empty() => return Err(invalid_settings(scheme, problems)),
         // The schema has let it through, so what fails here is finer than a schema can say.
         Err(error) => {
             let path = error.path().to_string();
             let path = if path == "." { String::new() } else { path };
             problems.push(Problem::new(path, "Invalid", error.inner().to_string()));
-            return Err(invalid_settings(S::SCHEME, problems));
+            return Err(invalid_settings(scheme, problems));
         }
     };
     if problems.is_empty() {
@@ -125,7 +144,17 @@ fn open<S: Settings>(settings: Value, env: &Env) -> Result<Arc<dyn Connector>> {
         problems.retain(|problem| !error.problems().iter().any(|finer| finer.path == problem.path));
         problems.extend_from_slice(error.problems());
     }
-    Err(invalid_settings(S::SCHEME, problems))
+    Err(invalid_settings(scheme, problems))
+}
+
+/// Takes the field at a path like `tools[0].colour` out.
+fn remove(value: &mut Value, path: &str) {
+    let pointer = path.replace('[', "/").replace(']', "").replace('.', "/");
+    let (parent, name) = pointer.rsplit_once('/').unwrap_or(("", &pointer));
+    let parent = if parent.is_empty() { String::new() } else { format!("/{parent}") };
+    if let Some(fields) = value.pointer_mut(&parent).and_then(Value::as_object_mut) {
+        fields.shift_remove(name);
+    }
 }
 
 /// The error of `Settings::open`: all problems, the first one in the message.

@@ -1,6 +1,6 @@
 //! What a call carries with it: for whom it runs, until when, and how it is taken back.
 
-use crate::{Content, KeyId, Limits, Pattern, Role, Scope, TenantId, UserId};
+use crate::{Content, Inspection, KeyId, Limits, Pattern, Role, Scope, TenantId, UserId};
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -22,6 +22,8 @@ pub struct Context {
     pub cancel: CancellationToken,
     /// Where progress, logs and partial content go.
     pub events: Events,
+    /// Where connectors take down what they sent; off unless a tool is tried out.
+    pub inspection: Inspection,
     /// Names the request in logs, audit and errors.
     pub request_id: Arc<str>,
     /// The W3C trace this call belongs to, where the client sent one.
@@ -38,6 +40,7 @@ impl Context {
             deadline: Instant::now() + time,
             cancel: CancellationToken::new(),
             events: Events::default(),
+            inspection: Inspection::default(),
             request_id: uuid::Uuid::now_v7().to_string().into(),
             trace_id: None,
         }

@@ -111,6 +111,10 @@ id! {
     /// Names an API key; it is not the key itself.
     KeyId
 }
+id! {
+    /// Names a Tool of a tenant, whatever it is called.
+    ToolId
+}
 
 impl TenantId {
     /// The tenant every installation starts with.

@@ -10,6 +10,9 @@ use zeroize::Zeroizing;
 /// What a secret looks like to everyone who may not see it.
 pub const MASK: &str = "***";
 
+/// Header names, in lower case, whose values are secrets whoever sets them.
+pub const HEADERS: [&str; 4] = ["authorization", "proxy-authorization", "cookie", "x-api-key"];
+
 /// A password, key or token. It has no `Display`, prints as `***` in `Debug` and JSON,
 /// and its memory is wiped when the last copy goes.
 #[derive(Clone, PartialEq, Eq)]

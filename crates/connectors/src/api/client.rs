@@ -102,6 +102,7 @@ impl Client {
     pub(super) async fn call(&self, cx: &Context, definition: &Definition, call: &Call) -> Result<Output> {
         let method = call.options.method.unwrap_or(definition.method);
         let request = self.base.request(definition, method, call.arguments.as_map()?)?;
+        cx.inspection.note(|seen| seen.request = Some(self.base.shown(&request)));
         let budget = self.budget(cx, definition, call, method);
         let what = || format!("{} {}", method.as_str(), definition.endpoint);
         let run = async {
@@ -111,7 +112,7 @@ impl Client {
             };
             // The first call sets the pool up; that must not count as the service's slowness.
             let http = self.pool.get(&self.policy).await?;
-            self.attempt_until_done(http, request, &budget).await
+            self.attempt_until_done(cx, http, request, &budget).await
         };
         let result = until_done(cx, budget.deadline, run).await;
         result.map_err(|error| error.with("request", what()))
@@ -157,6 +158,7 @@ impl Client {
 
     async fn attempt_until_done(
         &self,
+        cx: &Context,
         http: &reqwest::Client,
         request: Request,
         budget: &Budget,
@@ -166,7 +168,7 @@ impl Client {
             let copy = request.try_clone().ok_or_else(|| Error::internal("a request cannot be repeated"))?;
             let left = budget.attempts.saturating_sub(number);
             let time = budget.next_attempt(left + 1);
-            let failure = match tokio::time::timeout(time, self.attempt(http, copy)).await {
+            let failure = match tokio::time::timeout(time, self.attempt(cx, http, copy, &request)).await {
                 Ok(Ok(output)) => return Ok(output),
                 Ok(Err(failure)) => failure,
                 Err(_) => timed_out(time).into(),
@@ -209,14 +211,21 @@ impl Client {
         Some(delay.min(remaining / (left + 1)))
     }
 
-    async fn attempt(&self, http: &reqwest::Client, request: Request) -> Result<Output, Failure> {
+    async fn attempt(
+        &self,
+        cx: &Context,
+        http: &reqwest::Client,
+        request: Request,
+        original: &Request,
+    ) -> Result<Output, Failure> {
         let response = self.send(http, request).await?;
         let status = response.status();
+        cx.inspection.note(|seen| seen.status = Some(status.as_u16()));
         if status.is_success() {
             return Ok(response::read(response, self.limits.response_bytes).await?);
         }
         let retry_after = retry_after(&response);
-        let error = response::read_error(response, &self.base.auth().secrets()).await;
+        let error = response::read_error(response, &self.base.secrets_of(original)).await;
         let error = if may_pass(status) { error.retryable() } else { error };
         Err(Failure { error, retry_after })
     }

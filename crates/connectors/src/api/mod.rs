@@ -3,6 +3,7 @@
 mod auth;
 mod client;
 mod endpoint;
+mod inline;
 mod pool;
 mod request;
 mod response;

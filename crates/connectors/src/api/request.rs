@@ -6,10 +6,11 @@ use super::settings::header_value;
 use super::text_of;
 use super::tools::{Definition, Parameter, Position};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
-use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Request, Url};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use std::borrow::Cow;
+use tool::secret::{HEADERS, MASK};
 use tool::uri::Method;
 use tool::{Error, Problem, Result};
 
@@ -40,10 +41,6 @@ struct Places<'a> {
 impl Base {
     pub(super) fn new(url: &Url, headers: HeaderMap, auth: Auth) -> Self {
         Self { url: url.as_str().trim_end_matches('/').to_owned(), headers, auth }
-    }
-
-    pub(super) fn auth(&self) -> &Auth {
-        &self.auth
     }
 
     /// The request that a tool makes of these arguments.
@@ -81,6 +78,34 @@ impl Base {
         let url = Url::parse(&self.url)
             .map_err(|error| Error::internal("the base_url went bad").caused_by(error))?;
         Ok(self.empty(Method::Head, url))
+    }
+
+    /// The values in a request that nobody may see, wherever they are quoted.
+    pub(super) fn secrets_of<'a>(&'a self, request: &'a Request) -> Vec<&'a str> {
+        let headers = request.headers().iter().filter(|(name, value)| is_secret(name, value));
+        let headers = headers.filter_map(|(_, value)| std::str::from_utf8(value.as_bytes()).ok());
+        let mut secrets: Vec<_> = self.auth.secrets().into_iter().chain(headers).collect();
+        secrets.retain(|secret| !secret.is_empty());
+        secrets
+    }
+
+    /// A request as those may see it who try a tool out: secrets are masked.
+    pub(super) fn shown(&self, request: &Request) -> Value {
+        let headers: Map<_, _> = request
+            .headers()
+            .iter()
+            .map(|(name, value)| {
+                let text = String::from_utf8_lossy(value.as_bytes());
+                let text = if is_secret(name, value) { MASK.into() } else { text };
+                (name.to_string(), text.into())
+            })
+            .collect();
+        let mut url = request.url().to_string();
+        for secret in self.auth.secrets().into_iter().filter(|secret| !secret.is_empty()) {
+            url = url.replace(&utf8_percent_encode(secret, ESCAPED).to_string(), MASK);
+        }
+        let body = request.body().and_then(reqwest::Body::as_bytes).map(String::from_utf8_lossy);
+        json!({ "method": request.method().as_str(), "url": url, "headers": headers, "body": body })
     }
 
     fn empty(&self, method: Method, url: Url) -> Request {
@@ -139,6 +164,10 @@ impl Base {
             }
         }
     }
+}
+
+fn is_secret(name: &HeaderName, value: &HeaderValue) -> bool {
+    value.is_sensitive() || HEADERS.contains(&name.as_str())
 }
 
 /// Methods whose arguments travel in the body; those of the others go into the query string.

@@ -14,51 +14,51 @@ use std::sync::Arc;
 use std::time::Duration;
 use tool::connector::invalid_settings;
 use tool::uri::Method;
-use tool::{Connector, Env, Problem, Result};
+use tool::{Connector, Env, Inline, Problem, Result};
 
 /// An HTTP API.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Settings {
     /// Where the API is, e.g. `https://api.example.com/v1`. Endpoints are appended to it.
-    base_url: String,
+    pub(super) base_url: String,
     /// How to sign in: `none`, `apikey`, `bearer` or `basic`. What that needs stands in `auth_config`.
     #[serde(default)]
-    auth_type: Option<AuthType>,
+    pub(super) auth_type: Option<AuthType>,
     /// What the `auth_type` needs: `header` and `value`, `token`, or `username` and `password`.
     #[serde(default)]
     #[schemars(schema_with = "auth_schema")]
-    auth_config: Option<AuthSettings>,
+    pub(super) auth_config: Option<AuthSettings>,
     /// Type and details of the sign-in in one object, instead of `auth_type` and `auth_config`.
     #[serde(default)]
     #[schemars(schema_with = "auth_schema")]
-    auth: Option<AuthSettings>,
+    pub(super) auth: Option<AuthSettings>,
     /// Headers that every request carries. Keys and tokens belong into `auth_config`.
     #[serde(default)]
-    default_headers: BTreeMap<String, String>,
+    pub(super) default_headers: BTreeMap<String, String>,
     /// How long one attempt may take, in milliseconds.
     #[serde(default = "default_timeout")]
     #[schemars(range(min = 1, max = 300_000))]
-    timeout_ms: u64,
+    pub(super) timeout_ms: u64,
     /// What happens when an attempt fails in a way that may pass.
     #[serde(default)]
-    retry: RetrySettings,
+    pub(super) retry: RetrySettings,
     /// Private, loopback and link-local addresses are refused unless this is `true` or lists their
     /// ranges, e.g. `["10.0.0.0/8"]`.
     #[serde(default)]
     #[schemars(schema_with = "allow_private_network_schema")]
-    allow_private_network: Option<AllowPrivateNetwork>,
+    pub(super) allow_private_network: Option<AllowPrivateNetwork>,
     /// The most bytes an answer may have, after decompression.
     #[serde(default = "default_max_response")]
     #[schemars(range(min = 1, max = 104_857_600))]
-    max_response_bytes: usize,
+    pub(super) max_response_bytes: usize,
     /// How many calls may be under way at once; more wait. No limit unless given.
     #[serde(default)]
     #[schemars(range(min = 1, max = 10_000))]
-    max_concurrent_calls: Option<usize>,
+    pub(super) max_concurrent_calls: Option<usize>,
     /// The tools of the API, one per thing it can do.
     #[serde(default)]
-    tools: Vec<ToolSettings>,
+    pub(super) tools: Vec<ToolSettings>,
 }
 
 /// When and how often to try again.
@@ -67,13 +67,13 @@ pub(crate) struct Settings {
 pub(super) struct RetrySettings {
     /// How often the API is asked at the most. POST and PATCH are asked once unless the caller says `max-attempts`.
     #[schemars(range(min = 1, max = 20))]
-    max_attempts: u32,
+    pub(super) max_attempts: u32,
     /// The pause after the first failure, in milliseconds; it doubles with each one.
     #[schemars(range(min = 0, max = 300_000))]
-    initial_delay_ms: u64,
+    pub(super) initial_delay_ms: u64,
     /// The longest pause, in milliseconds.
     #[schemars(range(min = 0, max = 300_000))]
-    max_delay_ms: u64,
+    pub(super) max_delay_ms: u64,
 }
 
 impl Default for RetrySettings {
@@ -151,6 +151,7 @@ impl tool::Settings for Settings {
     const SCHEME: &'static str = "api";
     const TITLE: &'static str = "HTTP API";
     const HAS_USER_TOOLS: bool = true;
+    const INLINE: Option<Inline> = Some(super::inline::INLINE);
 
     fn open(self, env: &Env) -> Result<Arc<dyn Connector>> {
         let mut problems = Vec::new();
@@ -282,11 +283,11 @@ fn default_timeout() -> u64 {
     30_000
 }
 
-fn default_max_response() -> usize {
+pub(super) fn default_max_response() -> usize {
     10 * 1024 * 1024
 }
 
-fn default_method() -> String {
+pub(super) fn default_method() -> String {
     Method::Get.as_str().to_owned()
 }
 
@@ -305,7 +306,7 @@ fn auth_schema(generator: &mut SchemaGenerator) -> Schema {
     schema
 }
 
-fn method_schema(_: &mut SchemaGenerator) -> Schema {
+pub(super) fn method_schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "enum": Method::ALL.map(Method::as_str) })
 }
 

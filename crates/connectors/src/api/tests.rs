@@ -2,6 +2,7 @@
 
 mod arguments;
 mod guard;
+mod inline;
 mod outcomes;
 mod resilience;
 mod validation;

@@ -1,13 +1,17 @@
 //! The catalog: what can be called now, per tenant, in snapshots that are swapped as a whole.
 
 pub mod naming;
+mod own;
 mod route;
 
+pub(crate) use own::{Behind, OWN_TOOL, OWN_TYPE, OwnTool};
 pub use route::Route;
 
 use crate::policy::Limiter;
+use crate::tools::address_of;
 use arc_swap::{ArcSwap, ArcSwapOption};
-use std::collections::{BTreeMap, HashMap};
+use own::Own;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 use tokio::sync::watch;
@@ -146,16 +150,19 @@ pub struct TenantCatalog {
     services: BTreeMap<String, BTreeMap<String, Arc<Service>>>,
     by_address: HashMap<String, HashMap<String, HashMap<String, Arc<Route>>>>,
     by_name: HashMap<String, Arc<Route>>,
+    own: BTreeMap<String, Own>,
     listed: Vec<Arc<Route>>,
     collisions: Vec<Collision>,
 }
 
 impl TenantCatalog {
-    /// Builds what can be called from services and the tools they are known to have. Routes of
-    /// services that `previous` had too are taken over, with their compiled parts.
+    /// Builds what can be called from services, the tools they are known to have, and the tenant's
+    /// own Tools, which win where names collide. Routes of what `previous` had too are taken over,
+    /// with their compiled parts.
     pub(crate) fn build(
         limits: Limits,
         services: Vec<Arc<Service>>,
+        own: Vec<Arc<OwnTool>>,
         previous: Option<&Self>,
         result_budget: usize,
     ) -> Self {
@@ -169,23 +176,38 @@ impl TenantCatalog {
             of_type.insert(service.id.clone(), service);
         }
         let all: Vec<_> = catalog.services.values().flat_map(BTreeMap::values).cloned().collect();
+        let taken = own.iter().filter(|tool| tool.is_active).map(|tool| tool.name.as_str()).collect();
         for service in all {
-            catalog.add_routes(&service, previous, result_budget);
+            catalog.add_routes(&service, &taken, previous, result_budget);
+        }
+        for tool in own {
+            catalog.add_own(tool, previous, result_budget);
         }
         catalog.listed = catalog.by_name.values().cloned().collect();
         catalog.listed.sort_unstable_by(|a, b| a.name.cmp(&b.name));
         catalog
     }
 
-    fn add_routes(&mut self, service: &Arc<Service>, previous: Option<&Self>, result_budget: usize) {
+    fn add_routes(
+        &mut self,
+        service: &Arc<Service>,
+        taken: &HashSet<&str>,
+        previous: Option<&Self>,
+        result_budget: usize,
+    ) {
         for tool in service.tools.load().iter().flat_map(|tools| tools.iter()) {
             let mut name = naming::wire_name(&service.id, tool.name());
-            if let Some(holder) = self.by_name.get(&name) {
+            let holder = match self.by_name.get(&name) {
+                Some(holder) => Some(holder.address.clone()),
+                None if taken.contains(name.as_str()) => Some(address_of(&name).to_string()),
+                None => None,
+            };
+            if let Some(kept_by) = holder {
                 let address = Uri::of_tool(&service.scheme, &service.id, tool.name()).to_string();
                 let renamed_to = naming::with_suffix(&name, &address);
                 tracing::warn!(%name, %address, "{address} is listed as {renamed_to}: {name} is taken");
                 self.collisions.push(Collision {
-                    kept_by: holder.address.clone(),
+                    kept_by,
                     renamed: address,
                     renamed_to: renamed_to.clone(),
                     name,
@@ -249,9 +271,12 @@ impl TenantCatalog {
         &self.collisions
     }
 
-    fn resolve_name(&self, name: &str) -> Result<&Arc<Route>> {
+    fn resolve_name(&self, name: &str, is_known_type: &dyn Fn(&str) -> bool) -> Result<&Arc<Route>> {
         if let Some(route) = self.by_name.get(name) {
             return Ok(route);
+        }
+        if let Some(result) = self.resolve_own(name, is_known_type) {
+            return result;
         }
         // A service without routes still says why, if the name can only be one of its tools.
         let is_of = |service: &&Arc<Service>| {
@@ -266,7 +291,15 @@ impl TenantCatalog {
         }
     }
 
-    fn resolve_uri(&self, uri: &Uri, is_known_type: impl Fn(&str) -> bool) -> Result<&Arc<Route>> {
+    fn resolve_uri(&self, uri: &Uri, is_known_type: &dyn Fn(&str) -> bool) -> Result<&Arc<Route>> {
+        if uri.scheme() == OWN_TYPE && uri.tool() == Some(OWN_TOOL) {
+            let missing = || Err(Error::not_found(format!("there is no tool '{}'", uri.service())));
+            return self.resolve_own(uri.service(), is_known_type).unwrap_or_else(missing);
+        }
+        self.resolve_service_tool(uri, is_known_type)
+    }
+
+    fn resolve_service_tool(&self, uri: &Uri, is_known_type: &dyn Fn(&str) -> bool) -> Result<&Arc<Route>> {
         let tool = uri.tool().unwrap_or_default();
         if let Some(route) = self.route(uri.scheme(), uri.service(), tool) {
             return Ok(route);
@@ -299,12 +332,14 @@ pub enum Target {
     Name(String),
     /// A tool by its address.
     Uri(Uri),
+    /// One of the tenant's own Tools by its name, active or not: to be tried out.
+    Trial(String),
 }
 
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Name(name) => f.write_str(name),
+            Self::Name(name) | Self::Trial(name) => f.write_str(name),
             Self::Uri(uri) => uri.fmt(f),
         }
     }
@@ -329,13 +364,17 @@ impl Catalog {
         &self,
         tenant: &TenantId,
         target: &Target,
-        is_known_type: impl Fn(&str) -> bool,
+        is_known_type: &dyn Fn(&str) -> bool,
     ) -> Result<(Arc<Route>, Option<Arc<Limiter>>)> {
         let tenants = self.tenants.load();
         let empty = Arc::default();
         let catalog = tenants.get(tenant).unwrap_or(&empty);
         let route = match target {
-            Target::Name(name) => catalog.resolve_name(name)?,
+            Target::Name(name) => catalog.resolve_name(name, is_known_type)?,
+            Target::Trial(name) => {
+                let missing = || Err(Error::not_found(format!("there is no tool '{name}'")));
+                catalog.resolve_trial(name, is_known_type).unwrap_or_else(missing)?
+            }
             Target::Uri(uri) => catalog.resolve_uri(uri, is_known_type)?,
         };
         Ok((route.clone(), catalog.limiter.clone()))

@@ -104,7 +104,10 @@ async fn a_tenants_limit_holds_across_its_callers_and_reloads() {
         let mut m = service("m", json!({}));
         m.version = version;
         let limits = Limits { calls_per_minute: Some(2), concurrent_calls: None };
-        world.gateway.load(TenantDefinition { id: "acme".parse().unwrap(), limits, services: vec![m] }).await;
+        world
+            .gateway
+            .load(TenantDefinition { id: "acme".parse().unwrap(), limits, services: vec![m], tools: vec![] })
+            .await;
         assert!(world.call("m__say", json!({})).await.is_ok());
     }
     let error = world.call("m__say", json!({})).await.unwrap_err();

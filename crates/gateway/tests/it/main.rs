@@ -8,3 +8,4 @@ mod catalog;
 mod policy;
 mod support;
 mod templates;
+mod tools;

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use gateway::audit::{Audit, Entry, Sink};
-use gateway::{Gateway, Options, Request, ServiceDefinition, Target, TenantDefinition};
+use gateway::{Gateway, Options, Request, ServiceDefinition, Target, TenantDefinition, ToolDefinition};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tool::{
-    Arguments, Call, Caller, Connector, Context, Door, Env, Error, Kind, Limits, Outcome, Output, Result,
-    Settings, Shape, TenantId, Tool,
+    Arguments, Call, Caller, Connector, Context, Door, Env, Error, Inline, InlineTool, Kind, Limits, Outcome,
+    Output, Problem, Result, Settings, Shape, TenantId, Tool,
 };
 
 /// How often a connector was opened, all tests together.
@@ -39,6 +39,22 @@ pub struct MemorySettings {
 impl Settings for MemorySettings {
     const SCHEME: &'static str = "memory";
     const TITLE: &'static str = "Memory";
+    const INLINE: Option<Inline> =
+        Some(Inline {
+            tool_type: "memo",
+            part: "MEMO",
+            schema: || json!({}),
+            complete: |_| {},
+            needs_manager: |_| false,
+            open: |tool, _| {
+                OPENED.fetch_add(1, Ordering::SeqCst);
+                match tool.config.get("bad") {
+                    Some(_) => Err(Error::invalid_config("bad")
+                        .with_problems(vec![Problem::new("MEMO.bad", "Bad", "bad")])),
+                    None => Ok(Arc::new(Memo(tool))),
+                }
+            },
+        });
     fn open(self, _: &Env) -> Result<Arc<dyn Connector>> {
         OPENED.fetch_add(1, Ordering::SeqCst);
         Ok(Arc::new(Memory(self)))
@@ -108,6 +124,27 @@ impl Connector for Memory {
     }
 }
 
+/// A tool that stands on its own and answers what it was given.
+struct Memo(InlineTool);
+
+#[async_trait]
+impl Connector for Memo {
+    async fn tools(&self, _: &Context) -> Result<Vec<Tool>> {
+        let template = self.0.config["MEMO"]["response_template"].as_str().map(str::to_owned);
+        let tool = Tool::new(&self.0.name, &self.0.description, &json!({ "type": "object" }))?;
+        Ok(vec![tool.shaped(Shape { template, ..Shape::default() })])
+    }
+
+    async fn call(&self, cx: &Context, call: Call) -> Result<Outcome> {
+        cx.inspection.note(|seen| seen.request = Some(json!({ "tool": call.tool })));
+        Ok(Outcome::Done(Output::json(call.arguments.to_raw())))
+    }
+
+    async fn health(&self, _: &Context) -> Result<()> {
+        Ok(())
+    }
+}
+
 pub fn raw(value: &Value) -> Box<RawValue> {
     serde_json::value::to_raw_value(value).unwrap()
 }
@@ -149,9 +186,16 @@ impl World {
         world
     }
 
+    pub async fn load_all(&self, services: Vec<ServiceDefinition>, tools: Vec<ToolDefinition>) {
+        let id = "acme".parse().unwrap();
+        self.gateway.load(TenantDefinition { id, limits: Limits::default(), services, tools }).await;
+    }
+
     pub async fn load(&self, tenant: &str, services: Vec<ServiceDefinition>) {
         let id = tenant.parse().unwrap();
-        self.gateway.load(TenantDefinition { id, limits: Limits::default(), services }).await;
+        self.gateway
+            .load(TenantDefinition { id, limits: Limits::default(), services, tools: Vec::new() })
+            .await;
     }
 
     pub async fn call(&self, target: &str, arguments: Value) -> Result<String> {

@@ -116,6 +116,17 @@ impl SignedIn {
         self.must(Scope::Manage, "change this")
     }
 
+    /// May make Tools: those who only call manage their own. A key with an allow-list may not, as
+    /// a Tool of its own could lead around the list.
+    pub(crate) fn may_make_tools(&self) -> Result<()> {
+        let caller = &self.caller;
+        let is_in_scope = caller.scopes.is_empty() || caller.scopes.contains(&Scope::Manage);
+        if caller.role == Role::Caller && is_in_scope && caller.allow.is_empty() {
+            return Ok(());
+        }
+        self.may_manage()
+    }
+
     /// May manage the platform.
     pub(crate) fn may_administer(&self) -> Result<()> {
         self.may_manage()?;

@@ -81,13 +81,24 @@ pub(super) fn context(state: &Shared, signed_in: SignedIn, trace: Trace) -> Cont
     Context { request_id, trace_id, ..Context::new(tenant, caller, Door::Rest, state.options.call_timeout) }
 }
 
-/// Runs a call in a task of its own: a client that goes away cancels it, and it is still audited.
+/// Runs a call and answers with what came of it.
 pub(super) async fn run(
     state: &Shared,
     cx: Context,
     target: Target,
     arguments: Option<Box<RawValue>>,
 ) -> Result<Response> {
+    let ended = start(state, cx, target, arguments).await?;
+    Ok(([(CONTENT_TYPE, "application/json")], result_of(ended)?).into_response())
+}
+
+/// Runs a call in a task of its own: a client that goes away cancels it, and it is still audited.
+pub(super) async fn start(
+    state: &Shared,
+    cx: Context,
+    target: Target,
+    arguments: Option<Box<RawValue>>,
+) -> Result<tool::Result<Outcome>> {
     let arguments = match arguments.map(Arguments::from_raw).transpose() {
         Ok(arguments) => arguments.unwrap_or_default(),
         Err(error) => {
@@ -100,14 +111,12 @@ pub(super) async fn run(
     let gateway = state.gateway.clone();
     let request = Request { target, arguments };
     let task = state.calls.spawn(async move { gateway.call(&cx, request).await });
-    let result =
-        task.await.map_err(|_| Problem::new(Code::Internal, "the call ended in a mistake of ours"))?;
-    answer(result)
+    task.await.map_err(|_| Problem::new(Code::Internal, "the call ended in a mistake of ours"))
 }
 
 /// A refusal is a problem; a tool that ran and failed is an answer that says so.
-fn answer(result: tool::Result<Outcome>) -> Result<Response> {
-    let body = match result {
+pub(super) fn result_of(ended: tool::Result<Outcome>) -> Result<String> {
+    Ok(match ended {
         Ok(Outcome::Done(output)) => output.to_result(),
         Ok(Outcome::Started(id)) => {
             json!({ "content": [], "isError": false, "task": { "id": id.0 } }).to_string()
@@ -119,8 +128,7 @@ fn answer(result: tool::Result<Outcome>) -> Result<Response> {
             return Err(error.into());
         }
         Err(error) => failure(&error),
-    };
-    Ok(([(CONTENT_TYPE, "application/json")], body).into_response())
+    })
 }
 
 fn failure(error: &Error) -> String {

@@ -1,10 +1,7 @@
 //! Secrets in settings: shown as `***`, and kept when a change leaves them out or sends them back.
 
 use serde_json::Value;
-use tool::secret::MASK;
-
-/// Header names, in lower case, whose values are secrets wherever they stand.
-const SECRET_HEADERS: [&str; 4] = ["authorization", "proxy-authorization", "cookie", "x-api-key"];
+use tool::secret::{HEADERS, MASK};
 
 /// The settings with every secret masked. `schema` is the JSON Schema of the settings.
 pub(super) fn masked(settings: &Value, schema: &Value) -> Value {
@@ -72,7 +69,7 @@ fn visit(value: &mut Value, schemas: &[&Value], root: &Value, found: &mut dyn Fn
 }
 
 fn is_secret(name: &str, schemas: &[&Value]) -> bool {
-    SECRET_HEADERS.contains(&name.to_ascii_lowercase().as_str())
+    HEADERS.contains(&name.to_ascii_lowercase().as_str())
         || schemas.iter().any(|schema| schema.get("writeOnly").and_then(Value::as_bool) == Some(true))
 }
 

@@ -10,12 +10,17 @@ mod keys;
 mod masking;
 mod mcp_tools;
 mod openapi;
+mod service_references;
 mod service_settings;
 mod service_tools;
 mod service_types;
 mod services;
 mod tenants;
 mod time;
+mod tool_draft;
+mod tool_trial;
+mod tool_versions;
+mod tools;
 mod users;
 
 pub use openapi::document as openapi_document;
@@ -46,9 +51,15 @@ pub(crate) fn router() -> (Router<Shared>, OpenApi) {
         .routes(routes!(services::enable))
         .routes(routes!(services::disable))
         .routes(routes!(services::test))
-        .routes(routes!(services::references))
+        .routes(routes!(service_references::list))
         .routes(routes!(service_tools::list, service_tools::create))
         .routes(routes!(service_tools::get, service_tools::update, service_tools::delete))
+        .routes(routes!(tools::list, tools::create))
+        .routes(routes!(tools::get, tools::update, tools::delete))
+        .routes(routes!(tool_trial::validate))
+        .routes(routes!(tool_trial::test))
+        .routes(routes!(tool_versions::list))
+        .routes(routes!(tool_versions::rollback))
         .routes(routes!(call::call))
         .routes(routes!(mcp_tools::list))
         .routes(routes!(mcp_tools::call))

@@ -1,9 +1,10 @@
 //! `/services`: configured connections — made, changed, switched, tested.
 
-use super::error::{Code, Problem, Result};
+use super::error::{Code, Result};
 use super::json::{Json, Paging, Path, Query};
 use super::keys::given;
 use super::masking::{masked, with_kept_secrets};
+use super::service_references::check_unreferenced;
 use super::service_settings::{check, check_id, tools_of, tools_with_kept_secrets};
 use super::time;
 use super::users::check_name;
@@ -246,10 +247,8 @@ pub(super) async fn delete(
     Query(query): Query<DeleteQuery>,
 ) -> Result<StatusCode> {
     signed_in.may_manage()?;
-    let references = references_to(&scheme, &id);
-    if !references.is_empty() && !query.force {
-        let detail = format!("{} things refer to {scheme}://{id}; delete with ?force=true", references.len());
-        return Err(Problem::new(Code::Referenced, detail));
+    if !query.force {
+        check_unreferenced(&state, &signed_in, &scheme, &id).await?;
     }
     state.store.services().delete(&signed_in.tenant, &scheme, &id).await?;
     state.reload.catch_up().await;
@@ -329,33 +328,4 @@ pub(super) async fn test(
     });
     let duration_ms = begun.elapsed().as_millis().try_into().unwrap_or(u64::MAX);
     Ok(Answer(TestResult { ok: error.is_none(), duration_ms, error }))
-}
-
-#[derive(Serialize, ToSchema)]
-pub(super) struct References {
-    items: Vec<Value>,
-    page: u32,
-    limit: u32,
-    total: usize,
-}
-
-/// What refers to a service and would break without it.
-#[utoipa::path(get, path = "/services/{type}/{id}/references", tag = "services",
-    params(("type" = String, Path), ("id" = String, Path)),
-    responses((status = 200, body = References), (status = 404)))]
-pub(super) async fn references(
-    State(state): State<Shared>,
-    signed_in: SignedIn,
-    Path((scheme, id)): Path<(String, String)>,
-) -> Result<Answer<References>> {
-    signed_in.may_read()?;
-    state.store.services().get(&signed_in.tenant, &scheme, &id).await?;
-    let items = references_to(&scheme, &id);
-    let total = items.len();
-    Ok(Answer(References { items, page: 1, limit: 1000, total }))
-}
-
-/// Nothing can refer to a service yet: Tools over URIs and flows will be listed here.
-fn references_to(_scheme: &str, _id: &str) -> Vec<Value> {
-    Vec::new()
 }

@@ -15,6 +15,7 @@ mod migrations;
 mod rotation;
 mod services;
 mod tenants;
+mod tools;
 mod users;
 mod vault;
 mod watch;

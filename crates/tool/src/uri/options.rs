@@ -72,6 +72,20 @@ impl Options {
         self.other.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
+    /// These options, and those of `others` where these say nothing.
+    #[must_use]
+    pub fn or(mut self, others: &Self) -> Self {
+        self.timeout = self.timeout.or(others.timeout);
+        self.max_attempts = self.max_attempts.or(others.max_attempts);
+        self.method = self.method.or(others.method);
+        self.is_async = self.is_async.or(others.is_async);
+        self.version = self.version.or(others.version);
+        let more = others.other.iter().filter(|(name, _)| self.get(name).is_none()).cloned();
+        let more: Vec<_> = more.collect();
+        self.other.extend(more);
+        self
+    }
+
     /// Every option as text, the typed ones first.
     pub fn pairs(&self) -> impl Iterator<Item = (Cow<'_, str>, Cow<'_, str>)> {
         let known = [

@@ -1,0 +1,115 @@
+//! Tools of type `uri`: a service's tool under another name, with presets and another shape.
+
+use crate::setup::{audited, crm};
+use serde_json::{Value, json};
+use testkit::{Backend, TestApp, http, on_both_databases};
+
+on_both_databases! {
+    calls_a_services_tool_with_presets_and_other_names
+    says_where_a_tool_leads_that_has_no_target
+    refuses_what_does_not_fit_its_target
+    guards_a_service_that_tools_refer_to
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "json! at the call reads better")]
+fn orders(more: Value) -> Value {
+    let mut tool = json!({ "name": "find_orders", "type": "uri", "description": "Open orders", "uri": "api://crm/get_order?timeout=5000" });
+    for (name, value) in more.as_object().cloned().unwrap_or_default() {
+        tool[name] = value;
+    }
+    tool
+}
+
+async fn calls_a_services_tool_with_presets_and_other_names(backend: Backend) {
+    let upstream = http::Server::start().await;
+    let app = TestApp::start(backend).await;
+    app.service(crm(&upstream)).await;
+    let tool = orders(json!({
+        "arguments": { "state": "open", "access_token": "hunter2" }, "hidden": ["limit"], "rename": { "customer": "userId" },
+        "response_template": "{{ .path }}?{{ .query }}"
+    }));
+    let made = app.post("tools", tool).await.is(201);
+    assert_eq!(made.body["arguments"], json!({ "state": "open", "access_token": "***" }));
+    let path = format!("tools/{}", made.string("id"));
+
+    let listed = app.get("mcp/tools").await.is(200).body["tools"].as_array().unwrap().clone();
+    let listed = listed.iter().find(|tool| tool["name"] == "find_orders").unwrap();
+    assert_eq!(listed["description"], "Open orders");
+    assert_eq!(listed["inputSchema"]["required"], json!(["customer"]));
+    assert_eq!(listed["inputSchema"]["properties"].as_object().unwrap().len(), 1, "{listed}");
+
+    let reply = app.call_name("find_orders", json!({ "customer": "u1", "state": "closed" })).await.is(200);
+    let text = "/users/u1/orders?limit=20&state=open&access_token=hunter2";
+    assert_eq!(reply.body["content"][0]["text"], text, "presets win, defaults are filled in");
+    for bad in [json!({ "userId": "u1" }), json!({ "customer": "u1", "limit": 5 }), json!({})] {
+        app.call_name("find_orders", bad).await.is_problem(422, "VALIDATION_FAILED");
+    }
+    let records = audited(&app, "tool=find_orders&status=ok", 1).await;
+    assert_eq!((&records[0]["uri"], &records[0]["service"]), (&json!("api://crm/get_order"), &json!("crm")));
+
+    // A masked preset that is sent back stays what it was.
+    let change =
+        json!({ "arguments": { "state": "open", "access_token": "***" }, "response_template": null });
+    let changed = app.patch(&path, change).await.is(200);
+    assert!(changed.body.get("response_template").is_none(), "{}", changed.text);
+    let reply = app.call_name("find_orders", json!({ "customer": "u2" })).await.is(200);
+    assert_eq!(reply.body["structuredContent"]["query"], "limit=20&state=open&access_token=hunter2");
+
+    let slow = json!({ "name": "slow", "type": "uri", "uri": "api://crm/slow?timeout=300" });
+    app.post("tools", slow).await.is(201);
+    let reply = app.call_name("slow", json!({ "ms": 5000 })).await.is(200);
+    assert_eq!(reply.body["error"]["code"], "TIMEOUT", "the URI's options hold: {}", reply.text);
+}
+
+async fn says_where_a_tool_leads_that_has_no_target(backend: Backend) {
+    let upstream = http::Server::start().await;
+    let app = TestApp::start(backend).await;
+    app.post("tools", orders(json!({}))).await.is(201);
+    let reply = app.call_name("find_orders", json!({})).await.is_problem(404, "TOOL_NOT_FOUND");
+    assert!(reply.string("detail").contains("api://crm/get_order"), "{}", reply.text);
+    assert!(app.tool_names().await.is_empty());
+    app.service(crm(&upstream)).await;
+    app.call_name("find_orders", json!({ "userId": "u" })).await.is(200);
+    app.post("services/api/crm/disable", json!({})).await.is(200);
+    app.call_name("find_orders", json!({ "userId": "u" })).await.is_problem(409, "SERVICE_DISABLED");
+}
+
+async fn refuses_what_does_not_fit_its_target(backend: Backend) {
+    let upstream = http::Server::start().await;
+    let app = TestApp::start(backend).await;
+    app.service(crm(&upstream)).await;
+    for (more, expected) in [
+        (json!({ "uri": "api:/crm" }), ("uri", "InvalidUri")),
+        (json!({ "uri": "pigeon://a/b" }), ("uri", "UnknownType")),
+        (json!({ "uri": "tool://find_orders/call" }), ("uri", "UnknownType")),
+        (json!({ "arguments": { "nope": 1 } }), ("arguments.nope", "UnknownParameter")),
+        (json!({ "arguments": { "limit": "x" } }), ("arguments.limit", "WrongType")),
+        (json!({ "hidden": ["userId"] }), ("hidden[0]", "RequiredParameterHidden")),
+        (json!({ "rename": { "limit": "userId" } }), ("rename.limit", "DuplicateParameter")),
+        (json!({ "response_template": "{{" }), ("response_template", "TemplateSyntaxError")),
+        (json!({ "select": "a[" }), ("select", "SelectSyntaxError")),
+        (json!({ "input_schema": { "type": 7 } }), ("input_schema", "InvalidSchema")),
+        (json!({ "hidden": "userId" }), ("hidden", "WrongType")),
+    ] {
+        let reply = app.post("tools", orders(more)).await.is_problem(422, "VALIDATION_FAILED");
+        assert!(reply.errors().contains(&expected), "{expected:?}: {}", reply.text);
+    }
+    let both = orders(json!({ "hidden": ["nope"], "select": "[", "name": "" }));
+    assert_eq!(app.post("tools", both).await.is_problem(422, "VALIDATION_FAILED").errors().len(), 3);
+}
+
+/// SC-4
+async fn guards_a_service_that_tools_refer_to(backend: Backend) {
+    let upstream = http::Server::start().await;
+    let app = TestApp::start(backend).await;
+    app.service(crm(&upstream)).await;
+    let id = app.post("tools", orders(json!({}))).await.is(201).string("id");
+    let references = app.get("services/api/crm/references").await.is(200);
+    let expected = json!([{ "type": "tool", "id": id, "name": "find_orders", "uri": "api://crm/get_order?timeout=5000" }]);
+    assert_eq!((&references.body["items"], &references.body["total"]), (&expected, &json!(1)));
+    let refused = app.delete("services/api/crm").await.is_problem(409, "REFERENCED");
+    assert!(refused.string("detail").contains("find_orders"), "{}", refused.text);
+    app.call_name("find_orders", json!({ "userId": "u" })).await.is(200);
+    app.delete("services/api/crm?force=true").await.is(204);
+    app.call_name("find_orders", json!({ "userId": "u" })).await.is_problem(404, "TOOL_NOT_FOUND");
+}

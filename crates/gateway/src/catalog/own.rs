@@ -1,0 +1,124 @@
+//! Routes of the Tools that tenants make themselves.
+
+use super::{Route, Service, TenantCatalog};
+use crate::tools::UriTool;
+use std::sync::Arc;
+use tool::{Error, Result, Uri};
+
+/// The type in the addresses of tenants' own Tools.
+pub(crate) const OWN_TYPE: &str = "tool";
+/// What stands behind the Tool's name in its address.
+pub(crate) const OWN_TOOL: &str = "call";
+
+/// A tenant's own Tool, as long as its definition stays the same.
+#[derive(Debug)]
+pub(crate) struct OwnTool {
+    pub(crate) name: String,
+    pub(crate) description: Option<String>,
+    pub(crate) is_active: bool,
+    pub(crate) version: i64,
+    pub(crate) behind: Behind,
+}
+
+/// What a Tool leads to.
+#[derive(Debug)]
+pub(crate) enum Behind {
+    /// A service of its own, with one tool.
+    Own(Arc<Service>),
+    /// A tool of one of the tenant's services.
+    Uri(Box<UriTool>),
+}
+
+/// A Tool with its route, if what it leads to is there.
+#[derive(Debug)]
+pub(super) struct Own {
+    pub(super) tool: Arc<OwnTool>,
+    pub(super) route: Option<Arc<Route>>,
+}
+
+impl TenantCatalog {
+    /// Puts a Tool in place, behind all services. One that did not change and leads to the same
+    /// place keeps its route, with its compiled parts.
+    pub(super) fn add_own(&mut self, tool: Arc<OwnTool>, previous: Option<&Self>, result_budget: usize) {
+        let known = previous.and_then(|previous| previous.own.get(&tool.name));
+        let known = known.filter(|known| Arc::ptr_eq(&known.tool, &tool));
+        let known = known.and_then(|known| known.route.clone());
+        let route = match &tool.behind {
+            Behind::Own(service) => {
+                let offered = service.tools.load().iter().find_map(|tools| tools.first().cloned());
+                let fresh = |offered| Arc::new(Route::of_own(service.clone(), offered, &tool, result_budget));
+                known.or_else(|| offered.map(fresh))
+            }
+            Behind::Uri(over) => {
+                let target = self.target_of(&over.uri).cloned();
+                let is_same = |route: &Arc<Route>, target: &Arc<Route>| {
+                    route.via.as_ref().is_some_and(|via| Arc::ptr_eq(&via.target, target))
+                };
+                target.map(|target| {
+                    known
+                        .filter(|route| is_same(route, &target))
+                        .unwrap_or_else(|| Arc::new(Route::over(target, over, &tool, result_budget)))
+                })
+            }
+        };
+        if let Some(route) = route.as_ref().filter(|_| tool.is_active) {
+            self.by_name.insert(tool.name.clone(), route.clone());
+        }
+        self.own.insert(tool.name.clone(), Own { tool, route });
+    }
+
+    /// The service's tool that a URI leads to; tenants' own Tools are none, so nothing goes in circles.
+    pub(crate) fn target_of(&self, uri: &Uri) -> Option<&Arc<Route>> {
+        self.route(uri.scheme(), uri.service(), uri.tool().unwrap_or_default())
+    }
+
+    /// The Tool with this name, whether it can be called or not.
+    pub(crate) fn own_tool(&self, name: &str) -> Option<&Arc<OwnTool>> {
+        self.own.get(name).map(|own| &own.tool)
+    }
+
+    /// Every Tool, by name.
+    pub(crate) fn own_tools(&self) -> impl Iterator<Item = &Arc<OwnTool>> {
+        self.own.values().map(|own| &own.tool)
+    }
+
+    /// The route of a Tool that is active, or why there is none. `None`: no such Tool.
+    pub(super) fn resolve_own(
+        &self,
+        name: &str,
+        is_known_type: &dyn Fn(&str) -> bool,
+    ) -> Option<Result<&Arc<Route>>> {
+        let own = self.own.get(name)?;
+        if !own.tool.is_active {
+            let message = format!("tool '{name}' is not active; ask its owner to activate it");
+            return Some(Err(Error::tool_disabled(message).with("tool", name)));
+        }
+        self.resolve_trial(name, is_known_type)
+    }
+
+    /// The route of a Tool, active or not, or why there is none. `None`: no such Tool.
+    pub(super) fn resolve_trial(
+        &self,
+        name: &str,
+        is_known_type: &dyn Fn(&str) -> bool,
+    ) -> Option<Result<&Arc<Route>>> {
+        let own = self.own.get(name)?;
+        if let Some(route) = &own.route {
+            return Some(Ok(route));
+        }
+        let error = match &own.tool.behind {
+            Behind::Own(service) => match service.connector() {
+                Err(error) => error,
+                Ok(_) => Error::unavailable(format!("tool '{name}' is not ready yet")).retryable(),
+            },
+            Behind::Uri(over) => match self.resolve_service_tool(&over.uri, is_known_type) {
+                Err(error) => {
+                    let message = format!("tool '{name}' leads to {}: {error}", over.uri);
+                    Error::new(error.kind(), message).with("tool", name)
+                }
+                Ok(_) => Error::internal("a tool has no route though its target has one"),
+            },
+        };
+        Some(Err(error))
+    }
+}

@@ -1,0 +1,224 @@
+//! Tools that tenants make themselves: from definitions to something the catalog can route to.
+
+mod uri;
+
+pub use uri::UriTool;
+pub(crate) use uri::Via;
+
+use crate::Gateway;
+use crate::catalog::{Behind, OWN_TOOL, OWN_TYPE, OwnTool, Service, State, TenantCatalog};
+use crate::lifecycle::system_context;
+use crate::shape;
+use arc_swap::ArcSwapOption;
+use serde_json::Value;
+use std::sync::Arc;
+use std::time::Duration;
+use tool::schema::Schema;
+use tool::{Error, Inline, InlineTool, Outcome, Output, Problem, Result, Shape, TenantId, Tool, Uri};
+
+const CHECK_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A Tool as it is configured. It is called by its name, and its address is `tool://<name>/call`.
+#[derive(Debug)]
+pub struct ToolDefinition {
+    /// What it is called by, unique in the tenant.
+    pub name: String,
+    /// What it is for.
+    pub description: Option<String>,
+    /// Whether it is listed and called; otherwise it can only be tried out.
+    pub is_active: bool,
+    /// Changes whenever anything else does.
+    pub version: i64,
+    /// What it does.
+    pub body: ToolBody,
+}
+
+/// What a Tool does.
+#[derive(Debug, Clone)]
+pub enum ToolBody {
+    /// Something of its own, as a type of service reads it.
+    Inline {
+        /// The Tool's type, e.g. `http`.
+        tool_type: String,
+        /// How it does it.
+        config: Value,
+    },
+    /// It calls a service's tool.
+    Uri(Box<UriTool>),
+}
+
+/// What came of a check.
+#[derive(Debug, Default)]
+pub struct Checked {
+    /// Everything that is wrong, with paths into the definition.
+    pub problems: Vec<Problem>,
+    /// The tool as clients would see it; a URI whose service is missing leads to none.
+    pub tool: Option<Tool>,
+}
+
+impl Gateway {
+    /// How Tools of this type are made, if they are made of a `config`.
+    #[must_use]
+    pub fn inline(&self, tool_type: &str) -> Option<Inline> {
+        self.kinds().iter().filter_map(|kind| kind.inline).find(|inline| inline.tool_type == tool_type)
+    }
+
+    /// Checks a Tool as `load` would, without keeping anything, and finds every problem.
+    pub async fn check_tool(&self, tenant: &TenantId, definition: &ToolDefinition) -> Checked {
+        match &definition.body {
+            ToolBody::Inline { tool_type, config } => self.check_inline(definition, tool_type, config).await,
+            ToolBody::Uri(tool) => self.check_uri(tenant, definition, tool),
+        }
+    }
+
+    /// What a shape makes of an answer.
+    ///
+    /// # Errors
+    /// How it fails.
+    pub fn preview(&self, shape: &Shape, answer: Output) -> Result<Output> {
+        let compiled = shape::Shape::compile(shape, self.options.result_budget_bytes)?;
+        match compiled.apply(Outcome::Done(answer)) {
+            Outcome::Done(output) => Ok(output),
+            Outcome::NeedsInput(_) | Outcome::Started(_) => Err(Error::internal("a shape asked back")),
+        }
+    }
+
+    async fn check_inline(&self, definition: &ToolDefinition, tool_type: &str, config: &Value) -> Checked {
+        let Some(inline) = self.inline(tool_type) else {
+            let message = format!("there is no tool type '{tool_type}'");
+            return Checked { problems: vec![Problem::new("type", "UnknownType", message)], tool: None };
+        };
+        let text = |field: &str| config.get(inline.part)?.get(field)?.as_str().map(str::to_owned);
+        let shape = Shape { select: text("select"), template: text("response_template"), max_bytes: None };
+        let path = format!("config.{}.", inline.part);
+        let mut problems = Vec::new();
+        let mut found = None;
+        match (inline.open)(inline_tool(definition, config.clone()), &self.env) {
+            Ok(connector) => match connector.tools(&system_context(CHECK_TIMEOUT)).await {
+                Ok(mut tools) => found = tools.pop(),
+                Err(error) => problems.push(Problem::new("config", "Invalid", error.message())),
+            },
+            Err(error) => problems.extend(error.problems().iter().cloned().map(|mut problem| {
+                problem.path = match problem.path.as_str() {
+                    "" => "config".to_owned(),
+                    path => format!("config.{path}"),
+                };
+                problem
+            })),
+        }
+        problems.extend(shape::check(&shape, &path));
+        Checked { tool: found.filter(|_| problems.is_empty()), problems }
+    }
+
+    fn check_uri(&self, tenant: &TenantId, definition: &ToolDefinition, tool: &UriTool) -> Checked {
+        let mut problems = shape::check(&tool.shape, "");
+        let scheme = tool.uri.scheme();
+        if self.kind(scheme).is_err() {
+            let known: Vec<_> = self.kinds().iter().map(|kind| kind.scheme).collect();
+            let message =
+                format!("there is no service type '{scheme}'; a URI begins with one of {}", known.join(", "));
+            problems.push(Problem::new("uri", "UnknownType", message));
+        }
+        if let Some(schema) = &tool.input_schema {
+            if !schema.is_object() {
+                problems.push(Problem::new(
+                    "input_schema",
+                    "WrongType",
+                    "the input_schema must be an object",
+                ));
+            } else if let Err(error) = Schema::compile(schema, "parameter") {
+                problems.push(Problem::new("input_schema", "InvalidSchema", error.message()));
+            }
+        }
+        let catalog = self.catalog().tenant(tenant);
+        let target = catalog.as_deref().and_then(|catalog| catalog.target_of(&tool.uri));
+        let Some(target) = target else { return Checked { problems, tool: None } };
+        problems.extend(tool.check_against(target.tool.input_schema().get()));
+        let described = tool.over(&target.tool, definition.description.as_deref());
+        let tool = match described {
+            Ok(described) => Some(described).filter(|_| problems.is_empty()),
+            Err(error) => {
+                problems.push(Problem::new("uri", "Invalid", error.message()));
+                None
+            }
+        };
+        Checked { problems, tool }
+    }
+
+    /// The tenant's Tools, opened; those that did not change are taken over as they are. The
+    /// services among them that are new go to `fresh`.
+    pub(crate) fn open_tools(
+        &self,
+        tenant: &TenantId,
+        definitions: Vec<ToolDefinition>,
+        previous: Option<&TenantCatalog>,
+        fresh: &mut Vec<Arc<Service>>,
+    ) -> Vec<Arc<OwnTool>> {
+        let mut open = |definition: ToolDefinition| {
+            let known = previous.and_then(|previous| previous.own_tool(&definition.name));
+            if let Some(known) = known.filter(|known| known.version == definition.version) {
+                return known.clone();
+            }
+            let behind = match &definition.body {
+                ToolBody::Inline { tool_type, config } => {
+                    let service = Arc::new(self.open_inline(tenant, &definition, tool_type, config));
+                    fresh.push(service.clone());
+                    Behind::Own(service)
+                }
+                ToolBody::Uri(tool) => Behind::Uri(tool.clone()),
+            };
+            Arc::new(OwnTool {
+                name: definition.name,
+                description: definition.description,
+                is_active: definition.is_active,
+                version: definition.version,
+                behind,
+            })
+        };
+        definitions.into_iter().map(&mut open).collect()
+    }
+
+    fn open_inline(
+        &self,
+        tenant: &TenantId,
+        definition: &ToolDefinition,
+        tool_type: &str,
+        config: &Value,
+    ) -> Service {
+        let name = &definition.name;
+        let opened = match self.inline(tool_type) {
+            Some(inline) => (inline.open)(inline_tool(definition, config.clone()), &self.env),
+            None => Err(Error::not_found(format!("there is no tool type '{tool_type}'"))),
+        };
+        let state = opened.map_or_else(
+            |error| {
+                tracing::warn!(%tenant, name, %error, "tool {name} cannot be used: {error}");
+                State::Broken(error.to_string())
+            },
+            State::Open,
+        );
+        Service {
+            tenant: tenant.clone(),
+            scheme: OWN_TYPE.to_owned(),
+            id: name.clone(),
+            name: name.clone(),
+            version: definition.version,
+            state,
+            variables: Vec::new(),
+            tools: ArcSwapOption::empty(),
+            failure: arc_swap::ArcSwapOption::empty(),
+        }
+    }
+}
+
+/// The connector's one tool is called as in the Tool's address.
+fn inline_tool(definition: &ToolDefinition, config: Value) -> InlineTool {
+    let description = definition.description.clone().unwrap_or_default();
+    InlineTool { name: OWN_TOOL.to_owned(), description, config }
+}
+
+/// The address of a Tool, for allow-lists, audit and `/call`.
+#[must_use]
+pub fn address_of(name: &str) -> Uri {
+    Uri::of_tool(OWN_TYPE, name, OWN_TOOL)
+}

@@ -1,0 +1,81 @@
+//! What refers to a service and would break without it.
+
+use super::error::{Code, Problem, Result};
+use super::json::Path;
+use crate::Shared;
+use crate::auth::SignedIn;
+use crate::tool_definition::body_of;
+use axum::Json as Answer;
+use axum::extract::State;
+use gateway::ToolBody;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+#[derive(Serialize, ToSchema)]
+pub(super) struct References {
+    items: Vec<Reference>,
+    page: u32,
+    limit: u32,
+    total: usize,
+}
+
+#[derive(Serialize, ToSchema)]
+pub(super) struct Reference {
+    /// What it is: `tool`.
+    #[serde(rename = "type")]
+    kind: &'static str,
+    id: String,
+    name: String,
+    /// How it refers to the service.
+    uri: String,
+}
+
+/// What refers to a service and would break without it.
+#[utoipa::path(get, path = "/services/{type}/{id}/references", tag = "services",
+    params(("type" = String, Path), ("id" = String, Path)),
+    responses((status = 200, body = References), (status = 404)))]
+pub(super) async fn list(
+    State(state): State<Shared>,
+    signed_in: SignedIn,
+    Path((scheme, id)): Path<(String, String)>,
+) -> Result<Answer<References>> {
+    signed_in.may_read()?;
+    state.store.services().get(&signed_in.tenant, &scheme, &id).await?;
+    let items = references_to(&state, &signed_in, &scheme, &id).await?;
+    let total = items.len();
+    Ok(Answer(References { items, page: 1, limit: 1000, total }))
+}
+
+/// Refuses to go on with a service that others refer to.
+pub(super) async fn check_unreferenced(
+    state: &Shared,
+    signed_in: &SignedIn,
+    scheme: &str,
+    id: &str,
+) -> Result<()> {
+    let references = references_to(state, signed_in, scheme, id).await?;
+    if references.is_empty() {
+        return Ok(());
+    }
+    let names: Vec<_> = references.iter().map(|reference| reference.name.as_str()).collect();
+    let (count, names) = (names.len(), names.join(", "));
+    let detail = format!("{count} things refer to {scheme}://{id}: {names}; delete with ?force=true");
+    Err(Problem::new(Code::Referenced, detail))
+}
+
+/// The Tools whose URIs lead to the service.
+async fn references_to(
+    state: &Shared,
+    signed_in: &SignedIn,
+    scheme: &str,
+    id: &str,
+) -> Result<Vec<Reference>> {
+    let tools = state.store.tools().all(&signed_in.tenant).await?;
+    let reference = |tool: store::Tool| {
+        let Ok(ToolBody::Uri(over)) = body_of(&tool.kind, &tool.definition) else { return None };
+        let leads_there = over.uri.scheme() == scheme && over.uri.service() == id;
+        let uri = over.uri.to_string();
+        leads_there.then(|| Reference { kind: "tool", id: tool.id.into(), name: tool.name, uri })
+    };
+    Ok(tools.into_iter().filter_map(reference).collect())
+}

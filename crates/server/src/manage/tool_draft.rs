@@ -1,0 +1,251 @@
+//! What a Tool is checked for before it is stored: every problem at once, with its path in the body.
+
+use super::error::{Code, Problem, Result};
+use super::masking::{masked, with_kept_secrets};
+use crate::Shared;
+use crate::auth::SignedIn;
+use crate::tool_definition::{URI_TYPE, body_of};
+use gateway::{ToolBody, ToolDefinition};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+use store::{Tool, ToolStatus};
+use tool::Role;
+use tool::schema::Schema;
+use tool::secret::MASK;
+
+const MAX_NAME: usize = 64;
+
+/// The fields that every Tool has; the others make its definition.
+const COMMON: [&str; 5] = ["name", "type", "alias", "description", "status"];
+
+/// A Tool as a body describes it, and what is wrong with it.
+pub(super) struct Draft {
+    pub(super) name: String,
+    pub(super) kind: String,
+    pub(super) alias: Option<String>,
+    pub(super) description: Option<String>,
+    pub(super) status: ToolStatus,
+    /// Everything else.
+    pub(super) definition: Value,
+    pub(super) problems: Vec<tool::Problem>,
+    /// The tool as clients would see it.
+    pub(super) tool: Option<tool::Tool>,
+    pub(super) shape: tool::Shape,
+}
+
+impl Draft {
+    /// The draft, if nothing is wrong with it.
+    pub(super) fn accepted(self) -> Result<Self> {
+        if self.problems.is_empty() { Ok(self) } else { Err(Problem::invalid(self.problems)) }
+    }
+}
+
+/// Reads and checks a whole Tool.
+pub(super) async fn check(state: &Shared, signed_in: &SignedIn, body: Map<String, Value>) -> Result<Draft> {
+    let mut body = body;
+    body.retain(|_, value| !value.is_null());
+    let kind = body.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let inline = state.gateway.inline(&kind);
+    let mut problems = Vec::new();
+    match schema_of(state, &kind) {
+        Some(schema) => {
+            problems.extend(Schema::compile(&schema, "field")?.check(&Value::Object(body.clone())))
+        }
+        None => problems.push(unknown_type(state, body.get("type"))),
+    }
+    let text = |body: &Map<String, Value>, field: &str| body.get(field)?.as_str().map(str::to_owned);
+    let name = text(&body, "name").unwrap_or_default();
+    if body.get("name").is_some_and(Value::is_string) {
+        problems.extend(check_name(&name));
+    }
+    if let (Some(inline), Some(config)) = (inline, body.get_mut("config")) {
+        (inline.complete)(config);
+        if (inline.needs_manager)(config) && signed_in.caller.role < Role::Manager {
+            return Err(Problem::forbidden("only managers let a tool into the private network"));
+        }
+    }
+    let mut draft = Draft {
+        alias: text(&body, "alias"),
+        description: text(&body, "description"),
+        status: body.get("status").and_then(status_of).unwrap_or_default(),
+        definition: Value::Object(
+            body.into_iter().filter(|(name, _)| !COMMON.contains(&name.as_str())).collect(),
+        ),
+        name,
+        kind,
+        problems,
+        tool: None,
+        shape: tool::Shape::default(),
+    };
+    check_body(state, signed_in, &mut draft).await;
+    Ok(draft)
+}
+
+async fn check_body(state: &Shared, signed_in: &SignedIn, draft: &mut Draft) {
+    if let Some(Value::String(uri)) = draft.definition.get("uri").filter(|_| draft.kind == URI_TYPE)
+        && let Err(error) = uri.parse::<tool::Uri>()
+    {
+        draft.problems.push(tool::Problem::new("uri", "InvalidUri", error.to_string()));
+        return;
+    }
+    let has_config = draft.definition.get("config").is_some_and(Value::is_object);
+    let body = match body_of(&draft.kind, &draft.definition) {
+        Ok(body @ ToolBody::Inline { .. }) if has_config && state.gateway.inline(&draft.kind).is_some() => {
+            body
+        }
+        Ok(body @ ToolBody::Uri(_)) => body,
+        // The schema has said what is missing or of the wrong type.
+        Ok(ToolBody::Inline { .. }) | Err(_) => return,
+    };
+    if let ToolBody::Uri(tool) = &body {
+        draft.shape = tool.shape.clone();
+    }
+    let definition = ToolDefinition {
+        name: draft.name.clone(),
+        description: draft.description.clone(),
+        is_active: false,
+        version: 0,
+        body,
+    };
+    let checked = state.gateway.check_tool(&signed_in.tenant, &definition).await;
+    // Where both refuse the same place, the gateway's words are finer.
+    draft.problems.retain(|problem| !checked.problems.iter().any(|finer| finer.path == problem.path));
+    draft.problems.extend(checked.problems);
+    if let Some(tool) = &checked.tool {
+        draft.shape = tool.shape().clone();
+    }
+    draft.tool = checked.tool;
+}
+
+/// Those who only call cannot take a name that is in use, or they could listen in on others' calls.
+pub(super) fn check_free(state: &Shared, signed_in: &SignedIn, name: &str) -> Result<()> {
+    let catalog = state.gateway.catalog().tenant(&signed_in.tenant);
+    let is_taken = catalog.is_some_and(|catalog| catalog.routes().iter().any(|route| route.name == name));
+    if is_taken && signed_in.caller.role < Role::Manager {
+        return Err(Problem::new(Code::Conflict, format!("the name '{name}' is taken already")));
+    }
+    Ok(())
+}
+
+fn unknown_type(state: &Shared, given: Option<&Value>) -> tool::Problem {
+    let inline = state.gateway.kinds().iter().filter_map(|kind| kind.inline);
+    let known: Vec<_> = inline.map(|inline| inline.tool_type).chain([URI_TYPE]).collect();
+    let known = known.join(", ");
+    match given.and_then(Value::as_str) {
+        None => tool::Problem::new("type", "Required", format!("a tool needs a 'type': one of {known}")),
+        Some(kind) => {
+            let message = format!("there is no tool type '{kind}'; use one of {known}");
+            tool::Problem::new("type", "UnknownType", message)
+        }
+    }
+}
+
+fn check_name(name: &str) -> Option<tool::Problem> {
+    let is_legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    if (1..=MAX_NAME).contains(&name.len()) && name.chars().all(is_legal) {
+        return None;
+    }
+    let message = format!("a tool's name has 1 to {MAX_NAME} letters, digits, '_', '.' or '-'");
+    Some(tool::Problem::new("name", "InvalidName", message))
+}
+
+fn status_of(status: &Value) -> Option<ToolStatus> {
+    serde_json::from_value(status.clone()).ok()
+}
+
+/// The JSON Schema of a body, without what only the gateway can check.
+fn schema_of(state: &Shared, kind: &str) -> Option<Value> {
+    let mut properties = json!({
+        "name": { "type": "string" },
+        "type": { "type": "string" },
+        "alias": { "type": "string", "maxLength": 200 },
+        "description": { "type": "string", "maxLength": 10_000 },
+        "status": { "enum": ["testing", "active", "inactive"] },
+        "metadata": { "type": "object" },
+    });
+    let (more, required) = if kind == URI_TYPE {
+        let more = json!({
+            "uri": { "type": "string" },
+            "arguments": { "type": "object" },
+            "hidden": { "type": "array", "items": { "type": "string" } },
+            "rename": { "type": "object", "additionalProperties": { "type": "string" } },
+            "response_template": { "type": "string" },
+            "select": { "type": "string" },
+            "max_result_bytes": { "type": "integer", "minimum": 1 },
+            "input_schema": { "type": "object" },
+        });
+        (more, json!(["name", "uri"]))
+    } else {
+        state.gateway.inline(kind)?;
+        (json!({ "config": { "type": "object" } }), json!(["name", "config"]))
+    };
+    if let (Some(properties), Value::Object(more)) = (properties.as_object_mut(), more) {
+        properties.extend(more);
+    }
+    let schema = json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false });
+    Some(schema)
+}
+
+/// A whole Tool as a body would describe it.
+pub(super) fn body_from(tool: &Tool) -> Map<String, Value> {
+    let mut body = Map::new();
+    body.insert("name".into(), tool.name.as_str().into());
+    body.insert("type".into(), tool.kind.as_str().into());
+    body.insert("alias".into(), tool.alias.clone().into());
+    body.insert("description".into(), tool.description.clone().into());
+    body.insert("status".into(), tool.status.as_str().into());
+    body.extend(tool.definition.as_object().cloned().unwrap_or_default());
+    body
+}
+
+/// The Tool with the fields of a change; secrets that were left out or sent back masked stay.
+pub(super) fn changed(state: &Shared, old: &Tool, mut changes: Map<String, Value>) -> Map<String, Value> {
+    let mut body = body_from(old);
+    if let Some(config) = changes.get_mut("config").filter(|config| config.is_object()) {
+        let kept =
+            with_kept_secrets(config.take(), &old.definition["config"], &config_schema(state, &old.kind));
+        *config = kept;
+    }
+    if let Some(arguments) = changes.get_mut("arguments") {
+        restore(arguments, &old.definition["arguments"]);
+    }
+    body.extend(changes);
+    body
+}
+
+/// The definition with every secret masked.
+pub(super) fn shown(state: &Shared, kind: &str, definition: &Value) -> Map<String, Value> {
+    let mut shown = definition.as_object().cloned().unwrap_or_default();
+    if let Some(config) = shown.get_mut("config") {
+        *config = masked(config, &config_schema(state, kind));
+    }
+    if let Some(arguments) = shown.get_mut("arguments") {
+        let raw = RawValue::from_string(arguments.to_string()).unwrap_or_default();
+        *arguments = serde_json::from_str(&gateway::audit::redact(&raw, None)).unwrap_or_default();
+    }
+    shown
+}
+
+/// The schema of a `config`; one of a type we no longer have shows no field.
+fn config_schema(state: &Shared, kind: &str) -> Value {
+    let hidden = || json!({ "additionalProperties": { "writeOnly": true } });
+    state.gateway.inline(kind).map_or_else(hidden, |inline| (inline.schema)())
+}
+
+/// Puts old values where the new ones are masks.
+fn restore(new: &mut Value, old: &Value) {
+    match (new, old) {
+        (Value::Object(new), Value::Object(old)) => {
+            for (name, field) in new {
+                if let Some(old) = old.get(name) {
+                    restore(field, old);
+                }
+            }
+        }
+        (Value::Array(new), Value::Array(old)) => {
+            new.iter_mut().zip(old).for_each(|(new, old)| restore(new, old));
+        }
+        (new, old) if new.as_str() == Some(MASK) => *new = old.clone(),
+        _ => {}
+    }
+}

@@ -1,0 +1,130 @@
+//! `/tools/validate` and `/tools/{id}/test`: what a tool would do, and what it does.
+
+use super::call::{Trace, context, result_of, start};
+use super::error::Result;
+use super::json::{Json, Path};
+use super::tool_draft::{Draft, check};
+use super::tools::{ToolCreate, find};
+use crate::Shared;
+use crate::auth::SignedIn;
+use axum::Json as Answer;
+use axum::extract::State;
+use gateway::Target;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+use tool::{Context, Inspection, Output, Problem, ToolId};
+use utoipa::ToSchema;
+
+#[derive(Serialize, ToSchema)]
+pub(super) struct Validation {
+    valid: bool,
+    /// Everything that is wrong.
+    #[schema(value_type = Vec<super::error::FieldProblem>)]
+    errors: Vec<Problem>,
+    /// What callers would have to give, where that is known.
+    #[serde(rename = "inputSchema")]
+    #[schema(value_type = Option<Object>)]
+    input_schema: Option<Box<RawValue>>,
+    /// What would become of the `sample_response`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rendered: Option<String>,
+}
+
+/// Checks a tool without saving it; with a `sample_response` it also shows what becomes of that.
+#[utoipa::path(post, path = "/tools/validate", tag = "tools", request_body = ToolCreate,
+    responses((status = 200, body = Validation)))]
+pub(super) async fn validate(
+    State(state): State<Shared>,
+    signed_in: SignedIn,
+    Json(mut body): Json<Map<String, Value>>,
+) -> Result<Answer<Validation>> {
+    signed_in.may_make_tools()?;
+    let sample = body.shift_remove("sample_response");
+    // Given for a tool that exists, so that its own name is not taken.
+    let id = body.shift_remove("id");
+    let mut draft = check(&state, &signed_in, body).await?;
+    let holder = state.store.tools().find_by_name(&signed_in.tenant, &draft.name).await?;
+    if holder.is_some_and(|holder| id.is_none_or(|id| id != holder.id.as_str())) {
+        let message = format!("there is a tool '{}' already", draft.name);
+        draft.problems.push(Problem::new("name", "Conflict", message));
+    }
+    let rendered = sample.and_then(|sample| render(&state, &mut draft, &sample));
+    let input_schema = draft.tool.as_ref().map(|tool| tool.input_schema().to_owned());
+    Ok(Answer(Validation {
+        valid: draft.problems.is_empty(),
+        errors: draft.problems,
+        input_schema,
+        rendered,
+    }))
+}
+
+/// What the shape makes of a sample; a failure is one more problem.
+fn render(state: &Shared, draft: &mut Draft, sample: &Value) -> Option<String> {
+    let sample = RawValue::from_string(sample.to_string()).ok()?;
+    // A shape with a mistake in it is among the problems already.
+    let output = state.gateway.preview(&draft.shape, Output::json(sample)).ok()?;
+    let result: Value = serde_json::from_str(&output.to_result()).ok()?;
+    let text = result["content"][0]["text"].as_str()?.to_owned();
+    if !output.is_error() {
+        return Some(text);
+    }
+    let part = state.gateway.inline(&draft.kind).map(|inline| format!("config.{}.", inline.part));
+    let path = format!("{}response_template", part.unwrap_or_default());
+    draft.problems.push(Problem::new(path, "TemplateRenderError", text));
+    None
+}
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Trial {
+    #[serde(default)]
+    #[schema(value_type = Object)]
+    arguments: Option<Box<RawValue>>,
+}
+
+#[derive(Serialize, ToSchema)]
+pub(super) struct TrialResult {
+    /// What was sent: method, url, headers and body, secrets masked. `null` for types that tell nothing.
+    #[schema(value_type = Option<Object>)]
+    request: Option<Value>,
+    /// What came back.
+    raw: RawAnswer,
+    /// What a caller gets.
+    #[schema(value_type = super::call::CallResult)]
+    result: Box<RawValue>,
+}
+
+#[derive(Serialize, ToSchema)]
+pub(super) struct RawAnswer {
+    /// The service's HTTP status, where it has one.
+    status: Option<u16>,
+    /// The answer before it was shaped.
+    body: Option<Value>,
+}
+
+/// Really calls a tool, active or not, and shows every step.
+#[utoipa::path(post, path = "/tools/{id}/test", tag = "tools", request_body = Trial,
+    params(("id" = String, Path)),
+    responses((status = 200, body = TrialResult), (status = 404), (status = 422)))]
+pub(super) async fn test(
+    State(state): State<Shared>,
+    signed_in: SignedIn,
+    trace: Trace,
+    Path(id): Path<ToolId>,
+    Json(body): Json<Trial>,
+) -> Result<Answer<TrialResult>> {
+    signed_in.may_make_tools()?;
+    let tool = find(&state, &signed_in, &id).await?;
+    let inspection = Inspection::on();
+    let cx = Context { inspection: inspection.clone(), ..context(&state, signed_in, trace) };
+    let ended = start(&state, cx, Target::Trial(tool.name), body.arguments).await?;
+    let result = result_of(ended)?;
+    let seen = inspection.seen();
+    let raw = seen.raw.map(|raw| serde_json::from_str(&raw).unwrap_or_else(|_| raw.into()));
+    Ok(Answer(TrialResult {
+        request: seen.request,
+        raw: RawAnswer { status: seen.status, body: raw },
+        result: RawValue::from_string(result).unwrap_or_default(),
+    }))
+}

@@ -1,0 +1,254 @@
+//! `/tools`: what a tenant calls by names of its own — HTTP requests, and services' tools under another name.
+
+use super::error::{Problem, Result};
+use super::json::{Json, Paging, Path, Query};
+use super::time;
+use super::tool_draft::{Draft, changed, check, check_free, shown};
+use crate::Shared;
+use crate::auth::SignedIn;
+use axum::Json as Answer;
+use axum::extract::State;
+use http::StatusCode;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use store::{NewTool, Tool, ToolChanges, ToolFilter, ToolStatus};
+use tool::{Role, ToolId};
+use utoipa::ToSchema;
+
+#[derive(Serialize, ToSchema)]
+pub(super) struct ToolView {
+    id: String,
+    name: String,
+    alias: Option<String>,
+    /// `http` or `uri`.
+    #[serde(rename = "type")]
+    kind: String,
+    description: Option<String>,
+    /// `testing`, `active` or `inactive`; only active tools are listed and called.
+    #[schema(value_type = String, example = "active")]
+    status: ToolStatus,
+    /// The id of the key or user that made it.
+    owner: String,
+    /// For allow-lists and `/call`.
+    address: String,
+    created_at: String,
+    updated_at: String,
+    version: i64,
+    /// What its type needs: `config`, or `uri`, `arguments` and the like. Secrets are shown as `***`.
+    #[serde(flatten)]
+    #[schema(value_type = Object)]
+    definition: Map<String, Value>,
+}
+
+#[derive(Serialize, ToSchema)]
+#[schema(as = OwnToolPage)]
+pub(super) struct ToolPage {
+    items: Vec<ToolView>,
+    page: u32,
+    limit: u32,
+    total: i64,
+}
+
+impl ToolView {
+    pub(super) fn new(state: &Shared, tool: Tool) -> Self {
+        Self {
+            definition: shown(state, &tool.kind, &tool.definition),
+            address: gateway::tools::address_of(&tool.name).to_string(),
+            id: tool.id.into(),
+            name: tool.name,
+            alias: tool.alias,
+            kind: tool.kind,
+            description: tool.description,
+            status: tool.status,
+            owner: tool.owner,
+            created_at: time::show(tool.created_at),
+            updated_at: time::show(tool.updated_at),
+            version: tool.version,
+        }
+    }
+}
+
+/// What makes a tool. Which fields it has depends on its type.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "documents what is checked by schema")]
+pub(super) struct ToolCreate {
+    /// What it is called by: 1 to 64 letters, digits, `_`, `.` or `-`.
+    name: String,
+    /// `http` for a request of its own, `uri` for a service's tool.
+    #[schema(rename = "type")]
+    kind: String,
+    alias: Option<String>,
+    description: Option<String>,
+    /// `active` unless given, `testing` or `inactive`.
+    status: Option<String>,
+    /// For `http`: `{"HTTP": {"endpoint", "method", "headers", "parameters", "timeout_seconds", "retry_count", "response_template"}}`.
+    #[schema(value_type = Option<Object>)]
+    config: Option<Value>,
+    /// For `uri`: where the call goes, e.g. `api://crm-service/customer_list?timeout=5000`.
+    uri: Option<String>,
+    /// For `uri`: arguments that are always the same; callers do not see them.
+    #[schema(value_type = Option<Object>)]
+    arguments: Option<Value>,
+    /// For `uri`: parameters that callers do not see.
+    hidden: Option<Vec<String>>,
+    /// For `uri`: from a parameter's new name to the service's.
+    #[schema(value_type = Option<Object>)]
+    rename: Option<Value>,
+    /// For `uri`: a Go template that turns the answer into text.
+    response_template: Option<String>,
+    /// For `uri`: a JMESPath expression that picks what matters from the answer.
+    select: Option<String>,
+    /// For `uri`: the most bytes of the shaped answer.
+    max_result_bytes: Option<usize>,
+    /// For `uri`: the schema of the arguments, where the service's is not right.
+    #[schema(value_type = Option<Object>)]
+    input_schema: Option<Value>,
+    /// Whatever you want to keep with it.
+    #[schema(value_type = Option<Object>)]
+    metadata: Option<Value>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct ListQuery {
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    status: Option<ToolStatus>,
+    q: Option<String>,
+}
+
+/// Lists the tenant's tools; those who only call see their own.
+#[utoipa::path(get, path = "/tools", tag = "tools",
+    params(("type" = Option<String>, Query), ("status" = Option<String>, Query), ("q" = Option<String>, Query),
+        ("page" = Option<u32>, Query), ("limit" = Option<u32>, Query)),
+    responses((status = 200, body = ToolPage)))]
+pub(super) async fn list(
+    State(state): State<Shared>,
+    signed_in: SignedIn,
+    Query(query): Query<ListQuery>,
+    Paging(page): Paging,
+) -> Result<Answer<ToolPage>> {
+    signed_in.may_read()?;
+    let owner = sees_only_own(&signed_in).then(|| signed_in.caller.identity.id().to_owned());
+    let filter = ToolFilter { kind: query.kind, status: query.status, owner, text: query.q };
+    let found = state.store.tools().list(&signed_in.tenant, &filter, page).await?;
+    let items = found.items.into_iter().map(|tool| ToolView::new(&state, tool)).collect();
+    Ok(Answer(ToolPage { items, page: found.page, limit: found.limit, total: found.total }))
+}
+
+/// Makes a tool; it is callable when this answers.
+#[utoipa::path(post, path = "/tools", tag = "tools", request_body = ToolCreate,
+    responses((status = 201, body = ToolView), (status = 409), (status = 422)))]
+pub(super) async fn create(
+    State(state): State<Shared>,
+    signed_in: SignedIn,
+    Json(body): Json<Map<String, Value>>,
+) -> Result<(StatusCode, Answer<ToolView>)> {
+    signed_in.may_make_tools()?;
+    let draft = check(&state, &signed_in, body).await?.accepted()?;
+    check_free(&state, &signed_in, &draft.name)?;
+    let new = NewTool {
+        name: draft.name,
+        alias: draft.alias,
+        kind: draft.kind,
+        description: draft.description,
+        status: draft.status,
+        owner: signed_in.caller.identity.id().to_owned(),
+        definition: draft.definition,
+    };
+    let tool = state.store.tools().create(&signed_in.tenant, new).await?;
+    state.reload.catch_up().await;
+    Ok((StatusCode::CREATED, Answer(ToolView::new(&state, tool))))
+}
+
+/// One tool.
+#[utoipa::path(get, path = "/tools/{id}", tag = "tools", params(("id" = String, Path)),
+    responses((status = 200, body = ToolView), (status = 404)))]
+pub(super) async fn get(
+    State(state): State<Shared>,
+    signed_in: SignedIn,
+    Path(id): Path<ToolId>,
+) -> Result<Answer<ToolView>> {
+    signed_in.may_read()?;
+    let tool = find(&state, &signed_in, &id).await?;
+    Ok(Answer(ToolView::new(&state, tool)))
+}
+
+/// Changes the fields of a tool that are given; `null` takes a field away.
+#[utoipa::path(patch, path = "/tools/{id}", tag = "tools", params(("id" = String, Path)),
+    request_body(content = Object, description = "Any fields of a tool but its type; `version` refuses the change if the tool has another by now."),
+    responses((status = 200, body = ToolView), (status = 404), (status = 409), (status = 422)))]
+pub(super) async fn update(
+    State(state): State<Shared>,
+    signed_in: SignedIn,
+    Path(id): Path<ToolId>,
+    Json(mut body): Json<Map<String, Value>>,
+) -> Result<Answer<ToolView>> {
+    signed_in.may_make_tools()?;
+    let old = find(&state, &signed_in, &id).await?;
+    let expected = match body.shift_remove("version") {
+        None | Some(Value::Null) => old.version,
+        Some(version) => version
+            .as_i64()
+            .ok_or_else(|| Problem::invalid_field("version", "'version' must be a whole number"))?,
+    };
+    if body.get("type").is_some_and(|kind| *kind != old.kind.as_str()) {
+        return Err(Problem::invalid_field("type", "a tool keeps its type; make a new one and delete this"));
+    }
+    let draft = check(&state, &signed_in, changed(&state, &old, body)).await?.accepted()?;
+    save(&state, &signed_in, &old, draft, expected).await
+}
+
+/// Stores a checked change of a tool and puts it in force. Secrets were taken over from the
+/// version that was read, so only the expected one may be replaced.
+pub(super) async fn save(
+    state: &Shared,
+    signed_in: &SignedIn,
+    old: &Tool,
+    draft: Draft,
+    expected_version: i64,
+) -> Result<Answer<ToolView>> {
+    if draft.name != old.name {
+        check_free(state, signed_in, &draft.name)?;
+    }
+    let changes = ToolChanges {
+        name: Some(draft.name),
+        alias: Some(draft.alias),
+        description: Some(draft.description),
+        status: Some(draft.status),
+        definition: Some(draft.definition),
+    };
+    let by = signed_in.caller.identity.id();
+    let tools = state.store.tools();
+    let tool = tools.update(&signed_in.tenant, &old.id, changes, by, Some(expected_version)).await?;
+    state.reload.catch_up().await;
+    Ok(Answer(ToolView::new(state, tool)))
+}
+
+/// Deletes a tool with its versions.
+#[utoipa::path(delete, path = "/tools/{id}", tag = "tools", params(("id" = String, Path)),
+    responses((status = 204), (status = 404)))]
+pub(super) async fn delete(
+    State(state): State<Shared>,
+    signed_in: SignedIn,
+    Path(id): Path<ToolId>,
+) -> Result<StatusCode> {
+    signed_in.may_make_tools()?;
+    find(&state, &signed_in, &id).await?;
+    state.store.tools().delete(&signed_in.tenant, &id).await?;
+    state.reload.catch_up().await;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// The tool, if it is there for this caller.
+pub(super) async fn find(state: &Shared, signed_in: &SignedIn, id: &ToolId) -> Result<Tool> {
+    let tool = state.store.tools().get(&signed_in.tenant, id).await?;
+    if sees_only_own(signed_in) && tool.owner != signed_in.caller.identity.id() {
+        return Err(Problem::not_found("tool"));
+    }
+    Ok(tool)
+}
+
+/// Viewers look at everything and change nothing; managers manage everything.
+fn sees_only_own(signed_in: &SignedIn) -> bool {
+    signed_in.caller.role == Role::Caller
+}
