@@ -12,8 +12,8 @@ run:                 ## Build and serve on 127.0.0.1:3095 with embedded defaults
 dev:                 ## The same with a throw-away data folder and debug logs
 	MCP_ALL_IN_ONE_HOME=$$PWD/.cache/dev $(CARGO) run --bin mcp-all-in-one -- --log-level info,gateway=debug,server=debug serve
 
-test: nextest        ## Every test, with a private PostgreSQL
-	scripts/postgres run $(NEXTEST)
+test: nextest        ## Every test, with real servers that it installs, starts and stops
+	scripts/mcp-servers run scripts/postgres run $(NEXTEST)
 	$(CARGO) test --quiet --doc -p gotemplate
 	CARGO_TARGET_DIR=$${CARGO_TARGET_DIR:-$$PWD/target} $(CARGO) test --quiet --manifest-path crates/gotemplate/differential/Cargo.toml
 
