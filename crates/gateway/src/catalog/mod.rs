@@ -3,130 +3,21 @@
 pub mod naming;
 mod own;
 mod route;
+mod service;
 
 pub(crate) use own::{Behind, OWN_TOOL, OWN_TYPE, OwnTool};
 pub use route::Route;
+pub use service::{Service, State};
 
 use crate::policy::Limiter;
 use crate::tools::address_of;
-use arc_swap::{ArcSwap, ArcSwapOption};
+use arc_swap::ArcSwap;
 use own::Own;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 use tokio::sync::watch;
-use tool::{Connector, Error, Limits, Result, TenantId, Tool, Uri};
-
-/// One configured connection, as long as its settings stay the same.
-pub struct Service {
-    /// Whose service it is.
-    pub tenant: TenantId,
-    /// Its type.
-    pub scheme: String,
-    /// Its id, unique per tenant and type.
-    pub id: String,
-    /// A name for people.
-    pub name: String,
-    /// Changes whenever the definition does.
-    pub version: i64,
-    /// What the service is now.
-    pub state: State,
-    /// Environment variables its credentials come from, named when they are refused.
-    pub variables: Vec<String>,
-    /// What it offered when last asked; nothing until the first answer.
-    pub(crate) tools: ArcSwapOption<Vec<Arc<Tool>>>,
-    /// Why it did not say what it offers when it was last asked.
-    pub(crate) failure: ArcSwapOption<Failure>,
-}
-
-/// Why a service did not say what it offers.
-#[derive(Debug)]
-pub(crate) struct Failure {
-    message: String,
-    is_rejected: bool,
-}
-
-/// What a service is now.
-pub enum State {
-    /// Ready to be called.
-    Open(Arc<dyn Connector>),
-    /// Switched off.
-    Disabled,
-    /// Its settings cannot be used; the text says why.
-    Broken(String),
-}
-
-impl fmt::Debug for Service {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}://{} of {}", self.scheme, self.id, self.tenant)
-    }
-}
-
-impl Service {
-    /// Takes in what the service offers now. Tools that are as they were stay the same objects,
-    /// so that their routes stay too.
-    pub(crate) fn offers(&self, mut tools: Vec<Tool>) {
-        tools.sort_by(|a, b| a.name().cmp(b.name()));
-        tools.dedup_by(|a, b| a.name() == b.name());
-        let known = self.tools.load();
-        let known: HashMap<&str, &Arc<Tool>> =
-            known.iter().flat_map(|tools| tools.iter()).map(|tool| (tool.name(), tool)).collect();
-        let kept = |tool: Tool| match known.get(tool.name()) {
-            Some(same) if ***same == tool => Arc::clone(same),
-            _ => Arc::new(tool),
-        };
-        self.tools.store(Some(Arc::new(tools.into_iter().map(kept).collect())));
-        self.failure.store(None);
-    }
-
-    /// Remembers why the service did not say what it offers.
-    pub(crate) fn failed(&self, error: &Error) {
-        let is_rejected = error.context("auth").is_some();
-        self.failure.store(Some(Arc::new(Failure { message: error.full_message(), is_rejected })));
-    }
-
-    /// What a call to a tool of this service meets when there is no such tool.
-    fn excuse(&self) -> Option<Error> {
-        if let Err(error) = self.connector() {
-            return Some(error);
-        }
-        let failure = self.failure.load();
-        let failure = failure.as_deref().filter(|_| self.tools.load().is_none())?;
-        if failure.is_rejected {
-            return Some(self.rejected());
-        }
-        let message = format!("service {}://{} is not available: {}", self.scheme, self.id, failure.message);
-        Some(Error::unavailable(message).with("service", &self.id).retryable())
-    }
-
-    /// The service refuses our credentials: say where they come from.
-    pub(crate) fn rejected(&self) -> Error {
-        let source = match self.variables.as_slice() {
-            [] => format!("credentials of service {}://{}", self.scheme, self.id),
-            variables => variables.join(", "),
-        };
-        Error::upstream(format!("Authentication failed: Invalid or missing {source}"))
-            .with("service", &self.id)
-            .with("auth", "rejected")
-    }
-
-    /// The connector, or why there is none.
-    pub(crate) fn connector(&self) -> Result<&Arc<dyn Connector>> {
-        match &self.state {
-            State::Open(connector) => Ok(connector),
-            State::Disabled => Err(Error::service_disabled(format!(
-                "service {}://{} is disabled; ask its owner to enable it",
-                self.scheme, self.id
-            ))
-            .with("service", &self.id)),
-            State::Broken(why) => Err(Error::invalid_config(format!(
-                "service {}://{} cannot be used: {why}",
-                self.scheme, self.id
-            ))
-            .with("service", &self.id)),
-        }
-    }
-}
+use tool::{Error, Limits, Result, TenantId, Uri};
 
 /// Two tools that wanted the same name.
 #[derive(Debug, Clone, PartialEq, Eq)]
