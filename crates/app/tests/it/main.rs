@@ -11,6 +11,7 @@ mod calls;
 mod command_line;
 mod crash;
 mod doors;
+mod examples;
 mod generated;
 mod isolation;
 mod keys;
