@@ -58,9 +58,10 @@ pub(crate) struct TemplateMetrics {
 }
 
 impl TemplateMetrics {
-    /// Counts the compilation that this belongs to.
+    /// Counts the compilation that this belongs to; it is a miss of the cache, which the routes are.
     pub(crate) fn compiled() -> Self {
         counter!("mcp_all_in_one_template_compilations_total").increment(1);
+        counter!("mcp_all_in_one_template_cache_misses_total").increment(1);
         Self {
             hits: counter!("mcp_all_in_one_template_cache_hits_total"),
             render_seconds: histogram!("mcp_all_in_one_template_render_seconds"),
@@ -78,6 +79,7 @@ fn describe() {
     describe_counter!("mcp_all_in_one_lists_total", "Lists of tools given out");
     describe_histogram!("mcp_all_in_one_bind_seconds", "Time to check arguments and fill in defaults");
     describe_counter!("mcp_all_in_one_template_compilations_total", "Response templates compiled");
+    describe_counter!("mcp_all_in_one_template_cache_misses_total", "Templates that were not compiled yet");
     describe_counter!("mcp_all_in_one_template_cache_hits_total", "Renderings of a template compiled before");
     describe_histogram!("mcp_all_in_one_template_render_seconds", "Time to render a response template");
 }

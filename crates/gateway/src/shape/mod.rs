@@ -70,7 +70,7 @@ impl Shape {
 #[must_use]
 pub fn check(settings: &tool::Shape, path: &str) -> Vec<Problem> {
     let select = settings.select.as_deref().map(|source| Select::compile(source).map(drop));
-    let template = settings.template.as_deref().map(|source| Template::compile(source).map(drop));
+    let template = settings.template.as_deref().map(template::check);
     let problem = |compiled: Option<Result<()>>, field: &str, code| {
         let error = compiled?.err()?;
         Some(Problem::new(format!("{path}{field}"), code, error.message()))

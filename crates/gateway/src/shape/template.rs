@@ -15,10 +15,7 @@ pub(super) struct Template {
 impl Template {
     /// Compiles the source.
     pub(super) fn compile(source: &str) -> Result<Self> {
-        let template =
-            gotemplate::Template::compile("response_template", source, &gotemplate::Options::default())
-                .map_err(|error| Error::invalid_config(format!("the response template is wrong: {error}")))?;
-        Ok(Self { template, metrics: TemplateMetrics::compiled() })
+        Ok(Self { template: compile(source)?, metrics: TemplateMetrics::compiled() })
     }
 
     /// The text for an answer in JSON.
@@ -32,4 +29,14 @@ impl Template {
             Error::upstream(format!("the response template failed: {error}\nThe answer was:"))
         })
     }
+}
+
+/// Whether the source compiles; nothing is kept or counted.
+pub(super) fn check(source: &str) -> Result<()> {
+    compile(source).map(drop)
+}
+
+fn compile(source: &str) -> Result<gotemplate::Template> {
+    gotemplate::Template::compile("response_template", source, &gotemplate::Options::default())
+        .map_err(|error| Error::invalid_config(format!("the response template is wrong: {error}")))
 }

@@ -35,5 +35,6 @@ async fn a_template_is_compiled_once_per_change_and_never_per_call() {
     world.load("acme", vec![with("m is {{ (index .items 1).n }}", 2)]).await;
     assert!(world.call("m__data", json!({})).await.unwrap().contains("m is 2"));
     assert_eq!(count("compilations_total"), 2, "dropped with the change");
+    assert_eq!(count("cache_misses_total"), 2);
     assert!(handle.render().contains("mcp_all_in_one_template_render_seconds"));
 }
