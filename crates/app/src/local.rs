@@ -4,7 +4,7 @@ use crate::Failure;
 use crate::mcp_config::{self, McpConfig};
 use async_trait::async_trait;
 use gateway::audit::{Audit, Entry, Sink};
-use gateway::{Gateway, Options, TenantDefinition};
+use gateway::{Gateway, Options, ServiceDefinition, TenantDefinition};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -57,6 +57,13 @@ impl Local {
     pub async fn loaded(&self) {
         // Ends early only when the loader does.
         let _ = self.is_loaded.clone().wait_for(|is_loaded| *is_loaded).await;
+    }
+
+    /// How many tools a service offers now.
+    #[must_use]
+    pub fn tool_count(&self, service: &ServiceDefinition) -> usize {
+        let catalog = self.gateway.catalog().tenant(&TenantId::default_tenant());
+        catalog.map_or(0, |catalog| catalog.routes_of(&service.scheme, &service.id).count())
     }
 
     /// Ends every service.

@@ -165,7 +165,7 @@ impl Server {
 fn router(shelf: Shared) -> Router {
     let (api, document) = manage::router();
     let router = Router::new()
-        .nest("/api/v1", api)
+        .merge(api)
         .merge(manage::documentation(document))
         .route("/mcp", post(mcp::http::post))
         .route("/healthz", get(health::alive))

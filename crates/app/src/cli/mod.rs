@@ -2,6 +2,7 @@
 
 mod call;
 mod completions;
+mod config;
 mod remote;
 mod rotate_key;
 mod serve;
@@ -48,6 +49,12 @@ enum Command {
     Call(call::Call),
     /// List the tools of a running server
     Tools(tools::Tools),
+    /// Look at an mcp.json: validate it, show it, print its schema
+    Config(config::Config),
+    /// List the services of an mcp.json
+    List(config::List),
+    /// Start every service of an mcp.json, ask what it offers, and say what to fix
+    Doctor(config::Doctor),
     /// Render response templates
     Template(template::Template),
     /// Re-encrypt all secrets with a new master key
@@ -136,6 +143,9 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Call(command) => runtime.block_on(command.run()),
         Command::Tools(command) => runtime.block_on(command.run()),
         Command::RotateKey(command) => runtime.block_on(command.run()),
+        Command::Config(command) => command.run(),
+        Command::List(command) => command.run(),
+        Command::Doctor(command) => runtime.block_on(command.run()),
         Command::Template(command) => command.run(),
         Command::Completions(command) => Ok(command.run()),
     }

@@ -2,8 +2,10 @@
 
 mod entry;
 mod expand;
+mod show;
 mod watch;
 
+pub use show::schema;
 pub use watch::follow;
 
 use crate::Failure;

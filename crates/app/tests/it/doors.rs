@@ -9,11 +9,10 @@ use testkit::{Backend, Client, TestApp, http, on_both_databases};
 /// Method and path of every operation in the OpenAPI document, with something in each hole.
 async fn operations(app: &TestApp) -> Vec<(Method, String)> {
     let document = app.get("/api/openapi.json").await.is(200).body;
-    let base = document["servers"][0]["url"].as_str().unwrap().to_owned();
     let mut operations = Vec::new();
     for (path, item) in document["paths"].as_object().unwrap() {
         let path = path.split('/').map(|part| if part.starts_with('{') { "x" } else { part });
-        let path = format!("{base}{}", path.collect::<Vec<_>>().join("/"));
+        let path = path.collect::<Vec<_>>().join("/");
         for method in item.as_object().unwrap().keys().filter(|key| *key != "parameters") {
             operations.push((method.to_uppercase().parse().unwrap(), path.clone()));
         }

@@ -9,6 +9,7 @@ mod bad_input;
 mod binary;
 mod calls;
 mod command_line;
+mod config;
 mod crash;
 mod doors;
 mod examples;

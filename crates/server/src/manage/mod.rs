@@ -34,7 +34,7 @@ use utoipa_axum::routes;
 
 /// Every path below `/api/v1`, and what the OpenAPI document says about it.
 pub(crate) fn router() -> (Router<Shared>, OpenApi) {
-    OpenApiRouter::with_openapi(openapi::head())
+    let api = OpenApiRouter::new()
         .routes(routes!(auth::login))
         .routes(routes!(auth::logout))
         .routes(routes!(auth::me))
@@ -64,6 +64,6 @@ pub(crate) fn router() -> (Router<Shared>, OpenApi) {
         .routes(routes!(mcp_tools::list))
         .routes(routes!(mcp_tools::call))
         .routes(routes!(audit::list))
-        .routes(routes!(audit::export))
-        .split_for_parts()
+        .routes(routes!(audit::export));
+    OpenApiRouter::with_openapi(openapi::head()).nest("/api/v1", api).split_for_parts()
 }

@@ -3,9 +3,7 @@
 use crate::Shared;
 use axum::Router;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
-use utoipa::openapi::{
-    Components, InfoBuilder, License, OpenApi, OpenApiBuilder, SecurityRequirement, Server,
-};
+use utoipa::openapi::{Components, InfoBuilder, License, OpenApi, OpenApiBuilder, SecurityRequirement};
 use utoipa_swagger_ui::SwaggerUi;
 
 const DESCRIPTION: &str = "One governed door to everything an agent can call. \
@@ -29,7 +27,6 @@ pub(super) fn head() -> OpenApi {
         .info(info)
         .components(Some(components))
         .security(Some([SecurityRequirement::new("bearer", [] as [&str; 0])]))
-        .servers(Some([Server::new("/api/v1")]))
         .build()
 }
 
@@ -44,8 +41,11 @@ pub fn document() -> String {
 /// different files have the same short names.
 fn with_operation_ids(mut document: OpenApi) -> OpenApi {
     for (path, item) in &mut document.paths.paths {
-        let words: Vec<_> =
-            path.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+        let words: Vec<_> = path
+            .trim_start_matches("/api/v1")
+            .split(|c: char| !c.is_alphanumeric())
+            .filter(|word| !word.is_empty())
+            .collect();
         let name = words.join("_");
         let operations = [
             ("get", &mut item.get),

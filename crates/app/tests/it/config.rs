@@ -1,0 +1,69 @@
+//! `config`, `list` and `doctor`, on files that are right and wrong.
+
+use serde_json::{Value, json};
+use std::process::Output;
+use testkit::process::{command, run};
+
+fn on(words: &[&str], config: &Value) -> (Output, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("mcp.json");
+    std::fs::write(&path, config.to_string()).unwrap();
+    let mut command = command(env!("CARGO_BIN_EXE_mcp-all-in-one"));
+    command.args(words).env("MCP_ALL_IN_ONE_MCP_CONFIG", &path).env_remove("MCP_TEST_UNSET");
+    let output = run(&mut command);
+    let said = String::from_utf8(output.stdout.clone()).unwrap();
+    (output, said)
+}
+
+fn service() -> String {
+    let binary = std::path::PathBuf::from(env!("CARGO_BIN_EXE_mcp-all-in-one"));
+    binary.parent().unwrap().join("examples/mcp_test_server").to_string_lossy().into_owned()
+}
+
+#[test]
+fn validate_names_every_problem_and_its_service() {
+    let (output, said) = on(&["config", "validate"], &json!({ "mcpServers": { "a": { "command": "x" } } }));
+    assert!(output.status.success() && said.contains("1 services, nothing wrong"), "{said}");
+    let (output, said) = on(
+        &["config", "validate"],
+        &json!({ "mcpServers": { "good": { "command": "x" }, "both": { "command": "x", "url": "https://x" },
+            "typed": { "command": 7 }, "unset": { "url": "https://x", "headers": { "A": "${MCP_TEST_UNSET}" } } } }),
+    );
+    assert_eq!(output.status.code(), Some(1));
+    for name in ["both: ", "typed: ", "unset: the environment variable MCP_TEST_UNSET is not set"] {
+        assert!(said.contains(name), "{name} in {said}");
+    }
+    assert!(!said.contains("good"), "{said}");
+    let (output, _) = on(&["config", "validate"], &json!([]));
+    assert!(!output.status.success());
+}
+
+#[test]
+fn show_never_prints_a_secret() {
+    let config =
+        json!({ "mcpServers": { "a": { "command": "x", "env": { "K": "s3cret" }, "alwaysAllow": ["t"] } } });
+    let (output, said) = on(&["config", "show"], &config);
+    assert!(output.status.success() && !said.contains("s3cret"), "{said}");
+    let shown: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(
+        shown["mcpServers"]["a"],
+        json!({ "command": "x", "env": { "K": "***" }, "alwaysAllow": ["t"] })
+    );
+    let (_, said) = on(&["config", "schema"], &config);
+    assert_eq!(serde_json::from_str::<Value>(&said).unwrap()["title"], "mcp.json");
+}
+
+#[test]
+fn doctor_starts_each_service_and_says_what_to_fix() {
+    let config = json!({ "mcpServers": {
+        "good": { "command": service() }, "gone": { "command": "no-such-command-anywhere" },
+        "off": { "command": "x", "disabled": true } } });
+    let (output, said) = on(&["doctor"], &config);
+    assert_eq!(output.status.code(), Some(1));
+    let line = |name: &str| said.lines().find(|line| line.starts_with(name)).unwrap_or_default().to_owned();
+    assert!(line("good").contains("ok") && line("good").contains(" tools"), "{said}");
+    assert!(line("gone").contains("FAILED") && line("gone").contains("was not found; install it"), "{said}");
+    assert!(line("off").contains("disabled"), "{said}");
+    let (_, said) = on(&["list"], &config);
+    assert_eq!(said.lines().count(), 3, "{said}");
+}
