@@ -13,9 +13,9 @@ dev:                 ## The same with a throw-away data folder and debug logs
 	MCP_ALL_IN_ONE_HOME=$$PWD/.cache/dev $(CARGO) run --bin mcp-all-in-one -- --log-level info,gateway=debug,server=debug serve
 
 test: nextest        ## Every test, with real servers that it installs, starts and stops
-	scripts/mcp-servers run scripts/postgres run $(NEXTEST)
 	$(CARGO) test --quiet --doc -p gotemplate
-	CARGO_TARGET_DIR=$${CARGO_TARGET_DIR:-$$PWD/target} $(CARGO) test --quiet --manifest-path crates/gotemplate/differential/Cargo.toml
+	CARGO_TARGET_DIR=$${CARGO_TARGET_DIR:-$$PWD/target} $(CARGO) test --quiet --manifest-path crates/gotemplate/differential/Cargo.toml --tests
+	scripts/mcp-servers run scripts/postgres run $(NEXTEST)
 
 check: nextest       ## Format, lints, tidiness, generated files
 	$(CARGO) fmt --all -- --check
