@@ -94,6 +94,12 @@ impl Gateway {
         self.kinds
     }
 
+    /// The way to the records of calls.
+    #[must_use]
+    pub fn audit(&self) -> &Audit {
+        &self.audit
+    }
+
     /// MCP clients, REST, the command line, flows and agents all come through here.
     ///
     /// # Errors

@@ -9,6 +9,7 @@ use testkit::{Backend, TestApp, http, on_both_databases};
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 
 on_both_databases! {
+    shows_a_call_as_soon_as_it_has_ended
     records_who_called_what_with_which_outcome
     records_refused_calls_too
     records_calls_that_never_became_one
@@ -149,4 +150,17 @@ fn noise(length: usize) -> String {
         char::from(b'a' + u8::try_from((state >> 33) % 26).unwrap())
     });
     letters.collect()
+}
+
+/// HT-5.6
+async fn shows_a_call_as_soon_as_it_has_ended(backend: Backend) {
+    let upstream = http::Server::start().await;
+    let app = TestApp::start(backend).await;
+    app.service(crm(&upstream)).await;
+    for total in 1..10 {
+        app.call("api://crm/ping", json!({})).await.is(200);
+        assert_eq!(app.get("audit").await.is(200).body["total"], total);
+    }
+    let lines = app.get("audit/export?format=jsonl").await.is(200).text.lines().count();
+    assert_eq!(lines, 9);
 }

@@ -3,9 +3,11 @@
 use super::{Entry, Record};
 use async_trait::async_trait;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use tokio::sync::{Mutex, mpsc};
+use tokio::sync::{Mutex, Notify, mpsc, watch};
 use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
 
 /// Records that may wait; when it is full, calls wait rather than lose one.
 const QUEUE: usize = 8192;
@@ -31,8 +33,13 @@ pub trait Sink: Send + Sync + 'static {
 #[derive(Debug)]
 pub struct Audit {
     tx: mpsc::Sender<Record>,
+    /// Records handed over, and how many of them are kept.
+    handed: AtomicU64,
+    kept: watch::Receiver<u64>,
+    /// Somebody waits for the records that wait for company.
+    hurry: Arc<Notify>,
     writer: Mutex<Option<JoinHandle<()>>>,
-    closing: tokio_util::sync::CancellationToken,
+    closing: CancellationToken,
 }
 
 impl Audit {
@@ -40,9 +47,12 @@ impl Audit {
     #[must_use]
     pub fn start(sink: Arc<dyn Sink>) -> Self {
         let (tx, rx) = mpsc::channel(QUEUE);
-        let closing = tokio_util::sync::CancellationToken::new();
-        let writer = tokio::spawn(run(rx, sink, closing.clone()));
-        Self { tx, writer: Mutex::new(Some(writer)), closing }
+        let closing = CancellationToken::new();
+        let (kept_tx, kept) = watch::channel(0);
+        let hurry = Arc::new(Notify::new());
+        let writer = Writer { rx, sink, kept: kept_tx, hurry: hurry.clone(), closing: closing.clone() };
+        let writer = Mutex::new(Some(tokio::spawn(writer.run())));
+        Self { tx, handed: AtomicU64::new(0), kept, hurry, writer, closing }
     }
 
     /// Hands a record over; waits only while the queue is full.
@@ -50,7 +60,18 @@ impl Audit {
         if let Err(record) = self.tx.send(record).await {
             let entry = record.0.into_entry();
             tracing::error!(?entry, "a call ended after the audit was closed");
+            return;
         }
+        self.handed.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Waits until every record handed over so far is kept, for at most `time`.
+    pub async fn flush(&self, time: Duration) {
+        let handed = self.handed.load(Ordering::Relaxed);
+        let mut kept = self.kept.clone();
+        self.hurry.notify_one();
+        // Too late, or the writer has ended: whoever asks sees what there is.
+        let _ = tokio::time::timeout(time, kept.wait_for(|kept| *kept >= handed)).await;
     }
 
     /// Writes what is waiting and ends the writer, within `time`.
@@ -64,31 +85,43 @@ impl Audit {
     }
 }
 
-async fn run(
-    mut rx: mpsc::Receiver<Record>,
+struct Writer {
+    rx: mpsc::Receiver<Record>,
     sink: Arc<dyn Sink>,
-    closing: tokio_util::sync::CancellationToken,
-) {
-    let mut records = Vec::with_capacity(BATCH);
-    loop {
-        tokio::select! {
-            count = rx.recv_many(&mut records, BATCH) => if count == 0 { return },
-            () = closing.cancelled(), if !rx.is_closed() => { rx.close(); continue }
-            () = tokio::time::sleep(IDLE) => { sink.catch_up().await; continue }
-        }
-        if records.len() < BATCH && !rx.is_closed() {
+    kept: watch::Sender<u64>,
+    hurry: Arc<Notify>,
+    closing: CancellationToken,
+}
+
+impl Writer {
+    async fn run(mut self) {
+        let mut records = Vec::with_capacity(BATCH);
+        loop {
             tokio::select! {
-                () = tokio::time::sleep(LINGER) => {}
-                () = closing.cancelled() => {}
+                count = self.rx.recv_many(&mut records, BATCH) => if count == 0 { return },
+                () = self.closing.cancelled(), if !self.rx.is_closed() => { self.rx.close(); continue }
+                () = tokio::time::sleep(IDLE) => { self.sink.catch_up().await; continue }
             }
-            while records.len() < BATCH
-                && let Ok(record) = rx.try_recv()
-            {
-                records.push(record);
+            if records.len() < BATCH && !self.rx.is_closed() {
+                self.wait_for_company(&mut records).await;
             }
+            let entries: Vec<Entry> = records.drain(..).map(Record::into_entry).collect();
+            write_until_kept(&*self.sink, &entries).await;
+            self.kept.send_modify(|kept| *kept += entries.len() as u64);
         }
-        let entries: Vec<Entry> = records.drain(..).map(Record::into_entry).collect();
-        write_until_kept(&*sink, &entries).await;
+    }
+
+    async fn wait_for_company(&mut self, records: &mut Vec<Record>) {
+        tokio::select! {
+            () = tokio::time::sleep(LINGER) => {}
+            () = self.hurry.notified() => {}
+            () = self.closing.cancelled() => {}
+        }
+        while records.len() < BATCH
+            && let Ok(record) = self.rx.try_recv()
+        {
+            records.push(record);
+        }
     }
 }
 

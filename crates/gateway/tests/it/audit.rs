@@ -59,3 +59,18 @@ async fn counts_huge_arguments_instead_of_keeping_them() {
     let entries = world.audited().await;
     assert_eq!(entries[0].arguments, r#"{"omitted":"100011 bytes of arguments"}"#);
 }
+
+#[tokio::test]
+async fn a_flush_waits_for_what_was_handed_over() {
+    let world = World::with(vec![service("m", json!({}))]).await;
+    for n in 1..20 {
+        world.call("m__say", json!({})).await.unwrap();
+        world.gateway.audit().flush(Duration::from_secs(5)).await;
+        assert_eq!(world.sink.entries.lock().unwrap().len(), n);
+    }
+    world.sink.is_down.store(true, Ordering::SeqCst);
+    world.call("m__say", json!({})).await.unwrap();
+    world.gateway.audit().flush(Duration::from_millis(50)).await;
+    assert_eq!(world.sink.entries.lock().unwrap().len(), 19, "it gives up in time");
+    world.sink.is_down.store(false, Ordering::SeqCst);
+}

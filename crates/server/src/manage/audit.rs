@@ -14,8 +14,12 @@ use futures::stream;
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::time::Duration;
 use store::{AuditRow, Filter};
 use utoipa::ToSchema;
+
+/// Whoever asks sees the calls that have ended before, unless the audit is far behind.
+const FLUSH: Duration = Duration::from_secs(1);
 
 #[derive(Serialize, ToSchema)]
 pub(super) struct AuditView {
@@ -110,6 +114,7 @@ pub(super) async fn list(
     Paging(page): Paging,
 ) -> Result<Answer<AuditPage>> {
     signed_in.may_manage()?;
+    state.gateway.audit().flush(FLUSH).await;
     let found = state.store.audit().query(&signed_in.tenant, &query.filter()?, page).await?;
     let items = found.items.into_iter().map(AuditView::from).collect();
     Ok(Answer(AuditPage { items, page: found.page, limit: found.limit, total: found.total }))
@@ -133,6 +138,7 @@ pub(super) async fn export(
             "jsonl" => (String::new(), json_line, "application/x-ndjson", "audit.jsonl"),
             other => return Err(Problem::bad_request(format!("format is 'csv' or 'jsonl', not '{other}'"))),
         };
+    state.gateway.audit().flush(FLUSH).await;
     let export = state.store.audit().export(&signed_in.tenant, query.filter()?);
     let rows = stream::try_unfold(export, move |mut export| async move {
         let Some(rows) = export.next().await? else { return Ok::<_, store::Error>(None) };
