@@ -16,6 +16,7 @@ pub use tools::{ToolBody, ToolDefinition, UriTool};
 use crate::audit::{Audit, Record};
 use crate::metrics::GatewayMetrics;
 use futures::FutureExt;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -139,6 +140,20 @@ impl Gateway {
     #[must_use]
     pub fn list(&self, cx: &Context) -> Vec<Arc<Route>> {
         self.metrics.lists.increment(1);
+        self.permitted(cx)
+    }
+
+    /// A number that changes when this caller's list does.
+    #[must_use]
+    pub fn fingerprint(&self, cx: &Context) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        for route in self.permitted(cx) {
+            route.listed.hash(&mut hasher);
+        }
+        hasher.finish()
+    }
+
+    fn permitted(&self, cx: &Context) -> Vec<Arc<Route>> {
         let Some(tenant) = self.catalog.tenant(&cx.tenant) else { return Vec::new() };
         let is_permitted = |route: &&Arc<Route>| policy::permits(&cx.caller, route).is_ok();
         tenant.routes().iter().filter(is_permitted).cloned().collect()

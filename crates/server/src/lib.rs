@@ -28,6 +28,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use store::Store;
 use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower_http::catch_panic::CatchPanicLayer;
@@ -60,6 +61,9 @@ impl Default for Options {
     }
 }
 
+/// Each holds a connection and a little memory.
+const MAX_STREAMS: usize = 10_000;
+
 /// What every handler shares.
 pub(crate) type Shared = Arc<Shelf>;
 
@@ -70,6 +74,8 @@ pub(crate) struct Shelf {
     pub(crate) auth: Arc<Auth>,
     pub(crate) attempts: Attempts,
     pub(crate) sessions: Sealer,
+    /// Streams of notifications that may be open at the same time.
+    pub(crate) streams: Arc<Semaphore>,
     pub(crate) reload: Arc<Reload>,
     pub(crate) metrics: PrometheusHandle,
     pub(crate) options: Options,
@@ -110,6 +116,7 @@ impl Server {
             auth,
             attempts: Attempts::default(),
             sessions: Sealer::new(&key)?,
+            streams: Arc::new(Semaphore::new(MAX_STREAMS)),
             reload,
             metrics,
             options,
@@ -167,7 +174,7 @@ fn router(shelf: Shared) -> Router {
     let router = Router::new()
         .merge(api)
         .merge(manage::documentation(document))
-        .route("/mcp", post(mcp::http::post))
+        .route("/mcp", post(mcp::http::post).get(mcp::http::get))
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))
         .route("/metrics", get(health::metrics))

@@ -137,7 +137,11 @@ async fn answers_strict_clients_as_the_protocol_says() {
     assert_eq!(send(post().body("{")).await.is(400).body["error"]["code"], -32700);
     assert_eq!(send(post().body("[]")).await.is(400).body["error"]["code"], -32600);
     assert_eq!(send(post().body(vec![b'x'; 5 << 20])).await.is(413).body["error"]["code"], -32600);
-    app.get("/mcp").await.is(405);
+    let get = || app.request(Method::GET, "/mcp").header("accept", "text/event-stream");
+    send(get()).await.is(400);
+    send(get().header("mcp-session-id", "garbage")).await.is(404);
+    send(app.request(Method::GET, "/mcp").header("accept", "application/json")).await.is(406);
+    app.delete("/mcp").await.is(405);
 
     let session = Session::open(&app, "2025-06-18").await;
     let wrong =
@@ -149,6 +153,31 @@ async fn answers_strict_clients_as_the_protocol_says() {
     send_json(stolen, &ping).await.is(404);
     let modern = hello(&app, "2026-07-28").await.is(200);
     assert_eq!(modern.body["result"]["protocolVersion"], "2025-11-25");
+}
+
+/// Changes reach connected clients at once, and only those whose list they change.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tells_connected_clients_that_their_tools_have_changed() {
+    let upstream = http::Server::start().await;
+    let app = TestApp::start(Backend::Sqlite).await;
+    let listen = async |client: &Client| {
+        let session = Session::open(client, "2025-06-18").await;
+        let request = client.request(Method::GET, "/mcp").header("accept", "text/event-stream");
+        let response = request.header("mcp-session-id", session.id).send().await.unwrap();
+        assert_eq!(response.status(), 200);
+        response
+    };
+    let stranger = app.with_tenant("acme").await;
+    let mut mine = listen(&app).await;
+    let mut theirs = listen(&stranger).await;
+    app.service(crm(&upstream)).await;
+    let event = tokio::time::timeout(PATIENCE, mine.chunk()).await.unwrap().unwrap().unwrap();
+    let event = String::from_utf8(event.to_vec()).unwrap();
+    assert!(event.contains("notifications/tools/list_changed"), "{event}");
+    let silence = tokio::time::timeout(std::time::Duration::from_millis(300), theirs.chunk()).await;
+    assert!(silence.is_err(), "another tenant's change is none of their business");
+    app.stop().await;
+    assert!(matches!(tokio::time::timeout(PATIENCE, theirs.chunk()).await.unwrap(), Ok(None) | Err(_)));
 }
 
 async fn any_replica_serves_any_session(backend: Backend) {

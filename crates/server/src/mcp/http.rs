@@ -1,10 +1,10 @@
 //! The doors over Streamable HTTP, for clients with a handshake.
 
-use super::Door;
+use super::{Door, stream};
 use crate::Shared;
 use crate::auth::SignedIn;
 use crate::edge::{RequestId, TraceId};
-use crate::manage::error::{Problem, Result};
+use crate::manage::error::{Code, Problem, Result};
 use axum::Extension;
 use axum::body::Bytes;
 use axum::extract::State;
@@ -29,7 +29,7 @@ pub(crate) async fn post(
     body: std::result::Result<Bytes, axum::extract::rejection::BytesRejection>,
 ) -> Result<Response> {
     check_origin(&state, &headers)?;
-    check_accept(&headers)?;
+    check_accept(&headers, &["application/json", "text/event-stream"])?;
     let Ok(body) = body else {
         return Ok(refused(
             StatusCode::PAYLOAD_TOO_LARGE,
@@ -57,7 +57,7 @@ pub(crate) async fn post(
     };
     let version = session.map_or(Version::LATEST_LEGACY, |session| session.version);
     tracing::info!(method, tenant = %cx.tenant, "mcp {method}");
-    let door = Door { gateway: state.gateway.clone(), calls: state.calls.clone(), tells_changes: false };
+    let door = Door { gateway: state.gateway.clone(), calls: state.calls.clone(), tells_changes: true };
     match door.answer(&cx, version, method, message).await {
         Ok(answer) => {
             let mut response = json(envelope::result(&id, &answer.result));
@@ -71,6 +71,25 @@ pub(crate) async fn post(
         }
         Err(error) => Ok(json(envelope::error(Some(&id), &error))),
     }
+}
+
+/// `GET /mcp`: the stream of notifications of a session.
+pub(crate) async fn get(
+    State(state): State<Shared>,
+    signed_in: SignedIn,
+    headers: HeaderMap,
+) -> Result<Response> {
+    check_origin(&state, &headers)?;
+    check_accept(&headers, &["text/event-stream"])?;
+    let owner = format!("{}/{}", signed_in.tenant, signed_in.caller.identity.id());
+    if let Err((status, error)) = session_of(&state, &headers, &owner) {
+        return Ok(refused(status, &error));
+    }
+    let place = state.streams.clone().try_acquire_owned();
+    let place =
+        place.map_err(|_| Problem::new(Code::Unavailable, "too many streams are open; try again later"))?;
+    let cx = Context::new(signed_in.tenant, signed_in.caller, DoorKind::Mcp, state.options.call_timeout);
+    Ok(stream::open(state, cx, place))
 }
 
 /// The session a request belongs to: sealed by us or another replica, for this caller.
@@ -107,14 +126,13 @@ fn check_origin(state: &Shared, headers: &HeaderMap) -> Result<()> {
     Err(Problem::forbidden("this origin may not use the MCP door; allow it with --cors-origin"))
 }
 
-fn check_accept(headers: &HeaderMap) -> Result<()> {
+fn check_accept(headers: &HeaderMap, wanted: &[&str]) -> Result<()> {
     let accepts: Vec<_> = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).collect();
     let accepts = accepts.join(",").to_ascii_lowercase();
-    let has = |wanted: &str| accepts.contains(wanted) || accepts.contains("*/*");
-    if has("application/json") && has("text/event-stream") {
+    if wanted.iter().all(|wanted| accepts.contains(wanted) || accepts.contains("*/*")) {
         return Ok(());
     }
-    let detail = "send 'Accept: application/json, text/event-stream'";
+    let detail = format!("send 'Accept: {}'", wanted.join(", "));
     Err(Problem::bad_request(detail).with_status(StatusCode::NOT_ACCEPTABLE))
 }
 

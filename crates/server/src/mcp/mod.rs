@@ -3,5 +3,9 @@
 mod door;
 pub(crate) mod http;
 pub mod stdio;
+mod stream;
 
 pub(crate) use door::Door;
+
+/// What a client is told when its list of tools has changed.
+const LIST_CHANGED: &str = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}";

@@ -1,8 +1,7 @@
 //! The door over stdio: one client, one process, one message a line.
 
-use super::Door;
+use super::{Door, LIST_CHANGED};
 use gateway::Gateway;
-use gateway::catalog::TenantCatalog;
 use mcp::envelope::{self, Kind};
 use mcp::{Message, RpcError, Version};
 use serde::Deserialize;
@@ -22,7 +21,6 @@ const MAX_LINE_BYTES: usize = 64 * 1024 * 1024;
 const QUEUE: usize = 256;
 /// Requests of one client under way at the same time; more wait in the pipe.
 const MAX_IN_FLIGHT: usize = 1024;
-const LIST_CHANGED: &str = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}";
 
 /// How the door behaves.
 #[derive(Debug, Clone, Copy)]
@@ -191,6 +189,11 @@ impl Client {
         cx
     }
 
+    fn own_context(&self) -> Context {
+        let caller = Arc::new(Caller::local());
+        Context::new(TenantId::default_tenant(), caller, DoorKind::Mcp, self.options.call_timeout)
+    }
+
     /// Events of a call as progress notifications under the client's own token.
     fn progress(&self, token: Box<RawValue>) -> Events {
         let (events, mut rx) = Events::channel(QUEUE);
@@ -239,14 +242,14 @@ impl Client {
     async fn tell_changes(self: Arc<Self>) {
         let mut swaps = self.door.gateway.catalog().changes();
         let mut told = None;
+        let cx = self.own_context();
         loop {
-            let now = self.door.gateway.catalog().tenant(&TenantId::default_tenant());
             let has_said_hello = self.version.lock().unwrap_or_else(PoisonError::into_inner).is_some();
             if has_said_hello && *self.is_loaded.borrow() {
-                if told.as_ref().is_some_and(|told| !is_same_list(told, &now)) {
+                let now = self.door.gateway.fingerprint(&cx);
+                if told.replace(now).is_some_and(|told| told != now) {
                     self.send(LIST_CHANGED.to_owned()).await;
                 }
-                told = Some(now);
             }
             tokio::select! {
                 () = self.gone.cancelled() => return,
@@ -263,14 +266,6 @@ impl Client {
     fn flights(&self) -> std::sync::MutexGuard<'_, HashMap<String, CancellationToken>> {
         self.in_flight.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-fn is_same_list(told: &Option<Arc<TenantCatalog>>, now: &Option<Arc<TenantCatalog>>) -> bool {
-    let listed = |catalog: &Option<Arc<TenantCatalog>>| {
-        let routes = catalog.as_deref().map(TenantCatalog::routes).unwrap_or_default();
-        routes.iter().map(|route| route.listed.clone()).collect::<Vec<_>>()
-    };
-    listed(told) == listed(now)
 }
 
 fn progress_token(message: &Message<'_>) -> Option<Box<RawValue>> {
