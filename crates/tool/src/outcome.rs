@@ -63,8 +63,8 @@ pub struct Output {
 
 #[derive(Debug)]
 enum Body {
-    /// A whole result, byte for byte as the service wrote it.
-    Relayed(Box<RawValue>),
+    /// A whole result, byte for byte as the service wrote it, and whether it says `isError`.
+    Relayed(Box<RawValue>, bool),
     /// JSON data, shown as text and as structured content, perhaps with a remark.
     Json(Box<RawValue>, Option<Content>),
     /// Content blocks.
@@ -96,8 +96,8 @@ impl Output {
     pub fn relayed(result: Box<RawValue>) -> Result<Self> {
         let head: Relayed<'_> = serde_json::from_str(result.get())
             .map_err(|error| Error::upstream("the service's answer is no tool result").caused_by(error))?;
-        let is_error = head.is_error.unwrap_or(false);
-        Ok(Self { body: Body::Relayed(result), is_error })
+        let (is_error, says_so) = (head.is_error.unwrap_or(false), head.is_error.is_some());
+        Ok(Self { body: Body::Relayed(result, says_so), is_error })
     }
 
     /// Data in JSON.
@@ -147,7 +147,7 @@ impl Output {
                 [Content(block)] => serde_json::from_str(block.get()).ok().and_then(text_data),
                 _ => None,
             },
-            Body::Relayed(result) => {
+            Body::Relayed(result, _) => {
                 let head: Relayed<'_> = serde_json::from_str(result.get()).ok()?;
                 if let Some(structured) = head.structured {
                     return Some(structured.get().into());
@@ -162,7 +162,7 @@ impl Output {
     #[must_use]
     pub fn size_bytes(&self) -> usize {
         match &self.body {
-            Body::Relayed(raw) | Body::Json(raw, _) => raw.get().len(),
+            Body::Relayed(raw, _) | Body::Json(raw, _) => raw.get().len(),
             Body::Blocks(blocks) => blocks.iter().map(|block| block.get().len()).sum(),
         }
     }
@@ -172,7 +172,7 @@ impl Output {
     pub fn to_result(&self) -> String {
         let mut result = String::with_capacity(self.size_bytes() * 2 + 64);
         match &self.body {
-            Body::Relayed(raw) => return raw.get().to_owned(),
+            Body::Relayed(raw, _) => return raw.get().to_owned(),
             Body::Json(data, remark) => {
                 result.push_str("{\"content\":[");
                 result.push_str(Content::text(data.get()).get());
@@ -195,6 +195,22 @@ impl Output {
             }
         }
         result.push_str(if self.is_error { ",\"isError\":true}" } else { ",\"isError\":false}" });
+        result
+    }
+}
+
+impl Output {
+    /// The same for those who are promised `isError`, which MCP servers may leave out.
+    #[must_use]
+    pub fn to_complete_result(&self) -> String {
+        let mut result = self.to_result();
+        if let Body::Relayed(_, false) = self.body
+            && let Some(end) = result.rfind('}')
+        {
+            let is_empty = result[..end].trim_end().ends_with('{');
+            let flag = if is_empty { "\"isError\":false" } else { ",\"isError\":false" };
+            result.insert_str(end, flag);
+        }
         result
     }
 }
@@ -228,7 +244,11 @@ mod tests {
         assert!(output.is_error());
         assert_eq!(output.to_result(), text);
         assert_eq!(output.data().unwrap(), "{\"a\":1}");
+        assert_eq!(output.to_complete_result(), text);
         assert!(Output::relayed(json("7")).is_err());
+        let silent = Output::relayed(json(r#"{"content":[]} "#)).unwrap();
+        assert_eq!(silent.to_complete_result(), r#"{"content":[],"isError":false}"#);
+        assert_eq!(Output::relayed(json("{ }")).unwrap().to_complete_result(), r#"{ "isError":false}"#);
     }
 
     #[test]

@@ -117,7 +117,7 @@ pub(super) async fn start(
 /// A refusal is a problem; a tool that ran and failed is an answer that says so.
 pub(super) fn result_of(ended: tool::Result<Outcome>) -> Result<String> {
     Ok(match ended {
-        Ok(Outcome::Done(output)) => output.to_result(),
+        Ok(Outcome::Done(output)) => output.to_complete_result(),
         Ok(Outcome::Started(id)) => {
             json!({ "content": [], "isError": false, "task": { "id": id.0 } }).to_string()
         }
