@@ -78,6 +78,14 @@ struct Client {
     gone: CancellationToken,
 }
 
+/// What a message asks of us.
+enum Read {
+    /// An answer under this id.
+    Request(Box<RawValue>),
+    Nothing,
+    Exit,
+}
+
 async fn read_messages(
     client: &Arc<Client>,
     requests: &TaskTracker,
@@ -105,26 +113,27 @@ async fn read_messages(
 impl Client {
     /// Takes one message; false ends the conversation.
     async fn take(self: &Arc<Self>, requests: &TaskTracker, line: Vec<u8>) -> bool {
-        let parsed = Message::parse(&line).and_then(|message| match message.kind()? {
-            Kind::Request { id, .. } => Ok(Some(id)),
-            Kind::Notification { method } => match method {
-                "notifications/exit" | "exit" => Ok(None),
-                "notifications/cancelled" => {
-                    self.cancel(&message);
-                    Err(RpcError::new(0, ""))
-                }
-                _ => Err(RpcError::new(0, "")),
-            },
-            Kind::Reply => Err(RpcError::new(0, "")),
-        });
-        match parsed {
-            Ok(None) => return false,
-            Ok(Some(id)) => self.begin(requests, id, line).await,
-            // Zero: a notification or a reply, which get no answer.
-            Err(error) if error.code == 0 => {}
+        let read = Message::parse(&line).and_then(|message| self.read(&message));
+        match read {
+            Ok(Read::Request(id)) => self.begin(requests, id, line).await,
+            Ok(Read::Nothing) => {}
+            Ok(Read::Exit) => return false,
             Err(error) => self.send(envelope::error(None, &error)).await,
         }
         true
+    }
+
+    /// What a message asks of us. Notifications and replies get no answer.
+    fn read(&self, message: &Message<'_>) -> Result<Read, RpcError> {
+        Ok(match message.kind()? {
+            Kind::Request { id, .. } => Read::Request(id),
+            Kind::Notification { method: "notifications/exit" | "exit" } => Read::Exit,
+            Kind::Notification { method: "notifications/cancelled" } => {
+                self.cancel(message);
+                Read::Nothing
+            }
+            Kind::Notification { .. } | Kind::Reply => Read::Nothing,
+        })
     }
 
     async fn begin(self: &Arc<Self>, requests: &TaskTracker, id: Box<RawValue>, line: Vec<u8>) {
