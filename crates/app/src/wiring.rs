@@ -90,7 +90,7 @@ pub async fn start(settings: Settings) -> Result<Started, Failure> {
     let admin_key = admin_key.map_err(|error| database_failure("the first tenant cannot be made", error))?;
     let env = Env { allow_private_network: settings.allow_private_network, ..Env::default() };
     let spill = settings.data_dir.join("audit-spill.jsonl");
-    let audit = Audit::start(Arc::new(AuditSink::new(store.clone(), spill)));
+    let audit = Audit::start(Arc::new(AuditSink::new(store.clone(), spill, settings.server.store_timeout)));
     let options = gateway::Options { result_budget_bytes: settings.max_result_bytes, ..Default::default() };
     let gateway = Gateway::new(connectors::ALL, env.clone(), audit, options);
     let own = own_services(settings.mcp_config, env.shutdown)?;

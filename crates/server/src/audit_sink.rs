@@ -4,7 +4,8 @@ use crate::manage::error::Code;
 use async_trait::async_trait;
 use gateway::audit::{Entry, Sink};
 use std::path::PathBuf;
-use store::{AuditRow, Store};
+use std::time::Duration;
+use store::{AuditRow, Store, within};
 use tokio::sync::Mutex;
 use tool::Error;
 
@@ -12,6 +13,8 @@ use tool::Error;
 /// and from there into the store when it is back.
 pub struct AuditSink {
     store: Store,
+    /// How long the database may take to answer.
+    timeout: Duration,
     spill: Mutex<Spill>,
 }
 
@@ -23,9 +26,9 @@ struct Spill {
 impl AuditSink {
     /// `path` is where entries wait while the store is away.
     #[must_use]
-    pub fn new(store: Store, path: PathBuf) -> Self {
+    pub fn new(store: Store, path: PathBuf, timeout: Duration) -> Self {
         let is_empty = !path.exists();
-        Self { store, spill: Mutex::new(Spill { path, is_empty }) }
+        Self { store, timeout, spill: Mutex::new(Spill { path, is_empty }) }
     }
 }
 
@@ -37,7 +40,7 @@ impl Sink for AuditSink {
         if !spill.is_empty && self.replay(&mut spill).await.is_err() {
             return spill.append(rows).await;
         }
-        match self.store.audit().append(&rows).await {
+        match within(self.timeout, self.store.audit().append(&rows)).await {
             Ok(()) => Ok(()),
             Err(error) if error.is_retryable() => {
                 tracing::warn!(%error, "audit records wait in {}: {error}", spill.path.display());
@@ -59,11 +62,11 @@ impl Sink for AuditSink {
 impl AuditSink {
     /// Brings what waits in the file into the store. Rows have ids: a second try adds nothing.
     async fn replay(&self, spill: &mut Spill) -> store::Result<()> {
-        self.store.ping().await?;
+        within(self.timeout, self.store.ping()).await?;
         let path = spill.path.clone();
         let rows = tokio::task::spawn_blocking(move || read(&path)).await.unwrap_or_default();
         for chunk in rows.chunks(1000) {
-            self.store.audit().append(chunk).await?;
+            within(self.timeout, self.store.audit().append(chunk)).await?;
         }
         if let Err(error) = tokio::fs::remove_file(&spill.path).await {
             tracing::warn!(%error, "{} is in the store but cannot be removed: {error}", spill.path.display());

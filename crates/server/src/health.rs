@@ -20,7 +20,7 @@ pub(crate) async fn ready(State(state): State<Shared>) -> Result<Json<Value>> {
     if state.is_stopping() {
         return Err(Problem::new(Code::Unavailable, "the server is shutting down"));
     }
-    state.store.ping().await?;
+    store::within(state.options.store_timeout, state.store.ping()).await?;
     Ok(Json(json!({ "status": "ready" })))
 }
 

@@ -39,6 +39,8 @@ use tower_http::cors::CorsLayer;
 pub struct Options {
     /// The most bytes of a request's body.
     pub max_body_bytes: usize,
+    /// How long the database may take to answer.
+    pub store_timeout: Duration,
     /// How long a call may take, unless its URI says less.
     pub call_timeout: Duration,
     /// Calls in flight at shutdown may take this long to end.
@@ -53,6 +55,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             max_body_bytes: 4 * 1024 * 1024,
+            store_timeout: Duration::from_secs(10),
             call_timeout: Duration::from_secs(300),
             shutdown_timeout: Duration::from_secs(30),
             cors_origins: Vec::new(),
@@ -109,7 +112,9 @@ impl Server {
     ) -> tool::Result<Self> {
         let key = store.meta().jwt_key().await?;
         let auth = Arc::new(Auth::load(&store, &key).await?);
-        let reload = Arc::new(Reload::new(store.clone(), gateway.clone(), auth.clone(), own).await?);
+        let reload = Arc::new(
+            Reload::new(store.clone(), gateway.clone(), auth.clone(), own, options.store_timeout).await?,
+        );
         let shelf = Shelf {
             store,
             gateway,
@@ -170,7 +175,7 @@ impl Server {
 }
 
 fn router(shelf: Shared) -> Router {
-    let (api, document) = manage::router();
+    let (api, document) = manage::router(&shelf.options);
     let router = Router::new()
         .merge(api)
         .merge(manage::documentation(document))

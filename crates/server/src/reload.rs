@@ -5,7 +5,8 @@ use crate::tool_definition::definition_of;
 use gateway::{Gateway, ServiceDefinition, TenantDefinition};
 use serde_json::Value;
 use std::sync::Arc;
-use store::{ErrorKind, Service, Status, Store};
+use std::time::Duration;
+use store::{ErrorKind, Service, Status, Store, within};
 use tokio::sync::{Mutex, watch};
 use tokio_util::sync::CancellationToken;
 use tool::TenantId;
@@ -20,6 +21,8 @@ pub(crate) struct Reload {
     auth: Arc<Auth>,
     /// Services of the owner of this process, which belong to the tenant `default`.
     own: OwnServices,
+    /// How long the database may take to answer.
+    timeout: Duration,
     /// The revision the snapshots show; held while they are made, so that an older read never
     /// replaces a newer one.
     revision: Mutex<i64>,
@@ -32,9 +35,10 @@ impl Reload {
         gateway: Arc<Gateway>,
         auth: Arc<Auth>,
         own: OwnServices,
+        timeout: Duration,
     ) -> store::Result<Self> {
         let revision = store.revisions().current().await?;
-        let reload = Self { store, gateway, auth, own, revision: Mutex::new(revision) };
+        let reload = Self { store, gateway, auth, own, timeout, revision: Mutex::new(revision) };
         for tenant in reload.store.tenants().all().await? {
             reload.load(&tenant.id).await?;
         }
@@ -51,11 +55,12 @@ impl Reload {
 
     async fn try_catch_up(&self) -> store::Result<()> {
         let mut revision = self.revision.lock().await;
-        let (current, tenants) = self.store.revisions().changed_since(*revision).await?;
+        let (current, tenants) =
+            within(self.timeout, self.store.revisions().changed_since(*revision)).await?;
         if tenants.is_empty() {
             return Ok(());
         }
-        self.auth.reload(&self.store).await?;
+        within(self.timeout, self.auth.reload(&self.store)).await?;
         for tenant in tenants {
             self.load(&tenant).await?;
         }
@@ -64,7 +69,7 @@ impl Reload {
     }
 
     async fn load(&self, id: &TenantId) -> store::Result<()> {
-        let tenant = match self.store.tenants().get(id).await {
+        let tenant = match within(self.timeout, self.store.tenants().get(id)).await {
             Ok(tenant) if tenant.status == Status::Active => tenant,
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
             Ok(_) | Err(_) => {
@@ -72,11 +77,16 @@ impl Reload {
                 return Ok(());
             }
         };
-        let mut services: Vec<_> = self.store.services().all(id).await?.into_iter().map(definition).collect();
+        let mut services: Vec<_> =
+            within(self.timeout, self.store.services().all(id)).await?.into_iter().map(definition).collect();
         if *id == TenantId::default_tenant() {
             services.extend(self.own.borrow().iter().cloned());
         }
-        let tools = self.store.tools().all(id).await?.into_iter().filter_map(definition_of).collect();
+        let tools = within(self.timeout, self.store.tools().all(id))
+            .await?
+            .into_iter()
+            .filter_map(definition_of)
+            .collect();
         let definition = TenantDefinition { id: tenant.id, limits: tenant.limits, services, tools };
         self.gateway.load(definition).await;
         Ok(())

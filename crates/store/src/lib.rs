@@ -4,6 +4,7 @@
 
 pub mod audit;
 mod database;
+mod deadline;
 pub mod error;
 pub mod keys;
 pub mod meta;
@@ -30,6 +31,7 @@ mod watch;
 
 pub use audit::{AuditRow, Filter};
 pub use database::{Options, Store};
+pub use deadline::within;
 pub use error::{Error, Kind as ErrorKind, Result};
 pub use keys::{Key, KeyChanges, KeyHash, NewKey};
 pub use page::{Page, PageRequest};

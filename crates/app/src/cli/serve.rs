@@ -77,6 +77,7 @@ impl Serve {
                 call_timeout: Duration::from_secs(self.call_timeout),
                 shutdown_timeout: Duration::from_secs(self.shutdown_timeout),
                 cors_origins: self.cors_origin,
+                store_timeout: Options::default().store_timeout,
                 audit_retention: (days > 0).then(|| Duration::from_secs(days * 24 * 60 * 60)),
             },
         })

@@ -124,3 +124,26 @@ async fn keeps_the_audit_of_an_outage_through_a_restart(backend: Backend) {
     let again = TestApp::restart(&database).await;
     audited(&again.as_key(key), "tool=crm__ping", 5).await;
 }
+
+/// Somebody holds the tables locked: a statement of ours would wait for ever.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn does_not_wait_for_ever_for_a_database_that_does_not_answer() {
+    let upstream = http::Server::start().await;
+    let database = Arc::new(Database::create(Backend::Postgres).await);
+    let change =
+        |settings: &mut app::wiring::Settings| settings.server.store_timeout = Duration::from_secs(1);
+    let app = TestApp::start_on(&database, change).await;
+    app.service(crm(&upstream)).await;
+    let mut locker = database.connect().await;
+    locker.execute("BEGIN").await.unwrap();
+    locker.execute("LOCK TABLE services, keys, audit IN ACCESS EXCLUSIVE MODE").await.unwrap();
+    app.call("api://crm/ping", json!({})).await.is(200);
+    app.get("services").await.is_problem(503, "UNAVAILABLE");
+    app.post("keys", json!({ "name": "late" })).await.is_problem(503, "UNAVAILABLE");
+    app.call("api://crm/ping", json!({})).await.is(200);
+    let spilled = app.data_dir().join("audit-spill.jsonl");
+    eventually("the audit waits in a file", PATIENCE, async || spilled.exists()).await;
+    locker.execute("ROLLBACK").await.unwrap();
+    eventually("management works again", PATIENCE, async || app.get("services").await.status == 200).await;
+    audited(&app, "status=ok", 2).await;
+}

@@ -26,15 +26,21 @@ mod users;
 pub use openapi::document as openapi_document;
 pub(crate) use openapi::pages as documentation;
 
-use crate::Shared;
+use crate::{Options, Shared};
 use axum::Router;
+use axum::extract::{Request, State};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use error::{Code, Problem};
+use std::time::Duration;
 use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 /// Every path below `/api/v1`, and what the OpenAPI document says about it.
-pub(crate) fn router() -> (Router<Shared>, OpenApi) {
-    let api = OpenApiRouter::new()
+pub(crate) fn router(options: &Options) -> (Router<Shared>, OpenApi) {
+    let time = options.store_timeout * STORE_ANSWERS;
+    let manage = OpenApiRouter::new()
         .routes(routes!(auth::login))
         .routes(routes!(auth::logout))
         .routes(routes!(auth::me))
@@ -57,13 +63,29 @@ pub(crate) fn router() -> (Router<Shared>, OpenApi) {
         .routes(routes!(tools::list, tools::create))
         .routes(routes!(tools::get, tools::update, tools::delete))
         .routes(routes!(tool_trial::validate))
-        .routes(routes!(tool_trial::test))
         .routes(routes!(tool_versions::list))
         .routes(routes!(tool_versions::rollback))
-        .routes(routes!(call::call))
         .routes(routes!(mcp_tools::list))
-        .routes(routes!(mcp_tools::call))
         .routes(routes!(audit::list))
-        .routes(routes!(audit::export));
-    OpenApiRouter::with_openapi(openapi::head()).nest("/api/v1", api).split_for_parts()
+        .routes(routes!(audit::export))
+        .route_layer(from_fn_with_state(time, answer_within));
+    let call = OpenApiRouter::new()
+        .routes(routes!(tool_trial::test))
+        .routes(routes!(call::call))
+        .routes(routes!(mcp_tools::call))
+        .route_layer(from_fn_with_state(options.call_timeout + time, answer_within));
+    OpenApiRouter::with_openapi(openapi::head()).nest("/api/v1", manage.merge(call)).split_for_parts()
+}
+
+/// The longest a request may wait, in answers of the database.
+const STORE_ANSWERS: u32 = 3;
+
+/// Answers for a handler that waits too long, which only a database that is gone makes it do.
+async fn answer_within(State(time): State<Duration>, request: Request, next: Next) -> Response {
+    let answer = tokio::time::timeout(time, next.run(request)).await;
+    answer.unwrap_or_else(|_| {
+        let detail =
+            format!("there was no answer within {time:?}; the database may be gone, try again later");
+        Problem::new(Code::Unavailable, detail).into_response()
+    })
 }

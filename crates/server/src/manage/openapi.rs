@@ -33,7 +33,7 @@ pub(super) fn head() -> OpenApi {
 /// The whole document as JSON text, the same at every run.
 #[must_use]
 pub fn document() -> String {
-    let (_, document) = super::router();
+    let (_, document) = super::router(&crate::Options::default());
     with_operation_ids(document).to_pretty_json().unwrap_or_default()
 }
 
