@@ -168,8 +168,13 @@ impl Server {
         }
         shelf.gateway.close(time).await;
         background.close();
-        background.wait().await;
-        shelf.store.close().await;
+        let rest = async {
+            background.wait().await;
+            shelf.store.close().await;
+        };
+        if tokio::time::timeout(shelf.options.store_timeout, rest).await.is_err() {
+            tracing::warn!("the database does not answer; its connections are dropped");
+        }
         result
     }
 }
