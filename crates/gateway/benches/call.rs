@@ -13,8 +13,8 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tool::{
-    Arguments, Call, Caller, Connector, Context, Door, Env, Kind, Limits, Outcome, Output, Result, Settings,
-    TenantId, Tool,
+    Arguments, Call, Caller, Connector, Context, Door, Env, Extras, Kind, Limits, Outcome, Output, Result,
+    Settings, TenantId, Tool,
 };
 
 /// A service with this many tools that answer at once.
@@ -96,7 +96,8 @@ async fn median_call(gateway: &Gateway, cx: &Context) -> Duration {
     let mut times = Vec::with_capacity(40_000);
     for n in 0..44_000 {
         let target = Target::Name(names[n * 7919 % names.len()].clone());
-        let request = Request { target, arguments: Arguments::from_raw(arguments.clone()).unwrap() };
+        let arguments = Arguments::from_raw(arguments.clone()).unwrap();
+        let request = Request { target, arguments, extras: Extras::default() };
         let begun = Instant::now();
         black_box(gateway.call(cx, request).await.unwrap());
         if n >= 4_000 {

@@ -3,13 +3,15 @@
 pub mod audit;
 mod bind;
 pub mod catalog;
+pub mod library;
 pub mod lifecycle;
 mod metrics;
 pub mod policy;
 pub mod shape;
 pub mod tools;
 
-pub use catalog::{Catalog, Route, Target};
+pub use catalog::{Catalog, Route, Shelf, Target};
+pub use library::{Fingerprints, ResourceUpdate, Watch};
 pub use lifecycle::{ServiceDefinition, TenantDefinition};
 pub use tools::{ToolBody, ToolDefinition, UriTool};
 
@@ -20,11 +22,15 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tool::{Arguments, Call, Context, Env, Error, Kind, Outcome, Result};
+use tokio::sync::broadcast;
+use tool::{Arguments, Call, Context, Env, Error, Extras, Kind, Outcome, Result};
 use tracing::Instrument;
 
 /// The most bytes of an answer, unless the tool or the server says less.
 pub const RESULT_BUDGET_BYTES: usize = 1024 * 1024;
+
+/// Changes of resources that may wait for a slow listener; more are missed.
+const UPDATES: usize = 1024;
 
 /// A connector that was told to stop may take this long before it is dropped.
 const GRACE: Duration = Duration::from_secs(1);
@@ -51,6 +57,8 @@ pub struct Request {
     pub target: Target,
     /// With what.
     pub arguments: Arguments,
+    /// What the caller's request carried besides.
+    pub extras: Extras,
 }
 
 /// Everything between a door and a connector.
@@ -65,6 +73,7 @@ pub struct Gateway {
     options: Options,
     /// Held while a snapshot is made, so that two reloads do not undo each other.
     loading: tokio::sync::Mutex<()>,
+    updates: broadcast::Sender<ResourceUpdate>,
 }
 
 impl Gateway {
@@ -80,6 +89,7 @@ impl Gateway {
             metrics: GatewayMetrics::new(),
             options,
             loading: tokio::sync::Mutex::default(),
+            updates: broadcast::Sender::new(UPDATES),
         })
     }
 
@@ -143,6 +153,15 @@ impl Gateway {
         self.permitted(cx)
     }
 
+    /// The tool that a caller means by a name, if it may use it.
+    #[must_use]
+    pub fn route(&self, cx: &Context, name: &str) -> Option<Arc<Route>> {
+        let is_known_type = |_: &str| true;
+        let (route, _) =
+            self.catalog.resolve(&cx.tenant, &Target::Name(name.to_owned()), &is_known_type).ok()?;
+        policy::permits(&cx.caller, &route).ok().map(|()| route)
+    }
+
     /// A number that changes when this caller's list does.
     #[must_use]
     pub fn fingerprint(&self, cx: &Context) -> u64 {
@@ -170,7 +189,7 @@ impl Gateway {
             Some(via) => (via.bind(&route.binder, request.arguments)?, options.or(via.tool.uri.options())),
         };
         self.metrics.bind_seconds.record(begun.elapsed());
-        Ok(Call { tool: route.tool.name().to_owned(), arguments, options })
+        Ok(Call { tool: route.tool.name().to_owned(), arguments, options, extras: request.extras })
     }
 
     fn count(&self, record: &Record, result: &Result<Outcome>) {
@@ -199,7 +218,7 @@ fn with_timeout(cx: &Context, timeout: Option<Duration>) -> Context {
 
 /// Waits for the connector, which ends by itself soon after the deadline or the cancel. One that
 /// does not is dropped; one that panics has failed.
-async fn within_deadline(cx: &Context, call: impl Future<Output = Result<Outcome>>) -> Result<Outcome> {
+async fn within_deadline<T>(cx: &Context, call: impl Future<Output = Result<T>>) -> Result<T> {
     let call = AssertUnwindSafe(call).catch_unwind();
     tokio::pin!(call);
     let error = tokio::select! {
@@ -214,7 +233,7 @@ async fn within_deadline(cx: &Context, call: impl Future<Output = Result<Outcome
     }
 }
 
-fn panicked(_: Box<dyn std::any::Any + Send>) -> Result<Outcome> {
+fn panicked<T>(_: Box<dyn std::any::Any + Send>) -> Result<T> {
     Err(Error::internal("the connector failed in a way it should not; see the log"))
 }
 

@@ -2,6 +2,7 @@
 
 use crate::Gateway;
 use crate::catalog::{OwnTool, Service, State, TenantCatalog};
+use crate::library::ResourceUpdate;
 use crate::tools::ToolDefinition;
 use arc_swap::ArcSwapOption;
 use futures::future::join_all;
@@ -9,8 +10,8 @@ use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::{oneshot, watch};
-use tool::{Caller, Context, Door, Env, Error, Kind, Limits, Result, TenantId};
+use tokio::sync::{broadcast, oneshot, watch};
+use tool::{Caller, Context, Door, Env, Error, Kind, Limits, Result, TenantId, Update};
 
 /// How long a service may take to say what it offers.
 const DISCOVERY_TIMEOUT: Duration = Duration::from_secs(60);
@@ -176,6 +177,7 @@ impl Gateway {
             state,
             variables: wanted.variables,
             tools: ArcSwapOption::empty(),
+            offer: ArcSwapOption::empty(),
             failure: ArcSwapOption::empty(),
         }
     }
@@ -204,6 +206,8 @@ impl Gateway {
             self.rebuild(&service.tenant).await;
         }
         let mut changes = service.connector().ok().and_then(|connector| connector.changes());
+        let mut updates = service.connector().ok().and_then(|connector| Some(connector.library()?.updates()));
+        let tenant = service.tenant.clone();
         let service = {
             let weak = Arc::downgrade(&service);
             drop(service);
@@ -214,6 +218,11 @@ impl Gateway {
             let is_ended = tokio::select! {
                 () = tokio::time::sleep(pause), if !is_known => false,
                 is_ended = next_change(&mut changes) => is_ended,
+                update = next_update(&mut updates) => {
+                    // Nobody listens unless a client watches something.
+                    let _ = self.updates.send(ResourceUpdate { tenant: tenant.clone(), uri: update.uri });
+                    continue;
+                }
             };
             let Some(service) = service.upgrade().filter(|_| !is_ended) else { return };
             is_known = self.discover(&service).await;
@@ -230,6 +239,7 @@ impl Gateway {
         match answer.unwrap_or_else(|_| Err(Error::timeout("it did not say what it offers"))) {
             Ok(tools) => {
                 service.offers(tools);
+                self.discover_library(service, &cx).await;
                 true
             }
             Err(error) => {
@@ -244,6 +254,18 @@ impl Gateway {
                 }
                 false
             }
+        }
+    }
+
+    /// Asks for documents and prompts; a service that does not say keeps those it had.
+    async fn discover_library(&self, service: &Service, cx: &Context) {
+        let Some(library) = service.connector().ok().and_then(|connector| connector.library()) else {
+            return;
+        };
+        match tokio::time::timeout(DISCOVERY_TIMEOUT, library.offer(cx)).await {
+            Ok(Ok(offer)) => service.offer.store(Some(Arc::new(offer))),
+            Ok(Err(error)) => tracing::warn!(?service, %error, "{service:?} lists no documents: {error}"),
+            Err(_) => tracing::warn!(?service, "{service:?} lists no documents in time"),
         }
     }
 
@@ -282,6 +304,18 @@ async fn next_change(changes: &mut Option<watch::Receiver<u64>>) -> bool {
         Some(changes) => changes.changed().await.is_err(),
         None => std::future::pending().await,
     }
+}
+
+/// Waits for a resource to change. Of a storm of changes some are missed, which clients allow for.
+async fn next_update(updates: &mut Option<broadcast::Receiver<Update>>) -> Update {
+    while let Some(receiver) = updates {
+        match receiver.recv().await {
+            Ok(update) => return update,
+            Err(broadcast::error::RecvError::Lagged(_)) => {}
+            Err(broadcast::error::RecvError::Closed) => *updates = None,
+        }
+    }
+    std::future::pending().await
 }
 
 /// For what we do ourselves: discovery, probes.

@@ -21,6 +21,12 @@ pub struct Message<'a> {
     /// The payload of a request.
     #[serde(borrow, default)]
     pub params: Option<&'a RawValue>,
+    /// The payload of a reply.
+    #[serde(borrow, default)]
+    pub result: Option<&'a RawValue>,
+    /// Why there is none.
+    #[serde(borrow, default)]
+    pub error: Option<&'a RawValue>,
 }
 
 /// What a message turns out to be.
@@ -39,7 +45,10 @@ pub enum Kind<'a> {
         method: &'a str,
     },
     /// An answer to a request of ours.
-    Reply,
+    Reply {
+        /// Of the request.
+        id: &'a RawValue,
+    },
 }
 
 impl<'a> Message<'a> {
@@ -69,7 +78,7 @@ impl<'a> Message<'a> {
             (Some(method), Some(id)) if is_id(id) => Ok(Kind::Request { id: id.to_owned(), method }),
             (Some(_), Some(_)) => Err(RpcError::invalid_request("'id' must be a string or a number")),
             (Some(method), None) => Ok(Kind::Notification { method }),
-            (None, Some(_)) => Ok(Kind::Reply),
+            (None, Some(id)) => Ok(Kind::Reply { id }),
             (None, None) => Err(RpcError::invalid_request("a message has a method or an id")),
         }
     }
@@ -95,17 +104,25 @@ pub fn result(id: &RawValue, result: &str) -> String {
     format!("{{\"jsonrpc\":\"2.0\",\"id\":{},\"result\":{result}}}", id.get())
 }
 
+/// A request; `params` is JSON already.
+#[must_use]
+pub fn request(id: &str, method: &str, params: Option<&RawValue>) -> String {
+    let id = Value::from(id);
+    let params = params.map_or("{}", RawValue::get);
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"{method}\",\"params\":{params}}}")
+}
+
+/// A notification; `params` is a JSON object already.
+#[must_use]
+pub fn notification(method: &str, params: &str) -> String {
+    format!("{{\"jsonrpc\":\"2.0\",\"method\":\"{method}\",\"params\":{params}}}")
+}
+
 /// A refusal; without an id where the request's could not be read.
 #[must_use]
 pub fn error(id: Option<&RawValue>, error: &RpcError) -> String {
-    let mut object = serde_json::Map::new();
-    object.insert("code".into(), error.code.into());
-    object.insert("message".into(), error.message.as_str().into());
-    if let Some(data) = &error.data {
-        object.insert("data".into(), data.clone());
-    }
     let id = id.map_or("null", RawValue::get);
-    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{}}}", Value::Object(object))
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{}}}", error.to_raw())
 }
 
 #[cfg(test)]
@@ -121,7 +138,7 @@ mod tests {
         let told = Message::parse(br#"{"jsonrpc":"2.0","method":"a\u0062"}"#).unwrap();
         assert!(matches!(told.kind().unwrap(), Kind::Notification { method: "ab" }));
         let reply = Message::parse(br#"{"jsonrpc":"2.0","id":"x","result":{}}"#).unwrap();
-        assert!(matches!(reply.kind().unwrap(), Kind::Reply));
+        assert!(matches!(reply.kind().unwrap(), Kind::Reply { .. }));
     }
 
     #[test]

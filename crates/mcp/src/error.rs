@@ -1,8 +1,14 @@
 //! Protocol errors, and the one place where kinds of failure meet JSON-RPC codes.
 
-use crate::Version;
+use crate::{Era, Version};
+use serde::Deserialize;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
+use std::borrow::Cow;
 use tool::{Error, ErrorKind};
+
+/// The most of an error's message that is kept.
+const MESSAGE_BYTES: usize = 16 * 1024;
 
 /// The `error` of an answer.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,6 +37,40 @@ impl RpcError {
         Self::new(-32602, message)
     }
 
+    /// An error as the other side wrote it; what cannot be read is left out.
+    #[must_use]
+    pub fn from_raw(raw: &RawValue) -> Self {
+        #[derive(Deserialize)]
+        struct Head<'a> {
+            #[serde(default)]
+            code: f64,
+            #[serde(borrow, default)]
+            message: Option<Cow<'a, str>>,
+            #[serde(borrow, default)]
+            data: Option<&'a RawValue>,
+        }
+        let Ok(head) = serde_json::from_str::<Head<'_>>(raw.get()) else {
+            return Self::new(-32603, "the other side's error cannot be read");
+        };
+        // Deeper data than the parser goes is left out.
+        let data = head.data.and_then(|data| serde_json::from_str::<Value>(data.get()).ok());
+        let mut message = head.message.map_or_else(|| "no message".to_owned(), Cow::into_owned);
+        message.truncate(message.floor_char_boundary(MESSAGE_BYTES));
+        Self { code: head.code as i32, message, data: data.filter(|data| !data.is_null()) }
+    }
+
+    /// The error as a JSON object.
+    #[must_use]
+    pub fn to_raw(&self) -> Box<RawValue> {
+        let mut object = Map::new();
+        object.insert("code".into(), self.code.into());
+        object.insert("message".into(), self.message.as_str().into());
+        if let Some(data) = &self.data {
+            object.insert("data".into(), data.clone());
+        }
+        RawValue::from_string(Value::Object(object).to_string()).unwrap_or_default()
+    }
+
     /// A method we do not have.
     #[must_use]
     pub fn unknown_method(method: &str) -> Self {
@@ -53,7 +93,13 @@ pub fn failure_of_call(error: &Error, version: Version) -> Failure {
     if error.context("auth") == Some("rejected") {
         return Failure::Error(RpcError { data: data_of(error), ..RpcError::new(-32603, error.message()) });
     }
+    if let Some(original) = error.original() {
+        return Failure::Error(RpcError::from_raw(original));
+    }
     match error.kind() {
+        ErrorKind::NotFound if version.era() == Era::Modern => {
+            Failure::Error(RpcError::invalid_params(error.message()))
+        }
         ErrorKind::NotFound => Failure::Error(RpcError::new(-32601, error.message())),
         ErrorKind::InvalidInput if version.has_argument_errors_as_results() => {
             Failure::Result(error.message().to_owned())

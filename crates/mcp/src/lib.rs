@@ -5,9 +5,12 @@
 pub mod client;
 pub mod envelope;
 pub mod error;
+pub mod header_params;
+pub mod modern;
 pub mod session;
 pub mod version;
 
 pub use envelope::{Id, Message};
 pub use error::RpcError;
+pub use header_params::HeaderParams;
 pub use version::{Era, Version};

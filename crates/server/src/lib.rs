@@ -24,7 +24,7 @@ use http::{HeaderName, HeaderValue, Method, header};
 use metrics_exporter_prometheus::PrometheusHandle;
 use reload::Reload;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use store::Store;
 use tokio::net::TcpListener;
@@ -49,6 +49,8 @@ pub struct Options {
     pub cors_origins: Vec<HeaderValue>,
     /// Audit records older than this are deleted.
     pub audit_retention: Option<Duration>,
+    /// Clients of 2024-11-05 may come in over HTTP with SSE.
+    pub serves_sse: bool,
 }
 
 impl Default for Options {
@@ -60,6 +62,7 @@ impl Default for Options {
             shutdown_timeout: Duration::from_secs(30),
             cors_origins: Vec::new(),
             audit_retention: Some(Duration::from_secs(90 * 24 * 60 * 60)),
+            serves_sse: false,
         }
     }
 }
@@ -79,6 +82,9 @@ pub(crate) struct Shelf {
     pub(crate) sessions: Sealer,
     /// Streams of notifications that may be open at the same time.
     pub(crate) streams: Arc<Semaphore>,
+    pub(crate) memory: mcp::Memory,
+    /// We listen on this machine's own address alone; known once we do.
+    is_local: OnceLock<bool>,
     pub(crate) reload: Arc<Reload>,
     pub(crate) metrics: PrometheusHandle,
     pub(crate) options: Options,
@@ -90,6 +96,11 @@ pub(crate) struct Shelf {
 impl Shelf {
     pub(crate) fn is_stopping(&self) -> bool {
         self.stopping.is_cancelled()
+    }
+
+    /// Only programs on this machine can reach us, unless something forwards to us.
+    pub(crate) fn is_local(&self) -> bool {
+        self.is_local.get().copied().unwrap_or(false)
     }
 }
 
@@ -122,6 +133,8 @@ impl Server {
             attempts: Attempts::default(),
             sessions: Sealer::new(&key)?,
             streams: Arc::new(Semaphore::new(MAX_STREAMS)),
+            memory: mcp::Memory::default(),
+            is_local: OnceLock::new(),
             reload,
             metrics,
             options,
@@ -138,6 +151,7 @@ impl Server {
     /// When the listener fails.
     pub async fn serve(self, listener: TcpListener, stop: CancellationToken) -> std::io::Result<()> {
         let shelf = self.shelf;
+        let _ = shelf.is_local.set(listener.local_addr()?.ip().is_loopback());
         let background = TaskTracker::new();
         background.spawn(shelf.reload.clone().follow(shelf.stopping.clone()));
         background.spawn(keep_house(shelf.clone()));
@@ -181,7 +195,12 @@ impl Server {
 
 fn router(shelf: Shared) -> Router {
     let (api, document) = manage::router(&shelf.options);
+    let sse = match shelf.options.serves_sse {
+        true => Router::new().route("/sse", get(mcp::sse::get)).route("/messages", post(mcp::sse::post)),
+        false => Router::new(),
+    };
     let router = Router::new()
+        .merge(sse)
         .merge(api)
         .merge(manage::documentation(document))
         .route("/mcp", post(mcp::http::post).get(mcp::http::get))

@@ -15,6 +15,32 @@ pub struct Call {
     pub arguments: Arguments,
     /// What stood behind the question mark of the URI.
     pub options: Options,
+    /// For services of the caller's own protocol.
+    pub extras: Extras,
+}
+
+/// What the caller's request carried besides its name and arguments, by name and as it came.
+#[derive(Debug, Default, Clone)]
+pub struct Extras(pub Vec<(String, Box<RawValue>)>);
+
+impl Extras {
+    /// The value under `name`.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&RawValue> {
+        self.0.iter().find(|(key, _)| key == name).map(|(_, value)| &**value)
+    }
+
+    /// Takes out the value under `name`.
+    pub fn take(&mut self, name: &str) -> Option<Box<RawValue>> {
+        let at = self.0.iter().position(|(key, _)| key == name)?;
+        Some(self.0.remove(at).1)
+    }
+
+    /// Puts `value` under `name`, instead of what stood there.
+    pub fn set(&mut self, name: &str, value: Box<RawValue>) {
+        self.take(name);
+        self.0.push((name.to_owned(), value));
+    }
 }
 
 /// The arguments of a call: raw until somebody needs to look inside.

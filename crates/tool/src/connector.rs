@@ -1,7 +1,7 @@
 //! What a type of service must be able to do, and how its settings become a working service.
 
 use crate::schema::Schema;
-use crate::{Call, Context, Env, Error, Inline, Outcome, Problem, Result, Tool};
+use crate::{Call, Context, Env, Error, Inline, Library, Outcome, Problem, Result, Tool};
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -21,9 +21,19 @@ pub trait Connector: Send + Sync + 'static {
     /// Probes reachability, cheaply and without side effects.
     async fn health(&self, cx: &Context) -> Result<()>;
 
-    /// Ticks when `tools` would answer differently.
+    /// Ticks when `tools` or the library would answer differently.
     fn changes(&self) -> Option<watch::Receiver<u64>> {
         None
+    }
+
+    /// Documents and prompts, where the service has such.
+    fn library(&self) -> Option<&dyn Library> {
+        None
+    }
+
+    /// Clients see the service's name before the names of its tools and prompts.
+    fn is_prefixed(&self) -> bool {
+        true
     }
 }
 

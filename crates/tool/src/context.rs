@@ -1,7 +1,7 @@
 //! What a call carries with it: for whom it runs, until when, and how it is taken back.
 
-use crate::{Content, Inspection, KeyId, Limits, Pattern, Role, Scope, TenantId, UserId};
-use serde_json::Value;
+use crate::{Client, Content, Inspection, KeyId, Limits, Pattern, Role, Scope, TenantId, UserId};
+use serde_json::value::RawValue;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
@@ -22,6 +22,8 @@ pub struct Context {
     pub cancel: CancellationToken,
     /// Where progress, logs and partial content go.
     pub events: Events,
+    /// The program that calls, where it can be asked something.
+    pub client: Option<Arc<dyn Client>>,
     /// Where connectors take down what they sent; off unless a tool is tried out.
     pub inspection: Inspection,
     /// Names the request in logs, audit and errors.
@@ -40,6 +42,7 @@ impl Context {
             deadline: Instant::now() + time,
             cancel: CancellationToken::new(),
             events: Events::default(),
+            client: None,
             inspection: Inspection::default(),
             request_id: uuid::Uuid::now_v7().to_string().into(),
             trace_id: None,
@@ -166,10 +169,10 @@ pub enum Event {
     },
     /// A log entry of the service.
     Log {
-        /// An MCP logging level, e.g. `info`.
+        /// How grave it is, from `debug` to `emergency`.
         level: String,
-        /// What the service says.
-        data: Value,
+        /// The entry, as the service wrote it.
+        entry: Box<RawValue>,
     },
     /// A part of the answer, ahead of the whole.
     Content(Content),

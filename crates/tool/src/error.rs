@@ -1,5 +1,6 @@
 //! The one error of the domain: a kind, a message, and what is needed to act on it.
 
+use serde_json::value::RawValue;
 use std::fmt;
 
 /// `std::result::Result` with our error.
@@ -94,6 +95,7 @@ struct Inner {
     is_retryable: bool,
     context: Vec<(&'static str, String)>,
     problems: Vec<Problem>,
+    original: Option<Box<RawValue>>,
 }
 
 impl Error {
@@ -106,6 +108,7 @@ impl Error {
             is_retryable: false,
             context: Vec::new(),
             problems: Vec::new(),
+            original: None,
         }))
     }
 
@@ -137,6 +140,19 @@ impl Error {
     #[must_use]
     pub fn problems(&self) -> &[Problem] {
         &self.0.problems
+    }
+
+    /// The service's own error, for callers of the same protocol.
+    #[must_use]
+    pub fn original(&self) -> Option<&RawValue> {
+        self.0.original.as_deref()
+    }
+
+    /// Keeps the service's own error, as it wrote it.
+    #[must_use]
+    pub fn relaying(mut self, original: Box<RawValue>) -> Self {
+        self.0.original = Some(original);
+        self
     }
 
     /// Notes a fact that helps: identifiers, addresses, status codes, never secrets.
@@ -232,7 +248,7 @@ impl fmt::Display for Error {
 
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { kind, message, source, is_retryable, context, problems } = &*self.0;
+        let Inner { kind, message, source, is_retryable, context, problems, original: _ } = &*self.0;
         f.debug_struct("Error")
             .field("kind", kind)
             .field("message", message)

@@ -11,19 +11,11 @@ use std::borrow::Cow;
 pub enum Outcome {
     /// The tool has answered.
     Done(Output),
-    /// The tool needs to know more; the same call is repeated with what it asks for.
-    NeedsInput(InputRequest),
+    /// The tool needs to know more; the same call is repeated with the answers. The questions are
+    /// as the service wrote them, for a program that takes them as an outcome.
+    NeedsInput(Box<RawValue>),
     /// The work goes on in the background under this id.
     Started(TaskId),
-}
-
-/// What a tool asks back, as its service wrote it.
-#[derive(Debug)]
-pub struct InputRequest {
-    /// The questions.
-    pub requests: Box<RawValue>,
-    /// What the service needs to go on; nobody else reads it.
-    pub state: Option<String>,
 }
 
 /// Names work that goes on in the background.

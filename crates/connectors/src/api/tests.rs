@@ -48,7 +48,12 @@ async fn call(connector: &dyn Connector, arguments: Value) -> tool::Result<Outpu
 async fn call_with(connector: &dyn Connector, options: &str, arguments: Value) -> tool::Result<Output> {
     let uri: tool::Uri = format!("api://service/it{options}").parse().unwrap();
     let arguments: Map<String, Value> = arguments.as_object().cloned().unwrap();
-    let call = Call { tool: "it".into(), arguments: arguments.into(), options: uri.options().clone() };
+    let call = Call {
+        tool: "it".into(),
+        arguments: arguments.into(),
+        options: uri.options().clone(),
+        extras: Default::default(),
+    };
     match connector.call(&context(Duration::from_secs(20)), call).await? {
         Outcome::Done(output) => Ok(output),
         other => panic!("the call must be done, not {other:?}"),

@@ -1,14 +1,15 @@
 //! The one connection of a service: made on first use by one of many callers, kept, made anew.
 
-use super::failure;
+use super::library::Watched;
 use super::session::{Session, Use};
 use super::target::Target;
 use super::tools::Tools;
-use mcp::client::{Diagnosis, Failure, Options};
+use super::{failure, listen};
+use mcp::client::{About, Diagnosis, Failure, Notification, Options, Server};
 use serde_json::value::RawValue;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 use tokio::time::sleep_until;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -48,6 +49,7 @@ pub(super) struct Link {
     target: Target,
     limits: Limits,
     tools: Arc<Tools>,
+    watched: Arc<Watched>,
     tasks: TaskTracker,
     /// Fires when the service is dropped or the process shuts down.
     closing: CancellationToken,
@@ -73,9 +75,15 @@ enum Phase {
 }
 
 impl Link {
-    pub(super) fn new(target: Target, limits: Limits, env: &Env, tools: Arc<Tools>) -> Self {
+    pub(super) fn new(
+        target: Target,
+        limits: Limits,
+        env: &Env,
+        tools: Arc<Tools>,
+        watched: Arc<Watched>,
+    ) -> Self {
         let closing = env.shutdown.child_token();
-        Self { target, limits, tools, tasks: env.tasks.clone(), closing, state: Mutex::default() }
+        Self { target, limits, tools, watched, tasks: env.tasks.clone(), closing, state: Mutex::default() }
     }
 
     pub(super) fn name(&self) -> &str {
@@ -97,7 +105,7 @@ impl Link {
         self: &Arc<Self>,
         cx: &Context,
         method: &str,
-        name: Option<&str>,
+        about: About<'_>,
         params: Option<&RawValue>,
         repeat: Repeat,
     ) -> Result<Box<RawValue>> {
@@ -106,7 +114,7 @@ impl Link {
             let session = self.session(cx).await?;
             let result = {
                 let _use = Use::begin(&session);
-                session.client.request_about(cx, method, name, params).await
+                session.client.request_about(cx, method, about, params).await
             };
             let failure = match result {
                 Ok(result) => return Ok(result),
@@ -123,6 +131,11 @@ impl Link {
             retries -= 1;
             debug!(server = self.name(), %failure, "connecting anew to an MCP server");
         }
+    }
+
+    /// What the server said about itself when it was connected.
+    pub(super) async fn server(self: &Arc<Self>, cx: &Context) -> Result<Server> {
+        Ok(self.session(cx).await?.client.server().clone())
     }
 
     /// Asks for a sign of life; any answer is one.
@@ -223,20 +236,27 @@ impl Link {
                 state.fail(&self.limits);
                 state.last_failure = Some((failure, diagnosis));
             }
-            Ok(client) => {
+            Ok((client, told)) => {
                 let session = Arc::new(Session::new(client, diagnosis));
                 state.phase = Phase::Ready(session.clone());
                 state.last_failure = None;
                 let is_suspect = std::mem::take(&mut state.is_suspect);
                 drop(state);
-                self.tasks.spawn(self.clone().look_after(session, is_suspect));
+                self.tasks.spawn(self.clone().look_after(session, told, is_suspect));
             }
         }
     }
 
     /// Passes changes on, and closes the connection when its time has come.
-    async fn look_after(self: Arc<Self>, session: Arc<Session>, is_suspect: bool) {
-        let mut changed = session.client.tools_changed();
+    async fn look_after(
+        self: Arc<Self>,
+        session: Arc<Session>,
+        mut told: mpsc::Receiver<Notification>,
+        is_suspect: bool,
+    ) {
+        let mut changed = session.client.lists_changed();
+        let listening = listen::listen(&self, &session, &self.watched);
+        tokio::pin!(listening);
         let mut usage = session.usage.subscribe();
         let comparing = async {
             if is_suspect {
@@ -259,6 +279,8 @@ impl Link {
                 Ok(()) = changed.changed() => self.tools.forget(),
                 Ok(()) = usage.changed() => {}
                 () = &mut comparing => {}
+                () = &mut listening => {}
+                Some(told) = told.recv() => self.watched.hear(&told),
                 () = idle => if !session.is_used() && self.retire_idle(&session) {
                     break;
                 }
@@ -278,6 +300,13 @@ impl Link {
         state.phase = Phase::Idle;
         session.retired.cancel();
         true
+    }
+
+    /// Nobody wants to hear of a resource any more; a server that is not there need not know.
+    pub(super) fn forget_resource(self: &Arc<Self>, uri: &str) {
+        let Phase::Ready(session) = &self.state().phase else { return };
+        let (link, session, uri) = (self.clone(), session.clone(), uri.to_owned());
+        self.tasks.spawn(async move { listen::unsubscribe(&link, &session, &uri).await });
     }
 
     /// Stops using a session that was found broken.
@@ -321,7 +350,7 @@ impl Link {
     }
 
     /// For what the link does on its own account.
-    fn context(&self, time: Duration) -> Context {
+    pub(super) fn context(&self, time: Duration) -> Context {
         let cx = Context::new(TenantId::default_tenant(), Arc::new(Caller::local()), Door::Local, time);
         Context { cancel: self.closing.child_token(), ..cx }
     }

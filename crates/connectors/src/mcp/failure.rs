@@ -2,6 +2,7 @@
 
 use super::target::Target;
 use mcp::client::{Diagnosis, Failure};
+use serde_json::value::RawValue;
 use tool::{Error, Result};
 
 /// Shorter texts are no secrets worth the damage of blotting them out everywhere.
@@ -60,7 +61,8 @@ pub(super) fn error(target: &Target, failure: &Failure, diagnosis: &Diagnosis) -
                 -32602 => Error::invalid_input(message),
                 _ => Error::upstream(message),
             };
-            error.with("rpc_code", rpc.code)
+            let original = RawValue::from_string(blot(target, rpc.to_raw().get())).unwrap_or_default();
+            error.with("rpc_code", rpc.code).relaying(original)
         }
         Failure::Timeout => Error::timeout(format!("the MCP server '{name}' did not answer in time")),
         Failure::Cancelled => Error::cancelled("the call was taken back"),

@@ -3,6 +3,10 @@
 mod auth;
 mod client;
 mod failure;
+mod library;
+mod listen;
+mod pages;
+mod questions;
 mod session;
 mod settings;
 mod target;
@@ -12,21 +16,25 @@ mod tools;
 
 pub(crate) use settings::Settings;
 
+use ::mcp::client::About;
 use async_trait::async_trait;
 use client::{Link, Repeat};
-use serde_json::Value;
-use serde_json::value::RawValue;
+use library::Watched;
+use questions::{Params, converse, is_question};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::DropGuard;
-use tool::{Call, Connector, Context, Error, Outcome, Output, Result, Tool};
+use tool::{Call, Connector, Context, Error, Library, Outcome, Output, Result, Tool};
 use tools::Tools;
 
 /// One MCP server: its connection, and what it offers.
 struct Mcp {
     link: Arc<Link>,
     tools: Arc<Tools>,
+    watched: Arc<Watched>,
+    /// Its name stands before the names of its tools and prompts.
+    is_prefixed: bool,
     permits: Option<Semaphore>,
     /// Of one call.
     timeout: Duration,
@@ -37,18 +45,28 @@ struct Mcp {
 #[async_trait]
 impl Connector for Mcp {
     async fn tools(&self, cx: &Context) -> Result<Vec<Tool>> {
-        Ok(self.tools.get(&self.within(cx, None), &self.link).await?.values().cloned().collect())
+        let known = self.tools.get(&self.within(cx, None), &self.link).await?;
+        Ok(known.values().map(|known| known.tool.clone()).collect())
     }
 
     async fn call(&self, cx: &Context, call: Call) -> Result<Outcome> {
         let cx = &self.within(cx, call.options.timeout);
         let _permit = self.admit(cx).await?;
-        if !self.tools.get(cx, &self.link).await?.contains_key(&call.tool) {
+        let known = self.tools.get(cx, &self.link).await?;
+        let Some(known) = known.get(&call.tool) else {
             return Err(Error::not_found(format!("the service has no tool '{}'", call.tool)));
+        };
+        let headers = match known.header_params.is_empty() {
+            true => Vec::new(),
+            false => known.header_params.values(call.arguments.as_value()?),
+        };
+        let about = About { name: Some(&call.tool), params: &headers };
+        let params = Params::new(call.extras).with_text("name", &call.tool);
+        let params = params.with("arguments", call.arguments.to_raw());
+        let result = converse(cx, &self.link, "tools/call", about, params, Repeat::Unsent).await?;
+        if is_question(&result) {
+            return Ok(Outcome::NeedsInput(result));
         }
-        let params = params(&call)?;
-        let result =
-            self.link.request(cx, "tools/call", Some(&call.tool), Some(&params), Repeat::Unsent).await?;
         Ok(Outcome::Done(Output::relayed(result)?))
     }
 
@@ -59,6 +77,14 @@ impl Connector for Mcp {
 
     fn changes(&self) -> Option<watch::Receiver<u64>> {
         Some(self.tools.changes())
+    }
+
+    fn library(&self) -> Option<&dyn Library> {
+        Some(self)
+    }
+
+    fn is_prefixed(&self) -> bool {
+        self.is_prefixed
     }
 }
 
@@ -74,13 +100,4 @@ impl Mcp {
         let permit = self.link.within(cx, permits.acquire()).await?;
         permit.map(Some).map_err(|_| Error::internal("no permits"))
     }
-}
-
-/// The params of `tools/call`, with the arguments as they came.
-fn params(call: &Call) -> Result<Box<RawValue>> {
-    let name = Value::from(call.tool.as_str());
-    let arguments = call.arguments.to_raw();
-    let text = format!("{{\"name\":{name},\"arguments\":{}}}", arguments.get());
-    RawValue::from_string(text)
-        .map_err(|error| Error::internal("the params cannot be written").caused_by(error))
 }

@@ -3,6 +3,7 @@
 use super::Mcp;
 use super::auth::{self, AuthSettings, AuthType};
 use super::client::{Limits, Link};
+use super::library::Watched;
 use super::target::{Remote, Route, Target};
 use super::tools::{Filter, Tools};
 use crate::shared::network::{AllowPrivateNetwork, Policy, allow_private_network_schema};
@@ -111,6 +112,26 @@ pub(crate) struct Settings {
     #[serde(default)]
     #[schemars(range(min = 0, max = 86_400_000))]
     idle_timeout: u64,
+    /// How clients see what the server offers.
+    #[serde(default)]
+    expose: Expose,
+}
+
+/// How clients see what a server offers.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+struct Expose {
+    /// Put the service's name before the names of tools and prompts: `Service__tool`. Without it the
+    /// names are the server's own, and of two tools of one name the second gets a suffix.
+    #[serde(default = "default_prefix")]
+    prefix: bool,
+}
+
+impl Default for Expose {
+    fn default() -> Self {
+        Self { prefix: default_prefix() }
+    }
 }
 
 impl tool::Settings for Settings {
@@ -139,11 +160,14 @@ impl tool::Settings for Settings {
             idle: (self.idle_timeout > 0).then(|| Duration::from_millis(self.idle_timeout)),
         };
         let tools = Arc::new(Tools::new(filter));
-        let link = Arc::new(Link::new(target, limits, env, tools.clone()));
+        let watched = Arc::new(Watched::default());
+        let link = Arc::new(Link::new(target, limits, env, tools.clone(), watched.clone()));
         Ok(Arc::new(Mcp {
             _closing: link.closing().drop_guard(),
             link,
             tools,
+            watched,
+            is_prefixed: self.expose.prefix,
             permits: self.max_concurrent_calls.map(Semaphore::new),
             timeout: Duration::from_millis(self.timeout),
         }))
@@ -263,6 +287,10 @@ fn check_url(name: &str, text: &str, problems: &mut Vec<Problem>) -> Option<Url>
         return refuse("holds a user name or password, which belong into headers");
     }
     Some(url)
+}
+
+fn default_prefix() -> bool {
+    true
 }
 
 fn default_timeout() -> u64 {

@@ -3,15 +3,19 @@
 use crate::shared::network::{Policy, Resolver};
 use mcp::client::transport::http::Address;
 use mcp::client::transport::stdio::Command;
-use mcp::client::{Client, Failure, Options, Target as Way};
+use mcp::client::{Client, Failure, Notification, Options, Target as Way};
 use reqwest::Url;
 use reqwest::header::HeaderMap;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
+use tokio::sync::mpsc;
 use tool::{Context, Secret};
 use tracing::warn;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A connection, and where it comes out what the server says unasked.
+pub(super) type Connected = (Client, mpsc::Receiver<Notification>);
 
 /// A server, as its settings name it.
 pub(super) enum Target {
@@ -94,9 +98,8 @@ impl Target {
         }
     }
 
-    pub(super) async fn connect(&self, cx: &Context, options: &Options) -> Result<Client, Failure> {
-        // What a server says unasked is not passed on yet; tool changes come another way.
-        let connect = async |way: Way| Client::connect(cx, &way, options).await.map(|(client, _)| client);
+    pub(super) async fn connect(&self, cx: &Context, options: &Options) -> Result<Connected, Failure> {
+        let connect = async |way: Way| Client::connect(cx, &way, options).await;
         let remote = match self {
             Self::Local(command) => return connect(Way::Stdio(command.clone())).await,
             Self::Remote(remote) => remote,

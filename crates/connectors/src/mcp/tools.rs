@@ -1,21 +1,23 @@
 //! What a server offers: discovered page by page, kept until the server says that it has changed.
 
-use super::client::{Link, Repeat};
-use serde::Deserialize;
-use serde_json::Value;
+use super::client::Link;
+use super::pages::{self, MAX_ITEMS};
+use mcp::HeaderParams;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Semaphore, watch};
-use tool::{Context, Error, Pattern, Result, Tool};
+use tool::{Context, Pattern, Result, Tool};
 use tracing::warn;
 
-const MAX_TOOLS: usize = 10_000;
-const MAX_PAGES: usize = 100;
-/// Of all definitions together.
-const MAX_BYTES: usize = 64 * 1024 * 1024;
+pub(super) type List = BTreeMap<String, Known>;
 
-pub(super) type List = BTreeMap<String, Tool>;
+/// A tool, and how it is called.
+pub(super) struct Known {
+    pub(super) tool: Tool,
+    /// Arguments that are repeated in headers.
+    pub(super) header_params: HeaderParams,
+}
 
 /// Which tools are offered.
 pub(super) struct Filter {
@@ -91,10 +93,7 @@ impl Tools {
         let Some(before) = self.kept().list.clone() else { return };
         let Ok(now) = self.discover(cx, link).await else { return };
         let same = before.len() == now.len()
-            && before.iter().zip(&now).all(|((one, old), (other, new))| {
-                one == other
-                    && old.listed_as(one, old.description()) == new.listed_as(other, new.description())
-            });
+            && before.iter().zip(&now).all(|((one, old), (other, new))| one == other && old.tool == new.tool);
         if !same {
             self.forget();
         }
@@ -106,41 +105,8 @@ impl Tools {
 
     async fn discover(&self, cx: &Context, link: &Arc<Link>) -> Result<List> {
         let mut list = List::new();
-        let mut cursor: Option<String> = None;
-        let mut bytes = 0;
-        for _ in 0..MAX_PAGES {
-            let params =
-                cursor.as_ref().map(|cursor| format!("{{\"cursor\":{}}}", Value::from(cursor.as_str())));
-            let params = params.and_then(|text| RawValue::from_string(text).ok());
-            let result = link.request(cx, "tools/list", None, params.as_deref(), Repeat::Always).await;
-            let result = match result {
-                Ok(result) => result,
-                // A server without tools need not know the method.
-                Err(error) if error.context("rpc_code") == Some("-32601") => return Ok(list),
-                Err(error) => return Err(error),
-            };
-            bytes += result.get().len();
-            let page: Page<'_> = serde_json::from_str(result.get()).map_err(|error| {
-                Error::upstream("the server's list of tools is unusable").caused_by(error)
-            })?;
-            for definition in page.tools {
-                self.take(definition, link, &mut list);
-            }
-            // "" is a cursor like any other; the same one again would go on for ever.
-            let is_enough = list.len() >= MAX_TOOLS || bytes > MAX_BYTES;
-            if page.next_cursor.is_none() || page.next_cursor == cursor || is_enough {
-                cursor = page.next_cursor;
-                break;
-            }
-            cursor = page.next_cursor;
-        }
-        if cursor.is_some() {
-            warn!(
-                server = link.name(),
-                tools = list.len(),
-                "the MCP server's list of tools has no end; the rest is left out"
-            );
-        }
+        pages::list(cx, link, "tools/list", "tools", |definition| self.take(definition, link, &mut list))
+            .await?;
         Ok(list)
     }
 
@@ -154,19 +120,17 @@ impl Tools {
                     "the MCP server has two tools of one name; the first counts"
                 );
             }
-            Ok(tool) if list.len() < MAX_TOOLS => {
-                list.insert(tool.name().to_owned(), tool);
-            }
+            Ok(tool) if list.len() < MAX_ITEMS => match HeaderParams::of(tool.input_schema()) {
+                Ok(header_params) => {
+                    list.insert(tool.name().to_owned(), Known { tool, header_params });
+                }
+                Err(why) => {
+                    let (server, tool) = (link.name(), tool.name());
+                    warn!(server, tool, "a tool of the MCP server is left out: {why}");
+                }
+            },
             Ok(_) => {}
             Err(error) => warn!(server = link.name(), %error, "a tool of the MCP server is left out"),
         }
     }
-}
-
-#[derive(Deserialize)]
-struct Page<'a> {
-    #[serde(borrow)]
-    tools: Vec<&'a RawValue>,
-    #[serde(default, rename = "nextCursor")]
-    next_cursor: Option<String>,
 }

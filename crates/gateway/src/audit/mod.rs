@@ -6,7 +6,7 @@ mod writer;
 pub use redact::redact;
 pub use writer::{Audit, Sink};
 
-use crate::catalog::{Route, Target, shortened};
+use crate::catalog::{Route, Service, Target, shortened};
 use serde_json::value::RawValue;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -25,6 +25,8 @@ pub(crate) struct Record {
     trace_id: Option<Arc<str>>,
     target: Target,
     route: Option<Arc<Route>>,
+    /// Who answered, where no route says so.
+    service: Option<Arc<Service>>,
     arguments: Result<Box<RawValue>, usize>,
     at_ms: i64,
     begun: Instant,
@@ -98,6 +100,7 @@ impl Record {
             trace_id: cx.trace_id.clone(),
             target: target.clone(),
             route: None,
+            service: None,
             arguments: if size_bytes > MAX_ARGUMENTS_BYTES {
                 Err(size_bytes)
             } else {
@@ -114,6 +117,11 @@ impl Record {
         self.route = Some(route.clone());
     }
 
+    /// Who answered.
+    pub(crate) fn served_by(&mut self, service: Option<Arc<Service>>) {
+        self.service = service;
+    }
+
     /// Where the call went, if it was found.
     pub(crate) fn route(&self) -> Option<&Arc<Route>> {
         self.route.as_ref()
@@ -125,15 +133,27 @@ impl Record {
     }
 
     /// How the call ended.
-    pub(crate) fn end(mut self, result: &tool::Result<Outcome>) -> Self {
-        let (status, code, message, result_bytes) = match result {
+    pub(crate) fn end(self, result: &tool::Result<Outcome>) -> Self {
+        match result {
             Ok(Outcome::Done(output)) if output.is_error() => {
-                (Status::Error, None, None, output.size_bytes())
+                self.finish(Status::Error, None, output.size_bytes())
             }
-            Ok(Outcome::Done(output)) => (Status::Ok, None, None, output.size_bytes()),
-            Ok(Outcome::NeedsInput(_) | Outcome::Started(_)) => (Status::Ok, None, None, 0),
-            Err(error) => (status_of(error), Some(error.kind()), Some(error.message().to_owned()), 0),
-        };
+            Ok(Outcome::Done(output)) => self.finish(Status::Ok, None, output.size_bytes()),
+            Ok(Outcome::NeedsInput(_) | Outcome::Started(_)) => self.finish(Status::Ok, None, 0),
+            Err(error) => self.finish(status_of(error), Some(error), 0),
+        }
+    }
+
+    /// How the reading of a document or a prompt ended.
+    pub(crate) fn end_of_reading(self, result: &tool::Result<Box<RawValue>>) -> Self {
+        match result {
+            Ok(read) => self.finish(Status::Ok, None, read.get().len()),
+            Err(error) => self.finish(status_of(error), Some(error), 0),
+        }
+    }
+
+    fn finish(mut self, status: Status, error: Option<&Error>, result_bytes: usize) -> Self {
+        let (code, message) = (error.map(Error::kind), error.map(|error| error.message().to_owned()));
         self.end = Some(End {
             duration_us: self.begun.elapsed().as_micros().try_into().unwrap_or(i64::MAX),
             status,
@@ -168,7 +188,10 @@ impl Record {
             door: self.door.as_str(),
             tool: route.map_or_else(|| shortened(&self.target.to_string()), |route| route.name.clone()),
             uri: route.map(|route| route.address.clone()),
-            service: route.map(|route| route.service.id.clone()),
+            service: route
+                .map(|route| &route.service)
+                .or(self.service.as_ref())
+                .map(|service| service.id.clone()),
             arguments,
             status: end.status,
             code: end.code,

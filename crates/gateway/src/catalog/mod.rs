@@ -4,10 +4,13 @@ pub mod naming;
 mod own;
 mod route;
 mod service;
+mod shelves;
 
 pub(crate) use own::{Behind, OWN_TOOL, OWN_TYPE, OwnTool};
 pub use route::Route;
 pub use service::{Service, State};
+pub(crate) use shelves::Shelves;
+pub use shelves::{Entry, Shelf};
 
 use crate::policy::Limiter;
 use crate::tools::address_of;
@@ -44,6 +47,7 @@ pub struct TenantCatalog {
     own: BTreeMap<String, Own>,
     listed: Vec<Arc<Route>>,
     collisions: Vec<Collision>,
+    shelves: Shelves,
 }
 
 impl TenantCatalog {
@@ -76,6 +80,7 @@ impl TenantCatalog {
         }
         catalog.listed = catalog.by_name.values().cloned().collect();
         catalog.listed.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+        catalog.shelves = Shelves::of(catalog.services());
         catalog
     }
 
@@ -87,7 +92,10 @@ impl TenantCatalog {
         result_budget: usize,
     ) {
         for tool in service.tools.load().iter().flat_map(|tools| tools.iter()) {
-            let mut name = naming::wire_name(&service.id, tool.name());
+            let mut name = match service.is_prefixed() {
+                true => naming::wire_name(&service.id, tool.name()),
+                false => tool.name().to_owned(),
+            };
             let holder = match self.by_name.get(&name) {
                 Some(holder) => Some(holder.address.clone()),
                 None if taken.contains(name.as_str()) => Some(address_of(&name).to_string()),
@@ -126,6 +134,11 @@ impl TenantCatalog {
 
     fn route(&self, scheme: &str, service: &str, tool: &str) -> Option<&Arc<Route>> {
         self.by_address.get(scheme)?.get(service)?.get(tool)
+    }
+
+    /// Documents and prompts.
+    pub(crate) fn shelves(&self) -> &Shelves {
+        &self.shelves
     }
 
     /// What the tenant may use.

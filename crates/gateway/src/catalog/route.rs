@@ -35,8 +35,11 @@ impl Route {
     /// Compiles schema and shape. What cannot be compiled is left out with a warning: such a
     /// tool was refused when it was saved, so this is an old or a foreign definition.
     pub(super) fn new(service: Arc<Service>, tool: Arc<Tool>, name: String, result_budget: usize) -> Self {
-        let description = format!("[{}] {}", service.id, tool.description().unwrap_or_default());
-        Self::compile(service, tool, name, Some(&description), result_budget)
+        let description = match service.is_prefixed() {
+            true => Some(format!("[{}] {}", service.id, tool.description().unwrap_or_default())),
+            false => tool.description().map(str::to_owned),
+        };
+        Self::compile(service, tool, name, description.as_deref(), result_budget)
     }
 
     /// The route of a tenant's own Tool that has a service of its own.

@@ -4,7 +4,7 @@ use arc_swap::ArcSwapOption;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
-use tool::{Connector, Error, Result, TenantId, Tool};
+use tool::{Connector, Error, Offer, Result, TenantId, Tool};
 
 /// One configured connection, as long as its settings stay the same.
 pub struct Service {
@@ -24,6 +24,8 @@ pub struct Service {
     pub variables: Vec<String>,
     /// What it offered when last asked; nothing until the first answer.
     pub(crate) tools: ArcSwapOption<Vec<Arc<Tool>>>,
+    /// Its documents and prompts when it was last asked, where it has such.
+    pub(crate) offer: ArcSwapOption<Offer>,
     /// Why it did not say what it offers when it was last asked.
     pub(crate) failure: ArcSwapOption<Failure>,
 }
@@ -66,6 +68,14 @@ impl Service {
         };
         self.tools.store(Some(Arc::new(tools.into_iter().map(kept).collect())));
         self.failure.store(None);
+    }
+
+    /// Clients see its name before the names of what it offers.
+    pub(crate) fn is_prefixed(&self) -> bool {
+        match &self.state {
+            State::Open(connector) => connector.is_prefixed(),
+            State::Disabled | State::Broken(_) => true,
+        }
     }
 
     /// Remembers why the service did not say what it offers.

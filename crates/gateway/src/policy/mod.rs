@@ -4,7 +4,7 @@ mod limiter;
 
 pub use limiter::{Limiter, Permit};
 
-use crate::catalog::Route;
+use crate::catalog::{Entry, Route};
 use std::sync::Arc;
 use tool::{Caller, Context, Error, Identity, Result, Scope, TenantId};
 
@@ -16,11 +16,21 @@ pub(crate) struct Policy {
 
 /// The one rule: may this caller use this tool at all?
 pub(crate) fn permits(caller: &Caller, route: &Route) -> Result<()> {
+    permits_named(caller, &route.name, &route.address)
+}
+
+/// The same rule for a document or a prompt.
+pub(crate) fn permits_entry(caller: &Caller, entry: &Entry) -> Result<()> {
+    permits_named(caller, &entry.key, &entry.address)
+}
+
+/// The same rule for anything with a name and an address.
+pub(crate) fn permits_named(caller: &Caller, name: &str, address: &str) -> Result<()> {
     may_call(caller)?;
     let is_allowed = caller.allow.is_empty()
-        || caller.allow.iter().any(|allow| allow.matches(&route.name) || allow.matches(&route.address));
+        || caller.allow.iter().any(|allow| allow.matches(name) || allow.matches(address));
     if !is_allowed {
-        return Err(Error::denied(format!("'{}' is not on the allow-list of {}", route.name, caller.name)));
+        return Err(Error::denied(format!("'{name}' is not on the allow-list of {}", caller.name)));
     }
     Ok(())
 }
@@ -40,6 +50,11 @@ impl Policy {
     /// Lets a call in, or says why not. The permit counts against the limits until dropped.
     pub(crate) fn admit(&self, cx: &Context, route: &Route, tenant: Option<Arc<Limiter>>) -> Result<Permit> {
         permits(&cx.caller, route)?;
+        self.admit_within_limits(cx, tenant)
+    }
+
+    /// Lets in what was permitted, as far as the limits go.
+    pub(crate) fn admit_within_limits(&self, cx: &Context, tenant: Option<Arc<Limiter>>) -> Result<Permit> {
         let mut permit = Permit::default();
         if let Some(limiter) = self.limiter_of(cx) {
             permit.add(limiter.admit("this key")?);

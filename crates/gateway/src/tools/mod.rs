@@ -205,6 +205,7 @@ impl Gateway {
             version: definition.version,
             state,
             variables: Vec::new(),
+            offer: ArcSwapOption::empty(),
             tools: ArcSwapOption::empty(),
             failure: arc_swap::ArcSwapOption::empty(),
         }

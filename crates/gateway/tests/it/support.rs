@@ -222,7 +222,7 @@ pub fn request(target: &str, arguments: &Value) -> Request {
         Ok(uri) => Target::Uri(uri),
         Err(_) => Target::Name(target.to_owned()),
     };
-    Request { target, arguments: Arguments::from_raw(raw(arguments)).unwrap() }
+    Request { target, arguments: Arguments::from_raw(raw(arguments)).unwrap(), extras: Default::default() }
 }
 
 pub fn context() -> Context {

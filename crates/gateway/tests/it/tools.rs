@@ -141,7 +141,8 @@ async fn only_active_tools_are_listed_and_called() {
     }
     let mut cx = context();
     cx.inspection = Inspection::on();
-    let request = Request { target: Target::Trial("draft".into()), arguments: Arguments::default() };
+    let target = Target::Trial("draft".into());
+    let request = Request { target, arguments: Arguments::default(), extras: Default::default() };
     assert!(matches!(world.gateway.call(&cx, request).await.unwrap(), Outcome::Done(_)));
     let seen = cx.inspection.seen();
     assert_eq!((seen.request, seen.raw.as_deref()), (Some(json!({ "tool": "call" })), Some("{}")));

@@ -1,15 +1,91 @@
-//! What we answer when a server asks its client something.
-//!
-//! The one seam for sampling, elicitation and roots: who forwards them to the caller's own
-//! client does it here. Until then a server hears that its client cannot do that, which is also
-//! what our `initialize` says, as it offers no capabilities.
+//! What we answer when a server asks its client something: we ask the program that calls us.
 
-use crate::RpcError;
+use super::transport::Transport;
+use crate::{RpcError, envelope};
+use serde_json::value::RawValue;
+use std::sync::Arc;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tool::{Ability, Context, Error, Question};
 
-/// The result in JSON, or a refusal.
-pub(super) fn answer(method: &str) -> Result<&'static str, RpcError> {
+/// Questions of one server that are under way at the same time; more are refused.
+const MAX_QUESTIONS: usize = 64;
+
+/// A question of a server, and whose call it belongs to.
+pub(super) struct Asked {
+    pub(super) id: Box<RawValue>,
+    pub(super) question: Question,
+    /// Of the call, with the program that made it; its cancel ends the question.
+    pub(super) cx: Context,
+}
+
+/// What a server may ask, by the name of the method.
+pub(super) fn ability(method: &str) -> Option<Ability> {
     match method {
-        "ping" => Ok("{}"),
-        _ => Err(RpcError::unknown_method(method)),
+        "sampling/createMessage" => Some(Ability::Sampling),
+        "elicitation/create" => Some(Ability::Elicitation),
+        "roots/list" => Some(Ability::Roots),
+        _ => None,
     }
+}
+
+/// The method with which a program is asked.
+#[must_use]
+pub fn method(ability: Ability) -> &'static str {
+    match ability {
+        Ability::Sampling => "sampling/createMessage",
+        Ability::Elicitation => "elicitation/create",
+        Ability::Roots => "roots/list",
+    }
+}
+
+/// Asks the programs that call us, and sends their answers to the server.
+pub(super) async fn answer_all(mut asked: mpsc::Receiver<Asked>, transport: Arc<Transport>) {
+    let mut under_way = JoinSet::new();
+    loop {
+        tokio::select! {
+            next = asked.recv() => {
+                let Some(next) = next else { return };
+                if under_way.len() >= MAX_QUESTIONS {
+                    let busy = RpcError::new(-32603, "too many questions at once");
+                    transport.post(envelope::error(Some(&next.id), &busy));
+                } else {
+                    under_way.spawn(answer(next));
+                }
+            }
+            Some(answer) = under_way.join_next() => {
+                if let Ok(Some(text)) = answer {
+                    transport.post(text);
+                }
+            }
+        }
+    }
+}
+
+/// The answer to a question; nothing when it was taken back.
+async fn answer(asked: Asked) -> Option<String> {
+    let Asked { id, question, cx } = asked;
+    let client = cx.client.clone()?;
+    let answered = tokio::select! {
+        biased;
+        answered = client.ask(&cx, question) => answered,
+        () = cx.cancel.cancelled() => return None,
+    };
+    Some(match answered {
+        Ok(result) => envelope::result(&id, result.get()),
+        Err(error) => envelope::error(Some(&id), &refusal(&error)),
+    })
+}
+
+fn refusal(error: &Error) -> RpcError {
+    match error.original() {
+        Some(original) => RpcError::from_raw(original),
+        None => RpcError::new(-32603, error.message()),
+    }
+}
+
+/// What a server hears that asks for something the caller's program cannot do.
+pub(super) fn cannot(ability: Ability) -> RpcError {
+    let what = ability.as_str();
+    RpcError::new(-32601, format!("the client that calls does not support '{what}'"))
 }

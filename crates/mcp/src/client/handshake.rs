@@ -2,13 +2,17 @@
 
 use super::failure::Failure;
 use super::transport::Outgoing;
-use super::{Client, meta};
+use super::{About, Client, meta};
 use crate::{RpcError, Version};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use tool::Context;
 
 const NAME: &str = "mcp-all-in-one";
+/// What we offer a server with a handshake, which is made before anybody calls: everything that the
+/// program of a caller may be able to do. Where it is not, the server hears so when it asks.
+const CAPABILITIES: &str =
+    r#"{"roots":{"listChanged":false},"sampling":{"tools":{}},"elicitation":{"form":{},"url":{}}}"#;
 const CLIENT_VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// What a server said about itself.
@@ -69,9 +73,9 @@ impl Client {
         let id = self.inbox.next_id();
         let offered = Version::LATEST_LEGACY.as_str();
         let text = format!(
-            r#"{{"jsonrpc":"2.0","id":{id},"method":"initialize","params":{{"protocolVersion":"{offered}","capabilities":{{}},"clientInfo":{{"name":"{NAME}","version":"{CLIENT_VERSION}"}}}}}}"#
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"initialize","params":{{"protocolVersion":"{offered}","capabilities":{CAPABILITIES},"clientInfo":{{"name":"{NAME}","version":"{CLIENT_VERSION}"}}}}}}"#
         );
-        let message = Outgoing { text, id: Some(id), method: "initialize", name: None };
+        let message = Outgoing { text, id: Some(id), method: "initialize", about: About::default() };
         let result = self.ask(cx, message, id).await?;
         let answer: Initialized = serde_json::from_str(result.get()).map_err(unreadable)?;
         let version = Version::find(&answer.protocol_version).ok_or_else(|| {
@@ -95,10 +99,10 @@ impl Client {
         let version = Version::V2026_07_28;
         self.transport.agree(version);
         let id = self.inbox.next_id();
-        let params = modern_params(id, None)?;
+        let params = modern_params(cx, id, None)?;
         let method = "server/discover";
         let text = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#);
-        let message = Outgoing { text, id: Some(id), method, name: None };
+        let message = Outgoing { text, id: Some(id), method, about: About::default() };
         let result = self.ask(cx, message, id).await?;
         let answer: Discovered = serde_json::from_str(result.get()).map_err(unreadable)?;
         if !answer.supported_versions.iter().any(|name| name == version.as_str()) {
@@ -114,20 +118,23 @@ impl Client {
 }
 
 /// The params of a request as of 2026-07-28, which says in each who asks and in which version.
-pub(super) fn modern_params(id: u64, params: Option<&RawValue>) -> Result<String, Failure> {
+pub(super) fn modern_params(cx: &Context, id: u64, params: Option<&RawValue>) -> Result<String, Failure> {
     const PREFIX: &str = "io.modelcontextprotocol/";
     let version = Version::V2026_07_28.as_str();
+    let capabilities = cx.client.as_ref().map_or("{}", |client| client.capabilities().get());
     let ours = format!(
-        r#""{PREFIX}protocolVersion":"{version}","{PREFIX}clientCapabilities":{{}},"{PREFIX}clientInfo":{{"name":"{NAME}","version":"{CLIENT_VERSION}"}},"progressToken":{id}"#
+        r#""{PREFIX}protocolVersion":"{version}","{PREFIX}clientCapabilities":{capabilities},"{PREFIX}clientInfo":{{"name":"{NAME}","version":"{CLIENT_VERSION}"}},"progressToken":{id}"#
     );
-    let replaced = [
-        "io.modelcontextprotocol/protocolVersion",
-        "io.modelcontextprotocol/clientCapabilities",
-        "io.modelcontextprotocol/clientInfo",
-        "progressToken",
-    ];
-    meta::with_meta(params, &ours, &replaced)
+    meta::with_meta(params, &ours, &REPLACED)
 }
+
+/// What stands in a caller's `_meta` for us and not for the server.
+pub(super) const REPLACED: [&str; 4] = [
+    "io.modelcontextprotocol/protocolVersion",
+    "io.modelcontextprotocol/clientCapabilities",
+    "io.modelcontextprotocol/clientInfo",
+    "progressToken",
+];
 
 /// What a server without a handshake may answer to one.
 pub(super) fn may_be_modern(failure: &Failure) -> bool {

@@ -1,10 +1,9 @@
 //! Where messages from the server arrive, and who among us waits for them.
 
-use super::answers;
+use super::answers::{self, Asked};
 use super::failure::Failure;
 use crate::{RpcError, envelope};
 use serde::Deserialize;
-use serde_json::Value;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -12,16 +11,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
-use tool::{Event, Events};
+use tool::{Ability, Context, Event, Question};
 use tracing::debug;
 
 /// How many notifications wait to be read; more are dropped and counted.
 const WAITING_NOTIFICATIONS: usize = 256;
+/// How many questions wait to be asked; more are refused.
+const WAITING_QUESTIONS: usize = 64;
 /// Longer notifications are dropped too, so that the waiting ones stay small together.
 const NOTIFICATION_BYTES: usize = 64 * 1024;
-
-/// The most of an error's message that is kept.
-const MESSAGE_BYTES: usize = 16 * 1024;
 
 /// What a server tells without being asked, other than progress.
 #[derive(Debug)]
@@ -39,20 +37,30 @@ pub(super) struct Inbox {
     waiting: Mutex<Waiting>,
     next_id: AtomicU64,
     notifications: mpsc::Sender<Notification>,
+    asked: mpsc::Sender<Asked>,
     dropped: AtomicU64,
-    tools_changed: watch::Sender<u64>,
+    lists_changed: watch::Sender<u64>,
     closed: CancellationToken,
 }
 
 #[derive(Default)]
 struct Waiting {
     calls: HashMap<u64, Caller>,
+    /// Questions of the server that are under way, by their id as it spelled it.
+    questions: HashMap<String, CancellationToken>,
     closed: Option<Failure>,
 }
 
 struct Caller {
     reply: oneshot::Sender<Reply>,
-    events: Events,
+    /// With the program that calls, and where its events go.
+    cx: Context,
+}
+
+/// What comes out of an inbox for others to look after.
+pub(super) struct Outlets {
+    pub(super) notifications: mpsc::Receiver<Notification>,
+    pub(super) asked: mpsc::Receiver<Asked>,
 }
 
 /// The parts of a message that decide where it goes.
@@ -75,17 +83,19 @@ struct Incoming<'a> {
 pub(super) struct Noise;
 
 impl Inbox {
-    pub(super) fn new() -> (Self, mpsc::Receiver<Notification>) {
-        let (notifications, rx) = mpsc::channel(WAITING_NOTIFICATIONS);
+    pub(super) fn new() -> (Self, Outlets) {
+        let (notifications, told) = mpsc::channel(WAITING_NOTIFICATIONS);
+        let (asked, asks) = mpsc::channel(WAITING_QUESTIONS);
         let inbox = Self {
             waiting: Mutex::default(),
             next_id: AtomicU64::new(1),
             notifications,
+            asked,
             dropped: AtomicU64::new(0),
-            tools_changed: watch::Sender::new(0),
+            lists_changed: watch::Sender::new(0),
             closed: CancellationToken::new(),
         };
-        (inbox, rx)
+        (inbox, Outlets { notifications: told, asked: asks })
     }
 
     pub(super) fn next_id(&self) -> u64 {
@@ -93,13 +103,13 @@ impl Inbox {
     }
 
     /// Waits for the answer to `id` from now on.
-    pub(super) fn expect(&self, id: u64, events: Events) -> Result<oneshot::Receiver<Reply>, Failure> {
+    pub(super) fn expect(&self, id: u64, cx: &Context) -> Result<oneshot::Receiver<Reply>, Failure> {
         let (reply, rx) = oneshot::channel();
         let mut waiting = self.waiting();
         if let Some(failure) = &waiting.closed {
             return Err(unsent(failure));
         }
-        waiting.calls.insert(id, Caller { reply, events });
+        waiting.calls.insert(id, Caller { reply, cx: cx.clone() });
         Ok(rx)
     }
 
@@ -149,9 +159,9 @@ impl Inbox {
         self.waiting().closed.clone()
     }
 
-    /// Ticks when the server says that its tools have changed; no storm makes it miss one.
-    pub(super) fn tools_changed(&self) -> watch::Receiver<u64> {
-        self.tools_changed.subscribe()
+    /// Ticks when the server says that a list of it has changed; no storm makes it miss one.
+    pub(super) fn lists_changed(&self) -> watch::Receiver<u64> {
+        self.lists_changed.subscribe()
     }
 
     /// How many notifications found no room.
@@ -159,27 +169,35 @@ impl Inbox {
         self.dropped.load(Ordering::Relaxed)
     }
 
-    /// Takes a message, or a batch of them. What is to be sent back is added to `answers`.
-    pub(super) fn deliver(&self, text: &[u8], answers: &mut Vec<String>) -> Result<(), Noise> {
+    /// Takes a message, or a batch of them. What is to be sent back at once is added to `answers`.
+    /// `about` is the request on whose stream it came, where the transport tells.
+    pub(super) fn deliver(
+        &self,
+        text: &[u8],
+        about: Option<u64>,
+        answers: &mut Vec<String>,
+    ) -> Result<(), Noise> {
         if text.trim_ascii_start().starts_with(b"[") {
             let batch: Vec<Incoming<'_>> = serde_json::from_slice(text).map_err(|_| Noise)?;
-            return batch.into_iter().try_for_each(|message| self.route(&message, answers));
+            return batch.into_iter().try_for_each(|message| self.route(&message, about, answers));
         }
         let message = serde_json::from_slice(text).map_err(|_| Noise)?;
-        self.route(&message, answers)
+        self.route(&message, about, answers)
     }
 
-    fn route(&self, message: &Incoming<'_>, answers: &mut Vec<String>) -> Result<(), Noise> {
+    fn route(
+        &self,
+        message: &Incoming<'_>,
+        about: Option<u64>,
+        answers: &mut Vec<String>,
+    ) -> Result<(), Noise> {
         match (&message.method, message.id) {
             (Some(method), Some(id)) => {
-                answers.push(match answers::answer(method) {
-                    Ok(result) => envelope::result(id, result),
-                    Err(refusal) => envelope::error(Some(id), &refusal),
-                });
+                answers.extend(self.answer(method, id, message.params, about));
                 Ok(())
             }
             (Some(method), None) => {
-                self.notified(method, message.params);
+                self.notified(method, message.params, about);
                 Ok(())
             }
             (None, id) if message.result.is_some() || message.error.is_some() => {
@@ -188,6 +206,52 @@ impl Inbox {
             }
             (None, _) => Err(Noise),
         }
+    }
+
+    /// The answer to a request of the server; a question goes to the program that calls, and is
+    /// answered later.
+    fn answer(
+        &self,
+        method: &str,
+        id: &RawValue,
+        params: Option<&RawValue>,
+        about: Option<u64>,
+    ) -> Option<String> {
+        let refuse = |refusal: &RpcError| Some(envelope::error(Some(id), refusal));
+        let Some(ability) = answers::ability(method) else {
+            return match method {
+                "ping" => Some(envelope::result(id, "{}")),
+                _ => refuse(&RpcError::unknown_method(method)),
+            };
+        };
+        let Some(mut cx) = self.asked_program(ability, about) else {
+            return refuse(&answers::cannot(ability));
+        };
+        cx.cancel = cx.cancel.child_token();
+        {
+            let questions = &mut self.waiting().questions;
+            questions.retain(|_, cancel| !cancel.is_cancelled());
+            questions.insert(id.get().to_owned(), cx.cancel.clone());
+        }
+        let question = Question { ability, params: params.map(ToOwned::to_owned) };
+        match self.asked.try_send(Asked { id: id.to_owned(), question, cx }) {
+            Ok(()) => None,
+            Err(_) => refuse(&RpcError::new(-32603, "too many questions at once")),
+        }
+    }
+
+    /// The call that a question of the server belongs to. Where the transport does not tell, it is
+    /// clear only if all calls under way come from one caller: nobody is asked on another's behalf.
+    fn asked_program(&self, ability: Ability, about: Option<u64>) -> Option<Context> {
+        let waiting = self.waiting();
+        let can = |caller: &&Caller| caller.cx.client.as_ref().is_some_and(|client| client.can(ability));
+        if let Some(about) = about.and_then(|id| waiting.calls.get(&id)) {
+            return Some(about).filter(can).map(|caller| caller.cx.clone());
+        }
+        let mut callers = waiting.calls.values().filter(|caller| caller.cx.client.is_some());
+        let first = callers.next()?;
+        let is_same = |other: &Caller| other.cx.caller.identity == first.cx.caller.identity;
+        callers.all(is_same).then_some(first).filter(can).map(|caller| caller.cx.clone())
     }
 
     fn replied(&self, id: Option<&RawValue>, message: &Incoming<'_>) {
@@ -199,7 +263,7 @@ impl Inbox {
             return;
         };
         let reply = match (message.error.filter(|error| error.get() != "null"), message.result) {
-            (Some(error), _) => Err(Failure::Rpc(rpc_error(error))),
+            (Some(error), _) => Err(Failure::Rpc(RpcError::from_raw(error))),
             (None, Some(result)) => Ok(result.to_owned()),
             (None, None) => Err(Failure::Protocol("the answer has neither result nor error".into())),
         };
@@ -207,10 +271,16 @@ impl Inbox {
         let _ = caller.reply.send(reply);
     }
 
-    fn notified(&self, method: &str, params: Option<&RawValue>) {
+    fn notified(&self, method: &str, params: Option<&RawValue>, about: Option<u64>) {
         match method {
             "notifications/progress" => return self.progressed(params),
-            "notifications/tools/list_changed" => self.tools_changed.send_modify(|count| *count += 1),
+            "notifications/message" => return self.logged(params, about),
+            "notifications/cancelled" => return self.took_back(params),
+            "notifications/tools/list_changed"
+            | "notifications/prompts/list_changed"
+            | "notifications/resources/list_changed" => {
+                return self.lists_changed.send_modify(|count| *count += 1);
+            }
             _ => {}
         }
         let is_small = params.is_none_or(|params| params.get().len() <= NOTIFICATION_BYTES);
@@ -239,7 +309,39 @@ impl Inbox {
         let Some(Progress { token, progress, total, message }) = parsed else { return };
         let Ok(id) = token.get().trim_matches('"').parse() else { return };
         if let Some(caller) = self.waiting().calls.get(&id) {
-            caller.events.emit(Event::Progress { progress, total, message });
+            caller.cx.events.emit(Event::Progress { progress, total, message });
+        }
+    }
+
+    /// A log entry goes to the caller it belongs to; without one to tell, to nobody.
+    fn logged(&self, params: Option<&RawValue>, about: Option<u64>) {
+        #[derive(Deserialize)]
+        struct Entry {
+            level: String,
+        }
+        let Some(params) = params.filter(|params| params.get().len() <= NOTIFICATION_BYTES) else { return };
+        let Ok(Entry { level }) = serde_json::from_str(params.get()) else { return };
+        let waiting = self.waiting();
+        let caller = match about {
+            Some(id) => waiting.calls.get(&id),
+            None => waiting.calls.values().next().filter(|_| waiting.calls.len() == 1),
+        };
+        if let Some(caller) = caller {
+            caller.cx.events.emit(Event::Log { level, entry: params.to_owned() });
+        }
+    }
+
+    /// The server does not want to know any more what it has asked.
+    fn took_back(&self, params: Option<&RawValue>) {
+        #[derive(Deserialize)]
+        struct Cancelled<'a> {
+            #[serde(borrow, rename = "requestId")]
+            id: &'a RawValue,
+        }
+        let cancelled = params.and_then(|params| serde_json::from_str::<Cancelled<'_>>(params.get()).ok());
+        let question = cancelled.and_then(|cancelled| self.waiting().questions.remove(cancelled.id.get()));
+        if let Some(question) = question {
+            question.cancel();
         }
     }
 
@@ -257,41 +359,26 @@ fn unsent(failure: &Failure) -> Failure {
     }
 }
 
-/// The error of an answer, or of a body that has no other use for us.
-pub(super) fn rpc_error(raw: &RawValue) -> RpcError {
-    #[derive(Deserialize)]
-    struct Head<'a> {
-        #[serde(default)]
-        code: f64,
-        #[serde(borrow, default)]
-        message: Option<Cow<'a, str>>,
-        #[serde(borrow, default)]
-        data: Option<&'a RawValue>,
-    }
-    let Ok(head) = serde_json::from_str::<Head<'_>>(raw.get()) else {
-        return RpcError::new(-32603, "the server's error cannot be read");
-    };
-    // Deeper data than the parser goes is left out.
-    let data = head.data.and_then(|data| serde_json::from_str::<Value>(data.get()).ok());
-    let mut message = head.message.map_or_else(|| "no message".to_owned(), Cow::into_owned);
-    message.truncate(message.floor_char_boundary(MESSAGE_BYTES));
-    RpcError { code: head.code as i32, message, data: data.filter(|data| !data.is_null()) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn cx() -> Context {
+        let caller = std::sync::Arc::new(tool::Caller::local());
+        let time = std::time::Duration::from_secs(5);
+        Context::new(tool::TenantId::default_tenant(), caller, tool::Door::Local, time)
+    }
+
     fn deliver(inbox: &Inbox, text: &str) -> Result<Vec<String>, Noise> {
         let mut answers = Vec::new();
-        inbox.deliver(text.as_bytes(), &mut answers).map(|()| answers)
+        inbox.deliver(text.as_bytes(), None, &mut answers).map(|()| answers)
     }
 
     #[test]
     fn gives_each_answer_to_the_one_who_asked_and_ignores_the_rest() {
         let (inbox, _rx) = Inbox::new();
-        let mut first = inbox.expect(1, Events::default()).unwrap();
-        let mut second = inbox.expect(2, Events::default()).unwrap();
+        let mut first = inbox.expect(1, &cx()).unwrap();
+        let mut second = inbox.expect(2, &cx()).unwrap();
         deliver(&inbox, r#"{"jsonrpc":"2.0","id":2,"result":{"a": 1.0}}"#).unwrap();
         deliver(&inbox, r#"{"jsonrpc":"2.0","id":2,"result":{"twice":true}}"#).unwrap();
         deliver(&inbox, r#"{"jsonrpc":"2.0","id":99,"result":{}}"#).unwrap();
@@ -304,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_pings_and_refuses_what_we_cannot_do_yet() {
+    fn answers_pings_and_refuses_what_no_caller_can_answer() {
         let (inbox, _rx) = Inbox::new();
         let answers = deliver(&inbox, r#"{"jsonrpc":"2.0","id":"p","method":"ping"}"#).unwrap();
         assert_eq!(answers, [r#"{"jsonrpc":"2.0","id":"p","result":{}}"#]);
@@ -315,9 +402,9 @@ mod tests {
     #[test]
     fn a_storm_of_notifications_is_counted_and_not_kept() {
         let (inbox, _rx) = Inbox::new();
-        let mut changed = inbox.tools_changed();
+        let mut changed = inbox.lists_changed();
         for _ in 0..10_000 {
-            deliver(&inbox, r#"{"jsonrpc":"2.0","method":"notifications/message","params":{}}"#).unwrap();
+            deliver(&inbox, r#"{"jsonrpc":"2.0","method":"notifications/new","params":{}}"#).unwrap();
         }
         assert_eq!(inbox.dropped(), 10_000 - WAITING_NOTIFICATIONS as u64);
         deliver(&inbox, r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#).unwrap();
@@ -331,12 +418,12 @@ mod tests {
         for noise in ["", "Server started", "{", "7", "{}", "[1]", r#"{"id":1}"#, r#"{"method":7}"#] {
             assert!(deliver(&inbox, noise).is_err(), "{noise}");
         }
-        let mut waiting = inbox.expect(1, Events::default()).unwrap();
+        let mut waiting = inbox.expect(1, &cx()).unwrap();
         let deep = format!("{}{}", "[".repeat(200_000), "]".repeat(200_000));
         deliver(&inbox, &format!(r#"{{"jsonrpc":"2.0","id":1,"result":{deep}}}"#)).unwrap();
         assert_eq!(waiting.try_recv().unwrap().unwrap().get().len(), 400_000);
         let error = format!(r#"{{"code":1,"message":"m","data":{deep}}}"#);
-        let mut waiting = inbox.expect(2, Events::default()).unwrap();
+        let mut waiting = inbox.expect(2, &cx()).unwrap();
         deliver(&inbox, &format!(r#"{{"jsonrpc":"2.0","id":2,"error":{error}}}"#)).unwrap();
         assert!(matches!(waiting.try_recv().unwrap(), Err(Failure::Rpc(RpcError { data: None, .. }))));
     }
@@ -344,9 +431,9 @@ mod tests {
     #[test]
     fn ends_every_wait_when_the_connection_ends() {
         let (inbox, _rx) = Inbox::new();
-        let mut waiting = inbox.expect(1, Events::default()).unwrap();
+        let mut waiting = inbox.expect(1, &cx()).unwrap();
         inbox.close(&Failure::cut_off("gone"));
         assert!(matches!(waiting.try_recv().unwrap(), Err(Failure::Broken { is_sent: true, .. })));
-        assert!(inbox.expect(2, Events::default()).unwrap_err().is_unsent());
+        assert!(inbox.expect(2, &cx()).unwrap_err().is_unsent());
     }
 }

@@ -1,11 +1,8 @@
 //! The `_meta` of our requests, put into params that otherwise stay as they came.
 
 use super::failure::Failure;
-use serde::Deserialize;
-use serde::de::{MapAccess, Visitor};
 use serde_json::value::RawValue;
-use std::borrow::Cow;
-use std::fmt;
+use tool::Fields;
 
 /// The params with `ours` (fields of an object, without braces) in their `_meta`.
 /// A key that stands there already and that `replaced` names gives way to ours.
@@ -33,33 +30,6 @@ pub(super) fn with_meta(params: Option<&RawValue>, ours: &str, replaced: &[&str]
     let end = start + meta.get().len();
     Ok(format!("{}{merged}{}", &text[..start], &text[end..]))
 }
-
-/// The fields of an object, values untouched.
-#[derive(Default)]
-struct Fields<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
-
-impl<'de: 'a, 'a> Deserialize<'de> for Fields<'a> {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Collect;
-        impl<'de> Visitor<'de> for Collect {
-            type Value = Fields<'de>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields<'de>, A::Error> {
-                let mut fields = Vec::new();
-                while let Some((key, value)) = map.next_entry::<Key<'de>, &'de RawValue>()? {
-                    fields.push((key.0, value));
-                }
-                Ok(Fields(fields))
-            }
-        }
-        deserializer.deserialize_map(Collect)
-    }
-}
-
-#[derive(Deserialize)]
-struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
 
 #[cfg(test)]
 mod tests {

@@ -8,6 +8,7 @@ mod inbox;
 mod meta;
 pub mod transport;
 
+pub use answers::method as method_of;
 pub use diagnosis::Diagnosis;
 pub use failure::Failure;
 pub use handshake::Server;
@@ -23,7 +24,16 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use tool::Context;
 use tracing::debug;
-use transport::{Outgoing, Transport};
+use transport::{Outgoing, Owned, Transport};
+
+/// What a request is about, told in headers where the transport has such.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct About<'a> {
+    /// The name of a tool or prompt, or the URI of a resource.
+    pub name: Option<&'a str>,
+    /// Arguments that the tool's schema wants in headers, by the header's name.
+    pub params: &'a [(String, String)],
+}
 
 /// How a connection is to be made.
 #[derive(Debug, Clone)]
@@ -43,8 +53,10 @@ impl Default for Options {
 /// A connection to a server. Dropping it ends the connection at once; `close` does it politely.
 pub struct Client {
     inbox: Arc<Inbox>,
-    transport: Transport,
+    transport: Arc<Transport>,
     server: Server,
+    /// Ends with the connection.
+    _answering: Owned,
 }
 
 impl fmt::Debug for Client {
@@ -63,12 +75,10 @@ impl Client {
         target: &Target,
         options: &Options,
     ) -> Result<(Self, mpsc::Receiver<Notification>), Failure> {
-        let (inbox, notifications) = Inbox::new();
-        let inbox = Arc::new(inbox);
-        let mut client = Self::open(cx, target, options, inbox).await?;
+        let (mut client, notifications) = Self::open(cx, target, options).await?;
         match client.initialize(cx).await {
             Ok(server) => client.server = server,
-            Err(failure) if handshake::may_be_modern(&failure) => match &client.transport {
+            Err(failure) if handshake::may_be_modern(&failure) => match &*client.transport {
                 Transport::Http(_) => client.begin_modern(cx, failure).await?,
                 // A server on stdio keeps to the era of the first message it sees: another process.
                 Transport::Stdio(_) => {
@@ -86,11 +96,14 @@ impl Client {
         cx: &Context,
         target: &Target,
         options: &Options,
-        inbox: Arc<Inbox>,
-    ) -> Result<Self, Failure> {
+    ) -> Result<(Self, mpsc::Receiver<Notification>), Failure> {
+        let (inbox, outlets) = Inbox::new();
+        let inbox = Arc::new(inbox);
         let opening = Transport::open(target, &inbox, &options.diagnosis, options.max_message_bytes);
-        let transport = until_ended(cx, opening).await?;
-        Ok(Self { inbox, transport, server: Server::unknown() })
+        let transport = Arc::new(until_ended(cx, opening).await?);
+        let answering = Owned::spawn(answers::answer_all(outlets.asked, transport.clone()));
+        let client = Self { inbox, transport, server: Server::unknown(), _answering: answering };
+        Ok((client, outlets.notifications))
     }
 
     async fn connect_modern(
@@ -99,8 +112,7 @@ impl Client {
         options: &Options,
         first: Failure,
     ) -> Result<(Self, mpsc::Receiver<Notification>), Failure> {
-        let (inbox, notifications) = Inbox::new();
-        let mut client = Self::open(cx, target, options, Arc::new(inbox)).await?;
+        let (mut client, notifications) = Self::open(cx, target, options).await?;
         client.begin_modern(cx, first).await?;
         Ok((client, notifications))
     }
@@ -123,7 +135,7 @@ impl Client {
         method: &str,
         params: Option<&RawValue>,
     ) -> Result<Box<RawValue>, Failure> {
-        self.request_about(cx, method, None, params).await
+        self.request_about(cx, method, About::default(), params).await
     }
 
     /// The same for a request about something with a name: a tool, a prompt, a resource.
@@ -134,25 +146,28 @@ impl Client {
         &self,
         cx: &Context,
         method: &str,
-        name: Option<&str>,
+        about: About<'_>,
         params: Option<&RawValue>,
     ) -> Result<Box<RawValue>, Failure> {
         let id = self.inbox.next_id();
-        let params = self.params(id, params)?;
+        let params = self.params(cx, id, params)?;
         let text = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#);
-        self.ask(cx, Outgoing { text, id: Some(id), method, name }, id).await
+        self.ask(cx, Outgoing { text, id: Some(id), method, about }, id).await
     }
 
-    fn params(&self, id: u64, params: Option<&RawValue>) -> Result<String, Failure> {
+    fn params(&self, cx: &Context, id: u64, params: Option<&RawValue>) -> Result<String, Failure> {
         match self.server.version.era() {
-            Era::Legacy => meta::with_meta(params, &format!(r#""progressToken":{id}"#), &["progressToken"]),
-            Era::Modern => handshake::modern_params(id, params),
+            Era::Legacy => {
+                let ours = format!(r#""progressToken":{id}"#);
+                meta::with_meta(params, &ours, &handshake::REPLACED)
+            }
+            Era::Modern => handshake::modern_params(cx, id, params),
         }
     }
 
     async fn ask(&self, cx: &Context, message: Outgoing<'_>, id: u64) -> Reply {
         let is_cancellable = message.method != "initialize";
-        let reply = self.inbox.expect(id, cx.events.clone())?;
+        let reply = self.inbox.expect(id, cx)?;
         let mut wait = Wait { client: self, id, is_cancellable };
         let exchange = async {
             let sending = self.transport.send(message);
@@ -182,7 +197,8 @@ impl Client {
     pub async fn notify(&self, cx: &Context, method: &str, params: Option<&RawValue>) -> Result<(), Failure> {
         let params = params.map_or_else(String::new, |params| format!(r#","params":{}"#, params.get()));
         let text = format!(r#"{{"jsonrpc":"2.0","method":"{method}"{params}}}"#);
-        until_ended(cx, self.transport.send(Outgoing { text, id: None, method, name: None })).await
+        until_ended(cx, self.transport.send(Outgoing { text, id: None, method, about: About::default() }))
+            .await
     }
 
     /// What the server said about itself.
@@ -197,10 +213,10 @@ impl Client {
         self.server.version
     }
 
-    /// Ticks when the server says that its tools have changed; no storm makes it miss one.
+    /// Ticks when the server says that a list of it has changed; no storm makes it miss one.
     #[must_use]
-    pub fn tools_changed(&self) -> watch::Receiver<u64> {
-        self.inbox.tools_changed()
+    pub fn lists_changed(&self) -> watch::Receiver<u64> {
+        self.inbox.lists_changed()
     }
 
     /// How many notifications found no room in the channel.
@@ -225,7 +241,7 @@ impl Client {
     #[must_use]
     pub fn is_ended_by(&self, failure: &Failure) -> bool {
         // Over HTTP each exchange stands for itself.
-        let is_one_of_many = matches!(self.transport, Transport::Http(_));
+        let is_one_of_many = matches!(*self.transport, Transport::Http(_));
         match failure {
             Failure::Stale => true,
             Failure::Broken { .. } if !is_one_of_many => true,
@@ -251,7 +267,7 @@ impl Drop for Wait<'_> {
     fn drop(&mut self) {
         // Over HTTP in the modern era, closing the response is the cancel, and has happened.
         let is_told = self.client.server.version.era() == Era::Legacy
-            || !matches!(self.client.transport, Transport::Http(_));
+            || !matches!(*self.client.transport, Transport::Http(_));
         if self.client.inbox.forget(self.id) && self.is_cancellable && is_told {
             let id = self.id;
             self.client.transport.post(format!(

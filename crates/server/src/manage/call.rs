@@ -13,7 +13,7 @@ use http::header::CONTENT_TYPE;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use tool::{Arguments, Context, Door, Error, Outcome, Output};
+use tool::{Arguments, Context, Door, Error, Extras, Outcome, Output};
 use utoipa::ToSchema;
 
 /// What a handler of calls needs beside the body.
@@ -109,7 +109,7 @@ pub(super) async fn start(
     };
     let _gone = cx.cancel.clone().drop_guard();
     let gateway = state.gateway.clone();
-    let request = Request { target, arguments };
+    let request = Request { target, arguments, extras: Extras::default() };
     let task = state.calls.spawn(async move { gateway.call(&cx, request).await });
     task.await.map_err(|_| Problem::new(Code::Internal, "the call ended in a mistake of ours"))
 }

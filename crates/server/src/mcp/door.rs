@@ -1,80 +1,29 @@
-//! What an MCP client can ask.
+//! What an MCP client can ask, however its messages come and go.
 
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use gateway::{Gateway, Request, Route, Target};
+use super::Answered;
+use super::asked::{Asked, CallTool, Initialize};
+use super::lists;
+use gateway::{Gateway, Request, Target};
 use mcp::error::{Failure, failure_of_call};
-use mcp::{Message, RpcError, Version};
-use serde::Deserialize;
+use mcp::modern::{self, Cache};
+use mcp::{Era, RpcError, Version};
 use serde_json::value::RawValue;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, json};
 use std::sync::Arc;
-use tokio_util::task::TaskTracker;
-use tool::{Arguments, Context, Outcome, Output};
+use tool::{Arguments, Context, ErrorKind, Extras, Outcome, Output, Wanted};
 
-/// Tools in one answer; many clients never ask for a second page.
-const PAGE: usize = 1000;
-
-type Answered<T> = std::result::Result<T, RpcError>;
-
-/// What every MCP door does, however its messages come and go.
+/// What every MCP door does.
 #[derive(Debug, Clone)]
 pub(crate) struct Door {
     pub(crate) gateway: Arc<Gateway>,
-    /// Calls run here, so that a client that goes away does not end them unaudited.
-    pub(crate) calls: TaskTracker,
-    /// The door can tell its clients that the list has changed.
-    pub(crate) tells_changes: bool,
-}
-
-/// The result in JSON, and the version if the request was the handshake.
-pub(super) struct Answer {
-    pub(super) result: String,
-    pub(super) agreed: Option<Version>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Initialize {
-    protocol_version: String,
-    #[serde(default)]
-    capabilities: Map<String, Value>,
-}
-
-#[derive(Deserialize)]
-struct List {
-    cursor: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct CallTool {
-    name: String,
-    arguments: Option<Box<RawValue>>,
 }
 
 impl Door {
-    pub(super) async fn answer(
-        &self,
-        cx: &Context,
-        version: Version,
-        method: &str,
-        message: &Message<'_>,
-    ) -> Answered<Answer> {
-        let result = match method {
-            "initialize" => return Ok(self.initialize(&message.params()?)),
-            "ping" => "{}".to_owned(),
-            "tools/list" => self.list(cx, &message.params()?)?,
-            "tools/call" => self.call(cx, version, message.params()?).await?,
-            _ => return Err(RpcError::unknown_method(method)),
-        };
-        Ok(Answer { result, agreed: None })
-    }
-
-    /// The client's own `roots` and `sampling` are echoed: some clients look for them.
-    fn initialize(&self, asked: &Initialize) -> Answer {
+    /// Agrees on a version. The client's own `roots` and `sampling` are echoed: some clients look
+    /// for them.
+    pub(super) fn initialize(asked: &Initialize) -> (Version, String) {
         let version = Version::negotiate(&asked.protocol_version);
-        let tools = if self.tells_changes { json!({ "listChanged": true }) } else { json!({}) };
-        let mut capabilities = Map::from_iter([("tools".to_owned(), tools)]);
+        let mut capabilities = capabilities();
         for key in ["roots", "sampling"] {
             if let Some(value) = asked.capabilities.get(key) {
                 capabilities.insert(key.to_owned(), value.clone());
@@ -85,60 +34,130 @@ impl Door {
             "capabilities": capabilities,
             "serverInfo": { "name": "mcp-all-in-one", "version": env!("CARGO_PKG_VERSION") },
         });
-        Answer { result: result.to_string(), agreed: Some(version) }
+        (version, result.to_string())
     }
 
-    /// Names are sorted, so a page begins behind the last name of the one before, whatever
-    /// came or went meanwhile.
-    fn list(&self, cx: &Context, list: &List) -> Answered<String> {
-        let after = list.cursor.as_deref().map(open_cursor).transpose()?;
-        let tools = self.gateway.list(cx);
-        let first = after.map_or(0, |after| tools.partition_point(|route| route.name <= after));
-        let page = &tools[first..tools.len().min(first + PAGE)];
-        let mut result = String::from("{\"tools\":[");
-        for (at, route) in page.iter().enumerate() {
-            if at > 0 {
-                result.push(',');
-            }
-            result.push_str(&String::from_utf8_lossy(&route.listed));
+    /// The answer to what needs no waiting.
+    pub(super) fn answer_now(&self, cx: &Context, era: Era, asked: &Asked) -> Option<Answered<String>> {
+        let result = match asked {
+            Asked::Discover => Ok(discovered()),
+            Asked::Ping | Asked::SetLevel => Ok("{}".to_owned()),
+            Asked::Tools { cursor } => lists::tools(&self.gateway, cx, cursor.as_deref()),
+            Asked::Shelf { shelf, cursor } => lists::shelf(&self.gateway, cx, *shelf, cursor.as_deref()),
+            Asked::Initialize(_)
+            | Asked::Call(_)
+            | Asked::Get(..)
+            | Asked::Watch(_)
+            | Asked::Unwatch(_)
+            | Asked::Listen(_) => return None,
+        };
+        Some(result.map(|result| for_era(era, result, Cache::Private)))
+    }
+
+    /// The answer to what a service has to be asked for.
+    pub(super) async fn answer(&self, cx: &Context, version: Version, asked: Asked) -> Answered<String> {
+        match asked {
+            Asked::Call(call) => self.call(cx, version, call).await,
+            Asked::Get(wanted, extras) => self.get(cx, version, wanted, extras).await,
+            other => self
+                .answer_now(cx, version.era(), &other)
+                .unwrap_or_else(|| Err(RpcError::new(-32603, "this door does not do that"))),
         }
-        result.push(']');
-        if first + page.len() < tools.len() {
-            result.push_str(&format!(",\"nextCursor\":\"{}\"", cursor_behind(page)));
-        }
-        result.push('}');
-        Ok(result)
     }
 
     async fn call(&self, cx: &Context, version: Version, call: CallTool) -> Answered<String> {
         let arguments = call.arguments.map(Arguments::from_raw).transpose();
         let arguments =
             arguments.map_err(|error| RpcError::invalid_params(format!("Invalid params: {error}")))?;
-        let request = Request { target: Target::Name(call.name), arguments: arguments.unwrap_or_default() };
-        let (gateway, cx) = (self.gateway.clone(), cx.clone());
-        let task = self.calls.spawn(async move { gateway.call(&cx, request).await });
-        let result = task.await.map_err(|_| RpcError::new(-32603, "the call ended in a mistake of ours"))?;
-        match result {
-            Ok(Outcome::Done(output)) => Ok(output.to_result()),
-            Ok(Outcome::Started(task)) => Ok(Output::text(&format!("started as {}", task.0)).to_result()),
+        let request = Request {
+            target: Target::Name(call.name),
+            arguments: arguments.unwrap_or_default(),
+            extras: call.extras,
+        };
+        let result = match self.gateway.call(cx, request).await {
+            Ok(Outcome::Done(output)) => output.to_result(),
+            Ok(Outcome::Started(task)) => Output::text(&format!("started as {}", task.0)).to_result(),
+            Ok(Outcome::NeedsInput(questions)) if version.era() == Era::Modern => questions.get().to_owned(),
             Ok(Outcome::NeedsInput(_)) => {
-                Ok(Output::text("the tool asks back, which this door cannot pass on").failed().to_result())
+                let text = "the tool asks something that the calling program cannot be asked";
+                Output::text(text).failed().to_result()
             }
             Err(error) => match failure_of_call(&error, version) {
-                Failure::Error(error) => Err(error),
-                Failure::Result(text) => Ok(Output::text(&text).failed().to_result()),
+                Failure::Error(error) => return Err(error),
+                Failure::Result(text) => Output::text(&text).failed().to_result(),
             },
+        };
+        Ok(for_era(version.era(), result, Cache::No))
+    }
+
+    async fn get(&self, cx: &Context, version: Version, wanted: Wanted, extras: Extras) -> Answered<String> {
+        let cache = match wanted {
+            Wanted::Resource { .. } => Cache::Private,
+            Wanted::Prompt { .. } | Wanted::Completion { .. } => Cache::No,
+        };
+        match self.gateway.get(cx, wanted, extras).await {
+            Ok(result) => Ok(for_era(version.era(), result.get().to_owned(), cache)),
+            Err(error) => Err(refusal_of_get(&error, version)),
         }
     }
 }
 
-fn cursor_behind(page: &[Arc<Route>]) -> String {
-    let last = page.last().map(|route| route.name.as_str()).unwrap_or_default();
-    URL_SAFE_NO_PAD.encode(format!("after:{last}"))
+/// What we can do, whatever services are there at the moment.
+fn capabilities() -> Map<String, serde_json::Value> {
+    let capabilities = json!({
+        "tools": { "listChanged": true },
+        "prompts": { "listChanged": true },
+        "resources": { "listChanged": true, "subscribe": true },
+        "completions": {},
+        "logging": {},
+    });
+    capabilities.as_object().cloned().unwrap_or_default()
 }
 
-fn open_cursor(cursor: &str) -> Answered<String> {
-    let invalid = || RpcError::invalid_params("Invalid params: 'cursor' is not one of ours");
-    let text = URL_SAFE_NO_PAD.decode(cursor).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-    text.as_deref().and_then(|text| text.strip_prefix("after:")).map(str::to_owned).ok_or_else(invalid)
+fn discovered() -> String {
+    let versions: Vec<_> = Version::ALL.iter().rev().map(|version| version.as_str()).collect();
+    json!({ "supportedVersions": versions, "capabilities": capabilities() }).to_string()
+}
+
+/// The result as clients of this era expect it.
+fn for_era(era: Era, result: String, cache: Cache) -> String {
+    match era {
+        Era::Legacy => result,
+        Era::Modern => modern::complete(&result, SERVER_INFO, cache),
+    }
+}
+
+pub(super) const SERVER_INFO: &str =
+    concat!("{\"name\":\"mcp-all-in-one\",\"version\":\"", env!("CARGO_PKG_VERSION"), "\"}");
+
+/// How a document or prompt that could not be had is told; its service's own words go first.
+fn refusal_of_get(error: &tool::Error, version: Version) -> RpcError {
+    /// What versions with a handshake say of a resource that is not there.
+    const NO_RESOURCE: i32 = -32002;
+    let uri = error.context("uri");
+    if error.kind() == ErrorKind::NotFound {
+        let code = if uri.is_some() && version.era() == Era::Legacy { NO_RESOURCE } else { -32602 };
+        return RpcError {
+            data: uri.map(|uri| json!({ "uri": uri })),
+            ..RpcError::new(code, error.message())
+        };
+    }
+    match failure_of_call(error, version) {
+        Failure::Error(mut refused) => {
+            if refused.code == NO_RESOURCE && version.era() == Era::Modern {
+                refused.code = -32602;
+            }
+            refused
+        }
+        Failure::Result(text) => RpcError::new(-32603, text),
+    }
+}
+
+/// Questions that a service of ours has for a client, as the outcome of its request.
+pub(super) fn questions(method: &str, params: Option<&RawValue>, name: &str, state: &str) -> String {
+    let params = params.map_or("{}", RawValue::get);
+    let questions = format!(
+        "{{\"resultType\":\"input_required\",\"inputRequests\":{{\"{name}\":{{\"method\":\"{method}\",\"params\":{params}}}}},\"requestState\":\"{state}\"}}"
+    );
+    modern::complete(&questions, SERVER_INFO, Cache::No)
 }

@@ -1,6 +1,11 @@
-//! The doors over Streamable HTTP, for clients with a handshake.
+//! The doors over Streamable HTTP: clients with a handshake and without one, on the same address.
 
-use super::{Door, stream};
+use super::asked::{Asked, Filter};
+use super::conversation::{Asker, Conversation, Wishes};
+use super::held::Resumed;
+use super::reply::{self, answered, json, refused};
+use super::stream::Listener;
+use super::{Answered, Door, batch};
 use crate::Shared;
 use crate::auth::SignedIn;
 use crate::edge::{RequestId, TraceId};
@@ -8,16 +13,32 @@ use crate::manage::error::{Code, Problem, Result};
 use axum::Extension;
 use axum::body::Bytes;
 use axum::extract::State;
+use axum::response::sse::{KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
-use http::header::{ACCEPT, CONTENT_TYPE, HOST, ORIGIN};
+use futures::stream;
+use http::header::{ACCEPT, HOST, ORIGIN};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use mcp::envelope::{self, Kind};
+use mcp::modern::{self, Headers, Meta};
 use mcp::session::Session;
-use mcp::{Message, RpcError, Version};
-use tool::{Context, Door as DoorKind};
+use mcp::{Era, HeaderParams, Message, RpcError, Version};
+use serde_json::value::RawValue;
+use std::convert::Infallible;
+use tool::{Arguments, Context, Door as DoorKind};
 
 const SESSION: &str = "mcp-session-id";
 const VERSION: &str = "mcp-protocol-version";
+/// Longer declarations of a client's abilities are left out of its session, whose token they fill.
+const MAX_CAPABILITIES_BYTES: usize = 1024;
+
+/// A client's request on its way in.
+pub(super) struct Visit {
+    pub(super) state: Shared,
+    pub(super) headers: HeaderMap,
+    pub(super) cx: Context,
+    /// Whose sessions, questions and held requests these are.
+    pub(super) owner: String,
+}
 
 /// `POST /mcp`: the tenant's door.
 pub(crate) async fn post(
@@ -31,46 +52,251 @@ pub(crate) async fn post(
     check_origin(&state, &headers)?;
     check_accept(&headers, &["application/json", "text/event-stream"])?;
     let Ok(body) = body else {
-        return Ok(refused(
-            StatusCode::PAYLOAD_TOO_LARGE,
-            &RpcError::invalid_request("the message is too large"),
-        ));
+        let error = RpcError::invalid_request("the message is too large");
+        return Ok(refused(StatusCode::PAYLOAD_TOO_LARGE, None, &error));
     };
-    let parsed = Message::parse(&body);
-    let (message, kind) = match parsed.as_ref().map(|message| (message, message.kind())) {
-        Ok((message, Ok(kind))) => (message, kind),
-        Ok((_, Err(error))) => return Ok(refused(StatusCode::BAD_REQUEST, &error)),
-        Err(error) => return Ok(refused(StatusCode::BAD_REQUEST, error)),
-    };
-    let is_handshake = matches!(kind, Kind::Request { method: "initialize", .. });
-    let owner = format!("{}/{}", signed_in.tenant, signed_in.caller.identity.id());
-    let session = match session_of(&state, &headers, &owner) {
-        _ if is_handshake => None,
-        Ok(session) => Some(session),
-        Err((status, error)) => return Ok(refused(status, &error)),
-    };
-    let Kind::Request { id, method } = kind else { return Ok(StatusCode::ACCEPTED.into_response()) };
+    let owner = owner_of(&signed_in);
     let cx = Context {
         request_id,
         trace_id,
         ..Context::new(signed_in.tenant, signed_in.caller, DoorKind::Mcp, state.options.call_timeout)
     };
-    let version = session.map_or(Version::LATEST_LEGACY, |session| session.version);
-    tracing::info!(method, tenant = %cx.tenant, "mcp {method}");
-    let door = Door { gateway: state.gateway.clone(), calls: state.calls.clone(), tells_changes: true };
-    match door.answer(&cx, version, method, message).await {
-        Ok(answer) => {
-            let mut response = json(envelope::result(&id, &answer.result));
-            if let Some(version) = answer.agreed {
-                let token = state.sessions.seal(&Session { version, owner })?;
-                if let Ok(token) = HeaderValue::from_str(&token) {
-                    response.headers_mut().insert(SESSION, token);
-                }
-            }
-            Ok(response)
-        }
-        Err(error) => Ok(json(envelope::error(Some(&id), &error))),
+    let visit = Visit { state, headers, cx, owner };
+    if body.trim_ascii_start().starts_with(b"[") {
+        return Ok(batch::answer(visit, &body).await);
     }
+    let message = match Message::parse(&body) {
+        Ok(message) => message,
+        Err(error) => return Ok(refused(StatusCode::BAD_REQUEST, None, &error)),
+    };
+    let kind = match message.kind() {
+        Ok(kind) => kind,
+        Err(error) => return Ok(refused(StatusCode::BAD_REQUEST, None, &error)),
+    };
+    visit.answer(&message, kind).await
+}
+
+/// Who a session, a question or a held request belongs to.
+fn owner_of(signed_in: &SignedIn) -> String {
+    format!("{}/{}", signed_in.tenant, signed_in.caller.identity.id())
+}
+
+impl Visit {
+    async fn answer(self, message: &Message<'_>, kind: Kind<'_>) -> Result<Response> {
+        let meta = match Meta::of(message.params) {
+            Ok(meta) => meta,
+            Err(error) if self.is_modern(None) => return Ok(refuse_kind(&kind, &error)),
+            // What stands there is not meant for us.
+            Err(_) => Meta::default(),
+        };
+        if self.is_modern(meta.version.as_deref()) {
+            return Ok(self.answer_modern(message, &kind, &meta).await);
+        }
+        self.answer_legacy(message, &kind, &meta).await
+    }
+
+    fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).and_then(|value| value.to_str().ok())
+    }
+
+    /// The request is one without a handshake, or means to be.
+    fn is_modern(&self, version: Option<&str>) -> bool {
+        let is_modern = |version: &str| Version::find(version).is_none();
+        version.is_some()
+            || self.header("mcp-method").is_some()
+            || self.header(VERSION).is_some_and(is_modern)
+    }
+
+    async fn answer_modern(self, message: &Message<'_>, kind: &Kind<'_>, meta: &Meta<'_>) -> Response {
+        let Kind::Request { id, method } = kind else { return StatusCode::ACCEPTED.into_response() };
+        let told = Headers {
+            version: self.header(VERSION),
+            method: self.header("mcp-method"),
+            name: self.header("mcp-name"),
+        };
+        let version = match told.check(meta, method, message.params).and_then(|()| meta.check()) {
+            Ok(version) => version,
+            Err(error) => return refused(StatusCode::BAD_REQUEST, Some(id), &error),
+        };
+        tracing::info!(method, tenant = %self.cx.tenant, "mcp {method}");
+        match Asked::read(Era::Modern, method, message) {
+            Ok(Asked::Listen(filter)) => self.listen(filter, id).await,
+            Ok(asked) => match self.check_params(&asked) {
+                Ok(()) => self.work(version, id, meta, meta.capabilities, asked, "").await,
+                Err(error) => refused(StatusCode::BAD_REQUEST, Some(id), &error),
+            },
+            Err(error) if error.code == -32601 => refused(StatusCode::NOT_FOUND, Some(id), &error),
+            Err(error) => answered(id, Err(error)),
+        }
+    }
+
+    /// Arguments that the tool's schema wants in headers must stand there as well.
+    fn check_params(&self, asked: &Asked) -> Answered<()> {
+        let Asked::Call(call) = asked else { return Ok(()) };
+        let Some(route) = self.state.gateway.route(&self.cx, &call.name) else { return Ok(()) };
+        let params = HeaderParams::of(route.tool.input_schema()).unwrap_or_default();
+        if params.is_empty() {
+            return Ok(());
+        }
+        let arguments = call.arguments.clone().map(Arguments::from_raw).transpose().ok().flatten();
+        let arguments = arguments.unwrap_or_default();
+        let Ok(arguments) = arguments.as_value() else { return Ok(()) };
+        params.check(arguments, |name| self.header(name))
+    }
+
+    async fn answer_legacy(
+        self,
+        message: &Message<'_>,
+        kind: &Kind<'_>,
+        meta: &Meta<'_>,
+    ) -> Result<Response> {
+        if let Kind::Request { id, method: "initialize" } = kind {
+            return self.initialize(message, id);
+        }
+        let (session, token) = match self.session() {
+            Ok(session) => session,
+            Err((status, error)) => return Ok(refuse_kind_with(status, kind, &error)),
+        };
+        match kind {
+            Kind::Request { id, method } => {
+                tracing::info!(method, tenant = %self.cx.tenant, "mcp {method}");
+                let asked = match Asked::read(Era::Legacy, method, message) {
+                    Ok(asked) => asked,
+                    Err(error) => return Ok(answered(id, Err(error))),
+                };
+                let capabilities = session.capabilities.as_deref();
+                Ok(self.work(session.version, id, meta, capabilities, asked, &token).await)
+            }
+            Kind::Notification { method } => {
+                if *method == "notifications/cancelled" {
+                    self.state.memory.flights.cancel(&token, message);
+                }
+                Ok(StatusCode::ACCEPTED.into_response())
+            }
+            Kind::Reply { id } => {
+                self.state.memory.questions.answer(&self.owner, id, message);
+                Ok(StatusCode::ACCEPTED.into_response())
+            }
+        }
+    }
+
+    /// Works on a request of any era.
+    async fn work(
+        self,
+        version: Version,
+        id: &RawValue,
+        meta: &Meta<'_>,
+        capabilities: Option<&RawValue>,
+        mut asked: Asked,
+        session: &str,
+    ) -> Response {
+        let door = Door { gateway: self.state.gateway.clone() };
+        if let Some(answer) = door.answer_now(&self.cx, version.era(), &asked) {
+            return answered(id, answer);
+        }
+        if let Some(answer) = self.watch(&asked, session).await {
+            return answered(id, answer);
+        }
+        let subject = asked.subject();
+        let memory = &self.state.memory;
+        let resumed = asked.extras_mut().and_then(|extras| memory.held.resume(&self.owner, &subject, extras));
+        let talk = match resumed {
+            Some(Resumed::Again(result)) => return answered(id, Ok(result)),
+            Some(Resumed::Refused(error)) => return answered(id, Err(error)),
+            Some(Resumed::Goes(talk)) => *talk,
+            None => {
+                let asker = Asker {
+                    version,
+                    owner: &self.owner,
+                    capabilities,
+                    questions: &memory.questions,
+                    wishes: Wishes::of(version.era(), meta),
+                    is_cancelled_when_gone: version.era() == Era::Modern,
+                };
+                Conversation::begin(&door, &self.state.calls, self.cx.clone(), asker, asked)
+            }
+        };
+        let state = self.state.clone();
+        let flight = memory.flights.begin(session, id, &self.cx.cancel);
+        reply::reply(state, self.owner, id.to_owned(), talk, flight).await
+    }
+
+    /// Watches a resource for a session, or stops; `None` for other requests.
+    async fn watch(&self, asked: &Asked, session: &str) -> Option<Answered<String>> {
+        let watches = &self.state.memory.watches;
+        match asked {
+            Asked::Watch(uri) => Some(match self.state.gateway.watch(&self.cx, uri).await {
+                Ok(watch) => watches.add(session, uri.clone(), watch).map(|()| "{}".to_owned()),
+                Err(error) => Err(RpcError::invalid_params(error.full_message())),
+            }),
+            Asked::Unwatch(uri) => {
+                watches.remove(session, uri);
+                Some(Ok("{}".to_owned()))
+            }
+            _ => None,
+        }
+    }
+
+    fn initialize(self, message: &Message<'_>, id: &RawValue) -> Result<Response> {
+        let asked = match message.params() {
+            Ok(asked) => asked,
+            Err(error) => return Ok(answered(id, Err(error))),
+        };
+        let (version, result) = Door::initialize(&asked);
+        let capabilities = serde_json::value::to_raw_value(&asked.capabilities).ok();
+        let capabilities = capabilities.filter(|text| text.get().len() <= MAX_CAPABILITIES_BYTES);
+        let session = Session { version, owner: self.owner, capabilities };
+        let token = self.state.sessions.seal(&session)?;
+        let mut response = json(envelope::result(id, &result));
+        if let Ok(token) = HeaderValue::from_str(&token) {
+            response.headers_mut().insert(SESSION, token);
+        }
+        Ok(response)
+    }
+
+    /// The session a request belongs to: sealed by us or another replica, for this caller.
+    pub(super) fn session(&self) -> std::result::Result<(Session, String), (StatusCode, RpcError)> {
+        let Some(token) = self.header(SESSION) else {
+            let message = "Mcp-Session-Id is missing; begin with 'initialize'";
+            return Err((StatusCode::BAD_REQUEST, RpcError::invalid_request(message)));
+        };
+        let session = self.state.sessions.open(token).filter(|session| session.owner == self.owner);
+        let unknown = RpcError::new(-32001, "Session not found; begin with 'initialize'");
+        session.map(|session| (session, token.to_owned())).ok_or((StatusCode::NOT_FOUND, unknown))
+    }
+
+    /// A stream of notifications as the answer to a request.
+    async fn listen(self, filter: Filter, id: &RawValue) -> Response {
+        const MAX_RESOURCES: usize = 1000;
+        if filter.resource_subscriptions.len() > MAX_RESOURCES {
+            let message = format!("Invalid params: at most {MAX_RESOURCES} resources can be watched");
+            return answered(id, Err(RpcError::invalid_params(message)));
+        }
+        let mut watches = Vec::new();
+        let mut filter = filter;
+        let mut watched = Vec::new();
+        for uri in std::mem::take(&mut filter.resource_subscriptions) {
+            // One that is not there is not acknowledged.
+            if let Ok(watch) = self.state.gateway.watch(&self.cx, &uri).await {
+                watches.push(watch);
+                watched.push(uri);
+            }
+        }
+        filter.resource_subscriptions = watched;
+        let Ok(place) = self.state.streams.clone().try_acquire_owned() else {
+            return answered(id, Err(RpcError::new(-32603, "too many streams are open; try again later")));
+        };
+        let stopping = self.state.stopping.clone();
+        let listener = Listener::new(self.state.gateway.clone(), self.cx, filter, stopping).answering(id);
+        let end = end_of_listening(id);
+        notifications(listener, (watches, place), |_| false, Some(end))
+    }
+}
+
+/// The answer to `subscriptions/listen`, which comes when we stop.
+pub(super) fn end_of_listening(id: &RawValue) -> String {
+    let result = format!("{{\"_meta\":{{\"{}\":{}}}}}", modern::SUBSCRIPTION_ID, id.get());
+    envelope::result(id, &modern::complete(&result, super::door::SERVER_INFO, modern::Cache::No))
 }
 
 /// `GET /mcp`: the stream of notifications of a session.
@@ -80,50 +306,77 @@ pub(crate) async fn get(
     headers: HeaderMap,
 ) -> Result<Response> {
     check_origin(&state, &headers)?;
-    check_accept(&headers, &["text/event-stream"])?;
-    let owner = format!("{}/{}", signed_in.tenant, signed_in.caller.identity.id());
-    if let Err((status, error)) = session_of(&state, &headers, &owner) {
-        return Ok(refused(status, &error));
+    let owner = owner_of(&signed_in);
+    let cx = Context::new(signed_in.tenant, signed_in.caller, DoorKind::Mcp, state.options.call_timeout);
+    let visit = Visit { state, headers, cx, owner };
+    if visit.is_modern(None) {
+        let problem = Problem::bad_request("streams are opened with 'subscriptions/listen' in this version");
+        return Err(problem.with_status(StatusCode::METHOD_NOT_ALLOWED));
     }
-    let place = state.streams.clone().try_acquire_owned();
+    check_accept(&visit.headers, &["text/event-stream"])?;
+    let token = match visit.session() {
+        Ok((_, token)) => token,
+        Err((status, error)) => return Ok(refused(status, None, &error)),
+    };
+    let place = visit.state.streams.clone().try_acquire_owned();
     let place =
         place.map_err(|_| Problem::new(Code::Unavailable, "too many streams are open; try again later"))?;
-    let cx = Context::new(signed_in.tenant, signed_in.caller, DoorKind::Mcp, state.options.call_timeout);
-    Ok(stream::open(state, cx, place))
+    let state = visit.state;
+    let stopping = state.stopping.clone();
+    let listener = Listener::new(state.gateway.clone(), visit.cx, Filter::all_lists(), stopping);
+    let is_watched = move |uri: &str| state.memory.watches.has(&token, uri);
+    Ok(notifications(listener, place, is_watched, None))
 }
 
-/// The session a request belongs to: sealed by us or another replica, for this caller.
-fn session_of(
-    state: &Shared,
-    headers: &HeaderMap,
-    owner: &str,
-) -> std::result::Result<Session, (StatusCode, RpcError)> {
-    let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-    if let Some(version) = header(VERSION)
-        && Version::find(version).is_none()
-    {
-        let message = format!("MCP-Protocol-Version '{version}' is not supported");
-        return Err((StatusCode::BAD_REQUEST, RpcError::invalid_request(message)));
+/// A stream of notifications, until the client goes or the server stops; `kept` is dropped with it.
+fn notifications<K: Send + 'static>(
+    listener: Listener,
+    kept: K,
+    is_watched: impl Fn(&str) -> bool + Send + Sync + 'static,
+    end: Option<String>,
+) -> Response {
+    let state = (listener, kept, is_watched, end);
+    let lines = stream::unfold(state, async |(mut listener, kept, is_watched, mut end)| {
+        let line = match listener.next(&is_watched).await {
+            Some(line) => line,
+            None => end.take()?,
+        };
+        Some((Ok::<_, Infallible>(reply::event(&line)), (listener, kept, is_watched, end)))
+    });
+    Sse::new(lines).keep_alive(KeepAlive::new().interval(reply::KEEP_ALIVE)).into_response()
+}
+
+fn refuse_kind(kind: &Kind<'_>, error: &RpcError) -> Response {
+    refuse_kind_with(StatusCode::BAD_REQUEST, kind, error)
+}
+
+fn refuse_kind_with(status: StatusCode, kind: &Kind<'_>, error: &RpcError) -> Response {
+    match kind {
+        Kind::Request { id, .. } => refused(status, Some(id), error),
+        Kind::Notification { .. } | Kind::Reply { .. } => refused(status, None, error),
     }
-    let Some(token) = header(SESSION) else {
-        let message = "Mcp-Session-Id is missing; begin with 'initialize'";
-        return Err((StatusCode::BAD_REQUEST, RpcError::invalid_request(message)));
-    };
-    let session = state.sessions.open(token).filter(|session| session.owner == owner);
-    session
-        .ok_or((StatusCode::NOT_FOUND, RpcError::new(-32001, "Session not found; begin with 'initialize'")))
 }
 
-/// A page of another origin must not reach a server on this machine through its browser.
-fn check_origin(state: &Shared, headers: &HeaderMap) -> Result<()> {
+/// A page of another origin must not reach a server on this machine through its browser, not even
+/// under a name that its owner has pointed at this machine.
+pub(super) fn check_origin(state: &Shared, headers: &HeaderMap) -> Result<()> {
     let Some(origin) = headers.get(ORIGIN) else { return Ok(()) };
     let is_configured = state.options.cors_origins.contains(origin);
     let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     let authority = origin.to_str().ok().and_then(|origin| origin.split_once("://")).map(|(_, rest)| rest);
-    if is_configured || (!host.is_empty() && authority == Some(host)) {
+    let is_own = !host.is_empty() && authority == Some(host);
+    if is_configured || is_own && (is_this_machine(host) || !state.is_local()) {
         return Ok(());
     }
     Err(Problem::forbidden("this origin may not use the MCP door; allow it with --cors-origin"))
+}
+
+fn is_this_machine(host: &str) -> bool {
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => host,
+    };
+    matches!(name, "localhost" | "127.0.0.1" | "[::1]")
 }
 
 fn check_accept(headers: &HeaderMap, wanted: &[&str]) -> Result<()> {
@@ -134,12 +387,4 @@ fn check_accept(headers: &HeaderMap, wanted: &[&str]) -> Result<()> {
     }
     let detail = format!("send 'Accept: {}'", wanted.join(", "));
     Err(Problem::bad_request(detail).with_status(StatusCode::NOT_ACCEPTABLE))
-}
-
-fn refused(status: StatusCode, error: &RpcError) -> Response {
-    (status, json(envelope::error(None, error))).into_response()
-}
-
-fn json(body: String) -> Response {
-    ([(CONTENT_TYPE, "application/json")], body).into_response()
 }

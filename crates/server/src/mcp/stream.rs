@@ -1,51 +1,130 @@
-//! The stream that a client opens with GET, to be told of what it did not ask for.
+//! What a client is told that it did not ask for: changed lists, changed resources.
 
-use super::LIST_CHANGED;
-use crate::Shared;
-use axum::response::sse::{Event, KeepAlive, Sse};
-use axum::response::{IntoResponse, Response};
-use futures::stream;
-use std::convert::Infallible;
-use std::time::Duration;
-use tokio::sync::{OwnedSemaphorePermit, watch};
+use super::asked::Filter;
+use gateway::{Fingerprints, Gateway, ResourceUpdate};
+use mcp::envelope;
+use mcp::modern::SUBSCRIPTION_ID;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use std::sync::Arc;
+use tokio::sync::{broadcast, watch};
+use tokio_util::sync::CancellationToken;
 use tool::Context;
 
-/// Often enough for the proxies on the way.
-const KEEP_ALIVE: Duration = Duration::from_secs(15);
-
-/// A stream of notifications, until the client goes or the server stops.
-pub(super) fn open(state: Shared, cx: Context, place: OwnedSemaphorePermit) -> Response {
-    let told = state.gateway.fingerprint(&cx);
-    let swaps = state.gateway.catalog().changes();
-    let listener = Listener { state, cx, swaps, told, _place: place };
-    let notifications = stream::unfold(listener, async |mut listener| {
-        listener.next_change().await?;
-        Some((Ok::<_, Infallible>(Event::default().event("message").data(LIST_CHANGED)), listener))
-    });
-    Sse::new(notifications).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response()
-}
-
-struct Listener {
-    state: Shared,
+/// Listens for one client.
+pub(super) struct Listener {
+    gateway: Arc<Gateway>,
     cx: Context,
+    filter: Filter,
+    /// The request that this answers, where there is one.
+    subscription: Option<Box<RawValue>>,
     swaps: watch::Receiver<u64>,
-    /// The list as the client knows it.
-    told: u64,
-    /// One of the streams there may be; free again when the client goes.
-    _place: OwnedSemaphorePermit,
+    updates: broadcast::Receiver<ResourceUpdate>,
+    /// The lists as the client knows them.
+    told: Fingerprints,
+    /// Notifications that are due, last first.
+    due: Vec<String>,
+    stopping: CancellationToken,
 }
 
 impl Listener {
-    /// Waits until the caller's list is another; `None` when the server stops.
-    async fn next_change(&mut self) -> Option<()> {
+    pub(super) fn new(
+        gateway: Arc<Gateway>,
+        cx: Context,
+        filter: Filter,
+        stopping: CancellationToken,
+    ) -> Self {
+        Self {
+            told: gateway.fingerprints(&cx),
+            swaps: gateway.catalog().changes(),
+            updates: gateway.resource_updates(),
+            gateway,
+            cx,
+            filter,
+            subscription: None,
+            due: Vec::new(),
+            stopping,
+        }
+    }
+
+    /// As the answer to a request, which is said first.
+    pub(super) fn answering(mut self, id: &RawValue) -> Self {
+        self.subscription = Some(id.to_owned());
+        let filter = serde_json::json!({
+            "toolsListChanged": self.filter.tools_list_changed,
+            "promptsListChanged": self.filter.prompts_list_changed,
+            "resourcesListChanged": self.filter.resources_list_changed,
+            "resourceSubscriptions": self.filter.resource_subscriptions,
+        });
+        let wanted = filter.as_object().into_iter().flatten();
+        let wanted =
+            wanted.filter(|(_, value)| **value != Value::Bool(false) && **value != Value::Array(vec![]));
+        let wanted: serde_json::Map<_, _> = wanted.map(|(key, value)| (key.clone(), value.clone())).collect();
+        let acknowledged = self.notification(
+            "notifications/subscriptions/acknowledged",
+            &format!("\"notifications\":{}", Value::Object(wanted)),
+        );
+        self.due.push(acknowledged);
+        self
+    }
+
+    /// The next notification; `None` when the server stops. `is_watched` says which resources the
+    /// client wants to hear of besides those of its filter.
+    pub(super) async fn next(&mut self, is_watched: impl Fn(&str) -> bool) -> Option<String> {
         loop {
-            tokio::select! {
-                () = self.state.stopping.cancelled() => return None,
-                changed = self.swaps.changed() => changed.ok()?,
+            if let Some(line) = self.due.pop() {
+                return Some(line);
             }
-            let now = self.state.gateway.fingerprint(&self.cx);
-            if std::mem::replace(&mut self.told, now) != now {
-                return Some(());
+            tokio::select! {
+                () = self.stopping.cancelled() => return None,
+                changed = self.swaps.changed() => {
+                    changed.ok()?;
+                    self.compare();
+                }
+                update = self.updates.recv() => match update {
+                    Ok(update) => self.updated(&update, &is_watched),
+                    Err(broadcast::error::RecvError::Lagged(_)) => {}
+                    Err(broadcast::error::RecvError::Closed) => return None,
+                }
+            }
+        }
+    }
+
+    /// Notes which lists are others now.
+    fn compare(&mut self) {
+        let now = self.gateway.fingerprints(&self.cx);
+        let before = std::mem::replace(&mut self.told, now);
+        let changed = [
+            ("resources", self.filter.resources_list_changed && before.resources != now.resources),
+            ("prompts", self.filter.prompts_list_changed && before.prompts != now.prompts),
+            ("tools", self.filter.tools_list_changed && before.tools != now.tools),
+        ];
+        for (what, _) in changed.into_iter().filter(|(_, is_changed)| *is_changed) {
+            let line = self.notification(&format!("notifications/{what}/list_changed"), "");
+            self.due.push(line);
+        }
+    }
+
+    fn updated(&mut self, update: &ResourceUpdate, is_watched: &impl Fn(&str) -> bool) {
+        let is_wanted = update.tenant == self.cx.tenant
+            && (self.filter.resource_subscriptions.contains(&update.uri) || is_watched(&update.uri));
+        if is_wanted {
+            let uri = format!("\"uri\":{}", Value::from(update.uri.as_str()));
+            let line = self.notification("notifications/resources/updated", &uri);
+            self.due.push(line);
+        }
+    }
+
+    /// A notification with these fields, and with the subscription it belongs to.
+    fn notification(&self, method: &str, fields: &str) -> String {
+        let meta = self.subscription.as_ref().map(|id| {
+            let comma = if fields.is_empty() { "" } else { "," };
+            format!("{comma}\"_meta\":{{\"{SUBSCRIPTION_ID}\":{}}}", id.get())
+        });
+        match (fields, meta) {
+            ("", None) => format!("{{\"jsonrpc\":\"2.0\",\"method\":\"{method}\"}}"),
+            (fields, meta) => {
+                envelope::notification(method, &format!("{{{fields}{}}}", meta.unwrap_or_default()))
             }
         }
     }

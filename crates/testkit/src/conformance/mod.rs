@@ -152,7 +152,12 @@ pub fn context(time: Duration) -> Context {
 /// A call of `tool` without URI options.
 #[must_use]
 pub fn call(tool: &str, arguments: Map<String, Value>) -> Call {
-    Call { tool: tool.to_owned(), arguments: arguments.into(), options: Default::default() }
+    Call {
+        tool: tool.to_owned(),
+        arguments: arguments.into(),
+        options: Default::default(),
+        extras: Default::default(),
+    }
 }
 
 /// The MCP result of a call that is done.

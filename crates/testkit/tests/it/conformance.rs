@@ -112,7 +112,8 @@ impl Connector for Fake {
             tracing::info!(key, "calling");
         }
         if self.has(Fault::SecretInEvent) {
-            cx.events.emit(Event::Log { level: "info".into(), data: json!({ "key": key }) });
+            let entry = serde_json::value::to_raw_value(&json!({ "level": "info", "data": key })).unwrap();
+            cx.events.emit(Event::Log { level: "info".into(), entry });
         }
         match call.tool.as_str() {
             "echo" => {}

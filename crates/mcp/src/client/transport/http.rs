@@ -131,8 +131,11 @@ impl Link {
         let mut request = self.post_request(message.text);
         if self.version.get().is_some_and(|version| version.era() == Era::Modern) {
             request = request.header(METHOD, message.method);
-            if let Some(name) = message.name {
+            if let Some(name) = message.about.name {
                 request = request.header(NAME, header_text(name));
+            }
+            for (name, value) in message.about.params {
+                request = request.header(format!("mcp-param-{name}"), header_text(value));
             }
         }
         let response = request.send().await.map_err(Failure::of_http)?;
@@ -161,7 +164,7 @@ impl Link {
         }
         let body = http_stream::body(response, self.limit).await?;
         let link = self.clone();
-        if deliver(&self.inbox, &body, move |text| link.post(text)).is_err() {
+        if deliver(&self.inbox, &body, Some(id), move |text| link.post(text)).is_err() {
             let start = http_stream::one_line(&body);
             return Err(Failure::Protocol(format!("the server's answer is no message: {start}")));
         }
@@ -204,7 +207,7 @@ impl Link {
         let is_done = || id.is_some_and(|id| !inbox.is_waiting(id));
         let take = |data: &str| {
             let link = self.clone();
-            if deliver(&self.inbox, data.as_bytes(), move |text| link.post(text)).is_err() {
+            if deliver(&self.inbox, data.as_bytes(), id, move |text| link.post(text)).is_err() {
                 debug!("an event of an MCP server that is no message was ignored");
             }
         };

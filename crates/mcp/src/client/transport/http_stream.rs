@@ -1,8 +1,9 @@
 //! What both HTTP transports read: bodies within limits, streams of events, refusals.
 
 use super::super::failure::Failure;
-use super::super::inbox::{Inbox, Noise, rpc_error};
+use super::super::inbox::{Inbox, Noise};
 use super::sse_events::SseEvents;
+use crate::RpcError;
 use bytes::BytesMut;
 use reqwest::header::{CONTENT_TYPE, LOCATION};
 use reqwest::{Response, StatusCode, Url};
@@ -26,9 +27,14 @@ pub(super) fn is_stream(response: &Response) -> bool {
 }
 
 /// Hands a message to those who wait, and what is to be said in return to `post`.
-pub(super) fn deliver(inbox: &Inbox, text: &[u8], post: impl Fn(String)) -> Result<(), Noise> {
+pub(super) fn deliver(
+    inbox: &Inbox,
+    text: &[u8],
+    about: Option<u64>,
+    post: impl Fn(String),
+) -> Result<(), Noise> {
     let mut answers = Vec::new();
-    let delivered = inbox.deliver(text, &mut answers);
+    let delivered = inbox.deliver(text, about, &mut answers);
     answers.into_iter().for_each(post);
     delivered
 }
@@ -101,7 +107,9 @@ pub(super) async fn refusal(mut response: Response, has_session: bool) -> Failur
         error: &'a RawValue,
     }
     match serde_json::from_slice::<Refused<'_>>(&body) {
-        Ok(refused) if refused.error.get().starts_with('{') => Failure::Rpc(rpc_error(refused.error)),
+        Ok(refused) if refused.error.get().starts_with('{') => {
+            Failure::Rpc(RpcError::from_raw(refused.error))
+        }
         _ => Failure::Status { status: status.as_u16(), body: text },
     }
 }

@@ -8,6 +8,7 @@ mod sse_events;
 pub mod stdio;
 mod ws;
 
+use super::About;
 use super::diagnosis::Diagnosis;
 use super::failure::Failure;
 use super::inbox::Inbox;
@@ -37,8 +38,7 @@ pub(super) struct Outgoing<'a> {
     /// Of a request, which is to be answered.
     pub(super) id: Option<u64>,
     pub(super) method: &'a str,
-    /// The tool, prompt or resource that is meant.
-    pub(super) name: Option<&'a str>,
+    pub(super) about: About<'a>,
 }
 
 /// An open way to a server.

@@ -114,7 +114,7 @@ impl Stream {
                         self.poster.posts.send(request);
                     }
                 };
-                if deliver(&self.inbox, event.data.as_bytes(), post).is_err() {
+                if deliver(&self.inbox, event.data.as_bytes(), None, post).is_err() {
                     debug!("an event of an MCP server that is no message was ignored");
                 }
             }

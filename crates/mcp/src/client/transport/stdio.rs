@@ -205,7 +205,7 @@ impl Reader {
             return;
         }
         let mut answers = Vec::new();
-        if self.inbox.deliver(line, &mut answers).is_err() {
+        if self.inbox.deliver(line, None, &mut answers).is_err() {
             self.diagnosis.add_noise(line);
         }
         for text in answers {

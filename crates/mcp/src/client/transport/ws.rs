@@ -131,7 +131,7 @@ async fn read(mut stream: SplitStream<Socket>, answers: mpsc::WeakSender<Queued>
         };
         let mut replies = Vec::new();
         // What is no message is ignored, as on stdout.
-        let _ = inbox.deliver(&text, &mut replies);
+        let _ = inbox.deliver(&text, None, &mut replies);
         for text in replies {
             if let Some(queue) = answers.upgrade() {
                 let _ = queue.try_send(Queued { text, id: None });

@@ -1,0 +1,63 @@
+//! Lists of a server, asked for page by page.
+
+use super::client::{Link, Repeat};
+use mcp::client::About;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use std::sync::Arc;
+use tool::{Context, Error, Fields, Result};
+use tracing::warn;
+
+pub(super) const MAX_ITEMS: usize = 10_000;
+const MAX_PAGES: usize = 100;
+/// Of all definitions together.
+const MAX_BYTES: usize = 64 * 1024 * 1024;
+
+/// Gives every entry of a list to `take`. A server that does not know the method has none.
+pub(super) async fn list(
+    cx: &Context,
+    link: &Arc<Link>,
+    method: &str,
+    field: &str,
+    mut take: impl FnMut(&RawValue) + Send,
+) -> Result<()> {
+    let mut cursor: Option<String> = None;
+    let (mut bytes, mut items) = (0, 0);
+    for _ in 0..MAX_PAGES {
+        let params = cursor.as_ref().map(|cursor| format!("{{\"cursor\":{}}}", Value::from(cursor.as_str())));
+        let params = params.and_then(|text| RawValue::from_string(text).ok());
+        let answer = link.request(cx, method, About::default(), params.as_deref(), Repeat::Always).await;
+        let result = match answer {
+            Ok(result) => result,
+            Err(error) if error.context("rpc_code") == Some("-32601") => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        bytes += result.get().len();
+        let (page, next) = read(&result, field)?;
+        items += page.len();
+        page.into_iter().for_each(&mut take);
+        // "" is a cursor like any other; the same one again would go on for ever.
+        let is_last = next.is_none() || next == cursor;
+        cursor = next;
+        if is_last || items >= MAX_ITEMS || bytes > MAX_BYTES {
+            break;
+        }
+    }
+    if cursor.is_some() {
+        warn!(
+            server = link.name(),
+            items, method, "a list of the MCP server has no end; the rest is left out"
+        );
+    }
+    Ok(())
+}
+
+fn read<'a>(result: &'a RawValue, field: &str) -> Result<(Vec<&'a RawValue>, Option<String>)> {
+    let unusable = |error: serde_json::Error| {
+        Error::upstream(format!("the server's list of {field} is unusable")).caused_by(error)
+    };
+    let page: Fields<'_> = serde_json::from_str(result.get()).map_err(unusable)?;
+    let items = page.get(field).map_or(Ok(Vec::new()), |items| serde_json::from_str(items.get()));
+    let next = page.get("nextCursor").map_or(Ok(None), |next| serde_json::from_str(next.get()));
+    Ok((items.map_err(unusable)?, next.map_err(unusable)?))
+}

@@ -1,0 +1,228 @@
+//! Documents and prompts on their way through the gateway: the same policy, the same audit.
+
+use crate::audit::Record;
+use crate::catalog::{Entry, Service, Shelf, Shelves, Target};
+use crate::{Gateway, policy, within_deadline};
+use serde_json::value::RawValue;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+use tokio::sync::broadcast;
+use tool::{Arguments, Context, Error, Extras, Reference, Result, TenantId, Wanted};
+
+/// A resource of a tenant has changed.
+#[derive(Debug, Clone)]
+pub struct ResourceUpdate {
+    /// Whose.
+    pub tenant: TenantId,
+    /// Which one.
+    pub uri: String,
+}
+
+/// Numbers that change when a caller's lists do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fingerprints {
+    /// Of its tools.
+    pub tools: u64,
+    /// Of its prompts.
+    pub prompts: u64,
+    /// Of its resources and their templates.
+    pub resources: u64,
+}
+
+/// Services that hear of a resource for a caller, until it is dropped.
+#[derive(Debug)]
+pub struct Watch {
+    service: Arc<Service>,
+    uri: String,
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        if let Ok(connector) = self.service.connector()
+            && let Some(library) = connector.library()
+        {
+            library.unwatch(&self.uri);
+        }
+    }
+}
+
+impl Gateway {
+    /// What this caller finds on a shelf, by key.
+    #[must_use]
+    pub fn shelf(&self, cx: &Context, shelf: Shelf) -> Vec<Arc<Entry>> {
+        let Some(tenant) = self.catalog.tenant(&cx.tenant) else { return Vec::new() };
+        let entries = tenant.shelves().shelf(shelf).iter();
+        entries.filter(|entry| policy::permits_entry(&cx.caller, entry).is_ok()).cloned().collect()
+    }
+
+    /// Numbers that change when this caller's lists do.
+    #[must_use]
+    pub fn fingerprints(&self, cx: &Context) -> Fingerprints {
+        let hash = |shelves: &[Shelf]| {
+            let mut hasher = DefaultHasher::new();
+            for entry in shelves.iter().flat_map(|shelf| self.shelf(cx, *shelf)) {
+                entry.listed.hash(&mut hasher);
+            }
+            hasher.finish()
+        };
+        Fingerprints {
+            tools: self.fingerprint(cx),
+            prompts: hash(&[Shelf::Prompts]),
+            resources: hash(&[Shelf::Resources, Shelf::Templates]),
+        }
+    }
+
+    /// Gets a document, a prompt or a completion, in the words of its service.
+    ///
+    /// # Errors
+    /// Why it was refused, or how the service failed.
+    pub async fn get(&self, cx: &Context, wanted: Wanted, extras: Extras) -> Result<Box<RawValue>> {
+        if let Wanted::Completion { .. } = wanted {
+            // Asked with every key that a person presses, and reveals nothing but what is listed.
+            return self.find_and_get(cx, wanted, extras, &mut None).await;
+        }
+        let called = match &wanted {
+            Wanted::Resource { uri } | Wanted::Completion { of: Reference::Resource(uri), .. } => uri.clone(),
+            Wanted::Prompt { name, .. } | Wanted::Completion { of: Reference::Prompt(name), .. } => {
+                name.clone()
+            }
+        };
+        let arguments = match &wanted {
+            Wanted::Prompt { arguments: Some(arguments), .. } => Arguments::from_raw(arguments.clone()),
+            _ => Ok(Arguments::default()),
+        };
+        let target = Target::Name(called);
+        let mut record = Record::begin(cx, &target, &arguments?);
+        let mut service = None;
+        let result = self.find_and_get(cx, wanted, extras, &mut service).await;
+        record.served_by(service);
+        self.audit.write(record.end_of_reading(&result)).await;
+        result
+    }
+
+    async fn find_and_get(
+        &self,
+        cx: &Context,
+        wanted: Wanted,
+        extras: Extras,
+        served_by: &mut Option<Arc<Service>>,
+    ) -> Result<Box<RawValue>> {
+        let tenant = self.catalog.tenant(&cx.tenant).unwrap_or_default();
+        let _permit = self.policy.admit_within_limits(cx, tenant.limiter.clone())?;
+        match wanted {
+            Wanted::Prompt { name, arguments } => {
+                let entry = self.prompt(cx, tenant.shelves(), &name)?;
+                *served_by = Some(entry.service.clone());
+                let wanted = Wanted::Prompt { name: entry.original.clone(), arguments };
+                get_from(cx, &entry.service, wanted, extras).await
+            }
+            Wanted::Completion { of: Reference::Prompt(name), argument } => {
+                let entry = self.prompt(cx, tenant.shelves(), &name)?;
+                let of = Reference::Prompt(entry.original.clone());
+                get_from(cx, &entry.service, Wanted::Completion { of, argument }, extras).await
+            }
+            Wanted::Completion { of: Reference::Resource(uri), argument } => {
+                let again = |uri: &str| Wanted::Completion {
+                    of: Reference::Resource(uri.to_owned()),
+                    argument: argument.clone(),
+                };
+                self.get_resource(cx, tenant.shelves(), &uri, again, extras, served_by).await
+            }
+            Wanted::Resource { uri } => {
+                let again = |uri: &str| Wanted::Resource { uri: uri.to_owned() };
+                self.get_resource(cx, tenant.shelves(), &uri, again, extras, served_by).await
+            }
+        }
+    }
+
+    fn prompt<'a>(&self, cx: &Context, shelves: &'a Shelves, name: &str) -> Result<&'a Arc<Entry>> {
+        let missing = || Error::not_found(format!("Prompt '{}' not found", crate::catalog::shortened(name)));
+        let entry = shelves.find(Shelf::Prompts, name).ok_or_else(missing)?;
+        policy::permits_entry(&cx.caller, entry)?;
+        Ok(entry)
+    }
+
+    /// Asks those who may have the resource, one after the other until one has it.
+    async fn get_resource(
+        &self,
+        cx: &Context,
+        shelves: &Shelves,
+        uri: &str,
+        wanted: impl Fn(&str) -> Wanted,
+        extras: Extras,
+        served_by: &mut Option<Arc<Service>>,
+    ) -> Result<Box<RawValue>> {
+        let mut first = None;
+        for service in shelves.holders(uri) {
+            let address = format!("{}://{}/resources/{uri}", service.scheme, service.id);
+            if policy::permits_named(&cx.caller, uri, &address).is_err() {
+                continue;
+            }
+            match get_from(cx, &service, wanted(uri), extras.clone()).await {
+                Err(error) if is_missing(&error) => {
+                    first.get_or_insert((service, error));
+                }
+                result => {
+                    *served_by = Some(service);
+                    return result;
+                }
+            }
+        }
+        let (service, error) = match first {
+            Some((service, error)) => (Some(service), error),
+            None => (None, Error::not_found(format!("Resource '{uri}' not found")).with("uri", uri)),
+        };
+        *served_by = service;
+        Err(error)
+    }
+
+    /// Hears of changes of a resource for as long as the watch is held.
+    ///
+    /// # Errors
+    /// When no service of the caller has the resource, or it cannot tell.
+    pub async fn watch(&self, cx: &Context, uri: &str) -> Result<Watch> {
+        let tenant = self.catalog.tenant(&cx.tenant).unwrap_or_default();
+        let mut failure = Error::not_found(format!("Resource '{uri}' not found")).with("uri", uri);
+        for service in tenant.shelves().holders(uri) {
+            let address = format!("{}://{}/resources/{uri}", service.scheme, service.id);
+            if policy::permits_named(&cx.caller, uri, &address).is_err() {
+                continue;
+            }
+            let Some(library) = service.connector()?.library() else { continue };
+            match library.watch(cx, uri).await {
+                Ok(()) => return Ok(Watch { service: service.clone(), uri: uri.to_owned() }),
+                Err(error) => failure = error,
+            }
+        }
+        Err(failure)
+    }
+
+    /// Where changes of watched resources come out, of every tenant.
+    #[must_use]
+    pub fn resource_updates(&self) -> broadcast::Receiver<ResourceUpdate> {
+        self.updates.subscribe()
+    }
+}
+
+async fn get_from(
+    cx: &Context,
+    service: &Arc<Service>,
+    wanted: Wanted,
+    extras: Extras,
+) -> Result<Box<RawValue>> {
+    let connector = service.connector()?;
+    let Some(library) = connector.library() else {
+        return Err(Error::not_found(format!("{service:?} has no documents")));
+    };
+    let got = within_deadline(cx, library.get(cx, wanted, extras)).await;
+    got.map_err(|error| match error.context("service") {
+        Some(_) => error,
+        None => error.with("service", &service.id),
+    })
+}
+
+/// The service does not have what was asked for; perhaps another has.
+fn is_missing(error: &Error) -> bool {
+    matches!(error.context("rpc_code"), Some("-32002" | "-32602" | "-32601"))
+        || error.kind() == tool::ErrorKind::NotFound
+}

@@ -1,0 +1,235 @@
+//! What 2026-07-28 wants of every request and every answer, seen from the server.
+
+use crate::{RpcError, Version};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde::Deserialize;
+use serde_json::json;
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+use tool::Fields;
+
+/// The key under which a subscription's notifications carry its id.
+pub const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
+const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
+
+/// What a request says about itself in its `_meta`.
+#[derive(Debug, Default, Deserialize)]
+pub struct Meta<'a> {
+    /// The version it is written in.
+    #[serde(borrow, default, rename = "io.modelcontextprotocol/protocolVersion")]
+    pub version: Option<Cow<'a, str>>,
+    /// What its program can do.
+    #[serde(borrow, default, rename = "io.modelcontextprotocol/clientCapabilities")]
+    pub capabilities: Option<&'a RawValue>,
+    /// Log entries at least as grave are wanted; none without it.
+    #[serde(borrow, default, rename = "io.modelcontextprotocol/logLevel")]
+    pub log_level: Option<Cow<'a, str>>,
+    /// Progress is wanted under this token.
+    #[serde(borrow, default, rename = "progressToken")]
+    pub progress_token: Option<&'a RawValue>,
+}
+
+impl<'a> Meta<'a> {
+    /// The `_meta` of a request's params.
+    ///
+    /// # Errors
+    /// `-32602` when it cannot be read.
+    pub fn of(params: Option<&'a RawValue>) -> Result<Self, RpcError> {
+        #[derive(Deserialize)]
+        struct Params<'a> {
+            #[serde(borrow, default, rename = "_meta")]
+            meta: Option<Meta<'a>>,
+        }
+        let Some(params) = params else { return Ok(Self::default()) };
+        let read = serde_json::from_str::<Params<'_>>(params.get());
+        read.map(|params| params.meta.unwrap_or_default())
+            .map_err(|error| RpcError::invalid_params(format!("Invalid params: _meta: {error}")))
+    }
+
+    /// The version, if it is one without a handshake and the request has what that wants.
+    ///
+    /// # Errors
+    /// `-32602` for what is missing, `-32022` for a version we do not speak.
+    pub fn check(&self) -> Result<Version, RpcError> {
+        let missing = |what: &str| {
+            let message = format!("Invalid params: _meta['io.modelcontextprotocol/{what}'] is missing");
+            RpcError::invalid_params(message)
+        };
+        let version = self.version.as_deref().ok_or_else(|| missing("protocolVersion"))?;
+        if version != Version::V2026_07_28.as_str() {
+            return Err(unsupported_version(version));
+        }
+        match self.capabilities {
+            Some(capabilities) if capabilities.get().starts_with('{') => Ok(Version::V2026_07_28),
+            _ => Err(missing("clientCapabilities")),
+        }
+    }
+}
+
+/// The refusal of a version we do not speak.
+#[must_use]
+pub fn unsupported_version(requested: &str) -> RpcError {
+    let supported: Vec<_> = Version::ALL.iter().rev().map(|version| version.as_str()).collect();
+    let requested: String = requested.chars().take(100).collect();
+    let message = format!("MCP version '{requested}' is not supported");
+    RpcError {
+        data: Some(json!({ "supported": supported, "requested": requested })),
+        ..RpcError::new(-32022, message)
+    }
+}
+
+/// The headers of a request, which must say the same as its body.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Headers<'a> {
+    /// `MCP-Protocol-Version`.
+    pub version: Option<&'a str>,
+    /// `Mcp-Method`.
+    pub method: Option<&'a str>,
+    /// `Mcp-Name`.
+    pub name: Option<&'a str>,
+}
+
+impl Headers<'_> {
+    /// Compares the headers with the body.
+    ///
+    /// # Errors
+    /// `-32020`, naming the header.
+    pub fn check(&self, meta: &Meta<'_>, method: &str, params: Option<&RawValue>) -> Result<(), RpcError> {
+        matches("MCP-Protocol-Version", self.version, meta.version.as_deref())?;
+        matches("Mcp-Method", self.method, Some(method))?;
+        if let Some(field) = named_by(method) {
+            #[derive(Deserialize)]
+            struct Named<'a> {
+                #[serde(borrow, default)]
+                name: Option<Cow<'a, str>>,
+                #[serde(borrow, default)]
+                uri: Option<Cow<'a, str>>,
+            }
+            let named = params.and_then(|params| serde_json::from_str::<Named<'_>>(params.get()).ok());
+            let named = named.and_then(|named| if field == "uri" { named.uri } else { named.name });
+            matches("Mcp-Name", self.name, named.as_deref())?;
+        }
+        Ok(())
+    }
+}
+
+/// The field of the params that `Mcp-Name` repeats.
+fn named_by(method: &str) -> Option<&'static str> {
+    match method {
+        "tools/call" | "prompts/get" => Some("name"),
+        "resources/read" => Some("uri"),
+        _ => None,
+    }
+}
+
+/// Compares a header with what the body says.
+///
+/// # Errors
+/// `-32020`, naming the header.
+pub fn matches(header: &str, told: Option<&str>, body: Option<&str>) -> Result<(), RpcError> {
+    let told_text = told.map(|told| plain_text(told).unwrap_or_else(|| told.to_owned()));
+    match (told_text, body) {
+        (Some(told), Some(body)) if told == body => Ok(()),
+        (_, None) => Ok(()),
+        (None, Some(_)) => Err(RpcError::new(-32020, format!("the header {header} is missing"))),
+        (Some(_), Some(_)) => {
+            Err(RpcError::new(-32020, format!("the header {header} does not say what the body says")))
+        }
+    }
+}
+
+/// The text of a header that had to be encoded.
+fn plain_text(header: &str) -> Option<String> {
+    let encoded = header.strip_prefix("=?base64?")?.strip_suffix("?=")?;
+    String::from_utf8(STANDARD.decode(encoded).ok()?).ok()
+}
+
+/// Whether an answer may be kept for a while.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cache {
+    /// It belongs to this one request.
+    No,
+    /// The client may keep it for itself, and must ask again.
+    Private,
+}
+
+/// A result with everything a client without a handshake expects: its type, who made it, and how
+/// long it may be kept. What the service has written stays, in its order; only what it says about
+/// caching is narrowed to the one caller.
+#[must_use]
+pub fn complete(result: &str, server_info: &str, cache: Cache) -> String {
+    let fields: Fields<'_> = serde_json::from_str(result).unwrap_or_default();
+    let has = |name: &str| fields.get(name).is_some();
+    let mut text = String::with_capacity(result.len() + 192);
+    if !has("resultType") {
+        text.push_str("{\"resultType\":\"complete\"");
+    }
+    let mut push = |key: &str, value: &str| {
+        text.push(if text.is_empty() { '{' } else { ',' });
+        text.push_str(&serde_json::Value::from(key).to_string());
+        text.push(':');
+        text.push_str(value);
+    };
+    for (key, value) in &fields.0 {
+        match (&**key, cache) {
+            ("cacheScope", Cache::Private) => {}
+            _ => push(key, value.get()),
+        }
+    }
+    if cache == Cache::Private {
+        if !has("ttlMs") {
+            push("ttlMs", "0");
+        }
+        push("cacheScope", "\"private\"");
+    }
+    if !has("_meta") {
+        push("_meta", &format!("{{\"{SERVER_INFO}\":{server_info}}}"));
+    }
+    text.push('}');
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn completes_a_result_and_keeps_what_stands_there() {
+        assert_eq!(
+            complete(r#"{"b":1.0,"a":9007199254740993}"#, "{}", Cache::No),
+            r#"{"resultType":"complete","b":1.0,"a":9007199254740993,"_meta":{"io.modelcontextprotocol/serverInfo":{}}}"#
+        );
+        assert_eq!(
+            complete(
+                r#"{"resultType":"complete","_meta":{},"ttlMs":5,"cacheScope":"public"}"#,
+                "{}",
+                Cache::Private
+            ),
+            r#"{"resultType":"complete","_meta":{},"ttlMs":5,"cacheScope":"private"}"#
+        );
+        assert_eq!(
+            complete("{}", "{\"name\":\"x\"}", Cache::No),
+            r#"{"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"x"}}}"#
+        );
+    }
+
+    #[test]
+    fn headers_must_say_what_the_body_says() {
+        let params = r#"{"name":"größe","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}"#;
+        let params = RawValue::from_string(params.to_owned()).unwrap();
+        let meta = Meta::of(Some(&params)).unwrap();
+        let encoded = format!("=?base64?{}?=", STANDARD.encode("größe"));
+        let right = Headers { version: Some("2026-07-28"), method: Some("tools/call"), name: Some(&encoded) };
+        assert_eq!(right.check(&meta, "tools/call", Some(&params)), Ok(()));
+        for wrong in [
+            Headers { version: None, ..right },
+            Headers { method: Some("tools/list"), ..right },
+            Headers { name: Some("other"), ..right },
+            Headers { name: None, ..right },
+        ] {
+            assert_eq!(wrong.check(&meta, "tools/call", Some(&params)).unwrap_err().code, -32020);
+        }
+        assert_eq!(meta.check().unwrap_err().code, -32602);
+    }
+}

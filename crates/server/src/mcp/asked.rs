@@ -1,0 +1,216 @@
+//! What a client asks, read once: method and params become one of these.
+
+use super::Answered;
+use gateway::Shelf;
+use mcp::{Era, Message, RpcError};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+use tool::{Extras, Fields, Reference, Wanted};
+
+/// A request of a client.
+pub(super) enum Asked {
+    /// The handshake.
+    Initialize(Initialize),
+    /// What there is, without a handshake.
+    Discover,
+    Ping,
+    /// Log entries at least this grave are wanted.
+    SetLevel,
+    Tools {
+        cursor: Option<String>,
+    },
+    Shelf {
+        shelf: Shelf,
+        cursor: Option<String>,
+    },
+    Call(CallTool),
+    Get(Wanted, Extras),
+    Watch(String),
+    Unwatch(String),
+    Listen(Filter),
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Initialize {
+    pub(super) protocol_version: String,
+    #[serde(default)]
+    pub(super) capabilities: Map<String, Value>,
+}
+
+pub(super) struct CallTool {
+    pub(super) name: String,
+    pub(super) arguments: Option<Box<RawValue>>,
+    pub(super) extras: Extras,
+}
+
+/// What a client wants to hear of.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Filter {
+    #[serde(default)]
+    pub(super) tools_list_changed: bool,
+    #[serde(default)]
+    pub(super) prompts_list_changed: bool,
+    #[serde(default)]
+    pub(super) resources_list_changed: bool,
+    #[serde(default)]
+    pub(super) resource_subscriptions: Vec<String>,
+}
+
+impl Filter {
+    /// Everything about lists, as clients with a handshake hear it.
+    pub(super) fn all_lists() -> Self {
+        Self {
+            tools_list_changed: true,
+            prompts_list_changed: true,
+            resources_list_changed: true,
+            resource_subscriptions: Vec::new(),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Page {
+    #[serde(default)]
+    cursor: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct About {
+    uri: String,
+}
+
+#[derive(Deserialize)]
+struct Listen {
+    notifications: Filter,
+}
+
+/// As grave as log entries get, least first.
+pub(super) const LEVELS: [&str; 8] =
+    ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
+
+impl Asked {
+    /// Reads a request of this era.
+    pub(super) fn read(era: Era, method: &str, message: &Message<'_>) -> Answered<Self> {
+        match (method, era) {
+            ("tools/call", _) => call(message).map(Self::Call),
+            ("tools/list", _) => Ok(Self::Tools { cursor: message.params::<Page>()?.cursor }),
+            ("prompts/list", _) => shelf(Shelf::Prompts, message),
+            ("resources/list", _) => shelf(Shelf::Resources, message),
+            ("resources/templates/list", _) => shelf(Shelf::Templates, message),
+            ("resources/read" | "prompts/get" | "completion/complete", _) => get(method, message),
+            ("initialize", Era::Legacy) => Ok(Self::Initialize(message.params()?)),
+            ("ping", Era::Legacy) => Ok(Self::Ping),
+            ("logging/setLevel", Era::Legacy) => set_level(message),
+            ("resources/subscribe", Era::Legacy) => Ok(Self::Watch(message.params::<About>()?.uri)),
+            ("resources/unsubscribe", Era::Legacy) => Ok(Self::Unwatch(message.params::<About>()?.uri)),
+            ("server/discover", Era::Modern) => Ok(Self::Discover),
+            ("subscriptions/listen", Era::Modern) => {
+                Ok(Self::Listen(message.params::<Listen>()?.notifications))
+            }
+            _ => Err(RpcError::unknown_method(method)),
+        }
+    }
+
+    /// What was asked, to be compared when it is asked again.
+    pub(super) fn subject(&self) -> String {
+        match self {
+            Self::Call(call) => format!("tool {}", call.name),
+            Self::Get(Wanted::Resource { uri }, _) => format!("resource {uri}"),
+            Self::Get(Wanted::Prompt { name, .. }, _) => format!("prompt {name}"),
+            _ => String::new(),
+        }
+    }
+
+    /// What the request carried besides what its method knows.
+    pub(super) fn extras_mut(&mut self) -> Option<&mut Extras> {
+        match self {
+            Self::Call(call) => Some(&mut call.extras),
+            Self::Get(_, extras) => Some(extras),
+            _ => None,
+        }
+    }
+}
+
+fn shelf(shelf: Shelf, message: &Message<'_>) -> Answered<Asked> {
+    Ok(Asked::Shelf { shelf, cursor: message.params::<Page>()?.cursor })
+}
+
+fn set_level(message: &Message<'_>) -> Answered<Asked> {
+    #[derive(Deserialize)]
+    struct Level {
+        level: String,
+    }
+    let level = message.params::<Level>()?.level;
+    if LEVELS.contains(&level.as_str()) {
+        return Ok(Asked::SetLevel);
+    }
+    Err(RpcError::invalid_params(format!("Invalid params: 'level' is one of {}", LEVELS.join(", "))))
+}
+
+fn call(message: &Message<'_>) -> Answered<CallTool> {
+    let mut params = Params::of(message)?;
+    let name = params.text("name")?;
+    let arguments = params.take("arguments");
+    Ok(CallTool { name, arguments, extras: params.rest() })
+}
+
+fn get(method: &str, message: &Message<'_>) -> Answered<Asked> {
+    let mut params = Params::of(message)?;
+    let wanted = match method {
+        "resources/read" => Wanted::Resource { uri: params.text("uri")? },
+        "prompts/get" => Wanted::Prompt { name: params.text("name")?, arguments: params.take("arguments") },
+        _ => Wanted::Completion {
+            of: reference(&params.required("ref")?)?,
+            argument: params.required("argument")?,
+        },
+    };
+    Ok(Asked::Get(wanted, params.rest()))
+}
+
+fn reference(raw: &RawValue) -> Answered<Reference> {
+    #[derive(Deserialize)]
+    #[serde(tag = "type")]
+    enum Written {
+        #[serde(rename = "ref/prompt")]
+        Prompt { name: String },
+        #[serde(rename = "ref/resource")]
+        Resource { uri: String },
+    }
+    match serde_json::from_str(raw.get()) {
+        Ok(Written::Prompt { name }) => Ok(Reference::Prompt(name)),
+        Ok(Written::Resource { uri }) => Ok(Reference::Resource(uri)),
+        Err(error) => Err(RpcError::invalid_params(format!("Invalid params: 'ref': {error}"))),
+    }
+}
+
+/// The fields of a request's params, each to be taken once.
+struct Params<'a>(Fields<'a>);
+
+impl<'a> Params<'a> {
+    fn of(message: &Message<'a>) -> Answered<Self> {
+        Ok(Self(message.params()?))
+    }
+
+    fn take(&mut self, name: &str) -> Option<Box<RawValue>> {
+        let at = self.0.0.iter().position(|(key, _)| key == name)?;
+        Some(self.0.0.remove(at).1.to_owned())
+    }
+
+    fn required(&mut self, name: &str) -> Answered<Box<RawValue>> {
+        let missing = || RpcError::invalid_params(format!("Invalid params: missing field `{name}`"));
+        self.take(name).ok_or_else(missing)
+    }
+
+    fn text(&mut self, name: &str) -> Answered<String> {
+        let raw = self.required(name)?;
+        serde_json::from_str(raw.get())
+            .map_err(|error| RpcError::invalid_params(format!("Invalid params: '{name}': {error}")))
+    }
+
+    fn rest(self) -> Extras {
+        Extras(self.0.0.into_iter().map(|(key, value)| (key.into_owned(), value.to_owned())).collect())
+    }
+}

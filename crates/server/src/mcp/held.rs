@@ -1,0 +1,98 @@
+//! Requests that wait for the answer to a question, until the client repeats them with it.
+//!
+//! A service with a handshake asks while it works; a client without one takes the question as the
+//! outcome of its request. Between the two, the work is kept here.
+
+use super::conversation::Conversation;
+use super::program::Posed;
+use super::{Answered, door};
+use mcp::RpcError;
+use serde_json::value::RawValue;
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use tool::{Error, Extras, Fields};
+
+/// How many requests may wait at the same time.
+const MAX_HELD: usize = 1000;
+/// What the state of a request begins with that waits here and not at a service.
+const PREFIX: &str = "held-";
+/// Under this name the client finds our question.
+const NAME: &str = "question";
+
+/// The requests that wait, by their state.
+#[derive(Default)]
+pub(crate) struct Held(Mutex<HashMap<String, Waiting>>);
+
+struct Waiting {
+    owner: String,
+    conversation: Conversation,
+    posed: Posed,
+}
+
+impl Held {
+    fn waiting(&self) -> MutexGuard<'_, HashMap<String, Waiting>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps a request and its question; the answer is what the client gets meanwhile.
+    pub(super) fn keep(&self, owner: &str, conversation: Conversation, posed: Posed) -> Answered<String> {
+        let state = format!("{PREFIX}{}", uuid::Uuid::new_v4().simple());
+        let result = ask(&state, &posed);
+        let mut waiting = self.waiting();
+        // Work that has ended, by its deadline for example, is not waited for.
+        waiting.retain(|_, waiting| !waiting.conversation.is_over());
+        if waiting.len() >= MAX_HELD {
+            return Err(RpcError::new(-32603, "too many requests wait for answers; try again later"));
+        }
+        waiting.insert(state, Waiting { owner: owner.to_owned(), conversation, posed });
+        Ok(result)
+    }
+
+    /// Takes a request up again that carries the answer to its question. `None`: it is not one of
+    /// those that wait here.
+    pub(super) fn resume(&self, owner: &str, subject: &str, extras: &mut Extras) -> Option<Resumed> {
+        let state: String = serde_json::from_str(extras.get("requestState")?.get()).ok()?;
+        if !state.starts_with(PREFIX) {
+            return None;
+        }
+        let mut waiting = self.waiting();
+        let is_theirs = |waiting: &Waiting| waiting.owner == owner && waiting.conversation.subject == subject;
+        if !waiting.get(&state).is_some_and(is_theirs) {
+            let message = "Invalid params: 'requestState' is unknown or too old; begin anew";
+            return Some(Resumed::Refused(RpcError::invalid_params(message)));
+        }
+        let response = extras.get("inputResponses").and_then(|responses| {
+            let fields: Fields<'_> = serde_json::from_str(responses.get()).ok()?;
+            fields.get(NAME).map(RawValue::to_owned)
+        });
+        let Some(response) = response else {
+            let again = waiting.get(&state).map(|waiting| ask(&state, &waiting.posed));
+            return again.map(Resumed::Again);
+        };
+        let Waiting { conversation, posed, .. } = waiting.remove(&state)?;
+        // Whoever asked may have given up; the end of its work says so.
+        let _ = posed.reply.send(check(response));
+        Some(Resumed::Goes(Box::new(conversation)))
+    }
+}
+
+/// What becomes of a request that was taken up again.
+pub(super) enum Resumed {
+    /// It goes on.
+    Goes(Box<Conversation>),
+    /// The answer is missing: the same question once more.
+    Again(String),
+    Refused(RpcError),
+}
+
+fn ask(state: &str, posed: &Posed) -> String {
+    let method = mcp::client::method_of(posed.question.ability);
+    door::questions(method, posed.question.params.as_deref(), NAME, state)
+}
+
+fn check(response: Box<RawValue>) -> tool::Result<Box<RawValue>> {
+    if response.get().starts_with('{') {
+        return Ok(response);
+    }
+    Err(Error::upstream("the calling program's answer is no object"))
+}

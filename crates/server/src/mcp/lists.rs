@@ -1,0 +1,63 @@
+//! Lists in pages that stay right while services come and go.
+
+use super::Answered;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use gateway::{Gateway, Shelf};
+use mcp::RpcError;
+use tool::Context;
+
+/// Entries in one answer; many clients never ask for a second page.
+const PAGE: usize = 1000;
+
+/// The tools of a caller.
+pub(super) fn tools(gateway: &Gateway, cx: &Context, cursor: Option<&str>) -> Answered<String> {
+    let tools = gateway.list(cx);
+    let entries: Vec<_> = tools.iter().map(|route| (route.name.as_str(), &*route.listed)).collect();
+    page("tools", &entries, cursor)
+}
+
+/// The prompts, resources or templates of a caller.
+pub(super) fn shelf(gateway: &Gateway, cx: &Context, shelf: Shelf, cursor: Option<&str>) -> Answered<String> {
+    let field = match shelf {
+        Shelf::Prompts => "prompts",
+        Shelf::Resources => "resources",
+        Shelf::Templates => "resourceTemplates",
+    };
+    let found = gateway.shelf(cx, shelf);
+    let entries: Vec<_> = found.iter().map(|entry| (entry.key.as_str(), &*entry.listed)).collect();
+    page(field, &entries, cursor)
+}
+
+/// Keys are sorted, so a page begins behind the last key of the one before, whatever came or went
+/// meanwhile.
+fn page(field: &str, entries: &[(&str, &[u8])], cursor: Option<&str>) -> Answered<String> {
+    let after = cursor.map(open_cursor).transpose()?;
+    let first = after.map_or(0, |after| entries.partition_point(|(key, _)| *key <= after.as_str()));
+    let page = &entries[first..entries.len().min(first + PAGE)];
+    let size = page.iter().map(|(_, listed)| listed.len() + 1).sum::<usize>();
+    let mut result = String::with_capacity(size + 128);
+    result.push_str("{\"");
+    result.push_str(field);
+    result.push_str("\":[");
+    for (at, (_, listed)) in page.iter().enumerate() {
+        if at > 0 {
+            result.push(',');
+        }
+        result.push_str(&String::from_utf8_lossy(listed));
+    }
+    result.push(']');
+    if let Some((last, _)) = page.last().filter(|_| first + page.len() < entries.len()) {
+        result.push_str(",\"nextCursor\":\"");
+        result.push_str(&URL_SAFE_NO_PAD.encode(format!("after:{last}")));
+        result.push('"');
+    }
+    result.push('}');
+    Ok(result)
+}
+
+fn open_cursor(cursor: &str) -> Answered<String> {
+    let invalid = || RpcError::invalid_params("Invalid params: 'cursor' is not one of ours");
+    let text = URL_SAFE_NO_PAD.decode(cursor).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+    text.as_deref().and_then(|text| text.strip_prefix("after:")).map(str::to_owned).ok_or_else(invalid)
+}

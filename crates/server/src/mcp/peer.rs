@@ -1,0 +1,339 @@
+//! One client on a way of its own, where messages go out as they come up: stdio, or HTTP with SSE.
+
+use super::asked::{Asked, Filter};
+use super::conversation::{Asker, Conversation, Wishes};
+use super::flights::cancelled_id;
+use super::held::{Held, Resumed};
+use super::questions::Questions;
+use super::reply::next_line;
+use super::stream::Listener;
+use super::watches::Watches;
+use super::{Answered, Door};
+use mcp::envelope::{self, Kind};
+use mcp::modern::Meta;
+use mcp::{Era, Message, RpcError, Version};
+use serde_json::value::RawValue;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tool::{Caller, Context, Door as DoorKind, TenantId};
+
+/// Messages that may wait for a client that does not read.
+pub(super) const QUEUE: usize = 256;
+/// Requests of one client under way at the same time; more wait in the pipe.
+const MAX_IN_FLIGHT: usize = 1024;
+/// There is one client, so its questions and watches need no name.
+const OWNER: &str = "";
+
+/// How a client is served.
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    /// The first list of tools waits this long for services that are still starting.
+    pub start_wait: Duration,
+    /// How long a call may take.
+    pub call_timeout: Duration,
+}
+
+/// Who the client is.
+pub(super) struct Who {
+    pub(super) tenant: TenantId,
+    pub(super) caller: Arc<Caller>,
+}
+
+/// One client.
+pub(super) struct Peer {
+    door: Door,
+    who: Who,
+    is_loaded: watch::Receiver<bool>,
+    options: Options,
+    tx: mpsc::Sender<String>,
+    /// Agreed on in the handshake, with what the client can do.
+    agreed: Mutex<Option<(Version, Option<Box<RawValue>>)>>,
+    /// By id as the client spelled it.
+    in_flight: Mutex<HashMap<String, CancellationToken>>,
+    questions: Arc<Questions>,
+    held: Held,
+    watches: Watches,
+    /// Calls go on until they have ended and are audited, whoever waits.
+    pub(super) calls: TaskTracker,
+    requests: TaskTracker,
+    /// Fires when the client has gone.
+    gone: CancellationToken,
+}
+
+/// What a message asks of us.
+enum Read {
+    /// An answer under this id.
+    Request(Box<RawValue>),
+    Nothing,
+    Exit,
+}
+
+impl Peer {
+    /// A client, and where the messages for it come out.
+    pub(super) fn new(
+        door: Door,
+        who: Who,
+        is_loaded: watch::Receiver<bool>,
+        options: Options,
+    ) -> (Arc<Self>, mpsc::Receiver<String>) {
+        let (tx, rx) = mpsc::channel(QUEUE);
+        let peer = Arc::new(Self {
+            door,
+            who,
+            is_loaded,
+            options,
+            tx,
+            agreed: Mutex::default(),
+            in_flight: Mutex::default(),
+            questions: Arc::default(),
+            held: Held::default(),
+            watches: Watches::default(),
+            calls: TaskTracker::new(),
+            requests: TaskTracker::new(),
+            gone: CancellationToken::new(),
+        });
+        peer.requests.spawn(peer.clone().tell_changes());
+        (peer, rx)
+    }
+
+    /// The client has gone: what it waits for is taken back, what runs may end.
+    pub(super) async fn close(&self) {
+        self.gone.cancel();
+        self.requests.close();
+        self.requests.wait().await;
+        self.calls.close();
+        self.calls.wait().await;
+    }
+
+    /// Takes one message; false ends the conversation.
+    pub(super) async fn take(self: &Arc<Self>, text: Vec<u8>) -> bool {
+        let read = Message::parse(&text).and_then(|message| self.read(&message));
+        match read {
+            Ok(Read::Request(id)) => self.begin(id, text).await,
+            Ok(Read::Nothing) => {}
+            Ok(Read::Exit) => return false,
+            Err(error) => self.send(envelope::error(None, &error)).await,
+        }
+        true
+    }
+
+    /// Tells the client that a message of it cannot be used.
+    pub(super) async fn refuse(&self, error: &RpcError) {
+        self.send(envelope::error(None, error)).await;
+    }
+
+    /// What a message asks of us. Notifications and replies get no answer.
+    fn read(&self, message: &Message<'_>) -> Answered<Read> {
+        Ok(match message.kind()? {
+            Kind::Request { id, .. } => Read::Request(id),
+            Kind::Notification { method: "notifications/exit" | "exit" } => Read::Exit,
+            Kind::Notification { method: "notifications/cancelled" } => {
+                let token = cancelled_id(message).and_then(|id| self.flights().get(id.get()).cloned());
+                if let Some(token) = token {
+                    token.cancel();
+                }
+                Read::Nothing
+            }
+            Kind::Notification { .. } => Read::Nothing,
+            Kind::Reply { id } => {
+                self.questions.answer(OWNER, id, message);
+                Read::Nothing
+            }
+        })
+    }
+
+    async fn begin(self: &Arc<Self>, id: Box<RawValue>, text: Vec<u8>) {
+        while self.requests.len() > MAX_IN_FLIGHT {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        let cancel = self.gone.child_token();
+        let is_new = {
+            let mut flights = self.flights();
+            let is_new = !flights.contains_key(id.get());
+            if is_new {
+                flights.insert(id.get().to_owned(), cancel.clone());
+            }
+            is_new
+        };
+        if !is_new {
+            let error = RpcError::invalid_request(format!("a request with the id {} is under way", id.get()));
+            return self.send(envelope::error(Some(&id), &error)).await;
+        }
+        let peer = self.clone();
+        let is_handshake = self.agreed().is_none() && is_initialize(&text);
+        let answering = async move {
+            peer.answer(&id, &text, &cancel).await;
+            peer.flights().remove(id.get());
+        };
+        // Until the version is agreed on, one request after the other.
+        if is_handshake {
+            answering.await
+        } else {
+            drop(self.requests.spawn(answering));
+        }
+    }
+
+    /// Sends everything that comes up for a request. One that was taken back gets no answer.
+    async fn answer(self: &Arc<Self>, id: &RawValue, text: &[u8], cancel: &CancellationToken) {
+        let line = match self.work(id, text, cancel).await {
+            Ok(Some(result)) => envelope::result(id, &result),
+            Ok(None) => return,
+            Err(error) => envelope::error(Some(id), &error),
+        };
+        if !cancel.is_cancelled() {
+            self.send(line).await;
+        }
+    }
+
+    /// The result of a request; nothing where it was sent already.
+    async fn work(
+        self: &Arc<Self>,
+        id: &RawValue,
+        text: &[u8],
+        cancel: &CancellationToken,
+    ) -> Answered<Option<String>> {
+        let message = Message::parse(text)?;
+        let Kind::Request { method, .. } = message.kind()? else {
+            return Err(RpcError::invalid_request("this is no request"));
+        };
+        if method == "shutdown" {
+            return Ok(Some("{}".to_owned()));
+        }
+        let meta = Meta::of(message.params)?;
+        let version = match meta.version {
+            Some(_) => meta.check()?,
+            None => self.agreed().as_ref().map_or(Version::LATEST_LEGACY, |(version, _)| *version),
+        };
+        let mut asked = Asked::read(version.era(), method, &message)?;
+        if !matches!(asked, Asked::Initialize(_) | Asked::Discover | Asked::Ping) {
+            self.wait_until_loaded().await;
+        }
+        let cx = Context { cancel: cancel.clone(), ..self.context() };
+        if let Some(answer) = self.door.answer_now(&cx, version.era(), &asked) {
+            return answer.map(Some);
+        }
+        match &asked {
+            Asked::Initialize(asked) => {
+                let (version, result) = Door::initialize(asked);
+                let capabilities = serde_json::value::to_raw_value(&asked.capabilities).ok();
+                *self.agreed() = Some((version, capabilities));
+                return Ok(Some(result));
+            }
+            Asked::Watch(uri) => {
+                let watch = self.door.gateway.watch(&cx, uri).await;
+                let watch = watch.map_err(|error| RpcError::invalid_params(error.full_message()))?;
+                self.watches.add(OWNER, uri.clone(), watch)?;
+                return Ok(Some("{}".to_owned()));
+            }
+            Asked::Unwatch(uri) => {
+                self.watches.remove(OWNER, uri);
+                return Ok(Some("{}".to_owned()));
+            }
+            Asked::Listen(filter) => {
+                self.listen(cx, id, filter.clone()).await;
+                return Ok(None);
+            }
+            _ => {}
+        }
+        let subject = asked.subject();
+        let resumed = asked.extras_mut().and_then(|extras| self.held.resume(OWNER, &subject, extras));
+        let talk = match resumed {
+            Some(Resumed::Again(result)) => return Ok(Some(result)),
+            Some(Resumed::Refused(error)) => return Err(error),
+            Some(Resumed::Goes(talk)) => *talk,
+            None => self.talk(cx, version, &meta, asked),
+        };
+        self.tell(talk, id, cancel).await;
+        Ok(None)
+    }
+
+    fn talk(&self, cx: Context, version: Version, meta: &Meta<'_>, asked: Asked) -> Conversation {
+        let agreed = self.agreed().as_ref().and_then(|(_, capabilities)| capabilities.clone());
+        let asker = Asker {
+            version,
+            owner: OWNER,
+            capabilities: match version.era() {
+                Era::Legacy => agreed.as_deref(),
+                Era::Modern => meta.capabilities,
+            },
+            questions: &self.questions,
+            wishes: Wishes::of(version.era(), meta),
+            is_cancelled_when_gone: false,
+        };
+        Conversation::begin(&self.door, &self.calls, cx, asker, asked)
+    }
+
+    /// Sends what comes up, then the answer.
+    async fn tell(&self, talk: Conversation, id: &RawValue, cancel: &CancellationToken) {
+        let mut talk = Some(talk);
+        while let Some(line) = next_line(&mut talk, &self.held, OWNER, id).await {
+            if !cancel.is_cancelled() {
+                self.send(line).await;
+            }
+        }
+    }
+
+    /// Tells what a client without a handshake wants to hear of, until it takes the request back.
+    async fn listen(&self, cx: Context, id: &RawValue, filter: Filter) {
+        let mut watches = Vec::new();
+        for uri in filter.resource_subscriptions.iter().take(1000) {
+            watches.extend(self.door.gateway.watch(&cx, uri).await.ok());
+        }
+        let cancel = cx.cancel.clone();
+        let listener = Listener::new(self.door.gateway.clone(), cx, filter, cancel.clone());
+        let mut listener = listener.answering(id);
+        while let Some(line) = listener.next(|_| false).await {
+            self.send(line).await;
+        }
+    }
+
+    fn context(&self) -> Context {
+        let Who { tenant, caller } = &self.who;
+        Context::new(tenant.clone(), caller.clone(), DoorKind::Mcp, self.options.call_timeout)
+    }
+
+    async fn wait_until_loaded(&self) {
+        let mut is_loaded = self.is_loaded.clone();
+        let loaded = is_loaded.wait_for(|is_loaded| *is_loaded);
+        let _ = tokio::time::timeout(self.options.start_wait, loaded).await;
+    }
+
+    /// Tells a client with a handshake what has changed, once it has said hello.
+    async fn tell_changes(self: Arc<Self>) {
+        let mut is_loaded = self.is_loaded.clone();
+        let loaded = async { drop(is_loaded.wait_for(|is_loaded| *is_loaded).await) };
+        if self.gone.run_until_cancelled(loaded).await.is_none() {
+            return;
+        }
+        let (gateway, stopping) = (self.door.gateway.clone(), self.gone.clone());
+        let mut listener = Listener::new(gateway, self.context(), Filter::all_lists(), stopping);
+        while let Some(line) = listener.next(|uri| self.watches.has(OWNER, uri)).await {
+            if self.agreed().is_some() {
+                self.send(line).await;
+            }
+        }
+    }
+
+    async fn send(&self, line: String) {
+        // The writer ends only with the client.
+        let _ = self.tx.send(line).await;
+    }
+
+    fn agreed(&self) -> MutexGuard<'_, Option<(Version, Option<Box<RawValue>>)>> {
+        self.agreed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn flights(&self) -> MutexGuard<'_, HashMap<String, CancellationToken>> {
+        self.in_flight.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn is_initialize(text: &[u8]) -> bool {
+    let message = Message::parse(text).ok();
+    let kind = message.as_ref().and_then(|message| message.kind().ok());
+    matches!(kind, Some(Kind::Request { method: "initialize", .. }))
+}

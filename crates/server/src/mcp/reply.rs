@@ -1,0 +1,118 @@
+//! Answers over HTTP: JSON where nothing comes up meanwhile, a stream of events where something does.
+
+use super::conversation::{Conversation, Next};
+use super::flights::Flight;
+use super::held::Held;
+use super::{Answered, Memory};
+use crate::Shared;
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use futures::stream;
+use http::StatusCode;
+use http::header::CONTENT_TYPE;
+use mcp::{RpcError, envelope};
+use serde_json::value::RawValue;
+use std::convert::Infallible;
+use std::time::Duration;
+
+/// Often enough for the proxies on the way.
+pub(super) const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+/// Waits for the end of a conversation, or for the first thing that comes up before it.
+pub(super) async fn reply(
+    state: Shared,
+    owner: String,
+    id: Box<RawValue>,
+    mut talk: Conversation,
+    flight: Flight,
+) -> Response {
+    match talk.next().await {
+        Next::End(answer) => answered(&id, answer),
+        Next::Question(posed) => answered(&id, state.memory.held.keep(&owner, talk, posed)),
+        Next::Line(first) => {
+            let talk = Some(talk);
+            stream_of(Telling { state, owner, id, talk, first: Some(first), _flight: flight })
+        }
+    }
+}
+
+/// One answer, as JSON.
+pub(super) fn answered(id: &RawValue, answer: Answered<String>) -> Response {
+    match answer {
+        Ok(result) => json(envelope::result(id, &result)),
+        Err(error) => (status_of(&error), json(envelope::error(Some(id), &error))).into_response(),
+    }
+}
+
+/// Errors that say that the request itself was wrong have a status of their own; the rest is an
+/// answer like any other.
+fn status_of(error: &RpcError) -> StatusCode {
+    match error.code {
+        -32022..=-32020 => StatusCode::BAD_REQUEST,
+        _ => StatusCode::OK,
+    }
+}
+
+/// A request that was turned away before it could be looked at.
+pub(super) fn refused(status: StatusCode, id: Option<&RawValue>, error: &RpcError) -> Response {
+    (status, json(envelope::error(id, error))).into_response()
+}
+
+pub(super) fn json(body: String) -> Response {
+    ([(CONTENT_TYPE, "application/json")], body).into_response()
+}
+
+/// Everything that comes up, then the answer.
+fn stream_of(telling: Telling) -> Response {
+    let lines = stream::unfold(telling, async |mut telling| {
+        let line = telling.next().await?;
+        Some((Ok::<_, Infallible>(event(&line)), telling))
+    });
+    Sse::new(lines).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response()
+}
+
+/// A message as an event.
+pub(super) fn event(line: &str) -> Event {
+    Event::default().event("message").data(line)
+}
+
+struct Telling {
+    state: Shared,
+    owner: String,
+    id: Box<RawValue>,
+    talk: Option<Conversation>,
+    first: Option<String>,
+    /// Until the end it may be taken back.
+    _flight: Flight,
+}
+
+impl Telling {
+    async fn next(&mut self) -> Option<String> {
+        if let Some(first) = self.first.take() {
+            return Some(first);
+        }
+        let Memory { held, .. } = &self.state.memory;
+        next_line(&mut self.talk, held, &self.owner, &self.id).await
+    }
+}
+
+/// The next message of a conversation; its answer is the last one.
+pub(super) async fn next_line(
+    talk: &mut Option<Conversation>,
+    held: &Held,
+    owner: &str,
+    id: &RawValue,
+) -> Option<String> {
+    let answer = match talk.as_mut()?.next().await {
+        Next::Line(line) => return Some(line),
+        Next::End(answer) => {
+            *talk = None;
+            answer
+        }
+        Next::Question(posed) => held.keep(owner, talk.take()?, posed),
+    };
+    Some(match answer {
+        Ok(result) => envelope::result(id, &result),
+        Err(error) => envelope::error(Some(id), &error),
+    })
+}

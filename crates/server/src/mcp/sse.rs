@@ -1,0 +1,120 @@
+//! The door of 2024-11-05: a stream of events for what goes out, POSTs for what comes in.
+//!
+//! Off unless asked for: its sessions live on one replica, and later versions do without.
+
+use super::Door;
+use super::http::check_origin;
+use super::peer::{Options, Peer, Who};
+use super::reply::{KEEP_ALIVE, event};
+use crate::Shared;
+use crate::auth::SignedIn;
+use crate::manage::error::{Code, Problem, Result};
+use axum::body::Bytes;
+use axum::extract::{Query, State};
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use futures::{StreamExt, stream};
+use http::{HeaderMap, StatusCode};
+use serde::Deserialize;
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
+
+/// The clients whose streams are open, by the name of their session.
+#[derive(Default)]
+pub(crate) struct Peers(papaya::HashMap<String, Entry>);
+
+struct Entry {
+    owner: String,
+    peer: Arc<Peer>,
+}
+
+#[derive(Deserialize)]
+pub(crate) struct Of {
+    session: String,
+}
+
+/// `GET /sse`: opens a session; its first event says where messages go.
+pub(crate) async fn get(
+    State(state): State<Shared>,
+    signed_in: SignedIn,
+    headers: HeaderMap,
+) -> Result<Response> {
+    check_origin(&state, &headers)?;
+    let place = state.streams.clone().try_acquire_owned();
+    let place =
+        place.map_err(|_| Problem::new(Code::Unavailable, "too many streams are open; try again later"))?;
+    let owner = owner_of(&signed_in);
+    let options = Options { start_wait: Duration::ZERO, call_timeout: state.options.call_timeout };
+    let who = Who { tenant: signed_in.tenant, caller: signed_in.caller };
+    let door = Door { gateway: state.gateway.clone() };
+    // Whoever comes in over HTTP finds the services that are there.
+    let (_, is_loaded) = watch::channel(true);
+    let (peer, rx) = Peer::new(door, who, is_loaded, options);
+    let session = uuid::Uuid::new_v4().simple().to_string();
+    state.memory.peers.0.pin().insert(session.clone(), Entry { owner, peer: peer.clone() });
+    let endpoint = Event::default().event("endpoint").data(format!("/messages?session={session}"));
+    let open = Open { state, session, peer, rx, _place: place };
+    let lines = stream::unfold(open, async |mut open| {
+        let line = open.next().await?;
+        Some((event(&line), open))
+    });
+    let lines = stream::iter([endpoint]).chain(lines).map(Ok::<_, Infallible>);
+    Ok(Sse::new(lines).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response())
+}
+
+/// `POST /messages`: a message of a session; what it leads to comes on the stream.
+pub(crate) async fn post(
+    State(state): State<Shared>,
+    signed_in: SignedIn,
+    Query(Of { session }): Query<Of>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<Response> {
+    check_origin(&state, &headers)?;
+    let owner = owner_of(&signed_in);
+    let peer = state
+        .memory
+        .peers
+        .0
+        .pin()
+        .get(&session)
+        .filter(|entry| entry.owner == owner)
+        .map(|entry| entry.peer.clone());
+    let peer =
+        peer.ok_or_else(|| Problem::new(Code::NotFound, "there is no such session; open /sse anew"))?;
+    // `exit` is for processes; here the client closes its stream.
+    peer.take(body.to_vec()).await;
+    Ok((StatusCode::ACCEPTED, "Accepted").into_response())
+}
+
+fn owner_of(signed_in: &SignedIn) -> String {
+    format!("{}/{}", signed_in.tenant, signed_in.caller.identity.id())
+}
+
+/// An open stream; the session ends with it.
+struct Open {
+    state: Shared,
+    session: String,
+    peer: Arc<Peer>,
+    rx: mpsc::Receiver<String>,
+    _place: OwnedSemaphorePermit,
+}
+
+impl Open {
+    async fn next(&mut self) -> Option<String> {
+        tokio::select! {
+            line = self.rx.recv() => line,
+            () = self.state.stopping.cancelled() => None,
+        }
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.state.memory.peers.0.pin().remove(&self.session);
+        let peer = self.peer.clone();
+        self.state.calls.spawn(async move { peer.close().await });
+    }
+}

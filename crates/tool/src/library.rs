@@ -1,0 +1,127 @@
+//! What some services offer besides tools: documents to read and prompts to fill in.
+
+use crate::call::Extras;
+use crate::fields::Fields;
+use crate::{Context, Result};
+use async_trait::async_trait;
+use serde_json::value::RawValue;
+use tokio::sync::broadcast;
+
+/// One thing on offer, as its service describes it.
+#[derive(Debug, Clone)]
+pub struct Item {
+    /// A prompt's name, a resource's URI, or a template of such URIs.
+    pub key: String,
+    /// The definition in JSON.
+    pub definition: Box<RawValue>,
+}
+
+/// Everything a service offers besides tools.
+#[derive(Debug, Clone, Default)]
+pub struct Offer {
+    /// Prompts, by name.
+    pub prompts: Vec<Item>,
+    /// Resources, by URI.
+    pub resources: Vec<Item>,
+    /// Templates of resources, by their pattern.
+    pub templates: Vec<Item>,
+    /// It knows how arguments of prompts and templates go on.
+    pub can_complete: bool,
+    /// It tells when a resource has changed.
+    pub can_watch: bool,
+}
+
+/// What a caller wants of a library.
+#[derive(Debug)]
+pub enum Wanted {
+    /// The contents of a resource.
+    Resource {
+        /// Which one.
+        uri: String,
+    },
+    /// A prompt with its arguments filled in.
+    Prompt {
+        /// Which one.
+        name: String,
+        /// With what, as the caller wrote it.
+        arguments: Option<Box<RawValue>>,
+    },
+    /// How an argument may go on.
+    Completion {
+        /// Of what.
+        of: Reference,
+        /// The argument so far, as the caller wrote it.
+        argument: Box<RawValue>,
+    },
+}
+
+/// Something that has arguments to complete.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reference {
+    /// A prompt, by name.
+    Prompt(String),
+    /// A template of resources, by its pattern, or a resource.
+    Resource(String),
+}
+
+/// A resource has changed.
+#[derive(Debug, Clone)]
+pub struct Update {
+    /// Which one.
+    pub uri: String,
+}
+
+/// The documents and prompts of a service.
+#[async_trait]
+pub trait Library: Send + Sync {
+    /// What is there now. The catalog caches the answer; `Connector::changes` tells when it is old.
+    async fn offer(&self, cx: &Context) -> Result<Offer>;
+
+    /// Gets what is wanted, in the words of the service.
+    async fn get(&self, cx: &Context, wanted: Wanted, extras: Extras) -> Result<Box<RawValue>>;
+
+    /// Wants to hear of changes of a resource, until `unwatch` was called as often.
+    async fn watch(&self, cx: &Context, uri: &str) -> Result<()>;
+
+    /// Does not want to hear of them any more.
+    fn unwatch(&self, uri: &str);
+
+    /// Where changes of watched resources come out.
+    fn updates(&self) -> broadcast::Receiver<Update>;
+}
+
+impl Item {
+    /// The definition with another name, everything else as it is.
+    #[must_use]
+    pub fn renamed(&self, name: &str) -> String {
+        let fields: Fields<'_> = serde_json::from_str(self.definition.get()).unwrap_or_default();
+        let mut text = String::with_capacity(self.definition.get().len() + name.len());
+        for (key, value) in &fields.0 {
+            text.push(if text.is_empty() { '{' } else { ',' });
+            text.push_str(&serde_json::Value::from(&**key).to_string());
+            text.push(':');
+            match &**key {
+                "name" => text.push_str(&serde_json::Value::from(name).to_string()),
+                _ => text.push_str(value.get()),
+            }
+        }
+        text.push('}');
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_renamed_definition_keeps_everything_else() {
+        let text = r#"{"title":"T","name":"greet","x":9007199254740993,"arguments":[{"name":"who"}]}"#;
+        let definition = RawValue::from_string(text.to_owned()).unwrap();
+        let item = Item { key: "greet".into(), definition };
+        assert_eq!(
+            item.renamed("Hello__greet"),
+            r#"{"title":"T","name":"Hello__greet","x":9007199254740993,"arguments":[{"name":"who"}]}"#
+        );
+    }
+}
