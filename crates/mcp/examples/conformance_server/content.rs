@@ -1,7 +1,7 @@
 //! Prompts and resources with the names that the suite asks for.
 
 use super::{input, result};
-use rmcp::model::{ErrorData, GetPromptRequestParams, GetPromptResponse, ReadResourceResponse};
+use rmcp::model::{ErrorData, GetPromptResponse, InputResponses, JsonObject, ReadResourceResponse};
 use serde_json::{Value, json};
 
 /// One red pixel.
@@ -26,12 +26,16 @@ pub(crate) fn prompts(has_more: bool) -> Vec<Value> {
     prompts
 }
 
-pub(crate) fn prompt(request: &GetPromptRequestParams) -> Result<GetPromptResponse, ErrorData> {
+pub(crate) fn prompt(
+    name: &str,
+    arguments: Option<&JsonObject>,
+    responses: &InputResponses,
+) -> Result<GetPromptResponse, ErrorData> {
     let argument = |name: &str| {
-        let value = request.arguments.as_ref().and_then(|all| all.get(name)).and_then(Value::as_str);
+        let value = arguments.and_then(|all| all.get(name)).and_then(Value::as_str);
         value.ok_or_else(|| ErrorData::invalid_params(format!("argument '{name}' is missing"), None))
     };
-    let contents = match request.name.as_str() {
+    let contents = match name {
         "test_simple_prompt" | "test_dynamic_prompt" => vec![text("This is a simple prompt for testing.")],
         "test_prompt_with_arguments" => {
             let (first, second) = (argument("arg1")?, argument("arg2")?);
@@ -44,7 +48,7 @@ pub(crate) fn prompt(request: &GetPromptRequestParams) -> Result<GetPromptRespon
         "test_prompt_with_image" => vec![image(), text("Please analyze the image above.")],
         "test_input_required_result_prompt" => {
             let question = input::question("What context should the prompt use?", "context", "string");
-            let Some(answer) = input::answer(request.input_responses.as_ref(), "user_context")? else {
+            let Some(answer) = input::answer(responses, "user_context")? else {
                 return Ok(input::ask([("user_context", question)], None).into());
             };
             vec![text(&format!("Use this context: {}", answer["content"]["context"]))]

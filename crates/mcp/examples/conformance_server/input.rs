@@ -1,7 +1,9 @@
-//! Answers that ask back, as 2026-07-28 does it: questions in the result, and a sealed state.
+//! Tools that ask back: in the result with a sealed state as of 2026-07-28, with a request before.
 
+use super::Context;
 use super::model;
-use rmcp::model::{ErrorData, InputRequiredResult, InputResponses};
+use rmcp::model::{ErrorData, InputRequest, InputRequests, InputRequiredResult, InputResponses};
+use rmcp::service::ServiceError;
 use serde_json::{Value, json};
 use std::hash::{BuildHasher as _, RandomState};
 
@@ -14,10 +16,10 @@ impl Seals {
         format!("{state}.{:016x}", self.0.hash_one(state))
     }
 
-    pub(crate) fn open<'a>(&self, sealed: Option<&'a String>) -> Result<&'a str, ErrorData> {
+    pub(crate) fn open<'a>(&self, sealed: Option<&'a str>) -> Result<&'a str, ErrorData> {
         let state = sealed.and_then(|sealed| sealed.rsplit_once('.')).map(|(state, _)| state);
         state
-            .filter(|state| sealed == Some(&self.seal(state)))
+            .filter(|state| sealed == Some(self.seal(state).as_str()))
             .ok_or_else(|| ErrorData::invalid_params("requestState is not one of ours", None))
     }
 }
@@ -55,14 +57,40 @@ pub(crate) fn ask<const N: usize>(
 }
 
 /// The answer to one question, if there is one.
-pub(crate) fn answer<'a>(
-    responses: Option<&'a InputResponses>,
-    key: &str,
-) -> Result<Option<&'a Value>, ErrorData> {
-    match responses.and_then(|responses| responses.get(key)) {
+pub(crate) fn answer<'a>(responses: &'a InputResponses, key: &str) -> Result<Option<&'a Value>, ErrorData> {
+    match responses.get(key) {
         Some(answer) if !answer.is_object() => {
             Err(ErrorData::invalid_params(format!("inputResponses.{key} must be an object"), None))
         }
         answer => Ok(answer),
+    }
+}
+
+/// Asks the client as the older versions do it, and keeps what it answers.
+pub(crate) async fn fetch(
+    cx: &Context,
+    requests: InputRequests,
+    responses: &mut InputResponses,
+) -> Result<(), ErrorData> {
+    for (key, request) in requests {
+        let answer = match request {
+            InputRequest::CreateMessage(request) => {
+                json!(cx.peer.create_message(request.params).await.map_err(refused)?)
+            }
+            InputRequest::Elicitation(request) => {
+                json!(cx.peer.create_elicitation(request.params).await.map_err(refused)?)
+            }
+            InputRequest::ListRoots(_) => json!(cx.peer.list_roots().await.map_err(refused)?),
+            other => return Err(ErrorData::internal_error(format!("cannot ask {other:?}"), None)),
+        };
+        responses.insert(key, answer);
+    }
+    Ok(())
+}
+
+fn refused(error: ServiceError) -> ErrorData {
+    match error {
+        ServiceError::McpError(error) => error,
+        error => ErrorData::internal_error(error.to_string(), None),
     }
 }

@@ -1,7 +1,8 @@
-//! The server that the official conformance suite asks for, on rmcp: `conformance_server stdio | PORT`.
+//! The server that the official conformance suite asks for, on rmcp: `conformance_server stdio|PORT [legacy|modern]`.
 //!
 //! It passes the suite by itself, so that what fails with the gateway in between is the gateway's.
-//! Port 0 takes a free one; the URL is the first line on stdout.
+//! Port 0 takes a free one; the URL is the first line on stdout. Without `legacy` or `modern` it
+//! speaks all versions.
 
 #![expect(deprecated, reason = "sampling, roots and logging are part of what is tested")]
 
@@ -14,7 +15,7 @@ use changes::{Changes, Session};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, ErrorData,
     GetPromptRequestParams, GetPromptResponse, ListPromptsResult, ListResourceTemplatesResult,
-    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams,
     ReadResourceResponse, ServerConfig, SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter,
     Tool, UnsubscribeRequestParams,
 };
@@ -24,6 +25,7 @@ use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, Stream
 use rmcp::{RoleServer, ServerHandler, ServiceExt as _};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// The server as one session sees it.
@@ -32,12 +34,31 @@ struct Fixture {
     session: Arc<Session>,
     changes: Arc<Changes>,
     seals: Arc<input::Seals>,
+    eras: Eras,
+}
+
+/// Which versions are spoken.
+#[derive(Clone, Copy, Default)]
+enum Eras {
+    #[default]
+    Both,
+    Legacy,
+    Modern,
 }
 
 impl Fixture {
+    fn of(eras: Eras) -> Self {
+        Self { eras, ..Self::default() }
+    }
+
     /// The same server for another session.
     fn again(&self) -> Self {
-        Self { session: Arc::default(), changes: self.changes.clone(), seals: self.seals.clone() }
+        Self {
+            session: Arc::default(),
+            changes: self.changes.clone(),
+            seals: self.seals.clone(),
+            eras: self.eras,
+        }
     }
 }
 
@@ -55,18 +76,20 @@ fn result<T: DeserializeOwned>(mut value: Value) -> T {
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let fixture = Fixture::of(match arguments.get(1).map(String::as_str) {
+        Some("legacy") => Eras::Legacy,
+        Some("modern") => Eras::Modern,
+        _ => Eras::Both,
+    });
     match arguments.first().map(String::as_str) {
-        Some("stdio") => {
-            Fixture::default().serve(rmcp::transport::stdio()).await?.waiting().await?;
-        }
-        Some(port) => listen(port.parse()?).await?,
-        None => return Err("usage: conformance_server stdio | PORT".into()),
+        Some("stdio") => drop(fixture.serve(rmcp::transport::stdio()).await?.waiting().await?),
+        Some(port) => listen(fixture, port.parse()?).await?,
+        None => return Err("usage: conformance_server stdio|PORT [legacy|modern]".into()),
     }
     Ok(())
 }
 
-async fn listen(port: u16) -> Result<(), Box<dyn std::error::Error>> {
-    let fixture = Fixture::default();
+async fn listen(fixture: Fixture, port: u16) -> Result<(), Box<dyn std::error::Error>> {
     let settings = StreamableHttpServerConfig::default()
         .with_allowed_origins(["http://localhost:*", "http://127.0.0.1:*"]);
     let service = StreamableHttpService::new(
@@ -83,6 +106,11 @@ async fn listen(port: u16) -> Result<(), Box<dyn std::error::Error>> {
 #[expect(clippy::print_stdout, reason = "the one line that the starter waits for")]
 fn say(line: &str) {
     println!("{line}");
+}
+
+/// The client asks in each request as of 2026-07-28, and cannot be asked back but in the result.
+fn is_modern(cx: &Context) -> bool {
+    cx.protocol_version().is_some_and(|version| version.as_str() >= "2026-07-28")
 }
 
 type Context = RequestContext<RoleServer>;
@@ -104,6 +132,16 @@ impl ServerHandler for Fixture {
         }))
     }
 
+    fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
+        let all = ProtocolVersion::KNOWN_VERSIONS;
+        let modern = all.iter().position(|version| *version == ProtocolVersion::V_2026_07_28);
+        Cow::Borrowed(match (self.eras, modern) {
+            (Eras::Legacy, Some(at)) => &all[..at],
+            (Eras::Modern, Some(at)) => &all[at..],
+            _ => all,
+        })
+    }
+
     async fn list_tools(&self, _: Page, _: Context) -> Result<ListToolsResult, ErrorData> {
         Ok(result(json!({ "tools": tools::all(self.changes.has_tool()) })))
     }
@@ -117,7 +155,23 @@ impl ServerHandler for Fixture {
         request: CallToolRequestParams,
         cx: Context,
     ) -> Result<CallToolResponse, ErrorData> {
-        tools::call(self, &request, &cx).await
+        let is_modern = is_modern(&cx);
+        let (mut responses, mut state) = (request.input_responses.unwrap_or_default(), request.request_state);
+        loop {
+            let call = tools::Call {
+                name: &request.name,
+                arguments: request.arguments.as_ref(),
+                responses: &responses,
+                state: state.as_deref(),
+            };
+            match call.run(self, &cx).await? {
+                CallToolResponse::InputRequired(asked) if !is_modern => {
+                    state = asked.request_state;
+                    input::fetch(&cx, asked.input_requests.unwrap_or_default(), &mut responses).await?;
+                }
+                response => return Ok(response),
+            }
+        }
     }
 
     async fn list_prompts(&self, _: Page, _: Context) -> Result<ListPromptsResult, ErrorData> {
@@ -127,9 +181,17 @@ impl ServerHandler for Fixture {
     async fn get_prompt(
         &self,
         request: GetPromptRequestParams,
-        _: Context,
+        cx: Context,
     ) -> Result<GetPromptResponse, ErrorData> {
-        content::prompt(&request)
+        let mut responses = request.input_responses.unwrap_or_default();
+        loop {
+            match content::prompt(&request.name, request.arguments.as_ref(), &responses)? {
+                GetPromptResponse::InputRequired(asked) if !is_modern(&cx) => {
+                    input::fetch(&cx, asked.input_requests.unwrap_or_default(), &mut responses).await?;
+                }
+                response => return Ok(response),
+            }
+        }
     }
 
     async fn list_resources(&self, _: Page, _: Context) -> Result<ListResourcesResult, ErrorData> {

@@ -2,12 +2,11 @@
 
 use super::changes::Change;
 use super::content::{WAV, image, resource, text};
-use super::{Context, Fixture, input, model, result};
+use super::{Context, Fixture, input, is_modern, model, result};
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, ClientCapabilities, ElicitResult, ErrorData, LoggingLevel,
-    LoggingMessageNotificationParam, ProgressNotificationParam,
+    CallToolResponse, ClientCapabilities, ErrorData, InputRequiredResult, InputResponses, JsonObject,
+    LoggingLevel, LoggingMessageNotificationParam, ProgressNotificationParam,
 };
-use rmcp::service::ServiceError;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -84,124 +83,182 @@ fn schema_2020_12() -> Value {
     })
 }
 
-pub(crate) async fn call(
-    fixture: &Fixture,
-    request: &CallToolRequestParams,
-    cx: &Context,
-) -> Result<CallToolResponse, ErrorData> {
-    let name = request.name.as_ref();
-    if name.starts_with("test_input_required_result_") {
-        return asking(fixture, request, cx);
-    }
-    let content = match name {
-        "test_simple_text" => json!([text("This is a simple text response for testing.")]),
-        "test_dynamic_tool" => json!([text("Here today.")]),
-        "test_image_content" => json!([image()]),
-        "test_audio_content" => json!([{ "type": "audio", "data": WAV, "mimeType": "audio/wav" }]),
-        "test_embedded_resource" => {
-            json!([resource(
+/// A call, as often as it takes: each time with more answers of the client.
+pub(crate) struct Call<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) arguments: Option<&'a JsonObject>,
+    pub(crate) responses: &'a InputResponses,
+    pub(crate) state: Option<&'a str>,
+}
+
+/// What a tool says, or asks first.
+enum Said {
+    Text(String),
+    Ask(InputRequiredResult),
+}
+
+fn ask<const N: usize>(requests: [(&str, Value); N], state: Option<String>) -> Said {
+    Said::Ask(input::ask(requests, state))
+}
+
+impl Call<'_> {
+    pub(crate) async fn run(&self, fixture: &Fixture, cx: &Context) -> Result<CallToolResponse, ErrorData> {
+        let content = match self.name {
+            "test_image_content" => json!([image()]),
+            "test_audio_content" => json!([{ "type": "audio", "data": WAV, "mimeType": "audio/wav" }]),
+            "test_embedded_resource" => json!([resource(
                 "test://embedded-resource",
                 "text/plain",
                 "This is an embedded resource content."
-            )])
-        }
-        "test_multiple_content_types" => json!([
-            text("Multiple content types test:"),
-            image(),
-            resource("test://mixed-content-resource", "application/json", r#"{"test":"data","value":123}"#)
-        ]),
-        "test_error_handling" => {
-            let said = json!([text("This tool intentionally returns an error for testing")]);
-            return Ok(CallToolResponse::Complete(result(json!({ "isError": true, "content": said }))));
-        }
-        "test_header_parameter" | "json_schema_2020_12_tool" => {
-            json!([text(&format!("arguments: {}", json!(request.arguments)))])
-        }
-        "test_missing_capability" => {
-            let has_sampling = cx.client_capabilities().is_some_and(|client| client.sampling.is_some());
-            if !has_sampling {
-                let needed: ClientCapabilities = model(json!({ "sampling": {} }));
-                return Err(ErrorData::missing_required_client_capability(needed));
+            )]),
+            "test_multiple_content_types" => json!([
+                text("Multiple content types test:"),
+                image(),
+                resource(
+                    "test://mixed-content-resource",
+                    "application/json",
+                    r#"{"test":"data","value":123}"#
+                )
+            ]),
+            "test_error_handling" => {
+                let said = json!([text("This tool intentionally returns an error for testing")]);
+                return Ok(CallToolResponse::Complete(result(json!({ "isError": true, "content": said }))));
             }
-            json!([text("The client can sample.")])
-        }
-        "test_trigger_tool_change" => changed(fixture, Change::Tools).await,
-        "test_trigger_prompt_change" => changed(fixture, Change::Prompts).await,
-        "test_trigger_resource_change" => changed(fixture, Change::Resources).await,
-        "test_trigger_resource_update" => changed(fixture, Change::Watched).await,
-        _ => return talking(fixture, request, cx).await,
-    };
-    Ok(CallToolResponse::Complete(result(json!({ "content": content }))))
-}
+            _ => match self.say(fixture, cx).await? {
+                Said::Text(said) => json!([text(&said)]),
+                Said::Ask(asked) => return Ok(asked.into()),
+            },
+        };
+        Ok(CallToolResponse::Complete(result(json!({ "content": content }))))
+    }
 
-async fn changed(fixture: &Fixture, change: Change) -> Value {
-    fixture.changes.make(change).await;
-    json!([text("Changed.")])
-}
+    async fn say(&self, fixture: &Fixture, cx: &Context) -> Result<Said, ErrorData> {
+        Ok(Said::Text(match self.name {
+            "test_simple_text" => "This is a simple text response for testing.".to_owned(),
+            "test_dynamic_tool" => "Here today.".to_owned(),
+            "test_header_parameter" | "json_schema_2020_12_tool" => {
+                format!("arguments: {}", json!(self.arguments))
+            }
+            "test_missing_capability" => {
+                let has_sampling = cx.client_capabilities().is_some_and(|client| client.sampling.is_some());
+                if !has_sampling {
+                    let needed: ClientCapabilities = model(json!({ "sampling": {} }));
+                    return Err(ErrorData::missing_required_client_capability(needed));
+                }
+                "The client can sample.".to_owned()
+            }
+            "test_trigger_tool_change" => changed(fixture, Change::Tools).await,
+            "test_trigger_prompt_change" => changed(fixture, Change::Prompts).await,
+            "test_trigger_resource_change" => changed(fixture, Change::Resources).await,
+            "test_trigger_resource_update" => changed(fixture, Change::Watched).await,
+            "test_tool_with_logging" | "test_logging_tool" => log(fixture, cx).await,
+            "test_tool_with_progress" => progress(cx).await,
+            "test_reconnection" => {
+                tokio::time::sleep(PAUSE * 2).await;
+                "Reconnection test completed.".to_owned()
+            }
+            _ => return self.converse(fixture, cx),
+        }))
+    }
 
-/// Tools that say or ask something on the way.
-async fn talking(
-    fixture: &Fixture,
-    request: &CallToolRequestParams,
-    cx: &Context,
-) -> Result<CallToolResponse, ErrorData> {
-    let argument = |name: &str| {
-        let value = request.arguments.as_ref().and_then(|all| all.get(name)).and_then(Value::as_str);
+    /// Tools that ask something first.
+    fn converse(&self, fixture: &Fixture, cx: &Context) -> Result<Said, ErrorData> {
+        let kind = self.name.strip_prefix("test_input_required_result_").unwrap_or(self.name);
+        Ok(match kind {
+            "test_sampling" => self.one("sampled", input::sample(self.argument("prompt")?))?,
+            "test_elicitation" => self.one("user", input::elicit(self.argument("message")?, &user()))?,
+            "test_elicitation_sep1034_defaults" => {
+                self.one("filled", input::elicit("Fill in", &defaults()))?
+            }
+            "test_elicitation_sep1330_enums" => self.one("chosen", input::elicit("Choose", &choices()))?,
+            "elicitation" | "test_streaming_elicitation" => self.one("user_name", name())?,
+            "sampling" => self.one("capital_question", input::sample("What is the capital of France?"))?,
+            "list_roots" => self.one("client_roots", input::roots())?,
+            "request_state" | "tampered_state" => match self.answer("confirm")? {
+                Some(_) => Said::Text(format!("state-ok: {}", fixture.seals.open(self.state)?)),
+                None => {
+                    let question = input::question("Please confirm", "ok", "boolean");
+                    ask([("confirm", question)], Some(fixture.seals.seal(kind)))
+                }
+            },
+            "multiple_inputs" => self.all_at_once(fixture)?,
+            "multi_round" => self.step_by_step(fixture)?,
+            "capabilities" => self.by_capability(&cx.client_capabilities().unwrap_or_default()),
+            _ => return Err(ErrorData::invalid_params(format!("Unknown tool: {}", self.name), None)),
+        })
+    }
+
+    fn argument(&self, name: &str) -> Result<&str, ErrorData> {
+        let value = self.arguments.and_then(|all| all.get(name)).and_then(Value::as_str);
         value.ok_or_else(|| ErrorData::invalid_params(format!("argument '{name}' is missing"), None))
-    };
-    let said = match request.name.as_ref() {
-        "test_tool_with_logging" | "test_logging_tool" => log(fixture, cx).await,
-        "test_tool_with_progress" => progress(cx).await,
-        "test_reconnection" => {
-            tokio::time::sleep(PAUSE * 2).await;
-            "Reconnection test completed.".to_owned()
-        }
-        "test_sampling" => {
-            let asked = input::sample(argument("prompt")?)["params"].take();
-            let answer = cx.peer.create_message(model(asked)).await.map_err(refused)?;
-            format!("LLM response: {}", json!(answer)["content"]["text"])
-        }
-        "test_elicitation" => {
-            let schema = json!({
-                "type": "object",
-                "properties": {
-                    "username": { "type": "string", "description": "User's response" },
-                    "email": { "type": "string", "description": "User's email address" }
-                },
-                "required": ["username", "email"]
-            });
-            let answer = json!(elicit(cx, argument("message")?, &schema).await?);
-            format!("User response: action={}, content={}", answer["action"], answer["content"])
-        }
-        "test_elicitation_sep1034_defaults" => completed(&elicit(cx, "Fill in", &defaults()).await?),
-        "test_elicitation_sep1330_enums" => completed(&elicit(cx, "Choose", &choices()).await?),
-        "test_streaming_elicitation" => {
-            let Some(answer) = input::answer(request.input_responses.as_ref(), "name")? else {
-                let question = input::question("What is your name?", "name", "string");
-                return Ok(input::ask([("name", question)], None).into());
-            };
-            format!("Hello, {}!", answer["content"]["name"])
-        }
-        name => return Err(ErrorData::invalid_params(format!("Unknown tool: {name}"), None)),
-    };
-    Ok(CallToolResponse::Complete(result(json!({ "content": [text(&said)] }))))
-}
+    }
 
-fn refused(error: ServiceError) -> ErrorData {
-    match error {
-        ServiceError::McpError(error) => error,
-        error => ErrorData::internal_error(error.to_string(), None),
+    fn answer(&self, key: &str) -> Result<Option<&Value>, ErrorData> {
+        input::answer(self.responses, key)
+    }
+
+    /// One question; its answer is the result.
+    fn one(&self, key: &str, question: Value) -> Result<Said, ErrorData> {
+        Ok(match self.answer(key)? {
+            Some(answer) => Said::Text(format!("The answer was {answer}")),
+            None => ask([(key, question)], None),
+        })
+    }
+
+    fn all_at_once(&self, fixture: &Fixture) -> Result<Said, ErrorData> {
+        let keys = ["user_name", "greeting", "client_roots"];
+        for key in keys {
+            if self.answer(key)?.is_none() {
+                let greeting = input::sample("Generate a greeting");
+                let asked = [(keys[0], name()), (keys[1], greeting), (keys[2], input::roots())];
+                return Ok(ask(asked, Some(fixture.seals.seal("multiple_inputs"))));
+            }
+        }
+        Ok(Said::Text(format!("All answers came: {}", fixture.seals.open(self.state)?)))
+    }
+
+    fn step_by_step(&self, fixture: &Fixture) -> Result<Said, ErrorData> {
+        if self.answer("step2")?.is_some() {
+            return Ok(Said::Text(format!("Both steps are done: {}", fixture.seals.open(self.state)?)));
+        }
+        if self.answer("step1")?.is_some() {
+            fixture.seals.open(self.state)?;
+            let color = input::question("Step 2: What is your favorite color?", "color", "string");
+            return Ok(ask([("step2", color)], Some(fixture.seals.seal("after-step-1"))));
+        }
+        let name = input::question("Step 1: What is your name?", "name", "string");
+        Ok(ask([("step1", name)], Some(fixture.seals.seal("begun"))))
+    }
+
+    /// Asks only what the client says that it can answer.
+    fn by_capability(&self, client: &ClientCapabilities) -> Said {
+        let possible = [
+            (client.sampling.is_some(), "sampled", input::sample("Say something")),
+            (client.elicitation.is_some(), "elicited", name()),
+            (client.roots.is_some(), "rooted", input::roots()),
+        ];
+        let asked = possible.into_iter().filter(|(can, key, _)| *can && !self.responses.contains_key(*key));
+        let asked: Vec<_> = asked.map(|(_, key, question)| (key.to_owned(), model(question))).collect();
+        if asked.is_empty() {
+            return Said::Text(format!("The answers were {}", json!(self.responses)));
+        }
+        Said::Ask(InputRequiredResult::from_input_requests(asked.into_iter().collect()))
     }
 }
 
-async fn elicit(cx: &Context, message: &str, schema: &Value) -> Result<ElicitResult, ErrorData> {
-    let asked = input::elicit(message, schema)["params"].take();
-    cx.peer.create_elicitation(model(asked)).await.map_err(refused)
+fn name() -> Value {
+    input::question("What is your name?", "name", "string")
 }
 
-fn completed(answer: &ElicitResult) -> String {
-    let answer = json!(answer);
-    format!("Elicitation completed: action={}, content={}", answer["action"], answer["content"])
+fn user() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "username": { "type": "string", "description": "User's response" },
+            "email": { "type": "string", "description": "User's email address" }
+        },
+        "required": ["username", "email"]
+    })
 }
 
 fn defaults() -> Value {
@@ -234,12 +291,18 @@ fn choices() -> Value {
     } })
 }
 
+async fn changed(fixture: &Fixture, change: Change) -> String {
+    fixture.changes.make(change).await;
+    "Changed.".to_owned()
+}
+
 /// Says three things, if the client wants to hear them: 2026-07-28 says so in each request.
 async fn log(fixture: &Fixture, cx: &Context) -> String {
-    let is_wanted = if cx.protocol_version().is_some_and(|version| version.as_str() >= "2026-07-28") {
-        cx.meta.log_level().is_some_and(|level| is_at_least(LoggingLevel::Info, level))
+    let is_loud = |level: LoggingLevel| LoggingLevel::Info as u8 >= level as u8;
+    let is_wanted = if is_modern(cx) {
+        cx.meta.log_level().is_some_and(is_loud)
     } else {
-        fixture.session.level().is_none_or(|level| is_at_least(LoggingLevel::Info, level))
+        fixture.session.level().is_none_or(is_loud)
     };
     for said in ["Tool execution started", "Tool processing data", "Tool execution completed"] {
         if is_wanted {
@@ -252,10 +315,6 @@ async fn log(fixture: &Fixture, cx: &Context) -> String {
     "Tool with logging executed successfully".to_owned()
 }
 
-fn is_at_least(level: LoggingLevel, wanted: LoggingLevel) -> bool {
-    level as u8 >= wanted as u8
-}
-
 async fn progress(cx: &Context) -> String {
     for step in [0.0, 50.0, 100.0] {
         if let Some(token) = cx.meta.get_progress_token() {
@@ -265,82 +324,4 @@ async fn progress(cx: &Context) -> String {
         tokio::time::sleep(PAUSE).await;
     }
     "Progress test completed".to_owned()
-}
-
-/// Tools that ask back with their result.
-fn asking(
-    fixture: &Fixture,
-    request: &CallToolRequestParams,
-    cx: &Context,
-) -> Result<CallToolResponse, ErrorData> {
-    let responses = request.input_responses.as_ref();
-    let kind = request.name.strip_prefix("test_input_required_result_").unwrap_or_default();
-    let name = || input::question("What is your name?", "name", "string");
-    let first = |key: &str| input::answer(responses, key);
-    let said = match kind {
-        "elicitation" => match first("user_name")? {
-            Some(answer) => format!("Hello, {}!", answer["content"]["name"]),
-            None => return Ok(input::ask([("user_name", name())], None).into()),
-        },
-        "sampling" => match first("capital_question")? {
-            Some(answer) => format!("The model said: {}", answer["content"]["text"]),
-            None => {
-                let question = input::sample("What is the capital of France?");
-                return Ok(input::ask([("capital_question", question)], None).into());
-            }
-        },
-        "list_roots" => match first("client_roots")? {
-            Some(answer) => format!("The client's roots: {}", answer["roots"]),
-            None => return Ok(input::ask([("client_roots", input::roots())], None).into()),
-        },
-        "request_state" | "tampered_state" => match first("confirm")? {
-            Some(_) => format!("state-ok: {}", fixture.seals.open(request.request_state.as_ref())?),
-            None => {
-                let question = input::question("Please confirm", "ok", "boolean");
-                return Ok(input::ask([("confirm", question)], Some(fixture.seals.seal(kind))).into());
-            }
-        },
-        "multiple_inputs" => {
-            let keys = ["user_name", "greeting", "client_roots"];
-            let is_complete = keys.iter().map(|key| first(key)).collect::<Result<Vec<_>, _>>()?;
-            if is_complete.iter().any(Option::is_none) {
-                let greeting = input::sample("Generate a greeting");
-                let asked = [(keys[0], name()), (keys[1], greeting), (keys[2], input::roots())];
-                return Ok(input::ask(asked, Some(fixture.seals.seal(kind))).into());
-            }
-            fixture.seals.open(request.request_state.as_ref())?;
-            "All answers came.".to_owned()
-        }
-        "multi_round" => {
-            if first("step2")?.is_some() {
-                format!("Both steps are done: {}", fixture.seals.open(request.request_state.as_ref())?)
-            } else if first("step1")?.is_some() {
-                fixture.seals.open(request.request_state.as_ref())?;
-                let color = input::question("Step 2: What is your favorite color?", "color", "string");
-                return Ok(input::ask([("step2", color)], Some(fixture.seals.seal("after-step-1"))).into());
-            } else {
-                let name = input::question("Step 1: What is your name?", "name", "string");
-                return Ok(input::ask([("step1", name)], Some(fixture.seals.seal("begun"))).into());
-            }
-        }
-        "capabilities" => return Ok(by_capability(&cx.client_capabilities().unwrap_or_default())),
-        _ => return Err(ErrorData::invalid_params(format!("Unknown tool: {}", request.name), None)),
-    };
-    Ok(CallToolResponse::Complete(result(json!({ "content": [text(&said)] }))))
-}
-
-/// Asks only what the client says that it can answer.
-fn by_capability(client: &ClientCapabilities) -> CallToolResponse {
-    let mut asked = input::ask([], None);
-    let requests = asked.input_requests.get_or_insert_default();
-    if client.sampling.is_some() {
-        requests.insert("sampled".into(), model(input::sample("Say something")));
-    }
-    if client.elicitation.is_some() {
-        requests.insert("elicited".into(), model(input::question("What is your name?", "name", "string")));
-    }
-    if client.roots.is_some() {
-        requests.insert("rooted".into(), model(input::roots()));
-    }
-    asked.into()
 }
