@@ -10,6 +10,7 @@ mod binary;
 mod calls;
 mod command_line;
 mod config;
+mod conformance;
 mod crash;
 mod doors;
 mod examples;
