@@ -112,7 +112,8 @@ impl Drop for Gateway {
 fn calls(tools: &Value) -> Vec<(String, Value)> {
     let context = std::env::var("MCP_CONFORMANCE_CONTEXT").unwrap_or_default();
     let context: Value = serde_json::from_str(&context).unwrap_or_default();
-    let named = |call: &Value| (call["name"].as_str().unwrap_or_default().to_owned(), call["arguments"].clone());
+    let named =
+        |call: &Value| (call["name"].as_str().unwrap_or_default().to_owned(), call["arguments"].clone());
     if let Some(calls) = context["toolCalls"].as_array() {
         return calls.iter().map(named).collect();
     }

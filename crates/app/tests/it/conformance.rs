@@ -85,7 +85,10 @@ async fn the_fixture_passes_without_us() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn servers_of_2025_11_25_over_http_conform_through_us() {
     let fixture = Fixture::start("legacy");
-    Gateway::start(json!({ "type": "http", "url": fixture.url })).await.passes(&Suite::new("2025-11-25")).await;
+    Gateway::start(json!({ "type": "http", "url": fixture.url }))
+        .await
+        .passes(&Suite::new("2025-11-25"))
+        .await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -96,7 +99,10 @@ async fn servers_of_2025_11_25_on_stdio_conform_through_us() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn servers_of_2026_07_28_over_http_conform_through_us() {
     let fixture = Fixture::start("modern");
-    Gateway::start(json!({ "type": "http", "url": fixture.url })).await.passes(&Suite::new("2026-07-28")).await;
+    Gateway::start(json!({ "type": "http", "url": fixture.url }))
+        .await
+        .passes(&Suite::new("2026-07-28"))
+        .await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
