@@ -8,6 +8,7 @@ pub mod conformance;
 #[cfg(feature = "app")]
 pub mod database;
 pub mod http;
+mod key_proxy;
 pub mod mcp;
 #[cfg(feature = "app")]
 pub mod process;
@@ -20,4 +21,5 @@ pub use app::TestApp;
 pub use client::{Client, Reply};
 #[cfg(feature = "app")]
 pub use database::{Backend, Database};
+pub use key_proxy::KeyProxy;
 pub use wait::eventually;

@@ -1,12 +1,37 @@
 //! What many tests begin with: a service whose tools lead to the echo server.
 
 use serde_json::{Value, json};
+use std::ffi::OsString;
+use std::path::PathBuf;
 use std::time::Duration;
 use testkit::Client;
 use testkit::http::Server;
 
 /// Long enough for a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A program that `cargo test` builds from an example of another crate.
+pub(crate) fn example(name: &str) -> PathBuf {
+    let binary = PathBuf::from(env!("CARGO_BIN_EXE_mcp-all-in-one"));
+    let path = binary.parent().unwrap().join("examples").join(name);
+    assert!(path.exists(), "{} is missing; build all targets: make test", path.display());
+    path
+}
+
+/// The folder with servers, clients and the suite that others wrote.
+/// Tests that need it fail without it: skipping would hide them.
+pub(crate) fn servers() -> PathBuf {
+    let folder = std::env::var_os("MCP_TEST_SERVERS");
+    folder.expect("MCP_TEST_SERVERS is not set; run the tests with scripts/mcp-servers run CMD").into()
+}
+
+/// The search path with the node that the suite and the inspector need.
+pub(crate) fn path_with_node() -> OsString {
+    let mut path = servers().join("node_modules/.bin").into_os_string();
+    path.push(":");
+    path.push(std::env::var_os("PATH").unwrap_or_default());
+    path
+}
 
 /// The service `crm` with one tool of each temper.
 pub(crate) fn crm(upstream: &Server) -> Value {

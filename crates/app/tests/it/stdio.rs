@@ -1,6 +1,6 @@
 //! The aggregator: `mcp-all-in-one stdio` as its client sees it, with real services behind it.
 
-use crate::setup::PATIENCE;
+use crate::setup::{PATIENCE, example};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
@@ -19,10 +19,7 @@ struct Aggregator {
 
 /// The MCP server that the tests of `connectors` are built with.
 fn service() -> PathBuf {
-    let binary = PathBuf::from(env!("CARGO_BIN_EXE_mcp-all-in-one"));
-    let path = binary.parent().unwrap().join("examples/mcp_test_server");
-    assert!(path.exists(), "{} is missing; build all targets: make test", path.display());
-    path
+    example("mcp_test_server")
 }
 
 impl Aggregator {

@@ -1,6 +1,6 @@
 //! An MCP server over Streamable HTTP that can be told to fail in every way a real one may.
 
-use super::{answer, reply};
+use super::{answer, complete, initialized, reply};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
@@ -23,6 +23,8 @@ pub struct Behaviour {
     pub is_streaming: bool,
     /// Speaks 2026-07-28 and nothing else.
     pub is_modern: bool,
+    /// Speaks this version with a handshake, whatever is offered.
+    pub version: Option<&'static str>,
     /// Answers every POST with this status.
     pub status: Option<u16>,
     /// Answers every POST with a redirect to there.
@@ -180,7 +182,11 @@ async fn serve(request: Request<Incoming>, state: Arc<Mutex<State>>) -> Result<A
         return Ok(typed(StatusCode::OK, "application/json", garbage));
     }
     wait(&message).await;
-    let text = reply(&message["id"], &answer(&message, &line));
+    let result = match behaviour.version {
+        Some(version) if method == "initialize" => Ok(initialized(&message, Some(version))),
+        _ => answer(&message, &line),
+    };
+    let text = reply(&message["id"], &result);
     if behaviour.is_resuming && method == "tools/call" {
         lock(&state).kept = Some(text);
         return Ok(typed(StatusCode::OK, "text/event-stream", "retry: 50\nid: e1\ndata:\n\n".to_owned()));
@@ -246,12 +252,13 @@ fn modern(message: &Value, line: &str, method: &str, header: &dyn Fn(&str) -> Op
     }
     let result = match method {
         "server/discover" => Ok(json!({
-            "resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": { "tools": {} }
+            "supportedVersions": ["2026-07-28"], "capabilities": { "tools": {} }
         })
         .to_string()),
         "ping" => Err(r#"{"code":-32601,"message":"no ping"}"#.to_owned()),
         _ => answer(message, line),
     };
+    let result = result.map(|result| complete(method, &result));
     typed(StatusCode::OK, "application/json", reply(id, &result))
 }
 

@@ -74,6 +74,15 @@ pub fn call(request: &Value, line: &str) -> Result<String, String> {
     }
 }
 
+/// A result as 2026-07-28 wants it: it says what it is, and for how long it may be kept.
+#[must_use]
+pub fn complete(method: &str, result: &str) -> String {
+    let kept = if method == "tools/call" { "" } else { r#","ttlMs":0,"cacheScope":"private""# };
+    let rest = result.strip_prefix('{').unwrap_or(result);
+    let comma = if rest.trim_start() == "}" { "" } else { "," };
+    format!(r#"{{"resultType":"complete"{kept}{comma}{rest}"#)
+}
+
 /// A whole answer around a result or an error.
 #[must_use]
 pub fn reply(id: &Value, result: &Result<String, String>) -> String {

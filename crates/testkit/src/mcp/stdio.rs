@@ -7,6 +7,7 @@
 
 use super::{call, initialized, reply, text};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,6 +17,8 @@ use std::{env, io, process, thread};
 static SEEN: Mutex<Vec<String>> = Mutex::new(Vec::new());
 /// A handshake came where none is spoken.
 static IS_LOCKED: AtomicBool = AtomicBool::new(false);
+/// What was asked under which id.
+static METHODS: Mutex<BTreeMap<String, Value>> = Mutex::new(BTreeMap::new());
 static CHANGED: Mutex<bool> = Mutex::new(false);
 
 /// Serves stdin and stdout until stdin ends.
@@ -49,6 +52,9 @@ fn serve(request: &Value, line: &str) {
         write("[info] a request\n");
     }
     let id = request["id"].clone();
+    if has("--modern") {
+        METHODS.lock().expect("no panic").insert(id.to_string(), request["method"].clone());
+    }
     match request["method"].as_str() {
         _ if id.is_null() || request["method"].is_null() => {
             SEEN.lock().expect("no panic").push(line.to_owned());
@@ -64,7 +70,7 @@ fn serve(request: &Value, line: &str) {
         Some("server/discover") => send(
             &id,
             &Ok(json!({
-                "resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": { "tools": {} }
+                "supportedVersions": ["2026-07-28"], "capabilities": { "tools": {} }
             })
             .to_string()),
         ),
@@ -181,7 +187,15 @@ fn run(id: &Value, request: &Value, line: &str) {
 }
 
 fn send(id: &Value, result: &Result<String, String>) {
-    write(&format!("{}\n", reply(id, result)));
+    let method = METHODS.lock().expect("no panic").remove(&id.to_string());
+    // Only what was asked as of 2026-07-28 has been noted.
+    let text = match (method, result) {
+        (Some(method), Ok(result)) => {
+            reply(id, &Ok(super::complete(method.as_str().unwrap_or_default(), result)))
+        }
+        _ => reply(id, result),
+    };
+    write(&format!("{text}\n"));
 }
 
 /// One write, so that lines of two threads do not mix.

@@ -2,7 +2,7 @@
 
 use super::*;
 use serde_json::value::RawValue;
-use testkit::mcp::RAW_RESULT;
+use testkit::mcp::{RAW_RESULT, complete};
 use tool::{Arguments, Event, Events};
 
 /// MC-1
@@ -170,7 +170,10 @@ async fn takes_every_version_with_a_handshake_and_names_others() {
 #[tokio::test]
 async fn starts_another_process_for_a_server_without_a_handshake() {
     let service = stdio(&["--modern"]);
-    assert_eq!(call(&*service, "raw", json!({})).await.unwrap().to_result(), RAW_RESULT);
+    assert_eq!(
+        call(&*service, "raw", json!({})).await.unwrap().to_result(),
+        complete("tools/call", RAW_RESULT)
+    );
     service.health(&context(Duration::from_secs(5))).await.unwrap();
     let error = call_within(&*service, "never", json!({}), Duration::from_millis(300)).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Timeout);

@@ -1,9 +1,9 @@
 //! Servers at a URL, and what they may answer instead of the truth.
 
 use super::*;
-use testkit::mcp::RAW_RESULT;
 use testkit::mcp::http::{Behaviour, Server};
 use testkit::mcp::ws;
+use testkit::mcp::{RAW_RESULT, complete};
 
 #[expect(clippy::needless_pass_by_value, reason = "json! at the call reads better")]
 fn remote(url: &str, more: Value) -> Arc<dyn Connector> {
@@ -141,7 +141,10 @@ async fn tells_a_remote_server_too_when_a_caller_stops_waiting() {
 async fn speaks_to_servers_that_know_only_2026_07_28() {
     let server = Server::start(Behaviour { is_modern: true, ..Behaviour::default() }).await;
     let service = http(&server);
-    assert_eq!(call(&*service, "raw", json!({})).await.unwrap().to_result(), RAW_RESULT);
+    assert_eq!(
+        call(&*service, "raw", json!({})).await.unwrap().to_result(),
+        complete("tools/call", RAW_RESULT)
+    );
     service.health(&context(Duration::from_secs(5))).await.unwrap();
     assert!(server.seen().contains(&"POST server/discover".to_owned()));
 }
