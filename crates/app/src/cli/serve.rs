@@ -49,6 +49,9 @@ pub(super) struct Serve {
     /// Audit records older than this many days are deleted; 0 keeps them for ever
     #[arg(long, env = "MCP_ALL_IN_ONE_AUDIT_RETENTION_DAYS", value_name = "DAYS", default_value_t = 90)]
     audit_retention_days: u32,
+    /// Also serve clients of MCP 2024-11-05 at /sse; their sessions live on one replica
+    #[arg(long, env = "MCP_ALL_IN_ONE_LEGACY_SSE")]
+    legacy_sse: bool,
 }
 
 impl Serve {
@@ -79,6 +82,7 @@ impl Serve {
                 cors_origins: self.cors_origin,
                 store_timeout: Options::default().store_timeout,
                 audit_retention: (days > 0).then(|| Duration::from_secs(days * 24 * 60 * 60)),
+                serves_sse: self.legacy_sse,
             },
         })
     }

@@ -127,7 +127,15 @@ fn shakes_hands_and_answers_no_notification() {
         hello["result"],
         json!({
             "protocolVersion": "2025-06-18",
-            "capabilities": { "tools": { "listChanged": true }, "roots": {}, "sampling": {} },
+            "capabilities": {
+                "tools": { "listChanged": true },
+                "prompts": { "listChanged": true },
+                "resources": { "listChanged": true, "subscribe": true },
+                "completions": {},
+                "logging": {},
+                "roots": {},
+                "sampling": {},
+            },
             "serverInfo": { "name": "mcp-all-in-one", "version": "1.0.0" }
         })
     );

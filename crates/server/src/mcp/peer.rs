@@ -167,7 +167,6 @@ impl Peer {
         let is_handshake = self.agreed().is_none() && is_initialize(&text);
         let answering = async move {
             peer.answer(&id, &text, &cancel).await;
-            peer.flights().remove(id.get());
         };
         // Until the version is agreed on, one request after the other.
         if is_handshake {
@@ -179,7 +178,10 @@ impl Peer {
 
     /// Sends everything that comes up for a request. One that was taken back gets no answer.
     async fn answer(self: &Arc<Self>, id: &RawValue, text: &[u8], cancel: &CancellationToken) {
-        let line = match self.work(id, text, cancel).await {
+        let worked = self.work(id, text, cancel).await;
+        // Before the answer goes out: the client may use the id again at once.
+        self.flights().remove(id.get());
+        let line = match worked {
             Ok(Some(result)) => envelope::result(id, &result),
             Ok(None) => return,
             Err(error) => envelope::error(Some(id), &error),
@@ -271,6 +273,9 @@ impl Peer {
     async fn tell(&self, talk: Conversation, id: &RawValue, cancel: &CancellationToken) {
         let mut talk = Some(talk);
         while let Some(line) = next_line(&mut talk, &self.held, OWNER, id).await {
+            if talk.is_none() {
+                self.flights().remove(id.get());
+            }
             if !cancel.is_cancelled() {
                 self.send(line).await;
             }
