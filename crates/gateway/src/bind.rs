@@ -10,6 +10,7 @@ use tool::{Arguments, Error, Result};
 pub(crate) struct Binder {
     schema: Option<Schema>,
     defaults: Vec<(String, Value)>,
+    required: Vec<String>,
 }
 
 impl Binder {
@@ -23,7 +24,9 @@ impl Binder {
             .flatten()
             .filter_map(|(name, property)| Some((name.clone(), property.get("default")?.clone())));
         let defaults = defaults.collect();
-        Ok(Self { schema: Some(Schema::compile(&schema, "parameter")?), defaults })
+        let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
+        let required = required.filter_map(Value::as_str).map(str::to_owned).collect();
+        Ok(Self { schema: Some(Schema::compile(&schema, "parameter")?), defaults, required })
     }
 
     /// The arguments as the tool takes them: untouched where nothing was missing.
@@ -31,7 +34,7 @@ impl Binder {
         let Some(schema) = &self.schema else { return Ok(arguments) };
         let arguments = self.with_defaults(arguments)?;
         let value = arguments.as_value()?;
-        if schema.accepts(value) {
+        if schema.accepts(value) || self.without_nulls(value).is_some_and(|value| schema.accepts(&value)) {
             return Ok(arguments);
         }
         let problems = schema.check(value);
@@ -42,6 +45,18 @@ impl Binder {
             None => error,
         };
         Err(error.with_problems(problems))
+    }
+
+    /// The arguments without those that are null and not required: many programs write null for
+    /// what they do not give.
+    fn without_nulls(&self, arguments: &Value) -> Option<Value> {
+        let given = arguments.as_object()?;
+        let is_given = |(name, value): &(&String, &Value)| !value.is_null() || self.required.contains(name);
+        if given.iter().all(|pair| is_given(&pair)) {
+            return None;
+        }
+        let kept = given.iter().filter(is_given).map(|(name, value)| (name.clone(), value.clone()));
+        Some(Value::Object(kept.collect()))
     }
 
     fn with_defaults(&self, arguments: Arguments) -> Result<Arguments> {
@@ -65,6 +80,14 @@ mod tests {
         let schema = serde_json::value::to_raw_value(schema).unwrap();
         let arguments = Arguments::from_raw(RawValue::from_string(arguments.into()).unwrap())?;
         Binder::for_schema(&schema)?.bind(arguments).map(|bound| bound.to_raw().get().to_owned())
+    }
+
+    #[test]
+    fn takes_null_for_what_need_not_be_given_and_leaves_it_as_it_is() {
+        let schema = json!({ "type": "object", "required": ["b"], "properties": {
+            "a": { "type": "boolean" }, "b": { "type": "integer" } } });
+        assert_eq!(bind(&schema, r#"{"a":null,"b":1}"#).unwrap(), r#"{"a":null,"b":1}"#);
+        assert!(bind(&schema, r#"{"b":null}"#).is_err());
     }
 
     /// HT-5.2

@@ -8,7 +8,7 @@ use std::hash::{Hash, Hasher};
 use std::path::Path;
 
 /// Keys the connector takes as they are.
-const SETTINGS: [&str; 12] = [
+const SETTINGS: [&str; 14] = [
     "command",
     "args",
     "env",
@@ -21,6 +21,8 @@ const SETTINGS: [&str; 12] = [
     "reconnectInterval",
     "maxRetries",
     "type",
+    "expose",
+    "protocol_version",
 ];
 
 /// The service as the gateway takes it; what is wrong with it is its problem alone.

@@ -6,6 +6,7 @@ use super::target::Target;
 use super::tools::Tools;
 use super::{failure, listen};
 use mcp::client::{About, Diagnosis, Failure, Notification, Options, Server};
+use mcp::{Era, Version};
 use serde_json::value::RawValue;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -33,6 +34,8 @@ pub(super) struct Limits {
     /// How often one call connects anew.
     pub(super) retries: u32,
     pub(super) idle: Option<Duration>,
+    /// The version to begin with, where the settings name one.
+    pub(super) version: Option<Version>,
 }
 
 /// Which requests may be sent once more over a new connection.
@@ -62,6 +65,8 @@ struct State {
     failures: u32,
     retry_at: Option<Instant>,
     last_failure: Option<(Failure, Arc<Diagnosis>)>,
+    /// How the server began last time.
+    era: Option<Era>,
     /// The last connection broke, so that the server may offer something else now.
     is_suspect: bool,
 }
@@ -214,7 +219,8 @@ impl Link {
 
     /// Makes the connection, whoever has asked for it, and looks after it.
     async fn connect(self: &Arc<Self>) {
-        let options = Options::default();
+        let (known, version) = (self.state().era, self.limits.version);
+        let options = Options { known, version, ..Options::default() };
         let diagnosis = options.diagnosis.clone();
         let cx = self.context(self.limits.start);
         let connected = tokio::select! {
@@ -233,6 +239,7 @@ impl Link {
         match connected {
             Err(failure) => {
                 state.phase = Phase::Idle;
+                state.era = None;
                 state.fail(&self.limits);
                 state.last_failure = Some((failure, diagnosis));
             }
@@ -240,6 +247,7 @@ impl Link {
                 let session = Arc::new(Session::new(client, diagnosis));
                 state.phase = Phase::Ready(session.clone());
                 state.last_failure = None;
+                state.era = Some(session.client.version().era());
                 let is_suspect = std::mem::take(&mut state.is_suspect);
                 drop(state);
                 self.tasks.spawn(self.clone().look_after(session, told, is_suspect));

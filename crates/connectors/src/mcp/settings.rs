@@ -7,6 +7,7 @@ use super::library::Watched;
 use super::target::{Remote, Route, Target};
 use super::tools::{Filter, Tools};
 use crate::shared::network::{AllowPrivateNetwork, Policy, allow_private_network_schema};
+use mcp::Version;
 use mcp::client::transport::stdio::Command;
 use reqwest::Url;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -115,6 +116,37 @@ pub(crate) struct Settings {
     /// How clients see what the server offers.
     #[serde(default)]
     expose: Expose,
+    /// The version of MCP to begin with, e.g. `2026-07-28`. Without it the two sides find one; on stdio
+    /// that is one with a handshake where the server speaks such.
+    #[serde(default)]
+    protocol_version: Option<ProtocolVersion>,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[schemars(inline)]
+enum ProtocolVersion {
+    #[serde(rename = "2024-11-05")]
+    V2024_11_05,
+    #[serde(rename = "2025-03-26")]
+    V2025_03_26,
+    #[serde(rename = "2025-06-18")]
+    V2025_06_18,
+    #[serde(rename = "2025-11-25")]
+    V2025_11_25,
+    #[serde(rename = "2026-07-28")]
+    V2026_07_28,
+}
+
+impl From<ProtocolVersion> for Version {
+    fn from(version: ProtocolVersion) -> Self {
+        match version {
+            ProtocolVersion::V2024_11_05 => Self::V2024_11_05,
+            ProtocolVersion::V2025_03_26 => Self::V2025_03_26,
+            ProtocolVersion::V2025_06_18 => Self::V2025_06_18,
+            ProtocolVersion::V2025_11_25 => Self::V2025_11_25,
+            ProtocolVersion::V2026_07_28 => Self::V2026_07_28,
+        }
+    }
 }
 
 /// How clients see what a server offers.
@@ -157,6 +189,7 @@ impl tool::Settings for Settings {
             start: Duration::from_millis(self.start_timeout),
             pause: Duration::from_millis(self.reconnect_interval),
             retries: self.max_retries,
+            version: self.protocol_version.map(Version::from),
             idle: (self.idle_timeout > 0).then(|| Duration::from_millis(self.idle_timeout)),
         };
         let tools = Arc::new(Tools::new(filter));

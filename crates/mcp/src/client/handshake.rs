@@ -69,15 +69,19 @@ struct DiscoveredMeta {
 impl Client {
     /// Always the first message: servers on stdio lock themselves to the first one they see, and one
     /// that is slow to start must not be asked twice.
-    pub(super) async fn initialize(&self, cx: &Context) -> Result<Server, Failure> {
+    pub(super) async fn initialize(&self, cx: &Context, offered: Version) -> Result<Server, Failure> {
         let id = self.inbox.next_id();
-        let offered = Version::LATEST_LEGACY.as_str();
+        let offered = offered.as_str();
         let text = format!(
             r#"{{"jsonrpc":"2.0","id":{id},"method":"initialize","params":{{"protocolVersion":"{offered}","capabilities":{CAPABILITIES},"clientInfo":{{"name":"{NAME}","version":"{CLIENT_VERSION}"}}}}}}"#
         );
         let message = Outgoing { text, id: Some(id), method: "initialize", about: About::default() };
         let result = self.ask(cx, message, id).await?;
         let answer: Initialized = serde_json::from_str(result.get()).map_err(unreadable)?;
+        if answer.protocol_version == Version::V2026_07_28.as_str() {
+            let message = "the server answers the handshake with a version that has none";
+            return Err(Failure::Rpc(RpcError::new(-32022, message)));
+        }
         let version = Version::find(&answer.protocol_version).ok_or_else(|| {
             let theirs: String = answer.protocol_version.chars().take(40).collect();
             let ours = Version::LEGACY.map(Version::as_str).join(", ");
@@ -147,6 +151,32 @@ pub(super) fn may_be_modern(failure: &Failure) -> bool {
         | Failure::Refused(_)
         | Failure::Protocol(_)
         | Failure::Timeout
+        | Failure::Cancelled => false,
+    }
+}
+
+/// A refusal of our version that names it among those that would be taken.
+pub(super) fn is_invitation(refused: &RpcError) -> bool {
+    let supported = refused.data.as_ref().and_then(|data| data.get("supported")?.as_array());
+    refused.code == -32022
+        && supported
+            .is_some_and(|versions| versions.iter().any(|name| *name == Version::V2026_07_28.as_str()))
+}
+
+/// What a server that wants a handshake may answer to a request without one.
+pub(super) fn may_be_legacy(failure: &Failure) -> bool {
+    match failure {
+        Failure::Rpc(_)
+        | Failure::Status { status: 400..=499, .. }
+        | Failure::Protocol(_)
+        | Failure::Stale
+        | Failure::Timeout => true,
+        // Some fall over what they do not know.
+        Failure::Status { status: 500 | 501, .. } | Failure::Broken { is_sent: true, .. } => true,
+        Failure::Status { .. }
+        | Failure::Broken { .. }
+        | Failure::Unauthorized { .. }
+        | Failure::Refused(_)
         | Failure::Cancelled => false,
     }
 }

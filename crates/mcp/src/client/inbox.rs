@@ -248,10 +248,11 @@ impl Inbox {
         if let Some(about) = about.and_then(|id| waiting.calls.get(&id)) {
             return Some(about).filter(can).map(|caller| caller.cx.clone());
         }
-        let mut callers = waiting.calls.values().filter(|caller| caller.cx.client.is_some());
-        let first = callers.next()?;
-        let is_same = |other: &Caller| other.cx.caller.identity == first.cx.caller.identity;
-        callers.all(is_same).then_some(first).filter(can).map(|caller| caller.cx.clone())
+        let callers = || waiting.calls.iter().filter(|(_, caller)| caller.cx.client.is_some());
+        // Older calls are likelier to wait for an answer already.
+        let (_, latest) = callers().max_by_key(|(id, _)| **id)?;
+        let is_same = |(_, other): (_, &Caller)| other.cx.caller.identity == latest.cx.caller.identity;
+        callers().all(is_same).then_some(latest).filter(can).map(|caller| caller.cx.clone())
     }
 
     fn replied(&self, id: Option<&RawValue>, message: &Incoming<'_>) {

@@ -20,6 +20,7 @@ use inbox::{Inbox, Reply};
 use serde_json::value::RawValue;
 use std::fmt;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use tool::Context;
@@ -35,6 +36,9 @@ pub struct About<'a> {
     pub params: &'a [(String, String)],
 }
 
+/// How long a server at a URL may take to say whether it wants a handshake.
+const DISCOVERY: Duration = Duration::from_secs(5);
+
 /// How a connection is to be made.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -42,11 +46,20 @@ pub struct Options {
     pub max_message_bytes: usize,
     /// Where a child's other words are kept, also when the connection fails.
     pub diagnosis: Arc<Diagnosis>,
+    /// How the server has begun before.
+    pub known: Option<Era>,
+    /// The version to begin with, where it is not left to the two sides.
+    pub version: Option<Version>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { max_message_bytes: transport::MAX_MESSAGE_BYTES, diagnosis: Arc::default() }
+        Self {
+            max_message_bytes: transport::MAX_MESSAGE_BYTES,
+            diagnosis: Arc::default(),
+            known: None,
+            version: None,
+        }
     }
 }
 
@@ -75,18 +88,37 @@ impl Client {
         target: &Target,
         options: &Options,
     ) -> Result<(Self, mpsc::Receiver<Notification>), Failure> {
-        let (mut client, notifications) = Self::open(cx, target, options).await?;
-        match client.initialize(cx).await {
-            Ok(server) => client.server = server,
-            Err(failure) if handshake::may_be_modern(&failure) => match &*client.transport {
-                Transport::Http(_) => client.begin_modern(cx, failure).await?,
-                // A server on stdio keeps to the era of the first message it sees: another process.
-                Transport::Stdio(_) => {
-                    drop(client);
-                    return Self::connect_modern(cx, target, options, failure).await;
+        let is_modern = match options.version {
+            Some(version) => version.era() == Era::Modern,
+            // A server on stdio that is asked in the wrong way costs a process.
+            None => matches!(target, Target::Stdio(_)) && options.known == Some(Era::Modern),
+        };
+        if is_modern {
+            return Self::connect_modern(cx, target, options).await;
+        }
+        let may_be_modern = matches!(target, Target::Http(_) | Target::Stdio(_)) && options.version.is_none();
+        // Over HTTP each request stands for itself, so that asking costs nothing but a round trip.
+        let is_asked_first =
+            may_be_modern && matches!(target, Target::Http(_)) && options.known != Some(Era::Legacy);
+        if is_asked_first {
+            let time = Duration::min(cx.remaining(), DISCOVERY);
+            let asking = Context { deadline: Instant::now() + time, ..cx.clone() };
+            match Self::connect_modern(&asking, target, options).await {
+                Err(failure) if handshake::may_be_legacy(&failure) => {
+                    debug!(%failure, "the MCP server wants a handshake");
                 }
-                Transport::Sse(_) | Transport::Ws(_) => return Err(failure),
-            },
+                result => return result,
+            }
+        }
+        let (mut client, notifications) = Self::open(cx, target, options).await?;
+        match client.initialize(cx, options.version.unwrap_or(Version::LATEST_LEGACY)).await {
+            Ok(server) => client.server = server,
+            Err(failure) if may_be_modern && !is_asked_first && handshake::may_be_modern(&failure) => {
+                debug!(%failure, "the MCP server has no handshake; asking as of 2026-07-28");
+                // A server on stdio keeps to the era of the first message it sees: another process.
+                drop(client);
+                return Self::connect_modern(cx, target, options).await.map_err(|_| failure);
+            }
             Err(failure) => return Err(failure),
         }
         Ok((client, notifications))
@@ -106,22 +138,19 @@ impl Client {
         Ok((client, outlets.notifications))
     }
 
+    /// Asks without a handshake.
     async fn connect_modern(
         cx: &Context,
         target: &Target,
         options: &Options,
-        first: Failure,
     ) -> Result<(Self, mpsc::Receiver<Notification>), Failure> {
         let (mut client, notifications) = Self::open(cx, target, options).await?;
-        client.begin_modern(cx, first).await?;
+        client.server = match client.discover(cx).await {
+            // It says that it does speak what we have asked in.
+            Err(Failure::Rpc(refused)) if handshake::is_invitation(&refused) => client.discover(cx).await?,
+            discovered => discovered?,
+        };
         Ok((client, notifications))
-    }
-
-    /// Asks without a handshake. If that fails too, the first failure says more.
-    async fn begin_modern(&mut self, cx: &Context, first: Failure) -> Result<(), Failure> {
-        debug!(failure = %first, "the MCP server has no handshake; asking as of 2026-07-28");
-        self.server = self.discover(cx).await.map_err(|_| first)?;
-        Ok(())
     }
 
     /// Sends a request and waits for its answer, as long as `cx` allows. Progress goes to

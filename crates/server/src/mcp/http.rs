@@ -102,9 +102,7 @@ impl Visit {
     /// The request is one without a handshake, or means to be.
     fn is_modern(&self, version: Option<&str>) -> bool {
         let is_modern = |version: &str| Version::find(version).is_none();
-        version.is_some()
-            || self.header("mcp-method").is_some()
-            || self.header(VERSION).is_some_and(is_modern)
+        version.is_some() || self.header(VERSION).is_some_and(is_modern)
     }
 
     async fn answer_modern(self, message: &Message<'_>, kind: &Kind<'_>, meta: &Meta<'_>) -> Response {

@@ -128,9 +128,9 @@ impl Link {
     }
 
     async fn exchange(self: &Arc<Self>, message: Outgoing<'_>) -> Result<(), Failure> {
-        let mut request = self.post_request(message.text);
+        // Before the version is known, the server may be one that wants the method in a header.
+        let mut request = self.post_request(message.text).header(METHOD, message.method);
         if self.version.get().is_some_and(|version| version.era() == Era::Modern) {
-            request = request.header(METHOD, message.method);
             if let Some(name) = message.about.name {
                 request = request.header(NAME, header_text(name));
             }
