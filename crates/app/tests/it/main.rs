@@ -23,6 +23,7 @@ mod mcp_http;
 mod operations;
 mod outage;
 mod pipe;
+mod real_peers;
 mod replicas;
 mod secrets;
 mod service_tools;
