@@ -1,14 +1,12 @@
 //! Bad input from both sides: each fault has its answer, the rest keeps working, memory stays bounded.
 
-use crate::binary::serve;
 use crate::pipe::Pipe;
-use crate::setup::{PATIENCE, example};
-use reqwest::Method;
+use crate::setup::example;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::time::Duration;
 use testkit::mcp::http::{Behaviour, Server};
-use testkit::{Backend, Database, proc, process};
+use testkit::proc;
 
 fn service(args: &[&str]) -> Value {
     json!({ "command": example("mcp_test_server"), "args": args })
@@ -209,44 +207,4 @@ async fn remote_services_that_refuse_are_named_and_disturb_nobody() {
     .await
     .unwrap();
     drop((good, bad));
-}
-
-/// A client that hangs up in the middle of a call: the service is told in the words of its era.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_service_is_told_when_its_client_has_gone() {
-    let database = Database::create(Backend::Sqlite).await;
-    std::fs::create_dir_all(database.data_dir()).unwrap();
-    let config = database.data_dir().join("mcp.json");
-    let remote = Server::start(Behaviour::default()).await;
-    let services = json!({
-        "legacy": service(&[]), "modern": service(&["--modern"]),
-        "remote": { "type": "http", "url": remote.url() }
-    });
-    std::fs::write(&config, json!({ "mcpServers": services }).to_string()).unwrap();
-    let mut command = serve(&database);
-    command.arg("--mcp-config").arg(&config);
-    let gateway = process::Server::start(command);
-    let client = gateway.admin();
-    let begun = async |tool: &str| {
-        let body = json!({ "name": tool, "arguments": { "ms": 60_000 } }).to_string();
-        let request =
-            client.request(Method::POST, "mcp/tools/call").header("content-type", "application/json");
-        // Dropping the request closes its connection.
-        let call = request.body(body).send();
-        assert!(tokio::time::timeout(Duration::from_millis(500), call).await.is_err(), "{tool} must hang");
-    };
-    for name in ["legacy", "modern"] {
-        client.call_name(&format!("{name}__echo"), json!({})).await.is(200);
-        begun(&format!("{name}__never")).await;
-        testkit::eventually(&format!("{name} is told"), PATIENCE, async || {
-            let seen = client.call_name(&format!("{name}__seen"), json!({})).await.is(200);
-            seen.text.contains("notifications/cancelled")
-        })
-        .await;
-    }
-    begun("remote__slow").await;
-    testkit::eventually("the remote service is told", PATIENCE, async || {
-        remote.seen().contains(&"POST notifications/cancelled".to_owned())
-    })
-    .await;
 }

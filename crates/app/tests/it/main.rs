@@ -8,6 +8,7 @@ mod audit;
 mod bad_input;
 mod binary;
 mod calls;
+mod cancels;
 mod churn;
 mod command_line;
 mod config;

@@ -103,6 +103,7 @@ impl Pipe {
         hello
     }
 
+    #[expect(clippy::needless_pass_by_value, reason = "json! at the call reads better")]
     pub(crate) fn call(&mut self, name: &str, arguments: Value) -> Value {
         self.ask("tools/call", json!({ "name": name, "arguments": arguments }))
     }
