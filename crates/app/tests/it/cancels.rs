@@ -34,10 +34,19 @@ impl Services {
         })
     }
 
-    /// A modern server over HTTP is told by hanging up; the others by a message.
-    fn are_told(&self) -> bool {
-        self.legacy.seen().contains(&"POST notifications/cancelled".to_owned())
-            && self.modern.seen().contains(&"GONE tools/call".to_owned())
+    /// A modern server over HTTP is told by hanging up; the other one by a message.
+    async fn wait_until_told(&self) {
+        let begun = Instant::now();
+        loop {
+            let (legacy, modern) = (self.legacy.seen(), self.modern.seen());
+            if legacy.contains(&"POST notifications/cancelled".to_owned())
+                && modern.contains(&"GONE tools/call".to_owned())
+            {
+                return;
+            }
+            assert!(begun.elapsed() < PATIENCE, "not told: legacy saw {legacy:?}, modern saw {modern:?}");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
     }
 }
 
@@ -57,6 +66,8 @@ async fn cancelled_at_stdio(version: &'static str, meta: &'static str) {
         if meta.is_empty() {
             client.hello(version);
         }
+        // The list waits for services that are still starting.
+        client.ask_raw("tools/list", &format!("{{{}}}", meta.trim_start_matches(',')));
         for (number, tool) in HANGING.into_iter().enumerate() {
             let params = format!(r#"{{"name":"{tool}","arguments":{{"ms":60000}}{meta}}}"#);
             client.send(&format!(
@@ -73,7 +84,7 @@ async fn cancelled_at_stdio(version: &'static str, meta: &'static str) {
     })
     .await
     .unwrap();
-    testkit::eventually("the remote services are told", PATIENCE, async || services.are_told()).await;
+    services.wait_until_told().await;
     tokio::task::spawn_blocking(move || {
         for service in ["stdio", "stdio_modern"] {
             let params = format!(r#"{{"name":"{service}__seen","arguments":{{}}{meta}}}"#);
@@ -112,7 +123,7 @@ async fn gateway(services: &Services) -> (process::Server, Database) {
 }
 
 async fn all_are_told(services: &Services, client: &Client) {
-    testkit::eventually("the remote services are told", PATIENCE, async || services.are_told()).await;
+    services.wait_until_told().await;
     for service in ["stdio", "stdio_modern"] {
         testkit::eventually(&format!("{service} is told"), PATIENCE, async || {
             let seen = client.call_name(&format!("{service}__seen"), json!({})).await.is(200);
