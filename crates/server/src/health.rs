@@ -31,5 +31,8 @@ pub(crate) async fn metrics(State(state): State<Shared>, request: Request) -> Re
     if !peer.is_some_and(|ConnectInfo(peer)| peer.ip().is_loopback()) {
         SignedIn::from_request_parts(&mut parts, &state).await?.may_administer()?;
     }
-    Ok(([(CONTENT_TYPE, "text/plain; version=0.0.4")], state.metrics.render()))
+    // A number that only grows is a leak.
+    let tasks = tokio::runtime::Handle::current().metrics().num_alive_tasks();
+    let tasks = format!("# TYPE mcp_all_in_one_alive_tasks gauge\nmcp_all_in_one_alive_tasks {tasks}\n");
+    Ok(([(CONTENT_TYPE, "text/plain; version=0.0.4")], state.metrics.render() + &tasks))
 }

@@ -10,6 +10,7 @@ pub mod database;
 pub mod http;
 mod key_proxy;
 pub mod mcp;
+pub mod proc;
 #[cfg(feature = "app")]
 pub mod process;
 pub mod tcp_proxy;

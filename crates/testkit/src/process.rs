@@ -106,6 +106,12 @@ impl Server {
         self.address
     }
 
+    /// The id of its process.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// The admin key, if it said one.
     #[must_use]
     pub fn admin_key(&self) -> Option<&str> {

@@ -9,17 +9,19 @@
 mod changes;
 mod content;
 mod input;
+mod tasks;
 mod tools;
 
 use changes::{Changes, Session};
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, ErrorData,
-    GetPromptRequestParams, GetPromptResponse, ListPromptsResult, ListResourceTemplatesResult,
-    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams,
-    ReadResourceResponse, ServerConfig, SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter,
-    Tool, UnsubscribeRequestParams,
+    CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams, CompleteResult,
+    ErrorData, GetPromptRequestParams, GetPromptResponse, GetTaskParams, GetTaskResult, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ServerConfig, SetLevelRequestParams,
+    SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams, UpdateTaskParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
+use rmcp::task_manager::TaskManager;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use rmcp::{RoleServer, ServerHandler, ServiceExt as _};
@@ -34,6 +36,7 @@ struct Fixture {
     session: Arc<Session>,
     changes: Arc<Changes>,
     seals: Arc<input::Seals>,
+    tasks: TaskManager,
     eras: Eras,
 }
 
@@ -57,6 +60,7 @@ impl Fixture {
             session: Arc::default(),
             changes: self.changes.clone(),
             seals: self.seals.clone(),
+            tasks: self.tasks.clone(),
             eras: self.eras,
         }
     }
@@ -125,7 +129,8 @@ impl ServerHandler for Fixture {
                 "prompts": { "listChanged": true },
                 "resources": { "listChanged": true, "subscribe": true },
                 "completions": {},
-                "logging": {}
+                "logging": {},
+                "extensions": { "io.modelcontextprotocol/tasks": {} }
             },
             "serverInfo": { "name": "conformance-fixture", "version": "1.0.0" },
             "instructions": "Answers the official conformance suite."
@@ -246,6 +251,18 @@ impl ServerHandler for Fixture {
     async fn unsubscribe(&self, request: UnsubscribeRequestParams, _: Context) -> Result<(), ErrorData> {
         self.session.unsubscribe(&request.uri);
         Ok(())
+    }
+
+    async fn get_task(&self, request: GetTaskParams, _: Context) -> Result<GetTaskResult, ErrorData> {
+        Ok(GetTaskResult::new(self.tasks.get_task(&request.task_id)?))
+    }
+
+    async fn update_task(&self, request: UpdateTaskParams, _: Context) -> Result<(), ErrorData> {
+        self.tasks.update_task(&request.task_id, request.input_responses)
+    }
+
+    async fn cancel_task(&self, request: CancelTaskParams, _: Context) -> Result<(), ErrorData> {
+        self.tasks.cancel_task(&request.task_id)
     }
 
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {

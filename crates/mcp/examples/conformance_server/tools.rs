@@ -2,7 +2,7 @@
 
 use super::changes::Change;
 use super::content::{WAV, image, resource, text};
-use super::{Context, Fixture, input, is_modern, model, result};
+use super::{Context, Fixture, input, is_modern, model, result, tasks};
 use rmcp::model::{
     CallToolResponse, ClientCapabilities, ErrorData, InputRequiredResult, InputResponses, JsonObject,
     LoggingLevel, LoggingMessageNotificationParam, ProgressNotificationParam,
@@ -50,6 +50,15 @@ pub(crate) fn all(has_more: bool) -> Vec<Value> {
     tools.push(tool("test_elicitation", one("message")));
     tools.push(tool("test_sampling", one("prompt")));
     tools.push(tool("json_schema_2020_12_tool", schema_2020_12()));
+    tools.push(tool("greet", one("name")));
+    for (name, argument) in tasks::NAMES {
+        let properties = match argument {
+            "" => json!({}),
+            "seconds" => json!({ "seconds": { "type": "number" } }),
+            _ => json!({ argument: { "type": "string" } }),
+        };
+        tools.push(tool(name, json!({ "type": "object", "properties": properties })));
+    }
     let mut with_header = one("region");
     with_header["properties"]["region"]["x-mcp-header"] = "Region".into();
     tools.push(tool("test_header_parameter", with_header));
@@ -103,6 +112,9 @@ fn ask<const N: usize>(requests: [(&str, Value); N], state: Option<String>) -> S
 
 impl Call<'_> {
     pub(crate) async fn run(&self, fixture: &Fixture, cx: &Context) -> Result<CallToolResponse, ErrorData> {
+        if let Some(response) = tasks::call(self, fixture, cx)? {
+            return Ok(response);
+        }
         let content = match self.name {
             "test_image_content" => json!([image()]),
             "test_audio_content" => json!([{ "type": "audio", "data": WAV, "mimeType": "audio/wav" }]),
@@ -135,6 +147,7 @@ impl Call<'_> {
     async fn say(&self, fixture: &Fixture, cx: &Context) -> Result<Said, ErrorData> {
         Ok(Said::Text(match self.name {
             "test_simple_text" => "This is a simple text response for testing.".to_owned(),
+            "greet" => format!("Hello, {}!", self.argument("name")?),
             "test_dynamic_tool" => "Here today.".to_owned(),
             "test_header_parameter" | "json_schema_2020_12_tool" => {
                 format!("arguments: {}", json!(self.arguments))

@@ -92,7 +92,8 @@ impl Server {
         lock(&self.state).sessions.len()
     }
 
-    /// The HTTP and MCP methods of what came, e.g. `POST tools/call`.
+    /// The HTTP and MCP methods of what came, e.g. `POST tools/call`, and `GONE tools/call` when the
+    /// client hung up before its answer.
     #[must_use]
     pub fn seen(&self) -> Vec<String> {
         lock(&self.state).seen.clone()
@@ -123,6 +124,21 @@ async fn accept(listener: TcpListener, state: Arc<Mutex<State>>) {
 }
 
 type Answer = Response<Full<Bytes>>;
+
+/// Notes a request whose client did not wait for the answer: hyper drops its future then.
+struct Waiting {
+    state: Arc<Mutex<State>>,
+    method: String,
+    is_answered: bool,
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        if !self.is_answered {
+            lock(&self.state).seen.push(format!("GONE {}", self.method));
+        }
+    }
+}
 
 async fn serve(request: Request<Incoming>, state: Arc<Mutex<State>>) -> Result<Answer, hyper::Error> {
     let (head, body) = request.into_parts();
@@ -160,6 +176,9 @@ async fn serve(request: Request<Incoming>, state: Arc<Mutex<State>>) -> Result<A
         Method::POST => {}
         _ => return Ok(plain(StatusCode::METHOD_NOT_ALLOWED, "")),
     }
+    let mut waiting = Waiting { state: state.clone(), method: method.clone(), is_answered: false };
+    wait(&message).await;
+    waiting.is_answered = true;
     if behaviour.is_modern {
         return Ok(modern(&message, &line, &method, &header));
     }
@@ -181,7 +200,6 @@ async fn serve(request: Request<Incoming>, state: Arc<Mutex<State>>) -> Result<A
     if let Some(garbage) = behaviour.garbage.filter(|_| method == "tools/call") {
         return Ok(typed(StatusCode::OK, "application/json", garbage));
     }
-    wait(&message).await;
     let result = match behaviour.version {
         Some(version) if method == "initialize" => Ok(initialized(&message, Some(version))),
         _ => answer(&message, &line),
