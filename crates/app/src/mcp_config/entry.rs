@@ -22,7 +22,7 @@ const SETTINGS: [&str; 14] = [
     "maxRetries",
     "type",
     "expose",
-    "protocol_version",
+    "protocolVersion",
 ];
 
 /// The service as the gateway takes it; what is wrong with it is its problem alone.

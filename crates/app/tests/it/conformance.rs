@@ -109,7 +109,7 @@ async fn servers_of_2026_07_28_over_http_conform_through_us() {
 async fn servers_of_2026_07_28_on_stdio_conform_through_us() {
     // On stdio a server that speaks both is begun with a handshake unless told otherwise.
     let mut service = stdio("modern");
-    service["protocol_version"] = json!("2026-07-28");
+    service["protocolVersion"] = json!("2026-07-28");
     Gateway::start(service).await.passes(&Suite::new("2026-07-28")).await;
 }
 

@@ -285,9 +285,15 @@ fn follows_its_file_and_tells_the_client() {
     std::thread::sleep(Duration::from_millis(1200));
     assert!(!client.names().is_empty(), "an invalid file keeps the last good state");
     std::fs::write(&path, json!({ "mcpServers": { "a": good(), "b": good() } }).to_string()).unwrap();
-    let told = client.next();
-    assert_eq!(told, json!({ "jsonrpc": "2.0", "method": "notifications/tools/list_changed" }));
-    assert!(client.names().contains(&"b__echo".to_owned()));
+    // On a busy machine "a" may have been late as well, and was told of first.
+    for _ in 0..2 {
+        let told = client.next();
+        assert_eq!(told, json!({ "jsonrpc": "2.0", "method": "notifications/tools/list_changed" }));
+        if client.names().contains(&"b__echo".to_owned()) {
+            return;
+        }
+    }
+    panic!("the new service is not listed");
 }
 
 #[test]

@@ -2,11 +2,12 @@
 
 use super::library::Watched;
 use super::session::{Session, Use};
+use super::state::{Phase, State, Step};
 use super::target::Target;
 use super::tools::Tools;
 use super::{failure, listen};
+use mcp::Version;
 use mcp::client::{About, Diagnosis, Failure, Notification, Options, Server};
-use mcp::{Era, Version};
 use serde_json::value::RawValue;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -17,12 +18,8 @@ use tokio_util::task::TaskTracker;
 use tool::{Caller, Context, Door, Env, Error, Result, TenantId};
 use tracing::debug;
 
-/// The longest pause between two attempts to connect.
-const MAX_PAUSE: Duration = Duration::from_secs(30);
 /// A caller waits for the end of a pause if it is no longer than that; else it hears at once.
 const SHORT_PAUSE: Duration = Duration::from_millis(250);
-/// A connection that has lasted so long was a good one.
-const STABLE: Duration = Duration::from_secs(5);
 const NEVER: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// How a connection is kept.
@@ -57,26 +54,6 @@ pub(super) struct Link {
     /// Fires when the service is dropped or the process shuts down.
     closing: CancellationToken,
     state: Mutex<State>,
-}
-
-#[derive(Default)]
-struct State {
-    phase: Phase,
-    failures: u32,
-    retry_at: Option<Instant>,
-    last_failure: Option<(Failure, Arc<Diagnosis>)>,
-    /// How the server began last time.
-    era: Option<Era>,
-    /// The last connection broke, so that the server may offer something else now.
-    is_suspect: bool,
-}
-
-#[derive(Default)]
-enum Phase {
-    #[default]
-    Idle,
-    Connecting(watch::Receiver<bool>),
-    Ready(Arc<Session>),
 }
 
 impl Link {
@@ -365,37 +342,5 @@ impl Link {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-enum Step {
-    Use(Arc<Session>),
-    Wait(watch::Receiver<bool>),
-    Pause(Instant),
-}
-
-impl State {
-    /// A connection has ended by itself.
-    fn end(&mut self, session: &Session, limits: &Limits) {
-        self.phase = Phase::Idle;
-        self.is_suspect = true;
-        if let Some(failure) = session.client.failure() {
-            self.last_failure = Some((failure, session.diagnosis.clone()));
-        }
-        if session.retired.is_cancelled() && !session.client.closed().is_cancelled() {
-            return;
-        }
-        if session.began.elapsed() >= STABLE {
-            self.failures = 0;
-            self.retry_at = None;
-        } else {
-            self.fail(limits);
-        }
-    }
-
-    fn fail(&mut self, limits: &Limits) {
-        let pause = limits.pause.saturating_mul(1 << self.failures.min(20)).min(MAX_PAUSE);
-        self.failures = self.failures.saturating_add(1);
-        self.retry_at = Some(Instant::now() + pause);
     }
 }

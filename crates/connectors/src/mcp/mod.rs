@@ -9,6 +9,7 @@ mod pages;
 mod questions;
 mod session;
 mod settings;
+mod state;
 mod target;
 #[cfg(test)]
 mod tests;

@@ -118,7 +118,7 @@ pub(crate) struct Settings {
     expose: Expose,
     /// The version of MCP to begin with, e.g. `2026-07-28`. Without it the two sides find one; on stdio
     /// that is one with a handshake where the server speaks such.
-    #[serde(default)]
+    #[serde(default, rename = "protocolVersion")]
     protocol_version: Option<ProtocolVersion>,
 }
 

@@ -89,7 +89,7 @@ impl Client {
         })?;
         self.transport.agree(version);
         self.notify(cx, "notifications/initialized", None).await?;
-        self.transport.listen();
+        self.transport.listen().await;
         Ok(Server {
             version,
             info: answer.server_info,

@@ -11,6 +11,7 @@ use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, RequestBuilder, Response, StatusCode, Url};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
+use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use tracing::debug;
 
@@ -26,6 +27,8 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 const POSTS: usize = 64;
 /// How often a stream that ends too early is taken up again without getting anywhere.
 const RESUMPTIONS: u32 = 5;
+/// How long a server may take to open the stream for what it says unasked.
+const OPENING: Duration = Duration::from_millis(500);
 const RETRY: Duration = Duration::from_secs(1);
 const MAX_RETRY: Duration = Duration::from_secs(30);
 
@@ -72,11 +75,16 @@ impl Http {
     }
 
     /// Opens the stream for what the server says unasked. A server need not have one.
-    pub(super) fn listen(&self) {
-        if self.link.version.get().is_some_and(|version| version.era() == Era::Legacy) {
-            let task = Owned::spawn(self.link.clone().listen());
-            *self.listener.lock().unwrap_or_else(PoisonError::into_inner) = Some(task);
+    pub(super) async fn listen(&self) {
+        if self.link.version.get().is_none_or(|version| version.era() != Era::Legacy) {
+            return;
         }
+        let (is_open, opened) = oneshot::channel();
+        let task = Owned::spawn(self.link.clone().listen(is_open));
+        *self.listener.lock().unwrap_or_else(PoisonError::into_inner) = Some(task);
+        // What a server says there before the stream is open is lost, so no call overtakes it. A
+        // server may answer only when it has something to say.
+        let _ = tokio::time::timeout(OPENING, opened).await;
     }
 
     pub(super) async fn close(&self) {
@@ -222,11 +230,14 @@ impl Link {
         }
     }
 
-    async fn listen(self: Arc<Self>) {
+    async fn listen(self: Arc<Self>, is_open: oneshot::Sender<()>) {
         let mut position = Position::default();
         let mut failures = 0_u32;
+        let mut is_open = Some(is_open);
         while failures < RESUMPTIONS {
-            match self.stream_request(&position).send().await {
+            let answered = self.stream_request(&position).send().await;
+            drop(is_open.take());
+            match answered {
                 Ok(response) if response.status().is_success() && http_stream::is_stream(&response) => {
                     failures = 0;
                     let _ = self.read(response, &mut position, None).await;

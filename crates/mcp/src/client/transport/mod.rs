@@ -94,9 +94,9 @@ impl Transport {
     }
 
     /// The handshake is done: messages may come unasked.
-    pub(super) fn listen(&self) {
+    pub(super) async fn listen(&self) {
         if let Self::Http(http) = self {
-            http.listen();
+            http.listen().await;
         }
     }
 

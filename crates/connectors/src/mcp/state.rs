@@ -1,0 +1,66 @@
+//! Where a connection stands: being made, in use, or to be tried again later.
+
+use super::client::Limits;
+use super::session::Session;
+use mcp::Era;
+use mcp::client::{Diagnosis, Failure};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::watch;
+
+/// The longest pause between two attempts to connect.
+const MAX_PAUSE: Duration = Duration::from_secs(30);
+/// A connection that has lasted so long was a good one.
+const STABLE: Duration = Duration::from_secs(5);
+
+#[derive(Default)]
+pub(super) struct State {
+    pub(super) phase: Phase,
+    pub(super) failures: u32,
+    pub(super) retry_at: Option<Instant>,
+    pub(super) last_failure: Option<(Failure, Arc<Diagnosis>)>,
+    /// How the server began last time.
+    pub(super) era: Option<Era>,
+    /// The last connection broke, so that the server may offer something else now.
+    pub(super) is_suspect: bool,
+}
+
+#[derive(Default)]
+pub(super) enum Phase {
+    #[default]
+    Idle,
+    Connecting(watch::Receiver<bool>),
+    Ready(Arc<Session>),
+}
+
+pub(super) enum Step {
+    Use(Arc<Session>),
+    Wait(watch::Receiver<bool>),
+    Pause(Instant),
+}
+
+impl State {
+    /// A connection has ended by itself.
+    pub(super) fn end(&mut self, session: &Session, limits: &Limits) {
+        self.phase = Phase::Idle;
+        self.is_suspect = true;
+        if let Some(failure) = session.client.failure() {
+            self.last_failure = Some((failure, session.diagnosis.clone()));
+        }
+        if session.retired.is_cancelled() && !session.client.closed().is_cancelled() {
+            return;
+        }
+        if session.began.elapsed() >= STABLE {
+            self.failures = 0;
+            self.retry_at = None;
+        } else {
+            self.fail(limits);
+        }
+    }
+
+    pub(super) fn fail(&mut self, limits: &Limits) {
+        let pause = limits.pause.saturating_mul(1 << self.failures.min(20)).min(MAX_PAUSE);
+        self.failures = self.failures.saturating_add(1);
+        self.retry_at = Some(Instant::now() + pause);
+    }
+}
