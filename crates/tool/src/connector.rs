@@ -1,7 +1,7 @@
 //! What a type of service must be able to do, and how its settings become a working service.
 
 use crate::schema::Schema;
-use crate::{Call, Context, Env, Error, Inline, Outcome, Problem, Result, Tool};
+use crate::{Call, Context, Env, Error, Inline, Outcome, Pinning, Problem, Result, Tool};
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -24,6 +24,11 @@ pub trait Connector: Send + Sync + 'static {
     /// Ticks when `tools` would answer differently.
     fn changes(&self) -> Option<watch::Receiver<u64>> {
         None
+    }
+
+    /// Whether tools that others define may change: unnoticed, reported, or held back until approved.
+    fn pinning(&self) -> Pinning {
+        Pinning::Off
     }
 }
 
