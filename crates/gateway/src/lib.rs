@@ -5,16 +5,18 @@ mod bind;
 pub mod catalog;
 pub mod lifecycle;
 mod metrics;
+pub mod pins;
 pub mod policy;
 pub mod shape;
 pub mod tools;
 
 pub use catalog::{Catalog, Route, Target};
-pub use lifecycle::{ServiceDefinition, TenantDefinition};
+pub use lifecycle::{BuiltIn, ServiceDefinition, TenantDefinition};
 pub use tools::{ToolBody, ToolDefinition, UriTool};
 
 use crate::audit::{Audit, Record};
 use crate::metrics::GatewayMetrics;
+use crate::pins::{MemoryPins, PinStore};
 use futures::FutureExt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::panic::AssertUnwindSafe;
@@ -54,7 +56,6 @@ pub struct Request {
 }
 
 /// Everything between a door and a connector.
-#[derive(Debug)]
 pub struct Gateway {
     kinds: &'static [Kind],
     env: Env,
@@ -62,15 +63,34 @@ pub struct Gateway {
     policy: policy::Policy,
     audit: Audit,
     metrics: GatewayMetrics,
+    pins: Arc<dyn PinStore>,
     options: Options,
     /// Held while a snapshot is made, so that two reloads do not undo each other.
     loading: tokio::sync::Mutex<()>,
 }
 
+impl std::fmt::Debug for Gateway {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Gateway").field("catalog", &self.catalog).finish_non_exhaustive()
+    }
+}
+
 impl Gateway {
-    /// A gateway with nothing in its catalog yet.
+    /// A gateway with nothing in its catalog yet, which forgets its pins when it ends.
     #[must_use]
     pub fn new(kinds: &'static [Kind], env: Env, audit: Audit, options: Options) -> Arc<Self> {
+        Self::with_pins(kinds, env, audit, options, Arc::new(MemoryPins::default()))
+    }
+
+    /// The same, with pins that outlive it.
+    #[must_use]
+    pub fn with_pins(
+        kinds: &'static [Kind],
+        env: Env,
+        audit: Audit,
+        options: Options,
+        pins: Arc<dyn PinStore>,
+    ) -> Arc<Self> {
         Arc::new(Self {
             kinds,
             env,
@@ -78,6 +98,7 @@ impl Gateway {
             policy: policy::Policy::default(),
             audit,
             metrics: GatewayMetrics::new(),
+            pins,
             options,
             loading: tokio::sync::Mutex::default(),
         })

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::DropGuard;
-use tool::{Call, Connector, Context, Error, Outcome, Output, Result, Tool};
+use tool::{Call, Connector, Context, Error, Outcome, Output, Pinning, Result, Tool};
 use tools::Tools;
 
 /// One MCP server: its connection, and what it offers.
@@ -30,6 +30,7 @@ struct Mcp {
     permits: Option<Semaphore>,
     /// Of one call.
     timeout: Duration,
+    pinning: Pinning,
     /// Ends the connection with us.
     _closing: DropGuard,
 }
@@ -59,6 +60,10 @@ impl Connector for Mcp {
 
     fn changes(&self) -> Option<watch::Receiver<u64>> {
         Some(self.tools.changes())
+    }
+
+    fn pinning(&self) -> Pinning {
+        self.pinning
     }
 }
 

@@ -3,7 +3,7 @@
 mod redact;
 mod writer;
 
-pub use redact::redact;
+pub use redact::{is_secret_name, redact};
 pub use writer::{Audit, Sink};
 
 use crate::catalog::{Route, Target, shortened};
@@ -25,10 +25,20 @@ pub(crate) struct Record {
     trace_id: Option<Arc<str>>,
     target: Target,
     route: Option<Arc<Route>>,
+    /// What the record is about, if it is not a call.
+    subject: Option<Subject>,
     arguments: Result<Box<RawValue>, usize>,
     at_ms: i64,
     begun: Instant,
     end: Option<End>,
+}
+
+/// A tool that something has happened to without a call.
+#[derive(Debug)]
+pub(crate) struct Subject {
+    pub(crate) name: String,
+    pub(crate) uri: String,
+    pub(crate) service: String,
 }
 
 #[derive(Debug)]
@@ -98,6 +108,7 @@ impl Record {
             trace_id: cx.trace_id.clone(),
             target: target.clone(),
             route: None,
+            subject: None,
             arguments: if size_bytes > MAX_ARGUMENTS_BYTES {
                 Err(size_bytes)
             } else {
@@ -107,6 +118,18 @@ impl Record {
             begun: Instant::now(),
             end: None,
         }
+    }
+
+    /// Something that happened to a tool, and was no call.
+    pub(crate) fn about(cx: &Context, subject: Subject) -> Self {
+        let target = Target::Name(subject.name.clone());
+        Self { subject: Some(subject), ..Self::begin(cx, &target, &Arguments::default()) }
+    }
+
+    /// What happened.
+    pub(crate) fn noted(mut self, status: Status, code: Option<tool::ErrorKind>, message: String) -> Self {
+        self.end = Some(End { duration_us: 0, status, code, message: Some(message), result_bytes: 0 });
+        self
     }
 
     /// Where the call went.
@@ -147,6 +170,11 @@ impl Record {
     /// The record as it is kept: redacted, which is not done on the call's path.
     fn into_entry(self) -> Entry {
         let route = self.route.as_deref();
+        let (uri, service) = match (route, self.subject) {
+            (Some(route), _) => (Some(route.address.clone()), Some(route.service.id.clone())),
+            (None, Some(subject)) => (Some(subject.uri), Some(subject.service)),
+            (None, None) => (None, None),
+        };
         let arguments = match &self.arguments {
             Ok(raw) => redact(raw, route.map(|route| route.tool.input_schema())),
             Err(size) => format!("{{\"omitted\":\"{size} bytes of arguments\"}}"),
@@ -167,8 +195,8 @@ impl Record {
             caller_kind: self.caller.identity.kind(),
             door: self.door.as_str(),
             tool: route.map_or_else(|| shortened(&self.target.to_string()), |route| route.name.clone()),
-            uri: route.map(|route| route.address.clone()),
-            service: route.map(|route| route.service.id.clone()),
+            uri,
+            service,
             arguments,
             status: end.status,
             code: end.code,

@@ -6,7 +6,7 @@ pub use limiter::{Limiter, Permit};
 
 use crate::catalog::Route;
 use std::sync::Arc;
-use tool::{Caller, Context, Error, Identity, Result, Scope, TenantId};
+use tool::{Caller, Context, Error, Identity, Result, Role, Scope, TenantId};
 
 /// The limiters of callers that have limits, made on first use.
 #[derive(Debug, Default)]
@@ -17,6 +17,9 @@ pub(crate) struct Policy {
 /// The one rule: may this caller use this tool at all?
 pub(crate) fn permits(caller: &Caller, route: &Route) -> Result<()> {
     may_call(caller)?;
+    if route.service.is_for_admins && caller.role < Role::Admin {
+        return Err(Error::denied(format!("'{}' is for those who manage the platform", route.name)));
+    }
     let is_allowed = caller.allow.is_empty()
         || caller.allow.iter().any(|allow| allow.matches(&route.name) || allow.matches(&route.address));
     if !is_allowed {

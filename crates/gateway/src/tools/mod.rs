@@ -206,7 +206,10 @@ impl Gateway {
             state,
             variables: Vec::new(),
             tools: ArcSwapOption::empty(),
-            failure: arc_swap::ArcSwapOption::empty(),
+            failure: ArcSwapOption::empty(),
+            report: arc_swap::ArcSwap::default(),
+            is_trusted: false,
+            is_for_admins: false,
         }
     }
 }

@@ -35,6 +35,8 @@ pub struct Behaviour {
     pub endpoint: Option<String>,
     /// What is said unasked on the stream that a GET opens.
     pub told: Option<String>,
+    /// Offers these tools instead of the usual ones.
+    pub tools: Option<Vec<Value>>,
 }
 
 /// A running server; it stops when dropped.
@@ -180,7 +182,11 @@ async fn serve(request: Request<Incoming>, state: Arc<Mutex<State>>) -> Result<A
         return Ok(typed(StatusCode::OK, "application/json", garbage));
     }
     wait(&message).await;
-    let text = reply(&message["id"], &answer(&message, &line));
+    let result = match &behaviour.tools {
+        Some(tools) if method == "tools/list" => Ok(json!({ "tools": tools }).to_string()),
+        _ => answer(&message, &line),
+    };
+    let text = reply(&message["id"], &result);
     if behaviour.is_resuming && method == "tools/call" {
         lock(&state).kept = Some(text);
         return Ok(typed(StatusCode::OK, "text/event-stream", "retry: 50\nid: e1\ndata:\n\n".to_owned()));
