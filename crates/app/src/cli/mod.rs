@@ -148,7 +148,7 @@ pub fn main() -> ExitCode {
         (Some(_), Some(_)) => usage(ErrorKind::ArgumentConflict, "a command and a flag that stands for one"),
         (None, None) => usage(ErrorKind::MissingSubcommand, "a command is missing; see --help"),
     };
-    match run(cli.logging, command) {
+    match run(&cli.logging, command) {
         Ok(code) => code,
         Err(failure) => {
             let report = miette::Report::new(failure);
@@ -162,7 +162,7 @@ fn usage(kind: ErrorKind, message: &str) -> ! {
     Cli::command().error(kind, message).exit()
 }
 
-fn run(logging: Logging, command: Command) -> Result<ExitCode, Failure> {
+fn run(logging: &Logging, command: Command) -> Result<ExitCode, Failure> {
     let default_level = match &command {
         Command::Serve(_) => "info",
         _ => "warn",

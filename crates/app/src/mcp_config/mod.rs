@@ -20,12 +20,14 @@ use gateway::ServiceDefinition;
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 
+type Fields = Map<String, Value>;
+
 /// A file as it was read.
 #[derive(Debug)]
 pub struct McpConfig {
     path: PathBuf,
-    root: Map<String, Value>,
-    services: Map<String, Value>,
+    root: Fields,
+    services: Fields,
 }
 
 impl McpConfig {
@@ -73,7 +75,7 @@ impl McpConfig {
     }
 
     /// The services, as they stand in the file.
-    pub(crate) fn entries(&self) -> &Map<String, Value> {
+    pub(crate) fn entries(&self) -> &Fields {
         &self.services
     }
 
@@ -83,7 +85,7 @@ impl McpConfig {
 }
 
 /// The file's keys, and the services in it, under one of the keys that clients use.
-fn parse(text: &str) -> Result<(Map<String, Value>, Map<String, Value>), String> {
+fn parse(text: &str) -> Result<(Fields, Fields), String> {
     let root = jsonc::parse(text)?;
     let Some(place) = jsonc::place_of_services(&root) else {
         return if root.is_empty() {
