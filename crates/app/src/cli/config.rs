@@ -5,6 +5,7 @@ use crate::Failure;
 use crate::mcp_config::file::Saved;
 use crate::mcp_config::{self, McpConfig, Set};
 use clap::{Args, Subcommand};
+use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -116,6 +117,9 @@ fn validate(path: &Path) -> Result<ExitCode, Failure> {
 }
 
 fn set(path: &Path, given: &str) -> Result<ExitCode, Failure> {
+    if given == "-" && std::io::stdin().is_terminal() {
+        super::note("reading the new configuration from here; end with Ctrl-D, or give it with --json");
+    }
     let text = input::read(given, mcp_config::file::MAX_BYTES)?;
     match mcp_config::set(path, &text)? {
         Set::Refused(problems) => {

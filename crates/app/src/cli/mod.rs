@@ -165,6 +165,8 @@ fn usage(kind: ErrorKind, message: &str) -> ! {
 fn run(logging: &Logging, command: Command) -> Result<ExitCode, Failure> {
     let default_level = match &command {
         Command::Serve(_) => "info",
+        // They say the same themselves, for people.
+        Command::Doctor(_) | Command::Approve(_) => "error",
         _ => "warn",
     };
     let level = logging.log_level.as_deref().unwrap_or(default_level);
@@ -193,6 +195,12 @@ fn run(logging: &Logging, command: Command) -> Result<ExitCode, Failure> {
 #[expect(clippy::print_stderr, reason = "the last words of the program")]
 fn print_error(report: &miette::Report) {
     eprintln!("{report:?}");
+}
+
+/// What helps a person at a terminal, beside the result.
+#[expect(clippy::print_stderr, reason = "it is said while the program waits for the person")]
+fn note(text: &str) {
+    eprintln!("{text}");
 }
 
 /// Results go to stdout. A reader that has gone away (`| head`) is no error.

@@ -1,10 +1,10 @@
 //! Files that others read too: changed as a whole, one writer at a time, with a backup beside them.
 
 use crate::Failure;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 
 /// The most bytes of a file.
 pub(crate) const MAX_BYTES: u64 = 8 * 1024 * 1024;
@@ -12,6 +12,9 @@ pub(crate) const MAX_BYTES: u64 = 8 * 1024 * 1024;
 const BACKUPS: usize = 20;
 /// How often a change is tried when others change the file at the same time.
 const ATTEMPTS: usize = 10;
+/// How long to wait for others of us that change a file in the same folder.
+const TURN: Duration = Duration::from_secs(10);
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// What came of a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,7 +82,7 @@ fn swap<T>(
     let target = target(path).map_err(failed)?;
     let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     fs::create_dir_all(folder).map_err(failed)?;
-    let _turn = lock(folder);
+    let _turn = lock(folder).map_err(failed)?;
     for _ in 0..ATTEMPTS {
         let before = read_up_to(&target, max_bytes)?;
         let (after, outcome) = edit(before.as_deref())?;
@@ -118,9 +121,22 @@ fn target(path: &Path) -> io::Result<PathBuf> {
 
 /// Held while the file is changed. The folder itself is the lock, so that nothing is left behind in
 /// other programs' folders; where folders cannot be locked, the comparison before the swap remains.
-fn lock(folder: &Path) -> Option<File> {
-    let folder = File::open(folder).ok()?;
-    folder.lock().ok().map(|()| folder)
+fn lock(folder: &Path) -> io::Result<Option<File>> {
+    let folder = File::open(folder)?;
+    let deadline = Instant::now() + TURN;
+    loop {
+        match folder.try_lock() {
+            Ok(()) => return Ok(Some(folder)),
+            Err(TryLockError::Error(_)) => return Ok(None),
+            Err(TryLockError::WouldBlock) if Instant::now() < deadline => std::thread::sleep(PAUSE),
+            Err(TryLockError::WouldBlock) => {
+                return Err(io::Error::new(
+                    io::ErrorKind::TimedOut,
+                    "another process keeps its folder locked",
+                ));
+            }
+        }
+    }
 }
 
 /// The new text in a file of its own, complete and on the disk.

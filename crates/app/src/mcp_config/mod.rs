@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 type Fields = Map<String, Value>;
 
 /// A file as it was read.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct McpConfig {
     path: PathBuf,
     root: Fields,

@@ -3,9 +3,9 @@
 use super::check::Findings;
 use super::file::{self, Saved};
 use super::jsonc::{self, Document};
-use super::{McpConfig, show};
+use super::{Fields, McpConfig, show};
 use crate::Failure;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::path::Path;
 
 /// What came of a new configuration.
@@ -45,19 +45,21 @@ pub(crate) fn set(path: &Path, given: &str) -> Result<Set, Failure> {
 }
 
 fn prepare(path: &Path, current: &str, given: &str) -> Result<(String, usize, Findings), Failure> {
-    let mut new = McpConfig::parse(path, given)?;
+    let as_given = McpConfig::parse(path, given)?;
     // A file that is broken is no reason not to replace it.
     let old = McpConfig::parse(path, current).ok();
-    let restored = new.restore_secrets(old.as_ref());
+    let new = match &old {
+        Some(old) => as_given.with_secrets_of(old),
+        None => as_given.clone(),
+    };
     let mut findings = new.findings();
-    findings.problems.extend(new.masks().map(|place| {
+    findings.problems.extend(new.masks().into_iter().map(|place| {
         format!("{place}: '***' stands for a secret that the file does not hold; write the secret or ${{VARIABLE}}")
     }));
+    let only_old_has_comments = jsonc::is_plain(given) && !jsonc::is_plain(current);
     let text = match &old {
-        Some(old) if jsonc::is_plain(given) && !jsonc::is_plain(current) && old.place() == new.place() => {
-            new.written_into(current, old)
-        }
-        _ => new.written_as(given, &restored),
+        Some(old) if only_old_has_comments && old.place() == new.place() => new.written_over(current, old),
+        _ => new.written_over(given, &as_given),
     };
     let text = text.map_err(|why| Failure::new(format!("{} cannot be changed: {why}", path.display())))?;
     Ok((text, new.services.len(), findings))
@@ -68,61 +70,51 @@ impl McpConfig {
         jsonc::place_of_services(&self.root).unwrap_or(&["mcpServers"])
     }
 
-    /// Puts back what was masked; the names of the services in which something was.
-    fn restore_secrets(&mut self, old: Option<&Self>) -> Vec<String> {
-        let mut restored = Vec::new();
-        let Some(old) = old else { return restored };
-        for (name, entry) in &mut self.services {
-            let Some(known) = old.services.get(name) else { continue };
-            let before = entry.clone();
-            show::unmask(entry, known, &show::masked_entry(known));
-            if *entry != before {
-                restored.push(name.clone());
-            }
-        }
-        restored
+    /// The same with what is masked in it put back.
+    fn with_secrets_of(&self, old: &Self) -> Self {
+        let mut root = Value::Object(self.root.clone());
+        show::unmask(&mut root, &Value::Object(old.root.clone()), &old.masked());
+        let Value::Object(root) = root else { return self.clone() };
+        let services = jsonc::at(&root, self.place()).and_then(Value::as_object).cloned();
+        Self { path: self.path.clone(), services: services.unwrap_or_default(), root }
     }
 
     /// Where something is masked.
-    fn masks(&self) -> impl Iterator<Item = String> {
-        self.services.iter().flat_map(|(name, entry)| {
-            let mut places = Vec::new();
-            show::masks(entry, name, &mut places);
-            places
-        })
+    fn masks(&self) -> Vec<String> {
+        let mut places = Vec::new();
+        self.services.iter().for_each(|(name, entry)| show::masks(entry, name, &mut places));
+        let rest = self.root.iter().filter(|(key, _)| Some(&key.as_str()) != self.place().first());
+        rest.for_each(|(key, value)| show::masks(value, key, &mut places));
+        places
     }
 
-    /// The text as it was given, with the secrets that were put back.
-    fn written_as(&self, given: &str, restored: &[String]) -> Result<String, String> {
-        let mut document = Document::open(given, self.place())?;
-        for name in restored {
-            document.set(name, &self.services[name]);
-        }
-        document.text()
-    }
-
-    /// The old text with what has changed in its place, for the sake of its comments.
-    fn written_into(&self, current: &str, old: &Self) -> Result<String, String> {
-        let mut document = Document::open(current, self.place())?;
-        let is_gone = |there: &Map<String, Value>, key: &str| !there.contains_key(key);
+    /// The text that says `before`, changed in place to say what we say: its comments stay.
+    fn written_over(&self, text: &str, before: &Self) -> Result<String, String> {
+        let mut document = Document::open(text, self.place())?;
         let own = self.place().first().copied().unwrap_or_default();
-        for key in old.root.keys().filter(|key| is_gone(&self.root, key)) {
+        for key in before.root.keys().filter(|key| !self.root.contains_key(*key)) {
             document.remove_key(key);
         }
+        let is_other = |there: &Fields, key: &String, value: &Value| there.get(key) != Some(value);
         for (key, value) in
-            self.root.iter().filter(|(key, value)| *key != own && old.root.get(*key) != Some(value))
+            self.root.iter().filter(|(key, value)| *key != own && is_other(&before.root, key, value))
         {
             document.set_key(key, value);
         }
-        for name in old.services.keys().filter(|name| is_gone(&self.services, name)) {
+        for name in before.services.keys().filter(|name| !self.services.contains_key(*name)) {
             document.remove(name);
         }
         for (name, entry) in
-            self.services.iter().filter(|(name, entry)| old.services.get(*name) != Some(entry))
+            self.services.iter().filter(|(name, entry)| is_other(&before.services, name, entry))
         {
             document.set(name, entry);
         }
-        document.text()
+        let text = document.text()?;
+        let (_, services) = super::parse(&text)?;
+        if services != self.services {
+            return Err("the services would not be what was given".into());
+        }
+        Ok(text)
     }
 }
 
@@ -144,6 +136,10 @@ mod tests {
         let (text, findings) = prepared(current, &shown.replace("\"x\"", "\"y\""));
         assert!(findings.problems.is_empty(), "{findings:?}");
         assert_eq!(jsonc::parse(&text).unwrap(), jsonc::parse(&current.replace("\"x\"", "\"y\"")).unwrap());
+        let inputs = r#"{"mcpServers":{},"inputs":[{"id":"k","password":true,"token":"s3cret"}]}"#;
+        let shown = McpConfig::parse(Path::new("mcp.json"), inputs).unwrap().masked().to_string();
+        assert!(!shown.contains("s3cret") && shown.contains("true"), "{shown}");
+        assert_eq!(jsonc::parse(&prepared(inputs, &shown).0).unwrap(), jsonc::parse(inputs).unwrap());
         let (_, findings) = prepared("{}", r#"{"mcpServers":{"a":{"command":"x","env":{"K":"***"}}}}"#);
         assert!(findings.problems[0].starts_with("a.env.K: '***' stands for"), "{findings:?}");
     }

@@ -51,7 +51,7 @@ fn hide_by_name(value: &mut Value) {
     match value {
         Value::Object(fields) => {
             for (name, field) in fields {
-                if !field.is_object() && !field.is_array() && is_secret_name(name) {
+                if (field.is_string() || field.is_number()) && is_secret_name(name) {
                     mask(field);
                 } else {
                     hide_by_name(field);
