@@ -2,6 +2,7 @@
 
 use crate::Gateway;
 use crate::catalog::{OwnTool, Service, State, TenantCatalog};
+use crate::pins::Report;
 use crate::tools::ToolDefinition;
 use arc_swap::{ArcSwap, ArcSwapOption};
 use futures::future::join_all;
@@ -11,7 +12,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{oneshot, watch};
-use tool::{Caller, Connector, Context, Door, Env, Error, Kind, Limits, Result, TenantId};
+use tool::{Caller, Connector, Context, Door, Env, Error, Kind, Limits, Pinning, Result, TenantId};
 
 /// How long a service may take to say what it offers.
 const DISCOVERY_TIMEOUT: Duration = Duration::from_secs(60);
@@ -194,6 +195,10 @@ impl Gateway {
         } else {
             State::Disabled
         };
+        let pinning = match &state {
+            State::Open(connector) => connector.pinning(),
+            State::Disabled | State::Broken(_) => Pinning::Off,
+        };
         Service {
             tenant: tenant.clone(),
             scheme: wanted.scheme,
@@ -204,7 +209,7 @@ impl Gateway {
             variables: wanted.variables,
             tools: ArcSwapOption::empty(),
             failure: ArcSwapOption::empty(),
-            report: ArcSwap::default(),
+            report: ArcSwap::from_pointee(Report { pinning, ..Report::default() }),
             is_trusted: wanted.is_trusted,
             is_for_admins,
         }

@@ -100,7 +100,7 @@ fn list(request: &Value) -> String {
     }
     if let Some(file) = option("--definitions") {
         let text = std::fs::read_to_string(file).expect("a file of definitions");
-        return format!("{{\"tools\":{text}}}");
+        return format!("{{\"tools\":{}}}", text.trim());
     }
     let Some(count) = number("--tools") else { return json!({ "tools": tools }).to_string() };
     let from: u64 = request["params"]["cursor"].as_str().and_then(|text| text.parse().ok()).unwrap_or(0);
