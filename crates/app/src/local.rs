@@ -1,16 +1,39 @@
 //! A gateway of one's own: the services of an mcp.json, for the owner of this process.
 
 use crate::Failure;
-use crate::mcp_config::{self, McpConfig};
+use crate::mcp_config::{self, Followed, McpConfig};
+use crate::pins::FilePins;
 use async_trait::async_trait;
 use gateway::audit::{Audit, Entry, Sink};
+use gateway::catalog::Service;
 use gateway::{Gateway, Options, ServiceDefinition, TenantDefinition};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
-use tool::{Env, Limits, TenantId};
+use tool::{Caller, Context, Door, Env, Limits, TenantId};
+
+/// How a gateway of one's own is set up.
+#[derive(Debug, Clone)]
+pub struct Setup {
+    /// How long services may take to say what they offer.
+    pub discovery_wait: Duration,
+    /// Where it is kept what they offered first.
+    pub pins: PathBuf,
+    /// Whether tools that show and change the file are among the services.
+    pub has_self_tools: bool,
+    /// This service alone.
+    pub only: Option<String>,
+}
+
+impl Setup {
+    /// All services of the file and nothing else.
+    #[must_use]
+    pub fn new(discovery_wait: Duration, pins: PathBuf) -> Self {
+        Self { discovery_wait, pins, has_self_tools: false, only: None }
+    }
+}
 
 /// A gateway that follows its file.
 pub struct Local {
@@ -26,18 +49,23 @@ impl Local {
     ///
     /// # Errors
     /// When the file cannot be read or is no mcp.json.
-    pub fn open(path: &Path, discovery_wait: Duration) -> Result<Self, Failure> {
+    pub fn open(path: &Path, setup: Setup) -> Result<Self, Failure> {
         let config = McpConfig::read_or_create(path)?;
         let stop = CancellationToken::new();
-        let mut services = mcp_config::follow(path.to_owned(), &config, stop.clone());
+        let Setup { discovery_wait, pins, has_self_tools, only } = setup;
+        let followed = Followed { path: path.to_owned(), pins: pins.clone(), has_self_tools };
+        let mut services = mcp_config::follow(followed, &config, stop.clone());
         let options = Options { discovery_wait, ..Options::default() };
-        let gateway = Gateway::new(connectors::ALL, Env::default(), Audit::start(Arc::new(Log)), options);
+        let audit = Audit::start(Arc::new(Log));
+        let pins = Arc::new(FilePins::new(pins, path));
+        let gateway = Gateway::with_pins(connectors::ALL, Env::default(), audit, options, pins);
         let (tx, is_loaded) = watch::channel(false);
         let loading = gateway.clone();
         let stopped = stop.clone();
         tokio::spawn(async move {
             loop {
-                let wanted = services.borrow_and_update().clone();
+                let mut wanted = services.borrow_and_update().clone();
+                wanted.retain(|service| only.as_ref().is_none_or(|only| *only == service.id));
                 let (id, limits) = (TenantId::default_tenant(), Limits::default());
                 let load = loading.load(TenantDefinition { id, limits, services: wanted, tools: Vec::new() });
                 if stopped.run_until_cancelled(load).await.is_none() {
@@ -64,6 +92,29 @@ impl Local {
     pub fn tool_count(&self, service: &ServiceDefinition) -> usize {
         let catalog = self.gateway.catalog().tenant(&TenantId::default_tenant());
         catalog.map_or(0, |catalog| catalog.routes_of(&service.scheme, &service.id).count())
+    }
+
+    /// Why a service did not say what it offers.
+    pub(crate) fn failure(&self, service: &ServiceDefinition) -> Option<String> {
+        self.service(service)?.failure()
+    }
+
+    /// What somebody should look at: tools that have changed, or that hide something.
+    pub(crate) fn warnings(&self, service: &ServiceDefinition) -> Vec<String> {
+        self.service(service).map(|service| service.report().warnings()).unwrap_or_default()
+    }
+
+    /// Approves all changes of a service's tools; the names of those tools.
+    pub(crate) async fn approve(&self, service: &ServiceDefinition) -> tool::Result<Vec<String>> {
+        let open = self.service(service).map(|service| service.report().to_approve()).unwrap_or_default();
+        let time = Duration::from_secs(60);
+        let cx = Context::new(TenantId::default_tenant(), Arc::new(Caller::local()), Door::Local, time);
+        self.gateway.approve(&cx, &service.scheme, &service.id, &open).await
+    }
+
+    fn service(&self, service: &ServiceDefinition) -> Option<Arc<Service>> {
+        let catalog = self.gateway.catalog().tenant(&TenantId::default_tenant())?;
+        catalog.service(&service.scheme, &service.id).cloned()
     }
 
     /// Ends every service.

@@ -1,11 +1,12 @@
 //! Wiring: from settings to a server that is ready to listen.
 
 use crate::Failure;
-use crate::mcp_config::{self, McpConfig};
+use crate::mcp_config::{self, Followed, McpConfig};
+use crate::pins::{AllPins, FilePins};
 use gateway::Gateway;
 use gateway::audit::Audit;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
-use server::{AuditSink, Options, OwnServices, Server};
+use server::{AuditSink, Options, OwnServices, Server, StoredPins};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -30,6 +31,8 @@ pub struct Settings {
     pub admin_token: Option<Secret>,
     /// Services of the owner of this process.
     pub mcp_config: Option<PathBuf>,
+    /// Admins get tools that show and change that file.
+    pub has_self_tools: bool,
     /// All services may call private addresses.
     pub allow_private_network: bool,
     /// The most bytes of an answer.
@@ -49,6 +52,7 @@ impl Settings {
             master_key: None,
             admin_token: None,
             mcp_config: None,
+            has_self_tools: false,
             allow_private_network: false,
             max_result_bytes: gateway::RESULT_BUDGET_BYTES,
             server: Options::default(),
@@ -92,20 +96,29 @@ pub async fn start(settings: Settings) -> Result<Started, Failure> {
     let spill = settings.data_dir.join("audit-spill.jsonl");
     let audit = Audit::start(Arc::new(AuditSink::new(store.clone(), spill, settings.server.store_timeout)));
     let options = gateway::Options { result_budget_bytes: settings.max_result_bytes, ..Default::default() };
-    let gateway = Gateway::new(connectors::ALL, env.clone(), audit, options);
-    let own = own_services(settings.mcp_config, env.shutdown)?;
+    let followed = settings.mcp_config.map(|path| Followed {
+        path,
+        pins: settings.data_dir.join("pins.json"),
+        has_self_tools: settings.has_self_tools,
+    });
+    let pins = Arc::new(AllPins {
+        own: followed.as_ref().map(|followed| FilePins::new(followed.pins.clone(), &followed.path)),
+        stored: StoredPins::new(store.clone(), settings.server.store_timeout),
+    });
+    let gateway = Gateway::with_pins(connectors::ALL, env.clone(), audit, options, pins);
+    let own = own_services(followed, env.shutdown)?;
     let server = Server::new(store, gateway, metrics, own, settings.server).await;
     let server = server.map_err(|error| database_failure("the configuration cannot be loaded", error))?;
     Ok(Started { address, admin_key, listener, server })
 }
 
 /// The services of the file, now and after every change.
-fn own_services(path: Option<PathBuf>, shutdown: CancellationToken) -> Result<OwnServices, Failure> {
-    match path {
+fn own_services(followed: Option<Followed>, shutdown: CancellationToken) -> Result<OwnServices, Failure> {
+    match followed {
         None => Ok(watch::channel(Vec::new()).1),
-        Some(path) => {
-            let config = McpConfig::read(&path)?;
-            Ok(mcp_config::follow(path, &config, shutdown))
+        Some(followed) => {
+            let config = McpConfig::read(&followed.path)?;
+            Ok(mcp_config::follow(followed, &config, shutdown))
         }
     }
 }

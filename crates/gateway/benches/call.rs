@@ -79,6 +79,7 @@ async fn gateway(services: usize, tools: usize) -> (Arc<Gateway>, Context) {
         is_trusted: false,
         variables: Vec::new(),
         problem: None,
+        built_in: None,
         version: 1,
     });
     let services = services.collect();

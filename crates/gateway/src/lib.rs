@@ -6,17 +6,19 @@ pub mod catalog;
 pub mod library;
 pub mod lifecycle;
 mod metrics;
+pub mod pins;
 pub mod policy;
 pub mod shape;
 pub mod tools;
 
 pub use catalog::{Catalog, Route, Shelf, Target};
 pub use library::{Fingerprints, ResourceUpdate, Watch};
-pub use lifecycle::{ServiceDefinition, TenantDefinition};
+pub use lifecycle::{BuiltIn, ServiceDefinition, TenantDefinition};
 pub use tools::{ToolBody, ToolDefinition, UriTool};
 
 use crate::audit::{Audit, Record};
 use crate::metrics::GatewayMetrics;
+use crate::pins::{MemoryPins, PinStore};
 use futures::FutureExt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::panic::AssertUnwindSafe;
@@ -62,7 +64,6 @@ pub struct Request {
 }
 
 /// Everything between a door and a connector.
-#[derive(Debug)]
 pub struct Gateway {
     kinds: &'static [Kind],
     env: Env,
@@ -70,16 +71,35 @@ pub struct Gateway {
     policy: policy::Policy,
     audit: Audit,
     metrics: GatewayMetrics,
+    pins: Arc<dyn PinStore>,
     options: Options,
     /// Held while a snapshot is made, so that two reloads do not undo each other.
     loading: tokio::sync::Mutex<()>,
     updates: broadcast::Sender<ResourceUpdate>,
 }
 
+impl std::fmt::Debug for Gateway {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Gateway").field("catalog", &self.catalog).finish_non_exhaustive()
+    }
+}
+
 impl Gateway {
-    /// A gateway with nothing in its catalog yet.
+    /// A gateway with nothing in its catalog yet, which forgets its pins when it ends.
     #[must_use]
     pub fn new(kinds: &'static [Kind], env: Env, audit: Audit, options: Options) -> Arc<Self> {
+        Self::with_pins(kinds, env, audit, options, Arc::new(MemoryPins::default()))
+    }
+
+    /// The same, with pins that outlive it.
+    #[must_use]
+    pub fn with_pins(
+        kinds: &'static [Kind],
+        env: Env,
+        audit: Audit,
+        options: Options,
+        pins: Arc<dyn PinStore>,
+    ) -> Arc<Self> {
         Arc::new(Self {
             kinds,
             env,
@@ -87,6 +107,7 @@ impl Gateway {
             policy: policy::Policy::default(),
             audit,
             metrics: GatewayMetrics::new(),
+            pins,
             options,
             loading: tokio::sync::Mutex::default(),
             updates: broadcast::Sender::new(UPDATES),

@@ -3,15 +3,17 @@
 use crate::Gateway;
 use crate::catalog::{OwnTool, Service, State, TenantCatalog};
 use crate::library::ResourceUpdate;
+use crate::pins::Report;
 use crate::tools::ToolDefinition;
-use arc_swap::ArcSwapOption;
+use arc_swap::{ArcSwap, ArcSwapOption};
 use futures::future::join_all;
 use serde_json::Value;
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{broadcast, oneshot, watch};
-use tool::{Caller, Context, Door, Env, Error, Kind, Limits, Result, TenantId, Update};
+use tool::{Caller, Connector, Context, Door, Env, Error, Kind, Limits, Pinning, Result, TenantId, Update};
 
 /// How long a service may take to say what it offers.
 const DISCOVERY_TIMEOUT: Duration = Duration::from_secs(60);
@@ -52,8 +54,28 @@ pub struct ServiceDefinition {
     pub variables: Vec<String>,
     /// Why it cannot be used, where that is known before its settings are looked at.
     pub problem: Option<String>,
+    /// What answers, for a service of this program itself; settings are of no use then.
+    pub built_in: Option<BuiltIn>,
     /// Changes whenever anything above does.
     pub version: i64,
+}
+
+/// A service that is part of this program, for those who manage the platform.
+#[derive(Clone)]
+pub struct BuiltIn(Arc<dyn Connector>);
+
+impl BuiltIn {
+    /// The service, which only callers with the role admin may use.
+    #[must_use]
+    pub fn for_admins(connector: Arc<dyn Connector>) -> Self {
+        Self(connector)
+    }
+}
+
+impl fmt::Debug for BuiltIn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("BuiltIn")
+    }
 }
 
 impl Gateway {
@@ -67,7 +89,10 @@ impl Gateway {
         for wanted in definition.services {
             let running = previous.as_deref().and_then(|tenant| tenant.service(&wanted.scheme, &wanted.id));
             let service = match running {
-                Some(running) if running.version == wanted.version => running.clone(),
+                Some(running) if running.version == wanted.version => {
+                    self.look_again_later(running);
+                    running.clone()
+                }
                 _ => {
                     let service = Arc::new(self.open(&definition.id, wanted));
                     fresh.push(service.clone());
@@ -152,7 +177,10 @@ impl Gateway {
     }
 
     fn open(&self, tenant: &TenantId, wanted: ServiceDefinition) -> Service {
-        let state = if let Some(problem) = wanted.problem.filter(|_| wanted.is_enabled) {
+        let is_for_admins = wanted.built_in.is_some();
+        let state = if let Some(BuiltIn(connector)) = wanted.built_in {
+            State::Open(connector)
+        } else if let Some(problem) = wanted.problem.filter(|_| wanted.is_enabled) {
             State::Broken(problem)
         } else if wanted.is_enabled {
             let allow_private_network = self.env.allow_private_network || wanted.is_trusted;
@@ -168,6 +196,10 @@ impl Gateway {
         } else {
             State::Disabled
         };
+        let pinning = match &state {
+            State::Open(connector) => connector.pinning(),
+            State::Disabled | State::Broken(_) => Pinning::Off,
+        };
         Service {
             tenant: tenant.clone(),
             scheme: wanted.scheme,
@@ -179,6 +211,9 @@ impl Gateway {
             tools: ArcSwapOption::empty(),
             offer: ArcSwapOption::empty(),
             failure: ArcSwapOption::empty(),
+            report: ArcSwap::from_pointee(Report { pinning, ..Report::default() }),
+            is_trusted: wanted.is_trusted,
+            is_for_admins,
         }
     }
 
@@ -232,11 +267,15 @@ impl Gateway {
     }
 
     /// Asks a service what it offers; false when it does not say.
-    async fn discover(&self, service: &Service) -> bool {
+    pub(crate) async fn discover(&self, service: &Service) -> bool {
         let Ok(connector) = service.connector() else { return true };
         let cx = system_context(DISCOVERY_TIMEOUT);
         let answer = tokio::time::timeout(DISCOVERY_TIMEOUT, connector.tools(&cx)).await;
-        match answer.unwrap_or_else(|_| Err(Error::timeout("it did not say what it offers"))) {
+        let answer = match answer.unwrap_or_else(|_| Err(Error::timeout("it did not say what it offers"))) {
+            Ok(tools) => self.vet(service, connector.pinning(), tools).await,
+            Err(error) => Err(error),
+        };
+        match answer {
             Ok(tools) => {
                 service.offers(tools);
                 self.discover_library(service, &cx).await;
@@ -269,7 +308,19 @@ impl Gateway {
         }
     }
 
-    async fn rebuild(&self, tenant: &TenantId) {
+    /// Somebody may have approved, elsewhere, what a service has changed.
+    fn look_again_later(self: &Arc<Self>, service: &Arc<Service>) {
+        if service.report().to_approve().is_empty() {
+            return;
+        }
+        let (gateway, service) = (self.clone(), service.clone());
+        self.env.tasks.spawn(async move {
+            let shutdown = gateway.env.shutdown.clone();
+            shutdown.run_until_cancelled(gateway.look_again(&service)).await;
+        });
+    }
+
+    pub(crate) async fn rebuild(&self, tenant: &TenantId) {
         let _turn = self.loading.lock().await;
         if let Some(previous) = self.catalog.tenant(tenant) {
             let services = previous.services().cloned().collect();

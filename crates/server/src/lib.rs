@@ -7,11 +7,13 @@ pub mod first_start;
 mod health;
 pub mod manage;
 pub mod mcp;
+mod pins;
 mod reload;
 mod tool_definition;
 
 pub use audit_sink::AuditSink;
 pub use manage::openapi_document;
+pub use pins::StoredPins;
 pub use reload::OwnServices;
 
 use ::mcp::session::Sealer;

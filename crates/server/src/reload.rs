@@ -131,6 +131,7 @@ fn definition(service: Service) -> ServiceDefinition {
         is_trusted: false,
         variables: Vec::new(),
         problem: None,
+        built_in: None,
         version,
     }
 }

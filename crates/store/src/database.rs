@@ -4,6 +4,7 @@ use crate::audit::Audit;
 use crate::keys::Keys;
 use crate::meta::Meta;
 use crate::revisions::{self, Revisions};
+use crate::service_pins::ServicePins;
 use crate::services::Services;
 use crate::tenants::Tenants;
 use crate::tools::Tools;
@@ -112,6 +113,12 @@ impl Store {
     #[must_use]
     pub fn services(&self) -> Services<'_> {
         Services(self)
+    }
+
+    /// What the services' tools were when they were first seen.
+    #[must_use]
+    pub fn service_pins(&self) -> ServicePins<'_> {
+        ServicePins(self)
     }
 
     /// The Tools that tenants made themselves.

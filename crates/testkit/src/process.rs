@@ -4,9 +4,9 @@ use crate::client::Client;
 use crate::database::Database;
 use std::io::{BufRead as _, BufReader, Read};
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -32,8 +32,28 @@ pub fn command(binary: &str) -> Command {
     {
         command.env_remove(name);
     }
-    command.stdin(Stdio::null());
+    command.env("MCP_ALL_IN_ONE_HOME", home()).stdin(Stdio::null());
     command
+}
+
+/// A home for all that this test process starts, so that nothing is left in a real one. Those of
+/// earlier runs are deleted.
+fn home() -> &'static Path {
+    const NAME: &str = "mcp-all-in-one-test-home-";
+    static HOME: OnceLock<PathBuf> = OnceLock::new();
+    HOME.get_or_init(|| {
+        let folder = std::env::temp_dir();
+        let is_old = |path: &Path| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let age = path.metadata().and_then(|about| about.modified()).map(|time| time.elapsed());
+            name.starts_with(NAME)
+                && age.is_ok_and(|age| age.is_ok_and(|age| age > Duration::from_secs(3600)))
+        };
+        let found = std::fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path());
+        // Another test may be faster.
+        found.filter(|path| is_old(path)).for_each(|path| drop(std::fs::remove_dir_all(path)));
+        folder.join(format!("{NAME}{}", std::process::id()))
+    })
 }
 
 /// `serve` on a free port with this database and this data folder.

@@ -1,7 +1,7 @@
 //! What a type of service must be able to do, and how its settings become a working service.
 
 use crate::schema::Schema;
-use crate::{Call, Context, Env, Error, Inline, Library, Outcome, Problem, Result, Tool};
+use crate::{Call, Context, Env, Error, Inline, Library, Outcome, Pinning, Problem, Result, Tool};
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -34,6 +34,11 @@ pub trait Connector: Send + Sync + 'static {
     /// Clients see the service's name before the names of its tools and prompts.
     fn is_prefixed(&self) -> bool {
         true
+    }
+
+    /// Whether tools that others define may change: unnoticed, reported, or held back until approved.
+    fn pinning(&self) -> Pinning {
+        Pinning::Off
     }
 }
 

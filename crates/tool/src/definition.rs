@@ -1,9 +1,11 @@
 //! A tool as clients see it: name, description, schema, and every field its service gave it.
 
+use crate::sanitize::{Hidden, clean, clean_field};
 use crate::{Error, Result};
 use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// What a service offers to be called.
@@ -104,6 +106,32 @@ impl Tool {
         &self.input_schema
     }
 
+    /// A field of the definition, as the service wrote it.
+    #[must_use]
+    pub fn field(&self, key: &str) -> Option<&RawValue> {
+        self.fields.iter().find(|(name, _)| name == key).map(|(_, value)| &**value)
+    }
+
+    /// The same tool without what people cannot see in its words, and what that was. Its name and
+    /// the data in its schema stay: the service would not know them otherwise.
+    #[must_use]
+    pub fn cleaned(mut self) -> (Self, BTreeSet<Hidden>) {
+        let mut found = BTreeSet::new();
+        for (key, value) in &mut self.fields {
+            let cleaned = clean_field(key, value.get(), &mut found);
+            if let Some(cleaned) = cleaned.and_then(|text| RawValue::from_string(text).ok()) {
+                *value = cleaned;
+            }
+        }
+        if !found.is_empty() {
+            self.description = self.description.map(|text| clean(&text, &mut found).into_owned());
+            if let Some(schema) = self.field("inputSchema") {
+                self.input_schema = schema.to_owned().into();
+            }
+        }
+        (self, found)
+    }
+
     /// How the answer is to look.
     #[must_use]
     pub fn shape(&self) -> &Shape {
@@ -196,6 +224,21 @@ mod tests {
             tool.listed_as("Time__now", Some("[Time] d")),
             r#"{"name":"Time__now","description":"[Time] d","x-new":{"b":1,"a":9007199254740993},"inputSchema":{"type":"object","z":1.0,"a":1e2}}"#
         );
+    }
+
+    #[test]
+    fn cleans_words_and_keeps_names() {
+        let text = "{\"name\":\"a\u{200b}\",\"title\":\"T\u{202e}\",\"description\":\"d\\u001b[2J\",\"inputSchema\":{\"title\":\"\u{e0041}\"}}";
+        let tool = Tool::from_raw(&RawValue::from_string(text.into()).unwrap()).unwrap();
+        let (tool, found) = tool.cleaned();
+        assert_eq!(
+            (tool.name(), tool.description(), tool.input_schema().get()),
+            ("a\u{200b}", Some("d"), "{\"title\":\"\"}")
+        );
+        assert_eq!(tool.field("title").unwrap().get(), "\"T\"");
+        assert_eq!(found.len(), 4);
+        let (same, found) = tool.clone().cleaned();
+        assert!(same == tool && found.len() == 1, "the name alone is left: {found:?}");
     }
 
     #[test]

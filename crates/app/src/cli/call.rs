@@ -1,12 +1,12 @@
 //! `call`: one tool, one result.
 
 use super::remote::Remote;
+use super::{input, pins_path};
 use crate::Failure;
-use crate::local::Local;
+use crate::local::{Local, Setup};
 use clap::Args;
 use gateway::{Request, Target};
 use serde_json::{Value, json};
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -51,7 +51,7 @@ impl Call {
 
 /// Opens the services of the file, calls one, and ends them all.
 async fn call_locally(path: &Path, uri: Uri, arguments: Value) -> Result<Value, Failure> {
-    let local = Local::open(path, START_WAIT)?;
+    let local = Local::open(path, Setup::new(START_WAIT, pins_path()?))?;
     local.loaded().await;
     let arguments = match arguments {
         Value::Object(arguments) => Arguments::from(arguments),
@@ -74,18 +74,7 @@ async fn call_locally(path: &Path, uri: Uri, arguments: Value) -> Result<Value, 
 }
 
 fn read_arguments(given: &str) -> Result<Value, Failure> {
-    let unreadable = |error: std::io::Error| Failure::new(format!("'{given}' cannot be read")).because(error);
-    let mut text = String::new();
-    match given.strip_prefix('@') {
-        Some(path) => {
-            let file = std::fs::File::open(path).map_err(unreadable)?;
-            file.take(MAX_ARGUMENTS).read_to_string(&mut text).map_err(unreadable)?;
-        }
-        None if given == "-" => {
-            std::io::stdin().take(MAX_ARGUMENTS).read_to_string(&mut text).map_err(unreadable)?;
-        }
-        None => text.push_str(given),
-    }
+    let text = input::read(given, MAX_ARGUMENTS)?;
     let value: Value = serde_json::from_str(&text).map_err(|error| {
         Failure::new("the arguments are no JSON").because(error).advice("write --args '{\"name\":\"value\"}'")
     })?;

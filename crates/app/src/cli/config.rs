@@ -1,17 +1,15 @@
-//! `config`, `list`, `doctor`: what an mcp.json says, and whether it works.
+//! `config`: look at an mcp.json, or put a whole new one in its place.
 
-use super::McpConfigPath;
-use super::call::START_WAIT;
+use super::{McpConfigPath, input};
 use crate::Failure;
-use crate::local::Local;
-use crate::mcp_config::{self, McpConfig};
+use crate::mcp_config::file::Saved;
+use crate::mcp_config::{self, McpConfig, Set};
 use clap::{Args, Subcommand};
-use gateway::ServiceDefinition;
+use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use tool::{Env, TenantId};
 
-/// Look at an mcp.json.
+/// Look at an mcp.json, or replace it.
 #[derive(Args)]
 pub(super) struct Config {
     #[command(subcommand)]
@@ -26,6 +24,15 @@ enum Command {
     Show(At),
     /// Print the JSON Schema of such a file
     Schema,
+    /// Replace it as a whole: check the new one, back up the old one, swap them. Running processes
+    /// take it over at once. Secrets that are masked as `show` masks them stay what they are
+    Set {
+        #[command(flatten)]
+        at: At,
+        /// The new configuration: JSON, @FILE, or - for stdin
+        #[arg(long, value_name = "JSON|@FILE|-", default_value = "-")]
+        json: String,
+    },
 }
 
 #[derive(Args)]
@@ -33,6 +40,44 @@ struct At {
     /// The mcp.json [default: mcp.json in ~/.mcp-all-in-one]
     #[arg(value_name = "PATH", env = "MCP_ALL_IN_ONE_MCP_CONFIG")]
     path: Option<PathBuf>,
+}
+
+/// The same commands as flags, as other programs of this kind have them.
+#[derive(Args)]
+#[group(multiple = false)]
+pub(super) struct ConfigFlags {
+    /// The same as `config validate`
+    #[arg(long, value_name = "PATH", num_args = 0..=1)]
+    validate_mcp_config: Option<Option<PathBuf>>,
+    /// The same as `config show`
+    #[arg(long, value_name = "PATH", num_args = 0..=1)]
+    show_mcp_config: Option<Option<PathBuf>>,
+    /// The same as `config schema`
+    #[arg(long)]
+    show_mcp_config_schema: bool,
+    /// The same as `config set --json`
+    #[arg(long, value_name = "JSON|@FILE|-")]
+    set_mcp_config: Option<String>,
+}
+
+impl ConfigFlags {
+    /// The command that the flags stand for, if one is given.
+    pub(super) fn command(self) -> Option<Config> {
+        // A flag has no way to fall back to the variable as an argument has.
+        let at = |path: Option<PathBuf>| At {
+            path: path.or_else(|| std::env::var_os("MCP_ALL_IN_ONE_MCP_CONFIG").map(PathBuf::from)),
+        };
+        let command = if let Some(path) = self.validate_mcp_config {
+            Command::Validate(at(path))
+        } else if let Some(path) = self.show_mcp_config {
+            Command::Show(at(path))
+        } else if self.show_mcp_config_schema {
+            Command::Schema
+        } else {
+            Command::Set { at: at(None), json: self.set_mcp_config? }
+        };
+        Some(Config { command })
+    }
 }
 
 impl At {
@@ -43,19 +88,14 @@ impl At {
 
 impl Config {
     pub(super) fn run(self) -> Result<ExitCode, Failure> {
-        match self.command {
-            Command::Validate(at) => validate(&at.path()?),
-            Command::Show(at) => {
-                let shown = McpConfig::read(&at.path()?)?.masked();
-                super::print(&serde_json::to_string_pretty(&shown).unwrap_or_default());
-                Ok(ExitCode::SUCCESS)
-            }
-            Command::Schema => {
-                let schema = mcp_config::schema(connectors::ALL);
-                super::print(&serde_json::to_string_pretty(&schema).unwrap_or_default());
-                Ok(ExitCode::SUCCESS)
-            }
-        }
+        let shown = match self.command {
+            Command::Validate(at) => return validate(&at.path()?),
+            Command::Set { at, json } => return set(&at.path()?, &json),
+            Command::Show(at) => McpConfig::read(&at.path()?)?.masked(),
+            Command::Schema => mcp_config::schema(connectors::ALL),
+        };
+        super::print(&serde_json::to_string_pretty(&shown).unwrap_or_default());
+        Ok(ExitCode::SUCCESS)
     }
 }
 
@@ -64,7 +104,7 @@ fn validate(path: &Path) -> Result<ExitCode, Failure> {
     let count = services.len();
     let mut is_good = true;
     for service in services {
-        for problem in problems(&service) {
+        for problem in mcp_config::problems(&service) {
             is_good = false;
             super::print(&format!("{}: {problem}", service.id));
         }
@@ -76,85 +116,31 @@ fn validate(path: &Path) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What would keep a service from being opened.
-fn problems(service: &ServiceDefinition) -> Vec<String> {
-    if let Some(problem) = &service.problem {
-        return vec![problem.clone()];
+fn set(path: &Path, given: &str) -> Result<ExitCode, Failure> {
+    if given == "-" && std::io::stdin().is_terminal() {
+        super::note("reading the new configuration from here; end with Ctrl-D, or give it with --json");
     }
-    let Some(kind) = connectors::find(&service.scheme) else {
-        return vec![format!("there is no service type '{}'", service.scheme)];
-    };
-    match kind.open(service.settings.clone(), &Env::default()) {
-        Ok(_) => Vec::new(),
-        Err(error) if error.problems().is_empty() => vec![error.to_string()],
-        Err(error) => error.problems().iter().map(|problem| problem.message.clone()).collect(),
-    }
-}
-
-/// List the services of an mcp.json.
-#[derive(Args)]
-pub(super) struct List {
-    #[command(flatten)]
-    config: McpConfigPath,
-}
-
-impl List {
-    pub(super) fn run(self) -> Result<ExitCode, Failure> {
-        let services = McpConfig::read(&self.config.path()?)?.services();
-        let width = services.iter().map(|service| service.id.len()).max().unwrap_or_default();
-        for service in services {
-            let state = match (service.is_enabled, problems(&service).first()) {
-                (false, _) => "disabled".to_owned(),
-                (true, Some(problem)) => format!("broken: {problem}"),
-                (true, None) => what_it_is(&service),
-            };
-            super::print(&format!("{:width$}  {state}", service.id));
+    let text = input::read(given, mcp_config::file::MAX_BYTES)?;
+    match mcp_config::set(path, &text)? {
+        Set::Refused(problems) => {
+            problems.iter().for_each(|problem| super::print(problem));
+            super::print(&format!("{} stays as it is", path.display()));
+            Ok(ExitCode::FAILURE)
         }
-        Ok(ExitCode::SUCCESS)
-    }
-}
-
-/// The command or the address, without arguments that may hold secrets.
-fn what_it_is(service: &ServiceDefinition) -> String {
-    let text = |key: &str| service.settings.get(key).and_then(serde_json::Value::as_str);
-    match (text("command"), text("url")) {
-        (Some(command), _) => command.to_owned(),
-        (_, Some(url)) => url.split('?').next().unwrap_or_default().to_owned(),
-        _ => String::new(),
-    }
-}
-
-/// Start every service of an mcp.json, ask what it offers, and say what to fix.
-#[derive(Args)]
-pub(super) struct Doctor {
-    #[command(flatten)]
-    config: McpConfigPath,
-}
-
-impl Doctor {
-    pub(super) async fn run(self) -> Result<ExitCode, Failure> {
-        let path = self.config.path()?;
-        let services = McpConfig::read(&path)?.services();
-        let local = Local::open(&path, START_WAIT)?;
-        local.loaded().await;
-        let tenant = TenantId::default_tenant();
-        let width = services.iter().map(|service| service.id.len()).max().unwrap_or_default();
-        let mut is_good = true;
-        for service in services {
-            let (sign, state) = if service.is_enabled {
-                match local.gateway.health(&tenant, &service.scheme, &service.id).await {
-                    Ok(()) => ("ok", format!("{} tools", local.tool_count(&service))),
-                    Err(error) => {
-                        is_good = false;
-                        ("FAILED", error.full_message())
-                    }
-                }
-            } else {
-                ("off", "disabled".to_owned())
-            };
-            super::print(&format!("{:width$}  {sign:6}  {state}", service.id));
+        Set::Done { saved, services, warnings } => {
+            super::print(&format!("{}, {services} services", said(path, &saved)));
+            warnings.iter().for_each(|warning| super::print(&format!("warning: {warning}")));
+            Ok(ExitCode::SUCCESS)
         }
-        local.close().await;
-        Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+}
+
+/// What happened to a file, for people.
+pub(super) fn said(path: &Path, saved: &Saved) -> String {
+    let path = path.display();
+    match saved {
+        Saved::Same => format!("{path} says so already"),
+        Saved::Made => format!("made {path}"),
+        Saved::Replaced(backup) => format!("changed {path}, backup {}", backup.display()),
     }
 }

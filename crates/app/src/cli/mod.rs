@@ -1,8 +1,14 @@
 //! The command line: one file per command.
 
+mod add;
 mod call;
 mod completions;
 mod config;
+mod connect;
+mod doctor;
+mod import;
+mod input;
+mod list;
 mod remote;
 mod rotate_key;
 mod serve;
@@ -10,8 +16,9 @@ mod stdio;
 mod template;
 mod tools;
 
-use crate::{Failure, logging};
-use clap::{Args, Parser, Subcommand};
+use crate::Failure;
+use clap::error::ErrorKind;
+use clap::{Args, CommandFactory, Parser, Subcommand};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use tokio::signal::unix::{SignalKind, signal};
@@ -24,8 +31,10 @@ use tool::Secret;
 struct Cli {
     #[command(flatten)]
     logging: Logging,
+    #[command(flatten)]
+    config: config::ConfigFlags,
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
 
 #[derive(Args)]
@@ -49,12 +58,22 @@ enum Command {
     Call(call::Call),
     /// List the tools of a running server
     Tools(tools::Tools),
-    /// Look at an mcp.json: validate it, show it, print its schema
+    /// Look at an mcp.json, or replace it: validate, show, schema, set
     Config(config::Config),
+    /// Add an MCP server to an mcp.json
+    Add(add::Add),
+    /// Remove an MCP server from an mcp.json
+    Remove(add::Remove),
     /// List the services of an mcp.json
-    List(config::List),
+    List(list::List),
+    /// Take over the MCP servers of other clients into an mcp.json
+    Import(import::Import),
+    /// Let another client start `mcp-all-in-one stdio`
+    Connect(connect::Connect),
     /// Start every service of an mcp.json, ask what it offers, and say what to fix
-    Doctor(config::Doctor),
+    Doctor(doctor::Doctor),
+    /// Approve that a service of an mcp.json has changed its tools
+    Approve(doctor::Approve),
     /// Render response templates
     Template(template::Template),
     /// Re-encrypt all secrets with a new master key
@@ -97,6 +116,11 @@ impl McpConfigPath {
     }
 }
 
+/// Where it is kept what the services of an mcp.json offered when they were first seen.
+fn pins_path() -> Result<PathBuf, Failure> {
+    Ok(home()?.join("pins.json"))
+}
+
 /// Where everything is kept unless said otherwise.
 fn home() -> Result<PathBuf, Failure> {
     if let Some(home) = std::env::var_os("MCP_ALL_IN_ONE_HOME") {
@@ -118,7 +142,13 @@ pub fn main() -> ExitCode {
     // The other provider is not compiled in, so this fails only if it has been done already.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
     let cli = Cli::parse();
-    match run(cli) {
+    let command = match (cli.command, cli.config.command()) {
+        (Some(command), None) => command,
+        (None, Some(config)) => Command::Config(config),
+        (Some(_), Some(_)) => usage(ErrorKind::ArgumentConflict, "a command and a flag that stands for one"),
+        (None, None) => usage(ErrorKind::MissingSubcommand, "a command is missing; see --help"),
+    };
+    match run(&cli.logging, command) {
         Ok(code) => code,
         Err(failure) => {
             let report = miette::Report::new(failure);
@@ -128,23 +158,34 @@ pub fn main() -> ExitCode {
     }
 }
 
-fn run(cli: Cli) -> Result<ExitCode, Failure> {
-    let default_level = match &cli.command {
+fn usage(kind: ErrorKind, message: &str) -> ! {
+    Cli::command().error(kind, message).exit()
+}
+
+fn run(logging: &Logging, command: Command) -> Result<ExitCode, Failure> {
+    let default_level = match &command {
         Command::Serve(_) => "info",
+        // They say the same themselves, for people.
+        Command::Doctor(_) | Command::Approve(_) => "error",
         _ => "warn",
     };
-    let level = cli.logging.log_level.as_deref().unwrap_or(default_level);
-    logging::begin(if cli.logging.silent { "off" } else { level })?;
+    let level = logging.log_level.as_deref().unwrap_or(default_level);
+    crate::logging::begin(if logging.silent { "off" } else { level })?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::new("the process cannot start threads").because(error))?;
-    match cli.command {
+    match command {
         Command::Stdio(command) => runtime.block_on(command.run()),
         Command::Serve(command) => runtime.block_on(command.run()),
         Command::Call(command) => runtime.block_on(command.run()),
         Command::Tools(command) => runtime.block_on(command.run()),
         Command::RotateKey(command) => runtime.block_on(command.run()),
         Command::Config(command) => command.run(),
+        Command::Add(command) => command.run(),
+        Command::Remove(command) => command.run(),
         Command::List(command) => command.run(),
+        Command::Import(command) => command.run(),
+        Command::Connect(command) => command.run(),
+        Command::Approve(command) => runtime.block_on(command.run()),
         Command::Doctor(command) => runtime.block_on(command.run()),
         Command::Template(command) => command.run(),
         Command::Completions(command) => Ok(command.run()),
@@ -154,6 +195,12 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
 #[expect(clippy::print_stderr, reason = "the last words of the program")]
 fn print_error(report: &miette::Report) {
     eprintln!("{report:?}");
+}
+
+/// What helps a person at a terminal, beside the result.
+#[expect(clippy::print_stderr, reason = "it is said while the program waits for the person")]
+fn note(text: &str) {
+    eprintln!("{text}");
 }
 
 /// Results go to stdout. A reader that has gone away (`| head`) is no error.

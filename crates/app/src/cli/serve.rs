@@ -23,6 +23,9 @@ pub(super) struct Serve {
     /// An mcp.json whose services belong to the tenant 'default'
     #[arg(long, env = "MCP_ALL_IN_ONE_MCP_CONFIG", value_name = "PATH")]
     mcp_config: Option<PathBuf>,
+    /// Offer admins tools that show, check and change the mcp.json itself
+    #[arg(long, env = "MCP_ALL_IN_ONE_SELF_TOOLS", requires = "mcp_config")]
+    self_tools: bool,
     /// An admin key to use instead of a generated one
     #[arg(long, env = "MCP_ALL_IN_ONE_ADMIN_TOKEN", hide_env_values = true, value_name = "KEY", value_parser = super::secret)]
     admin_token: Option<Secret>,
@@ -73,6 +76,7 @@ impl Serve {
             master_key: self.data.master_key,
             admin_token: self.admin_token,
             mcp_config: self.mcp_config,
+            has_self_tools: self.self_tools,
             allow_private_network: self.allow_private_network,
             max_result_bytes: self.max_result_bytes,
             server: Options {

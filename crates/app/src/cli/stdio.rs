@@ -1,8 +1,8 @@
 //! `stdio`: all services of an mcp.json behind one entry, for one client.
 
-use super::McpConfigPath;
+use super::{McpConfigPath, pins_path};
 use crate::Failure;
-use crate::local::Local;
+use crate::local::{Local, Setup};
 use clap::Args;
 use server::mcp::stdio::{Options, serve};
 use std::process::ExitCode;
@@ -21,12 +21,17 @@ pub(super) struct Stdio {
     #[arg(long, env = "MCP_ALL_IN_ONE_CALL_TIMEOUT", value_name = "SECONDS", default_value_t = 300,
         value_parser = clap::value_parser!(u64).range(1..=3600))]
     call_timeout: u64,
+    /// Offer tools that show, check and change the mcp.json itself; only for callers you would
+    /// let run any command
+    #[arg(long, env = "MCP_ALL_IN_ONE_SELF_TOOLS")]
+    self_tools: bool,
 }
 
 impl Stdio {
     pub(super) async fn run(self) -> Result<ExitCode, Failure> {
         let stop = super::stop_on_signal()?;
-        let local = Local::open(&self.config.path()?, START_WAIT)?;
+        let setup = Setup { has_self_tools: self.self_tools, ..Setup::new(START_WAIT, pins_path()?) };
+        let local = Local::open(&self.config.path()?, setup)?;
         let options =
             Options { start_wait: START_WAIT, call_timeout: Duration::from_secs(self.call_timeout) };
         let served = serve(

@@ -1,9 +1,10 @@
 //! `tools`: what can be called.
 
 use super::call::START_WAIT;
+use super::pins_path;
 use super::remote::Remote;
 use crate::Failure;
-use crate::local::Local;
+use crate::local::{Local, Setup};
 use clap::Args;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -60,7 +61,7 @@ impl Tools {
 
 /// Opens the services of the file, asks what they offer, and ends them.
 async fn local_tools(path: &Path) -> Result<Vec<Value>, Failure> {
-    let local = Local::open(path, START_WAIT)?;
+    let local = Local::open(path, Setup::new(START_WAIT, pins_path()?))?;
     local.loaded().await;
     let cx = Context::new(TenantId::default_tenant(), Arc::new(Caller::local()), Door::Local, START_WAIT);
     let routes = local.gateway.list(&cx);

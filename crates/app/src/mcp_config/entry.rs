@@ -8,7 +8,7 @@ use std::hash::{Hash, Hasher};
 use std::path::Path;
 
 /// Keys the connector takes as they are.
-const SETTINGS: [&str; 14] = [
+const SETTINGS: [&str; 15] = [
     "command",
     "args",
     "env",
@@ -20,6 +20,7 @@ const SETTINGS: [&str; 14] = [
     "excludeTools",
     "reconnectInterval",
     "maxRetries",
+    "pin",
     "type",
     "expose",
     "protocolVersion",
@@ -27,10 +28,31 @@ const SETTINGS: [&str; 14] = [
 
 /// The service as the gateway takes it; what is wrong with it is its problem alone.
 pub(super) fn definition(name: &str, entry: &Value, folder: &Path) -> ServiceDefinition {
+    definition_in(name, entry, folder, &|variable| std::env::var(variable).ok())
+}
+
+/// The same, as if no variable were unset: what is wrong then is wrong everywhere.
+pub(super) fn definition_anywhere(name: &str, entry: &Value, folder: &Path) -> ServiceDefinition {
+    // A digit is good as a host, a port, a number and a text.
+    definition_in(name, entry, folder, &|variable| std::env::var(variable).ok().or_else(|| Some("1".into())))
+}
+
+/// The variables of an entry that are not set here.
+pub(super) fn unset_variables(entry: &Value) -> impl Iterator<Item = String> {
     let mut found = Found::default();
-    let lookup = |name: &str| std::env::var(name).ok();
+    expand(&mut entry.clone(), &|variable| std::env::var(variable).ok(), &mut found);
+    found.unset.into_iter()
+}
+
+fn definition_in(
+    name: &str,
+    entry: &Value,
+    folder: &Path,
+    lookup: &dyn Fn(&str) -> Option<String>,
+) -> ServiceDefinition {
+    let mut found = Found::default();
     let mut entry = entry.clone();
-    expand(&mut entry, &lookup, &mut found);
+    expand(&mut entry, lookup, &mut found);
     let (settings, problem) = match settings(name, &entry, &found, folder) {
         Ok(settings) => (Value::Object(settings), None),
         Err(problem) => (Value::Null, Some(problem)),
@@ -48,14 +70,13 @@ pub(super) fn definition(name: &str, entry: &Value, folder: &Path) -> ServiceDef
         is_trusted: true,
         variables: found.names.into_iter().collect(),
         problem,
+        built_in: None,
         version: hasher.finish().cast_signed(),
     }
 }
 
 fn settings(name: &str, entry: &Value, found: &Found, folder: &Path) -> Result<Map<String, Value>, String> {
-    if name.is_empty() || name.contains(|c: char| c.is_whitespace() || "${}".contains(c)) {
-        return Err(format!("'{name}' is no service name: it must not hold spaces, '$', '{{' or '}}'"));
-    }
+    super::check_name(name)?;
     let entry = entry.as_object().ok_or("it must be an object")?;
     if let Some(variable) = found.unset.first() {
         return Err(format!("the environment variable {variable} is not set"));

@@ -1,26 +1,33 @@
 //! mcp.json: the services of one person, in the dialects of all the clients that write such files.
 
+mod check;
 mod entry;
 mod expand;
+pub(crate) mod file;
+pub(crate) mod jsonc;
+mod set;
 mod show;
 mod watch;
 
+pub use check::{check_name, problems};
+pub(crate) use set::{Set, set};
+pub(crate) use show::masked_entry;
 pub use show::schema;
-pub use watch::follow;
+pub use watch::{Followed, follow};
 
 use crate::Failure;
 use gateway::ServiceDefinition;
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 
-/// The most bytes of a file.
-const MAX_BYTES: u64 = 8 * 1024 * 1024;
+type Fields = Map<String, Value>;
 
 /// A file as it was read.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct McpConfig {
     path: PathBuf,
-    services: Map<String, Value>,
+    root: Fields,
+    services: Fields,
 }
 
 impl McpConfig {
@@ -29,21 +36,20 @@ impl McpConfig {
     /// # Errors
     /// When it cannot be read or is no mcp.json; a service that is wrong is no error of the file.
     pub fn read(path: &Path) -> Result<Self, Failure> {
-        let unreadable =
-            |error: std::io::Error| Failure::new(format!("{} cannot be read", path.display())).because(error);
-        let size = std::fs::metadata(path).map_err(unreadable)?.len();
-        if size > MAX_BYTES {
-            return Err(Failure::new(format!(
-                "{} has {size} bytes; {MAX_BYTES} are allowed",
-                path.display()
-            )));
-        }
-        let text = std::fs::read_to_string(path).map_err(unreadable)?;
-        let services = parse(&text).map_err(|why| {
+        let missing = || {
+            Failure::new(format!("there is no file {}", path.display()))
+                .advice("add a service with `mcp-all-in-one add`, or take over other clients' with `mcp-all-in-one import`")
+        };
+        Self::parse(path, &file::read(path)?.ok_or_else(missing)?)
+    }
+
+    /// Reads the text of the file.
+    pub(crate) fn parse(path: &Path, text: &str) -> Result<Self, Failure> {
+        let (root, services) = parse(text).map_err(|why| {
             Failure::new(format!("{} is no mcp.json: {why}", path.display()))
                 .advice("it looks like {\"mcpServers\": {\"time\": {\"command\": \"uvx\", \"args\": [\"mcp-server-time\"]}}}")
         })?;
-        Ok(Self { path: path.to_owned(), services })
+        Ok(Self { path: path.to_owned(), root, services })
     }
 
     /// Reads the file; one that is missing is made, with no services in it.
@@ -52,9 +58,7 @@ impl McpConfig {
     /// As [`McpConfig::read`].
     pub fn read_or_create(path: &Path) -> Result<Self, Failure> {
         if !path.exists() {
-            let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);
-            made.and_then(|()| std::fs::write(path, "{\"mcpServers\":{}}\n"))
-                .map_err(|error| Failure::new(format!("{} cannot be made", path.display())).because(error))?;
+            file::change(path, |there| Ok((there.unwrap_or("{\"mcpServers\":{}}\n").to_owned(), ())))?;
         }
         Self::read(path)
     }
@@ -62,27 +66,37 @@ impl McpConfig {
     /// The services as the gateway takes them. One that cannot be used says why, by itself.
     #[must_use]
     pub fn services(&self) -> Vec<ServiceDefinition> {
-        let folder = self.path.parent().unwrap_or(Path::new("."));
-        self.services.iter().map(|(name, entry)| entry::definition(name, entry, folder)).collect()
+        self.services.iter().map(|(name, entry)| entry::definition(name, entry, self.folder())).collect()
+    }
+
+    /// The names of the services, as they stand in the file.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.services.keys().map(String::as_str)
+    }
+
+    /// The services, as they stand in the file.
+    pub(crate) fn entries(&self) -> &Fields {
+        &self.services
+    }
+
+    fn folder(&self) -> &Path {
+        self.path.parent().unwrap_or(Path::new("."))
     }
 }
 
-/// The services in a text: JSON with comments, under one of the keys that clients use.
-fn parse(text: &str) -> Result<Map<String, Value>, String> {
-    let mut text = text.trim_start_matches('\u{feff}').to_owned();
-    json_strip_comments::strip(&mut text).map_err(|error| error.to_string())?;
-    let text = if text.trim().is_empty() { "{}" } else { &text };
-    let root: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
-    let root = root.as_object().ok_or("it must be a JSON object")?;
-    let keys = ["mcpServers", "servers", "mcp"];
-    let Some((key, found)) = keys.iter().find_map(|key| Some((key, root.get(*key)?))) else {
-        return if root.is_empty() { Ok(Map::new()) } else { Err("it has no key 'mcpServers'".into()) };
+/// The file's keys, and the services in it, under one of the keys that clients use.
+fn parse(text: &str) -> Result<(Fields, Fields), String> {
+    let root = jsonc::parse(text)?;
+    let Some(place) = jsonc::place_of_services(&root) else {
+        return if root.is_empty() {
+            Ok((root, Map::new()))
+        } else {
+            Err("it has no key 'mcpServers'".into())
+        };
     };
-    let found = match found.get("servers") {
-        Some(inner) if *key == "mcp" => inner,
-        _ => found,
-    };
-    found.as_object().cloned().ok_or_else(|| format!("'{key}' must be an object"))
+    let services = jsonc::at(&root, place).and_then(Value::as_object).cloned();
+    let services = services.ok_or_else(|| format!("'{}' must be an object", place.join(".")))?;
+    Ok((root, services))
 }
 
 #[cfg(test)]
@@ -98,17 +112,17 @@ mod tests {
             r#"{"mcp":{"a":{}}}"#,
             "\u{feff}{ // a comment\n \"mcpServers\": {\"a\": {},}, /* more */ }",
         ] {
-            assert_eq!(parse(text).unwrap().keys().collect::<Vec<_>>(), ["a"], "{text}");
+            assert_eq!(parse(text).unwrap().1.keys().collect::<Vec<_>>(), ["a"], "{text}");
         }
-        assert!(parse("").unwrap().is_empty());
-        assert!(parse("{}").unwrap().is_empty());
+        assert!(parse("").unwrap().1.is_empty());
+        assert!(parse("{}").unwrap().1.is_empty());
     }
 
     #[test]
     fn says_what_is_no_such_file() {
         for (text, why) in [
             ("[]", "must be a JSON object"),
-            ("{", "EOF"),
+            ("{", "line 1 column 2"),
             (r#"{"other":1}"#, "no key 'mcpServers'"),
             (r#"{"mcpServers":[]}"#, "must be an object"),
         ] {

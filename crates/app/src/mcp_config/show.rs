@@ -1,48 +1,154 @@
 //! An mcp.json for other eyes: as a schema, and without its secrets.
 
 use super::McpConfig;
+use gateway::audit::is_secret_name;
 use serde_json::{Map, Value, json};
 use tool::Kind;
 use tool::secret::MASK;
 
 impl McpConfig {
-    /// The services as they are written, with every secret masked. A value that only refers to
-    /// a variable is none.
+    /// The file as it is, without comments and with every secret masked. A value that only refers
+    /// to a variable is none.
     #[must_use]
     pub fn masked(&self) -> Value {
         let services: Map<String, Value> =
             self.services.iter().map(|(name, entry)| (name.clone(), masked_entry(entry))).collect();
-        json!({ "mcpServers": services })
+        let mut root = Value::Object(self.root.clone());
+        hide_by_name(&mut root);
+        let place = super::jsonc::place_of_services(&self.root).unwrap_or(&["mcpServers"]);
+        let mut found = &mut root;
+        for key in place {
+            found = &mut found[*key];
+        }
+        *found = Value::Object(services);
+        root
     }
 }
 
-fn masked_entry(entry: &Value) -> Value {
+/// An entry with its secrets masked: variables, headers, keys, what looks like one in arguments,
+/// and the queries of addresses.
+pub(crate) fn masked_entry(entry: &Value) -> Value {
     let mut entry = entry.clone();
+    hide_by_name(&mut entry);
     for key in ["env", "headers", "auth_config"] {
         for value in entry.get_mut(key).and_then(Value::as_object_mut).into_iter().flat_map(Map::values_mut) {
             mask(value);
         }
     }
-    if let Some(key) = entry.get_mut("api_key") {
-        mask(key);
-    }
     for key in ["url", "httpUrl", "serverUrl"] {
-        if let Some(Value::String(url)) = entry.get_mut(key)
-            && let Some(at) = url.find('?')
-        {
-            url.replace_range(at + 1.., MASK);
+        if let Some(Value::String(url)) = entry.get_mut(key) {
+            mask_url(url);
         }
     }
+    mask_arguments(
+        entry.get_mut("args").and_then(Value::as_array_mut).map(Vec::as_mut_slice).unwrap_or_default(),
+    );
     entry
+}
+
+/// Masks whatever has the name of a secret, however deep it stands.
+fn hide_by_name(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            for (name, field) in fields {
+                if (field.is_string() || field.is_number()) && is_secret_name(name) {
+                    mask(field);
+                } else {
+                    hide_by_name(field);
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(hide_by_name),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// `--api-key VALUE`, `--token=VALUE`, `NAME_TOKEN=VALUE`, `-H "Authorization: VALUE"`, `https://…?key=VALUE`.
+fn mask_arguments(arguments: &mut [Value]) {
+    let mut is_secret_next = false;
+    for argument in arguments {
+        let Value::String(text) = argument else { continue };
+        let is_flag = text.starts_with('-');
+        if is_secret_next && !is_flag {
+            mask(argument);
+            is_secret_next = false;
+            continue;
+        }
+        is_secret_next = is_flag && !text.contains('=') && is_secret_name(text);
+        if text.contains("://") {
+            mask_url(text);
+        } else if let Some(at) = text.find(['=', ':'])
+            && is_secret_name(&text[..at])
+            && !is_reference(text[at + 1..].trim())
+        {
+            text.replace_range(at + 1.., MASK);
+        }
+    }
+}
+
+/// Masks what may be a secret in an address: the query, and a name or password before the host.
+fn mask_url(url: &mut String) {
+    if let Some(at) = url.find('?').filter(|at| !is_reference(&url[at + 1..])) {
+        url.replace_range(at + 1.., MASK);
+    }
+    let host = url.find("://").map_or(0, |at| at + 3);
+    let end = url[host..].find(['/', '?']).map_or(url.len(), |at| host + at);
+    if let Some(at) = url[host..end].rfind('@') {
+        url.replace_range(host..host + at, MASK);
+    }
 }
 
 /// Masks everything but the references to variables.
 fn mask(value: &mut Value) {
     let text = value.as_str().unwrap_or_default();
-    let plain = text.strip_prefix("Bearer ").unwrap_or(text);
-    let is_reference = plain.starts_with("${") && plain.ends_with('}') && !plain.contains(":-");
-    if !is_reference {
+    if !is_reference(text.strip_prefix("Bearer ").unwrap_or(text)) {
         *value = MASK.into();
+    }
+}
+
+/// Whether a text is one variable and nothing else, not even a default.
+fn is_reference(text: &str) -> bool {
+    let inner = text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
+    inner.is_some_and(|inner| !inner.contains(":-") && !inner.contains(['{', '}', '$']))
+}
+
+/// Puts back what is masked in `new` exactly as it is in `shown`, the masked form of `old`.
+pub(super) fn unmask(new: &mut Value, old: &Value, shown: &Value) {
+    match (new, old, shown) {
+        (Value::Object(new), Value::Object(old), Value::Object(shown)) => {
+            for (key, value) in new {
+                if let (Some(old), Some(shown)) = (old.get(key), shown.get(key)) {
+                    unmask(value, old, shown);
+                }
+            }
+        }
+        (Value::Array(new), Value::Array(old), Value::Array(shown)) => {
+            for ((new, old), shown) in new.iter_mut().zip(old).zip(shown) {
+                unmask(new, old, shown);
+            }
+        }
+        (new, old, shown) if new == shown => *new = old.clone(),
+        _ => {}
+    }
+}
+
+/// Where something is masked.
+pub(super) fn masks(value: &Value, place: &str, found: &mut Vec<String>) {
+    match value {
+        Value::String(text) => {
+            let is_masked =
+                ["?", "=", ":", "://"].iter().any(|before| text.contains(&format!("{before}{MASK}")));
+            if text == MASK || is_masked {
+                found.push(place.to_owned());
+            }
+        }
+        Value::Array(items) => {
+            items.iter().enumerate().for_each(|(at, item)| masks(item, &format!("{place}[{at}]"), found));
+        }
+        Value::Object(fields) => {
+            fields.iter().for_each(|(key, field)| masks(field, &format!("{place}.{key}"), found));
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 
@@ -96,13 +202,49 @@ mod tests {
         let entry = json!({
             "command": "npx", "args": ["-y"], "env": { "KEY": "s3cret", "REF": "${KEY}", "DEF": "${KEY:-s3cret}" },
             "headers": { "Authorization": "Bearer ${TOKEN}", "X": "Bearer s3cret" }, "url": "https://x/?key=s3cret",
-            "api_key": "s3cret"
+            "api_key": "s3cret", "oauth": { "clientSecret": "s3cret", "clientId": "me" }
         });
         let shown = masked_entry(&entry);
         assert!(!shown.to_string().contains("s3cret"), "{shown}");
         assert_eq!(shown["env"]["REF"], "${KEY}");
         assert_eq!(shown["headers"]["Authorization"], "Bearer ${TOKEN}");
         assert_eq!(shown["url"], "https://x/?***");
+        assert_eq!(shown["oauth"]["clientId"], "me");
+    }
+
+    #[test]
+    fn masks_secrets_among_arguments() {
+        let args = json!([
+            "-y",
+            "pkg",
+            "--api-key",
+            "s3cret",
+            "--token=s3cret",
+            "GITHUB_TOKEN=s3cret",
+            "--header",
+            "Authorization: Bearer s3cret",
+            "https://ada:s3cret@x/?k=s3cret",
+            "--token",
+            "${TOKEN}",
+            "--port=80"
+        ]);
+        let shown = masked_entry(&json!({ "args": args }));
+        assert!(!shown.to_string().contains("s3cret"), "{shown}");
+        let kept = json!([
+            "-y",
+            "pkg",
+            "--api-key",
+            "***",
+            "--token=***",
+            "GITHUB_TOKEN=***",
+            "--header",
+            "Authorization:***",
+            "https://***@x/?***",
+            "--token",
+            "${TOKEN}",
+            "--port=80"
+        ]);
+        assert_eq!(shown["args"], kept);
     }
 
     #[test]

@@ -1,39 +1,71 @@
 //! A file that is followed: a change is seen within a second, a mistake keeps the last good state.
 
 use super::McpConfig;
+use crate::self_tools;
 use gateway::ServiceDefinition;
-use std::path::PathBuf;
-use std::time::Duration;
-use tokio::sync::watch;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
 /// Looking is cheaper than the ways in which notifications of file systems and editors go wrong.
 const POLL: Duration = Duration::from_millis(500);
 
+/// What is followed, and what goes with it.
+#[derive(Debug, Clone)]
+pub struct Followed {
+    /// The mcp.json.
+    pub path: PathBuf,
+    /// The pins of its services: when somebody approves a change, the services are looked at again.
+    pub pins: PathBuf,
+    /// Whether tools that show and change the file are among its services.
+    pub has_self_tools: bool,
+}
+
 /// The services in the file, now and after every change, until cancelled.
 #[must_use]
 pub fn follow(
-    path: PathBuf,
+    followed: Followed,
     first: &McpConfig,
     cancel: CancellationToken,
 ) -> watch::Receiver<Vec<ServiceDefinition>> {
-    let (tx, rx) = watch::channel(first.services());
+    let poke = Arc::new(Notify::new());
+    let own = followed.has_self_tools.then(|| self_tools::service(&followed.path, poke.clone()));
+    let services = move |config: &McpConfig| config.services().into_iter().chain(own.clone()).collect();
+    let (tx, rx) = watch::channel(services(first));
     tokio::spawn(async move {
-        let mut seen = tokio::fs::read(&path).await.unwrap_or_default();
-        while cancel.run_until_cancelled(tokio::time::sleep(POLL)).await.is_some() {
+        let Followed { path, pins, .. } = followed;
+        let mut seen = (tokio::fs::read(&path).await.unwrap_or_default(), stamp(&pins));
+        loop {
+            tokio::select! {
+                () = cancel.cancelled() => return,
+                () = tokio::time::sleep(POLL) => {}
+                () = poke.notified() => {}
+            }
             let Ok(now) = tokio::fs::read(&path).await else { continue };
+            let now = (now, stamp(&pins));
             if now == seen {
                 continue;
             }
+            let is_changed = now.0 != seen.0;
             seen = now;
             match McpConfig::read(&path) {
                 Ok(config) => {
-                    tracing::info!("{} has changed and is in use", path.display());
-                    tx.send_replace(config.services());
+                    if is_changed {
+                        tracing::info!("{} has changed and is in use", path.display());
+                    }
+                    tx.send_replace(services(&config));
                 }
                 Err(error) => tracing::warn!(%error, "the last good state stays: {error}"),
             }
         }
     });
     rx
+}
+
+/// Changes whenever the file is replaced.
+fn stamp(path: &Path) -> Option<(SystemTime, u64)> {
+    let metadata = std::fs::metadata(path).ok()?;
+    Some((metadata.modified().ok()?, metadata.len()))
 }

@@ -57,13 +57,25 @@ fn show_never_prints_a_secret() {
 fn doctor_starts_each_service_and_says_what_to_fix() {
     let config = json!({ "mcpServers": {
         "good": { "command": service() }, "gone": { "command": "no-such-command-anywhere" },
-        "off": { "command": "x", "disabled": true } } });
+        "off": { "command": "x", "disabled": true }, "closed": { "type": "http", "url": "http://127.0.0.1:1/mcp" },
+        "unset": { "url": "https://x", "headers": { "A": "${MCP_TEST_UNSET}" } },
+        "crash": { "command": service(), "args": ["--crash"] } } });
     let (output, said) = on(&["doctor"], &config);
     assert_eq!(output.status.code(), Some(1));
     let line = |name: &str| said.lines().find(|line| line.starts_with(name)).unwrap_or_default().to_owned();
     assert!(line("good").contains("ok") && line("good").contains(" tools"), "{said}");
     assert!(line("gone").contains("FAILED") && line("gone").contains("was not found; install it"), "{said}");
     assert!(line("off").contains("disabled"), "{said}");
+    assert!(line("crash").contains("FAILED") && line("crash").contains("the key is missing"), "{said}");
+    for remedy in [
+        "fix: see that http://127.0.0.1:1/mcp is right, that the server runs",
+        "fix: set the variable where you start this program",
+        "mcp_test_server' by hand with its arguments",
+        "1 work, 4 failed, 1 disabled",
+    ] {
+        assert!(said.contains(remedy), "{remedy} in {said}");
+    }
+    assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
     let (_, said) = on(&["list"], &config);
-    assert_eq!(said.lines().count(), 3, "{said}");
+    assert_eq!(said.lines().count(), 6, "{said}");
 }

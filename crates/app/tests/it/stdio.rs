@@ -10,15 +10,15 @@ use std::time::{Duration, Instant};
 use testkit::mcp::http::{Behaviour, Server};
 
 /// A client at the other end of the pipe.
-struct Aggregator {
+pub(crate) struct Aggregator {
     child: Child,
     stdin: Option<ChildStdin>,
     lines: Receiver<Value>,
-    folder: tempfile::TempDir,
+    pub(crate) folder: tempfile::TempDir,
 }
 
 /// The MCP server that the tests of `connectors` are built with.
-fn service() -> PathBuf {
+pub(crate) fn service() -> PathBuf {
     example("mcp_test_server")
 }
 
@@ -28,7 +28,7 @@ impl Aggregator {
     }
 
     #[expect(clippy::needless_pass_by_value, reason = "json! at the call reads better")]
-    fn start_with(services: Value, change: impl FnOnce(&mut Command)) -> Self {
+    pub(crate) fn start_with(services: Value, change: impl FnOnce(&mut Command)) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("mcp.json");
         std::fs::write(&path, json!({ "mcpServers": services }).to_string()).unwrap();
@@ -63,7 +63,7 @@ impl Aggregator {
 
     /// Asks and waits for the answer; what comes in between is passed over.
     #[expect(clippy::needless_pass_by_value, reason = "json! at the call reads better")]
-    fn ask(&mut self, method: &str, params: Value) -> Value {
+    pub(crate) fn ask(&mut self, method: &str, params: Value) -> Value {
         let id = "an id";
         self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string());
         loop {
@@ -74,7 +74,7 @@ impl Aggregator {
         }
     }
 
-    fn hello(&mut self) -> Value {
+    pub(crate) fn hello(&mut self) -> Value {
         let hello = self.ask(
             "initialize",
             json!({ "protocolVersion": "2025-06-18", "capabilities": { "tools": {}, "roots": {}, "sampling": {} },
@@ -84,7 +84,7 @@ impl Aggregator {
         hello
     }
 
-    fn names(&mut self) -> Vec<String> {
+    pub(crate) fn names(&mut self) -> Vec<String> {
         let listed = self.ask("tools/list", json!({}));
         let tools = listed["result"]["tools"].as_array().unwrap();
         tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()

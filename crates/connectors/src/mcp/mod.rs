@@ -26,7 +26,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::DropGuard;
-use tool::{Call, Connector, Context, Error, Library, Outcome, Output, Result, Tool};
+use tool::{Call, Connector, Context, Error, Library, Outcome, Output, Pinning, Result, Tool};
 use tools::Tools;
 
 /// One MCP server: its connection, and what it offers.
@@ -39,6 +39,7 @@ struct Mcp {
     permits: Option<Semaphore>,
     /// Of one call.
     timeout: Duration,
+    pinning: Pinning,
     /// Ends the connection with us.
     _closing: DropGuard,
 }
@@ -86,6 +87,10 @@ impl Connector for Mcp {
 
     fn is_prefixed(&self) -> bool {
         self.is_prefixed
+    }
+
+    fn pinning(&self) -> Pinning {
+        self.pinning
     }
 }
 

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Semaphore;
 use tool::connector::invalid_settings;
-use tool::{Connector, Env, Pattern, Problem, Result, Secret};
+use tool::{Connector, Env, Pattern, Pinning, Problem, Result, Secret};
 
 // The doc comments of variants would turn the schema's `enum` into a `oneOf` that explains less.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -113,6 +113,10 @@ pub(crate) struct Settings {
     #[serde(default)]
     #[schemars(range(min = 0, max = 86_400_000))]
     idle_timeout: u64,
+    /// What happens when the server defines a tool differently than when it was first seen: `off`
+    /// is nothing, `warn` reports it, `enforce` holds the tool back until somebody approves.
+    #[serde(default = "default_pin")]
+    pin: Pinning,
     /// How clients see what the server offers.
     #[serde(default)]
     expose: Expose,
@@ -203,6 +207,7 @@ impl tool::Settings for Settings {
             is_prefixed: self.expose.prefix,
             permits: self.max_concurrent_calls.map(Semaphore::new),
             timeout: Duration::from_millis(self.timeout),
+            pinning: self.pin,
         }))
     }
 }
@@ -340,6 +345,10 @@ fn default_reconnect_interval() -> u64 {
 
 fn default_max_retries() -> u32 {
     1
+}
+
+fn default_pin() -> Pinning {
+    Pinning::Warn
 }
 
 /// Schemars would write `anyOf` with null, whose complaints name no field.

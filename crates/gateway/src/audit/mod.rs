@@ -3,7 +3,7 @@
 mod redact;
 mod writer;
 
-pub use redact::redact;
+pub use redact::{is_secret_name, redact};
 pub use writer::{Audit, Sink};
 
 use crate::catalog::{Route, Service, Target, shortened};
@@ -25,12 +25,20 @@ pub(crate) struct Record {
     trace_id: Option<Arc<str>>,
     target: Target,
     route: Option<Arc<Route>>,
-    /// Who answered, where no route says so.
-    service: Option<Arc<Service>>,
+    /// What the record is about, if it is not a call.
+    subject: Option<Subject>,
     arguments: Result<Box<RawValue>, usize>,
     at_ms: i64,
     begun: Instant,
     end: Option<End>,
+}
+
+/// A tool that something has happened to without a call.
+#[derive(Debug)]
+pub(crate) struct Subject {
+    pub(crate) name: String,
+    pub(crate) uri: String,
+    pub(crate) service: String,
 }
 
 #[derive(Debug)]
@@ -100,7 +108,7 @@ impl Record {
             trace_id: cx.trace_id.clone(),
             target: target.clone(),
             route: None,
-            service: None,
+            subject: None,
             arguments: if size_bytes > MAX_ARGUMENTS_BYTES {
                 Err(size_bytes)
             } else {
@@ -112,6 +120,18 @@ impl Record {
         }
     }
 
+    /// Something that happened to a tool, and was no call.
+    pub(crate) fn about(cx: &Context, subject: Subject) -> Self {
+        let target = Target::Name(subject.name.clone());
+        Self { subject: Some(subject), ..Self::begin(cx, &target, &Arguments::default()) }
+    }
+
+    /// What happened.
+    pub(crate) fn noted(mut self, status: Status, code: Option<tool::ErrorKind>, message: String) -> Self {
+        self.end = Some(End { duration_us: 0, status, code, message: Some(message), result_bytes: 0 });
+        self
+    }
+
     /// Where the call went.
     pub(crate) fn routed_to(&mut self, route: &Arc<Route>) {
         self.route = Some(route.clone());
@@ -119,7 +139,11 @@ impl Record {
 
     /// Who answered.
     pub(crate) fn served_by(&mut self, service: Option<Arc<Service>>) {
-        self.service = service;
+        self.subject = service.map(|service| Subject {
+            name: self.target.to_string(),
+            uri: format!("{}://{}", service.scheme, service.id),
+            service: service.id.clone(),
+        });
     }
 
     /// Where the call went, if it was found.
@@ -167,6 +191,11 @@ impl Record {
     /// The record as it is kept: redacted, which is not done on the call's path.
     fn into_entry(self) -> Entry {
         let route = self.route.as_deref();
+        let (uri, service) = match (route, self.subject) {
+            (Some(route), _) => (Some(route.address.clone()), Some(route.service.id.clone())),
+            (None, Some(subject)) => (Some(subject.uri), Some(subject.service)),
+            (None, None) => (None, None),
+        };
         let arguments = match &self.arguments {
             Ok(raw) => redact(raw, route.map(|route| route.tool.input_schema())),
             Err(size) => format!("{{\"omitted\":\"{size} bytes of arguments\"}}"),
@@ -187,11 +216,8 @@ impl Record {
             caller_kind: self.caller.identity.kind(),
             door: self.door.as_str(),
             tool: route.map_or_else(|| shortened(&self.target.to_string()), |route| route.name.clone()),
-            uri: route.map(|route| route.address.clone()),
-            service: route
-                .map(|route| &route.service)
-                .or(self.service.as_ref())
-                .map(|service| service.id.clone()),
+            uri,
+            service,
             arguments,
             status: end.status,
             code: end.code,

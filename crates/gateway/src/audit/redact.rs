@@ -66,7 +66,9 @@ fn is_secret_schema(schema: &Value) -> bool {
     is_password || is_write_only
 }
 
-fn is_secret_name(name: &str) -> bool {
+/// Whether a field of this name holds a secret, as far as names tell.
+#[must_use]
+pub fn is_secret_name(name: &str) -> bool {
     let plain: String =
         name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
     SECRET_NAMES.iter().any(|secret| plain.ends_with(secret))

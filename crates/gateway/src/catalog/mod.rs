@@ -186,6 +186,11 @@ impl TenantCatalog {
         let is_of = |service: &&Arc<Service>| {
             name.strip_prefix(service.id.as_str()).is_some_and(|rest| rest.starts_with("__"))
         };
+        let is_held =
+            |service: &Arc<Service>| service.held(|tool| naming::wire_name(&service.id, tool) == name);
+        if let Some(error) = self.services().find_map(is_held) {
+            return Err(error);
+        }
         match self.services().find(is_of).and_then(|service| service.excuse()) {
             Some(error) => Err(error),
             None => {
@@ -215,7 +220,7 @@ impl TenantCatalog {
         let Some(service) = self.service(scheme, uri.service()) else {
             return Err(Error::not_found(format!("there is no service {scheme}://{}", uri.service())));
         };
-        if let Some(error) = service.excuse() {
+        if let Some(error) = service.excuse().or_else(|| service.held(|held| held == tool)) {
             return Err(error);
         }
         Err(Error::not_found(format!("service {scheme}://{} has no tool '{tool}'", service.id))

@@ -1,10 +1,11 @@
 //! A service in the catalog: what it is now, what it offers, and why it does not.
 
-use arc_swap::ArcSwapOption;
+use crate::pins::Report;
+use arc_swap::{ArcSwap, ArcSwapOption};
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
-use tool::{Connector, Error, Offer, Result, TenantId, Tool};
+use tool::{Connector, Error, Offer, Pinning, Result, TenantId, Tool};
 
 /// One configured connection, as long as its settings stay the same.
 pub struct Service {
@@ -28,6 +29,12 @@ pub struct Service {
     pub(crate) offer: ArcSwapOption<Offer>,
     /// Why it did not say what it offers when it was last asked.
     pub(crate) failure: ArcSwapOption<Failure>,
+    /// What is to be said about its tools.
+    pub(crate) report: ArcSwap<Report>,
+    /// It comes from the owner of this process.
+    pub is_trusted: bool,
+    /// Only those who manage the platform may use it.
+    pub(crate) is_for_admins: bool,
 }
 
 /// Why a service did not say what it offers.
@@ -82,6 +89,34 @@ impl Service {
     pub(crate) fn failed(&self, error: &Error) {
         let is_rejected = error.context("auth").is_some();
         self.failure.store(Some(Arc::new(Failure { message: error.full_message(), is_rejected })));
+    }
+
+    /// What is to be said about its tools.
+    #[must_use]
+    pub fn report(&self) -> Arc<Report> {
+        self.report.load_full()
+    }
+
+    /// Why it did not say what it offers when it was last asked.
+    #[must_use]
+    pub fn failure(&self) -> Option<String> {
+        self.failure.load().as_deref().map(|failure| failure.message.clone())
+    }
+
+    /// What a call to a tool meets that is held back, by the tool's own name or by the clients' one.
+    pub(super) fn held(&self, is_meant: impl Fn(&str) -> bool) -> Option<Error> {
+        let report = self.report.load();
+        if report.pinning != Pinning::Enforce {
+            return None;
+        }
+        let tool = report.tools.keys().find(|tool| report.is_held(tool) && is_meant(tool))?;
+        let message = format!(
+            "tool '{}' of service {}://{} has changed; it is held back until somebody approves the change",
+            tool.escape_debug(),
+            self.scheme,
+            self.id
+        );
+        Some(Error::tool_disabled(message).with("service", &self.id))
     }
 
     /// What a call to a tool of this service meets when there is no such tool.

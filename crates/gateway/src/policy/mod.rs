@@ -6,7 +6,7 @@ pub use limiter::{Limiter, Permit};
 
 use crate::catalog::{Entry, Route};
 use std::sync::Arc;
-use tool::{Caller, Context, Error, Identity, Result, Scope, TenantId};
+use tool::{Caller, Context, Error, Identity, Result, Role, Scope, TenantId};
 
 /// The limiters of callers that have limits, made on first use.
 #[derive(Debug, Default)]
@@ -16,6 +16,9 @@ pub(crate) struct Policy {
 
 /// The one rule: may this caller use this tool at all?
 pub(crate) fn permits(caller: &Caller, route: &Route) -> Result<()> {
+    if route.service.is_for_admins && caller.role < Role::Admin {
+        return Err(Error::denied(format!("'{}' is for those who manage the platform", route.name)));
+    }
     permits_named(caller, &route.name, &route.address)
 }
 

@@ -207,7 +207,10 @@ impl Gateway {
             variables: Vec::new(),
             offer: ArcSwapOption::empty(),
             tools: ArcSwapOption::empty(),
-            failure: arc_swap::ArcSwapOption::empty(),
+            failure: ArcSwapOption::empty(),
+            report: arc_swap::ArcSwap::default(),
+            is_trusted: false,
+            is_for_admins: false,
         }
     }
 }

@@ -244,6 +244,7 @@ pub fn service(id: &str, settings: Value) -> ServiceDefinition {
         is_trusted: false,
         variables: Vec::new(),
         problem: None,
+        built_in: None,
         version: 1,
     }
 }

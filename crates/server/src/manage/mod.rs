@@ -10,6 +10,7 @@ mod keys;
 mod masking;
 mod mcp_tools;
 mod openapi;
+mod service_pins;
 mod service_references;
 mod service_settings;
 mod service_tools;
@@ -57,6 +58,8 @@ pub(crate) fn router(options: &Options) -> (Router<Shared>, OpenApi) {
         .routes(routes!(services::enable))
         .routes(routes!(services::disable))
         .routes(routes!(services::test))
+        .routes(routes!(service_pins::get))
+        .routes(routes!(service_pins::approve))
         .routes(routes!(service_references::list))
         .routes(routes!(service_tools::list, service_tools::create))
         .routes(routes!(service_tools::get, service_tools::update, service_tools::delete))

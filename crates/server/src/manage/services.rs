@@ -298,6 +298,8 @@ pub(super) struct TestResult {
     duration_ms: u64,
     /// Why not.
     error: Option<TestError>,
+    /// What somebody should look at: tools that have changed, or that hide something.
+    warnings: Vec<String>,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -327,5 +329,8 @@ pub(super) async fn test(
         message: error.full_message(),
     });
     let duration_ms = begun.elapsed().as_millis().try_into().unwrap_or(u64::MAX);
-    Ok(Answer(TestResult { ok: error.is_none(), duration_ms, error }))
+    let catalog = state.gateway.catalog().tenant(&signed_in.tenant);
+    let tested = catalog.as_deref().and_then(|catalog| catalog.service(&scheme, &id));
+    let warnings = tested.map(|service| service.report().warnings()).unwrap_or_default();
+    Ok(Answer(TestResult { ok: error.is_none(), duration_ms, error, warnings }))
 }

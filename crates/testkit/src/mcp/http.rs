@@ -37,6 +37,8 @@ pub struct Behaviour {
     pub endpoint: Option<String>,
     /// What is said unasked on the stream that a GET opens.
     pub told: Option<String>,
+    /// Offers these tools instead of the usual ones.
+    pub tools: Option<Vec<Value>>,
 }
 
 /// A running server; it stops when dropped.
@@ -200,8 +202,10 @@ async fn serve(request: Request<Incoming>, state: Arc<Mutex<State>>) -> Result<A
     if let Some(garbage) = behaviour.garbage.filter(|_| method == "tools/call") {
         return Ok(typed(StatusCode::OK, "application/json", garbage));
     }
-    let result = match behaviour.version {
-        Some(version) if method == "initialize" => Ok(initialized(&message, Some(version))),
+    wait(&message).await;
+    let result = match (&behaviour.tools, behaviour.version) {
+        (Some(tools), _) if method == "tools/list" => Ok(json!({ "tools": tools }).to_string()),
+        (_, Some(version)) if method == "initialize" => Ok(initialized(&message, Some(version))),
         _ => answer(&message, &line),
     };
     let text = reply(&message["id"], &result);

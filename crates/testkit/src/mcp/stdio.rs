@@ -2,7 +2,7 @@
 //!
 //! Arguments: `--noise`, `--crash`, `--start-ms N`, `--tools N`, `--version V`, `--modern` (2026-07-28 only), `--linger` (stay
 //! when stdin closes), `--bad-tool` (one definition without a schema), `--loop` (cursors without
-//! end), `--count-starts FILE`. More tools than the others have: `die`, `never`, `twice`, `late`,
+//! end), `--count-starts FILE`, `--definitions FILE` (offer the tools in it, read at every list). More tools than the others have: `die`, `never`, `twice`, `late`,
 //! `huge`, `storm`, `change`, `ask`, `progress`, `seen`, `env`, `pid`, `child`, `deep`.
 
 use super::{call, initialized, reply, text};
@@ -103,6 +103,10 @@ fn list(request: &Value) -> String {
     }
     if has("--loop") {
         return json!({ "tools": [tool("a")], "nextCursor": "again" }).to_string();
+    }
+    if let Some(file) = option("--definitions") {
+        let text = std::fs::read_to_string(file).expect("a file of definitions");
+        return format!("{{\"tools\":{}}}", text.trim());
     }
     let Some(count) = number("--tools") else { return json!({ "tools": tools }).to_string() };
     let from: u64 = request["params"]["cursor"].as_str().and_then(|text| text.parse().ok()).unwrap_or(0);

@@ -1,0 +1,163 @@
+//! `doctor` and `approve`: whether the services of an mcp.json work, and whether they changed what they offer.
+
+use super::call::START_WAIT;
+use super::{McpConfigPath, pins_path};
+use crate::Failure;
+use crate::local::{Local, Setup};
+use crate::mcp_config::McpConfig;
+use clap::Args;
+use gateway::ServiceDefinition;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::process::ExitCode;
+use tool::sanitize::clean;
+use tool::{ErrorKind, TenantId};
+
+/// Start every service of an mcp.json, ask what it offers, and say what to fix.
+#[derive(Args)]
+pub(super) struct Doctor {
+    #[command(flatten)]
+    config: McpConfigPath,
+    /// Approve all changes of tools that are found
+    #[arg(long)]
+    approve: bool,
+}
+
+/// What was found about a service.
+enum Finding {
+    Works(String),
+    Off,
+    Failed { why: String, remedy: Option<String> },
+}
+
+impl Doctor {
+    pub(super) async fn run(self) -> Result<ExitCode, Failure> {
+        let path = self.config.path()?;
+        let services = McpConfig::read(&path)?.services();
+        let local = Local::open(&path, Setup::new(START_WAIT, pins_path()?))?;
+        local.loaded().await;
+        let width = services.iter().map(|service| service.id.len()).max().unwrap_or_default();
+        let mut counts = [0_usize; 3];
+        for service in &services {
+            if self.approve && service.is_enabled {
+                approve(&local, service).await?;
+            }
+            let (at, sign, state, remedy) = match examine(&local, service).await {
+                Finding::Works(state) => (0, "ok", state, None),
+                Finding::Failed { why, remedy } => (1, "FAILED", why, remedy),
+                Finding::Off => (2, "off", "disabled".to_owned(), None),
+            };
+            counts[at] += 1;
+            say(&format!("{:width$}  {sign:6}  {state}", service.id));
+            let remedy = remedy.map(|remedy| format!("fix: {remedy}"));
+            let warnings = local.warnings(service).into_iter().map(|warning| format!("warning: {warning}"));
+            remedy
+                .into_iter()
+                .chain(warnings)
+                .for_each(|line| say(&format!("{:width$}          {line}", "")));
+        }
+        local.close().await;
+        let [good, failed, off] = counts;
+        super::print(&format!("{good} work, {failed} failed, {off} disabled"));
+        Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+}
+
+/// Reaches the service and counts its tools.
+async fn examine(local: &Local, service: &ServiceDefinition) -> Finding {
+    if !service.is_enabled {
+        return Finding::Off;
+    }
+    let health = local.gateway.health(&TenantId::default_tenant(), &service.scheme, &service.id).await;
+    if let Err(error) = health {
+        return Finding::Failed { why: error.full_message(), remedy: remedy(service, &error) };
+    }
+    if let Some(failure) = local.failure(service) {
+        let why = format!("it can be reached, but does not say what it offers: {failure}");
+        return Finding::Failed { why, remedy: None };
+    }
+    match local.tool_count(service) {
+        0 => Finding::Works("no tools; see its own settings, and includeTools and excludeTools".to_owned()),
+        count => Finding::Works(format!("{count} tools")),
+    }
+}
+
+/// What to do about a failure, where its own words do not say so.
+fn remedy(service: &ServiceDefinition, error: &tool::Error) -> Option<String> {
+    let setting = |key: &str| service.settings.get(key).and_then(Value::as_str);
+    let said = error.full_message();
+    if said.contains("is not set") {
+        return Some("set the variable where you start this program, or write ${NAME:-default}".to_owned());
+    }
+    if error.context("auth").is_some() {
+        return Some(match service.variables.as_slice() {
+            [] => "give it a key that is good, with -H or -e".to_owned(),
+            variables => format!("see that the key in {} is good", variables.join(", ")),
+        });
+    }
+    if said.contains("install it") {
+        return None;
+    }
+    match (setting("command"), setting("url"), error.kind()) {
+        (Some(command), _, ErrorKind::Unavailable | ErrorKind::Timeout) => {
+            Some(format!("run '{command}' by hand with its arguments and variables, and see what it says"))
+        }
+        (_, Some(url), ErrorKind::Unavailable | ErrorKind::Timeout) => {
+            let url = url.split('?').next().unwrap_or_default();
+            Some(format!("see that {url} is right, that the server runs, and that this machine may reach it"))
+        }
+        (_, Some(_), ErrorKind::Upstream) => Some(
+            "see that the address is that of an MCP server, and try another \"type\": http, sse or ws"
+                .to_owned(),
+        ),
+        _ => None,
+    }
+}
+
+/// Prints a line that holds words of others, without what would move the cursor.
+fn say(line: &str) {
+    super::print(&clean(line, &mut BTreeSet::new()));
+}
+
+async fn approve(local: &Local, service: &ServiceDefinition) -> Result<Vec<String>, Failure> {
+    let approved = local.approve(service).await;
+    approved.map_err(|error| Failure::new(format!("{}: {}", service.id, error.full_message())))
+}
+
+/// Approve that a service has changed its tools, after `doctor` has said how.
+#[derive(Args)]
+pub(super) struct Approve {
+    /// The service
+    #[arg(value_name = "NAME")]
+    name: String,
+    #[command(flatten)]
+    config: McpConfigPath,
+}
+
+impl Approve {
+    pub(super) async fn run(self) -> Result<ExitCode, Failure> {
+        let path = self.config.path()?;
+        let services = McpConfig::read(&path)?.services();
+        let Some(service) = services.iter().find(|service| service.id == self.name && service.is_enabled)
+        else {
+            let names: Vec<&str> = services.iter().map(|service| service.id.as_str()).collect();
+            return Err(Failure::new(format!("there is no service '{}' that is switched on", self.name))
+                .advice(format!("there are: {}", names.join(", "))));
+        };
+        let only = Setup { only: Some(self.name.clone()), ..Setup::new(START_WAIT, pins_path()?) };
+        let local = Local::open(&path, only)?;
+        local.loaded().await;
+        let examined = examine(&local, service).await;
+        let approved = approve(&local, service).await;
+        local.close().await;
+        if let Finding::Failed { why, remedy } = examined {
+            let failure = Failure::new(format!("{}: {why}", self.name));
+            return Err(remedy.into_iter().fold(failure, Failure::advice));
+        }
+        match approved?.as_slice() {
+            [] => super::print("there was nothing to approve"),
+            tools => say(&format!("approved: {}", tools.join(", "))),
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
