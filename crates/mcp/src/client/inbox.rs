@@ -161,7 +161,12 @@ impl Inbox {
 
     /// Ticks when the server says that a list of it has changed; no storm makes it miss one.
     pub(super) fn lists_changed(&self) -> watch::Receiver<u64> {
-        self.lists_changed.subscribe()
+        let mut changes = self.lists_changed.subscribe();
+        // What was said before anybody could listen counts, too.
+        if *changes.borrow() > 0 {
+            changes.mark_changed();
+        }
+        changes
     }
 
     /// How many notifications found no room.
