@@ -65,6 +65,25 @@ impl Change {
         *root = changed;
         Ok(())
     }
+
+    /// By how many bytes the document's text grows, roughly, if the change is made to it.
+    #[must_use]
+    pub fn growth_bytes(&self, root: &Node) -> i64 {
+        let size = |node: &Node| signed(node.size_bytes());
+        let old = |at: &Pointer, key: &str| at.join(key).resolve(root).map_or(0, size);
+        match self {
+            Self::Set { value } => size(value) - size(root),
+            Self::Append { values, .. } => values.iter().map(|value| size(value) + 1).sum(),
+            Self::Put { at, entries } => {
+                entries.iter().map(|(key, value)| size(value) - old(at, key) + signed(key.len()) + 4).sum()
+            }
+            Self::Remove { at, keys } => keys.iter().map(|key| -old(at, key)).sum(),
+        }
+    }
+}
+
+fn signed(size: usize) -> i64 {
+    i64::try_from(size).unwrap_or(i64::MAX)
 }
 
 fn put(at: &Pointer, entries: &[(String, Node)], place: &mut Node) -> Result<()> {

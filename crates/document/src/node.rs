@@ -127,9 +127,9 @@ impl From<&Value> for Node {
             Value::Number(number) => Self::Number(number.clone()),
             Value::String(text) => Self::Text(text.as_str().into()),
             Value::Array(items) => Self::Array(items.iter().map(Self::from).collect()),
-            Value::Object(fields) => {
-                Self::Object(fields.iter().map(|(name, value)| (name.as_str().into(), value.into())).collect())
-            }
+            Value::Object(fields) => Self::Object(
+                fields.iter().map(|(name, value)| (name.as_str().into(), value.into())).collect(),
+            ),
         }
     }
 }

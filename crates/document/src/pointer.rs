@@ -85,11 +85,10 @@ fn step<'a>(node: &'a Node, part: &str) -> Result<&'a Node, String> {
 
 /// A position in a list: digits without a leading zero. `-`, the place behind the last item, holds nothing.
 pub(crate) fn position(part: &str) -> Result<usize, String> {
-    let is_canonical = part == "0" || (!part.starts_with('0') && part.bytes().all(|byte| byte.is_ascii_digit()));
+    let is_canonical =
+        part == "0" || (!part.starts_with('0') && part.bytes().all(|byte| byte.is_ascii_digit()));
     let parsed = part.parse().ok().filter(|_| is_canonical && !part.is_empty());
-    parsed.ok_or_else(|| {
-        format!("is a list, and '{}' is no position in it (use 0, 1, 2 …)", shortened(part))
-    })
+    parsed.ok_or_else(|| format!("is a list, and '{}' is no position in it (use 0, 1, 2 …)", shortened(part)))
 }
 
 fn shortened(part: &str) -> String {
@@ -104,7 +103,8 @@ impl FromStr for Pointer {
             return Ok(Self::default());
         }
         if text.len() > MAX_LENGTH {
-            let message = format!("a JSON Pointer has at most {MAX_LENGTH} bytes, this one has {}", text.len());
+            let message =
+                format!("a JSON Pointer has at most {MAX_LENGTH} bytes, this one has {}", text.len());
             return Err(Error::BadPointer(message));
         }
         let Some(rest) = text.strip_prefix('/') else {
@@ -152,7 +152,8 @@ mod tests {
     use serde_json::json;
 
     fn find(pointer: &str) -> Result<String> {
-        let root = json!({ "foo": ["bar", "baz"], "": 0, "a/b": 1, "m~n": 8, " ": 7, "01": [[5]], "n": null });
+        let root =
+            json!({ "foo": ["bar", "baz"], "": 0, "a/b": 1, "m~n": 8, " ": 7, "01": [[5]], "n": null });
         pointer.parse::<Pointer>()?.resolve(&Node::from(&root)).map(Node::to_json)
     }
 
@@ -190,7 +191,10 @@ mod tests {
             ("/n/x", "'/n' is null, which holds nothing"),
         ] {
             let error = find(pointer).unwrap_err();
-            assert!(matches!(error, Error::Missing(_)) && error.to_string().contains(why), "{pointer}: {error}");
+            assert!(
+                matches!(error, Error::Missing(_)) && error.to_string().contains(why),
+                "{pointer}: {error}"
+            );
         }
         for pointer in ["foo", "#/foo", "/a~", "/a~2", "/~", &format!("/{}", "x".repeat(5000))] {
             assert!(matches!(find(pointer), Err(Error::BadPointer(_))), "{pointer}");

@@ -206,7 +206,8 @@ mod tests {
 
     #[test]
     fn keeps_order_and_whole_numbers() {
-        let text = r#"{"b":[1,2.5,-3,9007199254740993,18446744073709551615],"a":null,"é\u0000":"x\"","t":true}"#;
+        let text =
+            r#"{"b":[1,2.5,-3,9007199254740993,18446744073709551615],"a":null,"é\u0000":"x\"","t":true}"#;
         let node = Node::parse(text).unwrap();
         assert_eq!(node.to_json(), text);
         assert_eq!(node.size_bytes(), text.len());

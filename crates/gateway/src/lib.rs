@@ -59,6 +59,7 @@ pub struct Gateway {
     kinds: &'static [Kind],
     env: Env,
     catalog: Catalog,
+    types: catalog::Types,
     policy: policy::Policy,
     audit: Audit,
     metrics: GatewayMetrics,
@@ -71,8 +72,10 @@ impl Gateway {
     /// A gateway with nothing in its catalog yet.
     #[must_use]
     pub fn new(kinds: &'static [Kind], env: Env, audit: Audit, options: Options) -> Arc<Self> {
+        let types = catalog::Types::new(kinds, env.clone(), options.result_budget_bytes);
         Arc::new(Self {
             kinds,
+            types,
             env,
             catalog: Catalog::default(),
             policy: policy::Policy::default(),
@@ -124,12 +127,11 @@ impl Gateway {
     }
 
     async fn run(&self, cx: &Context, request: Request, record: &mut Record) -> Result<Outcome> {
-        let is_known_type = |scheme: &str| self.kind(scheme).is_ok();
-        let (route, tenant) = self.catalog.resolve(&cx.tenant, &request.target, &is_known_type)?;
+        let (route, tenant) = self.catalog.resolve(&cx.tenant, &request.target, &self.types)?;
         record.routed_to(&route); // an Arc: a reload never disturbs a call
         let _permit = self.policy.admit(cx, &route, tenant)?; // the same rule that filters the list
         let call = self.bind(&route, request)?;
-        let cx = &with_timeout(cx, call.options.timeout);
+        let cx = &Context { is_through_tool: route.is_own(), ..with_timeout(cx, call.options.timeout) };
         let outcome = within_deadline(cx, route.service.connector()?.call(cx, call)).await;
         let outcome = outcome.map_err(|error| name_service(error, &route))?;
         cx.inspection.note(|seen| seen.raw = raw_of(&outcome));

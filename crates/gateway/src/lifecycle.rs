@@ -264,7 +264,8 @@ impl Gateway {
         own: Vec<Arc<OwnTool>>,
         previous: Option<&TenantCatalog>,
     ) {
-        let catalog = TenantCatalog::build(limits, services, own, previous, self.options.result_budget_bytes);
+        let budget = self.options.result_budget_bytes;
+        let catalog = TenantCatalog::build(tenant, &self.types, limits, services, own, previous, budget);
         self.catalog.replace(tenant, Some(Arc::new(catalog)));
     }
 }

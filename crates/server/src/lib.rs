@@ -26,7 +26,7 @@ use reload::Reload;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
-use store::Store;
+use store::{Documents, Store};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -73,6 +73,7 @@ pub(crate) type Shared = Arc<Shelf>;
 /// Everything a handler may need.
 pub(crate) struct Shelf {
     pub(crate) store: Store,
+    pub(crate) documents: Documents,
     pub(crate) gateway: Arc<Gateway>,
     pub(crate) auth: Arc<Auth>,
     pub(crate) attempts: Attempts,
@@ -105,6 +106,7 @@ impl Server {
     /// When the store fails.
     pub async fn new(
         store: Store,
+        documents: Documents,
         gateway: Arc<Gateway>,
         metrics: PrometheusHandle,
         own: OwnServices,
@@ -117,6 +119,7 @@ impl Server {
         );
         let shelf = Shelf {
             store,
+            documents,
             gateway,
             auth,
             attempts: Attempts::default(),
@@ -185,6 +188,7 @@ fn router(shelf: Shared) -> Router {
         .merge(api)
         .merge(manage::documentation(document))
         .route("/mcp", post(mcp::http::post).get(mcp::http::get))
+        .route("/tools/by-table/{table_id}", get(manage::tools_by_table::list))
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))
         .route("/metrics", get(health::metrics))

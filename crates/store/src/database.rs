@@ -5,6 +5,7 @@ use crate::keys::Keys;
 use crate::meta::Meta;
 use crate::revisions::{self, Revisions};
 use crate::services::Services;
+use crate::tables::Tables;
 use crate::tenants::Tenants;
 use crate::tools::Tools;
 use crate::users::Users;
@@ -118,6 +119,12 @@ impl Store {
     #[must_use]
     pub fn tools(&self) -> Tools<'_> {
         Tools(self)
+    }
+
+    /// The tables, without their documents.
+    #[must_use]
+    pub fn tables(&self) -> Tables<'_> {
+        Tables(self)
     }
 
     /// The record of calls.

@@ -5,8 +5,11 @@ use crate::{Error, Result, Store, row};
 use sqlx::Row as _;
 
 /// In order; the position is the version. A released file never changes.
-const MIGRATIONS: &[&str] =
-    &[include_str!("../migrations/0001_first.sql"), include_str!("../migrations/0002_tools.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("../migrations/0001_first.sql"),
+    include_str!("../migrations/0002_tools.sql"),
+    include_str!("../migrations/0003_tables.sql"),
+];
 
 /// All missing steps in one transaction: after a crash the schema is old or new, never between.
 /// Processes that start at once take turns, and the later ones find nothing to do.

@@ -1,6 +1,6 @@
 //! What a call carries with it: for whom it runs, until when, and how it is taken back.
 
-use crate::{Content, Inspection, KeyId, Limits, Pattern, Role, Scope, TenantId, UserId};
+use crate::{Content, Inspection, InstanceId, KeyId, Limits, Pattern, Role, Scope, TenantId, UserId};
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,6 +16,11 @@ pub struct Context {
     pub caller: Arc<Caller>,
     /// Through which door the call came.
     pub door: Door,
+    /// The MCP instance whose door it was: it offers its enabled bindings and nothing else.
+    pub instance: Option<InstanceId>,
+    /// One of the tenant's Tools leads the call. What it may reach was checked when it was made,
+    /// so its callers need no right of their own to that.
+    pub is_through_tool: bool,
     /// When the call must have ended.
     pub deadline: Instant,
     /// Fires when the caller goes away or takes the call back.
@@ -37,6 +42,8 @@ impl Context {
             tenant,
             caller,
             door,
+            instance: None,
+            is_through_tool: false,
             deadline: Instant::now() + time,
             cancel: CancellationToken::new(),
             events: Events::default(),

@@ -1,5 +1,6 @@
 //! The domain: what a tool is, how it is named, called, and fails.
 
+pub mod ambient;
 pub mod call;
 pub mod caller;
 pub mod connector;
@@ -13,8 +14,10 @@ pub mod inspection;
 pub mod outcome;
 pub mod schema;
 pub mod secret;
+pub mod tables;
 pub mod uri;
 
+pub use ambient::Ambient;
 pub use call::{Arguments, Call};
 pub use caller::{Limits, Pattern, Role, Scope};
 pub use connector::{Connector, Kind, Settings};
@@ -22,9 +25,10 @@ pub use context::{Caller, Context, Door, Event, Events, Identity};
 pub use definition::{Shape, Tool};
 pub use env::Env;
 pub use error::{Error, Kind as ErrorKind, Problem, Result};
-pub use id::{InvalidId, KeyId, TenantId, ToolId, UserId};
+pub use id::{InstanceId, InvalidId, KeyId, TableId, TenantId, ToolId, UserId};
 pub use inline::{Inline, InlineTool};
 pub use inspection::Inspection;
 pub use outcome::{Content, InputRequest, Outcome, Output, TaskId};
 pub use secret::Secret;
+pub use tables::{Edit, Table, Tables};
 pub use uri::Uri;

@@ -26,6 +26,8 @@ mod service_tools;
 mod services;
 mod sign_in;
 mod stdio;
+mod table_tools;
+mod tables;
 mod tools_http;
 mod tools_manage;
 mod tools_uri;

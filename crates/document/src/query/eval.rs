@@ -26,9 +26,9 @@ impl Run<'_, '_, '_> {
         self.budget.spend(1)?;
         match plan {
             Plan::Current => Ok(Cow::Borrowed(data)),
-            Plan::Field(name) => Ok(Cow::Borrowed(
-                data.as_object().and_then(|object| object.get(name)).unwrap_or(&NULL),
-            )),
+            Plan::Field(name) => {
+                Ok(Cow::Borrowed(data.as_object().and_then(|object| object.get(name)).unwrap_or(&NULL)))
+            }
             Plan::Index(index) => Ok(Cow::Borrowed(item(data, *index).unwrap_or(&NULL))),
             Plan::Slice { start, stop, step } => self.slice(data, *start, *stop, *step),
             Plan::Literal(node) => Ok(Cow::Borrowed(node)),
@@ -108,9 +108,8 @@ impl Run<'_, '_, '_> {
 
     fn slice<'a>(&mut self, data: &Node, start: Option<i32>, stop: Option<i32>, step: i32) -> Found<'a> {
         let Some(array) = data.as_array() else { return Ok(Cow::Borrowed(&NULL)) };
-        let picked: Vec<Node> = positions(array.len(), start, stop, step)
-            .filter_map(|at| array.get(at).cloned())
-            .collect();
+        let picked: Vec<Node> =
+            positions(array.len(), start, stop, step).filter_map(|at| array.get(at).cloned()).collect();
         self.budget.spend(picked.len() as u64)?;
         Ok(Cow::Owned(picked.into()))
     }
@@ -202,11 +201,8 @@ fn positions(len: usize, start: Option<i32>, stop: Option<i32>, step: i32) -> im
         Some(given) if given < 0 => (given + len).max(lowest),
         Some(given) => given.min(highest),
     };
-    let (first, end) = if step > 0 {
-        (bound(start, 0), bound(stop, len))
-    } else {
-        (bound(start, len - 1), bound(stop, -1))
-    };
+    let (first, end) =
+        if step > 0 { (bound(start, 0), bound(stop, len)) } else { (bound(start, len - 1), bound(stop, -1)) };
     let is_within = move |at: &i64| if step > 0 { *at < end } else { *at > end };
     std::iter::successors(Some(first), move |at| at.checked_add(step))
         .take_while(is_within)

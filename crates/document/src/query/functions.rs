@@ -128,7 +128,8 @@ impl Run<'_, '_, '_> {
             (Function::MaxBy | Function::MinBy, [list]) => self.extreme_by(&call, list, by).map(Cow::Owned),
             (Function::SortBy, [list]) => self.sort_by(&call, list, by).map(Cow::Owned),
             (Function::Map, [list]) => {
-                let items = self.array(&call, list)?.iter().map(|item| self.eval(by, item).map(Cow::into_owned));
+                let items =
+                    self.array(&call, list)?.iter().map(|item| self.eval(by, item).map(Cow::into_owned));
                 Ok(Cow::Owned(items.collect::<Result<Vec<_>, _>>()?.into()))
             }
             (Function::NotNull, _) => {
@@ -328,7 +329,11 @@ impl Run<'_, '_, '_> {
         for item in array {
             keyed.push((self.eval(by, item)?.into_owned(), item.clone()));
         }
-        self.check_comparable(call, keyed.iter().map(|(key, _)| key), "an expression that gives numbers or strings")?;
+        self.check_comparable(
+            call,
+            keyed.iter().map(|(key, _)| key),
+            "an expression that gives numbers or strings",
+        )?;
         Ok(keyed)
     }
 

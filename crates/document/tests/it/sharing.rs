@@ -26,11 +26,16 @@ fn appends_to_a_large_list_without_copying_it() {
 }
 
 fn any_json() -> impl Strategy<Value = Value> {
-    let leaf = prop_oneof![Just(json!(null)), any::<i64>().prop_map(Value::from), "[a-c/~]{0,2}".prop_map(Value::from)];
+    let leaf = prop_oneof![
+        Just(json!(null)),
+        any::<i64>().prop_map(Value::from),
+        "[a-c/~]{0,2}".prop_map(Value::from)
+    ];
     leaf.prop_recursive(3, 200, 80, |inner| {
         prop_oneof![
             prop::collection::vec(inner.clone(), 0..80).prop_map(Value::from),
-            prop::collection::vec(("[a-z/~]{0,3}", inner), 0..80).prop_map(|fields| Value::Object(fields.into_iter().collect())),
+            prop::collection::vec(("[a-z/~]{0,3}", inner), 0..80)
+                .prop_map(|fields| Value::Object(fields.into_iter().collect())),
         ]
     })
 }

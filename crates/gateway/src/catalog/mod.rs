@@ -4,10 +4,12 @@ pub mod naming;
 mod own;
 mod route;
 mod service;
+mod types;
 
 pub(crate) use own::{Behind, OWN_TOOL, OWN_TYPE, OwnTool};
 pub use route::Route;
 pub use service::{Service, State};
+pub(crate) use types::Types;
 
 use crate::policy::Limiter;
 use crate::tools::address_of;
@@ -51,6 +53,8 @@ impl TenantCatalog {
     /// own Tools, which win where names collide. Routes of what `previous` had too are taken over,
     /// with their compiled parts.
     pub(crate) fn build(
+        tenant: &TenantId,
+        types: &Types,
         limits: Limits,
         services: Vec<Arc<Service>>,
         own: Vec<Arc<OwnTool>>,
@@ -72,7 +76,9 @@ impl TenantCatalog {
             catalog.add_routes(&service, &taken, previous, result_budget);
         }
         for tool in own {
-            catalog.add_own(tool, previous, result_budget);
+            let target = |uri: &Uri| catalog.target_of(tenant, uri, types);
+            let target = tool.target().and_then(target);
+            catalog.add_own(tool, target, previous, result_budget);
         }
         catalog.listed = catalog.by_name.values().cloned().collect();
         catalog.listed.sort_unstable_by(|a, b| a.name.cmp(&b.name));
@@ -162,11 +168,11 @@ impl TenantCatalog {
         &self.collisions
     }
 
-    fn resolve_name(&self, name: &str, is_known_type: &dyn Fn(&str) -> bool) -> Result<&Arc<Route>> {
+    fn resolve_name(&self, name: &str, types: &Types) -> Result<Arc<Route>> {
         if let Some(route) = self.by_name.get(name) {
-            return Ok(route);
+            return Ok(route.clone());
         }
-        if let Some(result) = self.resolve_own(name, is_known_type) {
+        if let Some(result) = self.resolve_own(name, types) {
             return result;
         }
         // A service without routes still says why, if the name can only be one of its tools.
@@ -182,22 +188,30 @@ impl TenantCatalog {
         }
     }
 
-    fn resolve_uri(&self, uri: &Uri, is_known_type: &dyn Fn(&str) -> bool) -> Result<&Arc<Route>> {
+    fn resolve_uri(&self, tenant: &TenantId, uri: &Uri, types: &Types) -> Result<Arc<Route>> {
         if uri.scheme() == OWN_TYPE && uri.tool() == Some(OWN_TOOL) {
             let missing = || Err(Error::not_found(format!("there is no tool '{}'", uri.service())));
-            return self.resolve_own(uri.service(), is_known_type).unwrap_or_else(missing);
+            return self.resolve_own(uri.service(), types).unwrap_or_else(missing);
         }
-        self.resolve_service_tool(uri, is_known_type)
+        self.resolve_service_tool(tenant, uri, types)
     }
 
-    fn resolve_service_tool(&self, uri: &Uri, is_known_type: &dyn Fn(&str) -> bool) -> Result<&Arc<Route>> {
+    fn resolve_service_tool(&self, tenant: &TenantId, uri: &Uri, types: &Types) -> Result<Arc<Route>> {
         let tool = uri.tool().unwrap_or_default();
-        if let Some(route) = self.route(uri.scheme(), uri.service(), tool) {
+        if let Some(route) = self.target_of(tenant, uri, types) {
             return Ok(route);
         }
+        self.missing_tool(uri, tool, types)
+    }
+
+    /// Why a URI leads nowhere.
+    fn missing_tool(&self, uri: &Uri, tool: &str, types: &Types) -> Result<Arc<Route>> {
         let scheme = uri.scheme();
-        if !is_known_type(scheme) {
+        if !types.is_known(scheme) {
             return Err(Error::not_found(format!("there is no tool type '{scheme}' (in {uri})")));
+        }
+        if types.is_ambient(scheme) {
+            return Err(Error::not_found(format!("services of type {scheme} have no tool '{tool}'")));
         }
         let Some(service) = self.service(scheme, uri.service()) else {
             return Err(Error::not_found(format!("there is no service {scheme}://{}", uri.service())));
@@ -255,20 +269,20 @@ impl Catalog {
         &self,
         tenant: &TenantId,
         target: &Target,
-        is_known_type: &dyn Fn(&str) -> bool,
+        types: &Types,
     ) -> Result<(Arc<Route>, Option<Arc<Limiter>>)> {
         let tenants = self.tenants.load();
         let empty = Arc::default();
         let catalog = tenants.get(tenant).unwrap_or(&empty);
         let route = match target {
-            Target::Name(name) => catalog.resolve_name(name, is_known_type)?,
+            Target::Name(name) => catalog.resolve_name(name, types)?,
             Target::Trial(name) => {
                 let missing = || Err(Error::not_found(format!("there is no tool '{name}'")));
-                catalog.resolve_trial(name, is_known_type).unwrap_or_else(missing)?
+                catalog.resolve_trial(name, types).unwrap_or_else(missing)?
             }
-            Target::Uri(uri) => catalog.resolve_uri(uri, is_known_type)?,
+            Target::Uri(uri) => catalog.resolve_uri(tenant, uri, types)?,
         };
-        Ok((route.clone(), catalog.limiter.clone()))
+        Ok((route, catalog.limiter.clone()))
     }
 
     /// Puts a tenant's new snapshot in place, or takes the tenant out. Writers take turns

@@ -41,8 +41,8 @@ impl Settings for MemorySettings {
     const TITLE: &'static str = "Memory";
     const INLINE: Option<Inline> =
         Some(Inline {
-            tool_type: "memo",
-            part: "MEMO",
+            tool_types: &["memo"],
+            part: Some("MEMO"),
             schema: || json!({}),
             complete: |_| {},
             needs_manager: |_| false,

@@ -127,6 +127,12 @@ impl SignedIn {
         self.may_manage()
     }
 
+    /// The id of those who only call, and see only what is their own. Viewers look at everything
+    /// and change nothing; managers manage everything.
+    pub(crate) fn only_own(&self) -> Option<String> {
+        (self.caller.role == Role::Caller).then(|| self.caller.identity.id().to_owned())
+    }
+
     /// May manage the platform.
     pub(crate) fn may_administer(&self) -> Result<()> {
         self.may_manage()?;

@@ -69,7 +69,8 @@ fn render(state: &Shared, draft: &mut Draft, sample: &Value) -> Option<String> {
     if !output.is_error() {
         return Some(text);
     }
-    let part = state.gateway.inline(&draft.kind).map(|inline| format!("config.{}.", inline.part));
+    let part = state.gateway.inline(&draft.kind).and_then(|inline| inline.part);
+    let part = part.map(|part| format!("config.{part}."));
     let path = format!("{}response_template", part.unwrap_or_default());
     draft.problems.push(Problem::new(path, "TemplateRenderError", text));
     None

@@ -1,0 +1,1 @@
+//! Tables against a store in memory.
