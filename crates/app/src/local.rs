@@ -39,7 +39,13 @@ impl Local {
             loop {
                 let wanted = services.borrow_and_update().clone();
                 let (id, limits) = (TenantId::default_tenant(), Limits::default());
-                let load = loading.load(TenantDefinition { id, limits, services: wanted, tools: Vec::new() });
+                let load = loading.load(TenantDefinition {
+                    id,
+                    limits,
+                    services: wanted,
+                    tools: Vec::new(),
+                    instances: Vec::new(),
+                });
                 if stopped.run_until_cancelled(load).await.is_none() {
                     return;
                 }

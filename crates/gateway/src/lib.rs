@@ -9,7 +9,7 @@ pub mod policy;
 pub mod shape;
 pub mod tools;
 
-pub use catalog::{Catalog, Route, Target};
+pub use catalog::{Catalog, InstanceDefinition, Route, Target};
 pub use lifecycle::{ServiceDefinition, TenantDefinition};
 pub use tools::{ToolBody, ToolDefinition, UriTool};
 
@@ -127,7 +127,8 @@ impl Gateway {
     }
 
     async fn run(&self, cx: &Context, request: Request, record: &mut Record) -> Result<Outcome> {
-        let (route, tenant) = self.catalog.resolve(&cx.tenant, &request.target, &self.types)?;
+        let (route, tenant) =
+            self.catalog.resolve(&cx.tenant, cx.instance.as_ref(), &request.target, &self.types)?;
         record.routed_to(&route); // an Arc: a reload never disturbs a call
         let _permit = self.policy.admit(cx, &route, tenant)?; // the same rule that filters the list
         let call = self.bind(&route, request)?;
@@ -158,7 +159,11 @@ impl Gateway {
     fn permitted(&self, cx: &Context) -> Vec<Arc<Route>> {
         let Some(tenant) = self.catalog.tenant(&cx.tenant) else { return Vec::new() };
         let is_permitted = |route: &&Arc<Route>| policy::permits(&cx.caller, route).is_ok();
-        tenant.routes().iter().filter(is_permitted).cloned().collect()
+        let offered = match &cx.instance {
+            Some(instance) => tenant.offered(instance),
+            None => tenant.routes(),
+        };
+        offered.iter().filter(is_permitted).cloned().collect()
     }
 
     fn bind(&self, route: &Route, request: Request) -> Result<Call> {

@@ -188,6 +188,7 @@ fn router(shelf: Shared) -> Router {
         .merge(api)
         .merge(manage::documentation(document))
         .route("/mcp", post(mcp::http::post).get(mcp::http::get))
+        .route("/mcp/{api_key}", post(mcp::http::post).get(mcp::http::get))
         .route("/tools/by-table/{table_id}", get(manage::tools_by_table::list))
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))

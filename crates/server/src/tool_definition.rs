@@ -70,6 +70,7 @@ pub(crate) fn definition_of(tool: Tool) -> Option<ToolDefinition> {
     });
     Some(ToolDefinition {
         body: body.ok()?,
+        id: tool.id,
         name: tool.name,
         description: tool.description,
         is_active: tool.status == ToolStatus::Active,

@@ -1,3 +1,49 @@
+-- Tools over tables may share a name: it must be unique in each instance they are bound to, and
+-- nowhere else. A constraint cannot be taken from a table in one text for both databases, so the
+-- tables are made anew.
+CREATE TABLE old_tools AS SELECT * FROM tools;
+CREATE TABLE old_tool_versions AS SELECT * FROM tool_versions;
+DROP TABLE tool_versions;
+DROP TABLE tools;
+CREATE TABLE tools (
+    tenant TEXT NOT NULL REFERENCES tenants (id) ON DELETE CASCADE,
+    id TEXT NOT NULL,
+    name TEXT NOT NULL,
+    alias TEXT,
+    type TEXT NOT NULL,
+    description TEXT,
+    search TEXT NOT NULL,
+    status TEXT NOT NULL,
+    owner TEXT NOT NULL,
+    definition TEXT NOT NULL,
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    version BIGINT NOT NULL,
+    CONSTRAINT tools_id PRIMARY KEY (tenant, id)
+);
+CREATE UNIQUE INDEX tools_name ON tools (tenant, name) WHERE type NOT IN (
+    'get_data_schema', 'get_all_data', 'query_data', 'create', 'update', 'delete', 'preview', 'select', 'search'
+);
+CREATE TABLE tool_versions (
+    tenant TEXT NOT NULL,
+    tool TEXT NOT NULL,
+    version BIGINT NOT NULL,
+    content TEXT NOT NULL,
+    changed_by TEXT NOT NULL,
+    at BIGINT NOT NULL,
+    CONSTRAINT tool_versions_version PRIMARY KEY (tenant, tool, version),
+    CONSTRAINT tool_versions_tool FOREIGN KEY (tenant, tool)
+        REFERENCES tools (tenant, id) ON DELETE CASCADE
+);
+INSERT INTO tools (tenant, id, name, alias, type, description, search, status, owner, definition,
+    created_at, updated_at, version)
+SELECT tenant, id, name, alias, type, description, search, status, owner, definition,
+    created_at, updated_at, version FROM old_tools;
+INSERT INTO tool_versions (tenant, tool, version, content, changed_by, at)
+SELECT tenant, tool, version, content, changed_by, at FROM old_tool_versions;
+DROP TABLE old_tools;
+DROP TABLE old_tool_versions;
+
 -- `version` grows with every change of the document. `log_count` and `log_bytes` are what has been
 -- written to table_versions since the last snapshot. `search` is what the list's text filter looks at.
 CREATE TABLE tables (
@@ -56,18 +102,21 @@ CREATE TABLE instances (
     updated_at BIGINT NOT NULL,
     version BIGINT NOT NULL,
     CONSTRAINT instances_id PRIMARY KEY (tenant, id),
-    CONSTRAINT instances_api_key UNIQUE (hash)
+    CONSTRAINT instances_hash UNIQUE (hash)
 );
 
+-- `name` is the tool's, so that the database itself refuses two tools of one name.
 CREATE TABLE bindings (
     tenant TEXT NOT NULL,
     instance TEXT NOT NULL,
     tool TEXT NOT NULL,
     id TEXT NOT NULL,
+    name TEXT NOT NULL,
     status TEXT NOT NULL,
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
     CONSTRAINT bindings_tool PRIMARY KEY (tenant, instance, tool),
+    CONSTRAINT bindings_name UNIQUE (tenant, instance, name),
     CONSTRAINT bindings_instance FOREIGN KEY (tenant, instance)
         REFERENCES instances (tenant, id) ON DELETE CASCADE,
     CONSTRAINT bindings_of_tool FOREIGN KEY (tenant, tool)

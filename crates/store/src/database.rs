@@ -1,6 +1,7 @@
 //! The open database: its connections, and the two ways to use them, snapshot and write.
 
 use crate::audit::Audit;
+use crate::instances::Instances;
 use crate::keys::Keys;
 use crate::meta::Meta;
 use crate::revisions::{self, Revisions};
@@ -125,6 +126,12 @@ impl Store {
     #[must_use]
     pub fn tables(&self) -> Tables<'_> {
         Tables(self)
+    }
+
+    /// The MCP instances and their bindings.
+    #[must_use]
+    pub fn instances(&self) -> Instances<'_> {
+        Instances(self)
     }
 
     /// The record of calls.

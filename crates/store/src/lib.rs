@@ -3,10 +3,12 @@
 //! The tenant is the first argument of every query. The few that serve the whole platform say so.
 
 pub mod audit;
+pub mod bindings;
 mod database;
 mod deadline;
 pub mod documents;
 pub mod error;
+pub mod instances;
 pub mod keys;
 pub mod meta;
 mod migrate;
@@ -33,10 +35,12 @@ pub mod vault;
 mod watch;
 
 pub use audit::{AuditRow, Filter};
+pub use bindings::{Binding, BindingStatus};
 pub use database::{Options, Store};
 pub use deadline::within;
 pub use documents::{Documents, Loaded};
 pub use error::{Error, Kind as ErrorKind, Result};
+pub use instances::{Instance, InstanceChanges, NewInstance};
 pub use keys::{Key, KeyChanges, KeyHash, NewKey};
 pub use page::{Page, PageRequest};
 pub use services::{NewService, Service, ServiceChanges, ServiceFilter, ServiceTool};

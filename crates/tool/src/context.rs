@@ -107,6 +107,8 @@ pub enum Identity {
     Key(KeyId),
     /// By a sign-in.
     User(UserId),
+    /// By the key of an MCP instance, which stands in the path of its door.
+    Instance(InstanceId),
     /// By running the process.
     Local,
 }
@@ -118,6 +120,7 @@ impl Identity {
         match self {
             Self::Key(id) => id.as_str(),
             Self::User(id) => id.as_str(),
+            Self::Instance(id) => id.as_str(),
             Self::Local => "local",
         }
     }
@@ -128,6 +131,7 @@ impl Identity {
         match self {
             Self::Key(_) => "key",
             Self::User(_) => "user",
+            Self::Instance(_) => "instance",
             Self::Local => "local",
         }
     }

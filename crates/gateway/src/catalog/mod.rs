@@ -1,11 +1,14 @@
 //! The catalog: what can be called now, per tenant, in snapshots that are swapped as a whole.
 
+mod instance;
 pub mod naming;
 mod own;
 mod route;
 mod service;
 mod types;
 
+pub use instance::InstanceDefinition;
+pub(crate) use instance::InstanceTools;
 pub(crate) use own::{Behind, OWN_TOOL, OWN_TYPE, OwnTool};
 pub use route::Route;
 pub use service::{Service, State};
@@ -19,7 +22,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 use tokio::sync::watch;
-use tool::{Error, Limits, Result, TenantId, Uri};
+use tool::{Error, InstanceId, Limits, Result, TenantId, ToolId, Uri};
 
 /// Two tools that wanted the same name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,8 +47,19 @@ pub struct TenantCatalog {
     by_address: HashMap<String, HashMap<String, HashMap<String, Arc<Route>>>>,
     by_name: HashMap<String, Arc<Route>>,
     own: BTreeMap<String, Own>,
+    own_names: HashMap<ToolId, String>,
+    instances: HashMap<InstanceId, InstanceTools>,
+    definitions: Arc<Vec<InstanceDefinition>>,
     listed: Vec<Arc<Route>>,
     collisions: Vec<Collision>,
+}
+
+/// What a tenant has, opened.
+pub(crate) struct Stock {
+    pub(crate) limits: Limits,
+    pub(crate) services: Vec<Arc<Service>>,
+    pub(crate) own: Vec<Arc<OwnTool>>,
+    pub(crate) instances: Arc<Vec<InstanceDefinition>>,
 }
 
 impl TenantCatalog {
@@ -55,12 +69,11 @@ impl TenantCatalog {
     pub(crate) fn build(
         tenant: &TenantId,
         types: &Types,
-        limits: Limits,
-        services: Vec<Arc<Service>>,
-        own: Vec<Arc<OwnTool>>,
+        stock: Stock,
         previous: Option<&Self>,
         result_budget: usize,
     ) -> Self {
+        let Stock { limits, services, own, instances } = stock;
         let limiter = match previous {
             Some(previous) if previous.limits == limits => previous.limiter.clone(),
             _ => Limiter::new(limits).map(Arc::new),
@@ -82,6 +95,7 @@ impl TenantCatalog {
         }
         catalog.listed = catalog.by_name.values().cloned().collect();
         catalog.listed.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+        catalog.add_instances(instances);
         catalog
     }
 
@@ -237,14 +251,15 @@ pub enum Target {
     Name(String),
     /// A tool by its address.
     Uri(Uri),
-    /// One of the tenant's own Tools by its name, active or not: to be tried out.
-    Trial(String),
+    /// One of the tenant's own Tools, active or not: to be tried out.
+    Trial(ToolId),
 }
 
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Name(name) | Self::Trial(name) => f.write_str(name),
+            Self::Name(name) => f.write_str(name),
+            Self::Trial(id) => id.fmt(f),
             Self::Uri(uri) => uri.fmt(f),
         }
     }
@@ -268,6 +283,7 @@ impl Catalog {
     pub(crate) fn resolve(
         &self,
         tenant: &TenantId,
+        instance: Option<&InstanceId>,
         target: &Target,
         types: &Types,
     ) -> Result<(Arc<Route>, Option<Arc<Limiter>>)> {
@@ -275,10 +291,12 @@ impl Catalog {
         let empty = Arc::default();
         let catalog = tenants.get(tenant).unwrap_or(&empty);
         let route = match target {
+            _ if instance.is_some() => catalog.resolve_bound(instance, target, types)?,
             Target::Name(name) => catalog.resolve_name(name, types)?,
-            Target::Trial(name) => {
-                let missing = || Err(Error::not_found(format!("there is no tool '{name}'")));
-                catalog.resolve_trial(name, types).unwrap_or_else(missing)?
+            Target::Trial(id) => {
+                let missing = || Err(Error::not_found(format!("there is no tool {id}")));
+                let name = catalog.own_names.get(id);
+                name.and_then(|name| catalog.resolve_trial(name, types)).unwrap_or_else(missing)?
             }
             Target::Uri(uri) => catalog.resolve_uri(tenant, uri, types)?,
         };

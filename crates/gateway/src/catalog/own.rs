@@ -3,7 +3,7 @@
 use super::{Route, Service, TenantCatalog, Types};
 use crate::tools::UriTool;
 use std::sync::Arc;
-use tool::{Error, Result, TenantId, Uri};
+use tool::{Error, Result, TenantId, ToolId, Uri};
 
 /// The type in the addresses of tenants' own Tools.
 pub(crate) const OWN_TYPE: &str = "tool";
@@ -13,7 +13,11 @@ pub(crate) const OWN_TOOL: &str = "call";
 /// A tenant's own Tool, as long as its definition stays the same.
 #[derive(Debug)]
 pub(crate) struct OwnTool {
+    pub(crate) id: ToolId,
+    /// What it is called by in the tenant, where no other has that name.
     pub(crate) name: String,
+    /// What it is called by in the instances it is bound to.
+    pub(crate) title: String,
     pub(crate) description: Option<String>,
     pub(crate) is_active: bool,
     pub(crate) version: i64,
@@ -84,6 +88,7 @@ impl TenantCatalog {
         if let Some(route) = route.as_ref().filter(|_| tool.is_active) {
             self.by_name.insert(tool.name.clone(), route.clone());
         }
+        self.own_names.insert(tool.id.clone(), tool.name.clone());
         self.own.insert(tool.name.clone(), Own { tool, route });
     }
 
@@ -93,9 +98,13 @@ impl TenantCatalog {
         known.cloned().or_else(|| types.ambient_route(tenant, uri))
     }
 
-    /// The Tool with this name, whether it can be called or not.
-    pub(crate) fn own_tool(&self, name: &str) -> Option<&Arc<OwnTool>> {
-        self.own.get(name).map(|own| &own.tool)
+    /// The Tool with this id, whether it can be called or not.
+    pub(crate) fn own_tool(&self, id: &ToolId) -> Option<&Arc<OwnTool>> {
+        self.own_by_id(id).map(|own| &own.tool)
+    }
+
+    pub(super) fn own_by_id(&self, id: &ToolId) -> Option<&Own> {
+        self.own.get(self.own_names.get(id)?)
     }
 
     /// Every Tool, by name.

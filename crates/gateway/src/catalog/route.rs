@@ -109,6 +109,22 @@ impl Route {
         }
     }
 
+    /// The same route under another name, as one of its instances knows it.
+    pub(super) fn named(&self, name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            uri: self.uri.clone(),
+            address: self.address.clone(),
+            service: self.service.clone(),
+            tool: self.tool.clone(),
+            listed: self.tool.listed_as(name, self.tool.description()).into(),
+            binder: self.binder.clone(),
+            shape: self.shape.clone(),
+            metrics: self.metrics.clone(),
+            via: self.via.clone(),
+        }
+    }
+
     /// What is compiled of a tool.
     pub(super) fn parts(tool: Arc<Tool>, uri: &Uri, result_budget: usize) -> Parts {
         let binder = Binder::for_schema(tool.input_schema()).unwrap_or_else(|error| {
@@ -123,7 +139,8 @@ impl Route {
     }
 
     /// The tenant's own Tool leads here, so that its callers need no right to what is behind it.
-    pub(crate) fn is_own(&self) -> bool {
+    #[must_use]
+    pub fn is_own(&self) -> bool {
         self.via.is_some() || self.service.scheme == super::OWN_TYPE
     }
 }

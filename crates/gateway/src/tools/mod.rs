@@ -6,22 +6,25 @@ pub use uri::UriTool;
 pub(crate) use uri::Via;
 
 use crate::Gateway;
-use crate::catalog::{Behind, OWN_TOOL, OWN_TYPE, OwnTool, Service, State, TenantCatalog};
+use crate::catalog::{Behind, OWN_TOOL, OWN_TYPE, OwnTool, Service, State, TenantCatalog, naming};
 use crate::lifecycle::system_context;
 use crate::shape;
 use arc_swap::ArcSwapOption;
 use serde_json::Value;
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 use tool::schema::Schema;
-use tool::{Error, Inline, InlineTool, Outcome, Output, Problem, Result, Shape, TenantId, Tool, Uri};
+use tool::{Error, Inline, InlineTool, Outcome, Output, Problem, Result, Shape, TenantId, Tool, ToolId, Uri};
 
 const CHECK_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A Tool as it is configured. It is called by its name, and its address is `tool://<name>/call`.
 #[derive(Debug)]
 pub struct ToolDefinition {
-    /// What it is called by, unique in the tenant.
+    /// Never changes, whatever the Tool is called.
+    pub id: ToolId,
+    /// What it is called by. Of several with one name, the first has it in the tenant's list.
     pub name: String,
     /// What it is for.
     pub description: Option<String>,
@@ -159,9 +162,16 @@ impl Gateway {
         previous: Option<&TenantCatalog>,
         fresh: &mut Vec<Arc<Service>>,
     ) -> Vec<Arc<OwnTool>> {
-        let mut open = |definition: ToolDefinition| {
-            let known = previous.and_then(|previous| previous.own_tool(&definition.name));
-            if let Some(known) = known.filter(|known| known.version == definition.version) {
+        let mut taken = HashSet::new();
+        let mut open = |mut definition: ToolDefinition| {
+            let title = definition.name.clone();
+            if !taken.insert(title.clone()) {
+                definition.name = naming::with_suffix(&title, definition.id.as_str());
+            }
+            let is_same =
+                |known: &&Arc<OwnTool>| known.version == definition.version && known.name == definition.name;
+            let known = previous.and_then(|previous| previous.own_tool(&definition.id)).filter(is_same);
+            if let Some(known) = known {
                 return known.clone();
             }
             let behind = match &definition.body {
@@ -173,6 +183,8 @@ impl Gateway {
                 ToolBody::Uri(tool) => Behind::Uri(tool.clone()),
             };
             Arc::new(OwnTool {
+                id: definition.id,
+                title,
                 name: definition.name,
                 description: definition.description,
                 is_active: definition.is_active,

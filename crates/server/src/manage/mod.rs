@@ -2,9 +2,11 @@
 
 mod audit;
 mod auth;
+mod bindings;
 mod call;
 mod csv;
 pub(crate) mod error;
+mod instances;
 pub(crate) mod json;
 mod keys;
 mod masking;
@@ -71,6 +73,13 @@ pub(crate) fn router(options: &Options) -> (Router<Shared>, OpenApi) {
         .routes(routes!(tool_versions::list))
         .routes(routes!(tool_versions::rollback))
         .routes(routes!(mcp_tools::list))
+        .routes(routes!(instances::list, instances::create))
+        .routes(routes!(instances::get, instances::update, instances::delete))
+        .routes(routes!(instances::rotate_key))
+        .routes(routes!(bindings::create))
+        .routes(routes!(bindings::update, bindings::delete))
+        .routes(routes!(bindings::list))
+        .routes(routes!(bindings::list_by_key))
         .routes(routes!(audit::list))
         .routes(routes!(audit::export))
         .route_layer(from_fn_with_state(time, answer_within));

@@ -10,9 +10,9 @@ use gateway::{ToolBody, ToolDefinition};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use store::{Tool, ToolStatus};
-use tool::Role;
 use tool::schema::Schema;
 use tool::secret::MASK;
+use tool::{Role, ToolId};
 
 const MAX_NAME: usize = 64;
 
@@ -104,6 +104,7 @@ async fn check_body(state: &Shared, signed_in: &SignedIn, draft: &mut Draft) {
         draft.shape = tool.shape.clone();
     }
     let definition = ToolDefinition {
+        id: ToolId::generate(),
         name: draft.name.clone(),
         description: draft.description.clone(),
         is_active: false,
@@ -130,13 +131,22 @@ pub(super) async fn check_table(state: &Shared, signed_in: &SignedIn, draft: &Dr
 }
 
 /// Those who only call cannot take a name that is in use, or they could listen in on others' calls.
-pub(super) fn check_free(state: &Shared, signed_in: &SignedIn, name: &str) -> Result<()> {
+pub(super) fn check_free(state: &Shared, signed_in: &SignedIn, draft: &Draft) -> Result<()> {
+    let name = &draft.name;
     let catalog = state.gateway.catalog().tenant(&signed_in.tenant);
-    let is_taken = catalog.is_some_and(|catalog| catalog.routes().iter().any(|route| route.name == name));
+    // A Tool that shares its name gets a suffix where another Tool has it already.
+    let may_share = shares_names(state, &draft.kind);
+    let takes = |route: &gateway::Route| route.name == *name && !(may_share && route.is_own());
+    let is_taken = catalog.is_some_and(|catalog| catalog.routes().iter().any(|route| takes(route)));
     if is_taken && signed_in.caller.role < Role::Manager {
         return Err(Problem::new(Code::Conflict, format!("the name '{name}' is taken already")));
     }
     Ok(())
+}
+
+/// Tools over tables are made to be bound, and need a name of their own only where they are.
+pub(super) fn shares_names(state: &Shared, kind: &str) -> bool {
+    state.gateway.inline(kind).is_some_and(|inline| inline.part.is_none())
 }
 
 fn unknown_type(state: &Shared, given: Option<&Value>) -> tool::Problem {

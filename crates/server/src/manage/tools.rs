@@ -154,7 +154,7 @@ pub(super) async fn create(
 ) -> Result<(StatusCode, Answer<ToolView>)> {
     signed_in.may_make_tools()?;
     let draft = check(&state, &signed_in, body).await?.accepted()?;
-    check_free(&state, &signed_in, &draft.name)?;
+    check_free(&state, &signed_in, &draft)?;
     check_table(&state, &signed_in, &draft).await?;
     let new = NewTool {
         name: draft.name,
@@ -218,7 +218,7 @@ pub(super) async fn save(
     expected_version: i64,
 ) -> Result<Answer<ToolView>> {
     if draft.name != old.name {
-        check_free(state, signed_in, &draft.name)?;
+        check_free(state, signed_in, &draft)?;
     }
     if table_of(&draft.definition) != table_of(&old.definition) {
         check_table(state, signed_in, &draft).await?;

@@ -1,8 +1,8 @@
 //! The doors over Streamable HTTP, for clients with a handshake.
 
+use super::instance::Visitor;
 use super::{Door, stream};
 use crate::Shared;
-use crate::auth::SignedIn;
 use crate::edge::{RequestId, TraceId};
 use crate::manage::error::{Code, Problem, Result};
 use axum::Extension;
@@ -19,10 +19,10 @@ use tool::{Context, Door as DoorKind};
 const SESSION: &str = "mcp-session-id";
 const VERSION: &str = "mcp-protocol-version";
 
-/// `POST /mcp`: the tenant's door.
+/// `POST /mcp`: the tenant's door; `POST /mcp/{api_key}`: an instance's.
 pub(crate) async fn post(
     State(state): State<Shared>,
-    signed_in: SignedIn,
+    Visitor { signed_in, instance }: Visitor,
     Extension(RequestId(request_id)): Extension<RequestId>,
     Extension(TraceId(trace_id)): Extension<TraceId>,
     headers: HeaderMap,
@@ -53,6 +53,7 @@ pub(crate) async fn post(
     let cx = Context {
         request_id,
         trace_id,
+        instance,
         ..Context::new(signed_in.tenant, signed_in.caller, DoorKind::Mcp, state.options.call_timeout)
     };
     let version = session.map_or(Version::LATEST_LEGACY, |session| session.version);
@@ -76,7 +77,7 @@ pub(crate) async fn post(
 /// `GET /mcp`: the stream of notifications of a session.
 pub(crate) async fn get(
     State(state): State<Shared>,
-    signed_in: SignedIn,
+    Visitor { signed_in, instance }: Visitor,
     headers: HeaderMap,
 ) -> Result<Response> {
     check_origin(&state, &headers)?;
@@ -89,6 +90,7 @@ pub(crate) async fn get(
     let place =
         place.map_err(|_| Problem::new(Code::Unavailable, "too many streams are open; try again later"))?;
     let cx = Context::new(signed_in.tenant, signed_in.caller, DoorKind::Mcp, state.options.call_timeout);
+    let cx = Context { instance, ..cx };
     Ok(stream::open(state, cx, place))
 }
 

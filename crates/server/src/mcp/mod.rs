@@ -2,6 +2,7 @@
 
 mod door;
 pub(crate) mod http;
+mod instance;
 pub mod stdio;
 mod stream;
 
