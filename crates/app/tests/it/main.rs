@@ -14,6 +14,8 @@ mod crash;
 mod doors;
 mod examples;
 mod generated;
+mod guides;
+mod instance_client;
 mod instances;
 mod isolation;
 mod keys;
