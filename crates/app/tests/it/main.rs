@@ -30,6 +30,7 @@ mod services;
 mod sign_in;
 mod stdio;
 mod table_isolation;
+mod table_limits;
 mod table_tools;
 mod table_writers;
 mod tables;
