@@ -67,7 +67,13 @@ impl Local {
                 let mut wanted = services.borrow_and_update().clone();
                 wanted.retain(|service| only.as_ref().is_none_or(|only| *only == service.id));
                 let (id, limits) = (TenantId::default_tenant(), Limits::default());
-                let load = loading.load(TenantDefinition { id, limits, services: wanted, tools: Vec::new() });
+                let load = loading.load(TenantDefinition {
+                    id,
+                    limits,
+                    services: wanted,
+                    tools: Vec::new(),
+                    instances: Vec::new(),
+                });
                 if stopped.run_until_cancelled(load).await.is_none() {
                     return;
                 }

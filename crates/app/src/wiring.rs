@@ -10,7 +10,7 @@ use server::{AuditSink, Options, OwnServices, Server, StoredPins};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
-use store::{Store, Vault};
+use store::{Documents, Store, Vault};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -92,7 +92,13 @@ pub async fn start(settings: Settings) -> Result<Started, Failure> {
     let metrics = metrics()?;
     let admin_key = server::first_start::prepare(&store, settings.admin_token.as_ref()).await;
     let admin_key = admin_key.map_err(|error| database_failure("the first tenant cannot be made", error))?;
-    let env = Env { allow_private_network: settings.allow_private_network, ..Env::default() };
+    let documents = Documents::new(store.clone(), settings.server.store_timeout);
+    let env = Env {
+        allow_private_network: settings.allow_private_network,
+        tables: Some(Arc::new(documents.clone())),
+        result_budget_bytes: settings.max_result_bytes,
+        ..Env::default()
+    };
     let spill = settings.data_dir.join("audit-spill.jsonl");
     let audit = Audit::start(Arc::new(AuditSink::new(store.clone(), spill, settings.server.store_timeout)));
     let options = gateway::Options { result_budget_bytes: settings.max_result_bytes, ..Default::default() };
@@ -107,7 +113,7 @@ pub async fn start(settings: Settings) -> Result<Started, Failure> {
     });
     let gateway = Gateway::with_pins(connectors::ALL, env.clone(), audit, options, pins);
     let own = own_services(followed, env.shutdown)?;
-    let server = Server::new(store, gateway, metrics, own, settings.server).await;
+    let server = Server::new(store, documents, gateway, metrics, own, settings.server).await;
     let server = server.map_err(|error| database_failure("the configuration cannot be loaded", error))?;
     Ok(Started { address, admin_key, listener, server })
 }

@@ -5,11 +5,13 @@
 mod api;
 mod mcp;
 mod shared;
+mod table;
 
 use tool::Kind;
 
 /// The whole registry; its order is the order in the console.
-pub const ALL: &[Kind] = &[Kind::of::<mcp::Settings>(), Kind::of::<api::Settings>()];
+pub const ALL: &[Kind] =
+    &[Kind::of::<mcp::Settings>(), Kind::of::<api::Settings>(), Kind::of::<table::Settings>()];
 
 /// The type of service with this scheme, e.g. `api`.
 #[must_use]

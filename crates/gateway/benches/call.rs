@@ -84,7 +84,13 @@ async fn gateway(services: usize, tools: usize) -> (Arc<Gateway>, Context) {
     });
     let services = services.collect();
     gateway
-        .load(TenantDefinition { id: id.clone(), limits: Limits::default(), services, tools: Vec::new() })
+        .load(TenantDefinition {
+            id: id.clone(),
+            limits: Limits::default(),
+            services,
+            tools: Vec::new(),
+            instances: Vec::new(),
+        })
         .await;
     let cx = Context::new(id, Arc::new(Caller::local()), Door::Local, Duration::from_secs(3600));
     (gateway, cx)

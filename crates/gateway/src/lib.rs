@@ -11,7 +11,7 @@ pub mod policy;
 pub mod shape;
 pub mod tools;
 
-pub use catalog::{Catalog, Route, Shelf, Target};
+pub use catalog::{Catalog, InstanceDefinition, Route, Shelf, Target};
 pub use library::{Fingerprints, ResourceUpdate, Watch};
 pub use lifecycle::{BuiltIn, ServiceDefinition, TenantDefinition};
 pub use tools::{ToolBody, ToolDefinition, UriTool};
@@ -68,6 +68,7 @@ pub struct Gateway {
     kinds: &'static [Kind],
     env: Env,
     catalog: Catalog,
+    types: catalog::Types,
     policy: policy::Policy,
     audit: Audit,
     metrics: GatewayMetrics,
@@ -100,8 +101,10 @@ impl Gateway {
         options: Options,
         pins: Arc<dyn PinStore>,
     ) -> Arc<Self> {
+        let types = catalog::Types::new(kinds, env.clone(), options.result_budget_bytes);
         Arc::new(Self {
             kinds,
+            types,
             env,
             catalog: Catalog::default(),
             policy: policy::Policy::default(),
@@ -155,12 +158,12 @@ impl Gateway {
     }
 
     async fn run(&self, cx: &Context, request: Request, record: &mut Record) -> Result<Outcome> {
-        let is_known_type = |scheme: &str| self.kind(scheme).is_ok();
-        let (route, tenant) = self.catalog.resolve(&cx.tenant, &request.target, &is_known_type)?;
+        let (route, tenant) =
+            self.catalog.resolve(&cx.tenant, cx.instance.as_ref(), &request.target, &self.types)?;
         record.routed_to(&route); // an Arc: a reload never disturbs a call
         let _permit = self.policy.admit(cx, &route, tenant)?; // the same rule that filters the list
         let call = self.bind(&route, request)?;
-        let cx = &with_timeout(cx, call.options.timeout);
+        let cx = &Context { is_through_tool: route.is_own(), ..with_timeout(cx, call.options.timeout) };
         let outcome = within_deadline(cx, route.service.connector()?.call(cx, call)).await;
         let outcome = outcome.map_err(|error| name_service(error, &route))?;
         cx.inspection.note(|seen| seen.raw = raw_of(&outcome));
@@ -177,9 +180,8 @@ impl Gateway {
     /// The tool that a caller means by a name, if it may use it.
     #[must_use]
     pub fn route(&self, cx: &Context, name: &str) -> Option<Arc<Route>> {
-        let is_known_type = |_: &str| true;
-        let (route, _) =
-            self.catalog.resolve(&cx.tenant, &Target::Name(name.to_owned()), &is_known_type).ok()?;
+        let target = Target::Name(name.to_owned());
+        let (route, _) = self.catalog.resolve(&cx.tenant, cx.instance.as_ref(), &target, &self.types).ok()?;
         policy::permits(&cx.caller, &route).ok().map(|()| route)
     }
 
@@ -196,7 +198,11 @@ impl Gateway {
     fn permitted(&self, cx: &Context) -> Vec<Arc<Route>> {
         let Some(tenant) = self.catalog.tenant(&cx.tenant) else { return Vec::new() };
         let is_permitted = |route: &&Arc<Route>| policy::permits(&cx.caller, route).is_ok();
-        tenant.routes().iter().filter(is_permitted).cloned().collect()
+        let offered = match &cx.instance {
+            Some(instance) => tenant.offered(instance),
+            None => tenant.routes(),
+        };
+        offered.iter().filter(is_permitted).cloned().collect()
     }
 
     fn bind(&self, route: &Route, request: Request) -> Result<Call> {

@@ -1,7 +1,7 @@
 //! Documents and prompts on their way through the gateway: the same policy, the same audit.
 
 use crate::audit::Record;
-use crate::catalog::{Entry, Service, Shelf, Shelves, Target};
+use crate::catalog::{Entry, Service, Shelf, Shelves, Target, TenantCatalog};
 use crate::{Gateway, policy, within_deadline};
 use serde_json::value::RawValue;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -50,9 +50,17 @@ impl Gateway {
     /// What this caller finds on a shelf, by key.
     #[must_use]
     pub fn shelf(&self, cx: &Context, shelf: Shelf) -> Vec<Arc<Entry>> {
-        let Some(tenant) = self.catalog.tenant(&cx.tenant) else { return Vec::new() };
+        let Some(tenant) = self.library_of(cx) else { return Vec::new() };
         let entries = tenant.shelves().shelf(shelf).iter();
         entries.filter(|entry| policy::permits_entry(&cx.caller, entry).is_ok()).cloned().collect()
+    }
+
+    /// An instance offers the Tools that are bound to it, and nothing else.
+    fn library_of(&self, cx: &Context) -> Option<Arc<TenantCatalog>> {
+        if cx.instance.is_some() {
+            return None;
+        }
+        self.catalog.tenant(&cx.tenant)
     }
 
     /// Numbers that change when this caller's lists do.
@@ -107,7 +115,7 @@ impl Gateway {
         extras: Extras,
         served_by: &mut Option<Arc<Service>>,
     ) -> Result<Box<RawValue>> {
-        let tenant = self.catalog.tenant(&cx.tenant).unwrap_or_default();
+        let tenant = self.library_of(cx).unwrap_or_default();
         let _permit = self.policy.admit_within_limits(cx, tenant.limiter.clone())?;
         match wanted {
             Wanted::Prompt { name, arguments } => {
@@ -181,7 +189,7 @@ impl Gateway {
     /// # Errors
     /// When no service of the caller has the resource, or it cannot tell.
     pub async fn watch(&self, cx: &Context, uri: &str) -> Result<Watch> {
-        let tenant = self.catalog.tenant(&cx.tenant).unwrap_or_default();
+        let tenant = self.library_of(cx).unwrap_or_default();
         let mut failure = Error::not_found(format!("Resource '{uri}' not found")).with("uri", uri);
         for service in tenant.shelves().holders(uri) {
             let address = format!("{}://{}/resources/{uri}", service.scheme, service.id);

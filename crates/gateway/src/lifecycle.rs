@@ -1,7 +1,7 @@
 //! Lifecycle: from definitions to open services to a snapshot of the catalog, without disturbing calls.
 
 use crate::Gateway;
-use crate::catalog::{OwnTool, Service, State, TenantCatalog};
+use crate::catalog::{InstanceDefinition, Service, State, Stock, TenantCatalog};
 use crate::library::ResourceUpdate;
 use crate::pins::Report;
 use crate::tools::ToolDefinition;
@@ -33,6 +33,8 @@ pub struct TenantDefinition {
     pub services: Vec<ServiceDefinition>,
     /// The Tools it made itself.
     pub tools: Vec<ToolDefinition>,
+    /// Its MCP instances.
+    pub instances: Vec<InstanceDefinition>,
 }
 
 /// A service as it is configured.
@@ -103,7 +105,9 @@ impl Gateway {
         }
         let own = self.open_tools(&definition.id, definition.tools, previous.as_deref(), &mut fresh);
         self.discover_all(fresh).await;
-        self.swap(&definition.id, definition.limits, services, own, previous.as_deref());
+        let (limits, instances) = (definition.limits, Arc::new(definition.instances));
+        let stock = Stock { limits, services, own, instances };
+        self.swap(&definition.id, stock, previous.as_deref());
     }
 
     /// Takes a tenant out of the catalog.
@@ -325,19 +329,14 @@ impl Gateway {
         if let Some(previous) = self.catalog.tenant(tenant) {
             let services = previous.services().cloned().collect();
             let own = previous.own_tools().cloned().collect();
-            self.swap(tenant, previous.limits(), services, own, Some(&previous));
+            let (limits, instances) = (previous.limits(), previous.instances());
+            self.swap(tenant, Stock { limits, services, own, instances }, Some(&previous));
         }
     }
 
-    fn swap(
-        &self,
-        tenant: &TenantId,
-        limits: Limits,
-        services: Vec<Arc<Service>>,
-        own: Vec<Arc<OwnTool>>,
-        previous: Option<&TenantCatalog>,
-    ) {
-        let catalog = TenantCatalog::build(limits, services, own, previous, self.options.result_budget_bytes);
+    fn swap(&self, tenant: &TenantId, stock: Stock, previous: Option<&TenantCatalog>) {
+        let budget = self.options.result_budget_bytes;
+        let catalog = TenantCatalog::build(tenant, &self.types, stock, previous, budget);
         self.catalog.replace(tenant, Some(Arc::new(catalog)));
     }
 }

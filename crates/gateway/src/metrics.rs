@@ -13,10 +13,19 @@ pub(crate) struct RouteMetrics {
 
 impl RouteMetrics {
     pub(crate) fn new(service: &Service) -> Self {
+        Self::counted_as(service, &service.id)
+    }
+
+    /// The counters of all services of the type together.
+    pub(crate) fn of_all(service: &Service) -> Self {
+        Self::counted_as(service, "*")
+    }
+
+    fn counted_as(service: &Service, id: &str) -> Self {
         let labels = [
             ("tenant", service.tenant.to_string()),
             ("type", service.scheme.clone()),
-            ("service", service.id.clone()),
+            ("service", id.to_owned()),
         ];
         let counter = |status: &'static str| {
             let mut labels = labels.to_vec();

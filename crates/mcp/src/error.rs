@@ -123,6 +123,7 @@ pub fn failure_of_call(error: &Error, version: Version) -> Failure {
         | ErrorKind::Cancelled
         | ErrorKind::Unavailable
         | ErrorKind::CircuitOpen
+        | ErrorKind::Missing
         | ErrorKind::Upstream => Failure::Result(error.full_message()),
     }
 }

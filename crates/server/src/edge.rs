@@ -63,9 +63,12 @@ fn trace_id(request: &Request) -> Option<Arc<str>> {
 
 /// A key in the path of a door must not reach the log.
 fn logged_path(path: &str) -> String {
-    match path.strip_prefix("/mcp/") {
-        Some(_) => "/mcp/***".to_owned(),
-        None => path.to_owned(),
+    if path.starts_with("/mcp/") {
+        return "/mcp/***".to_owned();
+    }
+    match path.strip_prefix("/api/v1/mcp/").and_then(|rest| rest.split_once('/')) {
+        Some((key, rest)) if !matches!(key, "id" | "tools") => format!("/api/v1/mcp/***/{rest}"),
+        _ => path.to_owned(),
     }
 }
 

@@ -28,7 +28,7 @@ use reload::Reload;
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
-use store::Store;
+use store::{Documents, Store};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -78,6 +78,7 @@ pub(crate) type Shared = Arc<Shelf>;
 /// Everything a handler may need.
 pub(crate) struct Shelf {
     pub(crate) store: Store,
+    pub(crate) documents: Documents,
     pub(crate) gateway: Arc<Gateway>,
     pub(crate) auth: Arc<Auth>,
     pub(crate) attempts: Attempts,
@@ -118,6 +119,7 @@ impl Server {
     /// When the store fails.
     pub async fn new(
         store: Store,
+        documents: Documents,
         gateway: Arc<Gateway>,
         metrics: PrometheusHandle,
         own: OwnServices,
@@ -130,6 +132,7 @@ impl Server {
         );
         let shelf = Shelf {
             store,
+            documents,
             gateway,
             auth,
             attempts: Attempts::default(),
@@ -206,6 +209,8 @@ fn router(shelf: Shared) -> Router {
         .merge(api)
         .merge(manage::documentation(document))
         .route("/mcp", post(mcp::http::post).get(mcp::http::get))
+        .route("/mcp/{api_key}", post(mcp::http::post).get(mcp::http::get))
+        .route("/tools/by-table/{table_id}", get(manage::tools_by_table::list))
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))
         .route("/metrics", get(health::metrics))

@@ -2,11 +2,11 @@
 
 use crate::auth::Auth;
 use crate::tool_definition::definition_of;
-use gateway::{Gateway, ServiceDefinition, TenantDefinition};
+use gateway::{Gateway, InstanceDefinition, ServiceDefinition, TenantDefinition};
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
-use store::{ErrorKind, Service, Status, Store, within};
+use store::{Binding, BindingStatus, ErrorKind, Service, Status, Store, within};
 use tokio::sync::{Mutex, watch};
 use tokio_util::sync::CancellationToken;
 use tool::TenantId;
@@ -87,7 +87,10 @@ impl Reload {
             .into_iter()
             .filter_map(definition_of)
             .collect();
-        let definition = TenantDefinition { id: tenant.id, limits: tenant.limits, services, tools };
+        let bindings = within(self.timeout, self.store.instances().bindings(id, None)).await?;
+        let instances = instances_of(bindings);
+        let definition =
+            TenantDefinition { id: tenant.id, limits: tenant.limits, services, tools, instances };
         self.gateway.load(definition).await;
         Ok(())
     }
@@ -114,6 +117,19 @@ impl Reload {
             }
         }
     }
+}
+
+/// Bindings come by instance.
+fn instances_of(bindings: Vec<Binding>) -> Vec<InstanceDefinition> {
+    let mut instances: Vec<InstanceDefinition> = Vec::new();
+    for binding in bindings {
+        let tool = (binding.tool, binding.status == BindingStatus::Enabled);
+        match instances.last_mut().filter(|last| last.id == binding.instance) {
+            Some(last) => last.tools.push(tool),
+            None => instances.push(InstanceDefinition { id: binding.instance, tools: vec![tool] }),
+        }
+    }
+    instances
 }
 
 fn definition(service: Service) -> ServiceDefinition {

@@ -5,10 +5,13 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use store::{Tool, ToolStatus};
-use tool::{Shape, Uri};
+use tool::{Shape, TableId, Uri};
 
 /// The type of Tools that lead to a service's tool.
 pub(crate) const URI_TYPE: &str = "uri";
+
+/// The type in the URIs of tables.
+const TABLE_SCHEME: &str = "table";
 
 /// The fields of a Tool of type `uri`.
 #[derive(Deserialize)]
@@ -29,7 +32,8 @@ struct UriFields {
 /// What a Tool does, by its type and definition; the error says what is wrong with them.
 pub(crate) fn body_of(kind: &str, definition: &Value) -> Result<ToolBody, serde_json::Error> {
     if kind != URI_TYPE {
-        let config = definition.get("config").cloned().unwrap_or_default();
+        // Types without a `config` have their fields beside the name.
+        let config = definition.get("config").unwrap_or(definition).clone();
         return Ok(ToolBody::Inline { tool_type: kind.to_owned(), config });
     }
     let fields = UriFields::deserialize(definition)?;
@@ -47,6 +51,16 @@ pub(crate) fn body_of(kind: &str, definition: &Value) -> Result<ToolBody, serde_
     })))
 }
 
+/// The table that a Tool leads to, if it leads to one.
+pub(crate) fn table_of(definition: &Value) -> Option<TableId> {
+    let text = |field: &str| definition.get(field).and_then(Value::as_str);
+    if let Some(id) = text("table_id") {
+        return id.parse().ok();
+    }
+    let uri: Uri = text("uri")?.parse().ok()?;
+    uri.service().parse().ok().filter(|_| uri.scheme() == TABLE_SCHEME)
+}
+
 /// A stored Tool for the catalog. One that cannot be read was written by another version of us.
 pub(crate) fn definition_of(tool: Tool) -> Option<ToolDefinition> {
     let body = body_of(&tool.kind, &tool.definition);
@@ -56,6 +70,7 @@ pub(crate) fn definition_of(tool: Tool) -> Option<ToolDefinition> {
     });
     Some(ToolDefinition {
         body: body.ok()?,
+        id: tool.id,
         name: tool.name,
         description: tool.description,
         is_active: tool.status == ToolStatus::Active,

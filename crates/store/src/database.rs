@@ -1,11 +1,13 @@
 //! The open database: its connections, and the two ways to use them, snapshot and write.
 
 use crate::audit::Audit;
+use crate::instances::Instances;
 use crate::keys::Keys;
 use crate::meta::Meta;
 use crate::revisions::{self, Revisions};
 use crate::service_pins::ServicePins;
 use crate::services::Services;
+use crate::tables::Tables;
 use crate::tenants::Tenants;
 use crate::tools::Tools;
 use crate::users::Users;
@@ -125,6 +127,18 @@ impl Store {
     #[must_use]
     pub fn tools(&self) -> Tools<'_> {
         Tools(self)
+    }
+
+    /// The tables, without their documents.
+    #[must_use]
+    pub fn tables(&self) -> Tables<'_> {
+        Tables(self)
+    }
+
+    /// The MCP instances and their bindings.
+    #[must_use]
+    pub fn instances(&self) -> Instances<'_> {
+        Instances(self)
     }
 
     /// The record of calls.

@@ -28,7 +28,7 @@ impl KeyHash {
         Self(bytes)
     }
 
-    fn parse(text: &str) -> Result<Self> {
+    pub(crate) fn parse(text: &str) -> Result<Self> {
         let bytes = BASE64.decode(text).map_err(|_| row::undecodable("hash"))?;
         Ok(Self(bytes.try_into().map_err(|_| row::undecodable("hash"))?))
     }
@@ -277,7 +277,7 @@ fn missing() -> Error {
 }
 
 /// Eight characters, or fewer when they would give a short key away.
-fn prefix_of(text: &str) -> String {
+pub(crate) fn prefix_of(text: &str) -> String {
     text.chars().take((text.chars().count() / 4).min(8)).collect()
 }
 

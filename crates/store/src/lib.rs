@@ -3,9 +3,12 @@
 //! The tenant is the first argument of every query. The few that serve the whole platform say so.
 
 pub mod audit;
+pub mod bindings;
 mod database;
 mod deadline;
+pub mod documents;
 pub mod error;
+pub mod instances;
 pub mod keys;
 pub mod meta;
 mod migrate;
@@ -22,6 +25,8 @@ mod service_tools;
 pub mod services;
 mod sqlite;
 pub mod status;
+mod table_log;
+pub mod tables;
 pub mod tenants;
 mod tool_read;
 mod tool_row;
@@ -31,14 +36,19 @@ pub mod vault;
 mod watch;
 
 pub use audit::{AuditRow, Filter};
+pub use bindings::{Binding, BindingStatus};
 pub use database::{Options, Store};
 pub use deadline::within;
+pub use documents::{Documents, Loaded};
 pub use error::{Error, Kind as ErrorKind, Result};
+pub use instances::{Instance, InstanceChanges, NewInstance};
 pub use keys::{Key, KeyChanges, KeyHash, NewKey};
 pub use page::{Page, PageRequest};
 pub use service_pins::{Announce, ServicePins};
 pub use services::{NewService, Service, ServiceChanges, ServiceFilter, ServiceTool};
 pub use status::Status;
+pub use table_log::TableVersion;
+pub use tables::{MAX_DOCUMENT_BYTES, NewTable, Table, TableChanges, TableFilter};
 pub use tenants::{NewTenant, Tenant, TenantChanges};
 pub use tools::{NewTool, Tool, ToolChanges, ToolContent, ToolFilter, ToolStatus, ToolVersion};
 pub use users::{NewUser, User, UserChanges};

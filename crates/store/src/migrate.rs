@@ -8,6 +8,7 @@ use sqlx::Row as _;
 const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0001_first.sql"),
     include_str!("../migrations/0002_tools.sql"),
+    include_str!("../migrations/0003_tables.sql"),
     include_str!("../migrations/0005_service_pins.sql"),
 ];
 

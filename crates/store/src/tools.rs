@@ -3,7 +3,7 @@
 use crate::database::Write;
 use crate::error::check_text;
 use crate::tool_row::{COLUMNS, content_of, decode, search_text, tool_place, version_place};
-use crate::{Error, Result, Store, meta, row as column};
+use crate::{Error, Result, Store, bindings, meta, row as column};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sqlx::{AnyConnection, AssertSqlSafe};
@@ -223,8 +223,12 @@ impl Tools<'_> {
         if expected_version.is_some_and(|expected| expected != tool.version) {
             return Err(Error::stale("tool"));
         }
+        let old_name = tool.name.clone();
         tool.apply(changes);
         check_texts(&tool.name, tool.alias.as_deref(), tool.description.as_deref())?;
+        if tool.name != old_name {
+            bindings::rename(write.connection(), tenant, id, &tool.name).await?;
+        }
         tool.version += 1;
         tool.updated_at = column::now();
         sqlx::query(

@@ -1,7 +1,7 @@
 //! What a type of service must be able to do, and how its settings become a working service.
 
 use crate::schema::Schema;
-use crate::{Call, Context, Env, Error, Inline, Library, Outcome, Pinning, Problem, Result, Tool};
+use crate::{Ambient, Call, Context, Env, Error, Inline, Library, Outcome, Pinning, Problem, Result, Tool};
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -56,6 +56,9 @@ pub trait Settings: DeserializeOwned + JsonSchema {
     /// How a single tool of this type is made without a service, if it can be.
     const INLINE: Option<Inline> = None;
 
+    /// Such services are there without being configured, if they are.
+    const AMBIENT: Option<Ambient> = None;
+
     /// Such settings do something on this machine itself, e.g. start a process, so that only
     /// those who manage the platform may save them.
     #[must_use]
@@ -82,6 +85,8 @@ pub struct Kind {
     pub has_user_tools: bool,
     /// How a single tool of this type is made without a service, if it can be.
     pub inline: Option<Inline>,
+    /// Such services are there without being configured, and are not to be.
+    pub ambient: Option<Ambient>,
     is_privileged: fn(&Value) -> bool,
     schema: fn() -> Value,
     open: fn(Value, &Env) -> Result<Arc<dyn Connector>>,
@@ -96,6 +101,7 @@ impl Kind {
             title: S::TITLE,
             has_user_tools: S::HAS_USER_TOOLS,
             inline: S::INLINE,
+            ambient: S::AMBIENT,
             is_privileged: S::is_privileged,
             schema: || schemars::schema_for!(S).to_value(),
             open: |settings, env| open_checked(S::SCHEME, settings, |parsed: S| parsed.open(env)),

@@ -1,6 +1,6 @@
 //! What a call carries with it: for whom it runs, until when, and how it is taken back.
 
-use crate::{Client, Content, Inspection, KeyId, Limits, Pattern, Role, Scope, TenantId, UserId};
+use crate::{Client, Content, Inspection, InstanceId, KeyId, Limits, Pattern, Role, Scope, TenantId, UserId};
 use serde_json::value::RawValue;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,6 +16,11 @@ pub struct Context {
     pub caller: Arc<Caller>,
     /// Through which door the call came.
     pub door: Door,
+    /// The MCP instance whose door it was: it offers its enabled bindings and nothing else.
+    pub instance: Option<InstanceId>,
+    /// One of the tenant's Tools leads the call. What it may reach was checked when it was made,
+    /// so its callers need no right of their own to that.
+    pub is_through_tool: bool,
     /// When the call must have ended.
     pub deadline: Instant,
     /// Fires when the caller goes away or takes the call back.
@@ -39,6 +44,8 @@ impl Context {
             tenant,
             caller,
             door,
+            instance: None,
+            is_through_tool: false,
             deadline: Instant::now() + time,
             cancel: CancellationToken::new(),
             events: Events::default(),
@@ -103,6 +110,8 @@ pub enum Identity {
     Key(KeyId),
     /// By a sign-in.
     User(UserId),
+    /// By the key of an MCP instance, which stands in the path of its door.
+    Instance(InstanceId),
     /// By running the process.
     Local,
 }
@@ -114,6 +123,7 @@ impl Identity {
         match self {
             Self::Key(id) => id.as_str(),
             Self::User(id) => id.as_str(),
+            Self::Instance(id) => id.as_str(),
             Self::Local => "local",
         }
     }
@@ -124,6 +134,7 @@ impl Identity {
         match self {
             Self::Key(_) => "key",
             Self::User(_) => "user",
+            Self::Instance(_) => "instance",
             Self::Local => "local",
         }
     }

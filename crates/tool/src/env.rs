@@ -1,10 +1,12 @@
 //! What the services of one process share.
 
+use crate::Tables;
+use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 /// Given to every connector when it is opened; there is no other global state.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Env {
     /// Services may call private, loopback and link-local addresses without saying so themselves.
     pub allow_private_network: bool,
@@ -12,4 +14,20 @@ pub struct Env {
     pub tasks: TaskTracker,
     /// Fires when the process is shutting down.
     pub shutdown: CancellationToken,
+    /// The way to the tenants' JSON documents, where there is a database to keep them.
+    pub tables: Option<Arc<dyn Tables>>,
+    /// The most bytes of an answer, for connectors that can stop before they are cut.
+    pub result_budget_bytes: usize,
+}
+
+impl Default for Env {
+    fn default() -> Self {
+        Self {
+            allow_private_network: false,
+            tasks: TaskTracker::new(),
+            shutdown: CancellationToken::new(),
+            tables: None,
+            result_budget_bytes: 1024 * 1024,
+        }
+    }
 }

@@ -35,6 +35,8 @@ pub enum Kind {
     Unavailable,
     /// The service failed so often that it is left alone for a while.
     CircuitOpen,
+    /// The tool ran, and what it was to work on is not there.
+    Missing,
     /// The service answered with an error.
     Upstream,
     /// The service or this version of us cannot do that.
@@ -61,6 +63,7 @@ impl Kind {
             | Self::Cancelled
             | Self::Unavailable
             | Self::CircuitOpen
+            | Self::Missing
             | Self::Upstream
             | Self::Internal => false,
         }
@@ -232,6 +235,8 @@ constructors! {
     unavailable => Unavailable;
     /// The service is left alone for a while.
     circuit_open => CircuitOpen;
+    /// What the tool was to work on is not there.
+    missing => Missing;
     /// The service answered with an error.
     upstream => Upstream;
     /// That cannot be done.

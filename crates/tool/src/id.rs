@@ -116,6 +116,15 @@ id! {
     ToolId
 }
 
+id! {
+    /// Names a table of a tenant.
+    TableId
+}
+id! {
+    /// Names an MCP instance of a tenant; it is not its key.
+    InstanceId
+}
+
 impl TenantId {
     /// The tenant every installation starts with.
     #[must_use]

@@ -8,11 +8,12 @@ use std::sync::Arc;
 /// How a type of service turns one Tool's `config` into a service with that one tool.
 #[derive(Clone, Copy)]
 pub struct Inline {
-    /// The Tool's type in REST, e.g. `http`.
-    pub tool_type: &'static str,
-    /// The field of `config` where `response_template` and `select` stand, e.g. `HTTP`.
-    pub part: &'static str,
-    /// JSON Schema of the `config`, with secrets marked `writeOnly`.
+    /// The Tools' types in REST, e.g. `http`.
+    pub tool_types: &'static [&'static str],
+    /// The field of `config` where `response_template` and `select` stand, e.g. `HTTP`. Types
+    /// without one have no `config`: their fields stand beside the Tool's name.
+    pub part: Option<&'static str>,
+    /// JSON Schema of the `config`, or of the fields, with secrets marked `writeOnly`.
     pub schema: fn() -> Value,
     /// Writes out what was left out and must be seen.
     pub complete: fn(&mut Value),
@@ -25,6 +26,8 @@ pub struct Inline {
 /// A Tool that is to be opened.
 #[derive(Debug, Clone)]
 pub struct InlineTool {
+    /// The Tool's type in REST.
+    pub tool_type: String,
     /// The name of the connector's one tool.
     pub name: String,
     /// What it is for.
@@ -35,6 +38,6 @@ pub struct InlineTool {
 
 impl fmt::Debug for Inline {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Inline({})", self.tool_type)
+        write!(f, "Inline({})", self.tool_types.join(", "))
     }
 }

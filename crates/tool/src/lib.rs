@@ -1,5 +1,6 @@
 //! The domain: what a tool is, how it is named, called, and fails.
 
+pub mod ambient;
 pub mod call;
 pub mod caller;
 pub mod client;
@@ -18,8 +19,10 @@ pub mod pinning;
 pub mod sanitize;
 pub mod schema;
 pub mod secret;
+pub mod tables;
 pub mod uri;
 
+pub use ambient::Ambient;
 pub use call::{Arguments, Call, Extras};
 pub use caller::{Limits, Pattern, Role, Scope};
 pub use client::{Ability, Client, Manner, Question};
@@ -29,7 +32,7 @@ pub use definition::{Shape, Tool};
 pub use env::Env;
 pub use error::{Error, Kind as ErrorKind, Problem, Result};
 pub use fields::Fields;
-pub use id::{InvalidId, KeyId, TenantId, ToolId, UserId};
+pub use id::{InstanceId, InvalidId, KeyId, TableId, TenantId, ToolId, UserId};
 pub use inline::{Inline, InlineTool};
 pub use inspection::Inspection;
 pub use library::{Item, Library, Offer, Reference, Update, Wanted};
@@ -37,4 +40,5 @@ pub use outcome::{Content, Outcome, Output, TaskId};
 pub use pinning::Pinning;
 pub use sanitize::Hidden;
 pub use secret::Secret;
+pub use tables::{Edit, Table, Tables};
 pub use uri::Uri;

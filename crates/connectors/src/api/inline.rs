@@ -15,13 +15,13 @@ use tool::{Connector, Env, Inline, InlineTool, Problem, Result, Settings as _};
 
 /// Tools of type `http`.
 pub(super) const INLINE: Inline = Inline {
-    tool_type: TYPE,
-    part: "HTTP",
+    tool_types: &[TYPE],
+    part: Some("HTTP"),
     schema: || schemars::schema_for!(Config).to_value(),
     complete,
     needs_manager,
     open: |tool, env| {
-        let InlineTool { name, description, config } = tool;
+        let InlineTool { name, description, config, tool_type: _ } = tool;
         open_checked(TYPE, config, |config: Config| config.http.open(name, description, env))
     },
 };

@@ -1,16 +1,21 @@
 //! The catalog: what can be called now, per tenant, in snapshots that are swapped as a whole.
 
+mod instance;
 pub mod naming;
 mod own;
 mod route;
 mod service;
 mod shelves;
+mod types;
 
+pub use instance::InstanceDefinition;
+pub(crate) use instance::InstanceTools;
 pub(crate) use own::{Behind, OWN_TOOL, OWN_TYPE, OwnTool};
 pub use route::Route;
 pub use service::{Service, State};
 pub(crate) use shelves::Shelves;
 pub use shelves::{Entry, Shelf};
+pub(crate) use types::Types;
 
 use crate::policy::Limiter;
 use crate::tools::address_of;
@@ -20,7 +25,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 use tokio::sync::watch;
-use tool::{Error, Limits, Result, TenantId, Uri};
+use tool::{Error, InstanceId, Limits, Result, TenantId, ToolId, Uri};
 
 /// Two tools that wanted the same name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,9 +50,20 @@ pub struct TenantCatalog {
     by_address: HashMap<String, HashMap<String, HashMap<String, Arc<Route>>>>,
     by_name: HashMap<String, Arc<Route>>,
     own: BTreeMap<String, Own>,
+    own_names: HashMap<ToolId, String>,
+    instances: HashMap<InstanceId, InstanceTools>,
+    definitions: Arc<Vec<InstanceDefinition>>,
     listed: Vec<Arc<Route>>,
     collisions: Vec<Collision>,
     shelves: Shelves,
+}
+
+/// What a tenant has, opened.
+pub(crate) struct Stock {
+    pub(crate) limits: Limits,
+    pub(crate) services: Vec<Arc<Service>>,
+    pub(crate) own: Vec<Arc<OwnTool>>,
+    pub(crate) instances: Arc<Vec<InstanceDefinition>>,
 }
 
 impl TenantCatalog {
@@ -55,12 +71,13 @@ impl TenantCatalog {
     /// own Tools, which win where names collide. Routes of what `previous` had too are taken over,
     /// with their compiled parts.
     pub(crate) fn build(
-        limits: Limits,
-        services: Vec<Arc<Service>>,
-        own: Vec<Arc<OwnTool>>,
+        tenant: &TenantId,
+        types: &Types,
+        stock: Stock,
         previous: Option<&Self>,
         result_budget: usize,
     ) -> Self {
+        let Stock { limits, services, own, instances } = stock;
         let limiter = match previous {
             Some(previous) if previous.limits == limits => previous.limiter.clone(),
             _ => Limiter::new(limits).map(Arc::new),
@@ -76,11 +93,14 @@ impl TenantCatalog {
             catalog.add_routes(&service, &taken, previous, result_budget);
         }
         for tool in own {
-            catalog.add_own(tool, previous, result_budget);
+            let target = |uri: &Uri| catalog.target_of(tenant, uri, types);
+            let target = tool.target().and_then(target);
+            catalog.add_own(tool, target, previous, result_budget);
         }
         catalog.listed = catalog.by_name.values().cloned().collect();
         catalog.listed.sort_unstable_by(|a, b| a.name.cmp(&b.name));
         catalog.shelves = Shelves::of(catalog.services());
+        catalog.add_instances(instances);
         catalog
     }
 
@@ -175,11 +195,11 @@ impl TenantCatalog {
         &self.collisions
     }
 
-    fn resolve_name(&self, name: &str, is_known_type: &dyn Fn(&str) -> bool) -> Result<&Arc<Route>> {
+    fn resolve_name(&self, name: &str, types: &Types) -> Result<Arc<Route>> {
         if let Some(route) = self.by_name.get(name) {
-            return Ok(route);
+            return Ok(route.clone());
         }
-        if let Some(result) = self.resolve_own(name, is_known_type) {
+        if let Some(result) = self.resolve_own(name, types) {
             return result;
         }
         // A service without routes still says why, if the name can only be one of its tools.
@@ -200,22 +220,30 @@ impl TenantCatalog {
         }
     }
 
-    fn resolve_uri(&self, uri: &Uri, is_known_type: &dyn Fn(&str) -> bool) -> Result<&Arc<Route>> {
+    fn resolve_uri(&self, tenant: &TenantId, uri: &Uri, types: &Types) -> Result<Arc<Route>> {
         if uri.scheme() == OWN_TYPE && uri.tool() == Some(OWN_TOOL) {
             let missing = || Err(Error::not_found(format!("there is no tool '{}'", uri.service())));
-            return self.resolve_own(uri.service(), is_known_type).unwrap_or_else(missing);
+            return self.resolve_own(uri.service(), types).unwrap_or_else(missing);
         }
-        self.resolve_service_tool(uri, is_known_type)
+        self.resolve_service_tool(tenant, uri, types)
     }
 
-    fn resolve_service_tool(&self, uri: &Uri, is_known_type: &dyn Fn(&str) -> bool) -> Result<&Arc<Route>> {
+    fn resolve_service_tool(&self, tenant: &TenantId, uri: &Uri, types: &Types) -> Result<Arc<Route>> {
         let tool = uri.tool().unwrap_or_default();
-        if let Some(route) = self.route(uri.scheme(), uri.service(), tool) {
+        if let Some(route) = self.target_of(tenant, uri, types) {
             return Ok(route);
         }
+        self.missing_tool(uri, tool, types)
+    }
+
+    /// Why a URI leads nowhere.
+    fn missing_tool(&self, uri: &Uri, tool: &str, types: &Types) -> Result<Arc<Route>> {
         let scheme = uri.scheme();
-        if !is_known_type(scheme) {
+        if !types.is_known(scheme) {
             return Err(Error::not_found(format!("there is no tool type '{scheme}' (in {uri})")));
+        }
+        if types.is_ambient(scheme) {
+            return Err(Error::not_found(format!("there is no {uri}")));
         }
         let Some(service) = self.service(scheme, uri.service()) else {
             return Err(Error::not_found(format!("there is no service {scheme}://{}", uri.service())));
@@ -241,14 +269,15 @@ pub enum Target {
     Name(String),
     /// A tool by its address.
     Uri(Uri),
-    /// One of the tenant's own Tools by its name, active or not: to be tried out.
-    Trial(String),
+    /// One of the tenant's own Tools, active or not: to be tried out.
+    Trial(ToolId),
 }
 
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Name(name) | Self::Trial(name) => f.write_str(name),
+            Self::Name(name) => f.write_str(name),
+            Self::Trial(id) => id.fmt(f),
             Self::Uri(uri) => uri.fmt(f),
         }
     }
@@ -272,21 +301,24 @@ impl Catalog {
     pub(crate) fn resolve(
         &self,
         tenant: &TenantId,
+        instance: Option<&InstanceId>,
         target: &Target,
-        is_known_type: &dyn Fn(&str) -> bool,
+        types: &Types,
     ) -> Result<(Arc<Route>, Option<Arc<Limiter>>)> {
         let tenants = self.tenants.load();
         let empty = Arc::default();
         let catalog = tenants.get(tenant).unwrap_or(&empty);
         let route = match target {
-            Target::Name(name) => catalog.resolve_name(name, is_known_type)?,
-            Target::Trial(name) => {
-                let missing = || Err(Error::not_found(format!("there is no tool '{name}'")));
-                catalog.resolve_trial(name, is_known_type).unwrap_or_else(missing)?
+            _ if instance.is_some() => catalog.resolve_bound(instance, target, types)?,
+            Target::Name(name) => catalog.resolve_name(name, types)?,
+            Target::Trial(id) => {
+                let missing = || Err(Error::not_found(format!("there is no tool {id}")));
+                let name = catalog.own_names.get(id);
+                name.and_then(|name| catalog.resolve_trial(name, types)).unwrap_or_else(missing)?
             }
-            Target::Uri(uri) => catalog.resolve_uri(uri, is_known_type)?,
+            Target::Uri(uri) => catalog.resolve_uri(tenant, uri, types)?,
         };
-        Ok((route.clone(), catalog.limiter.clone()))
+        Ok((route, catalog.limiter.clone()))
     }
 
     /// Puts a tenant's new snapshot in place, or takes the tenant out. Writers take turns

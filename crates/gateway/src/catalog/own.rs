@@ -1,9 +1,9 @@
 //! Routes of the Tools that tenants make themselves.
 
-use super::{Route, Service, TenantCatalog};
+use super::{Route, Service, TenantCatalog, Types};
 use crate::tools::UriTool;
 use std::sync::Arc;
-use tool::{Error, Result, Uri};
+use tool::{Error, Result, TenantId, ToolId, Uri};
 
 /// The type in the addresses of tenants' own Tools.
 pub(crate) const OWN_TYPE: &str = "tool";
@@ -13,7 +13,11 @@ pub(crate) const OWN_TOOL: &str = "call";
 /// A tenant's own Tool, as long as its definition stays the same.
 #[derive(Debug)]
 pub(crate) struct OwnTool {
+    pub(crate) id: ToolId,
+    /// What it is called by in the tenant, where no other has that name.
     pub(crate) name: String,
+    /// What it is called by in the instances it is bound to.
+    pub(crate) title: String,
     pub(crate) description: Option<String>,
     pub(crate) is_active: bool,
     pub(crate) version: i64,
@@ -29,6 +33,16 @@ pub(crate) enum Behind {
     Uri(Box<UriTool>),
 }
 
+impl OwnTool {
+    /// Where the Tool leads, if that is another tool.
+    pub(super) fn target(&self) -> Option<&Uri> {
+        match &self.behind {
+            Behind::Own(_) => None,
+            Behind::Uri(over) => Some(&over.uri),
+        }
+    }
+}
+
 /// A Tool with its route, if what it leads to is there.
 #[derive(Debug)]
 pub(super) struct Own {
@@ -39,7 +53,13 @@ pub(super) struct Own {
 impl TenantCatalog {
     /// Puts a Tool in place, behind all services. One that did not change and leads to the same
     /// place keeps its route, with its compiled parts.
-    pub(super) fn add_own(&mut self, tool: Arc<OwnTool>, previous: Option<&Self>, result_budget: usize) {
+    pub(super) fn add_own(
+        &mut self,
+        tool: Arc<OwnTool>,
+        target: Option<Arc<Route>>,
+        previous: Option<&Self>,
+        result_budget: usize,
+    ) {
         let known = previous.and_then(|previous| previous.own.get(&tool.name));
         let known = known.filter(|known| Arc::ptr_eq(&known.tool, &tool));
         let known = known.and_then(|known| known.route.clone());
@@ -50,9 +70,13 @@ impl TenantCatalog {
                 known.or_else(|| offered.map(fresh))
             }
             Behind::Uri(over) => {
-                let target = self.target_of(&over.uri).cloned();
                 let is_same = |route: &Arc<Route>, target: &Arc<Route>| {
-                    route.via.as_ref().is_some_and(|via| Arc::ptr_eq(&via.target, target))
+                    let is_target = |known: &Arc<Route>| {
+                        // Made anew each time, and always the same.
+                        let is_ambient = known.listed.is_empty() && target.listed.is_empty();
+                        Arc::ptr_eq(known, target) || (is_ambient && known.uri == target.uri)
+                    };
+                    route.via.as_ref().is_some_and(|via| is_target(&via.target))
                 };
                 target.map(|target| {
                     known
@@ -64,17 +88,23 @@ impl TenantCatalog {
         if let Some(route) = route.as_ref().filter(|_| tool.is_active) {
             self.by_name.insert(tool.name.clone(), route.clone());
         }
+        self.own_names.insert(tool.id.clone(), tool.name.clone());
         self.own.insert(tool.name.clone(), Own { tool, route });
     }
 
     /// The service's tool that a URI leads to; tenants' own Tools are none, so nothing goes in circles.
-    pub(crate) fn target_of(&self, uri: &Uri) -> Option<&Arc<Route>> {
-        self.route(uri.scheme(), uri.service(), uri.tool().unwrap_or_default())
+    pub(crate) fn target_of(&self, tenant: &TenantId, uri: &Uri, types: &Types) -> Option<Arc<Route>> {
+        let known = self.route(uri.scheme(), uri.service(), uri.tool().unwrap_or_default());
+        known.cloned().or_else(|| types.ambient_route(tenant, uri))
     }
 
-    /// The Tool with this name, whether it can be called or not.
-    pub(crate) fn own_tool(&self, name: &str) -> Option<&Arc<OwnTool>> {
-        self.own.get(name).map(|own| &own.tool)
+    /// The Tool with this id, whether it can be called or not.
+    pub(crate) fn own_tool(&self, id: &ToolId) -> Option<&Arc<OwnTool>> {
+        self.own_by_id(id).map(|own| &own.tool)
+    }
+
+    pub(super) fn own_by_id(&self, id: &ToolId) -> Option<&Own> {
+        self.own.get(self.own_names.get(id)?)
     }
 
     /// Every Tool, by name.
@@ -83,41 +113,35 @@ impl TenantCatalog {
     }
 
     /// The route of a Tool that is active, or why there is none. `None`: no such Tool.
-    pub(super) fn resolve_own(
-        &self,
-        name: &str,
-        is_known_type: &dyn Fn(&str) -> bool,
-    ) -> Option<Result<&Arc<Route>>> {
+    pub(super) fn resolve_own(&self, name: &str, types: &Types) -> Option<Result<Arc<Route>>> {
         let own = self.own.get(name)?;
         if !own.tool.is_active {
             let message = format!("tool '{name}' is not active; ask its owner to activate it");
             return Some(Err(Error::tool_disabled(message).with("tool", name)));
         }
-        self.resolve_trial(name, is_known_type)
+        self.resolve_trial(name, types)
     }
 
     /// The route of a Tool, active or not, or why there is none. `None`: no such Tool.
-    pub(super) fn resolve_trial(
-        &self,
-        name: &str,
-        is_known_type: &dyn Fn(&str) -> bool,
-    ) -> Option<Result<&Arc<Route>>> {
+    pub(super) fn resolve_trial(&self, name: &str, types: &Types) -> Option<Result<Arc<Route>>> {
         let own = self.own.get(name)?;
         if let Some(route) = &own.route {
-            return Some(Ok(route));
+            return Some(Ok(route.clone()));
         }
         let error = match &own.tool.behind {
             Behind::Own(service) => match service.connector() {
                 Err(error) => error,
                 Ok(_) => Error::unavailable(format!("tool '{name}' is not ready yet")).retryable(),
             },
-            Behind::Uri(over) => match self.resolve_service_tool(&over.uri, is_known_type) {
-                Err(error) => {
-                    let message = format!("tool '{name}' leads to {}: {error}", over.uri);
-                    Error::new(error.kind(), message).with("tool", name)
+            Behind::Uri(over) => {
+                match self.missing_tool(&over.uri, over.uri.tool().unwrap_or_default(), types) {
+                    Err(error) => {
+                        let message = format!("tool '{name}' leads to {}: {error}", over.uri);
+                        Error::new(error.kind(), message).with("tool", name)
+                    }
+                    Ok(_) => Error::internal("a tool has no route though its target has one"),
                 }
-                Ok(_) => Error::internal("a tool has no route though its target has one"),
-            },
+            }
         };
         Some(Err(error))
     }

@@ -1,5 +1,6 @@
 //! A route: everything a call to one tool needs, made once when the tool is loaded.
 
+use super::types::Parts;
 use super::{OwnTool, Service};
 use crate::bind::Binder;
 use crate::metrics::RouteMetrics;
@@ -24,8 +25,8 @@ pub struct Route {
     pub tool: Arc<Tool>,
     /// The definition as clients get it, in JSON; shared by all lists.
     pub listed: Bytes,
-    pub(crate) binder: Binder,
-    pub(crate) shape: Shape,
+    pub(crate) binder: Arc<Binder>,
+    pub(crate) shape: Arc<Shape>,
     pub(crate) metrics: RouteMetrics,
     /// The way to another route's tool, for those that are one under another name.
     pub(crate) via: Option<Via>,
@@ -68,6 +69,25 @@ impl Route {
         Self { via: Some(Via { target, tool: over.clone() }), ..route }
     }
 
+    /// The route to a tool of a service that nobody configured. It is not listed, and counted
+    /// with all of its type, because anybody can ask for one that is not there.
+    pub(super) fn ambient(service: Service, parts: Parts) -> Self {
+        let uri = Uri::of_tool(&service.scheme, &service.id, parts.tool.name());
+        let Parts { tool, binder, shape } = parts;
+        Self {
+            name: uri.to_string(),
+            address: uri.to_string(),
+            metrics: RouteMetrics::of_all(&service),
+            listed: Bytes::new(),
+            uri,
+            service: Arc::new(service),
+            tool,
+            binder,
+            shape,
+            via: None,
+        }
+    }
+
     fn compile(
         service: Arc<Service>,
         tool: Arc<Tool>,
@@ -77,14 +97,7 @@ impl Route {
     ) -> Self {
         let uri = Uri::of_tool(&service.scheme, &service.id, tool.name());
         let listed = tool.listed_as(&name, description);
-        let binder = Binder::for_schema(tool.input_schema()).unwrap_or_else(|error| {
-            tracing::warn!(tool = %uri, %error, "arguments of {uri} are not checked: {error}");
-            Binder::default()
-        });
-        let shape = Shape::compile(tool.shape(), result_budget).unwrap_or_else(|error| {
-            tracing::warn!(tool = %uri, %error, "answers of {uri} are not shaped: {error}");
-            Shape::plain(result_budget)
-        });
+        let Parts { tool, binder, shape } = Self::parts(tool, &uri, result_budget);
         Self {
             address: uri.to_string(),
             metrics: RouteMetrics::new(&service),
@@ -97,5 +110,40 @@ impl Route {
             shape,
             via: None,
         }
+    }
+
+    /// The same route under another name, as one of its instances knows it.
+    pub(super) fn named(&self, name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            uri: self.uri.clone(),
+            address: self.address.clone(),
+            service: self.service.clone(),
+            tool: self.tool.clone(),
+            listed: self.tool.listed_as(name, self.tool.description()).into(),
+            binder: self.binder.clone(),
+            shape: self.shape.clone(),
+            metrics: self.metrics.clone(),
+            via: self.via.clone(),
+        }
+    }
+
+    /// What is compiled of a tool.
+    pub(super) fn parts(tool: Arc<Tool>, uri: &Uri, result_budget: usize) -> Parts {
+        let binder = Binder::for_schema(tool.input_schema()).unwrap_or_else(|error| {
+            tracing::warn!(tool = %uri, %error, "arguments of {uri} are not checked: {error}");
+            Binder::default()
+        });
+        let shape = Shape::compile(tool.shape(), result_budget).unwrap_or_else(|error| {
+            tracing::warn!(tool = %uri, %error, "answers of {uri} are not shaped: {error}");
+            Shape::plain(result_budget)
+        });
+        Parts { tool, binder: Arc::new(binder), shape: Arc::new(shape) }
+    }
+
+    /// The tenant's own Tool leads here, so that its callers need no right to what is behind it.
+    #[must_use]
+    pub fn is_own(&self) -> bool {
+        self.via.is_some() || self.service.scheme == super::OWN_TYPE
     }
 }

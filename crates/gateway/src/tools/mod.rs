@@ -6,22 +6,25 @@ pub use uri::UriTool;
 pub(crate) use uri::Via;
 
 use crate::Gateway;
-use crate::catalog::{Behind, OWN_TOOL, OWN_TYPE, OwnTool, Service, State, TenantCatalog};
+use crate::catalog::{Behind, OWN_TOOL, OWN_TYPE, OwnTool, Service, State, TenantCatalog, naming};
 use crate::lifecycle::system_context;
 use crate::shape;
 use arc_swap::ArcSwapOption;
 use serde_json::Value;
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 use tool::schema::Schema;
-use tool::{Error, Inline, InlineTool, Outcome, Output, Problem, Result, Shape, TenantId, Tool, Uri};
+use tool::{Error, Inline, InlineTool, Outcome, Output, Problem, Result, Shape, TenantId, Tool, ToolId, Uri};
 
 const CHECK_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A Tool as it is configured. It is called by its name, and its address is `tool://<name>/call`.
 #[derive(Debug)]
 pub struct ToolDefinition {
-    /// What it is called by, unique in the tenant.
+    /// Never changes, whatever the Tool is called.
+    pub id: ToolId,
+    /// What it is called by. Of several with one name, the first has it in the tenant's list.
     pub name: String,
     /// What it is for.
     pub description: Option<String>,
@@ -60,7 +63,10 @@ impl Gateway {
     /// How Tools of this type are made, if they are made of a `config`.
     #[must_use]
     pub fn inline(&self, tool_type: &str) -> Option<Inline> {
-        self.kinds().iter().filter_map(|kind| kind.inline).find(|inline| inline.tool_type == tool_type)
+        self.kinds()
+            .iter()
+            .filter_map(|kind| kind.inline)
+            .find(|inline| inline.tool_types.contains(&tool_type))
     }
 
     /// Checks a Tool as `load` would, without keeping anything, and finds every problem.
@@ -88,21 +94,23 @@ impl Gateway {
             let message = format!("there is no tool type '{tool_type}'");
             return Checked { problems: vec![Problem::new("type", "UnknownType", message)], tool: None };
         };
-        let text = |field: &str| config.get(inline.part)?.get(field)?.as_str().map(str::to_owned);
+        let text = |field: &str| config.get(inline.part?)?.get(field)?.as_str().map(str::to_owned);
         let shape = Shape { select: text("select"), template: text("response_template"), max_bytes: None };
-        let path = format!("config.{}.", inline.part);
+        let path = inline.part.map_or_else(String::new, |part| format!("config.{part}."));
+        let place = |path: &str| match (inline.part, path) {
+            (None, path) => path.to_owned(),
+            (Some(_), "") => "config".to_owned(),
+            (Some(_), path) => format!("config.{path}"),
+        };
         let mut problems = Vec::new();
         let mut found = None;
-        match (inline.open)(inline_tool(definition, config.clone()), &self.env) {
+        match (inline.open)(inline_tool(definition, tool_type, config.clone()), &self.env) {
             Ok(connector) => match connector.tools(&system_context(CHECK_TIMEOUT)).await {
                 Ok(mut tools) => found = tools.pop(),
-                Err(error) => problems.push(Problem::new("config", "Invalid", error.message())),
+                Err(error) => problems.push(Problem::new(place(""), "Invalid", error.message())),
             },
             Err(error) => problems.extend(error.problems().iter().cloned().map(|mut problem| {
-                problem.path = match problem.path.as_str() {
-                    "" => "config".to_owned(),
-                    path => format!("config.{path}"),
-                };
+                problem.path = place(&problem.path);
                 problem
             })),
         }
@@ -131,7 +139,7 @@ impl Gateway {
             }
         }
         let catalog = self.catalog().tenant(tenant);
-        let target = catalog.as_deref().and_then(|catalog| catalog.target_of(&tool.uri));
+        let target = catalog.as_deref().and_then(|catalog| catalog.target_of(tenant, &tool.uri, &self.types));
         let Some(target) = target else { return Checked { problems, tool: None } };
         problems.extend(tool.check_against(target.tool.input_schema().get()));
         let described = tool.over(&target.tool, definition.description.as_deref());
@@ -154,9 +162,16 @@ impl Gateway {
         previous: Option<&TenantCatalog>,
         fresh: &mut Vec<Arc<Service>>,
     ) -> Vec<Arc<OwnTool>> {
-        let mut open = |definition: ToolDefinition| {
-            let known = previous.and_then(|previous| previous.own_tool(&definition.name));
-            if let Some(known) = known.filter(|known| known.version == definition.version) {
+        let mut taken = HashSet::new();
+        let mut open = |mut definition: ToolDefinition| {
+            let title = definition.name.clone();
+            if !taken.insert(title.clone()) {
+                definition.name = naming::with_suffix(&title, definition.id.as_str());
+            }
+            let is_same =
+                |known: &&Arc<OwnTool>| known.version == definition.version && known.name == definition.name;
+            let known = previous.and_then(|previous| previous.own_tool(&definition.id)).filter(is_same);
+            if let Some(known) = known {
                 return known.clone();
             }
             let behind = match &definition.body {
@@ -168,6 +183,8 @@ impl Gateway {
                 ToolBody::Uri(tool) => Behind::Uri(tool.clone()),
             };
             Arc::new(OwnTool {
+                id: definition.id,
+                title,
                 name: definition.name,
                 description: definition.description,
                 is_active: definition.is_active,
@@ -187,7 +204,7 @@ impl Gateway {
     ) -> Service {
         let name = &definition.name;
         let opened = match self.inline(tool_type) {
-            Some(inline) => (inline.open)(inline_tool(definition, config.clone()), &self.env),
+            Some(inline) => (inline.open)(inline_tool(definition, tool_type, config.clone()), &self.env),
             None => Err(Error::not_found(format!("there is no tool type '{tool_type}'"))),
         };
         let state = opened.map_or_else(
@@ -216,9 +233,9 @@ impl Gateway {
 }
 
 /// The connector's one tool is called as in the Tool's address.
-fn inline_tool(definition: &ToolDefinition, config: Value) -> InlineTool {
+fn inline_tool(definition: &ToolDefinition, tool_type: &str, config: Value) -> InlineTool {
     let description = definition.description.clone().unwrap_or_default();
-    InlineTool { name: OWN_TOOL.to_owned(), description, config }
+    InlineTool { tool_type: tool_type.to_owned(), name: OWN_TOOL.to_owned(), description, config }
 }
 
 /// The address of a Tool, for allow-lists, audit and `/call`.

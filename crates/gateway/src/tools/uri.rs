@@ -183,7 +183,7 @@ impl UriTool {
 }
 
 /// The way from a Tool to the service's tool behind it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Via {
     pub(crate) target: Arc<Route>,
     pub(crate) tool: UriTool,

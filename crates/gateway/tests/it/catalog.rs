@@ -106,7 +106,13 @@ async fn a_tenants_limit_holds_across_its_callers_and_reloads() {
         let limits = Limits { calls_per_minute: Some(2), concurrent_calls: None };
         world
             .gateway
-            .load(TenantDefinition { id: "acme".parse().unwrap(), limits, services: vec![m], tools: vec![] })
+            .load(TenantDefinition {
+                id: "acme".parse().unwrap(),
+                limits,
+                services: vec![m],
+                tools: vec![],
+                instances: vec![],
+            })
             .await;
         assert!(world.call("m__say", json!({})).await.is_ok());
     }

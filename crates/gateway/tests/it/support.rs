@@ -41,8 +41,8 @@ impl Settings for MemorySettings {
     const TITLE: &'static str = "Memory";
     const INLINE: Option<Inline> =
         Some(Inline {
-            tool_type: "memo",
-            part: "MEMO",
+            tool_types: &["memo"],
+            part: Some("MEMO"),
             schema: || json!({}),
             complete: |_| {},
             needs_manager: |_| false,
@@ -188,13 +188,21 @@ impl World {
 
     pub async fn load_all(&self, services: Vec<ServiceDefinition>, tools: Vec<ToolDefinition>) {
         let id = "acme".parse().unwrap();
-        self.gateway.load(TenantDefinition { id, limits: Limits::default(), services, tools }).await;
+        self.gateway
+            .load(TenantDefinition { id, limits: Limits::default(), services, tools, instances: Vec::new() })
+            .await;
     }
 
     pub async fn load(&self, tenant: &str, services: Vec<ServiceDefinition>) {
         let id = tenant.parse().unwrap();
         self.gateway
-            .load(TenantDefinition { id, limits: Limits::default(), services, tools: Vec::new() })
+            .load(TenantDefinition {
+                id,
+                limits: Limits::default(),
+                services,
+                tools: Vec::new(),
+                instances: Vec::new(),
+            })
             .await;
     }
 

@@ -13,6 +13,7 @@ fn memo(name: &str, config: Value) -> ToolDefinition {
 
 fn tool(name: &str, body: ToolBody) -> ToolDefinition {
     ToolDefinition {
+        id: name.parse().unwrap(),
         name: name.into(),
         description: Some(format!("{name}!")),
         is_active: true,
@@ -141,7 +142,7 @@ async fn only_active_tools_are_listed_and_called() {
     }
     let mut cx = context();
     cx.inspection = Inspection::on();
-    let target = Target::Trial("draft".into());
+    let target = Target::Trial("draft".parse().unwrap());
     let request = Request { target, arguments: Arguments::default(), extras: Default::default() };
     assert!(matches!(world.gateway.call(&cx, request).await.unwrap(), Outcome::Done(_)));
     let seen = cx.inspection.seen();

@@ -15,9 +15,9 @@ use http::header::AUTHORIZATION;
 use http::request::Parts;
 use std::collections::HashMap;
 use std::sync::Arc;
-use store::{KeyHash, Status, Store, User};
+use store::{Instance, KeyHash, Status, Store, User};
 use token::Tokens;
-use tool::{Caller, Identity, Limits, Role, Scope, Secret, TenantId, UserId};
+use tool::{Caller, Identity, InstanceId, Limits, Role, Scope, Secret, TenantId, UserId};
 
 /// Everyone who may come in, swapped as a whole when anything about that changes.
 pub(crate) struct Auth {
@@ -29,6 +29,7 @@ pub(crate) struct Auth {
 struct People {
     keys: HashMap<KeyHash, KeyEntry>,
     users: HashMap<UserId, User>,
+    instances: HashMap<KeyHash, (SignedIn, InstanceId)>,
 }
 
 struct KeyEntry {
@@ -49,6 +50,7 @@ impl Auth {
     pub(crate) async fn reload(&self, store: &Store) -> store::Result<()> {
         let keys = store.keys().all_active().await?;
         let users = store.users().all_active().await?;
+        let instances = store.instances().all_active().await?;
         let keys = keys.into_iter().map(|key| {
             let caller = Caller {
                 identity: Identity::Key(key.id),
@@ -63,8 +65,17 @@ impl Auth {
             (key.hash, entry)
         });
         let users = users.into_iter().map(|user| (user.id.clone(), user));
-        self.people.store(Arc::new(People { keys: keys.collect(), users: users.collect() }));
+        let instances = instances.into_iter().map(|instance| (instance.hash, visitor_of(instance)));
+        let (keys, users, instances) = (keys.collect(), users.collect(), instances.collect());
+        self.people.store(Arc::new(People { keys, users, instances }));
         Ok(())
+    }
+
+    /// The MCP instance with this key, and who comes through its door.
+    pub(crate) fn instance(&self, key: &str) -> Result<(SignedIn, InstanceId)> {
+        let people = self.people.load();
+        let found = people.instances.get(&KeyHash::of(key)).cloned();
+        found.ok_or_else(|| Problem::not_found("MCP instance"))
     }
 
     /// A token for a person who has just signed in, and when it ends.
@@ -97,6 +108,19 @@ impl Auth {
     }
 }
 
+/// Whoever holds the key of an instance may call what it offers, and nothing else.
+fn visitor_of(instance: Instance) -> (SignedIn, InstanceId) {
+    let caller = Caller {
+        identity: Identity::Instance(instance.id.clone()),
+        name: instance.name,
+        role: Role::Caller,
+        scopes: vec![Scope::Call],
+        allow: Vec::new(),
+        limits: Limits::default(),
+    };
+    (SignedIn { tenant: instance.tenant, caller: Arc::new(caller) }, instance.id)
+}
+
 /// A request's caller, and the tenant it acts on: its own, or the `tenant_id` of the query for
 /// those who manage the platform.
 #[derive(Debug, Clone)]
@@ -125,6 +149,12 @@ impl SignedIn {
             return Ok(());
         }
         self.may_manage()
+    }
+
+    /// The id of those who only call, and see only what is their own. Viewers look at everything
+    /// and change nothing; managers manage everything.
+    pub(crate) fn only_own(&self) -> Option<String> {
+        (self.caller.role == Role::Caller).then(|| self.caller.identity.id().to_owned())
     }
 
     /// May manage the platform.

@@ -90,6 +90,7 @@ impl From<tool::ErrorKind> for Code {
             Kind::Timeout => Self::Timeout,
             Kind::Cancelled | Kind::Unavailable => Self::Unavailable,
             Kind::CircuitOpen => Self::CircuitOpen,
+            Kind::Missing => Self::NotFound,
             Kind::Upstream => Self::UpstreamError,
             Kind::Unsupported => Self::BadRequest,
             Kind::Internal => Self::Internal,

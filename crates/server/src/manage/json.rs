@@ -21,7 +21,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
     }
 }
 
-fn unreadable(rejection: &BytesRejection) -> Problem {
+pub(super) fn unreadable(rejection: &BytesRejection) -> Problem {
     let status = rejection.status();
     if status == StatusCode::PAYLOAD_TOO_LARGE {
         let detail = "the body is too large; the server was started with a smaller --max-body-bytes";

@@ -2,9 +2,11 @@
 
 mod audit;
 mod auth;
+mod bindings;
 mod call;
 mod csv;
 pub(crate) mod error;
+mod instances;
 pub(crate) mod json;
 mod keys;
 mod masking;
@@ -16,12 +18,16 @@ mod service_settings;
 mod service_tools;
 mod service_types;
 mod services;
+mod table_data;
+mod table_files;
+pub(crate) mod tables;
 mod tenants;
 mod time;
 mod tool_draft;
 mod tool_trial;
 mod tool_versions;
 mod tools;
+pub(crate) mod tools_by_table;
 mod users;
 
 pub use openapi::document as openapi_document;
@@ -29,7 +35,7 @@ pub(crate) use openapi::pages as documentation;
 
 use crate::{Options, Shared};
 use axum::Router;
-use axum::extract::{Request, State};
+use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use error::{Code, Problem};
@@ -65,20 +71,44 @@ pub(crate) fn router(options: &Options) -> (Router<Shared>, OpenApi) {
         .routes(routes!(service_tools::get, service_tools::update, service_tools::delete))
         .routes(routes!(tools::list, tools::create))
         .routes(routes!(tools::get, tools::update, tools::delete))
+        .routes(routes!(tools_by_table::list))
         .routes(routes!(tool_trial::validate))
         .routes(routes!(tool_versions::list))
         .routes(routes!(tool_versions::rollback))
         .routes(routes!(mcp_tools::list))
+        .routes(routes!(instances::list, instances::create))
+        .routes(routes!(instances::get, instances::update, instances::delete))
+        .routes(routes!(instances::rotate_key))
+        .routes(routes!(bindings::create))
+        .routes(routes!(bindings::update, bindings::delete))
+        .routes(routes!(bindings::list))
+        .routes(routes!(bindings::list_by_key))
         .routes(routes!(audit::list))
         .routes(routes!(audit::export))
+        .route_layer(from_fn_with_state(time, answer_within));
+    let tables = OpenApiRouter::new()
+        .routes(routes!(tables::list, tables::create))
+        .routes(routes!(tables::get, tables::update, tables::delete))
+        .routes(routes!(table_data::get, table_data::add, table_data::put, table_data::remove))
+        .routes(routes!(table_data::versions))
+        .routes(routes!(table_data::restore))
+        .routes(routes!(table_files::create))
+        .routes(routes!(table_files::replace))
+        .routes(routes!(table_files::export))
+        .route_layer(DefaultBodyLimit::max(options.max_body_bytes.max(TABLE_BODY_BYTES)))
         .route_layer(from_fn_with_state(time, answer_within));
     let call = OpenApiRouter::new()
         .routes(routes!(tool_trial::test))
         .routes(routes!(call::call))
         .routes(routes!(mcp_tools::call))
         .route_layer(from_fn_with_state(options.call_timeout + time, answer_within));
-    OpenApiRouter::with_openapi(openapi::head()).nest("/api/v1", manage.merge(call)).split_for_parts()
+    OpenApiRouter::with_openapi(openapi::head())
+        .nest("/api/v1", manage.merge(tables).merge(call))
+        .split_for_parts()
 }
+
+/// The largest document of a table, and what stands around it in a body.
+const TABLE_BODY_BYTES: usize = store::MAX_DOCUMENT_BYTES + 64 * 1024;
 
 /// The longest a request may wait, in answers of the database.
 const STORE_ANSWERS: u32 = 3;

@@ -58,8 +58,10 @@ pub(super) async fn check(
     config: &Value,
     tools: &[ServiceTool],
 ) -> Result<()> {
-    let Ok(kind) = state.gateway.kind(scheme) else {
-        let known: Vec<_> = state.gateway.kinds().iter().map(|kind| kind.scheme).collect();
+    let kind = state.gateway.kind(scheme).ok().filter(|kind| kind.ambient.is_none());
+    let Some(kind) = kind else {
+        let known = state.gateway.kinds().iter().filter(|kind| kind.ambient.is_none());
+        let known: Vec<_> = known.map(|kind| kind.scheme).collect();
         let message = format!("there is no service type '{scheme}'; use one of {}", known.join(", "));
         return Err(Problem::invalid(vec![tool::Problem::new("type", "UnknownType", message)]));
     };

@@ -38,7 +38,8 @@ pub(super) struct ServiceTypes {
 #[utoipa::path(get, path = "/service-types", tag = "services", responses((status = 200, body = ServiceTypes)))]
 pub(super) async fn list(State(state): State<Shared>, signed_in: SignedIn) -> Result<Answer<ServiceTypes>> {
     signed_in.may_read()?;
-    let items: Vec<_> = state.gateway.kinds().iter().map(describe).collect();
+    let items: Vec<_> =
+        state.gateway.kinds().iter().filter(|kind| kind.ambient.is_none()).map(describe).collect();
     let total = items.len();
     Ok(Answer(ServiceTypes { items, page: 1, limit: 1000, total }))
 }

@@ -2,16 +2,17 @@
 
 use super::error::{Code, Problem, Result};
 use super::masking::{masked, with_kept_secrets};
+use super::tables;
 use crate::Shared;
 use crate::auth::SignedIn;
-use crate::tool_definition::{URI_TYPE, body_of};
+use crate::tool_definition::{URI_TYPE, body_of, table_of};
 use gateway::{ToolBody, ToolDefinition};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use store::{Tool, ToolStatus};
-use tool::Role;
 use tool::schema::Schema;
 use tool::secret::MASK;
+use tool::{Role, ToolId};
 
 const MAX_NAME: usize = 64;
 
@@ -58,7 +59,9 @@ pub(super) async fn check(state: &Shared, signed_in: &SignedIn, body: Map<String
     if body.get("name").is_some_and(Value::is_string) {
         problems.extend(check_name(&name));
     }
-    if let (Some(inline), Some(config)) = (inline, body.get_mut("config")) {
+    if let (Some(inline), Some(config)) =
+        (inline.filter(|inline| inline.part.is_some()), body.get_mut("config"))
+    {
         (inline.complete)(config);
         if (inline.needs_manager)(config) && signed_in.caller.role < Role::Manager {
             return Err(Problem::forbidden("only managers let a tool into the private network"));
@@ -88,11 +91,11 @@ async fn check_body(state: &Shared, signed_in: &SignedIn, draft: &mut Draft) {
         draft.problems.push(tool::Problem::new("uri", "InvalidUri", error.to_string()));
         return;
     }
+    let inline = state.gateway.inline(&draft.kind);
     let has_config = draft.definition.get("config").is_some_and(Value::is_object);
+    let is_readable = inline.is_some_and(|inline| inline.part.is_none() || has_config);
     let body = match body_of(&draft.kind, &draft.definition) {
-        Ok(body @ ToolBody::Inline { .. }) if has_config && state.gateway.inline(&draft.kind).is_some() => {
-            body
-        }
+        Ok(body @ ToolBody::Inline { .. }) if is_readable => body,
         Ok(body @ ToolBody::Uri(_)) => body,
         // The schema has said what is missing or of the wrong type.
         Ok(ToolBody::Inline { .. }) | Err(_) => return,
@@ -101,6 +104,7 @@ async fn check_body(state: &Shared, signed_in: &SignedIn, draft: &mut Draft) {
         draft.shape = tool.shape.clone();
     }
     let definition = ToolDefinition {
+        id: ToolId::generate(),
         name: draft.name.clone(),
         description: draft.description.clone(),
         is_active: false,
@@ -117,19 +121,37 @@ async fn check_body(state: &Shared, signed_in: &SignedIn, draft: &mut Draft) {
     draft.tool = checked.tool;
 }
 
+/// A table that a Tool leads to must be there for whoever makes the Tool: its callers need no
+/// right of their own.
+pub(super) async fn check_table(state: &Shared, signed_in: &SignedIn, draft: &Draft) -> Result<()> {
+    if let Some(table) = table_of(&draft.definition) {
+        tables::find(state, signed_in, &table).await?;
+    }
+    Ok(())
+}
+
 /// Those who only call cannot take a name that is in use, or they could listen in on others' calls.
-pub(super) fn check_free(state: &Shared, signed_in: &SignedIn, name: &str) -> Result<()> {
+pub(super) fn check_free(state: &Shared, signed_in: &SignedIn, draft: &Draft) -> Result<()> {
+    let name = &draft.name;
     let catalog = state.gateway.catalog().tenant(&signed_in.tenant);
-    let is_taken = catalog.is_some_and(|catalog| catalog.routes().iter().any(|route| route.name == name));
+    // A Tool that shares its name gets a suffix where another Tool has it already.
+    let may_share = shares_names(state, &draft.kind);
+    let takes = |route: &gateway::Route| route.name == *name && !(may_share && route.is_own());
+    let is_taken = catalog.is_some_and(|catalog| catalog.routes().iter().any(|route| takes(route)));
     if is_taken && signed_in.caller.role < Role::Manager {
         return Err(Problem::new(Code::Conflict, format!("the name '{name}' is taken already")));
     }
     Ok(())
 }
 
+/// Tools over tables are made to be bound, and need a name of their own only where they are.
+pub(super) fn shares_names(state: &Shared, kind: &str) -> bool {
+    state.gateway.inline(kind).is_some_and(|inline| inline.part.is_none())
+}
+
 fn unknown_type(state: &Shared, given: Option<&Value>) -> tool::Problem {
     let inline = state.gateway.kinds().iter().filter_map(|kind| kind.inline);
-    let known: Vec<_> = inline.map(|inline| inline.tool_type).chain([URI_TYPE]).collect();
+    let known: Vec<_> = inline.flat_map(|inline| inline.tool_types).copied().chain([URI_TYPE]).collect();
     let known = known.join(", ");
     match given.and_then(Value::as_str) {
         None => tool::Problem::new("type", "Required", format!("a tool needs a 'type': one of {known}")),
@@ -176,8 +198,17 @@ fn schema_of(state: &Shared, kind: &str) -> Option<Value> {
         });
         (more, json!(["name", "uri"]))
     } else {
-        state.gateway.inline(kind)?;
-        (json!({ "config": { "type": "object" } }), json!(["name", "config"]))
+        match state.gateway.inline(kind)? {
+            inline if inline.part.is_some() => {
+                (json!({ "config": { "type": "object" } }), json!(["name", "config"]))
+            }
+            // What the connector wants of them it says itself.
+            inline => {
+                let names = (inline.schema)().get("properties").and_then(Value::as_object).cloned();
+                let names = names.unwrap_or_default().into_iter().map(|(name, _)| (name, json!({})));
+                (Value::Object(names.collect()), json!(["name"]))
+            }
+        }
     };
     if let (Some(properties), Value::Object(more)) = (properties.as_object_mut(), more) {
         properties.extend(more);

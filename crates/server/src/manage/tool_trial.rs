@@ -3,7 +3,7 @@
 use super::call::{Trace, context, result_of, start};
 use super::error::Result;
 use super::json::{Json, Path};
-use super::tool_draft::{Draft, check};
+use super::tool_draft::{Draft, check, shares_names};
 use super::tools::{ToolCreate, find};
 use crate::Shared;
 use crate::auth::SignedIn;
@@ -44,7 +44,10 @@ pub(super) async fn validate(
     // Given for a tool that exists, so that its own name is not taken.
     let id = body.shift_remove("id");
     let mut draft = check(&state, &signed_in, body).await?;
-    let holder = state.store.tools().find_by_name(&signed_in.tenant, &draft.name).await?;
+    let holder = match shares_names(&state, &draft.kind) {
+        true => None,
+        false => state.store.tools().find_by_name(&signed_in.tenant, &draft.name).await?,
+    };
     if holder.is_some_and(|holder| id.is_none_or(|id| id != holder.id.as_str())) {
         let message = format!("there is a tool '{}' already", draft.name);
         draft.problems.push(Problem::new("name", "Conflict", message));
@@ -69,7 +72,8 @@ fn render(state: &Shared, draft: &mut Draft, sample: &Value) -> Option<String> {
     if !output.is_error() {
         return Some(text);
     }
-    let part = state.gateway.inline(&draft.kind).map(|inline| format!("config.{}.", inline.part));
+    let part = state.gateway.inline(&draft.kind).and_then(|inline| inline.part);
+    let part = part.map(|part| format!("config.{part}."));
     let path = format!("{}response_template", part.unwrap_or_default());
     draft.problems.push(Problem::new(path, "TemplateRenderError", text));
     None
@@ -118,7 +122,7 @@ pub(super) async fn test(
     let tool = find(&state, &signed_in, &id).await?;
     let inspection = Inspection::on();
     let cx = Context { inspection: inspection.clone(), ..context(&state, signed_in, trace) };
-    let ended = start(&state, cx, Target::Trial(tool.name), body.arguments).await?;
+    let ended = start(&state, cx, Target::Trial(tool.id), body.arguments).await?;
     let result = result_of(ended)?;
     let seen = inspection.seen();
     let raw = seen.raw.map(|raw| serde_json::from_str(&raw).unwrap_or_else(|_| raw.into()));

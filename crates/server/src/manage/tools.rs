@@ -3,24 +3,25 @@
 use super::error::{Problem, Result};
 use super::json::{Json, Paging, Path, Query};
 use super::time;
-use super::tool_draft::{Draft, changed, check, check_free, shown};
+use super::tool_draft::{Draft, changed, check, check_free, check_table, shown};
 use crate::Shared;
 use crate::auth::SignedIn;
+use crate::tool_definition::table_of;
 use axum::Json as Answer;
 use axum::extract::State;
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use store::{NewTool, Tool, ToolChanges, ToolFilter, ToolStatus};
-use tool::{Role, ToolId};
+use tool::ToolId;
 use utoipa::ToSchema;
 
 #[derive(Serialize, ToSchema)]
-pub(super) struct ToolView {
+pub(crate) struct ToolView {
     id: String,
     name: String,
     alias: Option<String>,
-    /// `http` or `uri`.
+    /// `http`, `uri`, or what the tool does with a table, e.g. `query_data`.
     #[serde(rename = "type")]
     kind: String,
     description: Option<String>,
@@ -42,11 +43,11 @@ pub(super) struct ToolView {
 
 #[derive(Serialize, ToSchema)]
 #[schema(as = OwnToolPage)]
-pub(super) struct ToolPage {
-    items: Vec<ToolView>,
-    page: u32,
-    limit: u32,
-    total: i64,
+pub(crate) struct ToolPage {
+    pub(super) items: Vec<ToolView>,
+    pub(super) page: u32,
+    pub(super) limit: u32,
+    pub(super) total: i64,
 }
 
 impl ToolView {
@@ -74,7 +75,8 @@ impl ToolView {
 pub(super) struct ToolCreate {
     /// What it is called by: 1 to 64 letters, digits, `_`, `.` or `-`.
     name: String,
-    /// `http` for a request of its own, `uri` for a service's tool.
+    /// `http` for a request of its own, `uri` for a service's tool, or an operation on a table:
+    /// `get_data_schema`, `get_all_data`, `query_data`, `create`, `update`, `delete`, `preview`, `select`.
     #[schema(rename = "type")]
     kind: String,
     alias: Option<String>,
@@ -100,10 +102,17 @@ pub(super) struct ToolCreate {
     select: Option<String>,
     /// For `uri`: the most bytes of the shaped answer.
     max_result_bytes: Option<usize>,
-    /// For `uri`: the schema of the arguments, where the service's is not right.
+    /// For `uri` and tables: the schema of the arguments, where the usual one is not right.
     #[schema(value_type = Option<Object>)]
     input_schema: Option<Value>,
-    /// Whatever you want to keep with it.
+    /// For tables: the schema of the answer.
+    #[schema(value_type = Option<Object>)]
+    output_schema: Option<Value>,
+    /// For tables: which one.
+    table_id: Option<String>,
+    /// For tables: which part of it, a JSON Pointer (RFC 6901); empty is all of it.
+    json_path: Option<String>,
+    /// Whatever you want to keep with it. For `preview`, `preview_keys` names the fields to show.
     #[schema(value_type = Option<Object>)]
     metadata: Option<Value>,
 }
@@ -128,7 +137,7 @@ pub(super) async fn list(
     Paging(page): Paging,
 ) -> Result<Answer<ToolPage>> {
     signed_in.may_read()?;
-    let owner = sees_only_own(&signed_in).then(|| signed_in.caller.identity.id().to_owned());
+    let owner = signed_in.only_own();
     let filter = ToolFilter { kind: query.kind, status: query.status, owner, text: query.q };
     let found = state.store.tools().list(&signed_in.tenant, &filter, page).await?;
     let items = found.items.into_iter().map(|tool| ToolView::new(&state, tool)).collect();
@@ -145,7 +154,8 @@ pub(super) async fn create(
 ) -> Result<(StatusCode, Answer<ToolView>)> {
     signed_in.may_make_tools()?;
     let draft = check(&state, &signed_in, body).await?.accepted()?;
-    check_free(&state, &signed_in, &draft.name)?;
+    check_free(&state, &signed_in, &draft)?;
+    check_table(&state, &signed_in, &draft).await?;
     let new = NewTool {
         name: draft.name,
         alias: draft.alias,
@@ -208,7 +218,10 @@ pub(super) async fn save(
     expected_version: i64,
 ) -> Result<Answer<ToolView>> {
     if draft.name != old.name {
-        check_free(state, signed_in, &draft.name)?;
+        check_free(state, signed_in, &draft)?;
+    }
+    if table_of(&draft.definition) != table_of(&old.definition) {
+        check_table(state, signed_in, &draft).await?;
     }
     let changes = ToolChanges {
         name: Some(draft.name),
@@ -242,13 +255,10 @@ pub(super) async fn delete(
 /// The tool, if it is there for this caller.
 pub(super) async fn find(state: &Shared, signed_in: &SignedIn, id: &ToolId) -> Result<Tool> {
     let tool = state.store.tools().get(&signed_in.tenant, id).await?;
-    if sees_only_own(signed_in) && tool.owner != signed_in.caller.identity.id() {
-        return Err(Problem::not_found("tool"));
-    }
-    Ok(tool)
+    if sees(signed_in, &tool) { Ok(tool) } else { Err(Problem::not_found("tool")) }
 }
 
-/// Viewers look at everything and change nothing; managers manage everything.
-fn sees_only_own(signed_in: &SignedIn) -> bool {
-    signed_in.caller.role == Role::Caller
+/// The tool is there for this caller.
+pub(super) fn sees(signed_in: &SignedIn, tool: &Tool) -> bool {
+    signed_in.only_own().is_none_or(|own| tool.owner == own)
 }

@@ -3,6 +3,7 @@
 use super::asked::{Asked, Filter};
 use super::conversation::{Asker, Conversation, Wishes};
 use super::held::Resumed;
+use super::instance::Visitor;
 use super::reply::{self, answered, json, refused};
 use super::stream::Listener;
 use super::{Answered, Door, batch};
@@ -24,7 +25,7 @@ use mcp::session::Session;
 use mcp::{Era, HeaderParams, Message, RpcError, Version};
 use serde_json::value::RawValue;
 use std::convert::Infallible;
-use tool::{Arguments, Context, Door as DoorKind};
+use tool::{Arguments, Context, Door as DoorKind, InstanceId};
 
 const SESSION: &str = "mcp-session-id";
 const VERSION: &str = "mcp-protocol-version";
@@ -40,10 +41,10 @@ pub(super) struct Visit {
     pub(super) owner: String,
 }
 
-/// `POST /mcp`: the tenant's door.
+/// `POST /mcp`: the tenant's door; `POST /mcp/{api_key}`: an instance's.
 pub(crate) async fn post(
     State(state): State<Shared>,
-    signed_in: SignedIn,
+    Visitor { signed_in, instance }: Visitor,
     Extension(RequestId(request_id)): Extension<RequestId>,
     Extension(TraceId(trace_id)): Extension<TraceId>,
     headers: HeaderMap,
@@ -55,10 +56,11 @@ pub(crate) async fn post(
         let error = RpcError::invalid_request("the message is too large");
         return Ok(refused(StatusCode::PAYLOAD_TOO_LARGE, None, &error));
     };
-    let owner = owner_of(&signed_in);
+    let owner = owner_of(&signed_in, instance.as_ref());
     let cx = Context {
         request_id,
         trace_id,
+        instance,
         ..Context::new(signed_in.tenant, signed_in.caller, DoorKind::Mcp, state.options.call_timeout)
     };
     let visit = Visit { state, headers, cx, owner };
@@ -77,8 +79,9 @@ pub(crate) async fn post(
 }
 
 /// Who a session, a question or a held request belongs to.
-fn owner_of(signed_in: &SignedIn) -> String {
-    format!("{}/{}", signed_in.tenant, signed_in.caller.identity.id())
+fn owner_of(signed_in: &SignedIn, instance: Option<&InstanceId>) -> String {
+    let instance = instance.map_or("", InstanceId::as_str);
+    format!("{}/{}/{instance}", signed_in.tenant, signed_in.caller.identity.id())
 }
 
 impl Visit {
@@ -300,12 +303,13 @@ pub(super) fn end_of_listening(id: &RawValue) -> String {
 /// `GET /mcp`: the stream of notifications of a session.
 pub(crate) async fn get(
     State(state): State<Shared>,
-    signed_in: SignedIn,
+    Visitor { signed_in, instance }: Visitor,
     headers: HeaderMap,
 ) -> Result<Response> {
     check_origin(&state, &headers)?;
-    let owner = owner_of(&signed_in);
+    let owner = owner_of(&signed_in, instance.as_ref());
     let cx = Context::new(signed_in.tenant, signed_in.caller, DoorKind::Mcp, state.options.call_timeout);
+    let cx = Context { instance, ..cx };
     let visit = Visit { state, headers, cx, owner };
     if visit.is_modern(None) {
         let problem = Problem::bad_request("streams are opened with 'subscriptions/listen' in this version");

@@ -7,6 +7,7 @@ mod door;
 mod flights;
 mod held;
 pub(crate) mod http;
+mod instance;
 mod lists;
 mod peer;
 mod program;

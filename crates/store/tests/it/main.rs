@@ -15,6 +15,7 @@ mod migrations;
 mod rotation;
 mod service_pins;
 mod services;
+mod tables;
 mod tenants;
 mod tools;
 mod users;
