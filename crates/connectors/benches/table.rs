@@ -39,7 +39,12 @@ async fn call(connector: &dyn Connector, id: &str, operation: &str, arguments: V
     );
     let uri: Uri = format!("table://{id}/{operation}?path=/orders").parse().unwrap();
     let arguments = arguments.as_object().cloned().unwrap().into();
-    let call = Call { tool: operation.to_owned(), arguments, options: uri.options().clone() };
+    let call = Call {
+        tool: operation.to_owned(),
+        arguments,
+        options: uri.options().clone(),
+        extras: Default::default(),
+    };
     match connector.call(&cx, call).await.unwrap() {
         tool::Outcome::Done(output) => output.to_result(),
         other => panic!("{other:?}"),
