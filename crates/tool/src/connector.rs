@@ -1,7 +1,7 @@
 //! What a type of service must be able to do, and how its settings become a working service.
 
 use crate::schema::Schema;
-use crate::{Call, Context, Env, Error, Inline, Outcome, Problem, Result, Tool};
+use crate::{Call, Context, Env, Error, Import, Inline, Outcome, Problem, Result, Tool};
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -41,6 +41,9 @@ pub trait Settings: DeserializeOwned + JsonSchema {
     /// How a single tool of this type is made without a service, if it can be.
     const INLINE: Option<Inline> = None;
 
+    /// How such a service is made from a description of its API, if it can be.
+    const IMPORT: Option<Import> = None;
+
     /// Such settings do something on this machine itself, e.g. start a process, so that only
     /// those who manage the platform may save them.
     #[must_use]
@@ -67,6 +70,8 @@ pub struct Kind {
     pub has_user_tools: bool,
     /// How a single tool of this type is made without a service, if it can be.
     pub inline: Option<Inline>,
+    /// How such a service is made from a description of its API, if it can be.
+    pub import: Option<Import>,
     is_privileged: fn(&Value) -> bool,
     schema: fn() -> Value,
     open: fn(Value, &Env) -> Result<Arc<dyn Connector>>,
@@ -81,6 +86,7 @@ impl Kind {
             title: S::TITLE,
             has_user_tools: S::HAS_USER_TOOLS,
             inline: S::INLINE,
+            import: S::IMPORT,
             is_privileged: S::is_privileged,
             schema: || schemars::schema_for!(S).to_value(),
             open: |settings, env| open_checked(S::SCHEME, settings, |parsed: S| parsed.open(env)),

@@ -4,6 +4,7 @@ mod auth;
 mod client;
 mod endpoint;
 mod inline;
+mod openapi;
 mod pool;
 mod request;
 mod response;
@@ -11,6 +12,7 @@ mod settings;
 #[cfg(test)]
 mod tests;
 mod tools;
+mod value_schema;
 
 pub(crate) use settings::Settings;
 

@@ -36,6 +36,7 @@ struct Places<'a> {
     query: String,
     headers: HeaderMap,
     body: Map<String, Value>,
+    whole_body: Option<Value>,
 }
 
 impl Base {
@@ -65,6 +66,9 @@ impl Base {
             *request.body_mut() = Some(Value::Object(places.body).to_string().into());
             let json = HeaderValue::from_static("application/json");
             request.headers_mut().entry(CONTENT_TYPE).or_insert(json);
+        }
+        if let Some(body) = places.whole_body {
+            set_whole_body(&mut request, &body);
         }
         self.sign(&mut request);
         Ok(request)
@@ -166,6 +170,15 @@ impl Base {
     }
 }
 
+/// A text is sent as it is where the tool says that the body is no JSON.
+fn set_whole_body(request: &mut Request, body: &Value) {
+    let json = HeaderValue::from_static("application/json");
+    let content_type = request.headers_mut().entry(CONTENT_TYPE).or_insert(json);
+    let is_json = content_type.to_str().is_ok_and(|text| text.to_ascii_lowercase().contains("json"));
+    let text = if is_json { body.to_string() } else { text_of(body) };
+    *request.body_mut() = Some(text.into());
+}
+
 fn is_secret(name: &HeaderName, value: &HeaderValue) -> bool {
     value.is_sensitive() || HEADERS.contains(&name.as_str())
 }
@@ -230,16 +243,21 @@ fn place<'a>(
         let message = || format!("Missing required parameter '{name}'");
         return if is_missing { problem("Required", message()) } else { Ok(()) };
     };
-    let is_nothing = value.is_null() && !parameter.is_required;
+    let may_be_null = || parameter.schema.as_ref().is_some_and(|schema| schema.accepts(&Value::Null));
+    let is_nothing = value.is_null() && (!parameter.is_required || may_be_null());
     if !is_nothing {
         check_value(parameter, value)?;
     }
     match parameter.position {
         Position::Body if takes_body(method) => {
-            places.body.insert(name.to_owned(), value.clone());
+            places.body.insert(parameter.wire_name.clone(), value.clone());
+        }
+        Position::Path if is_nothing => {
+            return problem("Required", format!("Parameter '{name}' is part of the path and cannot be null"));
         }
         _ if is_nothing => {}
-        Position::Body | Position::Query => add_to_query(&mut places.query, name, value),
+        Position::Body | Position::Query => add_to_query(&mut places.query, &parameter.wire_name, value),
+        Position::WholeBody => places.whole_body = Some(value.clone()),
         Position::Path => {
             let Some(segment) = path_segment(&text_of(value)) else {
                 let advice = "must not be empty and must not hold '.' or '..' segments";
@@ -260,7 +278,11 @@ fn place<'a>(
 
 fn check_value(parameter: &Parameter, value: &Value) -> Result<(), Problem> {
     let name = parameter.name.as_str();
-    if !parameter.value_type.fits(value) {
+    if let Some(schema) = &parameter.schema {
+        if let Some(message) = schema.complaint(name, value) {
+            return Err(Problem::new(name, "Invalid", message));
+        }
+    } else if !parameter.value_type.fits(value) {
         let expected = parameter.value_type.in_schema();
         let message = format!("Parameter '{name}' must be of type {expected}");
         return Err(Problem::new(name, "WrongType", message));

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tool::connector::invalid_settings;
 use tool::uri::Method;
-use tool::{Connector, Env, Inline, Problem, Result};
+use tool::{Connector, Env, Import, Inline, Problem, Result};
 
 /// An HTTP API.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -135,7 +135,8 @@ pub(super) struct ParameterSettings {
     /// The tool cannot be called without it.
     #[serde(default)]
     pub(super) required: bool,
-    /// Where the value goes. A `body` parameter of a GET, HEAD or DELETE goes into the query string.
+    /// Where the value goes. A `body` parameter of a GET, HEAD or DELETE goes into the query string; a
+    /// `whole_body` parameter is the body.
     #[serde(default = "default_position")]
     #[schemars(schema_with = "position_schema")]
     pub(super) position: String,
@@ -145,6 +146,13 @@ pub(super) struct ParameterSettings {
     /// The only values allowed, if not all are.
     #[serde(default)]
     pub(super) enum_values: Option<Vec<Value>>,
+    /// JSON Schema of the value, where `parameter_type` does not say enough; it decides what is accepted.
+    #[serde(default)]
+    #[schemars(schema_with = "schema_schema")]
+    pub(super) schema: Option<Value>,
+    /// The name of the query key, header or body field, where it is not the argument's.
+    #[serde(default)]
+    pub(super) sent_as: Option<String>,
 }
 
 impl tool::Settings for Settings {
@@ -152,6 +160,7 @@ impl tool::Settings for Settings {
     const TITLE: &'static str = "HTTP API";
     const HAS_USER_TOOLS: bool = true;
     const INLINE: Option<Inline> = Some(super::inline::INLINE);
+    const IMPORT: Option<Import> = Some(super::openapi::IMPORT);
 
     fn open(self, env: &Env) -> Result<Arc<dyn Connector>> {
         let mut problems = Vec::new();
@@ -312,6 +321,10 @@ pub(super) fn method_schema(_: &mut SchemaGenerator) -> Schema {
 
 fn type_schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "enum": tools::Type::ALL.map(tools::Type::as_str) })
+}
+
+fn schema_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": ["object", "null"] })
 }
 
 fn position_schema(_: &mut SchemaGenerator) -> Schema {

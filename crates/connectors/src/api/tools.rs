@@ -3,6 +3,7 @@
 use super::auth::Auth;
 use super::endpoint::{Piece, check_placeholders, check_query, parse_endpoint};
 use super::settings::{ParameterSettings, ToolSettings, check_header_name, check_headers};
+use super::value_schema::{ValueSchema, check_places};
 use reqwest::header::{HeaderMap, HeaderName};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, HashSet};
@@ -37,7 +38,7 @@ macro_rules! words {
 
 words! {
     /// Where an argument goes.
-    Position { Path = "path", Query = "query", Header = "header", Body = "body" }
+    Position { Path = "path", Query = "query", Header = "header", Body = "body", WholeBody = "whole_body" }
 }
 
 words! {
@@ -100,6 +101,8 @@ pub(super) struct Definition {
 #[derive(Debug)]
 pub(super) struct Parameter {
     pub(super) name: String,
+    /// The name on the wire.
+    pub(super) wire_name: String,
     pub(super) value_type: Type,
     pub(super) position: Position,
     /// The name as a header, for those in header position.
@@ -107,6 +110,8 @@ pub(super) struct Parameter {
     pub(super) is_required: bool,
     pub(super) default: Option<Value>,
     pub(super) allowed: Option<Vec<Value>>,
+    /// Decides in place of the type.
+    pub(super) schema: Option<ValueSchema>,
     description: Option<String>,
 }
 
@@ -129,10 +134,11 @@ impl Definition {
 
 impl Parameter {
     fn schema(&self) -> Value {
-        let mut schema = json!({ "type": self.value_type.in_schema() });
-        if self.value_type == Type::Array {
-            schema["items"] = json!({});
-        }
+        let mut schema = match &self.schema {
+            Some(schema) => schema.written.clone(),
+            None if self.value_type == Type::Array => json!({ "type": "array", "items": {} }),
+            None => json!({ "type": self.value_type.in_schema() }),
+        };
         if let Some(description) = &self.description {
             schema["description"] = description.as_str().into();
         }
@@ -194,6 +200,7 @@ fn check_tool(
     let method = check_method(&settings.method, path, problems);
     let headers = check_headers(&settings.headers, &format!("{path}.headers"), problems);
     let parameters = check_parameters(&settings.parameters, path, auth, problems);
+    check_places(settings, method, path, problems);
     let (path_text, query) = settings.endpoint.split_once('?').unwrap_or((&settings.endpoint, ""));
     let pieces = parse_endpoint(path_text).and_then(|pieces| check_query(query).map(|()| pieces));
     let pieces = match pieces {
@@ -253,6 +260,7 @@ fn check_parameter(
     problems: &mut Vec<Problem>,
 ) -> Option<Parameter> {
     let name = &settings.name;
+    let wire_name = settings.sent_as.as_ref().unwrap_or(name);
     let mut refuse =
         |field: &str, code, message| problems.push(Problem::new(format!("{path}.{field}"), code, message));
     if name.is_empty() || name.contains(char::is_control) {
@@ -273,18 +281,21 @@ fn check_parameter(
     if position == Some(Position::Path) {
         check_path_parameter(settings, value_type, &mut refuse);
     }
-    let header = (position == Some(Position::Header)).then_some(name);
+    let header = (position == Some(Position::Header)).then_some(wire_name);
     let header = header.and_then(|name| check_header_name(name, &format!("{path}.name"), problems));
-    check_values(settings, value_type?, path, problems);
+    let schema = ValueSchema::check(settings, path, problems);
+    check_values(settings, value_type?, schema.as_ref(), path, problems);
     check_not_reserved(settings, header.as_ref(), auth, path, problems);
     Some(Parameter {
         name: name.clone(),
+        wire_name: wire_name.clone(),
         value_type: value_type?,
         position: position?,
         header,
         is_required: settings.required,
         default: settings.default_value.clone(),
         allowed: settings.enum_values.clone().filter(|values| !values.is_empty()),
+        schema,
         description: settings.description.clone(),
     })
 }
@@ -306,15 +317,22 @@ fn check_path_parameter(
 }
 
 /// Default and enumerated values must be what the parameter says it takes.
-fn check_values(settings: &ParameterSettings, value_type: Type, path: &str, problems: &mut Vec<Problem>) {
+fn check_values(
+    settings: &ParameterSettings,
+    value_type: Type,
+    schema: Option<&ValueSchema>,
+    path: &str,
+    problems: &mut Vec<Problem>,
+) {
     let name = &settings.name;
     let allowed = settings.enum_values.as_deref().unwrap_or_default();
-    for (index, value) in allowed.iter().enumerate().filter(|(_, value)| !value_type.fits(value)) {
+    let fits = |value: &Value| schema.map_or_else(|| value_type.fits(value), |schema| schema.accepts(value));
+    for (index, value) in allowed.iter().enumerate().filter(|(_, value)| !fits(value)) {
         let message = format!("parameter '{name}' is of type {} but allows {value}", value_type.as_str());
         problems.push(Problem::new(format!("{path}.enum_values[{index}]"), "WrongType", message));
     }
     let Some(default) = &settings.default_value else { return };
-    if !value_type.fits(default) {
+    if !fits(default) {
         let message =
             format!("parameter '{name}' is of type {} but defaults to {default}", value_type.as_str());
         problems.push(Problem::new(format!("{path}.default_value"), "WrongType", message));
@@ -335,7 +353,9 @@ fn check_not_reserved(
     let is_reserved = match auth {
         Auth::None => false,
         Auth::Header(name, _, _) => header == Some(name),
-        Auth::Query(name, _) => header.is_none() && *name == settings.name,
+        Auth::Query(name, _) => {
+            header.is_none() && name == settings.sent_as.as_ref().unwrap_or(&settings.name)
+        }
     };
     if is_reserved {
         let message = format!("'{}' carries the service's sign-in and cannot be a parameter", settings.name);

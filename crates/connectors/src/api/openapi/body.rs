@@ -1,0 +1,211 @@
+//! The body of an operation: fields where it is an object with fixed fields, one parameter where it is anything else.
+
+use super::document::{Document, Version, list, object};
+use super::names::shorten;
+use super::notes::Notes;
+use super::parameters::{Parameter, main_type};
+use super::schemas::Schemas;
+use crate::api::tools::{Position, Type};
+use serde_json::{Map, Value, json};
+use std::borrow::Cow;
+
+/// More fields than this are one parameter: no model fills them in one by one.
+const MAX_FIELDS: usize = 100;
+
+const JSON: &str = "application/json";
+const FORM: &str = "application/x-www-form-urlencoded";
+const MULTIPART: &str = "multipart/form-data";
+
+/// What a body is sent as, the kinds we prefer first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Encoding {
+    Json,
+    Form,
+    Text,
+    Multipart,
+    Binary,
+}
+
+struct Body<'a> {
+    media_type: &'a str,
+    encoding: Encoding,
+    schema: Cow<'a, Value>,
+    /// Nothing where the document does not say.
+    is_required: Option<bool>,
+    description: Option<&'a str>,
+}
+
+/// A body as a tool has it.
+#[derive(Debug, Default)]
+pub(super) struct Drafted {
+    pub(super) parameters: Vec<Parameter>,
+    /// Where it is not what the connector sends anyway.
+    pub(super) content_type: Option<String>,
+}
+
+/// The body's parameters. `Err` is why the operation cannot be called.
+pub(super) fn draft(
+    document: &Document,
+    operation: &Value,
+    parameters: &[&Value],
+    schemas: &mut Schemas<'_>,
+    notes: &mut Notes,
+) -> Result<Drafted, String> {
+    let body = match document.version {
+        Version::V2 => of_version_2(document, operation, parameters),
+        Version::V30 | Version::V31 => of_version_3(document, operation)?,
+    };
+    let Some(body) = body else { return Ok(Drafted::default()) };
+    let schema = schemas.convert(&body.schema, notes);
+    match body.encoding {
+        Encoding::Json => Ok(Drafted {
+            parameters: fields_of(&body, &schema, Position::Body).unwrap_or_else(|| vec![whole(&body, schema)]),
+            content_type: Some(body.media_type).filter(|media| *media != JSON && !media.contains('*')).map(Into::into),
+        }),
+        Encoding::Form => form(&body, schema, notes),
+        Encoding::Text => Ok(Drafted {
+            parameters: vec![whole(&body, Map::from_iter([("type".to_owned(), "string".into())]))],
+            content_type: Some(body.media_type.to_owned()),
+        }),
+        Encoding::Multipart => Err("takes a form with files (multipart/form-data), which import does not map yet".into()),
+        Encoding::Binary => {
+            Err(format!("takes a body of type {}, which tools do not send", shorten(body.media_type, 60)))
+        }
+    }
+}
+
+/// Forms wait for the position `form`; until the connector has it, the caller writes the form as a text.
+fn form(body: &Body<'_>, schema: Map<String, Value>, notes: &mut Notes) -> Result<Drafted, String> {
+    if let Some(position) = Position::parse("form")
+        && let Some(parameters) = fields_of(body, &schema, position)
+    {
+        return Ok(Drafted { parameters, content_type: None });
+    }
+    notes.warn("forms (application/x-www-form-urlencoded) are one parameter that takes the form as a text");
+    let required = list(schema.get("required"));
+    let field = |(name, field): (&String, &Value)| {
+        let kind = main_type(object(Some(field))).unwrap_or(Type::String).in_schema();
+        let is_required = required.iter().any(|required| required == name.as_str());
+        format!("{name} ({kind}{})", if is_required { ", required" } else { "" })
+    };
+    let fields: Vec<_> = object(schema.get("properties")).iter().map(field).collect();
+    let words = format!("A URL-encoded form like a=1&b=two%20words. Fields: {}", fields.join(", "));
+    let mut parameter = whole(body, Map::from_iter([("type".to_owned(), "string".into())]));
+    parameter.description = Some(shorten(&words, 2000));
+    Ok(Drafted { parameters: vec![parameter], content_type: Some(FORM.into()) })
+}
+
+fn of_version_3<'a>(document: &'a Document, operation: &'a Value) -> Result<Option<Body<'a>>, String> {
+    let Some(body) = operation.get("requestBody") else { return Ok(None) };
+    let body = document.resolve(body).map_err(|unresolved| unresolved.to_string())?;
+    let content = object(body.get("content"));
+    let Some((media_type, media)) = content.iter().min_by_key(|(media_type, _)| encoding_of(media_type)) else {
+        return Ok(None);
+    };
+    Ok(Some(Body {
+        media_type,
+        encoding: encoding_of(media_type),
+        schema: media.get("schema").map_or(Cow::Owned(json!({})), Cow::Borrowed),
+        is_required: body.get("required").and_then(Value::as_bool),
+        description: body.get("description").and_then(Value::as_str),
+    }))
+}
+
+fn of_version_2<'a>(document: &'a Document, operation: &'a Value, parameters: &[&'a Value]) -> Option<Body<'a>> {
+    let is_in = |place: &str| {
+        let place = place.to_owned();
+        move |parameter: &&&Value| parameter.get("in").and_then(Value::as_str) == Some(&place)
+    };
+    let consumes = operation.get("consumes").or_else(|| document.root.get("consumes"));
+    let consumed = list(consumes).iter().filter_map(Value::as_str).min_by_key(|media| encoding_of(media));
+    if let Some(body) = parameters.iter().find(is_in("body")) {
+        let media_type = consumed.unwrap_or(JSON);
+        return Some(Body {
+            media_type,
+            encoding: encoding_of(media_type),
+            schema: body.get("schema").map_or(Cow::Owned(json!({})), Cow::Borrowed),
+            is_required: body.get("required").and_then(Value::as_bool),
+            description: body.get("description").and_then(Value::as_str),
+        });
+    }
+    let fields: Vec<_> = parameters.iter().filter(is_in("formData")).copied().collect();
+    if fields.is_empty() {
+        return None;
+    }
+    let is_file = |field: &&Value| field.get("type").and_then(Value::as_str) == Some("file");
+    let is_multipart = fields.iter().any(is_file) || consumed.is_some_and(|media| media.starts_with("multipart/"));
+    let media_type = if is_multipart { MULTIPART } else { FORM };
+    Some(Body {
+        media_type,
+        encoding: encoding_of(media_type),
+        schema: Cow::Owned(form_schema(&fields)),
+        is_required: None,
+        description: None,
+    })
+}
+
+/// The fields of a form in Swagger 2.0 are parameters; in all later versions they are an object.
+fn form_schema(fields: &[&Value]) -> Value {
+    let mut properties = Map::new();
+    let mut required = Vec::new();
+    for field in fields {
+        let Some(name) = field.get("name").and_then(Value::as_str) else { continue };
+        let mut schema = object(Some(field)).clone();
+        if schema.shift_remove("required") == Some(Value::Bool(true)) {
+            required.push(Value::from(name));
+        }
+        properties.insert(name.to_owned(), schema.into());
+    }
+    json!({ "type": "object", "properties": properties, "required": required })
+}
+
+fn encoding_of(media_type: &str) -> Encoding {
+    let essence = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    match essence.as_str() {
+        JSON | "text/json" | "*/*" | "application/*" => Encoding::Json,
+        FORM => Encoding::Form,
+        "application/xml" | "application/graphql" | "application/x-ndjson" | "application/yaml" => Encoding::Text,
+        other if other.ends_with("+json") => Encoding::Json,
+        other if other.ends_with("+xml") || other.starts_with("text/") => Encoding::Text,
+        other if other.starts_with("multipart/") => Encoding::Multipart,
+        _ => Encoding::Binary,
+    }
+}
+
+/// One parameter per field, if the object has fixed fields and nothing else in it.
+fn fields_of(body: &Body<'_>, schema: &Map<String, Value>, position: Position) -> Option<Vec<Parameter>> {
+    let properties = object(schema.get("properties"));
+    let required = list(schema.get("required"));
+    let is_object = schema.get("type").is_none_or(|kind| kind == "object");
+    let is_closed = schema.get("additionalProperties").is_none_or(|more| more == &Value::Bool(false));
+    let has_choices = ["oneOf", "anyOf", "allOf", "not", "enum", "const"].iter().any(|key| schema.contains_key(*key));
+    // A body that may be left out, but not in parts, must stay one thing.
+    let is_all_or_nothing = body.is_required == Some(false) && !required.is_empty();
+    let is_flat = is_object && is_closed && !has_choices && !is_all_or_nothing;
+    if !is_flat || properties.is_empty() || properties.len() > MAX_FIELDS {
+        return None;
+    }
+    let field = |(name, schema): (&String, &Value)| Parameter {
+        name: name.clone(),
+        sent_as: None,
+        position,
+        is_required: required.iter().any(|required| required == name.as_str()),
+        description: None,
+        schema: object(Some(schema)).clone(),
+    };
+    Some(properties.iter().map(field).collect())
+}
+
+fn whole(body: &Body<'_>, mut schema: Map<String, Value>) -> Parameter {
+    let own = schema.shift_remove("description").and_then(|words| words.as_str().map(str::to_owned));
+    let words = body.description.map(|words| shorten(words, 500)).filter(|words| !words.is_empty()).or(own);
+    let is_needed = schema.get("required").is_some();
+    Parameter {
+        name: "body".into(),
+        sent_as: None,
+        position: Position::WholeBody,
+        is_required: body.is_required.unwrap_or(is_needed),
+        description: Some(words.unwrap_or_else(|| "The whole body of the request.".into())),
+        schema,
+    }
+}
