@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{oneshot, watch};
-use tool::{Caller, Context, Door, Env, Error, Kind, Limits, Result, TenantId};
+use tool::{Caller, Context, Door, Env, Error, ImportRequest, Imported, Kind, Limits, Result, TenantId};
 
 /// How long a service may take to say what it offers.
 const DISCOVERY_TIMEOUT: Duration = Duration::from_secs(60);
@@ -109,6 +109,17 @@ impl Gateway {
             return Ok(());
         }
         Err(tool::connector::invalid_settings(scheme, problems))
+    }
+
+    /// Reads a description of an API as a service of this type, without keeping anything.
+    ///
+    /// # Errors
+    /// `NotFound` for a type that reads none, otherwise what is wrong with the description.
+    pub async fn import(&self, scheme: &str, request: ImportRequest) -> Result<Imported> {
+        let Some(import) = self.kind(scheme)?.import else {
+            return Err(Error::not_found(format!("services of type '{scheme}' cannot be imported")));
+        };
+        (import.read)(request, self.env.clone()).await
     }
 
     /// Asks a service whether it can be reached.

@@ -3,6 +3,7 @@
 mod call;
 mod completions;
 mod config;
+mod import_openapi;
 mod remote;
 mod rotate_key;
 mod serve;
@@ -49,6 +50,8 @@ enum Command {
     Call(call::Call),
     /// List the tools of a running server
     Tools(tools::Tools),
+    /// Turn an OpenAPI document into a service: print it, or make it on a server
+    ImportOpenapi(import_openapi::ImportOpenapi),
     /// Look at an mcp.json: validate it, show it, print its schema
     Config(config::Config),
     /// List the services of an mcp.json
@@ -142,6 +145,7 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Serve(command) => runtime.block_on(command.run()),
         Command::Call(command) => runtime.block_on(command.run()),
         Command::Tools(command) => runtime.block_on(command.run()),
+        Command::ImportOpenapi(command) => runtime.block_on(command.run()),
         Command::RotateKey(command) => runtime.block_on(command.run()),
         Command::Config(command) => command.run(),
         Command::List(command) => command.run(),
@@ -154,6 +158,12 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
 #[expect(clippy::print_stderr, reason = "the last words of the program")]
 fn print_error(report: &miette::Report) {
     eprintln!("{report:?}");
+}
+
+/// Remarks beside a result go to stderr, where they do not end up in a file.
+#[expect(clippy::print_stderr, reason = "for the person at the terminal")]
+fn print_note(text: &str) {
+    eprintln!("{text}");
 }
 
 /// Results go to stdout. A reader that has gone away (`| head`) is no error.

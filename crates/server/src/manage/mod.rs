@@ -10,6 +10,8 @@ mod keys;
 mod masking;
 mod mcp_tools;
 mod openapi;
+mod service_changes;
+mod service_import;
 mod service_references;
 mod service_settings;
 mod service_tools;
@@ -28,7 +30,7 @@ pub(crate) use openapi::pages as documentation;
 
 use crate::{Options, Shared};
 use axum::Router;
-use axum::extract::{Request, State};
+use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use error::{Code, Problem};
@@ -74,7 +76,13 @@ pub(crate) fn router(options: &Options) -> (Router<Shared>, OpenApi) {
         .routes(routes!(call::call))
         .routes(routes!(mcp_tools::call))
         .route_layer(from_fn_with_state(options.call_timeout + time, answer_within));
-    OpenApiRouter::with_openapi(openapi::head()).nest("/api/v1", manage.merge(call)).split_for_parts()
+    // Documents are larger than what anybody else sends, and fetching one takes as long as a call.
+    let import = OpenApiRouter::new()
+        .routes(routes!(service_import::import))
+        .layer(DefaultBodyLimit::max(service_import::MAX_BODY_BYTES.max(options.max_body_bytes)))
+        .route_layer(from_fn_with_state(options.call_timeout + time, answer_within));
+    let all = manage.merge(call).merge(import);
+    OpenApiRouter::with_openapi(openapi::head()).nest("/api/v1", all).split_for_parts()
 }
 
 /// The longest a request may wait, in answers of the database.

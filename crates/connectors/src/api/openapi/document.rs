@@ -48,10 +48,10 @@ impl fmt::Display for Unresolved {
 }
 
 impl Document {
-    pub(super) fn parse(source: &ImportSource, address: Option<Url>) -> Result<Self> {
+    pub(super) fn parse(source: ImportSource, address: Option<Url>) -> Result<Self> {
         let root = match source {
-            ImportSource::Document(root) => root.clone(),
-            ImportSource::Text(text) => parse_text(text)?,
+            ImportSource::Document(root) => root,
+            ImportSource::Text(text) => parse_text(&text)?,
             ImportSource::Url(_) => return Err(refuse("url", "NotFetched", "the document was not fetched")),
         };
         if !root.is_object() {

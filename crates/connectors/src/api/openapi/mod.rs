@@ -21,10 +21,19 @@ use super::tools;
 use document::Document;
 use notes::Notes;
 use serde_json::{Map, Value};
-use tool::{Env, Error, Import, ImportRequest, ImportSource, Imported, Problem, Result};
+use std::collections::BTreeMap;
+use tool::{Env, Error, Import, ImportRequest, ImportSource, Imported, Pattern, Problem, Result};
 
 /// OpenAPI documents become services of type `api`.
 pub(super) const IMPORT: Import = Import { read: |request, env| Box::pin(read(request, env)) };
+
+/// What a request says about operations and servers.
+#[derive(Debug, Default)]
+struct Wishes {
+    include: Vec<Pattern>,
+    exclude: Vec<Pattern>,
+    server_variables: BTreeMap<String, String>,
+}
 
 async fn read(mut request: ImportRequest, env: Env) -> Result<Imported> {
     let mut address = None;
@@ -34,24 +43,26 @@ async fn read(mut request: ImportRequest, env: Env) -> Result<Imported> {
         address = Some(fetched.address);
     }
     // Big documents take a while, which is not for the threads that serve calls.
+    let ImportRequest { source, include, exclude, server_variables, config } = request;
     let converting = tokio::task::spawn_blocking(move || {
-        let document = Document::parse(&request.source, address)?;
-        convert(&document, request)
+        let document = Document::parse(source, address)?;
+        convert(&document, &Wishes { include, exclude, server_variables }, config)
     });
     converting.await.map_err(|error| Error::internal("reading the document failed").caused_by(error))?
 }
 
 /// The whole service; pure, and bounded by the size of the document.
-fn convert(document: &Document, request: ImportRequest) -> Result<Imported> {
+fn convert(document: &Document, wishes: &Wishes, given: Map<String, Value>) -> Result<Imported> {
     let mut notes = Notes::default();
-    let operations = operations::list(document, &request, &mut notes)?;
+    let operations = operations::list(document, wishes, &mut notes)?;
     let sign_in = security::choose(document, &operations, &mut notes);
     let mut config = Map::new();
-    if let Some(base_url) = servers::base_url(document, &request, &mut notes)? {
+    let is_given = given.contains_key("base_url");
+    if let Some(base_url) = servers::base_url(document, wishes, &mut notes)?.filter(|_| !is_given) {
         config.insert("base_url".into(), base_url.into());
     }
     let mut credentials = sign_in.put_into(&mut config);
-    overlay(&mut config, request.config);
+    overlay(&mut config, given);
     credentials.retain(|credential| !is_set(&config, &credential.setting));
     let tools = operations::to_tools(document, &operations, &sign_in, &mut notes)?;
     let info = document.info();

@@ -1,7 +1,7 @@
 //! Names and words: what a document says, made legal and short enough for clients and models.
 
+use sha2::{Digest, Sha256};
 use std::collections::HashSet;
-use std::hash::{DefaultHasher, Hash, Hasher};
 
 pub(super) const MAX_TITLE: usize = 100;
 pub(super) const MAX_DESCRIPTION: usize = 1000;
@@ -77,10 +77,10 @@ fn fitted(name: String, max: usize) -> String {
     if name.len() <= max {
         return name;
     }
-    let mut hasher = DefaultHasher::new();
-    name.hash(&mut hasher);
+    let digest = Sha256::digest(&name);
+    let suffix: String = digest[..4].iter().map(|byte| format!("{byte:02x}")).collect();
     // Only ASCII comes here, so every byte is a place to cut.
-    format!("{}_{:08x}", &name[..max - SUFFIX], hasher.finish() as u32)
+    format!("{}_{suffix}", &name[..max - SUFFIX])
 }
 
 /// The words of a description: no tags, no control characters, cut at the end of a sentence or a word.

@@ -6,7 +6,7 @@ use super::notes::Notes;
 use super::parameters::{self, Parameter};
 use super::schemas::Schemas;
 use super::security::SignIn;
-use super::{body, refuse, servers, tools};
+use super::{Wishes, body, refuse, servers, tools};
 use crate::api::auth::Auth;
 use crate::api::settings::ToolSettings;
 use crate::api::tools::Position;
@@ -14,7 +14,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
 use tool::uri::Method;
-use tool::{ImportRequest, ImportedTool, Pattern, Result};
+use tool::{ImportedTool, Pattern, Result};
 
 /// More tools in one service help nobody; a document may have more, of which some are chosen.
 const MAX_TOOLS: usize = 2_000;
@@ -32,13 +32,13 @@ pub(super) struct Operation<'a> {
     pub(super) label: String,
 }
 
-/// The operations that the request wants, in the order of the document.
+/// The operations that are wanted, in the order of the document.
 ///
 /// # Errors
 /// `InvalidInput` when there are too many, or none at all.
 pub(super) fn list<'a>(
     document: &'a Document,
-    request: &ImportRequest,
+    wishes: &Wishes,
     notes: &mut Notes,
 ) -> Result<Vec<Operation<'a>>> {
     let mut found = Vec::new();
@@ -54,6 +54,9 @@ pub(super) fn list<'a>(
                 continue;
             }
         };
+        if !item.is_object() {
+            notes.skip(&shorten(path, 200), "it is no object");
+        }
         for (key, definition) in object(Some(item)) {
             let Some(method) = Method::ALL.map(Method::as_str).into_iter().find(|method| is_method(key, method)) else {
                 if OTHER_METHODS.contains(&key.as_str()) && definition.is_object() {
@@ -64,7 +67,7 @@ pub(super) fn list<'a>(
             };
             let label = format!("{method} {}", shorten(path, 200));
             let operation = Operation { method, path, path_item: item, definition, label };
-            if !is_wanted(&operation, request) {
+            if !is_wanted(&operation, wishes) {
                 left_out += 1;
             } else if found.len() == MAX_TOOLS {
                 too_many += 1;
@@ -106,7 +109,7 @@ fn is_method(key: &str, method: &str) -> bool {
 }
 
 /// Patterns match the operation's id, its method and path, its path, or `tag:` and one of its tags.
-fn is_wanted(operation: &Operation<'_>, request: &ImportRequest) -> bool {
+fn is_wanted(operation: &Operation<'_>, wishes: &Wishes) -> bool {
     let matches = |pattern: &Pattern| {
         let id = operation.definition.get("operationId").and_then(Value::as_str);
         let tags = super::document::list(operation.definition.get("tags")).iter().filter_map(Value::as_str);
@@ -115,8 +118,8 @@ fn is_wanted(operation: &Operation<'_>, request: &ImportRequest) -> bool {
             || pattern.matches(&format!("{} {}", operation.method, operation.path))
             || tags.map(|tag| format!("tag:{tag}")).any(|tag| pattern.matches(&tag))
     };
-    let is_included = request.include.is_empty() || request.include.iter().any(matches);
-    is_included && !request.exclude.iter().any(matches)
+    let is_included = wishes.include.is_empty() || wishes.include.iter().any(matches);
+    is_included && !wishes.exclude.iter().any(matches)
 }
 
 /// The tools; what can be none is noted with its reason.
@@ -166,7 +169,7 @@ fn draft(
     let mut all = parameters::of_operation(document, operation.path_item, operation.definition)?;
     let text = |parameter: &Value, key: &str| parameter.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     all.retain(|parameter| !sign_in.carries(&text(parameter, "in"), &text(parameter, "name")));
-    let mut drafts = parameters::draft(document, &all, schemas, notes)?;
+    let drafts = parameters::draft(document, &all, schemas, notes)?;
     if operation.method != "GET" && operation.method != "HEAD" {
         let drafted = body::draft(document, operation.definition, &all, schemas, notes)?;
         let fields = drafted.parameters;
@@ -175,7 +178,6 @@ fn draft(
     if operation.definition.get("requestBody").is_some() {
         notes.warn(format!("{} has a body, which {} does not send; it is left out", operation.label, operation.method));
     }
-    drafts.truncate(MAX_PARAMETERS);
     finish(operation, drafts, Vec::new(), None, notes)
 }
 
@@ -204,6 +206,9 @@ fn finish(
             continue;
         }
         parameter.take_name(&mut taken);
+        if operation.method == "PATCH" && parameter.position == Position::Body {
+            parameter.tell_default();
+        }
         if parameter.position == Position::Path {
             endpoint = endpoint.replace(&format!("{{{original}}}"), &format!("{{{}}}", parameter.name));
         }

@@ -4,6 +4,7 @@ use super::document::{Document, Version, list, object};
 use super::names::{argument, shorten, unique};
 use super::notes::Notes;
 use super::schemas::Schemas;
+use crate::api::settings::check_header_name;
 use crate::api::tools::{Position, Type};
 use crate::api::value_schema::ValueSchema;
 use serde_json::{Map, Value, json};
@@ -65,6 +66,9 @@ pub(super) fn draft(
             _ if name.is_empty() => Err("has no name"),
             "path" => Ok(Position::Path),
             "query" => Ok(Position::Query),
+            "header" if check_header_name(name, "", &mut Vec::new()).is_none() => {
+                Err("is a header that a tool cannot set")
+            }
             "header" => Ok(Position::Header),
             "cookie" => Err("is sent in a cookie, which tools do not send"),
             _ => Err("is in a place that is not known"),
@@ -192,6 +196,15 @@ fn objects(parameter: &Value, draft: Parameter, notes: &mut Notes) -> Result<Vec
 }
 
 impl Parameter {
+    /// Says the default instead of sending it: where a request changes only what it names, a default would
+    /// change more than the caller asked for.
+    pub(super) fn tell_default(&mut self) {
+        let Some(default) = self.schema.shift_remove("default").filter(|default| !default.is_null()) else { return };
+        let own = self.schema.shift_remove("description").and_then(|words| words.as_str().map(str::to_owned));
+        self.description = self.description.take().or(own);
+        self.add_words(&shorten(&format!("Default: {default}"), 100));
+    }
+
     fn add_words(&mut self, words: &str) {
         self.description = Some(match self.description.take() {
             Some(before) => format!("{before} {words}"),

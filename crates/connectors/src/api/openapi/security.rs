@@ -107,7 +107,8 @@ fn explain(name: &str, operations: &[Operation<'_>], demands: &[Vec<Vec<&str>>],
     for (wanted, labels) in others {
         let (first, more) = (&labels[0], labels.len() - 1);
         let which = if more == 0 { first.clone() } else { format!("{first} and {more} more") };
-        notes.warn(format!("the service signs in with '{}'; {which} want {wanted} as well or instead", shorten(name, 50)));
+        let name = shorten(name, 50);
+        notes.warn(format!("{which}: wants the sign-in {wanted}, but the service signs in with '{name}' only"));
     }
 }
 

@@ -3,24 +3,21 @@
 use super::document::{Document, Version, list, object};
 use super::names::shorten;
 use super::notes::Notes;
-use super::refuse;
+use super::{Wishes, refuse};
 use reqwest::Url;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use tool::{ImportRequest, Result};
+use tool::Result;
 
 /// The base of all endpoints, unless neither the document nor its address say.
 ///
 /// # Errors
 /// `InvalidInput` for a variable that the server does not have or a value it does not take.
-pub(super) fn base_url(document: &Document, request: &ImportRequest, notes: &mut Notes) -> Result<Option<String>> {
+pub(super) fn base_url(document: &Document, wishes: &Wishes, notes: &mut Notes) -> Result<Option<String>> {
     let text = match document.version {
         Version::V2 => of_version_2(document),
-        Version::V30 | Version::V31 => of_version_3(document, &request.server_variables, notes)?,
+        Version::V30 | Version::V31 => of_version_3(document, &wishes.server_variables, notes)?,
     };
-    if request.config.contains_key("base_url") {
-        return Ok(None);
-    }
     let text = text.unwrap_or_default();
     let url = match &document.address {
         Some(address) => address.join(&text).ok(),
