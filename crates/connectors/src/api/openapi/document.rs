@@ -14,11 +14,6 @@ pub(super) const MAX_BYTES: usize = 16 * 1024 * 1024;
 /// References to references to references.
 const MAX_HOPS: usize = 32;
 
-/// Anchors and aliases multiply what a small text says, so what counts is what comes out.
-const MAX_YAML_NODES: usize = 1_000_000;
-const MAX_YAML_ALIASED_NODES: usize = 200_000;
-const MAX_DEPTH: usize = 100;
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Version {
     V2,
@@ -146,23 +141,8 @@ fn parse_text(text: &str) -> Result<Value> {
 }
 
 fn parse_yaml(text: &str) -> Result<Value> {
-    let options = serde_saphyr::options! {
-        budget: serde_saphyr::budget! {
-            max_depth: MAX_DEPTH,
-            max_documents: 1,
-            max_nodes: MAX_YAML_NODES,
-            max_events: 2 * MAX_YAML_NODES,
-            max_total_scalar_bytes: 2 * MAX_BYTES,
-            max_recorded_anchor_bytes: 2 * MAX_BYTES,
-            // How often one anchor is used says nothing; how much comes of it is bounded below.
-            enforce_alias_anchor_ratio: false,
-        },
-        alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: MAX_YAML_ALIASED_NODES },
-        strict_booleans: true,
-        with_snippet: false,
-    };
-    serde_saphyr::from_str_with_options(text, options).map_err(|error| {
-        let message = format!("the document is no YAML: {}", super::names::shorten(&error.to_string(), 300));
+    super::yaml::parse(text).map_err(|why| {
+        let message = format!("the document is no YAML: {}", super::names::shorten(&why, 300));
         refuse("document", "Unreadable", message)
     })
 }

@@ -16,6 +16,7 @@ mod security;
 mod servers;
 #[cfg(test)]
 mod tests;
+mod yaml;
 
 use super::tools;
 use document::Document;

@@ -58,6 +58,16 @@ fn refuses_alias_bombs() {
     assert!(begun.elapsed() < PATIENCE, "{:?}", begun.elapsed());
 }
 
+/// Each anchor is not too deep, but they stand in one another.
+#[test]
+fn refuses_depth_that_aliases_add_up() {
+    let mut text = String::from("openapi: 3.0.0\na0: &a0 x\n");
+    for level in 1..60 {
+        writeln!(text, "a{level}: &a{level} {}*a{}{}", "[".repeat(50), level - 1, "]".repeat(50)).unwrap();
+    }
+    refused(import_text(&text), "Unreadable");
+}
+
 #[test]
 fn refuses_depth_bombs() {
     let begun = Instant::now();

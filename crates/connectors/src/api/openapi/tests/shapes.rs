@@ -85,7 +85,8 @@ fn petstore_in_3_0() {
     assert_eq!(parameter(&imported, "updatePet", "body_petId")["sent_as"], "petId");
     let update = tool(&imported, "updatePet");
     assert!(update["description"].as_str().unwrap().starts_with("Deprecated. Replace a pet."));
-    assert!(!update["parameters"].to_string().contains("\"id\""), "what is readOnly is not sent");
+    let parameters = update["parameters"].as_array().unwrap();
+    assert!(parameters.iter().all(|parameter| parameter["name"] != "id"), "what is readOnly is not sent");
     let delete = tool(&imported, "deletePet")["parameters"].to_string();
     assert!(!delete.contains("api_key"), "the sign-in is no parameter: {delete}");
 }
