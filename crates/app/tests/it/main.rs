@@ -18,6 +18,8 @@ mod isolation;
 mod keys;
 mod lists;
 mod mcp_http;
+mod openapi_command;
+mod openapi_import;
 mod operations;
 mod outage;
 mod replicas;

@@ -18,7 +18,8 @@ pub(super) fn base_url(document: &Document, wishes: &Wishes, notes: &mut Notes) 
         Version::V2 => of_version_2(document),
         Version::V30 | Version::V31 => of_version_3(document, &wishes.server_variables, notes)?,
     };
-    let text = text.unwrap_or_default();
+    // A document that names no server means the host it came from.
+    let text = text.filter(|text| !text.is_empty()).unwrap_or_else(|| "/".to_owned());
     let url = match &document.address {
         Some(address) => address.join(&text).ok(),
         None => Url::parse(&text).ok(),
