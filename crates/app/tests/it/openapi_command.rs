@@ -21,7 +21,9 @@ async fn prints_a_service_that_can_be_made_as_it_stands() {
     let server = Server::start(serve(&database));
     let config = r#"{"auth_config":{"value":"k"}}"#;
     let file = document("petstore-3.0.yaml");
-    let printed = run(&["import-openapi", &file, "--id", "pets", "--base-url", &upstream.url(), "--config", config]).await;
+    let printed =
+        run(&["import-openapi", &file, "--id", "pets", "--base-url", &upstream.url(), "--config", config])
+            .await;
     assert_eq!(printed.code, Some(0), "{}", printed.stderr);
     let service: Value = serde_json::from_str(&printed.stdout).unwrap();
     let admin = server.admin();
@@ -50,12 +52,21 @@ async fn makes_and_changes_a_service_on_a_server() {
     let import = async |arguments: &[&str]| run(&[&["import-openapi"], arguments, &at].concat()).await;
     let (bodies, broken) = (document("bodies.yaml"), document("broken.json"));
     let made = import(&[&bodies, "--base-url", &upstream.url()]).await;
-    assert_eq!((made.code, made.stdout.as_str()), (Some(0), "made api://bodies with 10 tools\n"), "{}", made.stderr);
+    assert_eq!(
+        (made.code, made.stdout.as_str()),
+        (Some(0), "made api://bodies with 10 tools\n"),
+        "{}",
+        made.stderr
+    );
     assert!(made.stderr.contains("skipped  POST /upload"), "{}", made.stderr);
     let again = import(&[&bodies]).await;
     assert!(again.code == Some(1) && again.stderr.contains("CONFLICT"), "{}", again.stderr);
     let preview = import(&[&broken, "--id", "bodies", "--preview"]).await;
-    assert!(preview.stderr.contains("removed  sendList") && preview.stderr.contains("added    good"), "{}", preview.stderr);
+    assert!(
+        preview.stderr.contains("removed  sendList") && preview.stderr.contains("added    good"),
+        "{}",
+        preview.stderr
+    );
     let changed = import(&[&broken, "--id", "bodies", "--update"]).await;
     assert_eq!(changed.stdout, "changed api://bodies with 7 tools\n", "{}", changed.stderr);
     server.admin().call("api://bodies/good", serde_json::json!({})).await.is(200);
@@ -104,7 +115,10 @@ async fn the_commands_of_the_guide_work() {
         let mut shell = Command::new("sh");
         let folder = Path::new(BINARY).parent().unwrap();
         let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
-        shell.args(["-e", "-c", &script]).env("PATH", path).current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+        shell
+            .args(["-e", "-c", &script])
+            .env("PATH", path)
+            .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
         shell.env_remove("MCP_ALL_IN_ONE_SERVER").env("MCP_ALL_IN_ONE_TOKEN", server.admin_key().unwrap());
         // The guide's server is where `call` looks by itself; this one is somewhere else.
         if script.contains(" call ") {
@@ -116,7 +130,11 @@ async fn the_commands_of_the_guide_work() {
         outputs.push(stdout);
     }
     assert!(outputs[0].contains("get_services "), "{}", outputs[0]);
-    assert!(outputs[1].starts_with("made api://self-api with") && outputs[1].contains("\"id\":\"self-api\""), "{}", outputs[1]);
+    assert!(
+        outputs[1].starts_with("made api://self-api with") && outputs[1].contains("\"id\":\"self-api\""),
+        "{}",
+        outputs[1]
+    );
     let printed: Value = serde_json::from_str(&outputs[2]).unwrap();
     assert_eq!(printed["tools"].as_array().unwrap().len(), 2);
     for example in blocks("json") {

@@ -77,7 +77,8 @@ pub(super) fn check_places(
                 let message = format!("sent_as of '{name}' needs a name without control characters");
                 refuse("sent_as", "InvalidName", message);
             } else if position.is_some() && !is_named {
-                let message = format!("sent_as of '{name}' means nothing for a {} parameter", parameter.position);
+                let message =
+                    format!("sent_as of '{name}' means nothing for a {} parameter", parameter.position);
                 refuse("sent_as", "Unused", message);
             } else if !taken.insert((position.map(Position::as_str), sent_as)) {
                 refuse("sent_as", "DuplicateParameter", format!("two parameters are sent as '{sent_as}'"));

@@ -102,7 +102,9 @@ fn fields(old: &Value, new: &Value) -> Vec<ChangedField> {
             continue;
         }
         match (from, to) {
-            (Value::Array(from), Value::Array(to)) if key == "parameters" => parameters(from, to, &mut changed),
+            (Value::Array(from), Value::Array(to)) if key == "parameters" => {
+                parameters(from, to, &mut changed)
+            }
             _ => changed.push(ChangedField { field: key.clone(), from: from.clone(), to: to.clone() }),
         }
     }
@@ -157,7 +159,10 @@ mod tests {
             json!({ "id": "same", "endpoint": "/s" }),
         ];
         let changes = between(&old, &new);
-        assert_eq!((changes.added, changes.removed, changes.unchanged), (vec!["new".into()], vec!["gone".into()], 1));
+        assert_eq!(
+            (changes.added, changes.removed, changes.unchanged),
+            (vec!["new".into()], vec!["gone".into()], 1)
+        );
         let fields: Vec<_> = changes.changed[0].fields.iter().map(|change| change.field.as_str()).collect();
         assert_eq!(fields, ["endpoint", "parameters.a", "parameters.b", "parameters.c"]);
         assert_eq!(changes.changed[0].fields[1].to, Value::Null);
@@ -172,7 +177,8 @@ mod tests {
             tool("b", json!({ "endpoint": "/b" })),
         ];
         let new = || vec![tool("a", json!({ "endpoint": "/new", "headers": { "Content-Type": "t" } }))];
-        let expected = json!({ "endpoint": "/new", "select": "x", "headers": { "Content-Type": "t", "X-Own": "1" } });
+        let expected =
+            json!({ "endpoint": "/new", "select": "x", "headers": { "Content-Type": "t", "X-Own": "1" } });
         let result = updated(new(), &old, false);
         assert_eq!(result.len(), 1);
         assert_eq!(result[0].definition, expected);

@@ -142,7 +142,9 @@ pub(super) async fn import(
     };
     let draft = Draft::new(scheme, id, imported, &body, given, old)?;
     match body.mode {
-        Mode::Preview => draft.preview(&state, &signed_in).await.map(|preview| Answer(preview).into_response()),
+        Mode::Preview => {
+            draft.preview(&state, &signed_in).await.map(|preview| Answer(preview).into_response())
+        }
         Mode::Create | Mode::Update => draft.save(&state, &signed_in).await,
     }
 }
@@ -163,8 +165,12 @@ fn request_of(body: &mut Body) -> Result<ImportRequest> {
         (Some(_), None) => {
             return Err(Problem::invalid_field("document", "the document must be an object or a text"));
         }
-        (Some(_), Some(_)) => return Err(Problem::invalid_field("url", "give either document or url, not both")),
-        (None, None) => return Err(Problem::invalid_field("document", "give an OpenAPI document, or its url")),
+        (Some(_), Some(_)) => {
+            return Err(Problem::invalid_field("url", "give either document or url, not both"));
+        }
+        (None, None) => {
+            return Err(Problem::invalid_field("document", "give an OpenAPI document, or its url"));
+        }
     };
     let mut config = body.config.clone();
     if let Some(base_url) = body.base_url.take() {
@@ -241,7 +247,9 @@ impl Draft {
             if let (Some(said), Some(kept)) = (said, kept)
                 && said != kept
             {
-                draft.warnings.push(format!("the document says {said}, the service stays at {kept}; base_url moves it"));
+                draft.warnings.push(format!(
+                    "the document says {said}, the service stays at {kept}; base_url moves it"
+                ));
             }
         }
         draft.tools = tools;

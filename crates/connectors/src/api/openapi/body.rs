@@ -3,9 +3,10 @@
 use super::document::{Document, Version, list, object};
 use super::names::shorten;
 use super::notes::Notes;
-use super::parameters::{Parameter, main_type};
+use super::parameters::Parameter;
 use super::schemas::Schemas;
-use crate::api::tools::{Position, Type};
+use super::values::main_type;
+use super::{Position, Type};
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 
@@ -59,15 +60,20 @@ pub(super) fn draft(
     let schema = schemas.convert(&body.schema, notes);
     match body.encoding {
         Encoding::Json => Ok(Drafted {
-            parameters: fields_of(&body, &schema, Position::Body).unwrap_or_else(|| vec![whole(&body, schema)]),
-            content_type: Some(body.media_type).filter(|media| *media != JSON && !media.contains('*')).map(Into::into),
+            parameters: fields_of(&body, &schema, Position::Body)
+                .unwrap_or_else(|| vec![whole(&body, schema)]),
+            content_type: Some(body.media_type)
+                .filter(|media| *media != JSON && !media.contains('*'))
+                .map(Into::into),
         }),
-        Encoding::Form => form(&body, schema, notes),
+        Encoding::Form => form(&body, &schema, notes),
         Encoding::Text => Ok(Drafted {
             parameters: vec![whole(&body, Map::from_iter([("type".to_owned(), "string".into())]))],
             content_type: Some(body.media_type.to_owned()),
         }),
-        Encoding::Multipart => Err("takes a form with files (multipart/form-data), which import does not map yet".into()),
+        Encoding::Multipart => {
+            Err("takes a form with files (multipart/form-data), which import does not map yet".into())
+        }
         Encoding::Binary => {
             Err(format!("takes a body of type {}, which tools do not send", shorten(body.media_type, 60)))
         }
@@ -75,9 +81,9 @@ pub(super) fn draft(
 }
 
 /// Forms wait for the position `form`; until the connector has it, the caller writes the form as a text.
-fn form(body: &Body<'_>, schema: Map<String, Value>, notes: &mut Notes) -> Result<Drafted, String> {
+fn form(body: &Body<'_>, schema: &Map<String, Value>, notes: &mut Notes) -> Result<Drafted, String> {
     if let Some(position) = Position::parse("form")
-        && let Some(parameters) = fields_of(body, &schema, position)
+        && let Some(parameters) = fields_of(body, schema, position)
     {
         return Ok(Drafted { parameters, content_type: None });
     }
@@ -99,7 +105,8 @@ fn of_version_3<'a>(document: &'a Document, operation: &'a Value) -> Result<Opti
     let Some(body) = operation.get("requestBody") else { return Ok(None) };
     let body = document.resolve(body).map_err(|unresolved| unresolved.to_string())?;
     let content = object(body.get("content"));
-    let Some((media_type, media)) = content.iter().min_by_key(|(media_type, _)| encoding_of(media_type)) else {
+    let Some((media_type, media)) = content.iter().min_by_key(|(media_type, _)| encoding_of(media_type))
+    else {
         return Ok(None);
     };
     Ok(Some(Body {
@@ -111,7 +118,11 @@ fn of_version_3<'a>(document: &'a Document, operation: &'a Value) -> Result<Opti
     }))
 }
 
-fn of_version_2<'a>(document: &'a Document, operation: &'a Value, parameters: &[&'a Value]) -> Option<Body<'a>> {
+fn of_version_2<'a>(
+    document: &'a Document,
+    operation: &'a Value,
+    parameters: &[&'a Value],
+) -> Option<Body<'a>> {
     let is_in = |place: &str| {
         let place = place.to_owned();
         move |parameter: &&&Value| parameter.get("in").and_then(Value::as_str) == Some(&place)
@@ -133,7 +144,8 @@ fn of_version_2<'a>(document: &'a Document, operation: &'a Value, parameters: &[
         return None;
     }
     let is_file = |field: &&Value| field.get("type").and_then(Value::as_str) == Some("file");
-    let is_multipart = fields.iter().any(is_file) || consumed.is_some_and(|media| media.starts_with("multipart/"));
+    let is_multipart =
+        fields.iter().any(is_file) || consumed.is_some_and(|media| media.starts_with("multipart/"));
     let media_type = if is_multipart { MULTIPART } else { FORM };
     Some(Body {
         media_type,
@@ -164,7 +176,9 @@ fn encoding_of(media_type: &str) -> Encoding {
     match essence.as_str() {
         JSON | "text/json" | "*/*" | "application/*" => Encoding::Json,
         FORM => Encoding::Form,
-        "application/xml" | "application/graphql" | "application/x-ndjson" | "application/yaml" => Encoding::Text,
+        "application/xml" | "application/graphql" | "application/x-ndjson" | "application/yaml" => {
+            Encoding::Text
+        }
         other if other.ends_with("+json") => Encoding::Json,
         other if other.ends_with("+xml") || other.starts_with("text/") => Encoding::Text,
         other if other.starts_with("multipart/") => Encoding::Multipart,
@@ -178,7 +192,8 @@ fn fields_of(body: &Body<'_>, schema: &Map<String, Value>, position: Position) -
     let required = list(schema.get("required"));
     let is_object = schema.get("type").is_none_or(|kind| kind == "object");
     let is_closed = schema.get("additionalProperties").is_none_or(|more| more == &Value::Bool(false));
-    let has_choices = ["oneOf", "anyOf", "allOf", "not", "enum", "const"].iter().any(|key| schema.contains_key(*key));
+    let has_choices =
+        ["oneOf", "anyOf", "allOf", "not", "enum", "const"].iter().any(|key| schema.contains_key(*key));
     // A body that may be left out, but not in parts, must stay one thing.
     let is_all_or_nothing = body.is_required == Some(false) && !required.is_empty();
     let is_flat = is_object && is_closed && !has_choices && !is_all_or_nothing;

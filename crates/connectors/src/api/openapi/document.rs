@@ -50,7 +50,11 @@ impl Document {
             ImportSource::Url(_) => return Err(refuse("url", "NotFetched", "the document was not fetched")),
         };
         if !root.is_object() {
-            return Err(refuse("document", "NotOpenApi", "the document is no object; send an OpenAPI document"));
+            return Err(refuse(
+                "document",
+                "NotOpenApi",
+                "the document is no object; send an OpenAPI document",
+            ));
         }
         let version = version_of(&root)?;
         Ok(Self { root, version, address })
@@ -75,7 +79,9 @@ impl Document {
     pub(super) fn target(&self, reference: &str) -> Result<&Value, Unresolved> {
         let because = |why| Unresolved { reference: reference.to_owned(), why };
         let Some(pointer) = reference.strip_prefix('#') else {
-            return Err(because("leads to another document, which is never fetched; bundle the documents into one"));
+            return Err(because(
+                "leads to another document, which is never fetched; bundle the documents into one",
+            ));
         };
         let pointer = percent_decode_str(pointer).decode_utf8().map_err(|_| because("is no JSON pointer"))?;
         if pointer.is_empty() || !pointer.starts_with('/') {

@@ -35,7 +35,8 @@ pub(super) async fn fetch(url: &str, allow_private_network: Option<&Value>, env:
         let address = response.url().clone();
         Ok(Fetched { text: read(response).await?, address })
     };
-    let late = || Error::timeout(format!("the document did not arrive within {} s", TIME.as_secs())).retryable();
+    let late =
+        || Error::timeout(format!("the document did not arrive within {} s", TIME.as_secs())).retryable();
     tokio::time::timeout(TIME, fetching).await.unwrap_or_else(|_| Err(late()))
 }
 

@@ -16,9 +16,15 @@ mod security;
 mod servers;
 #[cfg(test)]
 mod tests;
+mod values;
 mod yaml;
 
-use super::tools;
+// All that this folder uses of the connector.
+use super::auth::{Auth, AuthType};
+use super::settings::{ToolSettings, check_header_name};
+use super::tools::{self, Position, Type};
+use super::value_schema::ValueSchema;
+
 use document::Document;
 use notes::Notes;
 use serde_json::{Map, Value};
@@ -67,7 +73,8 @@ fn convert(document: &Document, wishes: &Wishes, given: Map<String, Value>) -> R
     credentials.retain(|credential| !is_set(&config, &credential.setting));
     let tools = operations::to_tools(document, &operations, &sign_in, &mut notes)?;
     let info = document.info();
-    let text = |key: &str| info.get(key).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty());
+    let text =
+        |key: &str| info.get(key).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty());
     let name = names::shorten(text("title").unwrap_or("API"), names::MAX_TITLE);
     Ok(Imported {
         id: names::service_id(&name),

@@ -13,13 +13,18 @@ const MAX_NAME: usize = 64;
 const SUFFIX: usize = 9;
 
 /// A legal tool id that nobody has yet: the operation's own, or its method and path.
-pub(super) fn tool_id(operation_id: Option<&str>, method: &str, path: &str, taken: &mut HashSet<String>) -> String {
+pub(super) fn tool_id(
+    operation_id: Option<&str>,
+    method: &str,
+    path: &str,
+    taken: &mut HashSet<String>,
+) -> String {
     let own = operation_id.map(|id| words(id, is_tool_char)).filter(|id| !id.is_empty());
     let id = own.unwrap_or_else(|| {
         let path = words(path, is_tool_char);
         format!("{}{}{path}", method.to_ascii_lowercase(), if path.is_empty() { "" } else { "_" })
     });
-    unique(fitted(id, MAX_NAME), taken)
+    unique(&fitted(id, MAX_NAME), taken)
 }
 
 /// A legal service id made of a title.
@@ -38,8 +43,8 @@ pub(super) fn argument(name: &str) -> String {
 }
 
 /// The name, or the name with a number, that nobody has yet.
-pub(super) fn unique(name: String, taken: &mut HashSet<String>) -> String {
-    let mut candidate = name.clone();
+pub(super) fn unique(name: &str, taken: &mut HashSet<String>) -> String {
+    let mut candidate = name.to_owned();
     let mut number = 2;
     while !taken.insert(candidate.clone()) {
         let suffix = format!("_{number}");

@@ -6,10 +6,7 @@ use super::notes::Notes;
 use super::parameters::{self, Parameter};
 use super::schemas::Schemas;
 use super::security::SignIn;
-use super::{Wishes, body, refuse, servers, tools};
-use crate::api::auth::Auth;
-use crate::api::settings::ToolSettings;
-use crate::api::tools::Position;
+use super::{Auth, Position, ToolSettings, Wishes, body, refuse, servers, tools};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
@@ -58,7 +55,9 @@ pub(super) fn list<'a>(
             notes.skip(&shorten(path, 200), "it is no object");
         }
         for (key, definition) in object(Some(item)) {
-            let Some(method) = Method::ALL.map(Method::as_str).into_iter().find(|method| is_method(key, method)) else {
+            let Some(method) =
+                Method::ALL.map(Method::as_str).into_iter().find(|method| is_method(key, method))
+            else {
                 if OTHER_METHODS.contains(&key.as_str()) && definition.is_object() {
                     let label = format!("{} {}", key.to_uppercase(), shorten(path, 200));
                     notes.skip(&label, format!("tools have no method {}", key.to_uppercase()));
@@ -100,7 +99,9 @@ pub(super) fn list<'a>(
 }
 
 fn too_large(count: usize) -> tool::Error {
-    let message = format!("the document has {count} operations or more, at most {MAX_TOOLS} make a service; choose with include");
+    let message = format!(
+        "the document has {count} operations or more, at most {MAX_TOOLS} make a service; choose with include"
+    );
     refuse("document", "TooManyOperations", message)
 }
 
@@ -167,7 +168,9 @@ fn draft(
         }
     }
     let mut all = parameters::of_operation(document, operation.path_item, operation.definition)?;
-    let text = |parameter: &Value, key: &str| parameter.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let text = |parameter: &Value, key: &str| {
+        parameter.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
+    };
     all.retain(|parameter| !sign_in.carries(&text(parameter, "in"), &text(parameter, "name")));
     let drafts = parameters::draft(document, &all, schemas, notes)?;
     if operation.method != "GET" && operation.method != "HEAD" {
@@ -176,7 +179,10 @@ fn draft(
         return finish(operation, drafts, fields, drafted.content_type, notes);
     }
     if operation.definition.get("requestBody").is_some() {
-        notes.warn(format!("{} has a body, which {} does not send; it is left out", operation.label, operation.method));
+        notes.warn(format!(
+            "{} has a body, which {} does not send; it is left out",
+            operation.label, operation.method
+        ));
     }
     finish(operation, drafts, Vec::new(), None, notes)
 }
@@ -202,7 +208,11 @@ fn finish(
     for mut parameter in drafts.into_iter().chain(fields) {
         let original = parameter.name.clone();
         if parameter.position == Position::Path && !endpoint.contains(&format!("{{{original}}}")) {
-            notes.warn(format!("{} has no place for the path parameter '{}'", operation.label, shorten(&original, 50)));
+            notes.warn(format!(
+                "{} has no place for the path parameter '{}'",
+                operation.label,
+                shorten(&original, 50)
+            ));
             continue;
         }
         parameter.take_name(&mut taken);
@@ -234,7 +244,8 @@ fn as_whole(fields: Vec<Parameter>) -> Vec<Parameter> {
     let required: Vec<Value> =
         fields.iter().filter(|field| field.is_required).map(|field| field.name.clone().into()).collect();
     let properties: Map<_, _> = fields.into_iter().map(|field| (field.name, field.schema.into())).collect();
-    let mut schema = Map::from_iter([("type".to_owned(), "object".into()), ("properties".to_owned(), properties.into())]);
+    let mut schema =
+        Map::from_iter([("type".to_owned(), "object".into()), ("properties".to_owned(), properties.into())]);
     let is_required = !required.is_empty();
     if is_required {
         schema.insert("required".into(), required.into());
@@ -295,13 +306,15 @@ fn description(operation: &Operation<'_>) -> String {
 
 /// Whatever the connector would refuse is no tool, and the connector says why.
 fn checked(definition: Map<String, Value>) -> Result<ImportedTool, String> {
-    let settings = ToolSettings::deserialize(Value::Object(definition.clone())).map_err(|error| error.to_string())?;
+    let settings =
+        ToolSettings::deserialize(Value::Object(definition.clone())).map_err(|error| error.to_string())?;
     let mut problems = Vec::new();
     let made = tools::check(std::slice::from_ref(&settings), &Auth::None, &mut problems);
     if let Some(problem) = problems.first() {
         return Err(problem.message.clone());
     }
-    let tool = made.values().next().ok_or("it cannot be a tool")?.to_tool().map_err(|error| error.to_string())?;
+    let tool =
+        made.values().next().ok_or("it cannot be a tool")?.to_tool().map_err(|error| error.to_string())?;
     let input_schema = serde_json::from_str(tool.input_schema().get()).map_err(|error| error.to_string())?;
     Ok(ImportedTool { definition, input_schema })
 }

@@ -40,7 +40,8 @@ impl<'a> Schemas<'a> {
         self.total_bytes = self.total_bytes.saturating_sub(MAX_TOOL_BYTES - self.tool_bytes);
         self.tool_bytes = MAX_TOOL_BYTES;
         if self.total_bytes == 0 {
-            let message = "the schemas of the document are too large together; choose operations with include";
+            let message =
+                "the schemas of the document are too large together; choose operations with include";
             return Err(refuse("document", "TooLarge", message));
         }
         Ok(())
@@ -156,7 +157,12 @@ impl<'a> Schemas<'a> {
         })
     }
 
-    fn keywords(&mut self, fields: &Map<String, Value>, depth: usize, notes: &mut Notes) -> Map<String, Value> {
+    fn keywords(
+        &mut self,
+        fields: &Map<String, Value>,
+        depth: usize,
+        notes: &mut Notes,
+    ) -> Map<String, Value> {
         let mut result = Map::new();
         if let Some(kind) = known_type(fields.get("type")) {
             result.insert("type".into(), kind);
@@ -185,13 +191,20 @@ impl<'a> Schemas<'a> {
         }
         tidy_bounds(fields, &mut result);
         let properties = object(fields.get("properties"));
-        let is_read_only = |name: &str| properties.get(name).is_some_and(|property| self.is_read_only(property));
+        let is_read_only =
+            |name: &str| properties.get(name).is_some_and(|property| self.is_read_only(property));
         keep_required(&mut result, |name| !is_read_only(name));
         result
     }
 
     /// Fields that a caller may send; what the server alone writes is left out.
-    fn properties(&mut self, result: &mut Map<String, Value>, value: &Value, depth: usize, notes: &mut Notes) {
+    fn properties(
+        &mut self,
+        result: &mut Map<String, Value>,
+        value: &Value,
+        depth: usize,
+        notes: &mut Notes,
+    ) {
         let mut properties = Map::new();
         for (name, property) in object(Some(value)) {
             if self.is_read_only(property) {
@@ -219,7 +232,9 @@ impl<'a> Schemas<'a> {
             "format" | "pattern" | "contentEncoding" | "contentMediaType" => value.is_string(),
             "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" => value.is_number(),
             "multipleOf" => value.as_f64().is_some_and(|number| number > 0.0),
-            "minLength" | "maxLength" | "minItems" | "maxItems" | "minProperties" | "maxProperties" => is_count,
+            "minLength" | "maxLength" | "minItems" | "maxItems" | "minProperties" | "maxProperties" => {
+                is_count
+            }
             "uniqueItems" => value.is_boolean(),
             "enum" => value.as_array().is_some_and(|values| !values.is_empty()),
             "required" => value.is_array(),
@@ -245,7 +260,9 @@ fn weight(value: &Value) -> usize {
         Value::Null | Value::Bool(_) | Value::Number(_) => 8,
         Value::String(text) => text.len() + 2,
         Value::Array(items) => 2 + items.iter().map(weight).sum::<usize>(),
-        Value::Object(fields) => 2 + fields.iter().map(|(key, value)| key.len() + 4 + weight(value)).sum::<usize>(),
+        Value::Object(fields) => {
+            2 + fields.iter().map(|(key, value)| key.len() + 4 + weight(value)).sum::<usize>()
+        }
     }
 }
 
@@ -258,7 +275,8 @@ fn entries(value: Value) -> Map<String, Value> {
 
 /// The type or types that JSON Schema knows; the file of Swagger 2.0 is a text to us.
 fn known_type(value: Option<&Value>) -> Option<Value> {
-    let known = |name: &str| TYPES.into_iter().find(|known| *known == name).or((name == "file").then_some("string"));
+    let known =
+        |name: &str| TYPES.into_iter().find(|known| *known == name).or((name == "file").then_some("string"));
     match value? {
         Value::String(name) => known(name).map(Value::from),
         Value::Array(names) => {

@@ -1,10 +1,10 @@
 //! How the API is signed in to: the scheme that most operations take, as the connector's settings have it.
 
+use super::AuthType;
 use super::document::{Document, Version, list, object};
 use super::names::shorten;
 use super::notes::Notes;
 use super::operations::Operation;
-use crate::api::auth::AuthType;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -40,8 +40,8 @@ impl SignIn {
         }
     }
 
-    fn new(auth_type: &'static str, config: Value) -> Self {
-        Self { auth_type: Some(auth_type), config: object(Some(&config)).clone(), ..Self::default() }
+    fn new(auth_type: &'static str, config: &Value) -> Self {
+        Self { auth_type: Some(auth_type), config: object(Some(config)).clone(), ..Self::default() }
     }
 
     fn needs(mut self, field: &str, description: impl Into<String>) -> Self {
@@ -72,12 +72,16 @@ pub(super) fn choose(document: &Document, operations: &[Operation<'_>], notes: &
         })
         .collect();
     let demands: Vec<_> = operations.iter().map(|operation| demands(document, operation)).collect();
-    let takers = |name: &str| demands.iter().filter(|demand| demand.iter().any(|set| set.contains(&name))).count();
+    let takers =
+        |name: &str| demands.iter().filter(|demand| demand.iter().any(|set| set.contains(&name))).count();
     let best = usable.iter().rev().max_by_key(|(name, _)| takers(name)).filter(|(name, _)| takers(name) > 0);
     let Some((name, _)) = best else {
         if !usable.is_empty() {
             let names: Vec<_> = usable.iter().map(|(name, _)| shorten(name, 50)).collect();
-            notes.warn(format!("no operation asks for a sign-in, though the document has {}", names.join(", ")));
+            notes.warn(format!(
+                "no operation asks for a sign-in, though the document has {}",
+                names.join(", ")
+            ));
         }
         return SignIn::default();
     };
@@ -101,14 +105,17 @@ fn explain(name: &str, operations: &[Operation<'_>], demands: &[Vec<Vec<&str>>],
             continue;
         }
         let wanted = sets.iter().find(|set| set.contains(&name)).or(sets.first());
-        let wanted: Vec<_> = wanted.into_iter().flatten().filter(|wanted| **wanted != name).copied().collect();
+        let wanted: Vec<_> =
+            wanted.into_iter().flatten().filter(|wanted| **wanted != name).copied().collect();
         others.entry(shorten(&wanted.join(" and "), 100)).or_default().push(operation.label.clone());
     }
     for (wanted, labels) in others {
         let (first, more) = (&labels[0], labels.len() - 1);
         let which = if more == 0 { first.clone() } else { format!("{first} and {more} more") };
         let name = shorten(name, 50);
-        notes.warn(format!("{which}: wants the sign-in {wanted}, but the service signs in with '{name}' only"));
+        notes.warn(format!(
+            "{which}: wants the sign-in {wanted}, but the service signs in with '{name}' only"
+        ));
     }
 }
 
@@ -118,12 +125,12 @@ fn sign_in(scheme: &Value) -> Result<SignIn, String> {
     let words = Some(shorten(text("description"), 200)).filter(|words| !words.is_empty());
     let described = |what: &str| words.clone().map_or(what.to_owned(), |words| format!("{what}: {words}"));
     let bearer = |what: &str| {
-        let mut sign_in = SignIn::new("bearer", json!({})).needs("token", described(what));
+        let mut sign_in = SignIn::new("bearer", &json!({})).needs("token", described(what));
         sign_in.header = Some("Authorization".into());
         sign_in
     };
     let basic = || {
-        let mut sign_in = SignIn::new("basic", json!({}))
+        let mut sign_in = SignIn::new("basic", &json!({}))
             .needs("username", described("The user's name"))
             .needs("password", "The user's password");
         sign_in.header = Some("Authorization".into());
@@ -134,9 +141,13 @@ fn sign_in(scheme: &Value) -> Result<SignIn, String> {
         ("http", "bearer") => Ok(bearer("The token")),
         ("http", other) => Err(format!("the HTTP scheme '{}' is not known", shorten(other, 30))),
         ("apiKey", _) => api_key(text("in"), text("name"), &described("The key")),
-        ("oauth2", _) => Ok(oauth2(scheme, &described("")).unwrap_or_else(|| bearer("An access token of OAuth 2"))),
+        ("oauth2", _) => {
+            Ok(oauth2(scheme, &described("")).unwrap_or_else(|| bearer("An access token of OAuth 2")))
+        }
         ("openIdConnect", _) => Ok(bearer("An access token of OpenID Connect")),
-        ("mutualTLS", _) => Err("client certificates are not in the document; add them to the service".into()),
+        ("mutualTLS", _) => {
+            Err("client certificates are not in the document; add them to the service".into())
+        }
         (other, _) => Err(format!("its type '{}' is not known", shorten(other, 30))),
     }
 }
@@ -149,7 +160,7 @@ fn api_key(place: &str, name: &str, words: &str) -> Result<SignIn, String> {
         "cookie" => return Err("it is sent in a cookie".into()),
         _ => return Err("it is in a place that is not known".into()),
     };
-    let mut sign_in = SignIn::new("apikey", config).needs("value", words);
+    let mut sign_in = SignIn::new("apikey", &config).needs("value", words);
     match place {
         "header" => sign_in.header = Some(name.to_owned()),
         _ => sign_in.query = Some(name.to_owned()),
@@ -169,7 +180,7 @@ fn oauth2(scheme: &Value, words: &str) -> Option<SignIn> {
     if !scopes.is_empty() {
         config["scope"] = scopes.join(" ").into();
     }
-    let mut sign_in = SignIn::new("oauth2", config)
+    let mut sign_in = SignIn::new("oauth2", &config)
         .needs("client_id", format!("The client's id{words}"))
         .needs("client_secret", "The client's secret");
     sign_in.header = Some("Authorization".into());

@@ -65,7 +65,8 @@ fn of_version_3(
     notes: &mut Notes,
 ) -> Result<Option<String>> {
     let servers = list(document.root.get("servers"));
-    let others: Vec<_> = servers_of(&document.root).into_iter().skip(1).take(5).map(|url| shorten(url, 100)).collect();
+    let others: Vec<_> =
+        servers_of(&document.root).into_iter().skip(1).take(5).map(|url| shorten(url, 100)).collect();
     if !others.is_empty() {
         notes.warn(format!("the first server is used; base_url chooses another: {}", others.join(", ")));
     }
@@ -85,7 +86,9 @@ fn of_version_3(
             return Err(refuse(&path, "NotAllowed", message));
         }
     }
-    let Some(url) = first.and_then(|server| server.get("url")).and_then(Value::as_str) else { return Ok(None) };
+    let Some(url) = first.and_then(|server| server.get("url")).and_then(Value::as_str) else {
+        return Ok(None);
+    };
     Ok(filled(url, variables, given, notes))
 }
 
@@ -106,7 +109,10 @@ fn filled(
             _ => None,
         });
         let Some(value) = given.get(name).cloned().or(default) else {
-            notes.warn(format!("the server variable '{}' has no value; give it in server_variables", shorten(name, 50)));
+            notes.warn(format!(
+                "the server variable '{}' has no value; give it in server_variables",
+                shorten(name, 50)
+            ));
             return None;
         };
         result.push_str(before);

@@ -25,6 +25,7 @@ fn import_value(document: Value) -> Result<Imported> {
     import_with(ImportSource::Document(document), &Wishes::default(), json!({}))
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "json! at the call reads better")]
 fn import_with(source: ImportSource, wishes: &Wishes, config: Value) -> Result<Imported> {
     let document = Document::parse(source, None)?;
     convert(&document, wishes, config.as_object().unwrap().clone())
@@ -50,7 +51,10 @@ fn tool<'a>(imported: &'a Imported, id: &str) -> &'a Map<String, Value> {
 
 fn parameter<'a>(imported: &'a Imported, id: &str, name: &str) -> &'a Value {
     let parameters = tool(imported, id)["parameters"].as_array().unwrap();
-    parameters.iter().find(|parameter| parameter["name"] == name).unwrap_or_else(|| panic!("{id} has no {name}"))
+    parameters
+        .iter()
+        .find(|parameter| parameter["name"] == name)
+        .unwrap_or_else(|| panic!("{id} has no {name}"))
 }
 
 fn reason<'a>(imported: &'a Imported, operation: &str) -> &'a str {

@@ -23,7 +23,8 @@ const STACK_BYTES: usize = 16 * 1024 * 1024;
 pub(super) fn parse(text: &str) -> Result<Value, String> {
     // A stack of its own: how much of one is left here depends on who called.
     std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, || parse_here(text));
+        let thread =
+            std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, || parse_here(text));
         let thread = thread.map_err(|error| format!("no thread can be started: {error}"))?;
         thread.join().unwrap_or_else(|_| Err("the parser failed".to_owned()))
     })

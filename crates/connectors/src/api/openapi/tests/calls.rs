@@ -12,11 +12,15 @@ async fn call(tool: Value, arguments: Value) -> Result<Received> {
     let settings = json!({ "base_url": server.url(), "allow_private_network": true, "tools": [tool] });
     let api = crate::find("api").unwrap().open(settings, &Env::default())?;
     let arguments = Arguments::from(arguments.as_object().unwrap().clone());
-    api.call(&context(Duration::from_secs(20)), Call { tool: "t".into(), arguments, options: Default::default() }).await?;
+    api.call(
+        &context(Duration::from_secs(20)),
+        Call { tool: "t".into(), arguments, options: Default::default() },
+    )
+    .await?;
     Ok(server.last())
 }
 
-fn problems_of(tool: Value) -> Vec<(String, &'static str)> {
+fn problems_of(tool: &Value) -> Vec<(String, &'static str)> {
     let settings = json!({ "base_url": "https://api.example.com", "tools": [tool] });
     let error = crate::find("api").unwrap().open(settings, &Env::default()).err().unwrap();
     error.problems().iter().map(|problem| (problem.path.clone(), problem.code)).collect()
@@ -70,27 +74,54 @@ async fn a_schema_decides_what_a_parameter_accepts() {
     assert_eq!((error.kind(), error.problems()[0].path.as_str()), (ErrorKind::InvalidInput, "v"));
     let nullable = json!({ "type": ["string", "null"] });
     assert_eq!(call(tool(nullable), json!({ "v": null })).await.unwrap().json(), json!({ "v": null }));
-    let error = call(tool(json!({ "type": "object", "required": ["a"] })), json!({ "v": {} })).await.unwrap_err();
+    let error =
+        call(tool(json!({ "type": "object", "required": ["a"] })), json!({ "v": {} })).await.unwrap_err();
     assert!(error.message().contains("'a'"), "{error}");
 }
 
 #[test]
 fn refuses_places_that_do_not_fit_together() {
-    let tool = |method: &str, parameters: Value| {
-        json!({ "id": "t", "method": method, "endpoint": "/x", "parameters": parameters })
-    };
+    let tool = |method: &str, parameters: Value| json!({ "id": "t", "method": method, "endpoint": "/x", "parameters": parameters });
     let whole = json!({ "name": "w", "position": "whole_body" });
     for (tool, path, code) in [
         (tool("GET", json!([whole])), "tools[0].parameters[0].position", "ParameterPositionMismatch"),
-        (tool("POST", json!([whole, { "name": "b" }])), "tools[0].parameters[0].position", "ParameterPositionMismatch"),
-        (tool("POST", json!([{ "name": "a", "sent_as": "" }])), "tools[0].parameters[0].sent_as", "InvalidName"),
-        (tool("POST", json!([{ "name": "a" }, { "name": "b", "sent_as": "a" }])), "tools[0].parameters[1].sent_as", "DuplicateParameter"),
-        (tool("POST", json!([{ "name": "w", "position": "whole_body", "sent_as": "x" }])), "tools[0].parameters[0].sent_as", "Unused"),
-        (tool("POST", json!([{ "name": "a", "schema": { "type": 7 } }])), "tools[0].parameters[0].schema", "InvalidSchema"),
-        (tool("POST", json!([{ "name": "a", "schema": { "type": "string" }, "default_value": 7 }])), "tools[0].parameters[0].default_value", "WrongType"),
-        (tool("GET", json!([{ "name": "a", "position": "header", "sent_as": "bad name" }])), "tools[0].parameters[0].name", "InvalidHeaderName"),
+        (
+            tool("POST", json!([whole, { "name": "b" }])),
+            "tools[0].parameters[0].position",
+            "ParameterPositionMismatch",
+        ),
+        (
+            tool("POST", json!([{ "name": "a", "sent_as": "" }])),
+            "tools[0].parameters[0].sent_as",
+            "InvalidName",
+        ),
+        (
+            tool("POST", json!([{ "name": "a" }, { "name": "b", "sent_as": "a" }])),
+            "tools[0].parameters[1].sent_as",
+            "DuplicateParameter",
+        ),
+        (
+            tool("POST", json!([{ "name": "w", "position": "whole_body", "sent_as": "x" }])),
+            "tools[0].parameters[0].sent_as",
+            "Unused",
+        ),
+        (
+            tool("POST", json!([{ "name": "a", "schema": { "type": 7 } }])),
+            "tools[0].parameters[0].schema",
+            "InvalidSchema",
+        ),
+        (
+            tool("POST", json!([{ "name": "a", "schema": { "type": "string" }, "default_value": 7 }])),
+            "tools[0].parameters[0].default_value",
+            "WrongType",
+        ),
+        (
+            tool("GET", json!([{ "name": "a", "position": "header", "sent_as": "bad name" }])),
+            "tools[0].parameters[0].name",
+            "InvalidHeaderName",
+        ),
     ] {
-        let found = problems_of(tool.clone());
+        let found = problems_of(&tool);
         assert!(found.iter().any(|(at, found)| at == path && *found == code), "{tool}: {found:?}");
     }
 }

@@ -49,11 +49,16 @@ fn refuses_alias_bombs() {
     refused(import_text(&lists), "Unreadable");
     let mut merges = String::from("openapi: 3.0.0\nb0: &b0 {k0: v}\n");
     for level in 1..40 {
-        writeln!(merges, "b{level}: &b{level}\n  <<: *b{0}\n  k{level}: {{ a: *b{0}, b: *b{0} }}", level - 1).unwrap();
+        writeln!(merges, "b{level}: &b{level}\n  <<: *b{0}\n  k{level}: {{ a: *b{0}, b: *b{0} }}", level - 1)
+            .unwrap();
     }
     refused(import_text(&merges), "Unreadable");
     // Few aliases, each of a long text.
-    let long = format!("openapi: 3.0.0\nlong: &long {}\nall: [{}]\n", "x".repeat(1_000_000), vec!["*long"; 50_000].join(", "));
+    let long = format!(
+        "openapi: 3.0.0\nlong: &long {}\nall: [{}]\n",
+        "x".repeat(1_000_000),
+        vec!["*long"; 50_000].join(", ")
+    );
     refused(import_text(&long), "Unreadable");
     assert!(begun.elapsed() < PATIENCE, "{:?}", begun.elapsed());
 }
@@ -98,8 +103,12 @@ fn bounds_what_references_multiply() {
         };
         schemas.insert(format!("S{level}"), schema);
     }
-    let mut document = document_with("/a", "post", json!({ "requestBody": { "content": { "application/json": {
-        "schema": { "$ref": "#/components/schemas/S0" } } } } }));
+    let mut document = document_with(
+        "/a",
+        "post",
+        json!({ "requestBody": { "content": { "application/json": {
+        "schema": { "$ref": "#/components/schemas/S0" } } } } }),
+    );
     document["components"] = json!({ "schemas": schemas });
     let imported = import_value(document).unwrap();
     assert!(imported.tools[0].input_schema.to_string().len() < 200_000);
@@ -108,7 +117,8 @@ fn bounds_what_references_multiply() {
 
 #[test]
 fn cuts_schemas_that_are_too_large() {
-    let properties: Map<_, _> = (0..100_000).map(|number| (format!("field{number}"), json!({ "type": "string" }))).collect();
+    let properties: Map<_, _> =
+        (0..100_000).map(|number| (format!("field{number}"), json!({ "type": "string" }))).collect();
     let schema = json!({ "type": "object", "properties": properties });
     let operation = json!({ "requestBody": { "content": { "application/json": { "schema": schema } } } });
     let imported = import_value(document_with("/a", "post", operation)).unwrap();
@@ -118,7 +128,8 @@ fn cuts_schemas_that_are_too_large() {
 
 #[test]
 fn refuses_too_many_operations_and_says_how_to_choose() {
-    let paths: Map<_, _> = (0..50_000).map(|number| (format!("/p{number}"), json!({ "get": {}, "post": {} }))).collect();
+    let paths: Map<_, _> =
+        (0..50_000).map(|number| (format!("/p{number}"), json!({ "get": {}, "post": {} }))).collect();
     let document = json!({ "openapi": "3.0.0", "paths": paths });
     let message = refused(import_value(document.clone()), "TooManyOperations");
     assert!(message.contains("100000 operations") && message.contains("include"), "{message}");
@@ -145,7 +156,8 @@ fn reads_a_large_document_in_bearable_time() {
         ],
         "requestBody": { "content": { "application/json": { "schema": { "$ref": "#/components/schemas/Thing" } } } }
     });
-    let paths: Map<_, _> = (0..1_000).map(|number| (format!("/things{number}/{{id}}"), json!({ "post": operation }))).collect();
+    let paths: Map<_, _> =
+        (0..1_000).map(|number| (format!("/things{number}/{{id}}"), json!({ "post": operation }))).collect();
     let document = json!({ "openapi": "3.0.0", "paths": paths, "components": { "schemas": { "Thing": {
         "type": "object", "properties": { "name": { "type": "string" }, "parts": { "type": "array", "items": { "$ref": "#/components/schemas/Thing" } } }
     } } } });

@@ -79,7 +79,10 @@ fn petstore_in_3_0() {
     assert_eq!(imported.credentials[0].setting, "auth_config.value");
     let limit = parameter(&imported, "listPets", "limit");
     assert_eq!((&limit["default_value"], &limit["schema"]["maximum"]), (&json!(20), &json!(100)));
-    assert_eq!(parameter(&imported, "createPet", "status")["enum_values"], json!(["available", "pending", "sold"]));
+    assert_eq!(
+        parameter(&imported, "createPet", "status")["enum_values"],
+        json!(["available", "pending", "sold"])
+    );
     assert_eq!(parameter(&imported, "createPet", "tag")["schema"]["type"], json!(["string", "null"]));
     assert_eq!(parameter(&imported, "showPetById", "petId")["position"], "path");
     assert_eq!(parameter(&imported, "updatePet", "body_petId")["sent_as"], "petId");
@@ -177,7 +180,10 @@ fn server_variables_are_filled_in_and_checked() {
     assert_eq!(own.config["base_url"], "https://own.example.com");
     for (name, value, code) in [("region", "moon", "NotAllowed"), ("planet", "x", "Unknown")] {
         let error = with(&[(name, value)], json!({})).unwrap_err();
-        assert_eq!((error.problems()[0].path.as_str(), error.problems()[0].code), (&*format!("server_variables.{name}"), code));
+        assert_eq!(
+            (error.problems()[0].path.as_str(), error.problems()[0].code),
+            (&*format!("server_variables.{name}"), code)
+        );
     }
 }
 
@@ -188,7 +194,13 @@ fn chooses_the_sign_in_that_most_operations_take() {
     assert_eq!(imported.config["auth_config"], json!({ "header": "X-Lock-Key" }));
     assert_eq!(imported.credentials[0].description, "The key: The key of the house");
     assert_eq!(tool(&imported, "listLocks")["parameters"], json!([]));
-    for words in ["'cookieKey' is not used", "'digest' is not used", "'certificate' is not used", "'strange' is not used", "wants the sign-in queryKey"] {
+    for words in [
+        "'cookieKey' is not used",
+        "'digest' is not used",
+        "'certificate' is not used",
+        "'strange' is not used",
+        "wants the sign-in queryKey",
+    ] {
         assert!(has_warning(&imported, words), "{words}: {:?}", imported.warnings);
     }
     let of = |scheme: &str| {
@@ -209,7 +221,10 @@ fn chooses_the_sign_in_that_most_operations_take() {
     let machine = of("machine");
     if machine["auth_type"] == "oauth2" {
         let scope = "locks:read locks:write";
-        assert_eq!(machine["auth_config"], json!({ "token_url": "https://locks.example.com/token", "scope": scope }));
+        assert_eq!(
+            machine["auth_config"],
+            json!({ "token_url": "https://locks.example.com/token", "scope": scope })
+        );
     } else {
         assert_eq!(machine["auth_type"], "bearer", "until the connector has oauth2");
     }
@@ -237,7 +252,8 @@ fn settings_of_the_user_win() {
 fn takes_and_leaves_what_it_is_told() {
     let ids = |include: &[&str], exclude: &[&str]| -> Vec<String> {
         let wishes = Wishes { include: patterns(include), exclude: patterns(exclude), ..Wishes::default() };
-        let imported = import_with(ImportSource::Text(text_of("petstore-3.0.yaml")), &wishes, json!({})).unwrap();
+        let imported =
+            import_with(ImportSource::Text(text_of("petstore-3.0.yaml")), &wishes, json!({})).unwrap();
         imported.tools.iter().map(|tool| tool.definition["id"].as_str().unwrap().to_owned()).collect()
     };
     assert_eq!(ids(&["list*"], &[]), ["listPets"]);
@@ -245,7 +261,8 @@ fn takes_and_leaves_what_it_is_told() {
     assert_eq!(ids(&["tag:store"], &[]), ["getOrders"]);
     assert_eq!(ids(&["/pets/{petId}"], &["DELETE *", "updatePet"]), ["showPetById"]);
     let wishes = Wishes { include: patterns(&["nothing"]), ..Wishes::default() };
-    let error = import_with(ImportSource::Text(text_of("petstore-3.0.yaml")), &wishes, json!({})).unwrap_err();
+    let error =
+        import_with(ImportSource::Text(text_of("petstore-3.0.yaml")), &wishes, json!({})).unwrap_err();
     assert!(error.message().contains("include"), "{error}");
 }
 
@@ -253,11 +270,18 @@ fn takes_and_leaves_what_it_is_told() {
 fn names_are_made_legal_and_unique() {
     let imported = import("unnamed.yaml");
     let ids: Vec<_> = imported.tools.iter().map(|tool| tool.definition["id"].as_str().unwrap()).collect();
-    let expected =
-        ["get", "get_users_user-id_items_item_id", "create_item", "create_item_2", "create_item_3", "putThing"];
+    let expected = [
+        "get",
+        "get_users_user-id_items_item_id",
+        "create_item",
+        "create_item_2",
+        "create_item_3",
+        "putThing",
+    ];
     assert_eq!(ids, expected);
     assert_eq!((imported.id.as_str(), imported.name.as_str()), ("api", "API"));
-    let names: Vec<_> = tool(&imported, "putThing")["parameters"].as_array().unwrap().iter().map(|p| &p["name"]).collect();
+    let names: Vec<_> =
+        tool(&imported, "putThing")["parameters"].as_array().unwrap().iter().map(|p| &p["name"]).collect();
     assert_eq!(names, ["id", "query_id", "header_id", "body_id", "value"]);
     assert_eq!(parameter(&imported, ids[1], "top")["sent_as"], "$top");
 }
@@ -287,7 +311,11 @@ fn what_is_broken_costs_only_itself() {
         ("POST /hash#X-Target=Foo", "'#'"),
         ("GET /path-object/{o}", "object in the path"),
     ] {
-        assert!(reason(&imported, operation).contains(words), "{operation}: {}", reason(&imported, operation));
+        assert!(
+            reason(&imported, operation).contains(words),
+            "{operation}: {}",
+            reason(&imported, operation)
+        );
     }
     let number = parameter(&imported, "types", "num");
     assert_eq!(number, &json!({ "name": "num", "parameter_type": "Integer", "position": "query" }));
@@ -310,9 +338,13 @@ fn a_patch_does_not_send_defaults() {
 /// The operation's own parameter replaces the path's with the same name and place, and no other.
 #[test]
 fn parameters_of_the_operation_replace_those_of_the_path() {
-    let mut document = document_with("/a", "get", json!({ "parameters": [
+    let mut document = document_with(
+        "/a",
+        "get",
+        json!({ "parameters": [
         { "name": "x", "in": "query", "schema": { "type": "integer" } }
-    ] }));
+    ] }),
+    );
     document["paths"]["/a"]["parameters"] = json!([
         { "name": "x", "in": "query", "schema": { "type": "string" } },
         { "name": "x", "in": "header", "schema": { "type": "string" } },
@@ -320,6 +352,9 @@ fn parameters_of_the_operation_replace_those_of_the_path() {
     ]);
     let imported = import_value(document).unwrap();
     let parameters = tool(&imported, "get_a")["parameters"].as_array().unwrap();
-    let brief: Vec<_> = parameters.iter().map(|p| (p["name"].as_str().unwrap(), p["parameter_type"].as_str().unwrap())).collect();
+    let brief: Vec<_> = parameters
+        .iter()
+        .map(|p| (p["name"].as_str().unwrap(), p["parameter_type"].as_str().unwrap()))
+        .collect();
     assert_eq!(brief, [("x", "Integer"), ("header_x", "String"), ("y", "String")]);
 }
