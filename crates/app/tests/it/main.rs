@@ -20,6 +20,7 @@ mod lists;
 mod mcp_http;
 mod openapi_command;
 mod openapi_import;
+mod openapi_source;
 mod operations;
 mod outage;
 mod replicas;

@@ -4,7 +4,7 @@ use super::document::{list, object};
 use super::notes::Notes;
 use super::parameters::Parameter;
 use super::{Position, Type, ValueSchema};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 impl Parameter {
     /// The parameter as the connector's settings have it.
@@ -33,7 +33,9 @@ impl Parameter {
         }
         let schema = usable(schema, value_type, &self.name, notes);
         let fits = |value: &Value| match (&schema, value_type) {
-            (Some(schema), _) => schema.accepts(value),
+            (Some(schema), _) => {
+                ValueSchema::compile(schema.clone()).is_ok_and(|schema| schema.accepts(value))
+            }
             (None, value_type) => value_type.unwrap_or(Type::String).fits(value),
         };
         if let Some(default) = default {
@@ -51,7 +53,7 @@ impl Parameter {
             settings.insert("enum_values".into(), allowed.into());
         }
         if let Some(schema) = schema {
-            settings.insert("schema".into(), schema.written);
+            settings.insert("schema".into(), schema);
         }
         settings.into()
     }
@@ -125,11 +127,11 @@ fn without_null(schema: &mut Map<String, Value>) {
 
 /// The schema, where it says more than the type; what cannot be used of it is left out.
 fn usable(
-    mut schema: Map<String, Value>,
+    schema: Map<String, Value>,
     value_type: Option<Type>,
     name: &str,
     notes: &mut Notes,
-) -> Option<ValueSchema> {
+) -> Option<Value> {
     let has_free_items = schema.get("items").is_none_or(|items| object(Some(items)).is_empty());
     let says_only_type = match value_type {
         Some(Type::Array) => has_free_items && schema.keys().all(|key| key == "type" || key == "items"),
@@ -139,18 +141,22 @@ fn usable(
     if says_only_type {
         return None;
     }
-    if let Ok(usable) = ValueSchema::compile(schema.clone().into()) {
-        return Some(usable);
+    let mut schema = Value::Object(schema);
+    // Patterns are written for another engine now and then; all else is known to be right by now.
+    if !has_pattern(&schema) || ValueSchema::compile(schema.clone()).is_ok() {
+        return Some(schema);
     }
-    // Patterns are written for another engine now and then.
-    let mut without = Value::Object(std::mem::take(&mut schema));
-    strip_patterns(&mut without);
+    strip_patterns(&mut schema);
     notes.warn(format!("the schema of parameter '{name}' has a pattern that cannot be used; it is left out"));
-    if let Ok(usable) = ValueSchema::compile(without) {
-        return Some(usable);
+    Some(schema)
+}
+
+fn has_pattern(value: &Value) -> bool {
+    match value {
+        Value::Object(fields) => fields.contains_key("pattern") || fields.values().any(has_pattern),
+        Value::Array(items) => items.iter().any(has_pattern),
+        _ => false,
     }
-    let fallback = value_type.map_or_else(|| json!({}), |known| json!({ "type": known.in_schema() }));
-    ValueSchema::compile(fallback).ok()
 }
 
 fn strip_patterns(value: &mut Value) {

@@ -34,7 +34,7 @@ fn rejects_unknown_positions_naming_the_parameter_and_the_allowed_values() {
         ("tools[0].parameters[1].position", "InvalidPosition")
     );
     let message = "parameter 'userId' has the position 'cookie'; allowed are path, query, header, body";
-    assert_eq!(found[0].message, message);
+    assert!(found[0].message.starts_with(message), "{}", found[0].message);
 }
 
 /// HT-2.3, HT-7.1
