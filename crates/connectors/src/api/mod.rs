@@ -3,13 +3,20 @@
 mod auth;
 mod client;
 mod endpoint;
+mod error_template;
+mod form;
+mod headers;
 mod inline;
+mod oauth;
+mod parameters;
 mod pool;
+mod redirect;
 mod request;
 mod response;
 mod settings;
 #[cfg(test)]
 mod tests;
+mod tls;
 mod tools;
 
 pub(crate) use settings::Settings;

@@ -2,20 +2,21 @@
 
 use super::auth::Auth;
 use super::endpoint::Piece;
-use super::settings::header_value;
+use super::form::{ESCAPED, Form, MAX_BODY_BYTES, Part, TooLong, add_pair, flatten};
+use super::headers::{PassedHeaders, header_value};
+use super::oauth::Tokens;
+use super::parameters::{Parameter, Position};
+use super::settings::FormEncoding;
 use super::text_of;
-use super::tools::{Definition, Parameter, Position};
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use super::tools::{Definition, takes_body};
+use percent_encoding::{percent_decode_str, utf8_percent_encode};
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Request, Url};
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 use tool::secret::{HEADERS, MASK};
 use tool::uri::Method;
-use tool::{Error, Problem, Result};
-
-/// Everything but the characters that RFC 3986 never asks to escape.
-const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+use tool::{CallerHeaders, Error, Problem, Result};
 
 /// Longer addresses are refused by most servers; ours to say so first.
 const MAX_URL_BYTES: usize = 32 * 1024;
@@ -27,6 +28,7 @@ pub(super) struct Base {
     url: String,
     headers: HeaderMap,
     auth: Auth,
+    passed: PassedHeaders,
 }
 
 /// Where the values of one call go.
@@ -36,11 +38,12 @@ struct Places<'a> {
     query: String,
     headers: HeaderMap,
     body: Map<String, Value>,
+    form: Form,
 }
 
 impl Base {
-    pub(super) fn new(url: &Url, headers: HeaderMap, auth: Auth) -> Self {
-        Self { url: url.as_str().trim_end_matches('/').to_owned(), headers, auth }
+    pub(super) fn new(url: &Url, headers: HeaderMap, auth: Auth, passed: PassedHeaders) -> Self {
+        Self { url: url.as_str().trim_end_matches('/').to_owned(), headers, auth, passed }
     }
 
     /// The request that a tool makes of these arguments.
@@ -52,6 +55,7 @@ impl Base {
         definition: &Definition,
         method: Method,
         arguments: &Map<String, Value>,
+        caller: &CallerHeaders,
     ) -> Result<Request> {
         let places = place_all(definition, method, arguments)?;
         let url = self.url_of(definition, &places)?;
@@ -59,15 +63,20 @@ impl Base {
         for (name, value) in definition.headers.iter().chain(places.headers.iter()) {
             request.headers_mut().insert(name.clone(), value.clone());
         }
-        let has_body_parameters =
-            definition.parameters.iter().any(|parameter| parameter.position == Position::Body);
-        if takes_body(method) && has_body_parameters {
-            *request.body_mut() = Some(Value::Object(places.body).to_string().into());
-            let json = HeaderValue::from_static("application/json");
-            request.headers_mut().entry(CONTENT_TYPE).or_insert(json);
+        if takes_body(method) {
+            add_body(&mut request, definition, places);
         }
+        self.passed.hand_on(caller, request.headers_mut());
         self.sign(&mut request);
         Ok(request)
+    }
+
+    /// Where the tokens come from that requests are signed with, if they are.
+    pub(super) fn tokens(&self) -> Option<&Tokens> {
+        match &self.auth {
+            Auth::Tokens(tokens) => Some(tokens),
+            Auth::None | Auth::Header(..) | Auth::Query(..) => None,
+        }
     }
 
     /// A request that only asks whether anybody is there; it is not signed.
@@ -150,16 +159,14 @@ impl Base {
 
     fn sign(&self, request: &mut Request) {
         match &self.auth {
-            Auth::None => {}
+            // Tokens are fetched, which only the client can.
+            Auth::None | Auth::Tokens(_) => {}
             Auth::Header(name, value, _) => {
                 request.headers_mut().insert(name.clone(), value.clone());
             }
             Auth::Query(name, secret) => {
-                let query = pair(name, secret.expose());
-                let query = match request.url().query() {
-                    Some(before) => format!("{before}&{query}"),
-                    None => query,
-                };
+                let mut query = request.url().query().unwrap_or_default().to_owned();
+                add_pair(&mut query, name, secret.expose());
                 request.url_mut().set_query(Some(&query));
             }
         }
@@ -170,11 +177,26 @@ fn is_secret(name: &HeaderName, value: &HeaderValue) -> bool {
     value.is_sensitive() || HEADERS.contains(&name.as_str())
 }
 
-/// Methods whose arguments travel in the body; those of the others go into the query string.
-fn takes_body(method: Method) -> bool {
-    match method {
-        Method::Post | Method::Put | Method::Patch => true,
-        Method::Get | Method::Delete | Method::Head => false,
+fn add_body(request: &mut Request, definition: &Definition, places: Places<'_>) {
+    let (content_type, body) = if definition.has(Position::Form) {
+        match definition.form_encoding {
+            FormEncoding::Urlencoded => {
+                ("application/x-www-form-urlencoded".to_owned(), places.form.urlencoded().into_bytes())
+            }
+            FormEncoding::Multipart => places.form.multipart(),
+        }
+    } else if definition.has(Position::Body) {
+        ("application/json".to_owned(), Value::Object(places.body).to_string().into_bytes())
+    } else {
+        return;
+    };
+    *request.body_mut() = Some(body.into());
+    let Ok(content_type) = HeaderValue::from_str(&content_type) else { return };
+    // A multipart body cannot be read without its own boundary; other types may be made finer.
+    if definition.has(Position::Form) && definition.form_encoding == FormEncoding::Multipart {
+        request.headers_mut().insert(CONTENT_TYPE, content_type);
+    } else {
+        request.headers_mut().entry(CONTENT_TYPE).or_insert(content_type);
     }
 }
 
@@ -234,12 +256,38 @@ fn place<'a>(
     if !is_nothing {
         check_value(parameter, value)?;
     }
+    let too_long = |TooLong| {
+        let message = format!("Parameter '{name}' makes the request longer than {MAX_BODY_BYTES} bytes");
+        Problem::new(name, "TooLong", message)
+    };
     match parameter.position {
         Position::Body if takes_body(method) => {
             places.body.insert(name.to_owned(), value.clone());
         }
         _ if is_nothing => {}
-        Position::Body | Position::Query => add_to_query(&mut places.query, name, value),
+        Position::Form if takes_body(method) => match &parameter.file {
+            None => places.form.add(name, value, parameter.style(value)).map_err(too_long)?,
+            Some(file) => match Part::file(name, value, file) {
+                Ok(part) => places.form.push(part).map_err(too_long)?,
+                Err(advice) => return problem("InvalidFile", format!("Parameter '{name}' {advice}")),
+            },
+        },
+        Position::Form if parameter.file.is_some() => {
+            let message = format!("Parameter '{name}' is a file, which a {} cannot carry", method.as_str());
+            return problem("InvalidFile", message);
+        }
+        Position::Body | Position::Query | Position::Form => {
+            let query = &mut places.query;
+            let mut add = |name: &str, text: String| {
+                add_pair(query, name, &text);
+                if query.len() > MAX_URL_BYTES { Err(TooLong) } else { Ok(()) }
+            };
+            let added = flatten(name, value, parameter.style(value), &mut add);
+            if added.is_err() {
+                let message = format!("Parameter '{name}' makes the address longer than {MAX_URL_BYTES} bytes");
+                return problem("TooLong", message);
+            }
+        }
         Position::Path => {
             let Some(segment) = path_segment(&text_of(value)) else {
                 let advice = "must not be empty and must not hold '.' or '..' segments";
@@ -296,22 +344,4 @@ fn path_segment(text: &str) -> Option<String> {
 /// `.` and `..`, also with the path parameters that some servers cut off behind a semicolon.
 fn climbs(segment: &str) -> bool {
     matches!(segment.split(';').next(), Some("." | ".."))
-}
-
-/// Lists become repeated keys, objects become JSON text, everything else its plain text.
-fn add_to_query(query: &mut String, name: &str, value: &Value) {
-    let mut add = |value: &Value| {
-        if !query.is_empty() {
-            query.push('&');
-        }
-        query.push_str(&pair(name, &text_of(value)));
-    };
-    match value {
-        Value::Array(items) => items.iter().for_each(add),
-        other => add(other),
-    }
-}
-
-fn pair(name: &str, value: &str) -> String {
-    format!("{}={}", utf8_percent_encode(name, ESCAPED), utf8_percent_encode(value, ESCAPED))
 }
