@@ -297,7 +297,8 @@ fn compressed(encoding: &str, content_type: &str, body: &[u8]) -> Answer {
 }
 
 fn raw(received: &Received) -> Answer {
-    let body = STANDARD.decode(query_value(received, "base64").unwrap_or_default()).expect("?base64= is Base64");
+    let body =
+        STANDARD.decode(query_value(received, "base64").unwrap_or_default()).expect("?base64= is Base64");
     let mut answer = Response::new(Full::new(Bytes::from(body)));
     for (name, header) in
         [("type", "content-type"), ("disposition", "content-disposition"), ("encoding", "content-encoding")]
@@ -317,7 +318,8 @@ async fn token(state: &State, received: &Received, seconds: usize) -> Answer {
         *tokens += 1;
         *tokens
     };
-    let token = json!({ "access_token": format!("token-{number}"), "token_type": "Bearer", "expires_in": seconds });
+    let token =
+        json!({ "access_token": format!("token-{number}"), "token_type": "Bearer", "expires_in": seconds });
     plain("application/json", token.to_string().into_bytes())
 }
 

@@ -78,7 +78,14 @@ impl Tool {
             Some(_) => return Err(invalid(format!("the inputSchema of '{name}' is no object"))),
             None => return Err(invalid(format!("'{name}' has no inputSchema"))),
         };
-        Ok(Self { name, description, input_schema, fields: fields.0, shape: Shape::default(), takes_null: false })
+        Ok(Self {
+            name,
+            description,
+            input_schema,
+            fields: fields.0,
+            shape: Shape::default(),
+            takes_null: false,
+        })
     }
 
     /// The same tool with a shape for its answers.

@@ -294,7 +294,8 @@ mod tests {
         let image = block(Content::image(&[0, 255], "image/png"));
         assert_eq!(image, serde_json::json!({ "type": "image", "data": "AP8=", "mimeType": "image/png" }));
         assert_eq!(block(Content::audio(&[1], "audio/wav"))["type"], "audio");
-        let resource = serde_json::json!({ "uri": "attachment:a\"b", "mimeType": "application/zip", "blob": "UEs=" });
+        let resource =
+            serde_json::json!({ "uri": "attachment:a\"b", "mimeType": "application/zip", "blob": "UEs=" });
         let blob = block(Content::blob(b"PK", "application/zip", "attachment:a\"b"));
         assert_eq!(blob, serde_json::json!({ "type": "resource", "resource": resource }));
     }

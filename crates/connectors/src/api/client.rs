@@ -176,7 +176,8 @@ impl Client {
         loop {
             let left = budget.attempts.saturating_sub(number);
             let time = budget.next_attempt(left + 1);
-            let failure = match tokio::time::timeout(time, self.attempt(cx, http, definition, &request)).await {
+            let failure = match tokio::time::timeout(time, self.attempt(cx, http, definition, &request)).await
+            {
                 Ok(Ok(output)) => return Ok(output),
                 Ok(Err(failure)) => failure,
                 Err(_) => timed_out(time).into(),
@@ -300,7 +301,9 @@ fn judge(pass: Pass<'_>, result: &Result<Output>, budget: &Budget) {
     match error.kind() {
         ErrorKind::Unavailable => pass.failed(),
         ErrorKind::Timeout if !budget.is_callers => pass.failed(),
-        ErrorKind::Upstream if matches!(error.context("status"), Some("502" | "503" | "504")) => pass.failed(),
+        ErrorKind::Upstream if matches!(error.context("status"), Some("502" | "503" | "504")) => {
+            pass.failed()
+        }
         ErrorKind::Upstream => pass.succeeded(),
         _ => drop(pass),
     }

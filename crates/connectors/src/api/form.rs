@@ -10,8 +10,7 @@ use serde_json::Value;
 use std::hash::{BuildHasher, RandomState};
 
 /// Everything but the characters that RFC 3986 never asks to escape.
-pub(super) const ESCAPED: &AsciiSet =
-    &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+pub(super) const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// More than any API takes, and little enough for many calls at once.
 pub(super) const MAX_BODY_BYTES: usize = 16 * 1024 * 1024;

@@ -96,7 +96,8 @@ impl PassedHeaders {
             let path = format!("pass_headers[{index}]");
             let Some(header) = check_header_name(name, &path, problems) else { continue };
             if OURS.contains(&header.as_str()) {
-                let message = format!("the header '{name}' belongs to the request to us and is not handed on");
+                let message =
+                    format!("the header '{name}' belongs to the request to us and is not handed on");
                 problems.push(Problem::new(path, "ForbiddenHeader", message));
             } else if checked.contains(&header) {
                 let message = format!("the header '{name}' is listed twice");

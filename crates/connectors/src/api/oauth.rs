@@ -142,11 +142,13 @@ impl fmt::Debug for Tokens {
 /// The error in other words, with the same facts.
 fn in_words(error: &Error, message: String) -> Error {
     let mut copy = Error::new(error.kind(), message);
-    for key in ["status", "address", "auth"] {
+    for key in ["status", "address"] {
         if let Some(value) = error.context(key) {
             copy = copy.with(key, value);
         }
     }
+    // Whoever knows the service's name puts it in front.
+    let copy = copy.with("sign_in", "failed");
     if error.is_retryable() { copy.retryable() } else { copy }
 }
 
@@ -255,13 +257,14 @@ fn refused(status: StatusCode, bytes: &[u8], grant: &Grant) -> Error {
     let client = &grant.client_id;
     let is_rejected = matches!(number, 400 | 401 | 403);
     let message = if is_rejected {
-        format!("it refused the client '{client}' with HTTP {number}{said}; check client_id, client_secret and scope")
+        format!(
+            "it refused the client '{client}' with HTTP {number}{said}; check client_id, client_secret and scope"
+        )
     } else {
         format!("it answered HTTP {number}{said}")
     };
     let refusal = Error::upstream(message).with("status", number);
     match number {
-        _ if is_rejected => refusal.with("auth", "rejected"),
         429 | 502..=504 => refusal.retryable(),
         _ => refusal,
     }
@@ -271,7 +274,9 @@ impl Answer {
     fn into_token(self, begun: Instant) -> Result<Token> {
         if let Some(kind) = self.token_type.as_deref().filter(|kind| !kind.eq_ignore_ascii_case("bearer")) {
             let kind: String = kind.chars().filter(|c| !c.is_control()).take(40).collect();
-            return Err(Error::upstream(format!("the token is of the type '{kind}', only 'Bearer' is known")));
+            return Err(Error::upstream(format!(
+                "the token is of the type '{kind}', only 'Bearer' is known"
+            )));
         }
         let unusable = || Error::upstream("the access token is unusable as a header");
         let is_sane = |token: &String| !token.is_empty() && token.len() <= MAX_TOKEN_BYTES;

@@ -1,6 +1,8 @@
 //! Redirects: which are followed, and what of a request goes along.
 
-use reqwest::header::{ACCEPT, ACCEPT_LANGUAGE, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, LOCATION, USER_AGENT};
+use reqwest::header::{
+    ACCEPT, ACCEPT_LANGUAGE, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, LOCATION, USER_AGENT,
+};
 use reqwest::{Method, Request, StatusCode, Url};
 use schemars::JsonSchema;
 use serde::Deserialize;

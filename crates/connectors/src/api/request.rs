@@ -284,7 +284,8 @@ fn place<'a>(
             };
             let added = flatten(name, value, parameter.style(value), &mut add);
             if added.is_err() {
-                let message = format!("Parameter '{name}' makes the address longer than {MAX_URL_BYTES} bytes");
+                let message =
+                    format!("Parameter '{name}' makes the address longer than {MAX_URL_BYTES} bytes");
                 return problem("TooLong", message);
             }
         }

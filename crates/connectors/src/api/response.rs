@@ -33,7 +33,8 @@ pub(super) async fn read(mut response: Response, max_bytes: usize) -> Result<Out
     let content_type = ContentType::of(response.headers());
     if let Some(encoding) = response.headers().get(CONTENT_ENCODING).filter(|value| *value != "identity") {
         let encoding = String::from_utf8_lossy(encoding.as_bytes()).into_owned();
-        let message = format!("the answer is compressed with '{encoding}', which we did not ask for and cannot read");
+        let message =
+            format!("the answer is compressed with '{encoding}', which we did not ask for and cannot read");
         return Err(Error::upstream(message).with("status", status.as_u16()));
     }
     let filename = filename(response.headers());
@@ -47,7 +48,8 @@ pub(super) async fn read(mut response: Response, max_bytes: usize) -> Result<Out
 
 /// The answer to a HEAD request, which says all it has to say in its headers.
 pub(super) fn read_head(response: &Response) -> Output {
-    let answer = serde_json::json!({ "status": response.status().as_u16(), "headers": to_json(response.headers()) });
+    let answer =
+        serde_json::json!({ "status": response.status().as_u16(), "headers": to_json(response.headers()) });
     Output::json(to_raw_value(&answer).unwrap_or_default())
 }
 

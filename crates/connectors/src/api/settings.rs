@@ -276,7 +276,8 @@ impl tool::Settings for Settings {
 /// A caller must not be able to replace what the service signs in with.
 fn check_sign_in_stays(auth: &Auth, passed: &PassedHeaders, problems: &mut Vec<Problem>) {
     if auth.header().is_some_and(|header| passed.contains(header)) {
-        let message = "a header in pass_headers carries the service's own sign-in; drop it from one of the two";
+        let message =
+            "a header in pass_headers carries the service's own sign-in; drop it from one of the two";
         problems.push(Problem::new("pass_headers", "Ambiguous", message));
     }
 }

@@ -53,7 +53,10 @@ impl Tls {
     }
 
     /// The same for the HTTP client. What was checked does not fail.
-    pub(super) fn apply(&self, mut builder: reqwest::ClientBuilder) -> reqwest::Result<reqwest::ClientBuilder> {
+    pub(super) fn apply(
+        &self,
+        mut builder: reqwest::ClientBuilder,
+    ) -> reqwest::Result<reqwest::ClientBuilder> {
         if let Some(identity) = &self.identity {
             builder = builder.identity(reqwest::Identity::from_pem(identity.expose().as_bytes())?);
         }

@@ -51,7 +51,9 @@ impl Breaker {
             format!("the service failed {failures} times in a row; another call is trying whether it is back")
         } else {
             let seconds = left.as_secs_f64().ceil();
-            format!("the service failed {failures} times in a row and is left alone for {seconds} more seconds")
+            format!(
+                "the service failed {failures} times in a row and is left alone for {seconds} more seconds"
+            )
         };
         Err(Error::circuit_open(message).with("retry_after_ms", left.as_millis()).retryable())
     }

@@ -178,7 +178,8 @@ mod tests {
         assert!(remark.contains("1 of 1 blocks are left out (image of 40"), "{remark}");
         let output = cut(Output::blocks(vec![picture(), Content::text("it"), picture()]), 5000);
         let result: Value = serde_json::from_str(&output.to_result()).unwrap();
-        let kinds: Vec<_> = result["content"].as_array().unwrap().iter().map(|block| &block["type"]).collect();
+        let kinds: Vec<_> =
+            result["content"].as_array().unwrap().iter().map(|block| &block["type"]).collect();
         assert_eq!(kinds, ["image", "text", "text"]);
     }
 

@@ -33,7 +33,7 @@ fn rejects_unknown_positions_naming_the_parameter_and_the_allowed_values() {
         (found[0].path.as_str(), found[0].code),
         ("tools[0].parameters[1].position", "InvalidPosition")
     );
-    let message = "parameter 'userId' has the position 'cookie'; allowed are path, query, header, body";
+    let message = "parameter 'userId' has the position 'cookie'; allowed are path, query, header, body, form";
     assert_eq!(found[0].message, message);
 }
 
@@ -220,7 +220,14 @@ fn rejects_sign_ins_that_are_incomplete_or_contradict_themselves() {
             "auth_config.header",
             "InvalidHeaderName",
         ),
-        (json!({ "auth_type": "oauth2" }), "auth_type", "NotAllowed"),
+        (json!({ "auth_type": "kerberos" }), "auth_type", "NotAllowed"),
+        (json!({ "auth_type": "oauth2" }), "auth_config.token_url", "Required"),
+        (
+            json!({ "auth": { "type": "oauth2", "token_url": "ftp://x", "client_id": "c", "client_secret": "s" } }),
+            "auth.token_url",
+            "InvalidUrl",
+        ),
+        (json!({ "auth": { "type": "bearer", "token": "t", "scope": "x" } }), "auth.scope", "Unused"),
         (json!({ "auth": { "type": "bearer", "tokn": "x" } }), "auth.tokn", "Unknown"),
     ] {
         let mut settings = more.clone();
@@ -228,6 +235,71 @@ fn rejects_sign_ins_that_are_incomplete_or_contradict_themselves() {
         let found = problems(settings);
         assert_eq!((found[0].path.as_str(), found[0].code), (path, code), "{more}");
     }
+}
+
+#[test]
+fn rejects_bodies_that_cannot_be_sent() {
+    let file = json!({ "name": "f", "position": "form", "file": {} });
+    for (tool, path, code) in [
+        (
+            json!({ "method": "POST", "parameters": [{ "name": "a" }, { "name": "b", "position": "form" }] }),
+            "tools[0].parameters",
+            "ParameterPositionMismatch",
+        ),
+        (json!({ "method": "GET", "parameters": [file] }), "tools[0].method", "ParameterPositionMismatch"),
+        (
+            json!({ "method": "POST", "form_encoding": "urlencoded", "parameters": [file] }),
+            "tools[0].form_encoding",
+            "ParameterPositionMismatch",
+        ),
+        (json!({ "method": "POST", "form_encoding": "multipart" }), "tools[0].form_encoding", "Unused"),
+        (
+            json!({ "method": "POST", "parameters": [{ "name": "f", "file": {} }] }),
+            "tools[0].parameters[0].position",
+            "ParameterPositionMismatch",
+        ),
+        (
+            json!({ "method": "POST", "parameters": [{ "name": "f", "position": "form", "parameter_type": "Integer", "file": {} }] }),
+            "tools[0].parameters[0].parameter_type",
+            "WrongType",
+        ),
+        (
+            json!({ "method": "POST", "parameters": [{ "name": "f", "position": "form", "file": { "content_type": "x\r\ny" } }] }),
+            "tools[0].parameters[0].file.content_type",
+            "InvalidContentType",
+        ),
+        (
+            json!({ "parameters": [{ "name": "q", "position": "query", "style": "fancy" }] }),
+            "tools[0].parameters[0].style",
+            "InvalidStyle",
+        ),
+        (
+            json!({ "parameters": [{ "name": "q", "position": "header", "style": "comma" }] }),
+            "tools[0].parameters[0].style",
+            "Unused",
+        ),
+    ] {
+        let mut tool = tool;
+        tool["id"] = "t".into();
+        tool["endpoint"] = "/t".into();
+        assert!(
+            tool_problems(tool.clone()).contains(&(path.to_owned(), code)),
+            "{tool}: {:?}",
+            tool_problems(tool.clone())
+        );
+    }
+}
+
+/// HD-5
+#[test]
+fn tells_line_and_column_of_a_wrong_error_template() {
+    let found = problems(json!({ "base_url": "https://api.example.com", "tools": [
+        { "id": "t", "endpoint": "/{", "error_template": "ok\n{{ if }}" }
+    ] }));
+    let template = found.iter().find(|problem| problem.path == "tools[0].error_template").unwrap();
+    assert_eq!(template.code, "TemplateSyntaxError");
+    assert!(template.message.contains("error_template:2:"), "{}", template.message);
+    assert!(found.iter().any(|problem| problem.code == "InvalidEndpoint"), "every problem at once");
 }
 
 #[test]
