@@ -4,9 +4,12 @@
 
 mod setup;
 
+mod api_services;
+mod api_sign_in;
 mod audit;
 mod bad_input;
 mod binary;
+mod both_doors;
 mod calls;
 mod command_line;
 mod config;

@@ -80,7 +80,12 @@ pub(super) fn context(state: &Shared, signed_in: SignedIn, trace: Trace) -> Cont
     let (Extension(RequestId(request_id)), Extension(TraceId(trace_id)), headers) = trace;
     let SignedIn { tenant, caller } = signed_in;
     let headers = caller_headers(headers);
-    Context { request_id, trace_id, headers, ..Context::new(tenant, caller, Door::Rest, state.options.call_timeout) }
+    Context {
+        request_id,
+        trace_id,
+        headers,
+        ..Context::new(tenant, caller, Door::Rest, state.options.call_timeout)
+    }
 }
 
 /// Runs a call and answers with what came of it.
