@@ -180,7 +180,7 @@ impl Client {
             {
                 Ok(Ok(output)) => return Ok(output),
                 Ok(Err(failure)) => failure,
-                Err(_) => timed_out(time).into(),
+                Err(_) => timed_out(time).with("attempt_ms", time.as_millis()).into(),
             };
             let error = match number {
                 1 => failure.error,
@@ -239,7 +239,9 @@ impl Client {
         let retry_after = retry_after(&response);
         let mut secrets = self.base.secrets_of(&request);
         secrets.extend(token.as_deref().map(|token| token.secret().expose()));
-        let error = response::read_error(response, definition.error_template.as_ref(), &secrets).await;
+        let template = definition.error_template.as_ref();
+        let (error, body) = response::read_error(response, template, &secrets).await;
+        cx.inspection.note(|seen| seen.raw = Some(body));
         let error = if may_pass(status) { error.retryable() } else { error };
         Err(Failure { error, retry_after })
     }
@@ -300,7 +302,8 @@ fn judge(pass: Pass<'_>, result: &Result<Output>, budget: &Budget) {
     let Err(error) = result else { return pass.succeeded() };
     match error.kind() {
         ErrorKind::Unavailable => pass.failed(),
-        ErrorKind::Timeout if !budget.is_callers => pass.failed(),
+        // One that ran out while it waited for its turn says nothing either.
+        ErrorKind::Timeout if !budget.is_callers && error.context("attempt_ms").is_some() => pass.failed(),
         ErrorKind::Upstream if matches!(error.context("status"), Some("502" | "503" | "504")) => {
             pass.failed()
         }

@@ -10,7 +10,7 @@ use super::settings::FormEncoding;
 use super::text_of;
 use super::tools::{Definition, takes_body};
 use percent_encoding::{percent_decode_str, utf8_percent_encode};
-use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Request, Url};
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
@@ -65,6 +65,10 @@ impl Base {
         }
         if takes_body(method) {
             add_body(&mut request, definition, places);
+            if request.body().and_then(reqwest::Body::as_bytes).is_none_or(<[u8]>::is_empty) {
+                // Said aloud, as some servers refuse a POST without a length.
+                request.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from_static("0"));
+            }
         }
         self.passed.hand_on(caller, request.headers_mut());
         self.sign(&mut request);

@@ -54,12 +54,12 @@ pub(super) fn read_head(response: &Response) -> Output {
 }
 
 /// The error of a response with a bad status, in the words of the template or with its body
-/// quoted, and without `secrets` either way.
+/// quoted, and the body as text; both without `secrets`.
 pub(super) async fn read_error(
     mut response: Response,
     template: Option<&ErrorTemplate>,
     secrets: &[&str],
-) -> Error {
+) -> (Error, String) {
     let status = response.status();
     let content_type = ContentType::of(response.headers());
     let max_bytes = if template.is_some() { MAX_TEMPLATE_BYTES } else { MAX_QUOTED_BYTES };
@@ -76,10 +76,12 @@ pub(super) async fn read_error(
             format!("{}\nThe error template failed: {error}", quote(status, &text, body.is_too_long))
         }
     };
+    let mut text = text;
     for secret in secrets {
         message = message.replace(secret, tool::secret::MASK);
+        text = text.replace(secret, tool::secret::MASK);
     }
-    Error::upstream(message).with("status", status.as_u16())
+    (Error::upstream(message).with("status", status.as_u16()), text)
 }
 
 fn quote(status: StatusCode, text: &str, is_cut: bool) -> String {

@@ -5,6 +5,7 @@ mod bodies;
 mod guard;
 mod inline;
 mod outcomes;
+mod properties;
 mod resilience;
 mod sign_in;
 mod validation;
