@@ -15,6 +15,7 @@ on_both_databases! {
     reports_every_problem_of_a_service_at_once
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "json! at the call reads better")]
 fn api(upstream: &http::Server, config: Value, tools: Value) -> Value {
     let mut service =
         json!({ "type": "api", "id": "a", "config": { "base_url": upstream.url() }, "tools": tools });

@@ -88,6 +88,7 @@ impl Provider {
         Self { process, url: format!("http://127.0.0.1:{port}") }
     }
 
+    #[expect(clippy::needless_pass_by_value, reason = "json! at the call reads better")]
     fn service(&self, id: &str, auth: Value) -> Value {
         let mut config =
             json!({ "type": "oauth2", "token_url": format!("{}/token", self.url), "client_secret": SECRET });

@@ -190,6 +190,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
+    #[expect(clippy::needless_pass_by_value, reason = "json! at the call reads better")]
     fn pairs(value: Value, style: Style) -> Vec<String> {
         let mut found = Vec::new();
         flatten("a", &value, style, &mut |name, text| {

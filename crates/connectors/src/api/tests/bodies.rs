@@ -3,6 +3,7 @@
 use super::*;
 use tool::ErrorKind;
 
+#[expect(clippy::needless_pass_by_value, reason = "json! at the call reads better")]
 fn form(parameters: Value) -> Value {
     json!({ "endpoint": "/x", "method": "POST", "parameters": parameters })
 }

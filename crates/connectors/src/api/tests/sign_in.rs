@@ -1,21 +1,18 @@
 //! Signing in with tokens, certificates and what callers bring along.
 
 use super::*;
-use http_headers::headers;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use testkit::certificates::Authority;
 use tool::ErrorKind;
 
-mod http_headers {
-    use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
-
-    pub(super) fn headers(pairs: &[(&'static str, &'static str)]) -> tool::CallerHeaders {
-        let pair = |(name, value): &(&'static str, &'static str)| {
-            (HeaderName::from_static(name), HeaderValue::from_static(value))
-        };
-        tool::CallerHeaders::new(HeaderMap::from_iter(pairs.iter().map(pair)))
-    }
+fn headers(pairs: &[(&'static str, &'static str)]) -> tool::CallerHeaders {
+    let pair = |(name, value): &(&'static str, &'static str)| {
+        (HeaderName::from_static(name), HeaderValue::from_static(value))
+    };
+    tool::CallerHeaders::new(HeaderMap::from_iter(pairs.iter().map(pair)))
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "json! at the call reads better")]
 fn oauth2(server: &Server, token_path: &str, more: Value) -> Value {
     let mut auth = json!({
         "type": "oauth2", "token_url": format!("{}{token_path}", server.url()),
