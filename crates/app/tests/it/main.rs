@@ -29,6 +29,7 @@ mod service_tools;
 mod services;
 mod sign_in;
 mod stdio;
+mod tools_any;
 mod tools_http;
 mod tools_manage;
 mod tools_uri;

@@ -20,6 +20,10 @@ pub(super) enum AuthType {
     Bearer,
     Basic,
     Oauth2,
+    // The schema has refused it; here it only must not keep the rest from being checked.
+    #[serde(other)]
+    #[schemars(skip)]
+    Unknown,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -37,6 +41,10 @@ pub(super) enum ClientAuthMethod {
     Basic,
     #[serde(rename = "client_secret_post")]
     Post,
+    // The schema has refused it; here it only must not keep the rest from being checked.
+    #[serde(other)]
+    #[schemars(skip)]
+    Unknown,
 }
 
 /// What a sign-in needs; which fields depends on its type.
@@ -106,9 +114,11 @@ impl Auth {
         }
         let auth_type = auth_type.or(fields.auth_type).unwrap_or(AuthType::None);
         let mut reader = Reader { path, auth_type, problems };
-        reader.refuse_unused(&fields);
+        if auth_type != AuthType::Unknown {
+            reader.refuse_unused(&fields);
+        }
         let made = match auth_type {
-            AuthType::None => None,
+            AuthType::None | AuthType::Unknown => None,
             AuthType::Apikey => reader.api_key(fields),
             AuthType::Bearer => reader.bearer(fields),
             AuthType::Basic => reader.basic(fields),
@@ -181,7 +191,7 @@ impl Reader<'_> {
         let client_id = self.required_text("client_id", fields.client_id);
         let client_secret = self.required("client_secret", fields.client_secret);
         let client_auth = match fields.token_endpoint_auth_method {
-            None | Some(ClientAuthMethod::Basic) => ClientAuth::Basic,
+            None | Some(ClientAuthMethod::Basic | ClientAuthMethod::Unknown) => ClientAuth::Basic,
             Some(ClientAuthMethod::Post) => ClientAuth::Post,
         };
         Some(Auth::Tokens(Tokens::new(Grant {

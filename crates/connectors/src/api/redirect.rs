@@ -17,6 +17,10 @@ pub(super) enum Redirects {
     SameOrigin,
     Any,
     None,
+    // The schema has refused it; here it only must not keep the rest from being checked.
+    #[serde(other)]
+    #[schemars(skip)]
+    Unknown,
 }
 
 /// Where a response sends us, if it does and that is to be followed.

@@ -184,7 +184,7 @@ fn is_secret(name: &HeaderName, value: &HeaderValue) -> bool {
 fn add_body(request: &mut Request, definition: &Definition, places: Places<'_>) {
     let (content_type, body) = if definition.has(Position::Form) {
         match definition.form_encoding {
-            FormEncoding::Urlencoded => {
+            FormEncoding::Urlencoded | FormEncoding::Unknown => {
                 ("application/x-www-form-urlencoded".to_owned(), places.form.urlencoded().into_bytes())
             }
             FormEncoding::Multipart => places.form.multipart(),

@@ -176,6 +176,10 @@ pub(super) enum FormEncoding {
     #[default]
     Urlencoded,
     Multipart,
+    // The schema has refused it; here it only must not keep the rest from being checked.
+    #[serde(other)]
+    #[schemars(skip)]
+    Unknown,
 }
 
 /// One parameter of a tool.
@@ -237,6 +241,10 @@ pub(super) enum FileEncoding {
     #[default]
     Text,
     Base64,
+    // The schema has refused it; here it only must not keep the rest from being checked.
+    #[serde(other)]
+    #[schemars(skip)]
+    Unknown,
 }
 
 impl tool::Settings for Settings {

@@ -1,5 +1,6 @@
 //! Forms, files and nested values on the wire.
 
+use super::validation::tool_problems;
 use super::*;
 use tool::ErrorKind;
 
@@ -127,4 +128,57 @@ async fn refuses_arguments_that_would_make_a_request_without_end() {
         );
     }
     assert!(server.requests().is_empty());
+}
+
+#[test]
+fn rejects_bodies_that_cannot_be_sent() {
+    let file = json!({ "name": "f", "position": "form", "file": {} });
+    for (tool, path, code) in [
+        (
+            json!({ "method": "POST", "parameters": [{ "name": "a" }, { "name": "b", "position": "form" }] }),
+            "tools[0].parameters",
+            "ParameterPositionMismatch",
+        ),
+        (json!({ "method": "GET", "parameters": [file] }), "tools[0].method", "ParameterPositionMismatch"),
+        (
+            json!({ "method": "POST", "form_encoding": "urlencoded", "parameters": [file] }),
+            "tools[0].form_encoding",
+            "ParameterPositionMismatch",
+        ),
+        (json!({ "method": "POST", "form_encoding": "multipart" }), "tools[0].form_encoding", "Unused"),
+        (
+            json!({ "method": "POST", "parameters": [{ "name": "f", "file": {} }] }),
+            "tools[0].parameters[0].position",
+            "ParameterPositionMismatch",
+        ),
+        (
+            json!({ "method": "POST", "parameters": [{ "name": "f", "position": "form", "parameter_type": "Integer", "file": {} }] }),
+            "tools[0].parameters[0].parameter_type",
+            "WrongType",
+        ),
+        (
+            json!({ "method": "POST", "parameters": [{ "name": "f", "position": "form", "file": { "content_type": "x\r\ny" } }] }),
+            "tools[0].parameters[0].file.content_type",
+            "InvalidContentType",
+        ),
+        (
+            json!({ "parameters": [{ "name": "q", "position": "query", "style": "fancy" }] }),
+            "tools[0].parameters[0].style",
+            "InvalidStyle",
+        ),
+        (
+            json!({ "parameters": [{ "name": "q", "position": "header", "style": "comma" }] }),
+            "tools[0].parameters[0].style",
+            "Unused",
+        ),
+    ] {
+        let mut tool = tool;
+        tool["id"] = "t".into();
+        tool["endpoint"] = "/t".into();
+        assert!(
+            tool_problems(tool.clone()).contains(&(path.to_owned(), code)),
+            "{tool}: {:?}",
+            tool_problems(tool.clone())
+        );
+    }
 }

@@ -110,7 +110,7 @@ fn settings() -> impl Strategy<Value = Value> {
 #[test]
 fn any_settings_and_arguments_end_well_and_at_home() {
     let runtime = runtime();
-    proptest!(config(600), |(settings in settings(), id in json_value(), data in json_value())| {
+    proptest!(config(250), |(settings in settings(), id in json_value(), data in json_value())| {
         let api = match open(settings) {
             Ok(api) => api,
             Err(error) => {
@@ -203,7 +203,7 @@ fn nothing_reaches_an_address_that_is_not_allowed() {
         "①②⑦.0.0.1",
         "[64:ff9b::7f00:1]",
     ]);
-    proptest!(config(100), |(host in hosts, path in "[a-z]{0,5}", is_token in any::<bool>())| {
+    proptest!(config(40), |(host in hosts, path in "[a-z]{0,5}", is_token in any::<bool>())| {
         let target = format!("http://{host}:{port}/{path}");
         let mut settings = json!({ "retry": { "max_attempts": 1 }, "tools": [{ "id": "it", "endpoint": "/x" }] });
         if is_token {
