@@ -4,9 +4,12 @@
 
 mod setup;
 
+mod api_services;
+mod api_sign_in;
 mod audit;
 mod bad_input;
 mod binary;
+mod both_doors;
 mod calls;
 mod command_line;
 mod config;
@@ -29,6 +32,7 @@ mod service_tools;
 mod services;
 mod sign_in;
 mod stdio;
+mod tools_any;
 mod tools_http;
 mod tools_manage;
 mod tools_uri;

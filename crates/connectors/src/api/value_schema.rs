@@ -1,7 +1,8 @@
 //! What a parameter accepts beyond its type, and what it is called on the wire.
 
-use super::settings::{ParameterSettings, ToolSettings};
-use super::tools::Position;
+use super::parameter_settings::ParameterSettings;
+use super::parameters::Position;
+use super::settings::ToolSettings;
 use serde_json::Value;
 use std::collections::HashSet;
 use tool::schema::Schema;
@@ -65,14 +66,15 @@ pub(super) fn check_places(
 ) {
     let mut taken = HashSet::new();
     let position_of = |parameter: &ParameterSettings| Position::parse(&parameter.position);
-    let has_fields = tool.parameters.iter().any(|parameter| position_of(parameter) == Some(Position::Body));
+    let is_field = |parameter| matches!(position_of(parameter), Some(Position::Body | Position::Form));
+    let has_fields = tool.parameters.iter().any(is_field);
     for (index, parameter) in tool.parameters.iter().enumerate() {
         let (name, position) = (&parameter.name, position_of(parameter));
         let mut refuse = |field: &str, code, message: String| {
             problems.push(Problem::new(format!("{path}.parameters[{index}].{field}"), code, message));
         };
         if let Some(sent_as) = &parameter.sent_as {
-            let is_named = matches!(position, Some(Position::Query | Position::Header | Position::Body));
+            let is_named = !matches!(position, Some(Position::Path | Position::WholeBody));
             if sent_as.is_empty() || sent_as.contains(char::is_control) {
                 let message = format!("sent_as of '{name}' needs a name without control characters");
                 refuse("sent_as", "InvalidName", message);

@@ -74,7 +74,7 @@ impl Route {
     ) -> Self {
         let uri = Uri::of_tool(&service.scheme, &service.id, tool.name());
         let listed = tool.listed_as(&name, description);
-        let binder = Binder::for_schema(tool.input_schema()).unwrap_or_else(|error| {
+        let binder = Binder::for_tool(&tool).unwrap_or_else(|error| {
             tracing::warn!(tool = %uri, %error, "arguments of {uri} are not checked: {error}");
             Binder::default()
         });

@@ -2,7 +2,7 @@
 
 use super::{Door, stream};
 use crate::Shared;
-use crate::auth::SignedIn;
+use crate::auth::{SignedIn, caller_headers};
 use crate::edge::{RequestId, TraceId};
 use crate::manage::error::{Code, Problem, Result};
 use axum::Extension;
@@ -53,6 +53,7 @@ pub(crate) async fn post(
     let cx = Context {
         request_id,
         trace_id,
+        headers: caller_headers(headers),
         ..Context::new(signed_in.tenant, signed_in.caller, DoorKind::Mcp, state.options.call_timeout)
     };
     let version = session.map_or(Version::LATEST_LEGACY, |session| session.version);

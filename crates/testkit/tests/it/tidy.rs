@@ -97,7 +97,7 @@ fn dependencies_point_inward() {
         ("gotemplate", &[]),
         ("mcp", &["tool"]),
         ("gateway", &["tool", "gotemplate"]),
-        ("connectors", &["tool", "mcp"]),
+        ("connectors", &["tool", "gotemplate", "mcp"]),
         ("store", &["tool"]),
         ("server", &["tool", "gateway", "store", "mcp"]),
     ]);

@@ -20,9 +20,11 @@ mod values;
 mod yaml;
 
 // All that this folder uses of the connector.
-use super::auth::{Auth, AuthType};
-use super::settings::{ToolSettings, check_header_name};
-use super::tools::{self, Position, Type};
+use super::auth::Auth;
+use super::headers::{PassedHeaders, check_header_name};
+use super::parameters::{Position, Reserved, Type};
+use super::settings::ToolSettings;
+use super::tools;
 use super::value_schema::ValueSchema;
 
 use document::Document;

@@ -6,7 +6,7 @@ use super::notes::Notes;
 use super::parameters::{self, Parameter};
 use super::schemas::Schemas;
 use super::security::SignIn;
-use super::{Auth, Position, ToolSettings, Wishes, body, refuse, servers, tools};
+use super::{Auth, PassedHeaders, Position, Reserved, ToolSettings, Wishes, body, refuse, servers, tools};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
@@ -309,7 +309,8 @@ fn checked(definition: Map<String, Value>) -> Result<ImportedTool, String> {
     let settings =
         ToolSettings::deserialize(Value::Object(definition.clone())).map_err(|error| error.to_string())?;
     let mut problems = Vec::new();
-    let made = tools::check(std::slice::from_ref(&settings), &Auth::None, &mut problems);
+    let reserved = Reserved { auth: &Auth::None, passed: &PassedHeaders::default() };
+    let made = tools::check(std::slice::from_ref(&settings), reserved, &mut problems);
     if let Some(problem) = problems.first() {
         return Err(problem.message.clone());
     }

@@ -1,11 +1,10 @@
 //! How the API is signed in to: the scheme that most operations take, as the connector's settings have it.
 
-use super::AuthType;
 use super::document::{Document, Version, list, object};
 use super::names::shorten;
 use super::notes::Notes;
 use super::operations::Operation;
-use serde::Deserialize;
+use reqwest::Url;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use tool::Credential;
@@ -168,13 +167,16 @@ fn api_key(place: &str, name: &str, words: &str) -> Result<SignIn, String> {
     Ok(sign_in)
 }
 
-/// Client credentials, where the document has them and the connector can use them.
+fn is_absolute(url: &str) -> bool {
+    Url::parse(url).is_ok_and(|url| matches!(url.scheme(), "http" | "https"))
+}
+
+/// Client credentials, where the document has them and says where tokens are to be had.
 fn oauth2(scheme: &Value, words: &str) -> Option<SignIn> {
-    let is_known = AuthType::deserialize(json!("oauth2")).is_ok();
     let of_version_2 = (scheme.get("flow").and_then(Value::as_str) == Some("application")).then_some(scheme);
     let flow = of_version_2.or_else(|| scheme.get("flows")?.get("clientCredentials"));
-    let flow = flow.filter(|_| is_known)?;
-    let token_url = flow.get("tokenUrl").and_then(Value::as_str)?;
+    let flow = flow?;
+    let token_url = flow.get("tokenUrl").and_then(Value::as_str).filter(|url| is_absolute(url))?;
     let scopes: Vec<_> = object(flow.get("scopes")).keys().take(10).map(String::as_str).collect();
     let mut config = json!({ "token_url": token_url });
     if !scopes.is_empty() {
