@@ -21,6 +21,7 @@ mod isolation;
 mod keys;
 mod lists;
 mod mcp_http;
+mod openapi_bodies;
 mod openapi_command;
 mod openapi_import;
 mod openapi_source;

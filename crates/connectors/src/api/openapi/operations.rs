@@ -1,12 +1,13 @@
 //! Operations of a document as tools of a service.
 
+use super::body::{self, Drafted};
 use super::document::{Document, object};
 use super::names::{MAX_DESCRIPTION, shorten, tool_id};
 use super::notes::Notes;
 use super::parameters::{self, Parameter};
 use super::schemas::Schemas;
 use super::security::SignIn;
-use super::{Auth, PassedHeaders, Position, Reserved, ToolSettings, Wishes, body, refuse, servers, tools};
+use super::{Auth, PassedHeaders, Position, Reserved, ToolSettings, Wishes, refuse, servers, tools};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
@@ -175,8 +176,7 @@ fn draft(
     let drafts = parameters::draft(document, &all, schemas, notes)?;
     if operation.method != "GET" && operation.method != "HEAD" {
         let drafted = body::draft(document, operation.definition, &all, schemas, notes)?;
-        let fields = drafted.parameters;
-        return finish(operation, drafts, fields, drafted.content_type, notes);
+        return finish(operation, drafts, drafted, notes);
     }
     if operation.definition.get("requestBody").is_some() {
         notes.warn(format!(
@@ -184,7 +184,7 @@ fn draft(
             operation.label, operation.method
         ));
     }
-    finish(operation, drafts, Vec::new(), None, notes)
+    finish(operation, drafts, Drafted::default(), notes)
 }
 
 /// No model fills in more.
@@ -193,12 +193,15 @@ const MAX_PARAMETERS: usize = 300;
 fn finish(
     operation: &Operation<'_>,
     drafts: Vec<Parameter>,
-    fields: Vec<Parameter>,
-    content_type: Option<String>,
+    body: Drafted,
     notes: &mut Notes,
 ) -> Result<Map<String, Value>, String> {
+    let fields = body.parameters;
     if drafts.len() + fields.len() > MAX_PARAMETERS {
         return Err(format!("it has more than {MAX_PARAMETERS} parameters"));
+    }
+    if operation.method == "DELETE" && fields.iter().any(|field| field.position == Position::Form) {
+        return Err("it takes a form, which a DELETE does not send".into());
     }
     let mut taken = HashSet::new();
     let mut endpoint = operation.path.to_owned();
@@ -216,7 +219,7 @@ fn finish(
             continue;
         }
         parameter.take_name(&mut taken);
-        if operation.method == "PATCH" && parameter.position == Position::Body {
+        if operation.method == "PATCH" && matches!(parameter.position, Position::Body | Position::Form) {
             parameter.tell_default();
         }
         if parameter.position == Position::Path {
@@ -229,8 +232,11 @@ fn finish(
     definition.insert("description".into(), description(operation).into());
     definition.insert("method".into(), operation.method.into());
     definition.insert("endpoint".into(), endpoint.into());
-    if let Some(content_type) = content_type {
+    if let Some(content_type) = body.content_type {
         definition.insert("headers".into(), json!({ "Content-Type": content_type }));
+    }
+    if let Some(form_encoding) = body.form_encoding {
+        definition.insert("form_encoding".into(), form_encoding.into());
     }
     definition.insert("parameters".into(), settings.into());
     Ok(definition)
@@ -251,12 +257,9 @@ fn as_whole(fields: Vec<Parameter>) -> Vec<Parameter> {
         schema.insert("required".into(), required.into());
     }
     vec![Parameter {
-        name: "body".into(),
-        sent_as: None,
-        position: Position::WholeBody,
         is_required,
         description: Some("The whole body of the request.".into()),
-        schema,
+        ..Parameter::new("body", Position::WholeBody, schema)
     }]
 }
 
@@ -270,14 +273,7 @@ fn undeclared(endpoint: &mut String, settings: &mut Vec<Value>, taken: &mut Hash
             continue;
         }
         let schema = Map::from_iter([("type".to_owned(), "string".into())]);
-        let mut parameter = Parameter {
-            name: name.to_owned(),
-            sent_as: None,
-            position: Position::Path,
-            is_required: true,
-            description: None,
-            schema,
-        };
+        let mut parameter = Parameter { is_required: true, ..Parameter::new(name, Position::Path, schema) };
         parameter.take_name(taken);
         *endpoint = endpoint.replace(&format!("{{{name}}}"), &format!("{{{}}}", parameter.name));
         settings.push(parameter.into_settings(&mut Notes::default()));

@@ -4,8 +4,9 @@ use super::document::{Document, Version, list, object};
 use super::names::{argument, shorten, unique};
 use super::notes::Notes;
 use super::schemas::Schemas;
+use super::styles::{self, Listed};
 use super::values::main_type;
-use super::{Position, Type, check_header_name};
+use super::{Position, Style, Type, check_header_name};
 use serde_json::{Map, Value};
 use std::collections::HashSet;
 
@@ -26,6 +27,10 @@ pub(super) struct Parameter {
     pub(super) is_required: bool,
     pub(super) description: Option<String>,
     pub(super) schema: Map<String, Value>,
+    /// How lists and objects are written, where it is not usual.
+    pub(super) style: Option<Style>,
+    /// The settings of a file.
+    pub(super) file: Option<Value>,
 }
 
 /// The parameters of an operation, those of its path included, each resolved. The operation's own replace the path's.
@@ -86,26 +91,6 @@ pub(super) fn draft(
     Ok(drafts)
 }
 
-/// How a list stands in one text.
-#[derive(Debug, Clone, Copy)]
-enum Separator {
-    Comma,
-    Space,
-    Tab,
-    Pipe,
-}
-
-impl Separator {
-    fn word(self) -> &'static str {
-        match self {
-            Self::Comma => "commas",
-            Self::Space => "spaces",
-            Self::Tab => "tabs",
-            Self::Pipe => "'|'",
-        }
-    }
-}
-
 fn placed(
     document: &Document,
     parameter: &Value,
@@ -123,12 +108,9 @@ fn placed(
     }
     let words = parameter.get("description").and_then(Value::as_str).map(|words| shorten(words, MAX_WORDS));
     let mut draft = Parameter {
-        name: name.to_owned(),
-        sent_as: None,
-        position,
         is_required: position == Position::Path || parameter.get("required") == Some(&Value::Bool(true)),
         description: words.filter(|words| !words.is_empty()),
-        schema,
+        ..Parameter::new(name, position, schema)
     };
     if parameter.get("deprecated") == Some(&Value::Bool(true)) {
         draft.add_words("Deprecated.");
@@ -137,66 +119,79 @@ fn placed(
     if main == Some(Type::Object) && content.is_none() {
         return objects(parameter, draft, notes);
     }
-    if main == Some(Type::Array)
-        && let Some(separator) = separator(document, parameter, position)
-    {
-        draft.schema = Map::from_iter([("type".to_owned(), "string".into())]);
-        draft.add_words(&format!("Several values are separated by {}.", separator.word()));
+    match main {
+        Some(Type::String | Type::Number | Type::Integer | Type::Boolean) => {}
+        _ if content.is_some() && position == Position::Query => draft.style = Some(Style::Json),
+        Some(Type::Array) => draft.list(styles::of_list(document.version, parameter, position)),
+        _ if styles::is_deep(parameter) && position == Position::Query => draft.style = Some(Style::Brackets),
+        _ => {}
     }
     Ok(vec![draft])
 }
 
-/// How a list is written as one text; nothing where its key is repeated.
-fn separator(document: &Document, parameter: &Value, position: Position) -> Option<Separator> {
-    let text = |key: &str| parameter.get(key).and_then(Value::as_str).unwrap_or_default();
-    if document.version == Version::V2 {
-        return match text("collectionFormat") {
-            "multi" if position == Position::Query => None,
-            "ssv" => Some(Separator::Space),
-            "tsv" => Some(Separator::Tab),
-            "pipes" => Some(Separator::Pipe),
-            _ => Some(Separator::Comma),
-        };
-    }
-    if position != Position::Query {
-        return Some(Separator::Comma);
-    }
-    match text("style") {
-        "spaceDelimited" => Some(Separator::Space),
-        "pipeDelimited" => Some(Separator::Pipe),
-        _ if parameter.get("explode") == Some(&Value::Bool(false)) => Some(Separator::Comma),
-        _ => None,
-    }
-}
-
 /// An object in a query string is one key per field, whichever way the keys are written.
-fn objects(parameter: &Value, draft: Parameter, notes: &mut Notes) -> Result<Vec<Parameter>, String> {
+fn objects(parameter: &Value, mut draft: Parameter, notes: &mut Notes) -> Result<Vec<Parameter>, String> {
     let name = draft.name.clone();
     if draft.position != Position::Query {
         return Err(format!("the parameter '{name}' is an object in the {}", draft.position.as_str()));
     }
-    let is_deep = parameter.get("style").and_then(Value::as_str) == Some("deepObject");
+    let is_deep = styles::is_deep(parameter);
     let fields = object(draft.schema.get("properties"));
     let is_apart = is_deep || parameter.get("explode") != Some(&Value::Bool(false));
-    if fields.is_empty() || fields.len() > MAX_FIELDS || !is_apart {
+    let is_whole = fields.is_empty() || fields.len() > MAX_FIELDS || !is_apart;
+    if is_whole && is_deep {
+        draft.style = Some(Style::Brackets);
+        return Ok(vec![draft]);
+    }
+    if is_whole {
         notes.warn(format!(
             "the query parameter '{name}' is an object without fixed fields; it is sent as JSON text"
         ));
         return Ok(vec![draft]);
     }
     let required = list(draft.schema.get("required"));
+    let wire_name = |field: &str| if is_deep { format!("{name}[{field}]") } else { field.to_owned() };
     let field = |(field, schema): (&String, &Value)| Parameter {
-        name: if is_deep { format!("{name}[{field}]") } else { field.clone() },
-        sent_as: None,
-        position: Position::Query,
         is_required: draft.is_required && required.iter().any(|name| name == field.as_str()),
-        description: None,
-        schema: object(Some(schema)).clone(),
+        style: (is_deep && is_nested(schema)).then_some(Style::Brackets),
+        ..Parameter::new(&wire_name(field), Position::Query, object(Some(schema)).clone())
     };
     Ok(fields.iter().map(field).collect())
 }
 
+fn is_nested(schema: &Value) -> bool {
+    matches!(main_type(object(Some(schema))), Some(Type::Object | Type::Array) | None)
+}
+
 impl Parameter {
+    /// An optional parameter.
+    pub(super) fn new(name: &str, position: Position, schema: Map<String, Value>) -> Self {
+        Self {
+            name: name.to_owned(),
+            sent_as: None,
+            position,
+            is_required: false,
+            description: None,
+            schema,
+            style: None,
+            file: None,
+        }
+    }
+
+    /// Has lists sent like this.
+    pub(super) fn list(&mut self, listed: Listed) {
+        match listed {
+            Listed::Styled(style) => self.style = style,
+            Listed::Text(word) => {
+                let own = self.schema.shift_remove("description");
+                let own = own.and_then(|words| words.as_str().map(str::to_owned));
+                self.description = self.description.take().or(own);
+                self.schema = Map::from_iter([("type".to_owned(), "string".into())]);
+                self.add_words(&format!("Several values are separated by {word}."));
+            }
+        }
+    }
+
     /// Says the default instead of sending it: where a request changes only what it names, a default would
     /// change more than the caller asked for.
     pub(super) fn tell_default(&mut self) {
@@ -208,7 +203,7 @@ impl Parameter {
         self.add_words(&shorten(&format!("Default: {default}"), 100));
     }
 
-    fn add_words(&mut self, words: &str) {
+    pub(super) fn add_words(&mut self, words: &str) {
         self.description = Some(match self.description.take() {
             Some(before) => format!("{before} {words}"),
             None => words.to_owned(),

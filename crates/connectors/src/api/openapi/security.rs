@@ -6,8 +6,12 @@ use super::notes::Notes;
 use super::operations::Operation;
 use reqwest::Url;
 use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tool::Credential;
+
+/// Nobody asks for more; a hostile document must not make an endless request.
+const MAX_SCOPES: usize = 50;
+const MAX_SCOPE_BYTES: usize = 200;
 
 /// The sign-in of the whole service.
 #[derive(Debug, Default)]
@@ -86,13 +90,34 @@ pub(super) fn choose(document: &Document, operations: &[Operation<'_>], notes: &
     };
     let name = (*name).clone();
     explain(&name, operations, &demands, notes);
-    usable.into_iter().find(|(other, _)| **other == name).map(|(_, sign_in)| sign_in).unwrap_or_default()
+    let chosen = usable.into_iter().find(|(other, _)| **other == name).map(|(_, sign_in)| sign_in);
+    let mut chosen = chosen.unwrap_or_default();
+    let scopes = scopes(document, operations, &name);
+    if !scopes.is_empty() && chosen.config.contains_key("scope") {
+        chosen.config.insert("scope".into(), scopes.join(" ").into());
+    }
+    chosen
+}
+
+/// The scopes that the operations ask for; a token for all there are would be refused to many.
+fn scopes<'a>(document: &'a Document, operations: &[Operation<'a>], name: &str) -> Vec<&'a str> {
+    let sets = operations.iter().flat_map(|operation| list(security(document, operation)));
+    let scopes = sets.flat_map(|set| list(set.get(name))).filter_map(Value::as_str);
+    let each: BTreeSet<_> =
+        scopes.filter(|scope| !scope.is_empty() && scope.len() <= MAX_SCOPE_BYTES).collect();
+    each.into_iter().take(MAX_SCOPES).collect()
+}
+
+fn security<'a>(document: &'a Document, operation: &Operation<'a>) -> Option<&'a Value> {
+    operation.definition.get("security").or_else(|| document.root.get("security"))
 }
 
 /// The sets of schemes of which an operation wants one; none where it wants nothing.
 fn demands<'a>(document: &'a Document, operation: &Operation<'a>) -> Vec<Vec<&'a str>> {
-    let security = operation.definition.get("security").or_else(|| document.root.get("security"));
-    list(security).iter().map(|set| object(Some(set)).keys().map(String::as_str).collect()).collect()
+    list(security(document, operation))
+        .iter()
+        .map(|set| object(Some(set)).keys().map(String::as_str).collect())
+        .collect()
 }
 
 /// Says which operations will not be content with the scheme that was chosen.

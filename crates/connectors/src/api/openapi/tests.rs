@@ -1,6 +1,7 @@
 //! Documents of many shapes, what comes of them, and what hostile ones cost.
 
 mod calls;
+mod forms;
 mod hostile;
 mod shapes;
 

@@ -23,7 +23,8 @@ impl Parameter {
         settings.insert("name".into(), self.name.clone().into());
         settings.insert("parameter_type".into(), value_type.unwrap_or(Type::String).as_str().into());
         settings.insert("position".into(), self.position.as_str().into());
-        for (key, value) in [("description", description), ("sent_as", self.sent_as)] {
+        let style = self.style.map(|style| style.as_str().to_owned());
+        for (key, value) in [("description", description), ("sent_as", self.sent_as), ("style", style)] {
             if let Some(value) = value {
                 settings.insert(key.into(), value.into());
             }
@@ -52,8 +53,10 @@ impl Parameter {
         if let Some(allowed) = allowed {
             settings.insert("enum_values".into(), allowed.into());
         }
-        if let Some(schema) = schema {
-            settings.insert("schema".into(), schema);
+        for (key, value) in [("schema", schema), ("file", self.file)] {
+            if let Some(value) = value {
+                settings.insert(key.into(), value);
+            }
         }
         settings.into()
     }

@@ -102,13 +102,20 @@ fn petstore_in_2_0() {
     let needed: Vec<_> = imported.credentials.iter().map(|credential| credential.setting.as_str()).collect();
     assert_eq!(needed, ["auth_config.username", "auth_config.password"]);
     assert_eq!(parameter(&imported, "findPetsByStatus", "status")["parameter_type"], "Array");
-    assert_eq!(parameter(&imported, "findPetsByStatus", "tags")["parameter_type"], "String");
-    let codes = parameter(&imported, "findPetsByStatus", "codes")["description"].as_str().unwrap();
-    assert!(codes.contains("'|'"), "{codes}");
+    for (name, style) in [("status", Value::Null), ("tags", json!("comma")), ("codes", json!("pipe"))] {
+        let list = parameter(&imported, "findPetsByStatus", name);
+        assert_eq!((&list["parameter_type"], &list["style"]), (&json!("Array"), &style), "{name}");
+    }
     assert_eq!(parameter(&imported, "findPetsByStatus", "age")["schema"]["exclusiveMinimum"], 0);
     assert_eq!(parameter(&imported, "addPet", "name")["required"], true);
     assert_eq!(parameter(&imported, "createUsersWithArrayInput", "body")["position"], "whole_body");
-    assert!(reason(&imported, "POST /pet/{petId}/uploadImage").contains("multipart"));
+    assert_eq!(parameter(&imported, "updatePetWithForm", "status")["position"], "form");
+    assert_eq!(tool(&imported, "uploadFile")["form_encoding"], "multipart");
+    let file = parameter(&imported, "uploadFile", "file");
+    assert_eq!(
+        (&file["parameter_type"], &file["file"]),
+        (&json!("Object"), &json!({ "encoding": "base64" }))
+    );
 }
 
 #[test]
@@ -133,6 +140,12 @@ fn forms_and_deep_objects() {
     let from = parameter(&imported, "GetCharges", "range_from");
     assert_eq!((&from["sent_as"], &from["position"]), (&json!("range[from]"), &json!("query")));
     assert!(parameter(&imported, "GetCharges", "created")["schema"]["anyOf"].is_array());
+    for name in ["created", "expand"] {
+        assert_eq!(parameter(&imported, "GetCharges", name)["style"], "brackets", "{name}");
+    }
+    for name in ["amount", "currency", "customer", "metadata", "source"] {
+        assert_eq!(parameter(&imported, "PostCharges", name)["position"], "form", "{name}");
+    }
     let description = tool(&imported, "PostCharges")["description"].as_str().unwrap();
     assert_eq!(description, "To charge a credit card, you create a Charge object.");
     assert!(has_warning(&imported, "GET /v1/charges has a body"));
@@ -219,15 +232,12 @@ fn chooses_the_sign_in_that_most_operations_take() {
         assert_eq!((&made["auth_type"], &made["auth_config"]), (&json!(auth_type), &config), "{scheme}");
     }
     let machine = of("machine");
-    if machine["auth_type"] == "oauth2" {
-        let scope = "locks:read locks:write";
-        assert_eq!(
-            machine["auth_config"],
-            json!({ "token_url": "https://locks.example.com/token", "scope": scope })
-        );
-    } else {
-        assert_eq!(machine["auth_type"], "bearer", "until the connector has oauth2");
-    }
+    let expected =
+        json!({ "token_url": "https://locks.example.com/token", "scope": "locks:read locks:write" });
+    assert_eq!((&machine["auth_type"], &machine["auth_config"]), (&json!("oauth2"), &expected));
+    let wishes = Wishes { include: patterns(&["machineLocks"]), ..Wishes::default() };
+    let machine = import_with(ImportSource::Text(text.clone()), &wishes, json!({})).unwrap().config;
+    assert_eq!(machine["auth_config"]["scope"], "locks:read", "what the operations ask for");
     for scheme in ["cookieKey", "digest", "certificate", "strange", "nobody"] {
         assert!(!of(scheme).contains_key("auth_type"), "{scheme}");
     }
