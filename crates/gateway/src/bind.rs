@@ -1,22 +1,23 @@
 //! Binding: from what the caller sent to what the tool takes.
 
-use serde_json::value::RawValue;
 use serde_json::{Map, Value};
+use std::collections::HashSet;
 use tool::schema::Schema;
-use tool::{Arguments, Error, Result};
+use tool::{Arguments, Error, Problem, Result, Tool};
 
 /// Fills in defaults and checks arguments against the tool's schema.
 #[derive(Debug, Default)]
 pub(crate) struct Binder {
     schema: Option<Schema>,
     defaults: Vec<(String, Value)>,
-    required: Vec<String>,
+    /// Parameters for which `null` is passed on without a look at the schema.
+    nullable: HashSet<String>,
 }
 
 impl Binder {
-    /// The binder for a tool's input schema.
-    pub(crate) fn for_schema(schema: &RawValue) -> Result<Self> {
-        let schema: Value = serde_json::from_str(schema.get())
+    /// The binder for a tool.
+    pub(crate) fn for_tool(tool: &Tool) -> Result<Self> {
+        let schema: Value = serde_json::from_str(tool.input_schema().get())
             .map_err(|error| Error::invalid_config(format!("the input schema is unusable: {error}")))?;
         let properties = schema.get("properties").and_then(Value::as_object);
         let defaults = properties
@@ -24,9 +25,8 @@ impl Binder {
             .flatten()
             .filter_map(|(name, property)| Some((name.clone(), property.get("default")?.clone())));
         let defaults = defaults.collect();
-        let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
-        let required = required.filter_map(Value::as_str).map(str::to_owned).collect();
-        Ok(Self { schema: Some(Schema::compile(&schema, "parameter")?), defaults, required })
+        let nullable = if tool.takes_null() { optional_of(&schema) } else { HashSet::new() };
+        Ok(Self { schema: Some(Schema::compile(&schema, "parameter")?), defaults, nullable })
     }
 
     /// The arguments as the tool takes them: untouched where nothing was missing.
@@ -34,10 +34,14 @@ impl Binder {
         let Some(schema) = &self.schema else { return Ok(arguments) };
         let arguments = self.with_defaults(arguments)?;
         let value = arguments.as_value()?;
-        if schema.accepts(value) || self.without_nulls(value).is_some_and(|value| schema.accepts(&value)) {
+        if schema.accepts(value) {
             return Ok(arguments);
         }
         let problems = schema.check(value);
+        let problems = self.without_nulls(problems, value);
+        if problems.is_empty() {
+            return Ok(arguments);
+        }
         let messages: Vec<_> = problems.iter().map(|problem| problem.message.as_str()).collect();
         let error = Error::invalid_input(messages.join("; "));
         let error = match problems.first() {
@@ -47,16 +51,13 @@ impl Binder {
         Err(error.with_problems(problems))
     }
 
-    /// The arguments without those that are null and not required: many programs write null for
-    /// what they do not give.
-    fn without_nulls(&self, arguments: &Value) -> Option<Value> {
-        let given = arguments.as_object()?;
-        let is_given = |(name, value): &(&String, &Value)| !value.is_null() || self.required.contains(name);
-        if given.iter().all(|pair| is_given(&pair)) {
-            return None;
-        }
-        let kept = given.iter().filter(is_given).map(|(name, value)| (name.clone(), value.clone()));
-        Some(Value::Object(kept.collect()))
+    /// The problems that are not about a `null` for an optional parameter.
+    fn without_nulls(&self, mut problems: Vec<Problem>, arguments: &Value) -> Vec<Problem> {
+        problems.retain(|problem| {
+            let is_null = arguments.get(&problem.path).is_some_and(Value::is_null);
+            !(is_null && self.nullable.contains(&problem.path))
+        });
+        problems
     }
 
     fn with_defaults(&self, arguments: Arguments) -> Result<Arguments> {
@@ -71,23 +72,41 @@ impl Binder {
     }
 }
 
+/// The parameters that may be left out.
+fn optional_of(schema: &Value) -> HashSet<String> {
+    let required = schema.get("required").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let names = properties.into_iter().flat_map(|properties| properties.keys());
+    names.filter(|name| !required.iter().any(|required| *required == name.as_str())).cloned().collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use serde_json::json;
+    use serde_json::value::RawValue;
 
     fn bind(schema: &Value, arguments: &str) -> Result<String> {
-        let schema = serde_json::value::to_raw_value(schema).unwrap();
+        bind_to(&Tool::new("it", "", schema)?, arguments)
+    }
+
+    fn bind_to(tool: &Tool, arguments: &str) -> Result<String> {
         let arguments = Arguments::from_raw(RawValue::from_string(arguments.into()).unwrap())?;
-        Binder::for_schema(&schema)?.bind(arguments).map(|bound| bound.to_raw().get().to_owned())
+        Binder::for_tool(tool)?.bind(arguments).map(|bound| bound.to_raw().get().to_owned())
     }
 
     #[test]
-    fn takes_null_for_what_need_not_be_given_and_leaves_it_as_it_is() {
-        let schema = json!({ "type": "object", "required": ["b"], "properties": {
-            "a": { "type": "boolean" }, "b": { "type": "integer" } } });
-        assert_eq!(bind(&schema, r#"{"a":null,"b":1}"#).unwrap(), r#"{"a":null,"b":1}"#);
-        assert!(bind(&schema, r#"{"b":null}"#).is_err());
+    fn passes_null_on_for_optional_parameters_of_tools_that_take_it() {
+        let schema = json!({ "type": "object", "required": ["must"], "additionalProperties": false,
+            "properties": { "must": { "type": "string" }, "may": { "type": "integer", "enum": [1, 2] } } });
+        let strict = Tool::new("it", "", &schema).unwrap();
+        let lenient = strict.clone().taking_null(true);
+        let arguments = r#"{"must":"a","may":null}"#;
+        assert!(bind_to(&strict, arguments).is_err());
+        assert_eq!(bind_to(&lenient, arguments).unwrap(), arguments);
+        for wrong in [r#"{"must":null}"#, r#"{"must":"a","may":"x"}"#, r#"{"must":"a","other":null}"#] {
+            assert!(bind_to(&lenient, wrong).is_err(), "{wrong}");
+        }
     }
 
     /// HT-5.2

@@ -278,6 +278,9 @@ fn name_service(error: Error, route: &Route) -> Error {
         Some(_) => error,
         None => error.with("service", &route.service.id),
     };
+    if error.context("sign_in").is_some() {
+        return error.about(&format!("service {}://{}", route.service.scheme, route.service.id));
+    }
     if error.context("auth").is_none() || route.service.variables.is_empty() {
         return error;
     }

@@ -8,12 +8,14 @@ use crate::tools::ToolDefinition;
 use arc_swap::{ArcSwap, ArcSwapOption};
 use futures::future::join_all;
 use serde_json::Value;
-use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{broadcast, oneshot, watch};
-use tool::{Caller, Connector, Context, Door, Env, Error, Kind, Limits, Pinning, Result, TenantId, Update};
+use tool::{
+    Caller, Connector, Context, Door, Env, Error, ImportRequest, Imported, Kind, Limits, Pinning, Problem,
+    Result, Shape, TenantId, Update,
+};
 
 /// How long a service may take to say what it offers.
 const DISCOVERY_TIMEOUT: Duration = Duration::from_secs(60);
@@ -122,23 +124,28 @@ impl Gateway {
     /// `InvalidConfig` with every problem, `NotFound` for an unknown type.
     pub async fn check(&self, scheme: &str, settings: Value) -> Result<()> {
         let kind = self.kind(scheme)?;
-        let position = positions_of_tools(&settings);
-        let connector = kind.open(settings, &self.env)?;
-        if !kind.has_user_tools {
-            return Ok(());
-        }
-        let tools = connector.tools(&system_context(HEALTH_TIMEOUT)).await?;
-        let problems: Vec<_> = tools
-            .iter()
-            .flat_map(|tool| {
-                let at = position.get(tool.name()).copied().unwrap_or_default();
-                crate::shape::check(tool.shape(), &format!("tools[{at}]."))
-            })
-            .collect();
-        if problems.is_empty() {
-            return Ok(());
+        let mut problems = if kind.has_user_tools { problems_of_shapes(&settings) } else { Vec::new() };
+        match kind.open(settings, &self.env) {
+            Ok(connector) if problems.is_empty() && kind.has_user_tools => {
+                return connector.tools(&system_context(HEALTH_TIMEOUT)).await.map(drop);
+            }
+            Ok(_) if problems.is_empty() => return Ok(()),
+            Ok(_) => {}
+            Err(error) if error.problems().is_empty() => return Err(error),
+            Err(error) => problems.splice(0..0, error.problems().iter().cloned()).for_each(drop),
         }
         Err(tool::connector::invalid_settings(scheme, problems))
+    }
+
+    /// Reads a description of an API as a service of this type, without keeping anything.
+    ///
+    /// # Errors
+    /// `NotFound` for a type that reads none, otherwise what is wrong with the description.
+    pub async fn import(&self, scheme: &str, request: ImportRequest) -> Result<Imported> {
+        let Some(import) = self.kind(scheme)?.import else {
+            return Err(Error::not_found(format!("services of type '{scheme}' cannot be imported")));
+        };
+        (import.read)(request, self.env.clone()).await
     }
 
     /// Asks a service whether it can be reached.
@@ -341,11 +348,15 @@ impl Gateway {
     }
 }
 
-/// Where in the settings each user-defined tool stands.
-fn positions_of_tools(settings: &Value) -> HashMap<String, usize> {
+/// What is wrong with the shapes of user-defined tools, whatever else may be wrong with them.
+fn problems_of_shapes(settings: &Value) -> Vec<Problem> {
     let tools = settings.get("tools").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    let id = |(at, tool): (usize, &Value)| Some((tool.get("id")?.as_str()?.to_owned(), at));
-    tools.iter().enumerate().filter_map(id).collect()
+    let problems = |(at, tool): (usize, &Value)| {
+        let text = |field: &str| tool.get(field)?.as_str().map(str::to_owned);
+        let shape = Shape { select: text("select"), template: text("response_template"), max_bytes: None };
+        crate::shape::check(&shape, &format!("tools[{at}]."))
+    };
+    tools.iter().enumerate().flat_map(problems).collect()
 }
 
 /// Waits for a connector to say that its tools have changed; true when it never will again.

@@ -4,14 +4,18 @@
 //! |---|---|
 //! | `/status/{n}` | status `n` with a JSON body; `Retry-After` as in `?retry-after=` |
 //! | `/slow/{ms}` | the echo, after `ms` milliseconds |
-//! | `/flaky/{n}` | 503 for the first `n` requests with the same `?key=`, then the echo |
+//! | `/flaky/{n}` | 503, or as in `?status=`, for the first `n` requests with the same `?key=`, then the echo |
 //! | `/big/{bytes}` | that many bytes of text |
 //! | `/redirect?to=` | 302 there, or as in `?status=` |
-//! | `/gzip`, `/gzip/{bytes}` | the echo, or so many zeros, compressed |
+//! | `/gzip`, `/br`, `/zstd` | the echo, compressed; with `/{bytes}` so many zeros |
+//! | `/raw?base64=` | these bytes, with the headers `?type=`, `?disposition=` and `?encoding=` |
+//! | `/token/{seconds}` | an access token of so long a life, numbered, after `?delay=` milliseconds |
 //! | `/text`, `/binary`, `/empty`, `/bom`, `/latin1`, `/broken-json` | what the name says |
 //! | `/drop` | the connection closed without an answer |
 //! | anything else | the echo: method, raw path, query, headers and body as JSON |
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
@@ -24,8 +28,10 @@ use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
+use tokio_rustls::TlsAcceptor;
 
 /// A running server; it stops when dropped.
 #[derive(Debug)]
@@ -48,6 +54,8 @@ pub struct Received {
     pub headers: Vec<(String, String)>,
     /// The body, as text.
     pub body: String,
+    /// The body as it was.
+    pub bytes: Bytes,
 }
 
 impl Received {
@@ -82,6 +90,7 @@ struct State {
     requests: Mutex<Vec<Received>>,
     failures: Mutex<HashMap<String, usize>>,
     connections: Mutex<usize>,
+    tokens: Mutex<usize>,
 }
 
 impl Server {
@@ -90,10 +99,19 @@ impl Server {
     /// # Panics
     /// When the machine has no free port.
     pub async fn start() -> Self {
+        Self::start_with(None).await
+    }
+
+    /// The same behind TLS, as the certificates want it.
+    pub async fn start_tls(config: rustls::ServerConfig) -> Self {
+        Self::start_with(Some(TlsAcceptor::from(Arc::new(config)))).await
+    }
+
+    async fn start_with(tls: Option<TlsAcceptor>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port on loopback");
         let address = listener.local_addr().expect("a bound socket has an address");
         let state = Arc::new(State::default());
-        let task = tokio::spawn(accept(listener, state.clone()));
+        let task = tokio::spawn(accept(listener, tls, state.clone()));
         Self { address, state, task }
     }
 
@@ -146,17 +164,27 @@ pub async fn dead_address() -> SocketAddr {
     listener.local_addr().expect("a bound socket has an address")
 }
 
-async fn accept(listener: TcpListener, state: Arc<State>) {
+async fn accept(listener: TcpListener, tls: Option<TlsAcceptor>, state: Arc<State>) {
     // Dropped with this task, which ends the connections too.
     let mut connections = tokio::task::JoinSet::new();
     while let Ok((stream, _)) = listener.accept().await {
         *lock(&state.connections) += 1;
-        connections.spawn(serve(stream, state.clone()));
+        let (tls, state) = (tls.clone(), state.clone());
+        connections.spawn(async move {
+            match tls {
+                None => serve(stream, state).await,
+                Some(tls) => {
+                    // A client that is turned away sees that for itself.
+                    let Ok(stream) = tls.accept(stream).await else { return };
+                    serve(stream, state).await;
+                }
+            }
+        });
         while connections.try_join_next().is_some() {}
     }
 }
 
-async fn serve(stream: TcpStream, state: Arc<State>) {
+async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin + Send, state: Arc<State>) {
     let service = hyper::service::service_fn(|request| answer(request, state.clone()));
     // A connection that ends badly is what some tests ask for.
     let _ = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
@@ -176,11 +204,18 @@ async fn answer(request: Request<Incoming>, state: Arc<State>) -> io::Result<Ans
             tokio::time::sleep(Duration::from_millis(number as u64)).await;
             Ok(echo(&received))
         }
-        "flaky" if fails_again(&state, &received, number) => Ok(status(503, &received)),
+        "flaky" if fails_again(&state, &received, number) => {
+            let code = query_value(&received, "status").and_then(|code| code.parse().ok());
+            Ok(status(code.unwrap_or(503), &received))
+        }
         "big" => Ok(plain("text/plain", vec![b'x'; number])),
         "redirect" => Ok(redirect(&received)),
-        "gzip" if number > 0 => Ok(gzip("text/plain", &vec![b'0'; number])),
-        "gzip" => Ok(gzip("application/json", received.to_json().to_string().as_bytes())),
+        "gzip" | "br" | "zstd" if number > 0 => Ok(compressed(name, "text/plain", &vec![b'0'; number])),
+        "gzip" | "br" | "zstd" => {
+            Ok(compressed(name, "application/json", received.to_json().to_string().as_bytes()))
+        }
+        "raw" => Ok(raw(&received)),
+        "token" => Ok(token(&state, &received, number).await),
         "text" => Ok(plain("text/plain; charset=utf-8", "plain text, é".as_bytes().to_vec())),
         "binary" => Ok(plain("image/png", vec![0x89, b'P', b'N', b'G', 0, 255])),
         "empty" => Ok(with_status(StatusCode::NO_CONTENT, plain("text/plain", Vec::new()))),
@@ -201,6 +236,7 @@ async fn receive(request: Request<Incoming>) -> io::Result<Received> {
         query: head.uri.query().unwrap_or_default().to_owned(),
         headers: header_pairs(&head.headers),
         body: String::from_utf8_lossy(&body).into_owned(),
+        bytes: body,
     })
 }
 
@@ -240,12 +276,51 @@ fn redirect(received: &Received) -> Answer {
     answer
 }
 
-fn gzip(content_type: &str, body: &[u8]) -> Answer {
-    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    encoder.write_all(body).expect("writing to memory does not fail");
-    let mut answer = plain(content_type, encoder.finish().expect("writing to memory does not fail"));
-    answer.headers_mut().insert("content-encoding", "gzip".parse().expect("a legal header value"));
+fn compressed(encoding: &str, content_type: &str, body: &[u8]) -> Answer {
+    const FINE: &str = "writing to memory does not fail";
+    let bytes = match encoding {
+        "br" => {
+            let mut bytes = Vec::new();
+            brotli::CompressorWriter::new(&mut bytes, 4096, 1, 22).write_all(body).expect(FINE);
+            bytes
+        }
+        "zstd" => zstd::encode_all(body, 1).expect(FINE),
+        _ => {
+            let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+            encoder.write_all(body).expect(FINE);
+            encoder.finish().expect(FINE)
+        }
+    };
+    let mut answer = plain(content_type, bytes);
+    answer.headers_mut().insert("content-encoding", encoding.parse().expect("a legal header value"));
     answer
+}
+
+fn raw(received: &Received) -> Answer {
+    let body =
+        STANDARD.decode(query_value(received, "base64").unwrap_or_default()).expect("?base64= is Base64");
+    let mut answer = Response::new(Full::new(Bytes::from(body)));
+    for (name, header) in
+        [("type", "content-type"), ("disposition", "content-disposition"), ("encoding", "content-encoding")]
+    {
+        if let Some(value) = query_value(received, name) {
+            answer.headers_mut().insert(header, value.parse().expect("a legal header value"));
+        }
+    }
+    answer
+}
+
+async fn token(state: &State, received: &Received, seconds: usize) -> Answer {
+    let delay = query_value(received, "delay").and_then(|delay| delay.parse().ok()).unwrap_or_default();
+    tokio::time::sleep(Duration::from_millis(delay)).await;
+    let number = {
+        let mut tokens = lock(&state.tokens);
+        *tokens += 1;
+        *tokens
+    };
+    let token =
+        json!({ "access_token": format!("token-{number}"), "token_type": "Bearer", "expires_in": seconds });
+    plain("application/json", token.to_string().into_bytes())
 }
 
 fn plain(content_type: &str, body: Vec<u8>) -> Answer {

@@ -2,6 +2,7 @@
 
 #[cfg(feature = "app")]
 pub mod app;
+pub mod certificates;
 #[cfg(feature = "app")]
 pub mod client;
 pub mod conformance;

@@ -1,7 +1,9 @@
 //! What a type of service must be able to do, and how its settings become a working service.
 
 use crate::schema::Schema;
-use crate::{Ambient, Call, Context, Env, Error, Inline, Library, Outcome, Pinning, Problem, Result, Tool};
+use crate::{
+    Ambient, Call, Context, Env, Error, Import, Inline, Library, Outcome, Pinning, Problem, Result, Tool,
+};
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -59,6 +61,9 @@ pub trait Settings: DeserializeOwned + JsonSchema {
     /// Such services are there without being configured, if they are.
     const AMBIENT: Option<Ambient> = None;
 
+    /// How such a service is made from a description of its API, if it can be.
+    const IMPORT: Option<Import> = None;
+
     /// Such settings do something on this machine itself, e.g. start a process, so that only
     /// those who manage the platform may save them.
     #[must_use]
@@ -87,6 +92,8 @@ pub struct Kind {
     pub inline: Option<Inline>,
     /// Such services are there without being configured, and are not to be.
     pub ambient: Option<Ambient>,
+    /// How such a service is made from a description of its API, if it can be.
+    pub import: Option<Import>,
     is_privileged: fn(&Value) -> bool,
     schema: fn() -> Value,
     open: fn(Value, &Env) -> Result<Arc<dyn Connector>>,
@@ -102,6 +109,7 @@ impl Kind {
             has_user_tools: S::HAS_USER_TOOLS,
             inline: S::INLINE,
             ambient: S::AMBIENT,
+            import: S::IMPORT,
             is_privileged: S::is_privileged,
             schema: || schemars::schema_for!(S).to_value(),
             open: |settings, env| open_checked(S::SCHEME, settings, |parsed: S| parsed.open(env)),

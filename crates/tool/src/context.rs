@@ -1,6 +1,9 @@
 //! What a call carries with it: for whom it runs, until when, and how it is taken back.
 
-use crate::{Client, Content, Inspection, InstanceId, KeyId, Limits, Pattern, Role, Scope, TenantId, UserId};
+use crate::{
+    CallerHeaders, Client, Content, Inspection, InstanceId, KeyId, Limits, Pattern, Role, Scope, TenantId,
+    UserId,
+};
 use serde_json::value::RawValue;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -31,6 +34,8 @@ pub struct Context {
     pub client: Option<Arc<dyn Client>>,
     /// Where connectors take down what they sent; off unless a tool is tried out.
     pub inspection: Inspection,
+    /// What the caller's own request carried, for services that may be handed some of it.
+    pub headers: CallerHeaders,
     /// Names the request in logs, audit and errors.
     pub request_id: Arc<str>,
     /// The W3C trace this call belongs to, where the client sent one.
@@ -51,6 +56,7 @@ impl Context {
             events: Events::default(),
             client: None,
             inspection: Inspection::default(),
+            headers: CallerHeaders::default(),
             request_id: uuid::Uuid::now_v7().to_string().into(),
             trace_id: None,
         }

@@ -19,6 +19,7 @@ pub struct Tool {
     input_schema: Arc<RawValue>,
     fields: Vec<(String, Box<RawValue>)>,
     shape: Shape,
+    takes_null: bool,
 }
 
 /// How the answer of a tool is to look; compiled by the gateway when the tool is loaded.
@@ -36,6 +37,7 @@ pub struct Shape {
 impl PartialEq for Tool {
     fn eq(&self, other: &Self) -> bool {
         self.shape == other.shape
+            && self.takes_null == other.takes_null
             && self
                 .fields
                 .iter()
@@ -78,7 +80,14 @@ impl Tool {
             Some(_) => return Err(invalid(format!("the inputSchema of '{name}' is no object"))),
             None => return Err(invalid(format!("'{name}' has no inputSchema"))),
         };
-        Ok(Self { name, description, input_schema, fields: fields.0, shape: Shape::default() })
+        Ok(Self {
+            name,
+            description,
+            input_schema,
+            fields: fields.0,
+            shape: Shape::default(),
+            takes_null: false,
+        })
     }
 
     /// The same tool with a shape for its answers.
@@ -86,6 +95,20 @@ impl Tool {
     pub fn shaped(mut self, shape: Shape) -> Self {
         self.shape = shape;
         self
+    }
+
+    /// The same tool, whose optional parameters may be `null` whatever their schema says: the
+    /// connector knows what that means.
+    #[must_use]
+    pub fn taking_null(mut self, takes_null: bool) -> Self {
+        self.takes_null = takes_null;
+        self
+    }
+
+    /// Optional parameters may be `null` whatever their schema says.
+    #[must_use]
+    pub fn takes_null(&self) -> bool {
+        self.takes_null
     }
 
     /// The name within its service.

@@ -165,6 +165,13 @@ impl Error {
         self
     }
 
+    /// Puts what the error is about in front of its message.
+    #[must_use]
+    pub fn about(mut self, subject: &str) -> Self {
+        self.0.message = format!("{subject}: {}", self.0.message);
+        self
+    }
+
     /// Keeps the cause.
     #[must_use]
     pub fn caused_by(mut self, source: impl Into<Source>) -> Self {

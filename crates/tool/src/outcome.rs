@@ -1,6 +1,8 @@
 //! What comes of a call: an answer, a question back, or work that goes on.
 
 use crate::{Error, Result};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -31,6 +33,31 @@ impl Content {
     #[must_use]
     pub fn text(text: &str) -> Self {
         Self(raw(format!("{{\"type\":\"text\",\"text\":{}}}", Value::from(text))))
+    }
+
+    /// A picture.
+    #[must_use]
+    pub fn image(bytes: &[u8], mime_type: &str) -> Self {
+        Self::media("image", bytes, mime_type)
+    }
+
+    /// A sound.
+    #[must_use]
+    pub fn audio(bytes: &[u8], mime_type: &str) -> Self {
+        Self::media("audio", bytes, mime_type)
+    }
+
+    fn media(kind: &str, bytes: &[u8], mime_type: &str) -> Self {
+        let (data, mime_type) = (STANDARD.encode(bytes), Value::from(mime_type));
+        Self(raw(format!("{{\"type\":\"{kind}\",\"data\":\"{data}\",\"mimeType\":{mime_type}}}")))
+    }
+
+    /// Any other bytes, as a resource with a name of its own.
+    #[must_use]
+    pub fn blob(bytes: &[u8], mime_type: &str, uri: &str) -> Self {
+        let (uri, mime_type, blob) = (Value::from(uri), Value::from(mime_type), STANDARD.encode(bytes));
+        let resource = format!("{{\"uri\":{uri},\"mimeType\":{mime_type},\"blob\":\"{blob}\"}}");
+        Self(raw(format!("{{\"type\":\"resource\",\"resource\":{resource}}}")))
     }
 
     /// A block as a service wrote it.
@@ -251,6 +278,18 @@ mod tests {
             r#"{"content":[{"type":"text","text":"{\"n\":1.50}"}],"structuredContent":{"n":1.50},"isError":false}"#
         );
         assert_eq!(output.data().unwrap(), r#"{"n":1.50}"#);
+    }
+
+    #[test]
+    fn carries_bytes_as_mcp_wants_them() {
+        let block = |content: Content| serde_json::from_str::<Value>(content.get()).unwrap();
+        let image = block(Content::image(&[0, 255], "image/png"));
+        assert_eq!(image, serde_json::json!({ "type": "image", "data": "AP8=", "mimeType": "image/png" }));
+        assert_eq!(block(Content::audio(&[1], "audio/wav"))["type"], "audio");
+        let resource =
+            serde_json::json!({ "uri": "attachment:a\"b", "mimeType": "application/zip", "blob": "UEs=" });
+        let blob = block(Content::blob(b"PK", "application/zip", "attachment:a\"b"));
+        assert_eq!(blob, serde_json::json!({ "type": "resource", "resource": resource }));
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod config;
 mod connect;
 mod doctor;
 mod import;
+mod import_openapi;
 mod input;
 mod list;
 mod remote;
@@ -58,6 +59,8 @@ enum Command {
     Call(call::Call),
     /// List the tools of a running server
     Tools(tools::Tools),
+    /// Turn an OpenAPI document into a service: print it, or make it on a server
+    ImportOpenapi(import_openapi::ImportOpenapi),
     /// Look at an mcp.json, or replace it: validate, show, schema, set
     Config(config::Config),
     /// Add an MCP server to an mcp.json
@@ -178,6 +181,7 @@ fn run(logging: &Logging, command: Command) -> Result<ExitCode, Failure> {
         Command::Serve(command) => runtime.block_on(command.run()),
         Command::Call(command) => runtime.block_on(command.run()),
         Command::Tools(command) => runtime.block_on(command.run()),
+        Command::ImportOpenapi(command) => runtime.block_on(command.run()),
         Command::RotateKey(command) => runtime.block_on(command.run()),
         Command::Config(command) => command.run(),
         Command::Add(command) => command.run(),

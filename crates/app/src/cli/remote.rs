@@ -19,6 +19,10 @@ pub(super) struct Remote {
 }
 
 impl Remote {
+    pub(super) fn at(server: String, token: Option<Secret>) -> Self {
+        Self { server, token }
+    }
+
     pub(super) async fn get(&self, path: &str) -> Result<Value, Failure> {
         self.send(self.client()?.get(self.url(path))).await
     }

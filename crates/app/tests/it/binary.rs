@@ -1,6 +1,6 @@
 //! The binary serving: first words, logs, signals, keys.
 
-use crate::setup::{audited, crm, received};
+use crate::setup::{BothDoors, audited, crm, received};
 use serde_json::{Value, json};
 use std::process::{Command, Output};
 use std::time::Duration;
@@ -133,6 +133,8 @@ async fn logs_a_line_of_json_per_door_call_without_secrets() {
     admin.call("api://crm/fail", json!({})).await.is(200);
     let template_failed = admin.call("api://crm/ping", json!({})).await.is(200);
     assert_eq!(template_failed.body["isError"], true, "{}", template_failed.text);
+    let door = BothDoors::open(&admin).await;
+    door.mcp("tools/call", json!({ "name": "crm__ping" })).await;
     admin.get("mcp/tools").await.is(200);
     admin.get("/mcp/hunter2-path").await.is(404);
     admin.as_key("hunter2-key").get("mcp/tools").await.is(401);
@@ -148,7 +150,10 @@ async fn logs_a_line_of_json_per_door_call_without_secrets() {
     };
     let is_about_template =
         |line: &Value| line["message"].as_str().unwrap().contains("response template failed");
-    assert_eq!(lines.iter().filter(|line| is_about_template(line)).count(), 1, "{log}");
+    assert_eq!(lines.iter().filter(|line| is_about_template(line)).count(), 2, "{log}");
+    assert_eq!(count("/mcp", 200), 2, "{log}");
+    let is_door_call = |line: &&Value| line["message"] == "mcp tools/call";
+    assert_eq!(lines.iter().filter(is_door_call).count(), 1, "{log}");
     assert_eq!(count("/api/v1/call", 200), 3, "{log}");
     assert_eq!(count("/api/v1/call", 422), 1, "{log}");
     assert_eq!(count("/api/v1/mcp/tools/call", 200), 1, "{log}");

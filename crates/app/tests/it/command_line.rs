@@ -8,14 +8,14 @@ use std::process::Stdio;
 use testkit::process::{self, Server};
 use testkit::{Backend, Database, http};
 
-struct Ended {
-    code: Option<i32>,
-    stdout: String,
-    stderr: String,
+pub(crate) struct Ended {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
 }
 
 /// Runs the binary to its end, with this on stdin.
-async fn run_with(stdin: &'static str, arguments: &[&str]) -> Ended {
+pub(crate) async fn run_with(stdin: &'static str, arguments: &[&str]) -> Ended {
     let mut command = process::command(BINARY);
     command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let output = tokio::task::spawn_blocking(move || {
@@ -28,7 +28,7 @@ async fn run_with(stdin: &'static str, arguments: &[&str]) -> Ended {
     Ended { code: output.status.code(), stdout, stderr }
 }
 
-async fn run(arguments: &[&str]) -> Ended {
+pub(crate) async fn run(arguments: &[&str]) -> Ended {
     run_with("", arguments).await
 }
 

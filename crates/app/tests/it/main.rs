@@ -4,9 +4,12 @@
 
 mod setup;
 
+mod api_services;
+mod api_sign_in;
 mod audit;
 mod bad_input;
 mod binary;
+mod both_doors;
 mod calls;
 mod cancels;
 mod churn;
@@ -28,6 +31,10 @@ mod matrix;
 mod mcp_http;
 mod mcp_json;
 mod mcp_json_faults;
+mod openapi_bodies;
+mod openapi_command;
+mod openapi_import;
+mod openapi_source;
 mod operations;
 mod other_clients;
 mod outage;
@@ -47,6 +54,7 @@ mod table_limits;
 mod table_tools;
 mod table_writers;
 mod tables;
+mod tools_any;
 mod tools_http;
 mod tools_manage;
 mod tools_uri;

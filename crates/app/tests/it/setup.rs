@@ -1,11 +1,13 @@
 //! What many tests begin with: a service whose tools lead to the echo server.
 
+use reqwest::Method;
 use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
-use testkit::Client;
+use testkit::client::send_json;
 use testkit::http::Server;
+use testkit::{Client, Reply};
 
 /// Long enough for a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
@@ -79,4 +81,89 @@ pub(crate) async fn audited(client: &Client, query: &str, total: i64) -> Vec<Val
 pub(crate) async fn received(upstream: &Server, count: usize) {
     let what = format!("{count} requests upstream");
     testkit::eventually(&what, PATIENCE, async || upstream.requests().len() >= count).await;
+}
+
+/// A caller who asks for everything twice: over REST and at the MCP door.
+pub(crate) struct BothDoors {
+    client: Client,
+    session: String,
+}
+
+impl BothDoors {
+    /// Says hello at the MCP door.
+    pub(crate) async fn open(client: &Client) -> Self {
+        let mut doors = Self { client: client.clone(), session: String::new() };
+        let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
+        let reply = doors.send("initialize", &hello, &[]).await;
+        doors.session = reply.header("mcp-session-id").unwrap().to_owned();
+        doors
+    }
+
+    /// Asks at the MCP door.
+    pub(crate) async fn mcp(&self, method: &str, params: Value) -> Value {
+        self.send(method, &params, &[]).await.body
+    }
+
+    /// The result of a call, which is the same at both doors.
+    pub(crate) async fn call(&self, name: &str, arguments: Value) -> Value {
+        self.call_with(name, arguments, &[]).await
+    }
+
+    /// The same with more headers.
+    pub(crate) async fn call_with(&self, name: &str, arguments: Value, headers: &[(&str, &str)]) -> Value {
+        let params = json!({ "name": name, "arguments": arguments });
+        let mut request = self.client.request(Method::POST, "mcp/tools/call");
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let rest = send_json(request, &params).await.is(200);
+        let mcp = self.send("tools/call", &params, headers).await;
+        let result = &mcp.body["result"];
+        for field in ["content", "structuredContent", "isError"] {
+            assert_eq!(rest.body[field], result[field], "{field}: {} {}", rest.text, mcp.text);
+        }
+        rest.body
+    }
+
+    /// What both doors say to a call that is turned away for its arguments.
+    pub(crate) async fn refuse(&self, name: &str, arguments: Value) -> String {
+        let params = json!({ "name": name, "arguments": arguments });
+        let rest =
+            self.client.post("mcp/tools/call", params.clone()).await.is_problem(422, "VALIDATION_FAILED");
+        let mcp = self.mcp("tools/call", params).await;
+        let (said, detail) = (mcp["error"]["message"].as_str(), rest.string("detail"));
+        assert_eq!(mcp["error"]["code"], -32602, "{mcp}");
+        assert_eq!(said, Some(format!("Invalid params: {detail}").as_str()), "{mcp}");
+        detail
+    }
+
+    /// The names of the tools, which are the same at both doors.
+    pub(crate) async fn names(&self) -> Vec<String> {
+        let listed = self.mcp("tools/list", json!({})).await["result"]["tools"].clone();
+        let rest = self.client.get("mcp/tools?limit=1000").await.is(200).body["tools"].clone();
+        assert_eq!(listed, rest, "both doors list the same");
+        listed.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
+    }
+
+    /// Listens for notifications.
+    pub(crate) async fn listen(&self) -> reqwest::Response {
+        let request = self.client.request(Method::GET, "/mcp").header("accept", "text/event-stream");
+        let response = request.header("mcp-session-id", &self.session).send().await.unwrap();
+        assert_eq!(response.status(), 200);
+        response
+    }
+
+    async fn send(&self, method: &str, params: &Value, headers: &[(&str, &str)]) -> Reply {
+        let mut request = self.client.request(Method::POST, "/mcp");
+        request = request.header("accept", "application/json, text/event-stream");
+        if !self.session.is_empty() {
+            request = request.header("mcp-session-id", &self.session);
+        }
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        send_json(request, &json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }))
+            .await
+            .is(200)
+    }
 }

@@ -177,6 +177,8 @@ async fn shows_the_request_the_answer_and_the_result_of_a_trial(backend: Backend
     let path = format!("tools/{}/test", app.post("tools", draft).await.is(201).string("id"));
     let reply = app.post(&path, json!({ "arguments": { "id": "1" } })).await.is(200);
     assert_eq!((&reply.body["raw"]["status"], &reply.body["result"]["isError"]), (&json!(500), &json!(true)));
+    assert_eq!(reply.body["raw"]["body"]["path"], "/status/500/1", "the answer as it came");
+    assert!(!reply.text.contains("hunter2"), "{}", reply.text);
 }
 
 async fn lets_callers_manage_their_own_tools_only(backend: Backend) {

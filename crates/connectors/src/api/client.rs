@@ -1,19 +1,22 @@
 //! The pooled client of one service: attempts, pauses, redirects, and the end of waiting.
 
-use super::auth::Auth;
+use super::oauth::Token;
 use super::pool::Pool;
+use super::redirect::{self, Redirects};
 use super::request::Base;
 use super::response;
+use super::tls::Tls;
 use super::tools::Definition;
+use crate::shared::breaker::{Breaker, Pass};
 use crate::shared::network::{Policy, Refused};
-use reqwest::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, LOCATION, RETRY_AFTER};
-use reqwest::{Request, Response, StatusCode, Url};
+use reqwest::header::{AUTHORIZATION, RETRY_AFTER};
+use reqwest::{Request, Response, StatusCode};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 use tokio::sync::Semaphore;
 use tool::uri::Method;
-use tool::{Call, Context, Error, Output, Result};
+use tool::{Call, Context, Error, ErrorKind, Output, Result};
 
 const MAX_REDIRECTS: usize = 5;
 const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -26,6 +29,7 @@ pub(super) struct Limits {
     pub(super) response_bytes: usize,
     pub(super) concurrent_calls: Option<usize>,
     pub(super) retry: Retry,
+    pub(super) redirects: Redirects,
 }
 
 /// When and how often to try again.
@@ -43,6 +47,7 @@ pub(super) struct Client {
     policy: Arc<Policy>,
     limits: Limits,
     permits: Option<Semaphore>,
+    breaker: Breaker,
     pool: Arc<Pool>,
 }
 
@@ -54,6 +59,8 @@ struct Budget {
     attempts: u32,
     /// The caller chose the number of attempts, so that each gets its share of the time.
     is_shared: bool,
+    /// The caller chose the time, so that running out of it says nothing about the service.
+    is_callers: bool,
 }
 
 impl Budget {
@@ -82,29 +89,25 @@ impl From<Error> for Failure {
 }
 
 impl Client {
-    pub(super) fn new(
-        base_url: &Url,
-        headers: HeaderMap,
-        auth: Auth,
-        policy: Policy,
-        limits: Limits,
-    ) -> Self {
+    pub(super) fn new(base: Base, policy: Policy, limits: Limits, breaker: Breaker, tls: Tls) -> Self {
         Self {
-            base: Base::new(base_url, headers, auth),
+            base,
             policy: Arc::new(policy),
             permits: limits.concurrent_calls.map(Semaphore::new),
             limits,
-            pool: Arc::default(),
+            breaker,
+            pool: Arc::new(Pool::new(tls)),
         }
     }
 
     /// Runs a tool, all attempts included, until the deadline or the caller ends it.
     pub(super) async fn call(&self, cx: &Context, definition: &Definition, call: &Call) -> Result<Output> {
         let method = call.options.method.unwrap_or(definition.method);
-        let request = self.base.request(definition, method, call.arguments.as_map()?)?;
+        let request = self.base.request(definition, method, call.arguments.as_map()?, &cx.headers)?;
         cx.inspection.note(|seen| seen.request = Some(self.base.shown(&request)));
         let budget = self.budget(cx, definition, call, method);
         let what = || format!("{} {}", method.as_str(), definition.endpoint);
+        let pass = self.breaker.admit()?;
         let run = async {
             let _permit = match &self.permits {
                 Some(permits) => Some(permits.acquire().await.map_err(|_| Error::internal("no permits"))?),
@@ -112,9 +115,10 @@ impl Client {
             };
             // The first call sets the pool up; that must not count as the service's slowness.
             let http = self.pool.get(&self.policy).await?;
-            self.attempt_until_done(cx, http, request, &budget).await
+            self.attempt_until_done(cx, http, definition, request, &budget).await
         };
         let result = until_done(cx, budget.deadline, run).await;
+        judge(pass, &result, &budget);
         result.map_err(|error| error.with("request", what()))
     }
 
@@ -142,9 +146,13 @@ impl Client {
         let mut budget = Budget {
             deadline: cx.deadline,
             attempt: definition.timeout.unwrap_or(self.limits.timeout),
-            attempts: if is_idempotent(method) { self.limits.retry.max_attempts } else { 1 },
+            attempts: 1,
             is_shared: false,
+            is_callers: call.options.timeout.is_some(),
         };
+        if definition.is_idempotent.unwrap_or_else(|| is_idempotent(method)) {
+            budget.attempts = self.limits.retry.max_attempts;
+        }
         if let Some(timeout) = call.options.timeout {
             budget.deadline = budget.deadline.min(Instant::now() + timeout);
             budget.attempt = timeout;
@@ -160,18 +168,19 @@ impl Client {
         &self,
         cx: &Context,
         http: &reqwest::Client,
+        definition: &Definition,
         request: Request,
         budget: &Budget,
     ) -> Result<Output> {
         let mut number = 1;
         loop {
-            let copy = request.try_clone().ok_or_else(|| Error::internal("a request cannot be repeated"))?;
             let left = budget.attempts.saturating_sub(number);
             let time = budget.next_attempt(left + 1);
-            let failure = match tokio::time::timeout(time, self.attempt(cx, http, copy, &request)).await {
+            let failure = match tokio::time::timeout(time, self.attempt(cx, http, definition, &request)).await
+            {
                 Ok(Ok(output)) => return Ok(output),
                 Ok(Err(failure)) => failure,
-                Err(_) => timed_out(time).into(),
+                Err(_) => timed_out(time).with("attempt_ms", time.as_millis()).into(),
             };
             let error = match number {
                 1 => failure.error,
@@ -215,32 +224,91 @@ impl Client {
         &self,
         cx: &Context,
         http: &reqwest::Client,
-        request: Request,
+        definition: &Definition,
         original: &Request,
     ) -> Result<Output, Failure> {
-        let response = self.send(http, request).await?;
+        let Exchange { request, response, token } = self.exchange(cx, http, original).await?;
         let status = response.status();
         cx.inspection.note(|seen| seen.status = Some(status.as_u16()));
+        if status.is_success() && request.method() == reqwest::Method::HEAD {
+            return Ok(response::read_head(&response));
+        }
         if status.is_success() {
             return Ok(response::read(response, self.limits.response_bytes).await?);
         }
         let retry_after = retry_after(&response);
-        let error = response::read_error(response, &self.base.secrets_of(original)).await;
+        let mut secrets = self.base.secrets_of(&request);
+        secrets.extend(token.as_deref().map(|token| token.secret().expose()));
+        let template = definition.error_template.as_ref();
+        let (error, body) = response::read_error(response, template, &secrets).await;
+        cx.inspection.note(|seen| seen.raw = Some(body));
         let error = if may_pass(status) { error.retryable() } else { error };
         Err(Failure { error, retry_after })
     }
 
-    /// Sends, and follows redirects as long as they stay where they are.
+    /// Signs and sends; when the service refuses the token, once more with a new one. A request
+    /// that was refused was not carried out, so that holds for every method.
+    async fn exchange(&self, cx: &Context, http: &reqwest::Client, original: &Request) -> Result<Exchange> {
+        let mut may_renew = true;
+        loop {
+            let mut request = copy(original)?;
+            let token = match self.base.tokens() {
+                None => None,
+                Some(tokens) => Some((tokens, tokens.get(http, &self.policy).await?)),
+            };
+            if let Some((_, token)) = &token {
+                request.headers_mut().insert(AUTHORIZATION, token.header.clone());
+                cx.inspection.note(|seen| seen.request = Some(self.base.shown(&request)));
+            }
+            let response = self.send(http, copy(&request)?).await?;
+            match &token {
+                Some((tokens, token)) if may_renew && response.status() == StatusCode::UNAUTHORIZED => {
+                    tokens.refuse(token);
+                    may_renew = false;
+                }
+                _ => return Ok(Exchange { request, response, token: token.map(|(_, token)| token) }),
+            }
+        }
+    }
+
+    /// Sends, and follows redirects as far as they may be followed; every stop is checked.
     async fn send(&self, http: &reqwest::Client, mut request: Request) -> Result<Response> {
+        let redirects = self.limits.redirects;
         for _ in 0..=MAX_REDIRECTS {
             self.policy.check(request.url()).map_err(|refused| Error::from(&refused))?;
-            let copy = request.try_clone().ok_or_else(|| Error::internal("a request cannot be repeated"))?;
-            let response = http.execute(copy).await.map_err(explain)?;
-            let Some(target) = redirect_target(&response) else { return Ok(response) };
-            follow(&mut request, response.status(), target)?;
+            let response = http.execute(copy(&request)?).await.map_err(explain)?;
+            let target = redirect::target(redirects, response.status(), response.headers(), request.url());
+            let Some(target) = target else { return Ok(response) };
+            redirect::follow(redirects, &mut request, response.status(), target)?;
         }
         let message = format!("the service redirected more than {MAX_REDIRECTS} times");
         Err(Error::upstream(message))
+    }
+}
+
+/// What was sent, and what came back.
+struct Exchange {
+    request: Request,
+    response: Response,
+    token: Option<Arc<Token>>,
+}
+
+fn copy(request: &Request) -> Result<Request> {
+    request.try_clone().ok_or_else(|| Error::internal("a request cannot be repeated"))
+}
+
+/// Tells the breaker how a call went. What the caller caused says nothing about the service.
+fn judge(pass: Pass<'_>, result: &Result<Output>, budget: &Budget) {
+    let Err(error) = result else { return pass.succeeded() };
+    match error.kind() {
+        ErrorKind::Unavailable => pass.failed(),
+        // One that ran out while it waited for its turn says nothing either.
+        ErrorKind::Timeout if !budget.is_callers && error.context("attempt_ms").is_some() => pass.failed(),
+        ErrorKind::Upstream if matches!(error.context("status"), Some("502" | "503" | "504")) => {
+            pass.failed()
+        }
+        ErrorKind::Upstream => pass.succeeded(),
+        _ => drop(pass),
     }
 }
 
@@ -271,52 +339,18 @@ fn may_pass(status: StatusCode) -> bool {
     matches!(status.as_u16(), 429 | 502 | 503 | 504)
 }
 
-/// Seconds; the form with a date is rare and left to the usual pause.
+/// How long to wait, told in seconds or as a date.
 fn retry_after(response: &Response) -> Option<Duration> {
-    let text = response.headers().get(RETRY_AFTER)?.to_str().ok()?;
-    text.trim().parse().ok().map(Duration::from_secs)
-}
-
-fn redirect_target(response: &Response) -> Option<Result<Url>> {
-    if !matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308) {
-        return None;
+    let text = response.headers().get(RETRY_AFTER)?.to_str().ok()?.trim();
+    if let Ok(seconds) = text.parse() {
+        return Some(Duration::from_secs(seconds));
     }
-    let location = response.headers().get(LOCATION)?;
-    let bad = || Error::upstream("the service redirected to something that is no address");
-    Some(location.to_str().ok().and_then(|text| response.url().join(text).ok()).ok_or_else(bad))
-}
-
-/// Turns the request to its new address, if that is at the same place.
-fn follow(request: &mut Request, status: StatusCode, target: Result<Url>) -> Result<()> {
-    let target = target?;
-    if !is_same_place(request.url(), &target) {
-        let place = target.host_str().unwrap_or_default();
-        let message = format!("the service redirected to another place, '{place}', which is not followed");
-        return Err(Error::upstream(message).with("status", status.as_u16()));
-    }
-    let is_post = *request.method() == reqwest::Method::POST;
-    let becomes_get = status == StatusCode::SEE_OTHER && *request.method() != reqwest::Method::HEAD
-        || is_post && matches!(status, StatusCode::MOVED_PERMANENTLY | StatusCode::FOUND);
-    if becomes_get {
-        *request.method_mut() = reqwest::Method::GET;
-        *request.body_mut() = None;
-        request.headers_mut().remove(CONTENT_TYPE);
-        request.headers_mut().remove(CONTENT_LENGTH);
-    }
-    *request.url_mut() = target;
-    Ok(())
-}
-
-/// The same scheme, host and port, or the step from http to https on their usual ports.
-fn is_same_place(from: &Url, to: &Url) -> bool {
-    let is_upgrade = (from.scheme(), to.scheme()) == ("http", "https")
-        && (from.port_or_known_default(), to.port_or_known_default()) == (Some(80), Some(443));
-    let is_same = from.scheme() == to.scheme() && from.port_or_known_default() == to.port_or_known_default();
-    from.host_str() == to.host_str() && (is_same || is_upgrade)
+    let date = httpdate::parse_http_date(text).ok()?;
+    Some(date.duration_since(SystemTime::now()).unwrap_or_default())
 }
 
 /// A failure to reach the service in our words, never with the address, which may hold a key.
-fn explain(error: reqwest::Error) -> Error {
+pub(super) fn explain(error: reqwest::Error) -> Error {
     let error = error.without_url();
     if let Some(refused) = find_refused(&error) {
         return refused.into();

@@ -1,7 +1,7 @@
 //! The endpoint of a tool: a path with placeholders, taken apart once.
 
-use super::settings::ParameterSettings;
-use super::tools::Position;
+use super::parameter_settings::ParameterSettings;
+use super::parameters::Position;
 use percent_encoding::percent_decode_str;
 use std::collections::HashSet;
 use tool::Problem;

@@ -1,8 +1,10 @@
 //! HTTP tools without a service: an API with one tool, whose base is the endpoint's origin.
 
+use super::parameter_settings::ParameterSettings;
+use super::redirect::Redirects;
 use super::settings::{
-    ParameterSettings, RetrySettings, Settings, ToolSettings, default_max_response, default_method,
-    method_schema,
+    BreakerSettings, FormEncoding, RetrySettings, Settings, ToolSettings, default_max_response,
+    default_method, method_schema,
 };
 use crate::shared::network::{AllowPrivateNetwork, allow_private_network_schema};
 use schemars::JsonSchema;
@@ -61,7 +63,7 @@ struct Http {
     #[schemars(range(min = 1, max = 300))]
     timeout_seconds: Option<u64>,
     /// How often the request is repeated when an attempt fails in a way that may pass; 3 unless
-    /// given. POST and PATCH are not repeated.
+    /// given. POST and PATCH are not repeated unless `idempotent` says so.
     #[serde(default)]
     #[schemars(range(min = 0, max = MAX_RETRIES))]
     retry_count: Option<u32>,
@@ -75,6 +77,16 @@ struct Http {
     #[serde(default)]
     #[schemars(range(min = 1))]
     max_result_bytes: Option<usize>,
+    /// The request may be repeated without doing something twice. Follows from the method unless given.
+    #[serde(default)]
+    idempotent: Option<bool>,
+    /// How `form` parameters are sent: `urlencoded`, or `multipart`, which files need.
+    #[serde(default)]
+    form_encoding: Option<FormEncoding>,
+    /// A Go template that says what an answer with a bad status means, over `.status`, `.reason`,
+    /// `.headers` and `.body`.
+    #[serde(default)]
+    error_template: Option<String>,
     /// Private, loopback and link-local addresses are refused unless this is `true` or lists their
     /// ranges, e.g. `["10.0.0.0/8"]`.
     #[serde(default)]
@@ -112,6 +124,9 @@ impl Http {
             select: self.select,
             max_result_bytes: self.max_result_bytes,
             timeout_ms: None,
+            idempotent: self.idempotent,
+            form_encoding: self.form_encoding,
+            error_template: self.error_template,
         };
         let retries = self.retry_count.unwrap_or(DEFAULT_RETRIES);
         Settings {
@@ -120,6 +135,10 @@ impl Http {
             auth_config: None,
             auth: None,
             default_headers: BTreeMap::new(),
+            pass_headers: Vec::new(),
+            tls: None,
+            redirects: Redirects::default(),
+            circuit_breaker: BreakerSettings::default(),
             timeout_ms: self.timeout_seconds.unwrap_or(DEFAULT_TIMEOUT_SECONDS).saturating_mul(1000),
             retry: RetrySettings { max_attempts: retries.saturating_add(1), ..RetrySettings::default() },
             allow_private_network: self.allow_private_network,
@@ -161,7 +180,7 @@ fn in_config(problems: &[Problem]) -> Vec<Problem> {
 fn complete(config: &mut Value) {
     let parameters = config.pointer_mut("/HTTP/parameters").and_then(Value::as_array_mut);
     for parameter in parameters.into_iter().flatten().filter_map(Value::as_object_mut) {
-        parameter.entry("position").or_insert_with(|| super::tools::Position::Body.as_str().into());
+        parameter.entry("position").or_insert_with(|| super::parameters::Position::Body.as_str().into());
     }
 }
 

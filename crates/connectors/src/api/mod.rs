@@ -3,14 +3,25 @@
 mod auth;
 mod client;
 mod endpoint;
+mod error_template;
+mod form;
+mod headers;
 mod inline;
+mod oauth;
+mod openapi;
+mod parameter_settings;
+mod parameters;
+mod places;
 mod pool;
+mod redirect;
 mod request;
 mod response;
 mod settings;
 #[cfg(test)]
 mod tests;
+mod tls;
 mod tools;
+mod value_schema;
 
 pub(crate) use settings::Settings;
 

@@ -1,5 +1,6 @@
 //! The connections of one service, set up when the first call needs them.
 
+use super::tls::Tls;
 use crate::shared::network::{Policy, Resolver};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -13,9 +14,14 @@ pub(super) struct Pool {
     client: OnceLock<reqwest::Client>,
     /// Held while the client is made, so that many first callers make one.
     making: Mutex<()>,
+    tls: Tls,
 }
 
 impl Pool {
+    pub(super) fn new(tls: Tls) -> Self {
+        Self { tls, ..Self::default() }
+    }
+
     /// The client. It is made off the threads that serve calls, and is kept even if the caller
     /// who needed it first has gone away meanwhile.
     ///
@@ -35,19 +41,19 @@ impl Pool {
         let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
         if self.client.get().is_none() {
             // Only the holder of the lock sets it, so it is still empty.
-            let _ = self.client.set(build(resolver)?);
+            let _ = self.client.set(build(resolver, &self.tls)?);
         }
         Ok(())
     }
 }
 
-fn build(resolver: Resolver) -> reqwest::Result<reqwest::Client> {
-    reqwest::Client::builder()
+fn build(resolver: Resolver, tls: &Tls) -> reqwest::Result<reqwest::Client> {
+    let builder = reqwest::Client::builder()
         .user_agent(concat!("mcp-all-in-one/", env!("CARGO_PKG_VERSION")))
         .dns_resolver(Arc::new(resolver))
         // A proxy would resolve names itself, out of sight of the policy.
         .no_proxy()
         .redirect(reqwest::redirect::Policy::none())
-        .connect_timeout(CONNECT_TIMEOUT)
-        .build()
+        .connect_timeout(CONNECT_TIMEOUT);
+    tls.apply(builder)?.build()
 }

@@ -2,23 +2,21 @@
 
 use super::auth::Auth;
 use super::endpoint::Piece;
-use super::settings::header_value;
+use super::form::{ESCAPED, add_pair};
+use super::headers::PassedHeaders;
+use super::oauth::Tokens;
+use super::parameters::Position;
+use super::places::{MAX_URL_BYTES, Places, WholeBody, climbs, place_all};
+use super::settings::FormEncoding;
 use super::text_of;
-use super::tools::{Definition, Parameter, Position};
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
-use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use super::tools::{Definition, takes_body};
+use percent_encoding::{percent_decode_str, utf8_percent_encode};
+use reqwest::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Request, Url};
 use serde_json::{Map, Value, json};
-use std::borrow::Cow;
 use tool::secret::{HEADERS, MASK};
 use tool::uri::Method;
-use tool::{Error, Problem, Result};
-
-/// Everything but the characters that RFC 3986 never asks to escape.
-const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
-
-/// Longer addresses are refused by most servers; ours to say so first.
-const MAX_URL_BYTES: usize = 32 * 1024;
+use tool::{CallerHeaders, Error, Result};
 
 /// What every request of a service starts from.
 #[derive(Debug)]
@@ -27,20 +25,12 @@ pub(super) struct Base {
     url: String,
     headers: HeaderMap,
     auth: Auth,
-}
-
-/// Where the values of one call go.
-#[derive(Default)]
-struct Places<'a> {
-    path: Vec<(&'a str, String)>,
-    query: String,
-    headers: HeaderMap,
-    body: Map<String, Value>,
+    passed: PassedHeaders,
 }
 
 impl Base {
-    pub(super) fn new(url: &Url, headers: HeaderMap, auth: Auth) -> Self {
-        Self { url: url.as_str().trim_end_matches('/').to_owned(), headers, auth }
+    pub(super) fn new(url: &Url, headers: HeaderMap, auth: Auth, passed: PassedHeaders) -> Self {
+        Self { url: url.as_str().trim_end_matches('/').to_owned(), headers, auth, passed }
     }
 
     /// The request that a tool makes of these arguments.
@@ -52,22 +42,36 @@ impl Base {
         definition: &Definition,
         method: Method,
         arguments: &Map<String, Value>,
+        caller: &CallerHeaders,
     ) -> Result<Request> {
-        let places = place_all(definition, method, arguments)?;
+        let mut places = place_all(definition, method, arguments)?;
         let url = self.url_of(definition, &places)?;
         let mut request = self.empty(method, url);
         for (name, value) in definition.headers.iter().chain(places.headers.iter()) {
             request.headers_mut().insert(name.clone(), value.clone());
         }
-        let has_body_parameters =
-            definition.parameters.iter().any(|parameter| parameter.position == Position::Body);
-        if takes_body(method) && has_body_parameters {
-            *request.body_mut() = Some(Value::Object(places.body).to_string().into());
-            let json = HeaderValue::from_static("application/json");
-            request.headers_mut().entry(CONTENT_TYPE).or_insert(json);
+        match places.whole_body.take() {
+            Some(body) => set_whole_body(&mut request, body),
+            None if takes_body(method) => add_body(&mut request, definition, places),
+            None => {}
         }
+        if takes_body(method) {
+            if request.body().and_then(reqwest::Body::as_bytes).is_none_or(<[u8]>::is_empty) {
+                // Said aloud, as some servers refuse a POST without a length.
+                request.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from_static("0"));
+            }
+        }
+        self.passed.hand_on(caller, request.headers_mut());
         self.sign(&mut request);
         Ok(request)
+    }
+
+    /// Where the tokens come from that requests are signed with, if they are.
+    pub(super) fn tokens(&self) -> Option<&Tokens> {
+        match &self.auth {
+            Auth::Tokens(tokens) => Some(tokens),
+            Auth::None | Auth::Header(..) | Auth::Query(..) => None,
+        }
     }
 
     /// A request that only asks whether anybody is there; it is not signed.
@@ -150,16 +154,14 @@ impl Base {
 
     fn sign(&self, request: &mut Request) {
         match &self.auth {
-            Auth::None => {}
+            // Tokens are fetched, which only the client can.
+            Auth::None | Auth::Tokens(_) => {}
             Auth::Header(name, value, _) => {
                 request.headers_mut().insert(name.clone(), value.clone());
             }
             Auth::Query(name, secret) => {
-                let query = pair(name, secret.expose());
-                let query = match request.url().query() {
-                    Some(before) => format!("{before}&{query}"),
-                    None => query,
-                };
+                let mut query = request.url().query().unwrap_or_default().to_owned();
+                add_pair(&mut query, name, secret.expose());
                 request.url_mut().set_query(Some(&query));
             }
         }
@@ -170,11 +172,43 @@ fn is_secret(name: &HeaderName, value: &HeaderValue) -> bool {
     value.is_sensitive() || HEADERS.contains(&name.as_str())
 }
 
-/// Methods whose arguments travel in the body; those of the others go into the query string.
-fn takes_body(method: Method) -> bool {
-    match method {
-        Method::Post | Method::Put | Method::Patch => true,
-        Method::Get | Method::Delete | Method::Head => false,
+fn add_body(request: &mut Request, definition: &Definition, places: Places<'_>) {
+    let (content_type, body) = if definition.has(Position::Form) {
+        match definition.form_encoding {
+            FormEncoding::Urlencoded | FormEncoding::Unknown => {
+                ("application/x-www-form-urlencoded".to_owned(), places.form.urlencoded().into_bytes())
+            }
+            FormEncoding::Multipart => places.form.multipart(),
+        }
+    } else if definition.has(Position::Body) {
+        ("application/json".to_owned(), Value::Object(places.body).to_string().into_bytes())
+    } else {
+        return;
+    };
+    *request.body_mut() = Some(body.into());
+    let Ok(content_type) = HeaderValue::from_str(&content_type) else { return };
+    // A multipart body cannot be read without its own boundary; other types may be made finer.
+    if definition.has(Position::Form) && definition.form_encoding == FormEncoding::Multipart {
+        request.headers_mut().insert(CONTENT_TYPE, content_type);
+    } else {
+        request.headers_mut().entry(CONTENT_TYPE).or_insert(content_type);
+    }
+}
+
+/// A text is sent as it is where the tool says that the body is no JSON.
+fn set_whole_body(request: &mut Request, body: WholeBody) {
+    let (content_type, content) = match body {
+        WholeBody::File(part) => part.into_body(),
+        WholeBody::Value(value) => {
+            let header = request.headers().get(CONTENT_TYPE).and_then(|header| header.to_str().ok());
+            let is_json = header.is_none_or(|header| header.to_ascii_lowercase().contains("json"));
+            let text = if is_json { value.to_string() } else { text_of(&value) };
+            (Some("application/json".to_owned()), text.into_bytes())
+        }
+    };
+    *request.body_mut() = Some(content.into());
+    if let Some(Ok(content_type)) = content_type.as_deref().map(HeaderValue::from_str) {
+        request.headers_mut().entry(CONTENT_TYPE).or_insert(content_type);
     }
 }
 
@@ -187,131 +221,4 @@ fn to_http(method: Method) -> reqwest::Method {
         Method::Delete => reqwest::Method::DELETE,
         Method::Head => reqwest::Method::HEAD,
     }
-}
-
-fn place_all<'a>(
-    definition: &'a Definition,
-    method: Method,
-    arguments: &Map<String, Value>,
-) -> Result<Places<'a>> {
-    let mut places = Places::default();
-    let mut problems = Vec::new();
-    let mut known = 0;
-    for parameter in &definition.parameters {
-        let given = arguments.get(&parameter.name);
-        known += usize::from(given.is_some());
-        if let Err(problem) = place(&mut places, parameter, method, given) {
-            problems.push(problem);
-        }
-    }
-    if known < arguments.len() {
-        let is_unknown = |name: &&String| !definition.parameters.iter().any(|known| known.name == **name);
-        problems.extend(
-            arguments.keys().filter(is_unknown).map(|name| {
-                Problem::new(name, "Unknown", format!("Unknown parameter '{name}'; leave it out"))
-            }),
-        );
-    }
-    let Some(first) = problems.first() else { return Ok(places) };
-    Err(Error::invalid_input(first.message.clone()).with_problems(problems))
-}
-
-/// Puts one value where it belongs.
-fn place<'a>(
-    places: &mut Places<'a>,
-    parameter: &'a Parameter,
-    method: Method,
-    given: Option<&Value>,
-) -> Result<(), Problem> {
-    let name = parameter.name.as_str();
-    let problem = |code, message: String| Err(Problem::new(name, code, message));
-    let Some(value) = given.or(parameter.default.as_ref()) else {
-        let is_missing = parameter.is_required;
-        let message = || format!("Missing required parameter '{name}'");
-        return if is_missing { problem("Required", message()) } else { Ok(()) };
-    };
-    let is_nothing = value.is_null() && !parameter.is_required;
-    if !is_nothing {
-        check_value(parameter, value)?;
-    }
-    match parameter.position {
-        Position::Body if takes_body(method) => {
-            places.body.insert(name.to_owned(), value.clone());
-        }
-        _ if is_nothing => {}
-        Position::Body | Position::Query => add_to_query(&mut places.query, name, value),
-        Position::Path => {
-            let Some(segment) = path_segment(&text_of(value)) else {
-                let advice = "must not be empty and must not hold '.' or '..' segments";
-                return problem("PathTraversal", format!("Parameter '{name}' {advice}"));
-            };
-            places.path.push((name, segment));
-        }
-        Position::Header => {
-            let Some((header, value)) = parameter.header.clone().zip(header_value(&text_of(value))) else {
-                let advice = "must have at most 8192 bytes and no line breaks or control characters";
-                return problem("InvalidHeaderValue", format!("Parameter '{name}' {advice}"));
-            };
-            places.headers.insert(header, value);
-        }
-    }
-    Ok(())
-}
-
-fn check_value(parameter: &Parameter, value: &Value) -> Result<(), Problem> {
-    let name = parameter.name.as_str();
-    if !parameter.value_type.fits(value) {
-        let expected = parameter.value_type.in_schema();
-        let message = format!("Parameter '{name}' must be of type {expected}");
-        return Err(Problem::new(name, "WrongType", message));
-    }
-    match &parameter.allowed {
-        Some(allowed) if !allowed.contains(value) => {
-            let allowed: Vec<_> = allowed.iter().take(20).map(Value::to_string).collect();
-            let message = format!("Parameter '{name}' must be one of {}", allowed.join(", "));
-            Err(Problem::new(name, "NotAllowed", message))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// The value as exactly one segment of a path, or nothing if a server might read it as a way up.
-fn path_segment(text: &str) -> Option<String> {
-    /// Servers that decode again and again are rare; more than this often, unheard of.
-    const MAX_DECODINGS: usize = 4;
-    let mut decoded = Cow::from(text);
-    for _ in 0..MAX_DECODINGS {
-        if decoded.is_empty() || decoded.split(['/', '\\']).any(climbs) {
-            return None;
-        }
-        let again = percent_decode_str(&decoded).decode_utf8_lossy().into_owned();
-        if again == decoded {
-            break;
-        }
-        decoded = again.into();
-    }
-    Some(utf8_percent_encode(text, ESCAPED).to_string())
-}
-
-/// `.` and `..`, also with the path parameters that some servers cut off behind a semicolon.
-fn climbs(segment: &str) -> bool {
-    matches!(segment.split(';').next(), Some("." | ".."))
-}
-
-/// Lists become repeated keys, objects become JSON text, everything else its plain text.
-fn add_to_query(query: &mut String, name: &str, value: &Value) {
-    let mut add = |value: &Value| {
-        if !query.is_empty() {
-            query.push('&');
-        }
-        query.push_str(&pair(name, &text_of(value)));
-    };
-    match value {
-        Value::Array(items) => items.iter().for_each(add),
-        other => add(other),
-    }
-}
-
-fn pair(name: &str, value: &str) -> String {
-    format!("{}={}", utf8_percent_encode(name, ESCAPED), utf8_percent_encode(value, ESCAPED))
 }

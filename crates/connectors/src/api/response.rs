@@ -1,14 +1,20 @@
-//! From a response to an answer: JSON stays as it came, text is decoded, errors carry their status.
+//! From a response to an answer: JSON stays as it came, text is decoded, bytes become pictures,
+//! sounds and attachments, errors carry their status.
 
+use super::error_template::{ErrorTemplate, to_json};
+use super::form::ESCAPED;
 use encoding_rs::{Encoding, UTF_8};
-use reqwest::header::CONTENT_TYPE;
+use percent_encoding::{percent_decode_str, utf8_percent_encode};
+use reqwest::header::{CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap};
 use reqwest::{Response, StatusCode};
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
 use std::borrow::Cow;
-use tool::{Error, Output, Result};
+use tool::{Content, Error, Output, Result};
 
 /// How much of an error's body its message quotes.
 const MAX_QUOTED_BYTES: usize = 4 * 1024;
+/// How much of it an error template sees, as half a JSON document is of no use to one.
+const MAX_TEMPLATE_BYTES: usize = 256 * 1024;
 
 /// What a response's `Content-Type` says.
 #[derive(Debug, Default)]
@@ -24,31 +30,68 @@ struct ContentType {
 /// When it is too long or the connection breaks.
 pub(super) async fn read(mut response: Response, max_bytes: usize) -> Result<Output> {
     let status = response.status();
-    let content_type = ContentType::of(&response);
+    let content_type = ContentType::of(response.headers());
+    if let Some(encoding) = response.headers().get(CONTENT_ENCODING).filter(|value| *value != "identity") {
+        let encoding = String::from_utf8_lossy(encoding.as_bytes()).into_owned();
+        let message =
+            format!("the answer is compressed with '{encoding}', which we did not ask for and cannot read");
+        return Err(Error::upstream(message).with("status", status.as_u16()));
+    }
+    let filename = filename(response.headers());
     let body = read_body(&mut response, max_bytes).await?;
     if body.is_too_long {
         let message = format!("the answer has more than {max_bytes} bytes, the limit (max_response_bytes)");
         return Err(Error::upstream(message).with("status", status.as_u16()));
     }
-    Ok(to_output(status, &content_type, &body.bytes))
+    Ok(to_output(status, &content_type, &filename, &body.bytes))
 }
 
-/// The error of a response with a bad status, its body quoted without `secrets`.
-pub(super) async fn read_error(mut response: Response, secrets: &[&str]) -> Error {
+/// The answer to a HEAD request, which says all it has to say in its headers.
+pub(super) fn read_head(response: &Response) -> Output {
+    let answer =
+        serde_json::json!({ "status": response.status().as_u16(), "headers": to_json(response.headers()) });
+    Output::json(to_raw_value(&answer).unwrap_or_default())
+}
+
+/// The error of a response with a bad status, in the words of the template or with its body
+/// quoted, and the body as text; both without `secrets`.
+pub(super) async fn read_error(
+    mut response: Response,
+    template: Option<&ErrorTemplate>,
+    secrets: &[&str],
+) -> (Error, String) {
     let status = response.status();
-    let content_type = ContentType::of(&response);
-    let body = read_body(&mut response, MAX_QUOTED_BYTES).await.unwrap_or_default();
-    let mut text = match content_type.is_binary(&body.bytes) {
+    let content_type = ContentType::of(response.headers());
+    let max_bytes = if template.is_some() { MAX_TEMPLATE_BYTES } else { MAX_QUOTED_BYTES };
+    let body = read_body(&mut response, max_bytes).await.unwrap_or_default();
+    let text = match content_type.is_binary(&body.bytes) {
         true => content_type.essence.clone(),
         false => content_type.decode(&body.bytes).trim().to_owned(),
     };
+    let mut message = match template.map(|template| template.render(status, response.headers(), &text)) {
+        None => quote(status, &text, body.is_too_long),
+        Some(Ok(rendered)) => rendered,
+        Some(Err(error)) => {
+            tracing::warn!(%error, "an error template failed: {error}");
+            format!("{}\nThe error template failed: {error}", quote(status, &text, body.is_too_long))
+        }
+    };
+    let mut text = text;
     for secret in secrets {
+        message = message.replace(secret, tool::secret::MASK);
         text = text.replace(secret, tool::secret::MASK);
     }
-    let more = if body.is_too_long { "…" } else { "" };
+    (Error::upstream(message).with("status", status.as_u16()), text)
+}
+
+fn quote(status: StatusCode, text: &str, is_cut: bool) -> String {
+    let mut end = text.len().min(MAX_QUOTED_BYTES);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    let more = if is_cut || end < text.len() { "…" } else { "" };
     let separator = if text.is_empty() { "" } else { ": " };
-    let message = format!("the service answered HTTP {}{separator}{text}{more}", title(status));
-    Error::upstream(message).with("status", status.as_u16())
+    format!("the service answered HTTP {}{separator}{}{more}", title(status), &text[..end])
 }
 
 #[derive(Default)]
@@ -77,13 +120,12 @@ async fn read_body(response: &mut Response, max_bytes: usize) -> Result<Body> {
     Ok(body)
 }
 
-fn to_output(status: StatusCode, content_type: &ContentType, bytes: &[u8]) -> Output {
+fn to_output(status: StatusCode, content_type: &ContentType, filename: &str, bytes: &[u8]) -> Output {
     if bytes.is_empty() {
         return Output::text(&format!("HTTP {}, no content", status.as_u16()));
     }
     if content_type.is_binary(bytes) {
-        let kind = if content_type.essence.is_empty() { "unknown type" } else { &content_type.essence };
-        return Output::text(&format!("binary answer of {} bytes, {kind}", bytes.len()));
+        return Output::blocks(vec![content_type.to_block(filename, bytes)]);
     }
     let text = content_type.decode(bytes);
     let looks_like_json = content_type.is_json() || text.trim_start().starts_with(['{', '[']);
@@ -94,8 +136,8 @@ fn to_output(status: StatusCode, content_type: &ContentType, bytes: &[u8]) -> Ou
 }
 
 impl ContentType {
-    fn of(response: &Response) -> Self {
-        let value = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    fn of(headers: &HeaderMap) -> Self {
+        let value = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
         let mut parts = value.unwrap_or_default().split(';').map(str::trim);
         let essence = parts.next().unwrap_or_default().to_ascii_lowercase();
         let charset = parts.find_map(|part| {
@@ -122,10 +164,51 @@ impl ContentType {
         }
     }
 
+    /// Bytes as MCP has them: pictures and sounds as such, everything else as an attachment.
+    fn to_block(&self, filename: &str, bytes: &[u8]) -> Content {
+        let mime_type = if self.essence.is_empty() { "application/octet-stream" } else { &self.essence };
+        match mime_type.split('/').next() {
+            Some("image") => Content::image(bytes, mime_type),
+            Some("audio") => Content::audio(bytes, mime_type),
+            _ => {
+                let uri = format!("attachment:{}", utf8_percent_encode(filename, ESCAPED));
+                Content::blob(bytes, mime_type, &uri)
+            }
+        }
+    }
+
     /// The text in UTF-8, without a byte order mark; what is broken becomes U+FFFD.
     fn decode<'a>(&self, bytes: &'a [u8]) -> Cow<'a, str> {
-        self.charset.unwrap_or(UTF_8).decode(bytes).0
+        let is_xml = self.essence.ends_with("/xml") || self.essence.ends_with("+xml");
+        let declared = || is_xml.then(|| declared_in_xml(bytes)).flatten();
+        self.charset.or_else(declared).unwrap_or(UTF_8).decode(bytes).0
     }
+}
+
+/// The encoding that `<?xml version="1.0" encoding="…"?>` names.
+fn declared_in_xml(bytes: &[u8]) -> Option<&'static Encoding> {
+    let head = String::from_utf8_lossy(&bytes[..bytes.len().min(200)]).into_owned();
+    let declaration = head.strip_prefix("<?xml")?.split("?>").next()?;
+    let value = declaration.split_once("encoding")?.1.trim_start().strip_prefix('=')?.trim_start();
+    let label = value.get(1..)?.split(['"', '\'']).next()?;
+    Encoding::for_label(label.as_bytes())
+}
+
+/// What the server calls the file, without the way to it.
+fn filename(headers: &HeaderMap) -> String {
+    let value = headers.get(CONTENT_DISPOSITION).map(|value| String::from_utf8_lossy(value.as_bytes()));
+    let value = value.unwrap_or_default();
+    let parameter = |name: &str| {
+        let mut parts = value.split(';').map(str::trim);
+        parts.find_map(|part| part.split_once('=').filter(|(key, _)| key.eq_ignore_ascii_case(name)))
+    };
+    let extended = parameter("filename*").and_then(|(_, text)| text.splitn(3, '\'').nth(2));
+    let extended = extended.map(|text| percent_decode_str(text).decode_utf8_lossy().into_owned());
+    let plain = || parameter("filename").map(|(_, text)| text.trim_matches('"').to_owned());
+    let name = extended.or_else(plain).unwrap_or_default();
+    let last = name.rsplit(['/', '\\']).next().unwrap_or_default();
+    let clean: String = last.chars().filter(|c| !c.is_control()).take(200).collect();
+    if clean.is_empty() { "answer".to_owned() } else { clean }
 }
 
 fn title(status: StatusCode) -> String {

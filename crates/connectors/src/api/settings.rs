@@ -2,19 +2,24 @@
 
 use super::auth::{Auth, AuthSettings, AuthType};
 use super::client::{Client, Limits, Retry};
+use super::headers::{PassedHeaders, check_headers};
+use super::parameter_settings::ParameterSettings;
+use super::parameters::Reserved;
+use super::redirect::Redirects;
+use super::request::Base;
+use super::tls::{Tls, TlsSettings};
 use super::{Api, tools};
+use crate::shared::breaker::Breaker;
 use crate::shared::network::{AllowPrivateNetwork, Policy, allow_private_network_schema};
 use reqwest::Url;
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
-use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use tool::connector::invalid_settings;
 use tool::uri::Method;
-use tool::{Connector, Env, Inline, Problem, Result};
+use tool::{Connector, Env, Import, Inline, Problem, Result};
 
 /// An HTTP API.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -22,10 +27,11 @@ use tool::{Connector, Env, Inline, Problem, Result};
 pub(crate) struct Settings {
     /// Where the API is, e.g. `https://api.example.com/v1`. Endpoints are appended to it.
     pub(super) base_url: String,
-    /// How to sign in: `none`, `apikey`, `bearer` or `basic`. What that needs stands in `auth_config`.
+    /// How to sign in: `none`, `apikey`, `bearer`, `basic` or `oauth2`. What that needs stands in `auth_config`.
     #[serde(default)]
     pub(super) auth_type: Option<AuthType>,
-    /// What the `auth_type` needs: `header` and `value`, `token`, or `username` and `password`.
+    /// What the `auth_type` needs: `header` and `value`, `token`, `username` and `password`, or
+    /// `token_url`, `client_id` and `client_secret`.
     #[serde(default)]
     #[schemars(schema_with = "auth_schema")]
     pub(super) auth_config: Option<AuthSettings>,
@@ -36,6 +42,18 @@ pub(crate) struct Settings {
     /// Headers that every request carries. Keys and tokens belong into `auth_config`.
     #[serde(default)]
     pub(super) default_headers: BTreeMap<String, String>,
+    /// Headers of the caller's own request that are handed on, e.g. `["X-User-Token"]`. What signs
+    /// the caller in to us is never among them.
+    #[serde(default)]
+    pub(super) pass_headers: Vec<String>,
+    /// Our certificate, for servers that ask for one, and the authorities we believe.
+    #[serde(default)]
+    #[schemars(schema_with = "tls_schema")]
+    pub(super) tls: Option<TlsSettings>,
+    /// Which redirects are followed: `same_origin` (scheme, host and port stay), `any` (only
+    /// requests without a body, and nothing secret goes along), or `none`.
+    #[serde(default)]
+    pub(super) redirects: Redirects,
     /// How long one attempt may take, in milliseconds.
     #[serde(default = "default_timeout")]
     #[schemars(range(min = 1, max = 300_000))]
@@ -43,6 +61,9 @@ pub(crate) struct Settings {
     /// What happens when an attempt fails in a way that may pass.
     #[serde(default)]
     pub(super) retry: RetrySettings,
+    /// When the service is left alone because it fails again and again.
+    #[serde(default)]
+    pub(super) circuit_breaker: BreakerSettings,
     /// Private, loopback and link-local addresses are refused unless this is `true` or lists their
     /// ranges, e.g. `["10.0.0.0/8"]`.
     #[serde(default)]
@@ -65,7 +86,8 @@ pub(crate) struct Settings {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct RetrySettings {
-    /// How often the API is asked at the most. POST and PATCH are asked once unless the caller says `max-attempts`.
+    /// How often the API is asked at the most. POST and PATCH are asked once, unless the tool is
+    /// `idempotent` or the caller says `max-attempts`.
     #[schemars(range(min = 1, max = 20))]
     pub(super) max_attempts: u32,
     /// The pause after the first failure, in milliseconds; it doubles with each one.
@@ -79,6 +101,24 @@ pub(super) struct RetrySettings {
 impl Default for RetrySettings {
     fn default() -> Self {
         Self { max_attempts: 3, initial_delay_ms: 1_000, max_delay_ms: 30_000 }
+    }
+}
+
+/// When a failing service is left alone, and for how long.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct BreakerSettings {
+    /// So many calls in a row that find the service down or too slow; 0 never leaves it alone.
+    #[schemars(range(min = 0, max = 10_000))]
+    pub(super) failures: u32,
+    /// How long it is left alone before one call tries again, in milliseconds.
+    #[schemars(range(min = 1, max = 3_600_000))]
+    pub(super) open_ms: u64,
+}
+
+impl Default for BreakerSettings {
+    fn default() -> Self {
+        Self { failures: 10, open_ms: 10_000 }
     }
 }
 
@@ -117,34 +157,29 @@ pub(super) struct ToolSettings {
     #[serde(default)]
     #[schemars(range(min = 1, max = 300_000))]
     pub(super) timeout_ms: Option<u64>,
+    /// The request may be repeated without doing something twice. Follows from the method unless given.
+    #[serde(default)]
+    pub(super) idempotent: Option<bool>,
+    /// How `form` parameters are sent: `urlencoded`, or `multipart`, which files need.
+    #[serde(default)]
+    pub(super) form_encoding: Option<FormEncoding>,
+    /// A Go template that says what an answer with a bad status means, over `.status`, `.reason`,
+    /// `.headers` and `.body`.
+    #[serde(default)]
+    pub(super) error_template: Option<String>,
 }
 
-/// One parameter of a tool.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(super) struct ParameterSettings {
-    /// The name: of the argument, and of the placeholder, query key, header or body field.
-    pub(super) name: String,
-    /// The type of the value.
-    #[serde(default = "default_type")]
-    #[schemars(schema_with = "type_schema")]
-    pub(super) parameter_type: String,
-    /// What the parameter means, for the model that fills it in.
-    #[serde(default)]
-    pub(super) description: Option<String>,
-    /// The tool cannot be called without it.
-    #[serde(default)]
-    pub(super) required: bool,
-    /// Where the value goes. A `body` parameter of a GET, HEAD or DELETE goes into the query string.
-    #[serde(default = "default_position")]
-    #[schemars(schema_with = "position_schema")]
-    pub(super) position: String,
-    /// The value when none is given.
-    #[serde(default)]
-    pub(super) default_value: Option<Value>,
-    /// The only values allowed, if not all are.
-    #[serde(default)]
-    pub(super) enum_values: Option<Vec<Value>>,
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub(super) enum FormEncoding {
+    #[default]
+    Urlencoded,
+    Multipart,
+    // The schema has refused it; here it only must not keep the rest from being checked.
+    #[serde(other)]
+    #[schemars(skip)]
+    Unknown,
 }
 
 impl tool::Settings for Settings {
@@ -152,14 +187,18 @@ impl tool::Settings for Settings {
     const TITLE: &'static str = "HTTP API";
     const HAS_USER_TOOLS: bool = true;
     const INLINE: Option<Inline> = Some(super::inline::INLINE);
+    const IMPORT: Option<Import> = Some(super::openapi::IMPORT);
 
     fn open(self, env: &Env) -> Result<Arc<dyn Connector>> {
         let mut problems = Vec::new();
         let base_url = check_base_url(&self.base_url, &mut problems);
         let auth = Auth::check(self.auth_type, self.auth_config, self.auth, &mut problems);
         let headers = check_headers(&self.default_headers, "default_headers", &mut problems);
+        let passed = PassedHeaders::check(&self.pass_headers, &mut problems);
+        check_sign_in_stays(&auth, &passed, &mut problems);
+        let tls = Tls::check(self.tls, &mut problems);
         let policy = Policy::new(self.allow_private_network.as_ref(), env, &mut problems);
-        let tools = tools::check(&self.tools, &auth, &mut problems);
+        let tools = tools::check(&self.tools, Reserved { auth: &auth, passed: &passed }, &mut problems);
         let retry = check_retry(&self.retry, &mut problems);
         let Some(base_url) = base_url.filter(|_| problems.is_empty()) else {
             return Err(invalid_settings(Self::SCHEME, problems));
@@ -169,8 +208,21 @@ impl tool::Settings for Settings {
             response_bytes: self.max_response_bytes,
             concurrent_calls: self.max_concurrent_calls,
             retry,
+            redirects: self.redirects,
         };
-        Ok(Arc::new(Api { client: Client::new(&base_url, headers, auth, policy, limits), tools }))
+        let BreakerSettings { failures, open_ms } = self.circuit_breaker;
+        let breaker = Breaker::new(failures, Duration::from_millis(open_ms));
+        let base = Base::new(&base_url, headers, auth, passed);
+        Ok(Arc::new(Api { client: Client::new(base, policy, limits, breaker, tls), tools }))
+    }
+}
+
+/// A caller must not be able to replace what the service signs in with.
+fn check_sign_in_stays(auth: &Auth, passed: &PassedHeaders, problems: &mut Vec<Problem>) {
+    if auth.header().is_some_and(|header| passed.contains(header)) {
+        let message =
+            "a header in pass_headers carries the service's own sign-in; drop it from one of the two";
+        problems.push(Problem::new("pass_headers", "Ambiguous", message));
     }
 }
 
@@ -215,70 +267,6 @@ fn check_retry(settings: &RetrySettings, problems: &mut Vec<Problem>) -> Retry {
     }
 }
 
-/// Headers that belong to the connection or would let a request say two things at once.
-const FORBIDDEN_HEADERS: [&str; 13] = [
-    "connection",
-    "content-length",
-    "expect",
-    "host",
-    "http2-settings",
-    "keep-alive",
-    "proxy-authenticate",
-    "proxy-authorization",
-    "proxy-connection",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-];
-
-/// The name of a header that settings may set.
-pub(super) fn check_header_name(name: &str, path: &str, problems: &mut Vec<Problem>) -> Option<HeaderName> {
-    let Ok(header) = HeaderName::from_bytes(name.as_bytes()) else {
-        let message = format!("'{name}' is no legal header name; use letters, digits and '-'");
-        problems.push(Problem::new(path, "InvalidHeaderName", message));
-        return None;
-    };
-    if FORBIDDEN_HEADERS.contains(&header.as_str()) {
-        let message = format!("the header '{name}' belongs to the connection and cannot be set");
-        problems.push(Problem::new(path, "ForbiddenHeader", message));
-        return None;
-    }
-    Some(header)
-}
-
-/// Headers with fixed values.
-pub(super) fn check_headers(
-    headers: &BTreeMap<String, String>,
-    path: &str,
-    problems: &mut Vec<Problem>,
-) -> HeaderMap {
-    let mut checked = HeaderMap::new();
-    for (name, value) in headers {
-        let path = format!("{path}.{name}");
-        let header = check_header_name(name, &path, problems);
-        let Some(value) = header_value(value) else {
-            let message = format!("the value of the header '{name}' holds control characters or is too long");
-            problems.push(Problem::new(path, "InvalidHeaderValue", message));
-            continue;
-        };
-        if let Some(header) = header {
-            checked.insert(header, value);
-        }
-    }
-    checked
-}
-
-const MAX_HEADER_BYTES: usize = 8 * 1024;
-
-/// A header value without control characters, of a bearable length.
-pub(super) fn header_value(text: &str) -> Option<HeaderValue> {
-    if text.len() > MAX_HEADER_BYTES || text.contains(char::is_control) {
-        return None;
-    }
-    HeaderValue::from_bytes(text.as_bytes()).ok()
-}
-
 fn default_timeout() -> u64 {
     30_000
 }
@@ -289,14 +277,6 @@ pub(super) fn default_max_response() -> usize {
 
 pub(super) fn default_method() -> String {
     Method::Get.as_str().to_owned()
-}
-
-fn default_type() -> String {
-    tools::Type::String.as_str().to_owned()
-}
-
-fn default_position() -> String {
-    tools::Position::Body.as_str().to_owned()
 }
 
 /// Schemars would write `anyOf` with null, whose complaints name no field.
@@ -310,10 +290,8 @@ pub(super) fn method_schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "enum": Method::ALL.map(Method::as_str) })
 }
 
-fn type_schema(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "string", "enum": tools::Type::ALL.map(tools::Type::as_str) })
-}
-
-fn position_schema(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "string", "enum": tools::Position::ALL.map(tools::Position::as_str) })
+fn tls_schema(generator: &mut SchemaGenerator) -> Schema {
+    let mut schema = TlsSettings::json_schema(generator);
+    schema.insert("type".to_owned(), serde_json::json!(["object", "null"]));
+    schema
 }

@@ -1,10 +1,13 @@
 //! What the connector sends, answers and refuses, against a real server.
 
 mod arguments;
+mod bodies;
 mod guard;
 mod inline;
 mod outcomes;
+mod properties;
 mod resilience;
+mod sign_in;
 mod validation;
 
 use super::Settings;

@@ -1,84 +1,18 @@
 //! Tools of an API: checked once when the service is opened, then trusted.
 
-use super::auth::Auth;
 use super::endpoint::{Piece, check_placeholders, check_query, parse_endpoint};
-use super::settings::{ParameterSettings, ToolSettings, check_header_name, check_headers};
-use reqwest::header::{HeaderMap, HeaderName};
-use serde_json::{Map, Value, json};
+use super::error_template::ErrorTemplate;
+use super::headers::check_headers;
+use super::parameters::{Parameter, Position, Reserved, check_parameters};
+use super::settings::{FormEncoding, ToolSettings};
+use super::value_schema::check_places;
+use reqwest::header::HeaderMap;
+use serde_json::Map;
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 use tool::definition::object_schema;
 use tool::uri::Method;
 use tool::{Problem, Result, Shape, Tool};
-
-macro_rules! words {
-    ($(#[$doc:meta])* $name:ident { $($variant:ident = $word:literal),* }) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub(super) enum $name { $($variant),* }
-
-        impl $name {
-            pub(super) const ALL: [Self; [$($word),*].len()] = [$(Self::$variant),*];
-
-            pub(super) fn as_str(self) -> &'static str {
-                match self { $(Self::$variant => $word),* }
-            }
-
-            fn list() -> String {
-                Self::ALL.map(Self::as_str).join(", ")
-            }
-
-            pub(super) fn parse(text: &str) -> Option<Self> {
-                Self::ALL.into_iter().find(|known| known.as_str() == text)
-            }
-        }
-    };
-}
-
-words! {
-    /// Where an argument goes.
-    Position { Path = "path", Query = "query", Header = "header", Body = "body" }
-}
-
-words! {
-    /// What kind of value an argument is.
-    Type {
-        String = "String",
-        Number = "Number",
-        Integer = "Integer",
-        Boolean = "Boolean",
-        Object = "Object",
-        Array = "Array"
-    }
-}
-
-impl Type {
-    /// The type's word in JSON Schema.
-    pub(super) fn in_schema(self) -> &'static str {
-        match self {
-            Self::String => "string",
-            Self::Number => "number",
-            Self::Integer => "integer",
-            Self::Boolean => "boolean",
-            Self::Object => "object",
-            Self::Array => "array",
-        }
-    }
-
-    /// Whether a value is of this type; 3.0 is an integer, as in JSON Schema.
-    pub(super) fn fits(self, value: &Value) -> bool {
-        match self {
-            Self::String => value.is_string(),
-            Self::Number => value.is_number(),
-            Self::Integer => {
-                value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|number| number.fract() == 0.0)
-            }
-            Self::Boolean => value.is_boolean(),
-            Self::Object => value.is_object(),
-            Self::Array => value.is_array(),
-        }
-    }
-}
 
 /// A tool whose parts fit together.
 #[derive(Debug)]
@@ -92,22 +26,13 @@ pub(super) struct Definition {
     pub(super) headers: HeaderMap,
     pub(super) parameters: Vec<Parameter>,
     pub(super) timeout: Option<Duration>,
+    /// Whether it may be repeated, where that does not follow from the method.
+    pub(super) is_idempotent: Option<bool>,
+    pub(super) form_encoding: FormEncoding,
+    pub(super) error_template: Option<ErrorTemplate>,
     id: String,
     description: String,
     shape: Shape,
-}
-
-#[derive(Debug)]
-pub(super) struct Parameter {
-    pub(super) name: String,
-    pub(super) value_type: Type,
-    pub(super) position: Position,
-    /// The name as a header, for those in header position.
-    pub(super) header: Option<HeaderName>,
-    pub(super) is_required: bool,
-    pub(super) default: Option<Value>,
-    pub(super) allowed: Option<Vec<Value>>,
-    description: Option<String>,
 }
 
 impl Definition {
@@ -123,33 +48,19 @@ impl Definition {
             self.description.clone()
         };
         let tool = Tool::new(&self.id, description, &object_schema(properties, required))?;
-        Ok(tool.shaped(self.shape.clone()))
+        Ok(tool.shaped(self.shape.clone()).taking_null(true))
     }
-}
 
-impl Parameter {
-    fn schema(&self) -> Value {
-        let mut schema = json!({ "type": self.value_type.in_schema() });
-        if self.value_type == Type::Array {
-            schema["items"] = json!({});
-        }
-        if let Some(description) = &self.description {
-            schema["description"] = description.as_str().into();
-        }
-        if let Some(default) = &self.default {
-            schema["default"] = default.clone();
-        }
-        if let Some(allowed) = &self.allowed {
-            schema["enum"] = allowed.clone().into();
-        }
-        schema
+    /// Whether any parameter goes there.
+    pub(super) fn has(&self, position: Position) -> bool {
+        self.parameters.iter().any(|parameter| parameter.position == position)
     }
 }
 
 /// Checks every tool and reports every problem; the result is usable when there is none.
 pub(super) fn check(
     tools: &[ToolSettings],
-    auth: &Auth,
+    reserved: Reserved<'_>,
     problems: &mut Vec<Problem>,
 ) -> BTreeMap<String, Definition> {
     let mut checked = BTreeMap::new();
@@ -161,7 +72,7 @@ pub(super) fn check(
             let message = format!("there are two tools with the id '{}'", settings.id);
             problems.push(Problem::new(format!("{path}.id"), "DuplicateTool", message));
         }
-        if let Some(definition) = check_tool(settings, &path, auth, problems) {
+        if let Some(definition) = check_tool(settings, &path, reserved, problems) {
             checked.insert(settings.id.clone(), definition);
         }
     }
@@ -188,12 +99,14 @@ fn check_method(method: &str, path: &str, problems: &mut Vec<Problem>) -> Option
 fn check_tool(
     settings: &ToolSettings,
     path: &str,
-    auth: &Auth,
+    reserved: Reserved<'_>,
     problems: &mut Vec<Problem>,
 ) -> Option<Definition> {
     let method = check_method(&settings.method, path, problems);
+    let error_template = ErrorTemplate::check(settings.error_template.as_deref(), path, problems);
     let headers = check_headers(&settings.headers, &format!("{path}.headers"), problems);
-    let parameters = check_parameters(&settings.parameters, path, auth, problems);
+    let parameters = check_parameters(&settings.parameters, path, reserved, problems);
+    check_places(settings, method, path, problems);
     let (path_text, query) = settings.endpoint.split_once('?').unwrap_or((&settings.endpoint, ""));
     let pieces = parse_endpoint(path_text).and_then(|pieces| check_query(query).map(|()| pieces));
     let pieces = match pieces {
@@ -205,6 +118,7 @@ fn check_tool(
         }
     };
     check_placeholders(&pieces, &settings.parameters, path, problems);
+    let form_encoding = check_body(settings, &parameters, method, path, problems);
     Some(Definition {
         endpoint: settings.endpoint.clone(),
         path: pieces,
@@ -213,6 +127,9 @@ fn check_tool(
         headers,
         parameters,
         timeout: settings.timeout_ms.map(Duration::from_millis),
+        is_idempotent: settings.idempotent,
+        form_encoding,
+        error_template,
         id: settings.id.clone(),
         description: settings.description.clone(),
         shape: Shape {
@@ -223,122 +140,50 @@ fn check_tool(
     })
 }
 
-fn check_parameters(
-    parameters: &[ParameterSettings],
-    path: &str,
-    auth: &Auth,
-    problems: &mut Vec<Problem>,
-) -> Vec<Parameter> {
-    let mut names = HashSet::new();
-    let mut headers = HashSet::new();
-    let mut checked = Vec::new();
-    for (index, settings) in parameters.iter().enumerate() {
-        let path = format!("{path}.parameters[{index}]");
-        let parameter = check_parameter(settings, &path, auth, problems);
-        let header = parameter.as_ref().and_then(|parameter| parameter.header.clone());
-        let is_new_header = header.is_none_or(|header| headers.insert(header));
-        if !names.insert(settings.name.as_str()) || !is_new_header {
-            let message = format!("there are two parameters with the name '{}'", settings.name);
-            problems.push(Problem::new(format!("{path}.name"), "DuplicateParameter", message));
-        }
-        checked.extend(parameter);
-    }
-    checked
-}
-
-fn check_parameter(
-    settings: &ParameterSettings,
-    path: &str,
-    auth: &Auth,
-    problems: &mut Vec<Problem>,
-) -> Option<Parameter> {
-    let name = &settings.name;
-    let mut refuse =
-        |field: &str, code, message| problems.push(Problem::new(format!("{path}.{field}"), code, message));
-    if name.is_empty() || name.contains(char::is_control) {
-        refuse("name", "InvalidName", "a parameter needs a name without control characters".to_owned());
-    }
-    let position = Position::parse(&settings.position);
-    if position.is_none() {
-        let (found, allowed) = (&settings.position, Position::list());
-        let message = format!("parameter '{name}' has the position '{found}'; allowed are {allowed}");
-        refuse("position", "InvalidPosition", message);
-    }
-    let value_type = Type::parse(&settings.parameter_type);
-    if value_type.is_none() {
-        let (found, allowed) = (&settings.parameter_type, Type::list());
-        let message = format!("parameter '{name}' has the type '{found}'; allowed are {allowed}");
-        refuse("parameter_type", "InvalidType", message);
-    }
-    if position == Some(Position::Path) {
-        check_path_parameter(settings, value_type, &mut refuse);
-    }
-    let header = (position == Some(Position::Header)).then_some(name);
-    let header = header.and_then(|name| check_header_name(name, &format!("{path}.name"), problems));
-    check_values(settings, value_type?, path, problems);
-    check_not_reserved(settings, header.as_ref(), auth, path, problems);
-    Some(Parameter {
-        name: name.clone(),
-        value_type: value_type?,
-        position: position?,
-        header,
-        is_required: settings.required,
-        default: settings.default_value.clone(),
-        allowed: settings.enum_values.clone().filter(|values| !values.is_empty()),
-        description: settings.description.clone(),
-    })
-}
-
-fn check_path_parameter(
-    settings: &ParameterSettings,
-    value_type: Option<Type>,
-    refuse: &mut impl FnMut(&str, &'static str, String),
-) {
-    let name = &settings.name;
-    if !settings.required && settings.default_value.is_none() {
-        let message = format!("the path parameter '{name}' must be required or have a default_value");
-        refuse("required", "PathParameterInvalid", message);
-    }
-    if matches!(value_type, Some(Type::Object | Type::Array)) {
-        let message = format!("the path parameter '{name}' must be a text, a number or a boolean");
-        refuse("parameter_type", "PathParameterInvalid", message);
-    }
-}
-
-/// Default and enumerated values must be what the parameter says it takes.
-fn check_values(settings: &ParameterSettings, value_type: Type, path: &str, problems: &mut Vec<Problem>) {
-    let name = &settings.name;
-    let allowed = settings.enum_values.as_deref().unwrap_or_default();
-    for (index, value) in allowed.iter().enumerate().filter(|(_, value)| !value_type.fits(value)) {
-        let message = format!("parameter '{name}' is of type {} but allows {value}", value_type.as_str());
-        problems.push(Problem::new(format!("{path}.enum_values[{index}]"), "WrongType", message));
-    }
-    let Some(default) = &settings.default_value else { return };
-    if !value_type.fits(default) {
-        let message =
-            format!("parameter '{name}' is of type {} but defaults to {default}", value_type.as_str());
-        problems.push(Problem::new(format!("{path}.default_value"), "WrongType", message));
-    } else if !allowed.is_empty() && !allowed.contains(default) {
-        let message = format!("parameter '{name}' defaults to {default}, which enum_values does not list");
-        problems.push(Problem::new(format!("{path}.default_value"), "NotAllowed", message));
-    }
-}
-
-/// A caller must not be able to replace what the service signs in with.
-fn check_not_reserved(
-    settings: &ParameterSettings,
-    header: Option<&HeaderName>,
-    auth: &Auth,
+/// A body is one thing: JSON or a form, and a form with files has parts.
+fn check_body(
+    settings: &ToolSettings,
+    parameters: &[Parameter],
+    method: Option<Method>,
     path: &str,
     problems: &mut Vec<Problem>,
-) {
-    let is_reserved = match auth {
-        Auth::None => false,
-        Auth::Header(name, _, _) => header == Some(name),
-        Auth::Query(name, _) => header.is_none() && *name == settings.name,
+) -> FormEncoding {
+    let has = |position| parameters.iter().any(|parameter| parameter.position == position);
+    let is_file = |parameter: &&Parameter| parameter.file.is_some() && parameter.position == Position::Form;
+    let file = parameters.iter().find(is_file);
+    let mut refuse = |field: &str, code, message: String| {
+        problems.push(Problem::new(format!("{path}.{field}"), code, message));
     };
-    if is_reserved {
-        let message = format!("'{}' carries the service's sign-in and cannot be a parameter", settings.name);
-        problems.push(Problem::new(format!("{path}.name"), "ReservedParameter", message));
+    if has(Position::Body) && has(Position::Form) {
+        let message = "there are body and form parameters; a request has one body, so use one of the two";
+        refuse("parameters", "ParameterPositionMismatch", message.to_owned());
+    }
+    if settings.form_encoding.is_some() && !has(Position::Form) {
+        let message = "form_encoding does nothing without a parameter whose position is 'form'";
+        refuse("form_encoding", "Unused", message.to_owned());
+    }
+    if let Some(file) = file
+        && method.is_some_and(|method| !takes_body(method))
+    {
+        let method = method.map_or("", Method::as_str);
+        let message = format!("a {method} request cannot carry the file '{}'; use POST or PUT", file.name);
+        refuse("method", "ParameterPositionMismatch", message);
+    }
+    match (settings.form_encoding, file) {
+        (Some(FormEncoding::Urlencoded), Some(file)) => {
+            let message = format!("the file '{}' needs the form_encoding 'multipart'", file.name);
+            refuse("form_encoding", "ParameterPositionMismatch", message);
+            FormEncoding::Multipart
+        }
+        (None, Some(_)) => FormEncoding::Multipart,
+        (given, _) => given.unwrap_or_default(),
+    }
+}
+
+/// Methods whose arguments travel in the body; those of the others go into the query string.
+pub(super) fn takes_body(method: Method) -> bool {
+    match method {
+        Method::Post | Method::Put | Method::Patch => true,
+        Method::Get | Method::Delete | Method::Head => false,
     }
 }

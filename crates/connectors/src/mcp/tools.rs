@@ -111,7 +111,8 @@ impl Tools {
     }
 
     fn take(&self, definition: &RawValue, link: &Link, list: &mut List) {
-        match Tool::from_raw(definition) {
+        // Many programs write null for what they do not give; what it means is the server's business.
+        match Tool::from_raw(definition).map(|tool| tool.taking_null(true)) {
             Ok(tool) if !self.filter.allows(tool.name()) => {}
             Ok(tool) if list.contains_key(tool.name()) => {
                 warn!(

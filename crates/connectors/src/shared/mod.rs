@@ -1,3 +1,4 @@
 //! What more than one connector needs.
 
+pub(crate) mod breaker;
 pub(crate) mod network;

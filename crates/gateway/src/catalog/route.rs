@@ -130,7 +130,7 @@ impl Route {
 
     /// What is compiled of a tool.
     pub(super) fn parts(tool: Arc<Tool>, uri: &Uri, result_budget: usize) -> Parts {
-        let binder = Binder::for_schema(tool.input_schema()).unwrap_or_else(|error| {
+        let binder = Binder::for_tool(&tool).unwrap_or_else(|error| {
             tracing::warn!(tool = %uri, %error, "arguments of {uri} are not checked: {error}");
             Binder::default()
         });

@@ -2,6 +2,7 @@
 
 use super::to_raw;
 use serde_json::Value;
+use serde_json::value::RawValue;
 use tool::{Content, Output};
 
 /// How deep to look for the list that makes an answer large.
@@ -13,15 +14,59 @@ pub(super) fn cut(output: Output, budget_bytes: usize) -> Output {
         return output;
     }
     let is_error = output.is_error();
-    let data = output.data().unwrap_or_else(|| output.to_result().into());
-    let smaller = match serde_json::from_str(&data) {
-        Ok(Value::String(text)) => cut_text(&text, budget_bytes),
-        Ok(value) => {
-            cut_list(value, data.len(), budget_bytes).unwrap_or_else(|| cut_text(&data, budget_bytes))
-        }
-        Err(_) => cut_text(&data, budget_bytes),
+    let smaller = match output.data() {
+        None => cut_blocks(&output.to_result(), budget_bytes),
+        Some(data) => match serde_json::from_str(&data) {
+            Ok(Value::String(text)) => cut_text(&text, budget_bytes),
+            Ok(value) => {
+                cut_list(value, data.len(), budget_bytes).unwrap_or_else(|| cut_text(&data, budget_bytes))
+            }
+            Err(_) => cut_text(&data, budget_bytes),
+        },
     };
     if is_error { smaller.failed() } else { smaller }
+}
+
+/// Keeps the blocks that fit whole: half a picture helps nobody.
+fn cut_blocks(result: &str, budget_bytes: usize) -> Output {
+    #[derive(serde::Deserialize)]
+    struct Blocks {
+        #[serde(default)]
+        content: Vec<Box<RawValue>>,
+    }
+    let Ok(Blocks { content }) = serde_json::from_str(result) else { return cut_text(result, budget_bytes) };
+    let total = content.len();
+    let mut room = budget_bytes;
+    let mut kept = Vec::new();
+    let mut left_out = Vec::new();
+    for block in content {
+        let size = block.get().len();
+        if size <= room {
+            room -= size;
+            kept.push(Content::from_raw(block));
+        } else {
+            left_out.push(format!("{} of {size} bytes", kind_of(&block)));
+        }
+    }
+    let what = left_out.iter().take(10).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let remark = format!(
+        "Cut to {budget_bytes} bytes: {} of {total} blocks are left out ({what}). Ask for less.",
+        left_out.len()
+    );
+    kept.push(Content::text(&remark));
+    Output::blocks(kept)
+}
+
+/// The type of a block, e.g. `image`.
+fn kind_of(block: &RawValue) -> String {
+    #[derive(serde::Deserialize)]
+    struct Block {
+        #[serde(rename = "type")]
+        kind: String,
+    }
+    let block: Option<Block> = serde_json::from_str(block.get()).ok();
+    let kind = block.map(|block| block.kind).unwrap_or_default();
+    if kind.len() <= 20 { kind } else { "block".to_owned() }
 }
 
 /// Drops items from the end of the largest list until the rest fits.
@@ -121,6 +166,21 @@ mod tests {
             let output = cut(Output::text(&"语".repeat(200)).failed(), budget);
             assert!(output.is_error() && output.to_result().contains("goes on for"));
         }
+    }
+
+    #[test]
+    fn keeps_whole_blocks_and_never_half_a_picture() {
+        let picture = || Content::image(&[7; 3000], "image/png");
+        let output = cut(Output::blocks(vec![picture()]), 1000);
+        let result: Value = serde_json::from_str(&output.to_result()).unwrap();
+        assert_eq!(result["content"].as_array().unwrap().len(), 1, "{result}");
+        let remark = result["content"][0]["text"].as_str().unwrap();
+        assert!(remark.contains("1 of 1 blocks are left out (image of 40"), "{remark}");
+        let output = cut(Output::blocks(vec![picture(), Content::text("it"), picture()]), 5000);
+        let result: Value = serde_json::from_str(&output.to_result()).unwrap();
+        let kinds: Vec<_> =
+            result["content"].as_array().unwrap().iter().map(|block| &block["type"]).collect();
+        assert_eq!(kinds, ["image", "text", "text"]);
     }
 
     #[test]

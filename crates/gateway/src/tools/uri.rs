@@ -126,7 +126,8 @@ impl UriTool {
         let definition = serde_json::value::RawValue::from_string(definition).map_err(unusable)?;
         let shape = if has_shape { self.shape.clone() } else { target.shape().clone() };
         let max_bytes = self.shape.max_bytes.or(target.shape().max_bytes);
-        Ok(Tool::from_raw(&definition)?.shaped(Shape { max_bytes, ..shape }))
+        let tool = Tool::from_raw(&definition)?.shaped(Shape { max_bytes, ..shape });
+        Ok(tool.taking_null(target.takes_null()))
     }
 
     fn has_same_arguments(&self) -> bool {

@@ -11,13 +11,14 @@ use crate::manage::json::Query;
 use arc_swap::ArcSwap;
 use axum::extract::FromRequestParts;
 use chrono::Utc;
+use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use http::request::Parts;
 use std::collections::HashMap;
 use std::sync::Arc;
 use store::{Instance, KeyHash, Status, Store, User};
 use token::Tokens;
-use tool::{Caller, Identity, InstanceId, Limits, Role, Scope, Secret, TenantId, UserId};
+use tool::{Caller, CallerHeaders, Identity, InstanceId, Limits, Role, Scope, Secret, TenantId, UserId};
 
 /// Everyone who may come in, swapped as a whole when anything about that changes.
 pub(crate) struct Auth {
@@ -214,10 +215,21 @@ impl FromRequestParts<Shared> for SignedIn {
     }
 }
 
+/// What a call may hand on from its request: everything but what signed the caller in here, which
+/// no service may collect. Those who want to hand on `Authorization` sign in with `X-API-Key`.
+pub(crate) fn caller_headers(mut headers: HeaderMap) -> CallerHeaders {
+    if headers.remove(API_KEY).is_none() {
+        headers.remove(AUTHORIZATION);
+    }
+    CallerHeaders::new(headers)
+}
+
+const API_KEY: &str = "x-api-key";
+
 /// `Authorization: Bearer …` or `X-API-Key: …`.
 fn credential(parts: &Parts) -> Result<&str> {
     let header = |name: &str| parts.headers.get(name).and_then(|value| value.to_str().ok());
-    if let Some(key) = header("x-api-key") {
+    if let Some(key) = header(API_KEY) {
         return Ok(key);
     }
     let missing = || Problem::unauthenticated("send 'Authorization: Bearer <key>' or 'X-API-Key: <key>'");

@@ -3,12 +3,13 @@
 use super::error::{Code, Problem, Result};
 use super::json::Json;
 use crate::Shared;
-use crate::auth::SignedIn;
+use crate::auth::{SignedIn, caller_headers};
 use crate::edge::{RequestId, TraceId};
 use axum::Extension;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use gateway::{Request, Target};
+use http::HeaderMap;
 use http::header::CONTENT_TYPE;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -17,7 +18,7 @@ use tool::{Arguments, Context, Door, Error, Extras, Outcome, Output};
 use utoipa::ToSchema;
 
 /// What a handler of calls needs beside the body.
-pub(super) type Trace = (Extension<RequestId>, Extension<TraceId>);
+pub(super) type Trace = (Extension<RequestId>, Extension<TraceId>, HeaderMap);
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -76,9 +77,15 @@ pub(super) async fn call(
 
 /// What a call knows about its request.
 pub(super) fn context(state: &Shared, signed_in: SignedIn, trace: Trace) -> Context {
-    let (Extension(RequestId(request_id)), Extension(TraceId(trace_id))) = trace;
+    let (Extension(RequestId(request_id)), Extension(TraceId(trace_id)), headers) = trace;
     let SignedIn { tenant, caller } = signed_in;
-    Context { request_id, trace_id, ..Context::new(tenant, caller, Door::Rest, state.options.call_timeout) }
+    let headers = caller_headers(headers);
+    Context {
+        request_id,
+        trace_id,
+        headers,
+        ..Context::new(tenant, caller, Door::Rest, state.options.call_timeout)
+    }
 }
 
 /// Runs a call and answers with what came of it.

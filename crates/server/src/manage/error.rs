@@ -167,6 +167,11 @@ impl Problem {
         Self::invalid(vec![tool::Problem::new(path, "Invalid", message)])
     }
 
+    /// Each thing that is wrong with the input.
+    pub(crate) fn errors(&self) -> &[tool::Problem] {
+        &self.errors
+    }
+
     /// The same with paths that begin behind `prefix`, where they begin with it.
     pub(crate) fn without_prefix(mut self, prefix: &str) -> Self {
         for error in &mut self.errors {

@@ -12,6 +12,8 @@ mod keys;
 mod masking;
 mod mcp_tools;
 mod openapi;
+mod service_changes;
+mod service_import;
 mod service_pins;
 mod service_references;
 mod service_settings;
@@ -102,9 +104,13 @@ pub(crate) fn router(options: &Options) -> (Router<Shared>, OpenApi) {
         .routes(routes!(call::call))
         .routes(routes!(mcp_tools::call))
         .route_layer(from_fn_with_state(options.call_timeout + time, answer_within));
-    OpenApiRouter::with_openapi(openapi::head())
-        .nest("/api/v1", manage.merge(tables).merge(call))
-        .split_for_parts()
+    // Documents are larger than what anybody else sends, and fetching one takes as long as a call.
+    let import = OpenApiRouter::new()
+        .routes(routes!(service_import::import))
+        .layer(DefaultBodyLimit::max(service_import::MAX_BODY_BYTES.max(options.max_body_bytes)))
+        .route_layer(from_fn_with_state(options.call_timeout + time, answer_within));
+    let all = manage.merge(tables).merge(call).merge(import);
+    OpenApiRouter::with_openapi(openapi::head()).nest("/api/v1", all).split_for_parts()
 }
 
 /// The largest document of a table, and what stands around it in a body.

@@ -1,6 +1,6 @@
 //! `/services`: configured connections — made, changed, switched, tested.
 
-use super::error::{Code, Result};
+use super::error::{Code, Problem, Result};
 use super::json::{Json, Paging, Path, Query};
 use super::keys::given;
 use super::masking::{masked, with_kept_secrets};
@@ -87,40 +87,40 @@ pub(super) fn masked_tool(tool: ServiceTool, schema: &Value) -> Value {
 pub(super) struct Create {
     /// A type of `/service-types`.
     #[serde(rename = "type")]
-    scheme: String,
+    pub(super) scheme: String,
     /// The service's name in URIs and tool names.
-    id: String,
-    name: Option<String>,
-    description: Option<String>,
+    pub(super) id: String,
+    pub(super) name: Option<String>,
+    pub(super) description: Option<String>,
     /// Settings as the type's schema says.
     #[serde(default)]
     #[schema(value_type = Object)]
-    config: Map<String, Value>,
+    pub(super) config: Map<String, Value>,
     /// Tools, for types that let users define them.
     #[serde(default)]
     #[schema(value_type = Vec<Object>)]
-    tools: Vec<Map<String, Value>>,
+    pub(super) tools: Vec<Map<String, Value>>,
     /// Whether its tools may be called; they may unless this says no.
-    enabled: Option<bool>,
+    pub(super) enabled: Option<bool>,
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = ServiceUpdate)]
 pub(super) struct Update {
-    name: Option<String>,
+    pub(super) name: Option<String>,
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<String>)]
-    description: Option<Option<String>>,
+    pub(super) description: Option<Option<String>>,
     /// The settings as a whole; secrets left out or masked stay as they are.
     #[schema(value_type = Option<Object>)]
-    config: Option<Map<String, Value>>,
+    pub(super) config: Option<Map<String, Value>>,
     /// The tools as a whole.
     #[schema(value_type = Option<Vec<Object>>)]
-    tools: Option<Vec<Map<String, Value>>>,
-    enabled: Option<bool>,
+    pub(super) tools: Option<Vec<Map<String, Value>>>,
+    pub(super) enabled: Option<bool>,
     /// Refuses the change if the service has another version by now.
-    version: Option<i64>,
+    pub(super) version: Option<i64>,
 }
 
 #[derive(Deserialize)]
@@ -157,13 +157,22 @@ pub(super) async fn create(
     signed_in: SignedIn,
     Json(body): Json<Create>,
 ) -> Result<(StatusCode, Answer<ServiceView>)> {
+    let view = add(&state, &signed_in, body).await?;
+    Ok((StatusCode::CREATED, Answer(view)))
+}
+
+/// Whoever makes a service, and from whatever, does it here.
+pub(super) async fn add(state: &Shared, signed_in: &SignedIn, body: Create) -> Result<ServiceView> {
     signed_in.may_manage()?;
     check_id("id", &body.id)?;
+    if body.id == IMPORT {
+        return Err(Problem::invalid_field("id", "'import' is part of an address here and can be no id"));
+    }
     let name = body.name.unwrap_or_else(|| body.id.clone());
     check_name("name", &name)?;
     let tools = tools_of(body.tools)?;
     let config = Value::Object(body.config);
-    check(&state, &signed_in, &body.scheme, &config, &tools).await?;
+    check(state, signed_in, &body.scheme, &config, &tools).await?;
     let new = NewService {
         scheme: body.scheme,
         id: body.id,
@@ -175,8 +184,11 @@ pub(super) async fn create(
     };
     let service = state.store.services().create(&signed_in.tenant, new).await?;
     state.reload.catch_up().await;
-    Ok((StatusCode::CREATED, Answer(ServiceView::new(&state, service))))
+    Ok(ServiceView::new(state, service))
 }
+
+/// `/services/{type}/import` is no service.
+const IMPORT: &str = "import";
 
 /// One service.
 #[utoipa::path(get, path = "/services/{type}/{id}", tag = "services",
@@ -203,18 +215,29 @@ pub(super) async fn update(
     Json(body): Json<Update>,
 ) -> Result<Answer<ServiceView>> {
     signed_in.may_manage()?;
-    let services = state.store.services();
-    let old = services.get(&signed_in.tenant, &scheme, &id).await?;
+    let old = state.store.services().get(&signed_in.tenant, &scheme, &id).await?;
+    change(&state, &signed_in, old, body).await.map(Answer)
+}
+
+/// Whoever changes a service does it here.
+pub(super) async fn change(
+    state: &Shared,
+    signed_in: &SignedIn,
+    old: Service,
+    body: Update,
+) -> Result<ServiceView> {
+    signed_in.may_manage()?;
+    let (scheme, id) = (old.scheme.as_str(), old.id.as_str());
     if let Some(name) = &body.name {
         check_name("name", name)?;
     }
-    let schema = schema_of(&state, &scheme);
+    let schema = schema_of(state, scheme);
     let config = body.config.map(|new| with_kept_secrets(Value::Object(new), &old.config, &schema));
     let tools = body.tools.map(tools_of).transpose()?;
     let tools = tools.map(|new| tools_with_kept_secrets(new, &old.tools, &schema));
     if config.is_some() || tools.is_some() {
         let config = config.as_ref().unwrap_or(&old.config);
-        check(&state, &signed_in, &scheme, config, tools.as_ref().unwrap_or(&old.tools)).await?;
+        check(state, signed_in, scheme, config, tools.as_ref().unwrap_or(&old.tools)).await?;
     }
     let changes = ServiceChanges {
         name: body.name,
@@ -225,9 +248,9 @@ pub(super) async fn update(
     };
     // Secrets were taken over from the version that was read, so only that one may be replaced.
     let expected = Some(body.version.unwrap_or(old.version));
-    let service = services.update(&signed_in.tenant, &scheme, &id, changes, expected).await?;
+    let service = state.store.services().update(&signed_in.tenant, scheme, id, changes, expected).await?;
     state.reload.catch_up().await;
-    Ok(Answer(ServiceView::new(&state, service)))
+    Ok(ServiceView::new(state, service))
 }
 
 #[derive(Deserialize)]

@@ -8,7 +8,7 @@ use super::reply::{self, answered, json, refused};
 use super::stream::Listener;
 use super::{Answered, Door, batch};
 use crate::Shared;
-use crate::auth::SignedIn;
+use crate::auth::{SignedIn, caller_headers};
 use crate::edge::{RequestId, TraceId};
 use crate::manage::error::{Code, Problem, Result};
 use axum::Extension;
@@ -60,6 +60,7 @@ pub(crate) async fn post(
     let cx = Context {
         request_id,
         trace_id,
+        headers: caller_headers(headers.clone()),
         instance,
         ..Context::new(signed_in.tenant, signed_in.caller, DoorKind::Mcp, state.options.call_timeout)
     };

@@ -98,7 +98,7 @@ fn dependencies_point_inward() {
         ("gotemplate", &[]),
         ("mcp", &["tool"]),
         ("gateway", &["tool", "gotemplate"]),
-        ("connectors", &["tool", "document", "mcp"]),
+        ("connectors", &["tool", "document", "gotemplate", "mcp"]),
         ("store", &["tool", "document"]),
         ("server", &["tool", "document", "gateway", "store", "mcp"]),
     ]);

@@ -109,3 +109,52 @@ async fn stops_following_in_circles() {
     let error = error_of(&*api, json!({})).await;
     assert!(error.to_string().contains("more than 5 times"), "{error}");
 }
+
+#[tokio::test]
+async fn follows_to_another_place_when_told_without_anything_secret() {
+    let server = Server::start().await;
+    let other = Server::start().await;
+    let service = json!({
+        "redirects": "any", "default_headers": { "Accept": "a/b", "X-Internal": "i" },
+        "auth": { "type": "bearer", "token": "t" }, "retry": { "max_attempts": 1 }
+    });
+    let to = |url: &str| {
+        format!(
+            "/redirect?to={}",
+            percent_encoding::utf8_percent_encode(url, percent_encoding::NON_ALPHANUMERIC)
+        )
+    };
+    let target = to(&format!("{}/elsewhere", other.url()));
+    call(&*with_settings(&server, service.clone(), json!({ "endpoint": target })), json!({})).await.unwrap();
+    let received = other.last();
+    assert_eq!((received.path.as_str(), received.header("accept")), ("/elsewhere", Some("a/b")));
+    assert_eq!((received.header("authorization"), received.header("x-internal")), (None, None));
+    // A body, a forbidden address and another protocol are not followed.
+    let post = json!({ "endpoint": format!("{target}&status=307"), "method": "POST", "parameters": [{ "name": "a" }] });
+    let error = error_of(&*with_settings(&server, service.clone(), post), json!({ "a": "1" })).await;
+    assert!(error.to_string().contains("which is not followed"), "{error}");
+    for (url, kind) in [
+        ("http://169.254.169.254/latest/meta-data", ErrorKind::Denied),
+        ("http://localhost:1/", ErrorKind::Denied),
+        ("http://[::1]/", ErrorKind::Denied),
+        ("file:///etc/passwd", ErrorKind::Upstream),
+    ] {
+        // 127.0.0.1 alone is allowed; `localhost` may also be ::1, and port 1 is closed.
+        let error =
+            error_of(&*with_settings(&server, service.clone(), json!({ "endpoint": to(url) })), json!({}))
+                .await;
+        let is_closed = url.contains("localhost") && error.kind() == ErrorKind::Unavailable;
+        assert!(error.kind() == kind || is_closed, "{url}: {error:?}");
+    }
+    assert_eq!(other.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn follows_no_redirect_when_told() {
+    let server = Server::start().await;
+    let api =
+        with_settings(&server, json!({ "redirects": "none" }), json!({ "endpoint": "/redirect?to=/target" }));
+    let error = error_of(&*api, json!({})).await;
+    assert_eq!(error.context("status"), Some("302"));
+    assert_eq!(server.requests().len(), 1);
+}

@@ -122,10 +122,10 @@ proptest! {
 
     /// Whatever is thrown at it: no panic, and no request that leaves its host or its path.
     #[test]
-    fn survives_any_config_and_stays_where_it_belongs(endpoint in endpoints(), value in arguments(), header in "\\PC{0,8}", position in "path|query|header|body|moon") {
+    fn survives_any_config_and_stays_where_it_belongs(endpoint in endpoints(), value in arguments(), header in "\\PC{0,8}", position in "path|query|header|body|form|moon", method in "GET|POST|PUT|DELETE", style in "repeat|brackets|json|pipe|odd") {
         let http = json!({
-            "endpoint": endpoint, "retry_count": 0, "headers": { header: "x" },
-            "parameters": [{ "name": "a", "position": position, "required": true }]
+            "endpoint": endpoint, "retry_count": 0, "headers": { header: "x" }, "method": method,
+            "parameters": [{ "name": "a", "position": position, "required": true, "style": style }]
         });
         let Ok(connector) = open_inline(http) else { return Ok(()) };
         let cx = context(Duration::from_secs(5));

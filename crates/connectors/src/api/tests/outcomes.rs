@@ -21,22 +21,122 @@ async fn reads_text_in_its_charset_and_tells_what_is_no_text() {
     assert_eq!(data(&answer("/latin1").await.unwrap()), "café");
     assert_eq!(data(&answer("/broken-json").await.unwrap()), "{\"a\": ");
     assert_eq!(data(&answer("/empty").await.unwrap()), "HTTP 204, no content");
-    assert_eq!(data(&answer("/binary").await.unwrap()), "binary answer of 6 bytes, image/png");
-    assert_eq!(data(&answer("/gzip").await.unwrap())["path"], "/gzip");
+    for encoding in ["gzip", "br", "zstd"] {
+        let echo = data(&answer(&format!("/{encoding}")).await.unwrap());
+        assert_eq!(echo["path"], format!("/{encoding}"));
+        assert!(echo["headers"]["accept-encoding"].as_str().unwrap().contains(encoding), "{echo}");
+    }
+}
+
+/// The answer to `/raw` with this type and these bytes.
+async fn raw(content_type: &str, more: &str, bytes: &[u8]) -> tool::Result<Output> {
+    use base64::Engine;
+    let escape = |text: &str| {
+        percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC).to_string()
+    };
+    let base64 = base64::engine::general_purpose::STANDARD.encode(bytes);
+    answer(&format!("/raw?type={}&base64={}{more}", escape(content_type), escape(&base64))).await
 }
 
 #[tokio::test]
-async fn answers_a_head_request_with_its_status() {
+async fn reads_xml_and_other_charsets_as_text() {
+    let xml = b"<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?><a>\xE9</a>";
+    let text = "<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?><a>é</a>";
+    assert_eq!(data(&raw("application/xml", "", xml).await.unwrap()), text);
+    assert_eq!(data(&raw("image/svg+xml", "", b"<svg/>").await.unwrap()), "<svg/>");
+    assert_eq!(
+        data(&raw("text/plain; charset=shift_jis", "", &[0x93, 0xFA, 0x96, 0x7B]).await.unwrap()),
+        "日本"
+    );
+    assert_eq!(data(&raw("text/plain; charset=\"GBK\"", "", &[0xD6, 0xD0]).await.unwrap()), "中");
+    assert_eq!(data(&raw("application/json", "", b"\xFF\xFE{\0}\0").await.unwrap()), json!({}));
+    assert_eq!(data(&raw("text/plain; charset=nonsense", "", b"a\xFFb").await.unwrap()), "a\u{fffd}b");
+    assert_eq!(data(&raw("application/problem+json", "", b"[1]").await.unwrap()), json!([1]));
+}
+
+#[tokio::test]
+async fn gives_pictures_sounds_and_files_as_mcp_content() {
+    let block = async |content_type: &str, more: &str| -> Value {
+        let output = raw(content_type, more, &[0, 159, 255]).await.unwrap();
+        serde_json::from_str::<Value>(&output.to_result()).unwrap()["content"][0].clone()
+    };
+    assert_eq!(
+        block("image/png", "").await,
+        json!({ "type": "image", "data": "AJ//", "mimeType": "image/png" })
+    );
+    assert_eq!(
+        block("Audio/WAV", "").await,
+        json!({ "type": "audio", "data": "AJ//", "mimeType": "audio/wav" })
+    );
+    for (content_type, disposition, uri, mime_type) in [
+        ("application/pdf", "", "attachment:answer", "application/pdf"),
+        (
+            "application/zip",
+            "attachment; filename=\"..%2F../a b.zip\"",
+            "attachment:a%20b.zip",
+            "application/zip",
+        ),
+        (
+            "video/mp4",
+            "inline; filename=x; filename*=UTF-8''%C3%A9.mp4",
+            "attachment:%C3%A9.mp4",
+            "video/mp4",
+        ),
+        ("", "", "attachment:answer", "application/octet-stream"),
+    ] {
+        let escaped = percent_encoding::utf8_percent_encode(disposition, percent_encoding::NON_ALPHANUMERIC);
+        let found = block(content_type, &format!("&disposition={escaped}")).await;
+        let expected = json!({ "uri": uri, "mimeType": mime_type, "blob": "AJ//" });
+        assert_eq!(found, json!({ "type": "resource", "resource": expected }), "{disposition}");
+    }
+}
+
+#[tokio::test]
+async fn refuses_what_is_compressed_in_a_way_it_cannot_read() {
+    let error = raw("text/plain", "&encoding=compress", b"xyz").await.unwrap_err();
+    assert!(error.to_string().contains("compressed with 'compress'"), "{error}");
+    let error = raw("text/plain", "&encoding=zstd", b"no zstd").await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unavailable, "{error:?}");
+}
+
+#[tokio::test]
+async fn tells_errors_in_the_words_of_the_tool() {
+    let server = Server::start().await;
+    let template = "{{ .status }} {{ .reason }} at {{ .body.path }} ({{ index .headers \"content-type\" }}) {{ .body.headers.authorization }}";
+    let tool = json!({ "endpoint": "/status/422", "error_template": template });
+    let auth = json!({ "auth": { "type": "bearer", "token": "s3cr3t-value" } });
+    let error = error_of(&*with_settings(&server, auth, tool), json!({})).await;
+    assert_eq!(error.to_string(), "422 Unprocessable Entity at /status/422 (application/json) Bearer ***");
+    assert_eq!(error.context("status"), Some("422"));
+    let tool = json!({ "endpoint": "/status/500", "error_template": "{{ index .body.nothing 5 }}" });
+    let error = error_of(&*with_tool(&server, tool), json!({})).await.to_string();
+    assert!(error.contains("HTTP 500") && error.contains("error_template:1:"), "{error}");
+}
+
+#[tokio::test]
+async fn answers_a_head_request_with_its_status_and_headers() {
     let server = Server::start().await;
     let api = with_tool(&server, json!({ "endpoint": "/x", "method": "HEAD" }));
-    assert_eq!(data(&call(&*api, json!({})).await.unwrap()), "HTTP 200, no content");
+    let answer = data(&call(&*api, json!({})).await.unwrap());
+    assert_eq!(
+        (&answer["status"], &answer["headers"]["content-type"]),
+        (&json!(200), &json!("application/json"))
+    );
+    assert_eq!(server.last().method, "HEAD");
 }
 
 #[tokio::test]
 async fn stops_reading_at_the_limit_also_behind_compression() {
     let server = Server::start().await;
     let limit = json!({ "max_response_bytes": 100_000 });
-    for (path, is_fine) in [("/big/100000", true), ("/big/100001", false), ("/gzip/9000000", false)] {
+    for (path, is_fine) in [
+        ("/big/100000", true),
+        ("/big/100001", false),
+        ("/gzip/90000000", false),
+        ("/br/90000000", false),
+        ("/zstd/90000000", false),
+        ("/zstd/100000", true),
+    ] {
         let api = with_settings(&server, limit.clone(), json!({ "endpoint": path }));
         let result = call(&*api, json!({})).await;
         assert_eq!(result.is_ok(), is_fine, "{path}");

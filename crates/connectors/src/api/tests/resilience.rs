@@ -60,6 +60,56 @@ async fn repeats_a_post_only_when_the_caller_says_so() {
 }
 
 #[tokio::test]
+async fn repeats_a_tool_as_it_says_itself() {
+    let server = Server::start().await;
+    let search = json!({ "endpoint": "/flaky/1?key=a", "method": "POST", "idempotent": true });
+    call(&*with_tool(&server, search), json!({})).await.unwrap();
+    let counter = json!({ "endpoint": "/flaky/1?key=b", "method": "GET", "idempotent": false });
+    error_of(&*with_tool(&server, counter), json!({})).await;
+    assert_eq!(server.requests().len(), 3);
+}
+
+#[tokio::test]
+async fn leaves_a_service_alone_that_fails_again_and_again() {
+    let server = Server::start().await;
+    let service =
+        json!({ "retry": { "max_attempts": 1 }, "circuit_breaker": { "failures": 3, "open_ms": 300 } });
+    let api = with_settings(&server, service, json!({ "endpoint": "/flaky/4?key=a" }));
+    for _ in 0..3 {
+        assert_eq!(error_of(&*api, json!({})).await.context("status"), Some("503"));
+    }
+    let begin = Instant::now();
+    let error = error_of(&*api, json!({})).await;
+    assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::CircuitOpen, true), "{error:?}");
+    assert!(begin.elapsed() < Duration::from_millis(200));
+    assert_eq!(server.requests().len(), 3, "nothing is sent meanwhile");
+    tokio::time::sleep(Duration::from_millis(320)).await;
+    assert_eq!(error_of(&*api, json!({})).await.context("status"), Some("503"), "the probe fails");
+    assert_eq!(error_of(&*api, json!({})).await.kind(), ErrorKind::CircuitOpen);
+    tokio::time::sleep(Duration::from_millis(320)).await;
+    call(&*api, json!({})).await.unwrap();
+    call(&*api, json!({})).await.unwrap();
+}
+
+#[tokio::test]
+async fn does_not_blame_the_service_for_what_callers_do() {
+    let server = Server::start().await;
+    let service =
+        json!({ "retry": { "max_attempts": 1 }, "circuit_breaker": { "failures": 1, "open_ms": 60_000 } });
+    let missing = with_settings(&server, service.clone(), json!({ "endpoint": "/status/404" }));
+    let busy = with_settings(&server, service.clone(), json!({ "endpoint": "/status/429" }));
+    let slow =
+        with_settings(&server, service, json!({ "endpoint": "/slow/400", "parameters": [{ "name": "a" }] }));
+    for _ in 0..3 {
+        assert_eq!(error_of(&*missing, json!({})).await.kind(), ErrorKind::Upstream);
+        assert_eq!(error_of(&*busy, json!({})).await.kind(), ErrorKind::Upstream);
+        assert_eq!(error_of(&*slow, json!({ "b": 1 })).await.kind(), ErrorKind::InvalidInput);
+        let error = call_with(&*slow, "?timeout=50", json!({})).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Timeout);
+    }
+}
+
+#[tokio::test]
 async fn does_not_repeat_what_will_not_get_better() {
     let server = Server::start().await;
     let api = with_tool(&server, json!({ "endpoint": "/status/404" }));
@@ -81,6 +131,27 @@ async fn waits_as_long_as_the_service_asks_if_there_is_time() {
     let error = error_of(&*api, json!({})).await;
     assert_eq!((error.context("status"), error.context("attempts")), (Some("503"), None));
     assert!(begin.elapsed() < Duration::from_secs(1));
+}
+
+#[tokio::test]
+async fn waits_until_the_date_the_service_names() {
+    let server = Server::start().await;
+    let retry = json!({ "retry": { "max_attempts": 2, "initial_delay_ms": 1 } });
+    let endpoint = |date: std::time::SystemTime| {
+        let date = httpdate::fmt_http_date(date).replace(' ', "%20").replace(',', "%2C");
+        json!({ "endpoint": format!("/status/503?retry-after={date}") })
+    };
+    let now = std::time::SystemTime::now();
+    let api = with_settings(&server, retry.clone(), endpoint(now + Duration::from_secs(2)));
+    let begin = Instant::now();
+    assert_eq!(error_of(&*api, json!({})).await.context("attempts"), Some("2"));
+    assert!(begin.elapsed() >= Duration::from_millis(900), "{:?}", begin.elapsed());
+    let api = with_settings(&server, retry.clone(), endpoint(now - Duration::from_secs(60)));
+    let begin = Instant::now();
+    assert_eq!(error_of(&*api, json!({})).await.context("attempts"), Some("2"), "the past is now");
+    assert!(begin.elapsed() < Duration::from_secs(1));
+    let api = with_settings(&server, retry, endpoint(now + Duration::from_secs(600)));
+    assert_eq!(error_of(&*api, json!({})).await.context("attempts"), None, "later than the deadline");
 }
 
 #[tokio::test]

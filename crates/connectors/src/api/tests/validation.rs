@@ -12,7 +12,7 @@ fn problems(settings: Value) -> Vec<Problem> {
 
 /// Path and code of every problem of a service with this one tool.
 #[expect(clippy::needless_pass_by_value, reason = "json! at the call reads better")]
-fn tool_problems(tool: Value) -> Vec<(String, &'static str)> {
+pub(super) fn tool_problems(tool: Value) -> Vec<(String, &'static str)> {
     let settings = json!({ "base_url": "https://api.example.com", "tools": [tool] });
     problems(settings).into_iter().map(|problem| (problem.path, problem.code)).collect()
 }
@@ -33,7 +33,8 @@ fn rejects_unknown_positions_naming_the_parameter_and_the_allowed_values() {
         (found[0].path.as_str(), found[0].code),
         ("tools[0].parameters[1].position", "InvalidPosition")
     );
-    let message = "parameter 'userId' has the position 'cookie'; allowed are path, query, header, body";
+    let message = "parameter 'userId' has the position 'cookie'; \
+                   allowed are path, query, header, body, form, whole_body";
     assert_eq!(found[0].message, message);
 }
 
@@ -220,7 +221,14 @@ fn rejects_sign_ins_that_are_incomplete_or_contradict_themselves() {
             "auth_config.header",
             "InvalidHeaderName",
         ),
-        (json!({ "auth_type": "oauth2" }), "auth_type", "NotAllowed"),
+        (json!({ "auth_type": "kerberos" }), "auth_type", "NotAllowed"),
+        (json!({ "auth_type": "oauth2" }), "auth_config.token_url", "Required"),
+        (
+            json!({ "auth": { "type": "oauth2", "token_url": "ftp://x", "client_id": "c", "client_secret": "s" } }),
+            "auth.token_url",
+            "InvalidUrl",
+        ),
+        (json!({ "auth": { "type": "bearer", "token": "t", "scope": "x" } }), "auth.scope", "Unused"),
         (json!({ "auth": { "type": "bearer", "tokn": "x" } }), "auth.tokn", "Unknown"),
     ] {
         let mut settings = more.clone();
@@ -228,6 +236,40 @@ fn rejects_sign_ins_that_are_incomplete_or_contradict_themselves() {
         let found = problems(settings);
         assert_eq!((found[0].path.as_str(), found[0].code), (path, code), "{more}");
     }
+}
+
+/// HT-7.5
+#[test]
+fn checks_the_rest_also_behind_an_unknown_word() {
+    let found = problems(json!({
+        "base_url": "https://api.example.com", "redirects": "never", "tls": { "ca": "x" },
+        "auth": { "type": "kerberos", "token": "t" },
+        "tools": [{ "id": "t", "endpoint": "/{a}", "method": "POST", "form_encoding": "brew",
+            "parameters": [{ "name": "f", "position": "form", "file": { "encoding": "hex" } }] }]
+    }));
+    let mut found: Vec<_> = found.iter().map(|problem| (problem.path.as_str(), problem.code)).collect();
+    found.sort_unstable();
+    let expected = [
+        ("auth.type", "NotAllowed"),
+        ("redirects", "NotAllowed"),
+        ("tls.ca", "InvalidPem"),
+        ("tools[0].endpoint", "PathParameterMissing"),
+        ("tools[0].form_encoding", "NotAllowed"),
+        ("tools[0].parameters[0].file.encoding", "NotAllowed"),
+    ];
+    assert_eq!(found, expected);
+}
+
+/// HD-5
+#[test]
+fn tells_line_and_column_of_a_wrong_error_template() {
+    let found = problems(json!({ "base_url": "https://api.example.com", "tools": [
+        { "id": "t", "endpoint": "/{", "error_template": "ok\n{{ if }}" }
+    ] }));
+    let template = found.iter().find(|problem| problem.path == "tools[0].error_template").unwrap();
+    assert_eq!(template.code, "TemplateSyntaxError");
+    assert!(template.message.contains("error_template:2:"), "{}", template.message);
+    assert!(found.iter().any(|problem| problem.code == "InvalidEndpoint"), "every problem at once");
 }
 
 #[test]

@@ -1,0 +1,55 @@
+//! Error templates: what a failed request is told as.
+
+use gotemplate::{Options, Template};
+use reqwest::StatusCode;
+use reqwest::header::{HeaderMap, SET_COOKIE};
+use serde_json::{Map, Value, json};
+use tool::Problem;
+
+/// A Go template over `status`, `reason`, `headers` and `body` of an answer with a bad status.
+#[derive(Debug)]
+pub(super) struct ErrorTemplate(Template);
+
+impl ErrorTemplate {
+    /// Compiles the source; what is wrong is told with line and column.
+    pub(super) fn check(source: Option<&str>, path: &str, problems: &mut Vec<Problem>) -> Option<Self> {
+        let source = source.filter(|source| !source.is_empty())?;
+        match Template::compile("error_template", source, &Options::default()) {
+            Ok(template) => Some(Self(template)),
+            Err(error) => {
+                let message = format!("the error template is wrong: {error}");
+                problems.push(Problem::new(format!("{path}.error_template"), "TemplateSyntaxError", message));
+                None
+            }
+        }
+    }
+
+    /// The words for an answer.
+    ///
+    /// # Errors
+    /// Where the template failed, and why.
+    pub(super) fn render(
+        &self,
+        status: StatusCode,
+        headers: &HeaderMap,
+        body: &str,
+    ) -> Result<String, gotemplate::Error> {
+        let body: Value = serde_json::from_str(body).unwrap_or_else(|_| body.into());
+        self.0.render(&json!({
+            "status": status.as_u16(),
+            "reason": status.canonical_reason().unwrap_or_default(),
+            "headers": to_json(headers),
+            "body": body,
+        }))
+    }
+}
+
+/// Names in lower case; cookies are nobody's business.
+pub(super) fn to_json(headers: &HeaderMap) -> Value {
+    let told = headers.keys().filter(|name| *name != SET_COOKIE);
+    let joined = |name| {
+        let values = headers.get_all(name).iter().map(|value| String::from_utf8_lossy(value.as_bytes()));
+        values.collect::<Vec<_>>().join(", ")
+    };
+    Value::Object(told.map(|name| (name.to_string(), joined(name).into())).collect::<Map<_, _>>())
+}

@@ -1,0 +1,134 @@
+//! A document from the web, fetched under the same guard as every call.
+
+use super::document::MAX_BYTES;
+use super::refuse;
+use crate::shared::network::{AllowPrivateNetwork, Policy, Refused, Resolver};
+use reqwest::header::{ACCEPT, LOCATION};
+use reqwest::{Client, Response, Url};
+use serde::Deserialize;
+use serde_json::Value;
+use std::sync::Arc;
+use std::time::Duration;
+use tool::connector::invalid_settings;
+use tool::{Env, Error, Result};
+
+/// All redirects and the whole document included.
+const TIME: Duration = Duration::from_secs(30);
+const MAX_REDIRECTS: usize = 5;
+
+pub(super) struct Fetched {
+    pub(super) text: String,
+    /// Where it was in the end.
+    pub(super) address: Url,
+}
+
+/// Gets the text behind an address.
+///
+/// # Errors
+/// `InvalidInput` for an address that is none or is not allowed; otherwise what went wrong on the way.
+pub(super) async fn fetch(url: &str, allow_private_network: Option<&Value>, env: &Env) -> Result<Fetched> {
+    let policy = Arc::new(policy(allow_private_network, env)?);
+    let url = parse(url)?;
+    let client = client(policy.clone()).await?;
+    let fetching = async {
+        let response = follow(&client, &policy, url).await?;
+        let address = response.url().clone();
+        Ok(Fetched { text: read(response).await?, address })
+    };
+    let late =
+        || Error::timeout(format!("the document did not arrive within {} s", TIME.as_secs())).retryable();
+    tokio::time::timeout(TIME, fetching).await.unwrap_or_else(|_| Err(late()))
+}
+
+fn policy(setting: Option<&Value>, env: &Env) -> Result<Policy> {
+    let mut problems = Vec::new();
+    // A setting of the wrong type is refused with the other settings; until then it opens nothing.
+    let setting = setting.and_then(|value| AllowPrivateNetwork::deserialize(value).ok());
+    let policy = Policy::new(setting.as_ref(), env, &mut problems);
+    for problem in &mut problems {
+        problem.path = format!("config.{}", problem.path);
+    }
+    if problems.is_empty() { Ok(policy) } else { Err(invalid_settings("api", problems)) }
+}
+
+fn parse(text: &str) -> Result<Url> {
+    let invalid = |why: &str| {
+        refuse("url", "InvalidUrl", format!("the url {why}; write e.g. https://api.example.com/openapi.json"))
+    };
+    let url = Url::parse(text).map_err(|_| invalid("is no URL"))?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(invalid("is neither http nor https"));
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(invalid("holds a user name or password; fetch it yourself and send it as document"));
+    }
+    Ok(url)
+}
+
+async fn client(policy: Arc<Policy>) -> Result<Client> {
+    let build = move || {
+        Client::builder()
+            .user_agent(concat!("mcp-all-in-one/", env!("CARGO_PKG_VERSION")))
+            .dns_resolver(Arc::new(Resolver(policy)))
+            // A proxy would resolve names itself, out of sight of the policy.
+            .no_proxy()
+            .redirect(reqwest::redirect::Policy::none())
+            .connect_timeout(Duration::from_secs(10))
+            .build()
+    };
+    // Loading certificates reads files.
+    let built = tokio::task::spawn_blocking(build).await;
+    built
+        .map_err(|error| Error::internal("making the client failed").caused_by(error))?
+        .map_err(|error| Error::unavailable("TLS cannot be set up").caused_by(error))
+}
+
+/// Nothing secret is sent, so a redirect may lead anywhere the guard allows.
+async fn follow(client: &Client, policy: &Policy, mut url: Url) -> Result<Response> {
+    for _ in 0..=MAX_REDIRECTS {
+        policy.check(&url).map_err(|refused| not_allowed(&refused))?;
+        let request = client.get(url.clone()).header(ACCEPT, "application/json, application/yaml, */*;q=0.5");
+        let response = request.send().await.map_err(explain)?;
+        let status = response.status();
+        if status.is_success() {
+            return Ok(response);
+        }
+        let location = response.headers().get(LOCATION).filter(|_| status.is_redirection());
+        let Some(location) = location.and_then(|value| value.to_str().ok()) else {
+            let message = format!("the address of the document answered HTTP {}", status.as_u16());
+            return Err(Error::upstream(message).with("status", status.as_u16()));
+        };
+        let target = url.join(location).map_err(|_| Error::upstream("a redirect leads to no address"))?;
+        url = parse(target.as_str())?;
+    }
+    Err(Error::upstream(format!("the address of the document redirects more than {MAX_REDIRECTS} times")))
+}
+
+/// At most so much, counted after decompression.
+async fn read(mut response: Response) -> Result<String> {
+    let mut bytes = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(explain)? {
+        if bytes.len() + chunk.len() > MAX_BYTES {
+            let message = format!("the document has more than {MAX_BYTES} bytes");
+            return Err(refuse("url", "TooLarge", message));
+        }
+        bytes.extend_from_slice(&chunk);
+    }
+    String::from_utf8(bytes).map_err(|_| refuse("url", "Unreadable", "the document is no UTF-8 text"))
+}
+
+fn explain(error: reqwest::Error) -> Error {
+    let error = error.without_url();
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(&error);
+    while let Some(inner) = cause {
+        if let Some(refused) = inner.downcast_ref() {
+            return not_allowed(refused);
+        }
+        cause = inner.source();
+    }
+    Error::unavailable("the document could not be fetched").caused_by(error).retryable()
+}
+
+fn not_allowed(refused: &Refused) -> Error {
+    refuse("url", "AddressRefused", refused.to_string())
+}

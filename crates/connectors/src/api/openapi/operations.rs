@@ -1,0 +1,317 @@
+//! Operations of a document as tools of a service.
+
+use super::body::{self, Drafted};
+use super::document::{Document, object};
+use super::names::{MAX_DESCRIPTION, shorten, tool_id};
+use super::notes::Notes;
+use super::parameters::{self, Parameter};
+use super::schemas::Schemas;
+use super::security::SignIn;
+use super::{Auth, PassedHeaders, Position, Reserved, ToolSettings, Wishes, refuse, servers, tools};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use std::collections::HashSet;
+use tool::uri::Method;
+use tool::{ImportedTool, Pattern, Result};
+
+/// More tools in one service help nobody; a document may have more, of which some are chosen.
+const MAX_TOOLS: usize = 2_000;
+
+/// Methods that documents may have and tools do not.
+const OTHER_METHODS: [&str; 3] = ["options", "trace", "query"];
+
+/// An operation that was chosen.
+pub(super) struct Operation<'a> {
+    method: &'static str,
+    path: &'a str,
+    path_item: &'a Value,
+    pub(super) definition: &'a Value,
+    /// `GET /pets`.
+    pub(super) label: String,
+}
+
+/// The operations that are wanted, in the order of the document.
+///
+/// # Errors
+/// `InvalidInput` when there are too many, or none at all.
+pub(super) fn list<'a>(
+    document: &'a Document,
+    wishes: &Wishes,
+    notes: &mut Notes,
+) -> Result<Vec<Operation<'a>>> {
+    let mut found = Vec::new();
+    let (mut left_out, mut too_many) = (0_usize, 0_usize);
+    for (path, item) in object(document.root.get("paths")) {
+        if path.starts_with("x-") {
+            continue;
+        }
+        let item = match document.resolve(item) {
+            Ok(item) => item,
+            Err(unresolved) => {
+                notes.skip(&shorten(path, 200), unresolved.to_string());
+                continue;
+            }
+        };
+        if !item.is_object() {
+            notes.skip(&shorten(path, 200), "it is no object");
+        }
+        for (key, definition) in object(Some(item)) {
+            let Some(method) =
+                Method::ALL.map(Method::as_str).into_iter().find(|method| is_method(key, method))
+            else {
+                if OTHER_METHODS.contains(&key.as_str()) && definition.is_object() {
+                    let label = format!("{} {}", key.to_uppercase(), shorten(path, 200));
+                    notes.skip(&label, format!("tools have no method {}", key.to_uppercase()));
+                }
+                continue;
+            };
+            let label = format!("{method} {}", shorten(path, 200));
+            let operation = Operation { method, path, path_item: item, definition, label };
+            if !is_wanted(&operation, wishes) {
+                left_out += 1;
+            } else if found.len() == MAX_TOOLS {
+                too_many += 1;
+            } else {
+                found.push(operation);
+            }
+        }
+        // A hostile document is not walked to its end.
+        if notes.skipped.len() > MAX_TOOLS {
+            return Err(too_large(found.len() + notes.skipped.len()));
+        }
+    }
+    if too_many > 0 {
+        return Err(too_large(found.len() + too_many));
+    }
+    if left_out > 0 {
+        notes.warn(format!("{left_out} operations were left out by include and exclude"));
+    }
+    if object(document.root.get("webhooks")).values().next().is_some() {
+        notes.warn("webhooks are calls to you, not tools; they are left out");
+    }
+    if found.is_empty() && notes.skipped.is_empty() {
+        let message = match left_out {
+            0 => "the document has no operations under 'paths'",
+            _ => "include and exclude leave no operation",
+        };
+        return Err(refuse("document", "Empty", message));
+    }
+    Ok(found)
+}
+
+fn too_large(count: usize) -> tool::Error {
+    let message = format!(
+        "the document has {count} operations or more, at most {MAX_TOOLS} make a service; choose with include"
+    );
+    refuse("document", "TooManyOperations", message)
+}
+
+fn is_method(key: &str, method: &str) -> bool {
+    key.eq_ignore_ascii_case(method)
+}
+
+/// Patterns match the operation's id, its method and path, its path, or `tag:` and one of its tags.
+fn is_wanted(operation: &Operation<'_>, wishes: &Wishes) -> bool {
+    let matches = |pattern: &Pattern| {
+        let id = operation.definition.get("operationId").and_then(Value::as_str);
+        let tags = super::document::list(operation.definition.get("tags")).iter().filter_map(Value::as_str);
+        id.is_some_and(|id| pattern.matches(id))
+            || pattern.matches(operation.path)
+            || pattern.matches(&format!("{} {}", operation.method, operation.path))
+            || tags.map(|tag| format!("tag:{tag}")).any(|tag| pattern.matches(&tag))
+    };
+    let is_included = wishes.include.is_empty() || wishes.include.iter().any(matches);
+    is_included && !wishes.exclude.iter().any(matches)
+}
+
+/// The tools; what can be none is noted with its reason.
+///
+/// # Errors
+/// When they say more together than there is room for.
+pub(super) fn to_tools(
+    document: &Document,
+    operations: &[Operation<'_>],
+    sign_in: &SignIn,
+    notes: &mut Notes,
+) -> Result<Vec<ImportedTool>> {
+    let mut schemas = Schemas::new(document);
+    let mut ids = HashSet::new();
+    let mut made = Vec::new();
+    for operation in operations {
+        schemas.begin_tool()?;
+        let tool = draft(document, operation, sign_in, &mut schemas, notes).and_then(|mut definition| {
+            let id = operation.definition.get("operationId").and_then(Value::as_str);
+            let id = tool_id(id, operation.method, operation.path, &mut ids);
+            definition.shift_insert(0, "id".into(), id.into());
+            checked(definition)
+        });
+        match tool {
+            Ok(tool) => made.push(tool),
+            Err(reason) => notes.skip(&operation.label, reason),
+        }
+    }
+    Ok(made)
+}
+
+fn draft(
+    document: &Document,
+    operation: &Operation<'_>,
+    sign_in: &SignIn,
+    schemas: &mut Schemas<'_>,
+    notes: &mut Notes,
+) -> Result<Map<String, Value>, String> {
+    if !operation.definition.is_object() {
+        return Err("it is no object".into());
+    }
+    for holder in [operation.definition, operation.path_item] {
+        if let Some(server) = servers::elsewhere(document, holder) {
+            return Err(format!("it is at another server, {server}; import it as a service of its own"));
+        }
+    }
+    let mut all = parameters::of_operation(document, operation.path_item, operation.definition)?;
+    let text = |parameter: &Value, key: &str| {
+        parameter.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
+    };
+    all.retain(|parameter| !sign_in.carries(&text(parameter, "in"), &text(parameter, "name")));
+    let drafts = parameters::draft(document, &all, schemas, notes)?;
+    if operation.method != "GET" && operation.method != "HEAD" {
+        let drafted = body::draft(document, operation.definition, &all, schemas, notes)?;
+        return finish(operation, drafts, drafted, notes);
+    }
+    if operation.definition.get("requestBody").is_some() {
+        notes.warn(format!(
+            "{} has a body, which {} does not send; it is left out",
+            operation.label, operation.method
+        ));
+    }
+    finish(operation, drafts, Drafted::default(), notes)
+}
+
+/// No model fills in more.
+const MAX_PARAMETERS: usize = 300;
+
+fn finish(
+    operation: &Operation<'_>,
+    drafts: Vec<Parameter>,
+    body: Drafted,
+    notes: &mut Notes,
+) -> Result<Map<String, Value>, String> {
+    let fields = body.parameters;
+    if drafts.len() + fields.len() > MAX_PARAMETERS {
+        return Err(format!("it has more than {MAX_PARAMETERS} parameters"));
+    }
+    if operation.method == "DELETE" && fields.iter().any(|field| field.position == Position::Form) {
+        return Err("it takes a form, which a DELETE does not send".into());
+    }
+    let mut taken = HashSet::new();
+    let mut endpoint = operation.path.to_owned();
+    let mut settings = Vec::new();
+    // A DELETE sends fields in its query string; a body that the document has must stay one.
+    let fields = if operation.method == "DELETE" { as_whole(fields) } else { fields };
+    for mut parameter in drafts.into_iter().chain(fields) {
+        let original = parameter.name.clone();
+        if parameter.position == Position::Path && !endpoint.contains(&format!("{{{original}}}")) {
+            notes.warn(format!(
+                "{} has no place for the path parameter '{}'",
+                operation.label,
+                shorten(&original, 50)
+            ));
+            continue;
+        }
+        parameter.take_name(&mut taken);
+        if operation.method == "PATCH" && matches!(parameter.position, Position::Body | Position::Form) {
+            parameter.tell_default();
+        }
+        if parameter.position == Position::Path {
+            endpoint = endpoint.replace(&format!("{{{original}}}"), &format!("{{{}}}", parameter.name));
+        }
+        settings.push(parameter.into_settings(notes));
+    }
+    undeclared(&mut endpoint, &mut settings, &mut taken);
+    let mut definition = Map::new();
+    definition.insert("description".into(), description(operation).into());
+    definition.insert("method".into(), operation.method.into());
+    definition.insert("endpoint".into(), endpoint.into());
+    if let Some(content_type) = body.content_type {
+        definition.insert("headers".into(), json!({ "Content-Type": content_type }));
+    }
+    if let Some(form_encoding) = body.form_encoding {
+        definition.insert("form_encoding".into(), form_encoding.into());
+    }
+    definition.insert("parameters".into(), settings.into());
+    Ok(definition)
+}
+
+/// Fields of a body put back together.
+fn as_whole(fields: Vec<Parameter>) -> Vec<Parameter> {
+    if fields.is_empty() || fields.iter().any(|field| field.position == Position::WholeBody) {
+        return fields;
+    }
+    let required: Vec<Value> =
+        fields.iter().filter(|field| field.is_required).map(|field| field.name.clone().into()).collect();
+    let properties: Map<_, _> = fields.into_iter().map(|field| (field.name, field.schema.into())).collect();
+    let mut schema =
+        Map::from_iter([("type".to_owned(), "object".into()), ("properties".to_owned(), properties.into())]);
+    let is_required = !required.is_empty();
+    if is_required {
+        schema.insert("required".into(), required.into());
+    }
+    vec![Parameter {
+        is_required,
+        description: Some("The whole body of the request.".into()),
+        ..Parameter::new("body", Position::WholeBody, schema)
+    }]
+}
+
+/// A placeholder that no parameter explains is a text.
+fn undeclared(endpoint: &mut String, settings: &mut Vec<Value>, taken: &mut HashSet<String>) {
+    let path = endpoint.clone();
+    for part in path.split('{').skip(1) {
+        let Some((name, _)) = part.split_once('}') else { continue };
+        let is_known = |parameter: &Value| parameter["name"] == name && parameter["position"] == "path";
+        if name.is_empty() || settings.iter().any(is_known) {
+            continue;
+        }
+        let schema = Map::from_iter([("type".to_owned(), "string".into())]);
+        let mut parameter = Parameter { is_required: true, ..Parameter::new(name, Position::Path, schema) };
+        parameter.take_name(taken);
+        *endpoint = endpoint.replace(&format!("{{{name}}}"), &format!("{{{}}}", parameter.name));
+        settings.push(parameter.into_settings(&mut Notes::default()));
+    }
+}
+
+/// What the operation is for: its summary, then as much of its description as a model reads.
+fn description(operation: &Operation<'_>) -> String {
+    let text = |holder: &Value, key: &str| {
+        let words = holder.get(key).and_then(Value::as_str).map(|words| shorten(words, MAX_DESCRIPTION));
+        words.filter(|words| !words.is_empty())
+    };
+    let either = |key: &str| text(operation.definition, key).or_else(|| text(operation.path_item, key));
+    let words = match (either("summary"), either("description")) {
+        (Some(summary), Some(more)) if more.starts_with(summary.trim_end_matches('.')) => more,
+        (Some(summary), Some(more)) => {
+            let end = if summary.ends_with(['.', '!', '?']) { "" } else { "." };
+            shorten(&format!("{summary}{end} {more}"), MAX_DESCRIPTION)
+        }
+        (Some(words), None) | (None, Some(words)) => words,
+        (None, None) => operation.label.clone(),
+    };
+    let is_deprecated = operation.definition.get("deprecated") == Some(&Value::Bool(true));
+    if is_deprecated { format!("Deprecated. {words}") } else { words }
+}
+
+/// Whatever the connector would refuse is no tool, and the connector says why.
+fn checked(definition: Map<String, Value>) -> Result<ImportedTool, String> {
+    let settings =
+        ToolSettings::deserialize(Value::Object(definition.clone())).map_err(|error| error.to_string())?;
+    let mut problems = Vec::new();
+    let reserved = Reserved { auth: &Auth::None, passed: &PassedHeaders::default() };
+    let made = tools::check(std::slice::from_ref(&settings), reserved, &mut problems);
+    if let Some(problem) = problems.first() {
+        return Err(problem.message.clone());
+    }
+    let tool =
+        made.values().next().ok_or("it cannot be a tool")?.to_tool().map_err(|error| error.to_string())?;
+    let input_schema = serde_json::from_str(tool.input_schema().get()).map_err(|error| error.to_string())?;
+    Ok(ImportedTool { definition, input_schema })
+}
