@@ -12,6 +12,7 @@ mod openapi;
 mod parameter_settings;
 mod parameters;
 mod places;
+mod plain_schema;
 mod pool;
 mod redirect;
 mod request;

@@ -2,9 +2,11 @@
 
 use super::parameter_settings::ParameterSettings;
 use super::parameters::Position;
+use super::plain_schema::is_plain;
 use super::settings::ToolSettings;
 use serde_json::Value;
 use std::collections::HashSet;
+use std::sync::OnceLock;
 use tool::schema::Schema;
 use tool::uri::Method;
 use tool::{Problem, Result};
@@ -14,16 +16,20 @@ use tool::{Problem, Result};
 pub(super) struct ValueSchema {
     /// As it was written.
     pub(super) written: Value,
-    compiled: Schema,
+    /// Made when it is first needed: a service has thousands, of which few are ever called.
+    compiled: OnceLock<Option<Schema>>,
 }
 
 impl ValueSchema {
-    /// Compiles a schema of its own: references lead nowhere.
+    /// A schema of its own: references lead nowhere.
     ///
     /// # Errors
     /// When it is no valid schema.
-    pub(super) fn compile(written: Value) -> Result<Self> {
-        let compiled = Schema::compile(&written, "parameter")?;
+    pub(super) fn new(written: Value) -> Result<Self> {
+        let compiled = match is_plain(&written) {
+            true => OnceLock::new(),
+            false => OnceLock::from(Some(Schema::compile(&written, "parameter")?)),
+        };
         Ok(Self { written, compiled })
     }
 
@@ -32,7 +38,7 @@ impl ValueSchema {
         path: &str,
         problems: &mut Vec<Problem>,
     ) -> Option<Self> {
-        match Self::compile(settings.schema.clone()?) {
+        match Self::new(settings.schema.clone()?) {
             Ok(schema) => Some(schema),
             Err(error) => {
                 let message = format!("the schema of parameter '{}' is invalid: {error}", settings.name);
@@ -43,7 +49,12 @@ impl ValueSchema {
     }
 
     pub(super) fn accepts(&self, value: &Value) -> bool {
-        self.compiled.accepts(value)
+        self.compiled().is_some_and(|schema| schema.accepts(value))
+    }
+
+    /// Nothing never happens: what could fail to compile was compiled at once.
+    fn compiled(&self) -> Option<&Schema> {
+        self.compiled.get_or_init(|| Schema::compile(&self.written, "parameter").ok()).as_ref()
     }
 
     /// What is wrong with a value, in words for whoever sent it.
@@ -51,7 +62,7 @@ impl ValueSchema {
         if self.accepts(value) {
             return None;
         }
-        let first = self.compiled.check(value).into_iter().next();
+        let first = self.compiled().and_then(|schema| schema.check(value).into_iter().next());
         let detail = first.map(|problem| problem.message).unwrap_or_default();
         Some(format!("Parameter '{name}' does not fit its schema: {detail}"))
     }

@@ -34,9 +34,7 @@ impl Parameter {
         }
         let schema = usable(schema, value_type, &self.name, notes);
         let fits = |value: &Value| match (&schema, value_type) {
-            (Some(schema), _) => {
-                ValueSchema::compile(schema.clone()).is_ok_and(|schema| schema.accepts(value))
-            }
+            (Some(schema), _) => ValueSchema::new(schema.clone()).is_ok_and(|schema| schema.accepts(value)),
             (None, value_type) => value_type.unwrap_or(Type::String).fits(value),
         };
         if let Some(default) = default {
@@ -146,7 +144,7 @@ fn usable(
     }
     let mut schema = Value::Object(schema);
     // Patterns are written for another engine now and then; all else is known to be right by now.
-    if !has_pattern(&schema) || ValueSchema::compile(schema.clone()).is_ok() {
+    if !has_pattern(&schema) || ValueSchema::new(schema.clone()).is_ok() {
         return Some(schema);
     }
     strip_patterns(&mut schema);

@@ -91,6 +91,29 @@ fn refuses_places_that_do_not_fit_together() {
             "ParameterPositionMismatch",
         ),
         (
+            tool("POST", json!([whole, { "name": "f", "position": "form" }])),
+            "tools[0].parameters[0].position",
+            "ParameterPositionMismatch",
+        ),
+        (
+            tool("POST", json!([{ "name": "w", "position": "whole_body", "style": "comma" }])),
+            "tools[0].parameters[0].style",
+            "Unused",
+        ),
+        (
+            tool("POST", json!([{ "name": "a", "position": "query", "file": {} }])),
+            "tools[0].parameters[0].position",
+            "ParameterPositionMismatch",
+        ),
+        (
+            tool(
+                "POST",
+                json!([{ "name": "a", "position": "form" }, { "name": "b", "position": "form", "sent_as": "a" }]),
+            ),
+            "tools[0].parameters[1].sent_as",
+            "DuplicateParameter",
+        ),
+        (
             tool("POST", json!([{ "name": "a", "sent_as": "" }])),
             "tools[0].parameters[0].sent_as",
             "InvalidName",

@@ -36,13 +36,12 @@ fn body(media_type: &str, media: Value) -> Value {
 /// The parts of a multipart body: their heads and contents.
 fn parts(received: &Received) -> Vec<(String, String)> {
     let boundary = received.header("content-type").unwrap().split_once("boundary=").unwrap().1;
-    let line = format!("--{boundary}");
-    let parts = received.body.split(&line).map(str::to_owned);
-    let split = |part: String| {
+    let boundary = format!("--{boundary}");
+    let split = |part: &str| {
         let (head, content) = part.split_once("\r\n\r\n")?;
         Some((head.trim().to_owned(), content.trim_end_matches("\r\n").to_owned()))
     };
-    parts.filter_map(split).collect()
+    received.body.split(&boundary).filter_map(split).collect()
 }
 
 #[tokio::test]
