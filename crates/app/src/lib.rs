@@ -2,6 +2,7 @@
 
 pub mod cli;
 mod failure;
+mod home;
 pub mod local;
 mod logging;
 pub mod mcp_config;

@@ -6,6 +6,9 @@ mod api;
 mod mcp;
 mod shared;
 
+/// The attended sign-in to an MCP server.
+pub use mcp::Login;
+
 use tool::Kind;
 
 /// The whole registry; its order is the order in the console.

@@ -3,6 +3,7 @@
 mod call;
 mod completions;
 mod config;
+mod login;
 mod remote;
 mod rotate_key;
 mod serve;
@@ -10,6 +11,7 @@ mod stdio;
 mod template;
 mod tools;
 
+use crate::home::home;
 use crate::{Failure, logging};
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
@@ -55,6 +57,8 @@ enum Command {
     List(config::List),
     /// Start every service of an mcp.json, ask what it offers, and say what to fix
     Doctor(config::Doctor),
+    /// Sign in to a service of an mcp.json with a browser
+    Login(login::Login),
     /// Render response templates
     Template(template::Template),
     /// Re-encrypt all secrets with a new master key
@@ -97,17 +101,6 @@ impl McpConfigPath {
     }
 }
 
-/// Where everything is kept unless said otherwise.
-fn home() -> Result<PathBuf, Failure> {
-    if let Some(home) = std::env::var_os("MCP_ALL_IN_ONE_HOME") {
-        return Ok(home.into());
-    }
-    let home = std::env::home_dir().ok_or_else(|| {
-        Failure::new("there is no home folder").advice("say where to keep data with --data-dir")
-    })?;
-    Ok(home.join(".mcp-all-in-one"))
-}
-
 #[expect(clippy::unnecessary_wraps, reason = "the form clap wants")]
 fn secret(text: &str) -> Result<Secret, std::convert::Infallible> {
     Ok(Secret::new(text))
@@ -146,6 +139,7 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Config(command) => command.run(),
         Command::List(command) => command.run(),
         Command::Doctor(command) => runtime.block_on(command.run()),
+        Command::Login(command) => runtime.block_on(command.run()),
         Command::Template(command) => command.run(),
         Command::Completions(command) => Ok(command.run()),
     }

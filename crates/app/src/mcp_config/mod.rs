@@ -9,6 +9,7 @@ pub use show::schema;
 pub use watch::follow;
 
 use crate::Failure;
+use crate::home::home;
 use gateway::ServiceDefinition;
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
@@ -63,7 +64,9 @@ impl McpConfig {
     #[must_use]
     pub fn services(&self) -> Vec<ServiceDefinition> {
         let folder = self.path.parent().unwrap_or(Path::new("."));
-        self.services.iter().map(|(name, entry)| entry::definition(name, entry, folder)).collect()
+        let logins = home().map_or_else(|_| folder.join("logins"), |home| home.join("logins"));
+        let entries = self.services.iter();
+        entries.map(|(name, entry)| entry::definition(name, entry, folder, &logins)).collect()
     }
 }
 

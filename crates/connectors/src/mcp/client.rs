@@ -49,7 +49,7 @@ pub(super) enum Repeat {
 
 /// A service's way to its server.
 pub(super) struct Link {
-    target: Target,
+    pub(super) target: Target,
     limits: Limits,
     tools: Arc<Tools>,
     watched: Arc<Watched>,
@@ -119,7 +119,7 @@ impl Link {
             let session = self.session(cx).await?;
             let result = {
                 let _use = Use::begin(&session);
-                session.client.request_about(cx, method, about, params).await
+                self.target.signed(cx, || session.client.request_about(cx, method, about, params)).await
             };
             let failure = match result {
                 Ok(result) => return Ok(result),
@@ -148,7 +148,10 @@ impl Link {
         let mut retries = self.limits.retries;
         loop {
             let session = self.session(cx).await?;
-            let Err(failure) = failure::is_alive(session.client.ping(cx).await) else { return Ok(()) };
+            let Err(failure) = failure::is_alive(self.target.signed(cx, || session.client.ping(cx)).await)
+            else {
+                return Ok(());
+            };
             if session.client.is_ended_by(&failure) {
                 self.discard(&session, &failure);
             }
