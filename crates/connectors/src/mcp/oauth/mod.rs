@@ -77,7 +77,9 @@ struct State {
     authority: Option<Arc<Authority>>,
     /// The last one that came.
     challenge: Option<Challenge>,
-    /// A login is as if it were not there, until there is a new one.
+    /// Whether there is a login has been found out.
+    has_looked: bool,
+    /// A login is as if it were not there, since there is to be a new one.
     is_anonymous: bool,
     refused: Option<(Instant, Failure)>,
 }
@@ -135,8 +137,8 @@ impl OAuth {
             let state = self.state();
             match &state.token {
                 Some(token) => token.is_old(),
-                // A look at the file, which may have come since.
-                None => self.file.is_some() && !state.is_anonymous,
+                // Whoever has no login finds out once; a challenge is a reason to look again.
+                None => self.file.is_some() && !state.has_looked,
             }
         };
         if needs {
@@ -216,17 +218,15 @@ impl OAuth {
     }
 
     async fn fetch_for_person(&self, file: &LoginFile, need: &Need) -> Result<(), Failure> {
-        if self.state().is_anonymous {
-            return Err(self.nobody(file));
+        self.state().has_looked = true;
+        let without = || if matches!(need, Need::Renewal) { Ok(()) } else { Err(self.nobody(file)) };
+        if self.state().is_anonymous || file.read(self.url.as_str())?.is_none() {
+            return without();
         }
         // Other processes use the same login, and a refresh token counts once.
         let lock = file.lock().await?;
-        let Some(mut login) = file.read(self.url.as_str())? else {
-            return if matches!(need, Need::Renewal) { Ok(()) } else { Err(self.nobody(file)) };
-        };
-        let Some(token) = login.token() else {
-            return if matches!(need, Need::Renewal) { Ok(()) } else { Err(self.nobody(file)) };
-        };
+        let Some(mut login) = file.read(self.url.as_str())? else { return without() };
+        let Some(token) = login.token() else { return without() };
         let is_ours = self.token().is_some_and(|ours| ours == token.access);
         if !is_ours && !token.is_old() {
             self.put(token);
