@@ -51,14 +51,17 @@ impl Login {
         };
         oauth.state().is_anonymous = true;
         // The server says best itself what it wants; where it wants nothing, we look at the usual places.
-        let challenged = link.request(cx, "tools/list", About::default(), None, Repeat::Always).await;
+        let asked = link.request(cx, "tools/list", About::default(), None, Repeat::Always).await;
         let challenge = oauth.state().challenge.clone();
-        if let (Err(error), None) = (challenged, &challenge) {
-            return Err(error);
-        }
-        let challenge = challenge.unwrap_or_default();
-        let begun = Self::prepare(oauth, file, &challenge, redirect).await;
-        begun.map_err(|failure| link.error(&failure))
+        let is_open = match (asked, &challenge) {
+            (Err(error), None) => return Err(error),
+            (asked, _) => asked.is_ok(),
+        };
+        let begun = Self::prepare(oauth, file, &challenge.unwrap_or_default(), redirect).await;
+        begun.map_err(|failure| match is_open {
+            true => Error::unsupported(format!("the server lets us in without a sign-in, and {failure}")),
+            false => link.error(&failure),
+        })
     }
 
     async fn prepare(
