@@ -21,6 +21,7 @@ mod generated;
 mod isolation;
 mod keys;
 mod lists;
+mod login;
 mod matrix;
 mod mcp_http;
 mod operations;
