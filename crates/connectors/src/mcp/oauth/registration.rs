@@ -34,7 +34,7 @@ pub(super) async fn register(web: &Web, authority: &Authority, redirect: &Url) -
     let offered = &authority.auth_methods;
     let is_offered = |method: &&str| offered.iter().any(|name| name == method);
     let methods = ["none", "client_secret_basic", "client_secret_post"];
-    let method = methods.into_iter().find(|method| is_offered(&method)).unwrap_or("none");
+    let method = methods.into_iter().find(is_offered).unwrap_or("none");
     let body = json!({
         "client_name": "mcp-all-in-one",
         "redirect_uris": [redirect.as_str()],

@@ -75,7 +75,7 @@ async fn never_repeats_after_401_and_says_which_header_to_look_at() {
         error.message().contains("header authorization") && !error.message().contains("wrong-key"),
         "{error}"
     );
-    assert_eq!(server.seen(), ["POST initialize"]);
+    assert_eq!(server.seen(), ["POST server/discover"]);
     let service = remote(&server.url(), json!({ "headers": { "X-API-Key": "Bearer right-key" } }));
     assert_eq!(text(&*service, "echo", json!({ "text": "in" })).await, "in");
     server.behave(Behaviour { status: Some(403), ..key() });
