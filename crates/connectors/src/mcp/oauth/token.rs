@@ -244,4 +244,23 @@ mod tests {
         assert_eq!(choose(&["client_secret_basic"], false), Method::None);
         assert_eq!(choose(&[], true), Method::ClientSecretBasic);
     }
+
+    #[test]
+    fn repeats_no_secret_that_a_server_repeats() {
+        let secret = |text: &str| Secret::new(text);
+        let client = Client { id: "us".into(), secret: Some(secret("hush")), method: Method::None };
+        let (code, verifier, redirect) =
+            (secret("c0de"), secret("v3rifier"), Url::parse("http://l").unwrap());
+        let request = Request {
+            endpoint: &Url::parse("https://issuer.example/token").unwrap(),
+            client: &client,
+            resource: "https://x",
+            scope: &Scope::default(),
+            grant: Grant::Code { code: &code, verifier: &verifier, redirect: &redirect },
+        };
+        let body = br#"{"error":"invalid_grant","error_description":"c0de with\nv3rifier and hush is over"}"#;
+        let answer = Answer { status: StatusCode::BAD_REQUEST, body: body.to_vec() };
+        let NoToken::InvalidGrant(why) = request.read(&answer).unwrap_err() else { panic!("a refusal") };
+        assert!(why.ends_with("(HTTP status 400): invalid_grant *** with *** and *** is over"), "{why}");
+    }
 }

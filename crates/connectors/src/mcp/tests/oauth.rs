@@ -53,13 +53,19 @@ async fn many_callers_share_one_token_which_is_renewed_before_its_end() {
 }
 
 #[tokio::test]
-async fn a_token_that_ends_early_is_replaced_and_the_call_is_made() {
+async fn a_token_that_ends_early_is_replaced_once_and_every_call_is_made() {
     let (provider, server) = guarded(oauth::Behaviour::default()).await;
     let service = open(settings(&server, "right-secret")).unwrap();
     say(&*service, "a").await;
     provider.forget_tokens();
-    assert_eq!(say(&*service, "b").await, "b");
-    assert_eq!(provider.asked().len(), 2);
+    let mut calls = tokio::task::JoinSet::new();
+    for number in 0..30 {
+        let service = service.clone();
+        calls.spawn(async move { say(&*service, &number.to_string()).await });
+    }
+    assert_eq!(calls.join_all().await.len(), 30);
+    assert!(refusals(&server, "401") > 2, "many were refused at once");
+    assert_eq!(provider.asked().len(), 2, "and one has fetched for all");
     assert_eq!(server.seen().iter().filter(|what| *what == "POST initialize").count(), 1, "one session");
 }
 
