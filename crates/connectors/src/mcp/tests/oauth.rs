@@ -69,6 +69,20 @@ async fn a_token_that_ends_early_is_replaced_once_and_every_call_is_made() {
     assert_eq!(server.seen().iter().filter(|what| *what == "POST initialize").count(), 1, "one session");
 }
 
+/// The stream of this server ends too early to be used, after it was opened with a token.
+#[tokio::test]
+async fn opens_a_stream_of_the_older_kind_with_a_token() {
+    let (provider, server) = guarded(oauth::Behaviour::default()).await;
+    let (guard, endpoint) = (Some(provider.guard()), Some("/mcp".to_owned()));
+    server.behave(Behaviour { guard, endpoint, ..Behaviour::default() });
+    let mut settings = settings(&server, "right-secret");
+    settings["type"] = json!("sse");
+    let error = error_of(&*open(settings).unwrap(), "echo", json!({})).await;
+    assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+    assert_eq!((provider.asked().len(), refusals(&server, "401")), (1, 1));
+    assert_eq!(server.seen()[..3], ["GET", "401", "GET"]);
+}
+
 #[tokio::test]
 async fn a_wrong_secret_is_said_and_not_shown_and_not_tried_by_everybody() {
     let (provider, server) = guarded(oauth::Behaviour::default()).await;
