@@ -3,6 +3,7 @@
 pub mod cli;
 mod clients;
 mod failure;
+mod home;
 pub mod local;
 mod logging;
 pub mod mcp_config;

@@ -7,6 +7,9 @@ mod mcp;
 mod shared;
 mod table;
 
+/// The attended sign-in to an MCP server.
+pub use mcp::Login;
+
 use tool::Kind;
 
 /// The whole registry; its order is the order in the console.

@@ -2,9 +2,11 @@
 //!
 //! What is tested is the client role of the gateway: this program only stands at the stdio door of
 //! BINARY, whose one service is the suite's server at URL, uses everything it is offered there, and
-//! answers what it is asked.
+//! answers what it is asked. Where the server wants a sign-in, it does what the gateway's messages say:
+//! it runs `login` and follows the printed address, as a person with a browser would.
 
 use serde_json::{Map, Value, json};
+use std::ffi::OsString;
 use std::io::{BufRead as _, BufReader, Lines, Write as _};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -16,8 +18,111 @@ fn main() -> Result<()> {
     let [binary, url] = arguments.as_slice() else {
         return Err("usage: conformance_client BINARY URL".into());
     };
-    let mut gateway = Gateway::start(binary, url)?;
-    gateway.use_everything()
+    let folder = Folder::make(url)?;
+    if !scenario().starts_with("auth/") {
+        return Gateway::start(binary, &folder)?.use_everything().map(drop);
+    }
+    // A person follows advice; the gateway must not give it for ever.
+    for _ in 0..MAX_LOGINS {
+        let doctor = Command::new(binary).args(folder.arguments("doctor")).env(HOME, &folder.0).output()?;
+        let mut said = String::from_utf8_lossy(&doctor.stdout).into_owned();
+        say(&said);
+        if !said.contains(ADVICE) {
+            said = Gateway::start(binary, &folder)?.use_everything()?;
+        }
+        if !said.contains(ADVICE) {
+            return Ok(());
+        }
+        sign_in(binary, &folder)?;
+    }
+    Err("the gateway advises to sign in again and again".into())
+}
+
+const ADVICE: &str = "mcp-all-in-one login suite";
+const MAX_LOGINS: usize = 8;
+const HOME: &str = "MCP_ALL_IN_ONE_HOME";
+
+fn scenario() -> String {
+    std::env::var("MCP_CONFORMANCE_SCENARIO").unwrap_or_default()
+}
+
+/// Holds the mcp.json, and the home of the gateway.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn make(url: &str) -> Result<Self> {
+        let mut service = json!({ "type": "http", "url": url, "expose": { "prefix": false } });
+        // Scenarios of 2026-07-28 take a handshake amiss: a client must know its server's version.
+        if let Ok(version) = std::env::var("MCP_CONFORMANCE_PROTOCOL_VERSION") {
+            service["protocolVersion"] = version.into();
+        }
+        if let Some(auth) = auth()? {
+            service["auth_type"] = "oauth2".into();
+            service["auth_config"] = auth;
+        }
+        let folder = std::env::temp_dir().join(format!("conformance-client-{}", std::process::id()));
+        std::fs::create_dir_all(&folder)?;
+        let config = json!({ "mcpServers": { "suite": service } });
+        std::fs::write(folder.join("mcp.json"), config.to_string())?;
+        Ok(Self(folder))
+    }
+
+    fn arguments(&self, command: &str) -> Vec<OsString> {
+        let config = self.0.join("mcp.json");
+        ["--log-level", "warn", command, "--mcp-config"]
+            .map(OsString::from)
+            .into_iter()
+            .chain([config.into()])
+            .collect()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What cannot be cleaned up is not worth a failure.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// What a person would write into `auth_config`, where the scenario hands something out beforehand.
+fn auth() -> Result<Option<Value>> {
+    let scenario = scenario();
+    if scenario == "auth/basic-cimd" {
+        return Ok(Some(
+            json!({ "client_metadata_url": "https://conformance-test.local/client-metadata.json" }),
+        ));
+    }
+    let Ok(context) = std::env::var("MCP_CONFORMANCE_CONTEXT") else { return Ok(None) };
+    let context: Value = serde_json::from_str(&context)?;
+    let mut auth = Map::new();
+    for key in ["client_id", "client_secret"] {
+        if let Some(value) = context.get(key) {
+            auth.insert(key.into(), value.clone());
+        }
+    }
+    if scenario == "auth/pre-registration" {
+        auth.insert("grant".into(), "authorization_code".into());
+    }
+    Ok((!auth.is_empty()).then_some(auth.into()))
+}
+
+/// Runs `login`, and is the browser.
+fn sign_in(binary: &str, folder: &Folder) -> Result<()> {
+    let mut command = Command::new(binary);
+    command.args(folder.arguments("login")).args(["suite", "--port", "0"]).env(HOME, &folder.0);
+    let mut child = command.stdout(Stdio::piped()).spawn()?;
+    let lines = BufReader::new(child.stdout.take().ok_or("stdout is piped")?).lines();
+    for line in lines {
+        let line = line?;
+        say(&line);
+        if let Some(address) = line.trim().strip_prefix("http://") {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+            let page =
+                runtime.block_on(async { reqwest::get(format!("http://{address}")).await?.text().await });
+            say(&page?);
+        }
+    }
+    if child.wait()?.success() { Ok(()) } else { Err("no sign-in".into()) }
 }
 
 /// The gateway as a child, and our end of its pipes.
@@ -25,33 +130,22 @@ struct Gateway {
     child: Child,
     stdin: ChildStdin,
     lines: Lines<BufReader<ChildStdout>>,
-    folder: PathBuf,
     next_id: u64,
 }
 
 impl Gateway {
-    fn start(binary: &str, url: &str) -> Result<Self> {
-        let mut service = json!({ "type": "http", "url": url, "expose": { "prefix": false } });
-        // Scenarios of 2026-07-28 take a handshake amiss: a client must know its server's version.
-        if let Ok(version) = std::env::var("MCP_CONFORMANCE_PROTOCOL_VERSION") {
-            service["protocolVersion"] = version.into();
-        }
-        let folder = std::env::temp_dir().join(format!("conformance-client-{}", std::process::id()));
-        std::fs::create_dir_all(&folder)?;
-        let config = folder.join("mcp.json");
-        std::fs::write(&config, json!({ "mcpServers": { "suite": service } }).to_string())?;
-        let mut child = Command::new(binary)
-            .args(["--log-level", "warn", "stdio", "--mcp-config"])
-            .arg(&config)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()?;
+    fn start(binary: &str, folder: &Folder) -> Result<Self> {
+        let mut command = Command::new(binary);
+        command.args(folder.arguments("stdio")).env(HOME, &folder.0);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let stdin = child.stdin.take().ok_or("stdin is piped")?;
         let lines = BufReader::new(child.stdout.take().ok_or("stdout is piped")?).lines();
-        Ok(Self { child, stdin, lines, folder, next_id: 1 })
+        Ok(Self { child, stdin, lines, next_id: 1 })
     }
 
-    fn use_everything(&mut self) -> Result<()> {
+    /// Returns all that the tools have said.
+    fn use_everything(&mut self) -> Result<String> {
+        let mut said = String::new();
         let capabilities = json!({ "elicitation": {}, "sampling": {}, "roots": {} });
         let info = json!({ "name": "conformance-client", "version": "1.0.0" });
         self.ask(
@@ -61,7 +155,8 @@ impl Gateway {
         self.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }))?;
         let listed = self.ask("tools/list", json!({}))?;
         for (name, arguments) in calls(&listed["result"]["tools"]) {
-            self.ask("tools/call", json!({ "name": name, "arguments": arguments }))?;
+            let answer = self.ask("tools/call", json!({ "name": name, "arguments": arguments }))?;
+            said.push_str(&answer.to_string());
         }
         let resources = self.ask("resources/list", json!({}))?;
         for resource in resources["result"]["resources"].as_array().into_iter().flatten() {
@@ -71,7 +166,7 @@ impl Gateway {
         for prompt in prompts["result"]["prompts"].as_array().into_iter().flatten() {
             self.ask("prompts/get", json!({ "name": prompt["name"] }))?;
         }
-        Ok(())
+        Ok(said)
     }
 
     fn send(&mut self, message: &Value) -> Result<()> {
@@ -101,10 +196,9 @@ impl Gateway {
 
 impl Drop for Gateway {
     fn drop(&mut self) {
-        // End of input ends the gateway; what cannot be cleaned up is not worth a failure.
+        // End of input ends the gateway.
         let _ = writeln!(self.stdin, r#"{{"jsonrpc":"2.0","method":"notifications/exit"}}"#);
         let _ = self.child.wait();
-        let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
 

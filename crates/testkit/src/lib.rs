@@ -11,6 +11,7 @@ pub mod database;
 pub mod http;
 mod key_proxy;
 pub mod mcp;
+pub mod oauth;
 pub mod proc;
 #[cfg(feature = "app")]
 pub mod process;

@@ -10,6 +10,7 @@ mod import;
 mod import_openapi;
 mod input;
 mod list;
+mod login;
 mod remote;
 mod rotate_key;
 mod serve;
@@ -18,6 +19,7 @@ mod template;
 mod tools;
 
 use crate::Failure;
+use crate::home::home;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use std::path::PathBuf;
@@ -77,6 +79,8 @@ enum Command {
     Doctor(doctor::Doctor),
     /// Approve that a service of an mcp.json has changed its tools
     Approve(doctor::Approve),
+    /// Sign in to a service of an mcp.json with a browser
+    Login(login::Login),
     /// Render response templates
     Template(template::Template),
     /// Re-encrypt all secrets with a new master key
@@ -122,17 +126,6 @@ impl McpConfigPath {
 /// Where it is kept what the services of an mcp.json offered when they were first seen.
 fn pins_path() -> Result<PathBuf, Failure> {
     Ok(home()?.join("pins.json"))
-}
-
-/// Where everything is kept unless said otherwise.
-fn home() -> Result<PathBuf, Failure> {
-    if let Some(home) = std::env::var_os("MCP_ALL_IN_ONE_HOME") {
-        return Ok(home.into());
-    }
-    let home = std::env::home_dir().ok_or_else(|| {
-        Failure::new("there is no home folder").advice("say where to keep data with --data-dir")
-    })?;
-    Ok(home.join(".mcp-all-in-one"))
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the form clap wants")]
@@ -191,6 +184,7 @@ fn run(logging: &Logging, command: Command) -> Result<ExitCode, Failure> {
         Command::Connect(command) => command.run(),
         Command::Approve(command) => runtime.block_on(command.run()),
         Command::Doctor(command) => runtime.block_on(command.run()),
+        Command::Login(command) => runtime.block_on(command.run()),
         Command::Template(command) => command.run(),
         Command::Completions(command) => Ok(command.run()),
     }

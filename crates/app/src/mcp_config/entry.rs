@@ -2,13 +2,14 @@
 
 use super::expand::{Found, expand};
 use gateway::ServiceDefinition;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value};
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 use std::path::Path;
 
 /// Keys the connector takes as they are.
-const SETTINGS: [&str; 15] = [
+const SETTINGS: [&str; 18] = [
     "command",
     "args",
     "env",
@@ -24,11 +25,17 @@ const SETTINGS: [&str; 15] = [
     "type",
     "expose",
     "protocolVersion",
+    "api_key",
+    "auth_type",
+    "auth_config",
 ];
+/// What a file may be called after a service, on every system.
+const IN_FILE_NAMES: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_');
 
 /// The service as the gateway takes it; what is wrong with it is its problem alone.
-pub(super) fn definition(name: &str, entry: &Value, folder: &Path) -> ServiceDefinition {
-    definition_in(name, entry, folder, &|variable| std::env::var(variable).ok())
+pub(super) fn definition(name: &str, entry: &Value, folder: &Path, logins: &Path) -> ServiceDefinition {
+    let definition = definition_in(name, entry, folder, &|variable| std::env::var(variable).ok());
+    with_login(definition, logins)
 }
 
 /// The same, as if no variable were unset: what is wrong then is wrong everywhere.
@@ -100,6 +107,24 @@ fn settings(name: &str, entry: &Value, found: &Found, folder: &Path) -> Result<M
     Ok(settings)
 }
 
+/// The service with the file where a person's login to it is kept.
+fn with_login(mut definition: ServiceDefinition, logins: &Path) -> ServiceDefinition {
+    if let Value::Object(settings) = &mut definition.settings {
+        add_login(settings, &definition.id, logins);
+    }
+    definition
+}
+
+/// A service at a URL may be one that a person signs in to.
+fn add_login(settings: &mut Map<String, Value>, name: &str, logins: &Path) {
+    let is_oauth = settings.get("auth_type").is_some_and(|auth_type| auth_type == "oauth2");
+    let has_key = ["headers", "api_key", "auth_type"].iter().any(|key| settings.contains_key(*key));
+    if settings.contains_key("url") && (is_oauth || !has_key) {
+        let file = logins.join(format!("{}.json", utf8_percent_encode(name, IN_FILE_NAMES)));
+        settings.insert("login_file".into(), file.to_string_lossy().into());
+    }
+}
+
 /// `NAME=value` lines; what the entry says itself wins.
 fn add_env_file(settings: &mut Map<String, Value>, path: &Path) -> Result<(), String> {
     let text = std::fs::read_to_string(path)
@@ -123,7 +148,7 @@ mod tests {
     use serde_json::json;
 
     fn of(entry: &Value) -> ServiceDefinition {
-        definition("svc", entry, Path::new("."))
+        definition("svc", entry, Path::new("."), Path::new("/logins"))
     }
 
     #[test]
@@ -134,7 +159,7 @@ mod tests {
             json!({ "headers": { "A": "b" }, "url": "https://x/mcp", "type": "http" })
         );
         let windsurf = of(&json!({ "serverUrl": "https://x/sse" }));
-        assert_eq!(windsurf.settings, json!({ "url": "https://x/sse" }));
+        assert_eq!(windsurf.settings, json!({ "url": "https://x/sse", "login_file": "/logins/svc.json" }));
         let cline = of(&json!({ "command": "a", "disabled": true, "autoApprove": [], "timeout": 60 }));
         assert_eq!(cline.settings, json!({ "command": "a", "timeout": 60 }));
         assert!(!cline.is_enabled && !of(&json!({ "enabled": false })).is_enabled);
@@ -164,7 +189,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join(".env"), "# c\nexport A=1\nB=\"two words\"\nC=x\nbad\n").unwrap();
         let entry = json!({ "command": "a", "envFile": ".env", "env": { "C": "mine" } });
-        let definition = definition("svc", &entry, folder.path());
+        let definition = definition("svc", &entry, folder.path(), folder.path());
         assert_eq!(definition.settings["env"], json!({ "C": "mine", "A": "1", "B": "two words" }));
     }
 }

@@ -16,6 +16,7 @@ pub use show::schema;
 pub use watch::{Followed, follow};
 
 use crate::Failure;
+use crate::home::home;
 use gateway::ServiceDefinition;
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
@@ -66,7 +67,10 @@ impl McpConfig {
     /// The services as the gateway takes them. One that cannot be used says why, by itself.
     #[must_use]
     pub fn services(&self) -> Vec<ServiceDefinition> {
-        self.services.iter().map(|(name, entry)| entry::definition(name, entry, self.folder())).collect()
+        let folder = self.folder();
+        let logins = home().map_or_else(|_| folder.join("logins"), |home| home.join("logins"));
+        let entries = self.services.iter();
+        entries.map(|(name, entry)| entry::definition(name, entry, folder, &logins)).collect()
     }
 
     /// The names of the services, as they stand in the file.

@@ -139,8 +139,35 @@ async fn our_client_role_conforms_to_2026_07_28() {
 }
 
 async fn our_client_role_conforms_to(version: &str) {
-    let command = format!("{} {BINARY}", example("conformance_client").display());
-    if let Err(failures) = Suite::new(version).run_client(&command).await {
+    if let Err(failures) = Suite::new(version).run_client(&client()).await {
         panic!("{failures}");
     }
+}
+
+/// The client in between does what `doctor` and the errors advise: it runs `login`, and is the browser.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn our_sign_in_conforms_to_2025_11_25() {
+    if let Err(failures) = Suite::new("2025-11-25").run_sign_in(&client()).await {
+        panic!("{failures}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn our_sign_in_conforms_to_2026_07_28() {
+    if let Err(failures) = Suite::new("2026-07-28").run_sign_in(&client()).await {
+        panic!("{failures}");
+    }
+}
+
+/// What we do not do of the extensions is written down.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn our_sign_in_conforms_to_extensions() {
+    let suite = Suite::with_exceptions("2026-07-28", "sign-in-extensions");
+    if let Err(failures) = suite.run_sign_in_extensions(&client()).await {
+        panic!("{failures}");
+    }
+}
+
+fn client() -> String {
+    format!("{} {BINARY}", example("conformance_client").display())
 }

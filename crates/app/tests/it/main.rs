@@ -27,6 +27,7 @@ mod instances;
 mod isolation;
 mod keys;
 mod lists;
+mod login;
 mod matrix;
 mod mcp_http;
 mod mcp_json;

@@ -46,7 +46,7 @@ pub(super) enum Repeat {
 
 /// A service's way to its server.
 pub(super) struct Link {
-    target: Target,
+    pub(super) target: Target,
     limits: Limits,
     tools: Arc<Tools>,
     watched: Arc<Watched>,
@@ -94,10 +94,9 @@ impl Link {
         let mut retries = self.limits.retries;
         loop {
             let session = self.session(cx).await?;
-            let result = {
-                let _use = Use::begin(&session);
-                session.client.request_about(cx, method, about, params).await
-            };
+            let _use = Use::begin(&session);
+            let result =
+                self.target.signed(cx, || session.client.request_about(cx, method, about, params)).await;
             let failure = match result {
                 Ok(result) => return Ok(result),
                 Err(failure) => failure,
@@ -125,7 +124,8 @@ impl Link {
         let mut retries = self.limits.retries;
         loop {
             let session = self.session(cx).await?;
-            let Err(failure) = failure::is_alive(session.client.ping(cx).await) else { return Ok(()) };
+            let result = self.target.signed(cx, || session.client.ping(cx)).await;
+            let Err(failure) = failure::is_alive(result) else { return Ok(()) };
             if session.client.is_ended_by(&failure) {
                 self.discard(&session, &failure);
             }
@@ -141,7 +141,7 @@ impl Link {
         // The attempt that this caller has waited for has failed, so that no other is begun for it.
         let mut has_waited = false;
         loop {
-            let wait = match self.next_step(has_waited)? {
+            let mut done = match self.next_step(has_waited)? {
                 Step::Use(session) => return Ok(session),
                 Step::Pause(until) => {
                     self.within(cx, sleep_until(until.into())).await?;
@@ -149,7 +149,6 @@ impl Link {
                 }
                 Step::Wait(done) => done,
             };
-            let mut done = wait;
             // An attempt that vanishes has ended too.
             let ended = async { drop(done.wait_for(|is_done| *is_done).await) };
             self.within(cx, ended).await?;

@@ -3,7 +3,7 @@
 use super::target::Target;
 use mcp::client::{Diagnosis, Failure};
 use serde_json::value::RawValue;
-use tool::{Error, Result};
+use tool::{Error, Result, Secret};
 
 /// Shorter texts are no secrets worth the damage of blotting them out everywhere.
 const SHORTEST_SECRET: usize = 4;
@@ -36,12 +36,15 @@ pub(super) fn error(target: &Target, failure: &Failure, diagnosis: &Diagnosis) -
         Failure::Stale => {
             Error::unavailable(format!("the MCP server '{name}' has lost the session")).retryable()
         }
-        Failure::Unauthorized { status } => {
+        Failure::Unauthorized { status, .. } => {
             let advice = target.auth_advice();
             Error::upstream(format!(
                 "the MCP server '{name}' does not let us in (HTTP status {status}); {advice}"
             ))
             .with("status", status)
+        }
+        Failure::SignIn(_) => {
+            Error::upstream(format!("the MCP server '{name}' does not let us in: {}", blot(target, &text)))
         }
         Failure::Status { status, .. } => {
             let message = format!("the MCP server '{name}' answered with {}", blot(target, &text));
@@ -98,7 +101,7 @@ fn last_words(target: &Target, text: &str, diagnosis: &Diagnosis) -> String {
 
 fn is_about_auth(failure: &Failure, diagnosis: &Diagnosis) -> bool {
     match failure {
-        Failure::Unauthorized { .. } => true,
+        Failure::Unauthorized { .. } | Failure::SignIn(_) => true,
         Failure::Rpc(rpc) => sounds_like_auth(&rpc.message),
         Failure::Broken { .. } => sounds_like_auth(&diagnosis.stderr().join("\n")),
         Failure::Stale
@@ -117,7 +120,9 @@ fn sounds_like_auth(text: &str) -> bool {
 
 /// The text without the secrets of the settings.
 pub(super) fn blot(target: &Target, text: &str) -> String {
-    let secrets = target.secrets().filter(|secret| secret.len() >= SHORTEST_SECRET);
+    let token = target.oauth().and_then(|oauth| oauth.token());
+    let secrets = target.secrets().chain(token.iter().map(Secret::expose));
+    let secrets = secrets.filter(|secret| secret.len() >= SHORTEST_SECRET);
     secrets.fold(text.to_owned(), |text, secret| text.replace(secret, tool::secret::MASK))
 }
 

@@ -5,6 +5,7 @@ mod client;
 mod failure;
 mod library;
 mod listen;
+mod oauth;
 mod pages;
 mod questions;
 mod session;
@@ -14,7 +15,9 @@ mod target;
 #[cfg(test)]
 mod tests;
 mod tools;
+mod web;
 
+pub use oauth::login::Login;
 pub(crate) use settings::Settings;
 
 use ::mcp::client::About;

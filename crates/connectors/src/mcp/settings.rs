@@ -4,8 +4,10 @@ use super::Mcp;
 use super::auth::{self, AuthSettings, AuthType};
 use super::client::{Limits, Link};
 use super::library::Watched;
+use super::oauth::OAuth;
 use super::target::{Remote, Route, Target};
 use super::tools::{Filter, Tools};
+use super::web::{Offer, Web};
 use crate::shared::network::{AllowPrivateNetwork, Policy, allow_private_network_schema};
 use mcp::Version;
 use mcp::client::transport::stdio::Command;
@@ -71,13 +73,17 @@ pub(crate) struct Settings {
     /// A key for a URL, sent as `auth_type` says: as a bearer token unless it is `apikey`.
     #[serde(default)]
     api_key: Option<Secret>,
-    /// How to sign in at a URL: `none`, `apikey` or `bearer`.
+    /// How to sign in at a URL: `none`, `apikey`, `bearer` or `oauth2`.
     #[serde(default)]
     auth_type: Option<AuthType>,
-    /// What the `auth_type` needs: `header` and `value`, or `token`.
+    /// What the `auth_type` needs: `header` and `value`, or `token`, or `client_id` and `client_secret`.
     #[serde(default)]
     #[schemars(schema_with = "auth_schema")]
     auth_config: Option<AuthSettings>,
+    /// Where a login of a person is kept. Services of an mcp.json have such a file by themselves; elsewhere
+    /// only administrators may name one.
+    #[serde(default)]
+    login_file: Option<PathBuf>,
     /// How long one call may take, in milliseconds.
     #[serde(default = "default_timeout")]
     #[schemars(range(min = 1, max = 3_600_000))]
@@ -174,12 +180,18 @@ impl tool::Settings for Settings {
     const SCHEME: &'static str = "mcp";
     const TITLE: &'static str = "MCP server";
 
-    /// Whoever writes a command runs it here.
+    /// Whoever writes a command runs it here, and whoever names a login uses it.
     fn is_privileged(settings: &Value) -> bool {
-        settings.get("command").is_some_and(|command| !command.is_null())
+        ["command", "login_file"].iter().any(|key| settings.get(key).is_some_and(|value| !value.is_null()))
     }
 
     fn open(self, env: &Env) -> Result<Arc<dyn Connector>> {
+        Ok(Arc::new(self.connector(env)?))
+    }
+}
+
+impl Settings {
+    pub(super) fn connector(self, env: &Env) -> Result<Mcp> {
         let mut problems = Vec::new();
         let target = self.target(env, &mut problems);
         let filter = Filter {
@@ -187,7 +199,7 @@ impl tool::Settings for Settings {
             exclude: self.exclude_tools.into_iter().map(Pattern).collect(),
         };
         let Some(target) = target.filter(|_| problems.is_empty()) else {
-            return Err(invalid_settings(Self::SCHEME, problems));
+            return Err(invalid_settings(<Self as tool::Settings>::SCHEME, problems));
         };
         let limits = Limits {
             start: Duration::from_millis(self.start_timeout),
@@ -199,7 +211,7 @@ impl tool::Settings for Settings {
         let tools = Arc::new(Tools::new(filter));
         let watched = Arc::new(Watched::default());
         let link = Arc::new(Link::new(target, limits, env, tools.clone(), watched.clone()));
-        Ok(Arc::new(Mcp {
+        Ok(Mcp {
             _closing: link.closing().drop_guard(),
             link,
             tools,
@@ -208,11 +220,9 @@ impl tool::Settings for Settings {
             permits: self.max_concurrent_calls.map(Semaphore::new),
             timeout: Duration::from_millis(self.timeout),
             pinning: self.pin,
-        }))
+        })
     }
-}
 
-impl Settings {
     fn target(&self, env: &Env, problems: &mut Vec<Problem>) -> Option<Target> {
         let urls = [("url", &self.url), ("httpUrl", &self.http_url), ("serverUrl", &self.server_url)];
         let mut urls = urls.into_iter().filter_map(|(name, url)| Some((name, url.as_deref()?)));
@@ -234,7 +244,7 @@ impl Settings {
                 None
             }
             (Some(command), None) => self.local(command, problems),
-            (None, Some((name, url))) => self.remote(name, url, policy, problems),
+            (None, Some((name, url))) => self.remote(name, url, (policy, env), problems),
         }
     }
 
@@ -246,6 +256,7 @@ impl Settings {
             ("api_key", self.api_key.is_some()),
             ("auth_type", self.auth_type.is_some_and(|auth_type| auth_type != AuthType::None)),
             ("auth_config", self.auth_config.is_some()),
+            ("login_file", self.login_file.is_some()),
         ];
         for (name, _) in unused.into_iter().filter(|(_, is_given)| *is_given) {
             let message = format!("'{name}' is for a 'url', and this service has a 'command'");
@@ -270,7 +281,13 @@ impl Settings {
         Some(Target::Local(Command { program: command.to_owned(), args, env, cwd }))
     }
 
-    fn remote(&self, name: &str, text: &str, policy: Policy, problems: &mut Vec<Problem>) -> Option<Target> {
+    fn remote(
+        &self,
+        name: &str,
+        text: &str,
+        (policy, env): (Policy, &Env),
+        problems: &mut Vec<Problem>,
+    ) -> Option<Target> {
         let unused = [
             ("args", !self.args.is_empty()),
             ("env", !self.env.is_empty()),
@@ -301,7 +318,16 @@ impl Settings {
             let message = "a 'ws' service has a ws:// or wss:// address, and the others http:// or https://";
             problems.push(Problem::new(name, "InvalidUrl", message));
         }
-        Some(Target::Remote(Box::new(Remote::new(url, headers, secrets, route, policy))))
+        let (config, file) = (self.auth_config.as_ref(), self.login_file.as_deref());
+        let oauth = auth::oauth(self.auth_type, config, file, &headers, problems);
+        if route == Route::Ws && self.auth_type == Some(AuthType::Oauth2) {
+            let message = "'oauth2' is for http:// and https:// addresses";
+            problems.push(Problem::new("auth_type", "Unsupported", message));
+        }
+        let offer = if route == Route::Ws { Offer::Http1 } else { Offer::All };
+        let web = Arc::new(Web::new(&url, policy, offer));
+        let oauth = oauth.map(|(identity, way)| OAuth::new(url.clone(), identity, way, web.clone(), env));
+        Some(Target::Remote(Box::new(Remote::new(url, headers, secrets, route, web, oauth))))
     }
 }
 

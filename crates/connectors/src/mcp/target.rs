@@ -1,18 +1,16 @@
 //! Where a server is, and how a connection to it is made.
 
-use crate::shared::network::{Policy, Resolver};
+use super::oauth::OAuth;
+use super::web::Web;
 use mcp::client::transport::http::Address;
 use mcp::client::transport::stdio::Command;
 use mcp::client::{Client, Failure, Notification, Options, Target as Way};
 use reqwest::Url;
 use reqwest::header::HeaderMap;
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 use tokio::sync::mpsc;
 use tool::{Context, Secret};
 use tracing::warn;
-
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A connection, and where it comes out what the server says unasked.
 pub(super) type Connected = (Client, mpsc::Receiver<Notification>);
@@ -39,9 +37,8 @@ pub(super) struct Remote {
     headers: HeaderMap,
     secrets: Vec<Secret>,
     route: Route,
-    policy: Arc<Policy>,
-    /// Made on first use, since loading certificates reads files.
-    http: OnceLock<reqwest::Client>,
+    web: Arc<Web>,
+    oauth: Option<Arc<OAuth>>,
     /// What an unknown route has turned out to be.
     found: OnceLock<Route>,
 }
@@ -52,10 +49,10 @@ impl Remote {
         headers: HeaderMap,
         secrets: Vec<Secret>,
         route: Route,
-        policy: Policy,
+        web: Arc<Web>,
+        oauth: Option<Arc<OAuth>>,
     ) -> Self {
-        let (http, found) = (OnceLock::new(), OnceLock::new());
-        Self { url, headers, secrets, route, policy: Arc::new(policy), http, found }
+        Self { url, headers, secrets, route, web, oauth, found: OnceLock::new() }
     }
 }
 
@@ -77,6 +74,26 @@ impl Target {
         env.iter().map(|(_, value)| value).chain(headers).map(Secret::expose)
     }
 
+    /// The sign-in that fetches its tokens, where there is one.
+    pub(super) fn oauth(&self) -> Option<&Arc<OAuth>> {
+        match self {
+            Self::Local(_) => None,
+            Self::Remote(remote) => remote.oauth.as_ref(),
+        }
+    }
+
+    /// Does something at the server, signed in as it demands.
+    pub(super) async fn signed<T, F: Future<Output = Result<T, Failure>>>(
+        &self,
+        cx: &Context,
+        attempt: impl Fn() -> F,
+    ) -> Result<T, Failure> {
+        match self.oauth() {
+            Some(oauth) => oauth.signed(cx, attempt).await,
+            None => attempt().await,
+        }
+    }
+
     /// What to look at when the server does not let us in.
     pub(super) fn auth_advice(&self) -> String {
         match self {
@@ -87,6 +104,9 @@ impl Target {
                     true => "check the keys in 'env'".to_owned(),
                     false => format!("these variables in 'env' are empty: {}", names.join(", ")),
                 }
+            }
+            Self::Remote(remote) if remote.oauth.is_some() => {
+                "the token that it was shown is not enough for that".to_owned()
             }
             Self::Remote(remote) => {
                 let names: Vec<_> = remote.headers.keys().map(|name| name.as_str()).collect();
@@ -99,12 +119,16 @@ impl Target {
     }
 
     pub(super) async fn connect(&self, cx: &Context, options: &Options) -> Result<Connected, Failure> {
+        self.signed(cx, || self.connect_as_is(cx, options)).await
+    }
+
+    async fn connect_as_is(&self, cx: &Context, options: &Options) -> Result<Connected, Failure> {
         let connect = async |way: Way| Client::connect(cx, &way, options).await;
         let remote = match self {
             Self::Local(command) => return connect(Way::Stdio(command.clone())).await,
             Self::Remote(remote) => remote,
         };
-        remote.policy.check(&remote.url).map_err(|refused| Failure::Refused(refused.to_string()))?;
+        remote.web.check(&remote.url)?;
         let route = remote.found.get().copied().unwrap_or(remote.route);
         match route {
             Route::Ws => connect(Way::Ws(remote.address().await?)).await,
@@ -134,31 +158,7 @@ impl Target {
 
 impl Remote {
     async fn address(&self) -> Result<Address, Failure> {
-        let client = match self.http.get() {
-            Some(client) => client.clone(),
-            None => {
-                let (resolver, route) = (Resolver(self.policy.clone()), self.route);
-                let made = tokio::task::spawn_blocking(move || http_client(resolver, route)).await;
-                let broken = |why: String| Failure::Broken { why, is_sent: false };
-                let made = made.map_err(|error| broken(error.to_string()))?;
-                let made = made.map_err(|error| broken(format!("TLS cannot be set up: {error}")))?;
-                self.http.get_or_init(|| made).clone()
-            }
-        };
-        Ok(Address { url: self.url.clone(), headers: self.headers.clone(), client })
-    }
-}
-
-fn http_client(resolver: Resolver, route: Route) -> reqwest::Result<reqwest::Client> {
-    let builder = reqwest::Client::builder()
-        .user_agent(concat!("mcp-all-in-one/", env!("CARGO_PKG_VERSION")))
-        .dns_resolver(Arc::new(resolver))
-        // A proxy would resolve names itself, out of sight of the policy.
-        .no_proxy()
-        .redirect(reqwest::redirect::Policy::none())
-        .connect_timeout(CONNECT_TIMEOUT);
-    match route {
-        Route::Ws => builder.http1_only().build(),
-        Route::Http | Route::Sse | Route::Unknown => builder.build(),
+        let (url, headers, client) = (self.url.clone(), self.headers.clone(), self.web.client().await?);
+        Ok(Address { url, headers, authorization: self.oauth.as_ref().map(|oauth| oauth.header()), client })
     }
 }

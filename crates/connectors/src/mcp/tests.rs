@@ -2,6 +2,7 @@
 
 mod connection;
 mod faults;
+mod oauth;
 mod processes;
 mod real_servers;
 mod remote;

@@ -20,7 +20,11 @@ pub enum Failure {
     Unauthorized {
         /// 401 or 403.
         status: u16,
+        /// What it asks for, as it stands in `WWW-Authenticate`.
+        challenge: String,
     },
+    /// Nobody vouches for us, so that the server need not be asked; says what to do.
+    SignIn(String),
     /// The server answered with a status instead of a message.
     Status {
         /// Of HTTP.
@@ -67,9 +71,11 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Broken { why, .. } | Self::Refused(why) | Self::Protocol(why) => f.write_str(why),
+            Self::Broken { why, .. } | Self::Refused(why) | Self::Protocol(why) | Self::SignIn(why) => {
+                f.write_str(why)
+            }
             Self::Stale => f.write_str("the server does not know the session any more"),
-            Self::Unauthorized { status } => write!(f, "the server answered with HTTP status {status}"),
+            Self::Unauthorized { status, .. } => write!(f, "the server answered with HTTP status {status}"),
             Self::Status { status, body } if body.is_empty() => write!(f, "HTTP status {status}"),
             Self::Status { status, body } => write!(f, "HTTP status {status}: {body}"),
             Self::Rpc(error) => write!(f, "{} (code {})", error.message, error.code),

@@ -148,6 +148,7 @@ pub(super) fn may_be_modern(failure: &Failure) -> bool {
         Failure::Stale
         | Failure::Broken { .. }
         | Failure::Unauthorized { .. }
+        | Failure::SignIn(_)
         | Failure::Refused(_)
         | Failure::Protocol(_)
         | Failure::Timeout
@@ -176,6 +177,7 @@ pub(super) fn may_be_legacy(failure: &Failure) -> bool {
         Failure::Status { .. }
         | Failure::Broken { .. }
         | Failure::Unauthorized { .. }
+        | Failure::SignIn(_)
         | Failure::Refused(_)
         | Failure::Cancelled => false,
     }

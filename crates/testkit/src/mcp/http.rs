@@ -1,6 +1,7 @@
 //! An MCP server over Streamable HTTP that can be told to fail in every way a real one may.
 
 use super::{answer, complete, initialized, reply};
+use crate::oauth::Guard;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
@@ -19,6 +20,8 @@ use tokio::task::JoinHandle;
 pub struct Behaviour {
     /// `Authorization` or `X-API-Key` must be this, else 401.
     pub key: Option<String>,
+    /// Wants a token of somebody who hands out such.
+    pub guard: Option<Guard>,
     /// Answers with a stream of events instead of JSON.
     pub is_streaming: bool,
     /// Speaks 2026-07-28 and nothing else.
@@ -159,6 +162,15 @@ async fn serve(request: Request<Incoming>, state: Arc<Mutex<State>>) -> Result<A
         && header("x-api-key").as_ref() != Some(key)
     {
         return Ok(plain(StatusCode::UNAUTHORIZED, "who are you?"));
+    }
+    if let Some(guard) = &behaviour.guard
+        && let Err((status, challenge)) =
+            guard.check(header("host").as_deref(), header("authorization").as_deref(), &message)
+    {
+        lock(&state).seen.push(status.as_u16().to_string());
+        let mut response = plain(status, "who are you?");
+        response.headers_mut().insert("www-authenticate", challenge.parse().expect("a header value"));
+        return Ok(response);
     }
     if let Some(status) = behaviour.status {
         return Ok(plain(StatusCode::from_u16(status).expect("a status"), "no"));

@@ -5,9 +5,16 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use tempfile::TempDir;
 use tokio::process::Command;
+use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
+
+/// How the names of scenarios about signing in begin, and the folder of their results.
+const SIGN_IN: &str = "auth/";
+/// Each is two or three processes.
+const AT_ONCE: usize = 4;
 
 /// What one version of the protocol requires, and what we are known to fail.
 pub(super) struct Suite {
@@ -53,21 +60,55 @@ impl Suite {
         Err(format!("{ran} scenarios ran, {expected} count\n{failures}\n{}", last_lines(verdict, 60)))
     }
 
-    /// Runs every client scenario that the version scores, apart from those about OAuth.
+    /// Runs every client scenario that the version scores, apart from those about signing in.
     pub(super) async fn run_client(&self, client: &str) -> Result<(), String> {
         let scenarios = list(&self.requirements(), "client:", "- ");
-        let scenarios: Vec<_> = scenarios.into_iter().filter(|name| !name.starts_with("auth/")).collect();
-        assert!(scenarios.len() >= 4, "the requirements are not where they should be: {scenarios:?}");
+        self.run_clients(client, scenarios.into_iter().filter(|name| !name.starts_with(SIGN_IN)), 4).await
+    }
+
+    /// Runs every client scenario about signing in that the version scores.
+    pub(super) async fn run_sign_in(&self, client: &str) -> Result<(), String> {
+        let scenarios = list(&self.requirements(), "client:", "- ");
+        self.run_clients(client, scenarios.into_iter().filter(|name| name.starts_with(SIGN_IN)), 14).await
+    }
+
+    /// Runs the client scenarios about signing in that belong to extensions, which no version scores.
+    pub(super) async fn run_sign_in_extensions(&self, client: &str) -> Result<(), String> {
+        let scenarios = list(&self.requirements(), "not_scored:", "- scenario: ");
+        self.run_clients(client, scenarios.into_iter().filter(|name| name.starts_with(SIGN_IN)), 6).await
+    }
+
+    async fn run_clients(
+        &self,
+        client: &str,
+        scenarios: impl Iterator<Item = String>,
+        at_least: usize,
+    ) -> Result<(), String> {
+        let scenarios: Vec<_> = scenarios.collect();
+        assert!(scenarios.len() >= at_least, "the requirements are not where they should be: {scenarios:?}");
+        let places = Arc::new(Semaphore::new(AT_ONCE));
         let mut running = JoinSet::new();
         for scenario in scenarios {
-            let out = TempDir::new().unwrap();
+            let (out, places) = (TempDir::new().unwrap(), places.clone());
             let mut command = self.command("client", &out);
-            command.args(["--command", client, "--scenario", &scenario, "--spec-version", &self.version]);
+            // An extension is on the time line of no version.
+            command.args([
+                "--command",
+                client,
+                "--scenario",
+                &scenario,
+                "--spec-version",
+                &self.version,
+                "--force",
+            ]);
             running.spawn(async move {
+                let _place = places.acquire_owned().await.unwrap();
                 let (is_good, said) = run(command).await;
                 let ran = std::fs::read_dir(out.path()).map_or(0, Iterator::count);
-                let failures = failures(out.path(), &BTreeSet::new());
-                let words = words_of_the_client(out.path());
+                let folder =
+                    if scenario.starts_with(SIGN_IN) { out.path().join(SIGN_IN) } else { out.path().into() };
+                let failures = failures(&folder, &BTreeSet::new());
+                let words = words_of_the_client(&folder);
                 (is_good && ran == 1)
                     .then_some(())
                     .ok_or_else(|| format!("{scenario}\n{failures}{words}{}", last_lines(&said, 15)))
@@ -115,7 +156,8 @@ fn list(requirements: &str, section: &str, mark: &str) -> BTreeSet<String> {
 /// Every check that failed, with its reason: one line each.
 fn failures(out: &Path, unscored: &BTreeSet<String>) -> String {
     let mut found = String::new();
-    let mut folders: Vec<_> = std::fs::read_dir(out).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let Ok(folders) = std::fs::read_dir(out) else { return found };
+    let mut folders: Vec<_> = folders.map(|entry| entry.unwrap().path()).collect();
     folders.sort();
     for folder in folders {
         // `server-NAME-TIME` or `NAME-TIME`.
@@ -139,7 +181,7 @@ fn failures(out: &Path, unscored: &BTreeSet<String>) -> String {
 
 /// What the client under test said on stderr.
 fn words_of_the_client(out: &Path) -> String {
-    let folders = std::fs::read_dir(out).unwrap().map(|entry| entry.unwrap().path());
+    let folders = std::fs::read_dir(out).into_iter().flatten().map(|entry| entry.unwrap().path());
     folders
         .filter_map(|folder| std::fs::read_to_string(folder.join("stderr.txt")).ok())
         .map(|text| last_lines(&text, 15))

@@ -7,11 +7,11 @@ use super::{Outgoing, Owned};
 use crate::{Era, Version};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, RequestBuilder, Response, StatusCode, Url};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 use tokio::task::JoinSet;
 use tracing::debug;
 
@@ -39,8 +39,21 @@ pub struct Address {
     pub url: Url,
     /// Headers of every request; mark secret values as sensitive.
     pub headers: HeaderMap,
+    /// The value of `Authorization`, where it changes while the connection lasts.
+    pub authorization: Option<watch::Receiver<Option<HeaderValue>>>,
     /// Decides about names, addresses and certificates. It must not follow redirects.
     pub client: reqwest::Client,
+}
+
+impl Address {
+    /// All headers as they are now.
+    pub(super) fn current_headers(&self) -> HeaderMap {
+        let mut headers = self.headers.clone();
+        if let Some(value) = self.authorization.as_ref().and_then(|value| value.borrow().clone()) {
+            headers.insert(AUTHORIZATION, value);
+        }
+        headers
+    }
 }
 
 pub(in super::super) struct Http {
@@ -118,7 +131,7 @@ impl Link {
     }
 
     fn request(&self, method: Method) -> RequestBuilder {
-        let mut headers = self.address.headers.clone();
+        let mut headers = self.address.current_headers();
         if let Some(session) = &*self.session() {
             headers.insert(SESSION, session.clone());
         }

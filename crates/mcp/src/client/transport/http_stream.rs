@@ -5,13 +5,14 @@ use super::super::inbox::{Inbox, Noise};
 use super::sse_events::SseEvents;
 use crate::RpcError;
 use bytes::BytesMut;
-use reqwest::header::{CONTENT_TYPE, LOCATION};
+use reqwest::header::{CONTENT_TYPE, LOCATION, WWW_AUTHENTICATE};
 use reqwest::{Response, StatusCode, Url};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::time::Duration;
 
 const REFUSAL_BYTES: usize = 64 * 1024;
+const CHALLENGE_BYTES: usize = 8 * 1024;
 const SHOWN_CHARS: usize = 300;
 
 /// How far a stream of events was read.
@@ -83,7 +84,7 @@ pub(super) async fn refusal(mut response: Response, has_session: bool) -> Failur
     let status = response.status();
     match status {
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
-            return Failure::Unauthorized { status: status.as_u16() };
+            return Failure::Unauthorized { status: status.as_u16(), challenge: challenge(&response) };
         }
         StatusCode::NOT_FOUND if has_session => return Failure::Stale,
         _ if status.is_redirection() => return Failure::Refused(redirect(&response)),
@@ -112,6 +113,13 @@ pub(super) async fn refusal(mut response: Response, has_session: bool) -> Failur
         }
         _ => Failure::Status { status: status.as_u16(), body: text },
     }
+}
+
+/// What the server wants to see, where it is not unreasonably long.
+fn challenge(response: &Response) -> String {
+    let values = response.headers().get_all(WWW_AUTHENTICATE).iter().filter_map(|value| value.to_str().ok());
+    let text = values.collect::<Vec<_>>().join(", ");
+    if text.len() <= CHALLENGE_BYTES { text } else { String::new() }
 }
 
 fn redirect(response: &Response) -> String {

@@ -26,7 +26,8 @@ struct Poster {
 impl Poster {
     fn request(&self, text: String) -> Option<RequestBuilder> {
         let request = self.address.client.post(self.endpoint.get()?.clone());
-        let request = request.headers(self.address.headers.clone()).header(CONTENT_TYPE, "application/json");
+        let request =
+            request.headers(self.address.current_headers()).header(CONTENT_TYPE, "application/json");
         Some(request.body(text))
     }
 }
@@ -34,7 +35,7 @@ impl Poster {
 impl Sse {
     /// Opens the stream and waits until the server has said where messages go.
     pub(super) async fn open(address: &Address, inbox: &Arc<Inbox>, limit: usize) -> Result<Self, Failure> {
-        let request = address.client.get(address.url.clone()).headers(address.headers.clone());
+        let request = address.client.get(address.url.clone()).headers(address.current_headers());
         let response = request.header(ACCEPT, "text/event-stream").send().await.map_err(Failure::of_http)?;
         if !response.status().is_success() {
             return Err(refusal(response, false).await);

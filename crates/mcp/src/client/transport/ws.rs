@@ -81,7 +81,7 @@ async fn connect(address: &Address, limit: usize) -> Result<Socket, Failure> {
         return Err(Failure::unreachable("no WebSocket can be opened at such an address"));
     }
     let key = generate_key();
-    let request = address.client.get(url).headers(address.headers.clone());
+    let request = address.client.get(url).headers(address.current_headers());
     let response = request
         .header(CONNECTION, "Upgrade")
         .header(UPGRADE, "websocket")

@@ -1,0 +1,126 @@
+//! What is said to the servers that hand out tokens: little, briefly, and only over safe ways.
+
+use super::super::web::{Web, is_loopback};
+use mcp::client::Failure;
+use reqwest::header::{ACCEPT, CONTENT_TYPE};
+use reqwest::{RequestBuilder, Response, StatusCode, Url};
+use serde::de::DeserializeOwned;
+use std::time::Duration;
+
+const TIMEOUT: Duration = Duration::from_secs(15);
+const MAX_BYTES: usize = 256 * 1024;
+const SHOWN_CHARS: usize = 300;
+
+/// An answer of a size that can be trusted.
+pub(super) struct Answer {
+    pub(super) status: StatusCode,
+    pub(super) body: Vec<u8>,
+}
+
+impl Answer {
+    pub(super) fn json<T: DeserializeOwned>(&self, what: &str) -> Result<T, Failure> {
+        serde_json::from_slice(&self.body)
+            .map_err(|error| Failure::SignIn(format!("{what} cannot be read: {error}")))
+    }
+}
+
+/// Fetches a document; `None` where there is none.
+pub(super) async fn document<T: DeserializeOwned>(
+    web: &Web,
+    url: &Url,
+    what: &str,
+) -> Result<Option<T>, Failure> {
+    check(web, url, what)?;
+    let answer = send(web.client().await?.get(url.clone()).header(ACCEPT, "application/json"), what).await?;
+    match answer.status {
+        StatusCode::OK => answer.json(what).map(Some),
+        status if status.is_client_error() => Ok(None),
+        status => Err(unexpected(what, status)),
+    }
+}
+
+/// Posts a body and takes whatever comes back.
+pub(super) async fn post(
+    web: &Web,
+    url: &Url,
+    content_type: &str,
+    body: String,
+    finish: impl FnOnce(RequestBuilder) -> RequestBuilder,
+    what: &str,
+) -> Result<Answer, Failure> {
+    check(web, url, what)?;
+    let request = web.client().await?.post(url.clone()).header(ACCEPT, "application/json");
+    let answer = send(finish(request.header(CONTENT_TYPE, content_type).body(body)), what).await?;
+    if answer.status.is_server_error() || answer.status.is_redirection() {
+        return Err(unexpected(what, answer.status));
+    }
+    Ok(answer)
+}
+
+/// Secrets travel over TLS, or do not leave the machine; and a server elsewhere has no business with
+/// what runs on this machine.
+pub(super) fn check(web: &Web, url: &Url, what: &str) -> Result<(), Failure> {
+    let is_loopback = is_loopback(url);
+    let is_safe = match url.scheme() {
+        "https" => !is_loopback || web.is_loopback(),
+        "http" => is_loopback && web.is_loopback(),
+        _ => false,
+    };
+    if !is_safe || !url.username().is_empty() || url.password().is_some() {
+        let why = format!(
+            "the address of {what} is neither https nor as local as the server itself, and secrets are sent nowhere else"
+        );
+        return Err(Failure::SignIn(why));
+    }
+    web.check(url)
+}
+
+/// An address that somebody else has written down.
+pub(super) fn address(text: &str, what: &str) -> Result<Url, Failure> {
+    Url::parse(text).map_err(|error| Failure::SignIn(format!("the address of {what} is no URL: {error}")))
+}
+
+async fn send(request: RequestBuilder, what: &str) -> Result<Answer, Failure> {
+    let broken = |error: reqwest::Error| {
+        let why = format!("{what} cannot be fetched{}", causes(&error.without_url()));
+        Failure::Broken { why, is_sent: false }
+    };
+    let response = request.timeout(TIMEOUT).send().await.map_err(broken)?;
+    let status = response.status();
+    let body = body(response, what).await?;
+    Ok(Answer { status, body })
+}
+
+/// Why, for one because an address is not allowed.
+fn causes(error: &dyn std::error::Error) -> String {
+    let mut text = String::new();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        next = cause.source();
+    }
+    text
+}
+
+async fn body(mut response: Response, what: &str) -> Result<Vec<u8>, Failure> {
+    let mut body = Vec::new();
+    let broken = |_| Failure::Broken { why: format!("{what} broke off"), is_sent: false };
+    while let Some(chunk) = response.chunk().await.map_err(broken)? {
+        if body.len() + chunk.len() > MAX_BYTES {
+            return Err(Failure::SignIn(format!("{what} is longer than {MAX_BYTES} bytes")));
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body)
+}
+
+fn unexpected(what: &str, status: StatusCode) -> Failure {
+    let why = format!("{what} cannot be fetched: HTTP status {}", status.as_u16());
+    if status.is_server_error() { Failure::Broken { why, is_sent: false } } else { Failure::SignIn(why) }
+}
+
+/// The beginning of a foreign text, for an error.
+pub(super) fn shown(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(SHOWN_CHARS).collect()
+}
