@@ -55,11 +55,10 @@ impl Base {
             None if takes_body(method) => add_body(&mut request, definition, places),
             None => {}
         }
-        if takes_body(method) {
-            if request.body().and_then(reqwest::Body::as_bytes).is_none_or(<[u8]>::is_empty) {
-                // Said aloud, as some servers refuse a POST without a length.
-                request.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from_static("0"));
-            }
+        let is_empty = request.body().and_then(reqwest::Body::as_bytes).is_none_or(<[u8]>::is_empty);
+        if takes_body(method) && is_empty {
+            // Said aloud, as some servers refuse a POST without a length.
+            request.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from_static("0"));
         }
         self.passed.hand_on(caller, request.headers_mut());
         self.sign(&mut request);

@@ -7,14 +7,12 @@ use testkit::http::{Received, Server};
 use tool::{Arguments, Call, Env};
 
 /// Imports a document with one operation `t`, and calls it at a real server.
-#[expect(clippy::needless_pass_by_value, reason = "json! at the call reads better")]
 async fn call(method: &str, operation: Value, arguments: Value) -> Received {
     let mut operation = operation;
     operation["operationId"] = json!("t");
     call_tool(import_value(document_with("/x", method, operation)).unwrap(), arguments).await
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "json! at the call reads better")]
 async fn call_tool(imported: Imported, arguments: Value) -> Received {
     assert!(imported.skipped.is_empty(), "{:?}", imported.skipped);
     let server = Server::start().await;
