@@ -7,6 +7,7 @@ mod mcp;
 mod shared;
 mod table;
 
+pub use shared::embeddings;
 use tool::Kind;
 
 /// The whole registry; its order is the order in the console.

@@ -7,6 +7,7 @@ pub mod client;
 pub mod conformance;
 #[cfg(feature = "app")]
 pub mod database;
+pub mod embeddings;
 pub mod http;
 pub mod mcp;
 #[cfg(feature = "app")]

@@ -1,3 +1,4 @@
 //! What more than one connector needs.
 
+pub mod embeddings;
 pub(crate) mod network;
