@@ -22,6 +22,8 @@ mod mcp_http;
 mod operations;
 mod outage;
 mod replicas;
+mod search;
+mod search_faults;
 mod secrets;
 mod service_tools;
 mod services;
