@@ -29,6 +29,7 @@ bench:               ## Benchmarks that print ratios
 	$(CARGO) bench -p gateway
 	$(CARGO) bench -p gotemplate
 	bench/http-tools.sh
+	bench/tables.sh
 
 fmt:                 ## Format everything
 	$(CARGO) fmt --all

@@ -40,7 +40,7 @@ impl Pointer {
     pub fn resolve<'a>(&self, root: &'a Node) -> Result<&'a Node> {
         let mut node = root;
         for (depth, part) in self.0.iter().enumerate() {
-            node = step(node, part).map_err(|why| self.missing(depth, why))?;
+            node = step(node, part).map_err(|why| self.missing(depth, &why))?;
         }
         Ok(node)
     }
@@ -49,18 +49,18 @@ impl Pointer {
         let mut node = root;
         for (depth, part) in self.0.iter().enumerate() {
             // Looked at first, because a change that fails must not copy anything.
-            step(node, part).map_err(|why| self.missing(depth, why))?;
+            step(node, part).map_err(|why| self.missing(depth, &why))?;
             node = match node {
                 Node::Object(object) => object.get_mut(part),
                 Node::Array(array) => position(part).ok().and_then(|at| array.get_mut(at)),
                 Node::Null | Node::Bool(_) | Node::Number(_) | Node::Text(_) => None,
             }
-            .ok_or_else(|| self.missing(depth, "it is gone".to_owned()))?;
+            .ok_or_else(|| self.missing(depth, "is gone"))?;
         }
         Ok(node)
     }
 
-    fn missing(&self, depth: usize, why: String) -> Error {
+    fn missing(&self, depth: usize, why: &str) -> Error {
         let reached = Self(self.0[..depth].to_vec());
         let place = if depth == 0 { "the root".to_owned() } else { format!("'{reached}'") };
         Error::Missing(format!("nothing is at '{self}': {place} {why}"))

@@ -55,6 +55,12 @@ impl Client {
         Self { address, ..self.clone() }
     }
 
+    /// The key or token, if there is one.
+    #[must_use]
+    pub fn key(&self) -> Option<&str> {
+        self.key.as_deref()
+    }
+
     /// Where the server listens.
     #[must_use]
     pub fn address(&self) -> SocketAddr {

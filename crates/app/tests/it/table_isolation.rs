@@ -32,7 +32,7 @@ fn asks(owned: &Owned) -> Vec<(Method, String, Value)> {
         (get.clone(), format!("tables/{table}/data?version=1"), json!(null)),
         (post.clone(), format!("tables/{table}/data?json_path=/stolen"), data.clone()),
         (put.clone(), format!("tables/{table}/data?json_path=/stolen"), data.clone()),
-        (put.clone(), format!("tables/{table}/data?version=7"), data),
+        (put, format!("tables/{table}/data?version=7"), data),
         (delete.clone(), format!("tables/{table}/data?json_path=/title"), json!(null)),
         (get.clone(), format!("tables/{table}/versions"), json!(null)),
         (post.clone(), format!("tables/{table}/restore"), json!({ "version": 1 })),

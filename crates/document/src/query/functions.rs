@@ -1,7 +1,7 @@
 //! The functions of JMESPath.
 
 use super::QueryError;
-use super::eval::{Found, Run, order};
+use super::eval::{Found, Run};
 use super::plan::{Argument, Plan};
 use crate::{Array, Node, Object};
 use serde_json::Number;
@@ -102,8 +102,8 @@ impl Function {
 }
 
 /// A function at work, for its errors.
-struct Call {
-    function: Function,
+pub(super) struct Call {
+    pub(super) function: Function,
     offset: usize,
 }
 
@@ -184,7 +184,7 @@ impl Run<'_, '_, '_> {
             },
             Function::ToString => match value {
                 Node::Text(_) => value.clone(),
-                other => self.to_text(other)?,
+                other => self.written(other)?,
             },
             Function::Type => value.type_name().into(),
             other => return Err(QueryError::nowhere(format!("{}() lacks an argument", other.name()))),
@@ -238,7 +238,7 @@ impl Run<'_, '_, '_> {
         Ok(Node::Object(fields.into_iter().collect()))
     }
 
-    fn to_text(&mut self, value: &Node) -> Result<Node, QueryError> {
+    fn written(&mut self, value: &Node) -> Result<Node, QueryError> {
         let max_bytes = usize::try_from(self.budget.left()).unwrap_or(usize::MAX);
         let text = value.to_json_within(max_bytes);
         let text = text.ok_or_else(|| QueryError::nowhere("to_string() would make too much text"))?;
@@ -283,82 +283,6 @@ impl Run<'_, '_, '_> {
         Ok(Number::from_f64(sum / array.len() as f64).map_or(Node::Null, Node::Number))
     }
 
-    fn extreme(&mut self, call: &Call, value: &Node, wanted: Ordering) -> Result<Node, QueryError> {
-        let array = self.array(call, value)?;
-        self.check_comparable(call, array.iter(), "an array of numbers or an array of strings")?;
-        let better = |best: &'_ Node, item: &'_ Node| compare(item, best) == wanted;
-        let mut items = array.iter();
-        let Some(mut best) = items.next() else { return Ok(Node::Null) };
-        for item in items {
-            if better(best, item) {
-                best = item;
-            }
-        }
-        Ok(best.clone())
-    }
-
-    fn sort(&mut self, call: &Call, value: &Node) -> Result<Node, QueryError> {
-        let array = self.array(call, value)?;
-        self.check_comparable(call, array.iter(), "an array of numbers or an array of strings")?;
-        self.budget.spend(cost_of_sorting(array.len()))?;
-        let mut items: Vec<Node> = array.iter().cloned().collect();
-        items.sort_by(compare);
-        Ok(items.into())
-    }
-
-    fn extreme_by(&mut self, call: &Call, list: &Node, by: &Plan) -> Result<Node, QueryError> {
-        let keyed = self.keyed(call, list, by)?;
-        let wanted = if call.function == Function::MaxBy { Ordering::Greater } else { Ordering::Less };
-        let better = |best: (Node, Node), item: (Node, Node)| {
-            if compare(&item.0, &best.0) == wanted { item } else { best }
-        };
-        Ok(keyed.into_iter().reduce(better).map_or(Node::Null, |(_, item)| item))
-    }
-
-    fn sort_by(&mut self, call: &Call, list: &Node, by: &Plan) -> Result<Node, QueryError> {
-        let mut keyed = self.keyed(call, list, by)?;
-        self.budget.spend(cost_of_sorting(keyed.len()))?;
-        keyed.sort_by(|a, b| compare(&a.0, &b.0));
-        Ok(Node::Array(keyed.into_iter().map(|(_, item)| item).collect()))
-    }
-
-    /// Each item with what it is compared by.
-    fn keyed(&mut self, call: &Call, list: &Node, by: &Plan) -> Result<Vec<(Node, Node)>, QueryError> {
-        let array = self.array(call, list)?;
-        let mut keyed = Vec::with_capacity(array.len());
-        for item in array {
-            keyed.push((self.eval(by, item)?.into_owned(), item.clone()));
-        }
-        self.check_comparable(
-            call,
-            keyed.iter().map(|(key, _)| key),
-            "an expression that gives numbers or strings",
-        )?;
-        Ok(keyed)
-    }
-
-    fn check_comparable<'a>(
-        &mut self,
-        call: &Call,
-        mut items: impl Iterator<Item = &'a Node>,
-        wanted: &str,
-    ) -> Result<(), QueryError> {
-        let Some(first) = items.next() else { return Ok(()) };
-        let is_fine = |node: &Node| {
-            matches!(node, Node::Number(_) | Node::Text(_)) && node.type_name() == first.type_name()
-        };
-        if !is_fine(first) {
-            return Err(self.wrong(call, wanted, first));
-        }
-        for item in items {
-            self.budget.spend(1)?;
-            if !is_fine(item) {
-                return Err(self.wrong(call, wanted, item));
-            }
-        }
-        Ok(())
-    }
-
     fn number<'a>(&self, call: &Call, node: &'a Node) -> Result<&'a Number, QueryError> {
         match node {
             Node::Number(number) => Ok(number),
@@ -370,7 +294,7 @@ impl Run<'_, '_, '_> {
         node.as_text().ok_or_else(|| self.wrong(call, "a string", node))
     }
 
-    fn array<'a>(&self, call: &Call, node: &'a Node) -> Result<&'a Array, QueryError> {
+    pub(super) fn array<'a>(&self, call: &Call, node: &'a Node) -> Result<&'a Array, QueryError> {
         node.as_array().ok_or_else(|| self.wrong(call, "an array", node))
     }
 
@@ -378,23 +302,9 @@ impl Run<'_, '_, '_> {
         node.as_object().ok_or_else(|| self.wrong(call, "an object", node))
     }
 
-    fn wrong(&self, call: &Call, wanted: &str, given: &Node) -> QueryError {
+    pub(super) fn wrong(&self, call: &Call, wanted: &str, given: &Node) -> QueryError {
         let message = format!("{}() wants {wanted} and got {}", call.function.name(), given.type_name());
         QueryError::at(self.text, call.offset, message)
-    }
-}
-
-fn cost_of_sorting(len: usize) -> u64 {
-    let len = len as u64;
-    len.saturating_mul(u64::from(64 - len.leading_zeros()))
-}
-
-/// Numbers by value, texts by code point; others were refused before.
-fn compare(a: &Node, b: &Node) -> Ordering {
-    match (a, b) {
-        (Node::Number(a), Node::Number(b)) => order(a, b).unwrap_or(Ordering::Equal),
-        (Node::Text(a), Node::Text(b)) => a.cmp(b),
-        _ => Ordering::Equal,
     }
 }
 

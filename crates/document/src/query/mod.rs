@@ -5,6 +5,7 @@
 
 mod eval;
 mod functions;
+mod order;
 mod plan;
 
 use crate::Node;

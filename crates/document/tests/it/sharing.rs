@@ -48,7 +48,7 @@ proptest! {
     fn behaves_like_a_plain_tree(value in any_json(), names in prop::collection::vec("[a-z/~]{0,3}", 0..50)) {
         let node = Node::from(&value);
         prop_assert_eq!(node.to_json(), value.to_string());
-        prop_assert_eq!(Node::parse(&value.to_string()).unwrap(), node.clone());
+        prop_assert_eq!(Node::parse(&value.to_string()).unwrap(), node);
         let mut plain = json!({ "it": value });
         let mut tree = Node::from(&plain);
         for (at, name) in names.iter().enumerate() {

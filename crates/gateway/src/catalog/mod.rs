@@ -225,7 +225,7 @@ impl TenantCatalog {
             return Err(Error::not_found(format!("there is no tool type '{scheme}' (in {uri})")));
         }
         if types.is_ambient(scheme) {
-            return Err(Error::not_found(format!("services of type {scheme} have no tool '{tool}'")));
+            return Err(Error::not_found(format!("there is no {uri}")));
         }
         let Some(service) = self.service(scheme, uri.service()) else {
             return Err(Error::not_found(format!("there is no service {scheme}://{}", uri.service())));

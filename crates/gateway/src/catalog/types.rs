@@ -61,14 +61,15 @@ impl Types {
     pub(super) fn ambient_route(&self, tenant: &TenantId, uri: &Uri) -> Option<Arc<Route>> {
         let of_type = self.ambient.get(uri.scheme())?;
         let parts = of_type.tools.get(uri.tool()?)?;
-        let connector = (of_type.ambient.open)(uri.service(), &self.env);
+        // What cannot be the id of a service names none.
+        let connector = (of_type.ambient.open)(uri.service(), &self.env).ok()?;
         let service = Service {
             tenant: tenant.clone(),
             scheme: uri.scheme().to_owned(),
             id: uri.service().to_owned(),
             name: uri.service().to_owned(),
             version: 0,
-            state: connector.map_or_else(|error| State::Broken(error.to_string()), State::Open),
+            state: State::Open(connector),
             variables: Vec::new(),
             tools: ArcSwapOption::empty(),
             failure: ArcSwapOption::empty(),

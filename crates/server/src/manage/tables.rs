@@ -14,7 +14,7 @@ use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
-use store::{NewTable, Table, TableChanges, TableFilter};
+use store::{MAX_DOCUMENT_BYTES, NewTable, Table, TableChanges, TableFilter};
 use tool::{Role, TableId};
 use utoipa::ToSchema;
 
@@ -192,6 +192,10 @@ pub(super) fn check_owner(signed_in: &SignedIn, owner: &str) -> Result<()> {
 
 /// Reads JSON of any size without holding up others.
 pub(super) async fn parse(field: &'static str, json: Box<RawValue>) -> Result<Node> {
+    if json.get().len() > MAX_DOCUMENT_BYTES {
+        let message = format!("'{field}' is larger than a table may be, {MAX_DOCUMENT_BYTES} bytes");
+        return Err(Problem::invalid_field(field, message));
+    }
     let parsing = tokio::task::spawn_blocking(move || Node::parse(json.get()));
     let parsed = parsing.await.map_err(|_| Problem::bad_request("the body could not be read"))?;
     parsed.map_err(|error| Problem::invalid_field(field, format!("'{field}' cannot be read: {error}")))

@@ -14,6 +14,7 @@ mod keys;
 mod migrations;
 mod rotation;
 mod services;
+mod tables;
 mod tenants;
 mod tools;
 mod users;

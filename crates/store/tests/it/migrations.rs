@@ -1,6 +1,6 @@
 //! The schema: brought up to date once, by whoever comes first.
 
-use crate::backend::{Backend, new_tenant};
+use crate::backend::{Backend, Kind, new_tenant};
 use std::sync::Arc;
 use store::{ErrorKind, Options, Store};
 use tokio::task::JoinSet;
@@ -9,6 +9,7 @@ on_both! {
     opens_twice_and_keeps_what_is_there
     migrates_once_when_many_start_together
     refuses_a_schema_from_the_future
+    keeps_tools_and_their_versions_in_the_third_step
 }
 
 async fn opens_twice_and_keeps_what_is_there(db: Arc<Backend>) {
@@ -27,7 +28,7 @@ async fn migrates_once_when_many_start_together(db: Arc<Backend>) {
     }
     let mut connection = db.raw().await;
     let rows = sqlx::query("SELECT version FROM schema_version").fetch_all(&mut connection).await.unwrap();
-    assert_eq!(rows.len(), 2);
+    assert_eq!(rows.len(), 3);
 }
 
 async fn refuses_a_schema_from_the_future(db: Arc<Backend>) {
@@ -50,4 +51,31 @@ async fn refuses_urls_it_does_not_know() {
         assert_eq!(error.kind(), ErrorKind::Invalid, "{url}: {error}");
         assert!(!format!("{error} {error:?} {options:?}").contains("hunter2"));
     }
+}
+
+async fn keeps_tools_and_their_versions_in_the_third_step(db: Arc<Backend>) {
+    if db.kind == Kind::Sqlite {
+        std::fs::create_dir_all(db.database_file().parent().unwrap()).unwrap();
+        std::fs::File::create(db.database_file()).unwrap();
+    }
+    db.execute("CREATE TABLE schema_version (version BIGINT PRIMARY KEY, applied_at BIGINT NOT NULL)").await;
+    for (version, step) in [
+        (1, include_str!("../../migrations/0001_first.sql")),
+        (2, include_str!("../../migrations/0002_tools.sql")),
+    ] {
+        db.execute(step).await;
+        db.execute(&format!("INSERT INTO schema_version (version, applied_at) VALUES ({version}, 0)")).await;
+    }
+    db.execute("INSERT INTO tenants VALUES ('acme', 'Acme', 'active', '{}', 1, 1, 1)").await;
+    db.execute("INSERT INTO tools VALUES ('acme', 't1', 'a', NULL, 'http', NULL, 'a', 'active', 'ada', 'sealed', 1, 1, 2)").await;
+    db.execute("INSERT INTO tool_versions VALUES ('acme', 't1', 1, 'sealed', 'ada', 1), ('acme', 't1', 2, 'sealed', 'ada', 2)").await;
+    db.open().await;
+    let count = async |sql: &'static str| {
+        let row: (i64,) = sqlx::query_as(sql).fetch_one(&mut db.raw().await).await.unwrap();
+        row.0
+    };
+    assert_eq!(count("SELECT COUNT(*) FROM tools WHERE id = 't1' AND version = 2").await, 1);
+    assert_eq!(count("SELECT COUNT(*) FROM tool_versions WHERE tool = 't1'").await, 2);
+    db.execute("DELETE FROM tenants").await;
+    assert_eq!(count("SELECT COUNT(*) FROM tool_versions").await, 0, "versions still go with their tool");
 }

@@ -7,8 +7,12 @@ use tool::InlineTool;
 #[expect(clippy::needless_pass_by_value, reason = "json! at the call reads better")]
 fn open_inline(http: Value) -> tool::Result<Arc<dyn Connector>> {
     let inline = Kind::of::<Settings>().inline.unwrap();
-    let tool =
-        InlineTool { name: "it".into(), description: "A test.".into(), config: json!({ "HTTP": http }) };
+    let tool = InlineTool {
+        tool_type: "http".into(),
+        name: "it".into(),
+        description: "A test.".into(),
+        config: json!({ "HTTP": http }),
+    };
     (inline.open)(tool, &Env { allow_private_network: true, ..Env::default() })
 }
 

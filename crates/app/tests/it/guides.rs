@@ -1,0 +1,40 @@
+//! Guides whose commands are run as they stand.
+
+use serde_json::Value;
+use std::process::Command;
+use testkit::{Backend, TestApp};
+
+/// The shell blocks of a guide, in order.
+fn commands(guide: &str) -> Vec<&str> {
+    let blocks = guide.split("```sh\n").skip(1);
+    blocks.map(|block| block.split("\n```").next().unwrap()).collect()
+}
+
+/// TB-1.1, TB-2.1, TB-8.1
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_guide_to_tables_does_what_it_says() {
+    let app = TestApp::start(Backend::Sqlite).await;
+    let key = app.with_key(serde_json::json!({ "name": "guide", "role": "manager" })).await;
+    let guide = include_str!("../../../../docs/guides/tables.md");
+    let blocks = commands(guide);
+    assert!(blocks[0].contains("export SERVER="), "the first block is what the reader fills in");
+    let script = format!("set -euo pipefail\n{}", blocks[1..].join("\n"));
+    let folder = tempfile::tempdir().unwrap();
+    let mut shell = Command::new("bash");
+    shell.arg("-c").arg(script).current_dir(folder.path());
+    shell.env("SERVER", format!("http://{}", app.address())).env("TOKEN", key.key().unwrap());
+    let output = tokio::task::spawn_blocking(move || shell.output().unwrap()).await.unwrap();
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{out}\n{err}");
+    assert!(out.contains(r#""binding_status":"enabled""#), "{out}");
+    assert!(
+        out.ends_with(
+            r#""structuredContent":{"data":["Ada"],"query":"[?status=='open'].customer"},"isError":false}"#
+        ),
+        "{out}"
+    );
+    let config: Value =
+        serde_json::from_str(&std::fs::read_to_string(folder.path().join("mcp.json")).unwrap()).unwrap();
+    let url = config["mcpServers"]["shop"]["url"].as_str().unwrap();
+    assert!(url.starts_with(&format!("http://{}/mcp/mi_", app.address())), "{url}");
+}
