@@ -80,7 +80,11 @@ mod tests {
         let lines = format!("{}\n{}", "a".repeat(700), "b".repeat(700));
         assert_eq!(characters(&lines), [0..701, 601..1401]);
         let early = format!("{}\n{}", "a".repeat(100), "b".repeat(1500));
-        assert_eq!(characters(&early)[0], 0..1000, "a line end in the first half would make the chunk too small");
+        assert_eq!(
+            characters(&early)[0],
+            0..1000,
+            "a line end in the first half would make the chunk too small"
+        );
     }
 
     #[test]

@@ -52,7 +52,11 @@ impl Finder {
         })
     }
 
-    async fn candidates(&self, index: &SearchIndex, query: &str) -> Result<(Vec<(f64, Found)>, Option<String>)> {
+    async fn candidates(
+        &self,
+        index: &SearchIndex,
+        query: &str,
+    ) -> Result<(Vec<(f64, Found)>, Option<String>)> {
         let search = self.store.search();
         let words = words::of_query(query);
         let by_words = within(self.timeout, search.by_words(index, &words, CANDIDATES)).await?;
@@ -74,7 +78,8 @@ impl Finder {
         }
         let query = [query.to_owned()];
         let vectors = tokio::time::timeout(EMBEDDING_TIME, embeddings.embed(&query)).await;
-        let vectors = vectors.map_err(|_| Error::timeout("the provider of embeddings did not answer in time"))??;
+        let vectors =
+            vectors.map_err(|_| Error::timeout("the provider of embeddings did not answer in time"))??;
         let Some(vector) = vectors.first() else { return Ok(Vec::new()) };
         Ok(within(self.timeout, self.store.search().by_vector(index, vector, CANDIDATES)).await?)
     }
@@ -97,7 +102,9 @@ impl tool::Search for Finder {
             let limit = i64::try_from(left * 2).unwrap_or(i64::MAX);
             let places = self.store.search().places(&index, &found.hash, &mount, limit);
             let places = within(self.timeout, places).await?;
-            hits.extend(places.iter().filter_map(|place| current(&request.document, place, &found, score)).take(left));
+            hits.extend(
+                places.iter().filter_map(|place| current(&request.document, place, &found, score)).take(left),
+            );
         }
         let remark = remark.or_else(|| unready(&index));
         Ok(SearchAnswer { hits, remark })

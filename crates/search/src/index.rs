@@ -26,11 +26,10 @@ type Texts = HashMap<String, Arc<str>>;
 
 impl Attempt<'_> {
     /// Indexes the words first, so that those can be found even when embeddings cannot be had.
-    /// Returns the version of the table that the index shows now.
     ///
     /// # Errors
     /// What kept the attempt from its end. What was done until then stays done.
-    pub(crate) async fn run(&self) -> Result<i64> {
+    pub(crate) async fn run(&self) -> Result<()> {
         let index = self.lease.index();
         let table = self.documents.read(&index.tenant, &index.table).await?;
         let mount: Pointer = index
@@ -41,11 +40,11 @@ impl Attempt<'_> {
         let nodes_count = count(leaves.len());
         let texts: Texts = leaves.iter().map(|leaf| (leaf.hash.clone(), leaf.text.clone())).collect();
         self.index_words(&leaves, &texts, nodes_count, chunks_count).await?;
+        self.lease.note_words(table.table.version).await?;
         if let Some(embeddings) = self.embeddings {
             self.index_meaning(embeddings, &texts, nodes_count, chunks_count).await?;
         }
-        self.lease.note_progress(nodes_count, chunks_count, chunks_count).await?;
-        Ok(table.table.version)
+        Ok(self.lease.note_progress(nodes_count, chunks_count, chunks_count).await?)
     }
 
     async fn index_words(&self, leaves: &[Leaf], texts: &Texts, nodes: i64, chunks: i64) -> Result<()> {
@@ -140,7 +139,9 @@ async fn read(document: Node, mount: Pointer) -> Result<(Vec<Leaf>, i64)> {
         let chunks = leaves.iter().map(|leaf| cut_count(&leaf.text)).sum();
         (leaves, count(chunks))
     };
-    tokio::task::spawn_blocking(read).await.map_err(|_| Error::internal("reading a document broke its thread"))
+    tokio::task::spawn_blocking(read)
+        .await
+        .map_err(|_| Error::internal("reading a document broke its thread"))
 }
 
 /// How many chunks a text makes; most make one, which needs no cutting.

@@ -101,8 +101,8 @@ fn is_filler(word: &str) -> bool {
         "a", "an", "and", "are", "as", "at", "be", "by", "can", "do", "does", "for", "from", "has", "have",
         "how", "i", "in", "is", "it", "its", "me", "my", "of", "on", "or", "our", "that", "the", "their",
         "there", "they", "this", "to", "was", "we", "were", "what", "when", "where", "which", "who", "why",
-        "will", "with", "you", "your", "的", "了", "是", "在", "和", "吗", "什么", "怎么", "如何", "多少", "哪些",
-        "请问", "一个", "我们", "你们", "可以", "是否",
+        "will", "with", "you", "your", "的", "了", "是", "在", "和", "吗", "什么", "怎么", "如何", "多少",
+        "哪些", "请问", "一个", "我们", "你们", "可以", "是否",
     ];
     FILLERS.contains(&word)
 }

@@ -2,7 +2,7 @@
 
 use crate::index::Attempt;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use store::{Documents, ErrorKind, Lease, Store, within};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -38,6 +38,8 @@ impl Default for Options {
 /// Indexes that one process works on at a time, so that a slow provider of embeddings for one
 /// does not hold up the others.
 const AT_ONCE: usize = 4;
+/// The longest an index is left alone after it was made.
+const LONGEST_REST: Duration = Duration::from_secs(30);
 
 /// Works until cancelled. A database that is gone only makes it wait.
 pub async fn run(
@@ -47,7 +49,8 @@ pub async fn run(
     options: Options,
     cancel: CancellationToken,
 ) {
-    let worker = Worker { name: uuid::Uuid::now_v7().to_string(), store, documents, embeddings, options, cancel };
+    let worker =
+        Worker { name: uuid::Uuid::now_v7().to_string(), store, documents, embeddings, options, cancel };
     let worker = Arc::new(worker);
     if let Err(error) = within(worker.options.store_timeout, worker.store.search().sweep()).await {
         tracing::warn!(%error, "old search indexes stay for now: {error}");
@@ -80,7 +83,7 @@ struct Worker {
 
 /// How an attempt ended.
 enum End {
-    Ready(i64),
+    Ready,
     Failed(Error),
     Stopped,
 }
@@ -109,6 +112,7 @@ impl Worker {
     }
 
     async fn work(&self, lease: Lease) {
+        let begun = Instant::now();
         let attempt =
             Attempt { lease: &lease, documents: &self.documents, embeddings: self.embeddings.as_ref() };
         let end = tokio::select! {
@@ -118,9 +122,11 @@ impl Worker {
                 let message = format!("indexing took longer than {} s and goes on later", self.options.timeout.as_secs());
                 End::Failed(Error::timeout(message).retryable())
             }
-            done = attempt.run() => done.map_or_else(End::Failed, End::Ready),
+            done = attempt.run() => done.map_or_else(End::Failed, |()| End::Ready),
         };
-        self.close(lease, end).await;
+        // A table that changes all the time must not keep us busy all the time.
+        let rest = (begun.elapsed() * 2).min(LONGEST_REST);
+        self.close(lease, end, rest).await;
     }
 
     /// Keeps the lease; returns only when it is lost, or when the database is.
@@ -135,12 +141,12 @@ impl Worker {
         }
     }
 
-    async fn close(&self, lease: Lease, end: End) {
+    async fn close(&self, lease: Lease, end: End, rest: Duration) {
         let index = lease.index().clone();
         let (tenant, tool) = (&index.tenant, &index.tool);
         let closing = async {
             match end {
-                End::Ready(version) => lease.finish(version, self.model()).await,
+                End::Ready => lease.finish(self.model(), rest).await,
                 End::Stopped => lease.release().await,
                 End::Failed(error) if error.kind() == tool::ErrorKind::NotFound => {
                     forget(&lease).await?;
@@ -156,7 +162,9 @@ impl Worker {
         match within(self.options.store_timeout, closing).await {
             // The Tool was changed or deleted meanwhile, or the lease ran out.
             Err(error) if error.kind() == ErrorKind::Stale => {}
-            Err(error) => tracing::warn!(%tenant, %tool, %error, "search index of tool {tool} is left as it is: {error}"),
+            Err(error) => {
+                tracing::warn!(%tenant, %tool, %error, "search index of tool {tool} is left as it is: {error}")
+            }
             Ok(()) => {}
         }
     }

@@ -16,8 +16,7 @@ const COLUMNS: &str = "i.tenant AS tenant, i.tool AS tool, i.number AS number, i
     i.indexed_chunks_count AS indexed_chunks_count, i.indexed_at AS indexed_at,
     i.last_error AS last_error, i.attempts AS attempts, t.version AS newest_version";
 
-const FROM: &str =
-    "search_indexes i LEFT JOIN tables t ON t.tenant = i.tenant AND t.id = i.table_id";
+const FROM: &str = "search_indexes i LEFT JOIN tables t ON t.tenant = i.tenant AND t.id = i.table_id";
 
 /// How far an index is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -119,12 +118,13 @@ impl Search<'_> {
     }
 
     /// Indexes of the whole platform that wait to be worked on, the longest waiting first: new
-    /// ones, failed ones whose time has come, abandoned ones, and those whose table or model
-    /// has changed.
+    /// ones, failed ones whose time has come or whose table has changed, abandoned ones, and
+    /// those whose table or model has changed.
     pub async fn due(self, model: &str, limit: i64) -> Result<Vec<SearchIndex>> {
         let sql = format!(
             "SELECT {COLUMNS} FROM {FROM}
-             WHERE i.leased_until < $1 AND i.due_at IS NOT NULL AND i.due_at <= $1
+             WHERE i.leased_until < $1 AND i.due_at IS NOT NULL
+               AND (i.due_at <= $1 OR i.status = 'error' AND t.version <> i.table_version)
                AND (i.status <> 'ready' OR i.model <> $2 OR t.version IS NULL OR t.version <> i.table_version)
              ORDER BY i.due_at, i.tenant, i.tool LIMIT $3"
         );
@@ -175,7 +175,8 @@ pub(crate) async fn follow(write: &mut Write, tool: &Tool) -> Result<()> {
     if tool.kind != SEARCH_TYPE {
         return Ok(());
     }
-    let text = |field: &str| tool.definition.get(field).and_then(serde_json::Value::as_str).unwrap_or_default();
+    let text =
+        |field: &str| tool.definition.get(field).and_then(serde_json::Value::as_str).unwrap_or_default();
     let (table, mount) = (text("table_id"), text("json_path"));
     let same = sqlx::query(
         "SELECT 1 FROM search_indexes WHERE tenant = $1 AND tool = $2 AND table_id = $3 AND mount = $4",

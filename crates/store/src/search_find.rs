@@ -145,8 +145,7 @@ impl Search<'_> {
             "SELECT (SELECT COUNT(*) FROM search_chunks WHERE tenant = $1 AND tool = $2), {}",
             counts.join(", ")
         );
-        let mut query =
-            sqlx::query(AssertSqlSafe(sql)).bind(index.tenant.as_str()).bind(index.tool.as_str());
+        let mut query = sqlx::query(AssertSqlSafe(sql)).bind(index.tenant.as_str()).bind(index.tool.as_str());
         for word in words {
             query = query.bind(format!("'{word}'"));
         }
@@ -157,7 +156,11 @@ impl Search<'_> {
             let with: i64 = row.try_get(at + 1)?;
             if with > 0 {
                 let (total, with) = (total as f64, with as f64);
-                weighed.push((word.clone(), (1.0 + (total - with + 0.5) / (with + 0.5)).ln(), with * 2.0 > total));
+                weighed.push((
+                    word.clone(),
+                    (1.0 + (total - with + 0.5) / (with + 0.5)).ln(),
+                    with * 2.0 > total,
+                ));
             }
         }
         let is_needed = weighed.iter().all(|(_, _, is_common)| *is_common);
@@ -217,8 +220,7 @@ impl Search<'_> {
              FROM search_chunks c WHERE tenant = $1 AND tool = $2 AND id IN ({})",
             places.join(",")
         );
-        let mut query =
-            sqlx::query(AssertSqlSafe(sql)).bind(index.tenant.as_str()).bind(index.tool.as_str());
+        let mut query = sqlx::query(AssertSqlSafe(sql)).bind(index.tenant.as_str()).bind(index.tool.as_str());
         for id in ids {
             query = query.bind(id);
         }

@@ -44,7 +44,7 @@ impl Search<'_> {
         let mut write = self.0.write().await?;
         let done = sqlx::query(
             "UPDATE search_indexes SET status = 'indexing', worker = $3, leased_until = $4, attempts = attempts + 1
-             WHERE tenant = $1 AND tool = $2 AND number = $5 AND leased_until < $6 AND due_at <= $6",
+             WHERE tenant = $1 AND tool = $2 AND number = $5 AND leased_until < $6 AND attempts = $7",
         )
         .bind(index.tenant.as_str())
         .bind(index.tool.as_str())
@@ -52,6 +52,7 @@ impl Search<'_> {
         .bind(now.saturating_add(milliseconds(time)))
         .bind(index.number)
         .bind(now)
+        .bind(index.attempts)
         .execute(write.connection())
         .await?;
         write.commit().await?;
@@ -135,7 +136,8 @@ impl Lease {
         let last = sqlx::query("SELECT COALESCE(MAX(id), 0) FROM search_chunks");
         let last: i64 = last.fetch_one(write.connection()).await?.try_get(0)?;
         let ids = || (last + 1..).take(chunks.len());
-        let sql = insert("search_chunks (tenant, tool, id, hash, position, char_start, char_end)", 7, chunks.len());
+        let sql =
+            insert("search_chunks (tenant, tool, id, hash, position, char_start, char_end)", 7, chunks.len());
         let mut query = sqlx::query(AssertSqlSafe(sql));
         for (chunk, id) in chunks.iter().zip(ids()) {
             query = self.bind_chunk(query, chunk, Some(id));
@@ -185,7 +187,8 @@ impl Lease {
         chunk: &NewChunk,
         id: Option<i64>,
     ) -> Query<'q, Any, sqlx::any::AnyArguments> {
-        let query = query.bind(self.index.tenant.as_str().to_owned()).bind(self.index.tool.as_str().to_owned());
+        let query =
+            query.bind(self.index.tenant.as_str().to_owned()).bind(self.index.tool.as_str().to_owned());
         let query = match id {
             Some(id) => query.bind(id),
             None => query,
@@ -283,7 +286,9 @@ impl Lease {
     pub async fn add_vectors(&self, vectors: &[(i64, Vec<f32>)]) -> Result<()> {
         let kind = Vectors::of(&self.store).await?;
         let value = if kind == Vectors::Pgvector { "CAST($4 AS vector)" } else { "$4" };
-        let sql = format!("INSERT INTO search_vectors (tenant, tool, chunk, embedding) VALUES ($1, $2, $3, {value})");
+        let sql = format!(
+            "INSERT INTO search_vectors (tenant, tool, chunk, embedding) VALUES ($1, $2, $3, {value})"
+        );
         let mut write = self.begin().await?;
         for (chunk, vector) in vectors {
             let query = sqlx::query(AssertSqlSafe(sql.clone()))
@@ -295,19 +300,32 @@ impl Lease {
         write.commit().await
     }
 
-    /// The index shows this version of the table; the lease ends.
-    pub async fn finish(self, table_version: i64, model: &str) -> Result<()> {
+    /// The words in the index are those of this version of the table.
+    pub async fn note_words(&self, table_version: i64) -> Result<()> {
         let mut write = self.begin().await?;
+        sqlx::query("UPDATE search_indexes SET table_version = $3 WHERE tenant = $1 AND tool = $2")
+            .bind(self.index.tenant.as_str())
+            .bind(self.index.tool.as_str())
+            .bind(table_version)
+            .execute(write.connection())
+            .await?;
+        write.commit().await
+    }
+
+    /// The index is ready; it is not looked at again before `pause` is over. The lease ends.
+    pub async fn finish(self, model: &str, pause: Duration) -> Result<()> {
+        let mut write = self.begin().await?;
+        let now = column::now();
         sqlx::query(
-            "UPDATE search_indexes SET status = 'ready', table_version = $3, model = $4, indexed_at = $5,
+            "UPDATE search_indexes SET status = 'ready', model = $3, indexed_at = $4,
                  last_error = NULL, attempts = 0, due_at = $5, worker = NULL, leased_until = 0
              WHERE tenant = $1 AND tool = $2",
         )
         .bind(self.index.tenant.as_str())
         .bind(self.index.tool.as_str())
-        .bind(table_version)
         .bind(model)
-        .bind(column::now())
+        .bind(now)
+        .bind(now.saturating_add(milliseconds(pause)))
         .execute(write.connection())
         .await?;
         write.commit().await
@@ -380,9 +398,8 @@ impl Lease {
         let places: Vec<String> = (0..values.len()).map(|at| format!("${}", at + 3)).collect();
         let sql =
             format!("{head} WHERE tenant = $1 AND tool = $2 AND {field} IN ({}){tail}", places.join(","));
-        let mut query = sqlx::query(AssertSqlSafe(sql))
-            .bind(self.index.tenant.as_str())
-            .bind(self.index.tool.as_str());
+        let mut query =
+            sqlx::query(AssertSqlSafe(sql)).bind(self.index.tenant.as_str()).bind(self.index.tool.as_str());
         for value in values {
             query = query.bind(value.as_str());
         }

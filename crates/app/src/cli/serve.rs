@@ -58,7 +58,12 @@ pub(super) struct Serve {
 #[derive(Args)]
 struct EmbeddingsArguments {
     /// A provider of embeddings with OpenAI's interface, e.g. https://api.openai.com/v1; search goes by words alone without
-    #[arg(long, env = "MCP_ALL_IN_ONE_EMBEDDINGS_BASE_URL", value_name = "URL", requires = "embeddings_model")]
+    #[arg(
+        long,
+        env = "MCP_ALL_IN_ONE_EMBEDDINGS_BASE_URL",
+        value_name = "URL",
+        requires = "embeddings_model"
+    )]
     embeddings_base_url: Option<String>,
     /// The provider's name for the model
     #[arg(long, env = "MCP_ALL_IN_ONE_EMBEDDINGS_MODEL", value_name = "NAME")]

@@ -76,7 +76,8 @@ pub(crate) async fn put(client: &Client, table: &str, path: &str, data: Value) {
 async fn makes_a_search_tool_at_once_and_says_how_far_its_index_is(backend: Backend) {
     let app = TestApp::start(backend).await;
     let id = table(&app, manual()).await;
-    let body = json!({ "name": "find", "table_id": id, "json_path": "/docs", "metadata": { "team": "support" } });
+    let body =
+        json!({ "name": "find", "table_id": id, "json_path": "/docs", "metadata": { "team": "support" } });
     let made = app.post("tools/search", body).await.is(201);
     assert_eq!((&made.body["type"], &made.body["json_path"]), (&json!("search"), &json!("/docs")));
     let status = made.body["metadata"]["search_index"]["status"].as_str().unwrap().to_owned();
@@ -113,7 +114,9 @@ async fn makes_a_search_tool_at_once_and_says_how_far_its_index_is(backend: Back
     app.post("tools/search", json!({ "name": "x", "type": "preview", "table_id": id }))
         .await
         .is_problem(422, "VALIDATION_FAILED");
-    app.post("tools/search", json!({ "name": "x", "table_id": "no-such" })).await.is_problem(404, "NOT_FOUND");
+    app.post("tools/search", json!({ "name": "x", "table_id": "no-such" }))
+        .await
+        .is_problem(404, "NOT_FOUND");
     let other = json!({ "name": "all", "type": "get_all_data", "table_id": id });
     let other = app.post("tools", other).await.is(201).string("id");
     app.get(&format!("tools/{other}/search-index")).await.is_problem(404, "NOT_FOUND");
@@ -235,7 +238,8 @@ async fn indexes_only_what_changed(backend: Backend) {
     ready(&app, &tool).await;
     let ids = async || -> Vec<i64> {
         let mut connection = app.database().connect().await;
-        let rows = sqlx::query("SELECT id FROM search_chunks ORDER BY id").fetch_all(&mut connection).await.unwrap();
+        let rows =
+            sqlx::query("SELECT id FROM search_chunks ORDER BY id").fetch_all(&mut connection).await.unwrap();
         rows.iter().map(|row| row.get(0)).collect()
     };
     let before = ids().await;
@@ -262,7 +266,8 @@ async fn stays_within_mount_tenant_and_owner(backend: Backend) {
     let app = TestApp::start(backend).await;
     let acme = app.with_tenant("acme").await;
     let globex = app.with_tenant("globex").await;
-    let ids = [table(&acme, manual()).await, table(&globex, json!({ "docs": ["globex refund plans"] })).await];
+    let ids =
+        [table(&acme, manual()).await, table(&globex, json!({ "docs": ["globex refund plans"] })).await];
     let acme_tool = search_tool(&acme, "find", &ids[0], "/docs").await;
     let globex_tool = search_tool(&globex, "find", &ids[1], "/docs").await;
     let wide = search_tool(&acme, "wide", &ids[0], "").await;
@@ -274,10 +279,19 @@ async fn stays_within_mount_tenant_and_owner(backend: Backend) {
     assert!(places(&acme, "find", "swordfish").await.is_empty());
     assert_eq!(places(&globex, "find", "refund").await, ["/0"]);
     globex.get(&format!("tools/{acme_tool}/search-index")).await.is_problem(404, "NOT_FOUND");
-    globex.post("tools/search", json!({ "name": "x", "table_id": ids[0] })).await.is_problem(404, "NOT_FOUND");
-    globex.call(&format!("table://{}/search", ids[0]), json!({ "query": "refund" })).await.is_problem(404, "TOOL_NOT_FOUND");
+    globex
+        .post("tools/search", json!({ "name": "x", "table_id": ids[0] }))
+        .await
+        .is_problem(404, "NOT_FOUND");
+    globex
+        .call(&format!("table://{}/search", ids[0]), json!({ "query": "refund" }))
+        .await
+        .is_problem(404, "TOOL_NOT_FOUND");
     let caller = acme.as_key(
-        app.post("keys", json!({ "name": "c", "tenant": "acme", "role": "caller" })).await.is(201).string("key"),
+        app.post("keys", json!({ "name": "c", "tenant": "acme", "role": "caller" }))
+            .await
+            .is(201)
+            .string("key"),
     );
     caller.get(&format!("tools/{acme_tool}/search-index")).await.is_problem(404, "NOT_FOUND");
     assert_eq!(places(&caller, "find", "refund").await, ["/0/text"], "who may call the tool may search");
@@ -293,7 +307,11 @@ async fn follows_a_tool_that_searches_elsewhere(backend: Backend) {
     ready(&app, &tool).await;
     let path = format!("tools/{tool}");
     app.patch(&path, json!({ "description": "Finds" })).await.is(200);
-    assert_eq!(app.get(&format!("{path}/search-index")).await.is(200).body["status"], "ready", "nothing moved");
+    assert_eq!(
+        app.get(&format!("{path}/search-index")).await.is(200).body["status"],
+        "ready",
+        "nothing moved"
+    );
     app.patch(&path, json!({ "json_path": "/secret" })).await.is(200);
     assert_eq!(ready(&app, &tool).await["nodes_count"], 1);
     assert_eq!(places(&app, "find", "refund").await, ["/note"]);
@@ -318,7 +336,8 @@ async fn survives_the_end_of_its_table(backend: Backend) {
 /// TB-9.1
 async fn goes_on_after_a_restart(backend: Backend) {
     // The first server never works: its worker waits for ever before it looks.
-    let app = TestApp::start_with(backend, |settings| settings.search.timeout = std::time::Duration::ZERO).await;
+    let app =
+        TestApp::start_with(backend, |settings| settings.search.timeout = std::time::Duration::ZERO).await;
     let id = table(&app, manual()).await;
     let tool = search_tool(&app, "find", &id, "/docs").await;
     eventually("the attempt has timed out", PATIENCE, async || {
@@ -326,7 +345,11 @@ async fn goes_on_after_a_restart(backend: Backend) {
         index["status"] == "error" && index["last_error"].as_str().unwrap().contains("longer than 0 s")
     })
     .await;
-    let key = app.post("keys", json!({ "name": "k", "tenant": "default", "role": "admin" })).await.is(201).string("key");
+    let key = app
+        .post("keys", json!({ "name": "k", "tenant": "default", "role": "admin" }))
+        .await
+        .is(201)
+        .string("key");
     let database = app.database().clone();
     app.stop().await;
     let again = TestApp::restart(&database).await;
@@ -338,7 +361,8 @@ async fn goes_on_after_a_restart(backend: Backend) {
 async fn refuses_bad_arguments_and_survives_strange_queries(backend: Backend) {
     let app = TestApp::start(backend).await;
     let strange = "\u{0}'\"\\ :* ^ NEAR(a b) AND OR NOT - + ( ) { } | & ! <-> ' 𝕏 İ ß ﷺ 👍";
-    let id = table(&app, json!({ "docs": ["plain tea", strange.replace('\u{0}', ""), "", "  ", 7, null] })).await;
+    let id =
+        table(&app, json!({ "docs": ["plain tea", strange.replace('\u{0}', ""), "", "  ", 7, null] })).await;
     let tool = search_tool(&app, "find", &id, "/docs").await;
     assert_eq!(ready(&app, &tool).await["nodes_count"], 2);
     for arguments in [

@@ -62,7 +62,9 @@ async fn finds_by_meaning_what_has_none_of_the_words(backend: Backend) {
     // In both lists, so it comes first; the score is the sum of both.
     let found = results(&app, "find", json!({ "query": "courier", "top_k": 3 })).await;
     assert_eq!(found[0]["json_path"], "/1/text");
-    assert!(found[0]["score"].as_f64().unwrap() > 1.9 / 61.0 && found[0]["score"].as_f64().unwrap() <= 2.0 / 61.0);
+    assert!(
+        found[0]["score"].as_f64().unwrap() > 1.9 / 61.0 && found[0]["score"].as_f64().unwrap() <= 2.0 / 61.0
+    );
     if backend == Backend::Postgres {
         use sqlx::Row;
         let mut connection = app.database().connect().await;
@@ -151,7 +153,8 @@ async fn goes_on_after_a_kill(backend: Backend) {
     let id = table(&admin, manual()).await;
     let tool = search_tool(&admin, "find", &id, "/docs").await;
     eventually("the words are indexed, and embeddings awaited", PATIENCE, async || {
-        !places(&admin, "find", "courier").await.is_empty() && index_of(&admin, &tool).await["status"] == "indexing"
+        !places(&admin, "find", "courier").await.is_empty()
+            && index_of(&admin, &tool).await["status"] == "indexing"
     })
     .await;
     server.kill();
@@ -194,7 +197,8 @@ async fn replicas_share_the_work_and_the_index() {
             assert_eq!(places(admin, &name, &format!("number{n}")).await.len(), 2);
         }
     }
-    let indexed = provider.texts().iter().filter(|text| text.starts_with("cat") || text.starts_with("parcel")).count();
+    let indexed =
+        provider.texts().iter().filter(|text| text.starts_with("cat") || text.starts_with("parcel")).count();
     assert_eq!(indexed, 12, "each text was indexed by one of them");
     // A change through one is found through the other, and what is gone is gone at once.
     put(&admins[0], &tools[0].0, "/0", json!("a zebra")).await;

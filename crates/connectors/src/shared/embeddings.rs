@@ -47,7 +47,8 @@ impl Client {
     /// # Errors
     /// `InvalidConfig`, saying which setting is wrong.
     pub fn new(settings: Settings, env: &Env) -> Result<Self> {
-        let wrong = |message: String| Error::invalid_config(format!("the embeddings cannot be used: {message}"));
+        let wrong =
+            |message: String| Error::invalid_config(format!("the embeddings cannot be used: {message}"));
         let url = format!("{}/embeddings", settings.base_url.trim_end_matches('/'));
         let url: Url = url.parse().map_err(|_| wrong("the base URL is no URL".into()))?;
         if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
@@ -103,15 +104,17 @@ impl Client {
     }
 
     fn read(&self, answer: &[u8], wanted: usize) -> Result<Vec<Vec<f32>>> {
-        let answer: Answer = serde_json::from_slice(answer)
-            .map_err(|_| Error::upstream("the provider of embeddings answered something else than embeddings"))?;
+        let answer: Answer = serde_json::from_slice(answer).map_err(|_| {
+            Error::upstream("the provider of embeddings answered something else than embeddings")
+        })?;
         let mut data = answer.data;
         data.sort_by_key(|entry| entry.index);
         if data.len() != wanted {
             let message = format!("the provider was asked for {wanted} embeddings and sent {}", data.len());
             return Err(Error::upstream(message));
         }
-        let length = self.settings.dimensions.or(data.first().map(|first| first.embedding.len())).unwrap_or_default();
+        let length =
+            self.settings.dimensions.or(data.first().map(|first| first.embedding.len())).unwrap_or_default();
         data.into_iter().map(|entry| unit(entry.embedding, length)).collect()
     }
 }
@@ -131,7 +134,8 @@ struct Entry {
 /// The vector with length one, so that the product of two is their cosine.
 fn unit(mut vector: Vec<f32>, length: usize) -> Result<Vec<f32>> {
     if vector.len() != length || length > MAX_DIMENSIONS {
-        let message = format!("the provider sent an embedding of {} dimensions instead of {length}", vector.len());
+        let message =
+            format!("the provider sent an embedding of {} dimensions instead of {length}", vector.len());
         return Err(Error::upstream(message));
     }
     let norm = vector.iter().map(|part| part * part).sum::<f32>().sqrt();
@@ -164,8 +168,11 @@ fn explain(error: reqwest::Error) -> Error {
         source = cause.source();
     }
     if error.is_timeout() {
-        return Error::timeout(format!("the provider of embeddings did not answer within {} s", TIMEOUT.as_secs()))
-            .retryable();
+        return Error::timeout(format!(
+            "the provider of embeddings did not answer within {} s",
+            TIMEOUT.as_secs()
+        ))
+        .retryable();
     }
     Error::unavailable("the provider of embeddings cannot be reached").retryable()
 }

@@ -28,7 +28,8 @@ impl TableTools {
         mount: Pointer,
         arguments: SearchArguments,
     ) -> Result<Output> {
-        let search = self.search.as_ref().ok_or_else(|| Error::unsupported("there is no search without a server"))?;
+        let search =
+            self.search.as_ref().ok_or_else(|| Error::unsupported("there is no search without a server"))?;
         let table = self.read(cx).await?;
         mounted(&table.document, &mount)?;
         let SearchArguments { query, top_k } = arguments;

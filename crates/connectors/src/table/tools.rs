@@ -19,8 +19,17 @@ pub(super) enum Operation {
 }
 
 /// The types of Tools over tables, in the order they are documented.
-pub(super) const TYPES: &[&str] =
-    &["get_data_schema", "get_all_data", "query_data", "create", "update", "delete", "preview", "select", "search"];
+pub(super) const TYPES: &[&str] = &[
+    "get_data_schema",
+    "get_all_data",
+    "query_data",
+    "create",
+    "update",
+    "delete",
+    "preview",
+    "select",
+    "search",
+];
 
 impl Operation {
     const ALL: [Self; 9] = [
@@ -130,7 +139,8 @@ impl Operation {
                 )
             }
             Self::Search => {
-                let query = json!({ "type": "string", "minLength": 1, "description": "What to look for, in words" });
+                let query =
+                    json!({ "type": "string", "minLength": 1, "description": "What to look for, in words" });
                 let top_k = json!({ "type": "integer", "minimum": 1, "maximum": 20, "default": 5,
                     "description": "How many results to return" });
                 (json!({ "query": query, "top_k": top_k }), json!(["query"]))
