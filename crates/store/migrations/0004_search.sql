@@ -1,5 +1,6 @@
 -- One row for each Tool of type `search`: what it indexes, how far that is, and who is at work.
--- `table_version` is the version of the table that the index shows, `model` the embeddings in it.
+-- `table_version` is the version of the table whose words are in it, `tried_version` that of the last
+-- attempt, `model` the embeddings in it.
 -- `number` names the full text index of SQLite. A task is claimed by writing `worker`, for as long
 -- as `leased_until` lies ahead; `due_at` is when to try again, NULL for never.
 CREATE TABLE search_indexes (
@@ -10,6 +11,7 @@ CREATE TABLE search_indexes (
     mount TEXT NOT NULL,
     status TEXT NOT NULL,
     table_version BIGINT NOT NULL,
+    tried_version BIGINT NOT NULL,
     model TEXT NOT NULL,
     nodes_count BIGINT NOT NULL,
     chunks_count BIGINT NOT NULL,

@@ -124,7 +124,7 @@ impl Search<'_> {
         let sql = format!(
             "SELECT {COLUMNS} FROM {FROM}
              WHERE i.leased_until < $1 AND i.due_at IS NOT NULL
-               AND (i.due_at <= $1 OR i.status = 'error' AND t.version <> i.table_version)
+               AND (i.due_at <= $1 OR i.status = 'error' AND t.version <> i.tried_version)
                AND (i.status <> 'ready' OR i.model <> $2 OR t.version IS NULL OR t.version <> i.table_version)
              ORDER BY i.due_at, i.tenant, i.tool LIMIT $3"
         );
@@ -197,9 +197,9 @@ pub(crate) async fn follow(write: &mut Write, tool: &Tool) -> Result<()> {
         .execute(write.connection())
         .await?;
     sqlx::query(
-        "INSERT INTO search_indexes (tenant, tool, number, table_id, mount, status, table_version, model,
+        "INSERT INTO search_indexes (tenant, tool, number, table_id, mount, status, table_version, tried_version, model,
              nodes_count, chunks_count, indexed_chunks_count, attempts, due_at, leased_until)
-         SELECT $1, $2, COALESCE(MAX(number), 0) + 1, $3, $4, 'pending', 0, '', 0, 0, 0, 0, $5, 0
+         SELECT $1, $2, COALESCE(MAX(number), 0) + 1, $3, $4, 'pending', 0, 0, '', 0, 0, 0, 0, $5, 0
          FROM search_indexes",
     )
     .bind(tool.tenant.as_str())

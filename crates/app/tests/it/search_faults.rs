@@ -144,7 +144,6 @@ async fn goes_on_after_a_kill(backend: Backend) {
     let database = Database::create(backend).await;
     let with_provider = |database: &Database| {
         let mut command = serve(database);
-        command.arg("--allow-private-network");
         command.args(["--embeddings-base-url", &provider.base_url(), "--embeddings-model", "subjects"]);
         command
     };
