@@ -159,6 +159,7 @@ impl Embeddings for Client {
 }
 
 /// Without the URL, which may hold a secret.
+#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
 fn explain(error: reqwest::Error) -> Error {
     let mut source = error.source();
     while let Some(cause) = source {

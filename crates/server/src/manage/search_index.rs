@@ -11,8 +11,8 @@ use axum::extract::State;
 use http::StatusCode;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use store::SearchIndex;
 use store::search::SEARCH_TYPE;
+use store::{IndexStatus, SearchIndex};
 use tool::{TenantId, ToolId};
 use utoipa::ToSchema;
 
@@ -79,6 +79,18 @@ pub(super) async fn get(
     find(&state, &signed_in, &id).await?;
     let index = state.store.search().get(&signed_in.tenant, &id).await?;
     Ok(Answer((&index).into()))
+}
+
+/// Shows a new tool's index as it was when the tool was made, however fast the worker is.
+pub(super) fn mirror_new(tool: &mut ToolView) {
+    let shown = tool.definition.get_mut("metadata").and_then(|metadata| metadata.get_mut(MIRROR));
+    if let Some(shown) = shown {
+        shown["status"] = IndexStatus::Pending.as_str().into();
+        shown["indexed_at"] = Value::Null;
+        for count in ["nodes_count", "chunks_count", "indexed_chunks_count"] {
+            shown[count] = 0.into();
+        }
+    }
 }
 
 /// Shows the indexes in the `metadata` of the tools that have one.

@@ -189,7 +189,9 @@ pub(super) async fn create_from(
     };
     let tool = state.store.tools().create(&signed_in.tenant, new).await?;
     state.reload.catch_up().await;
-    Ok((StatusCode::CREATED, Answer(ToolView::whole(state, tool).await?)))
+    let mut made = ToolView::whole(state, tool).await?;
+    search_index::mirror_new(&mut made);
+    Ok((StatusCode::CREATED, Answer(made)))
 }
 
 /// One tool.
