@@ -42,10 +42,10 @@ fn texts() -> Vec<String> {
     let text = |n: u64| {
         if n.is_multiple_of(4) {
             let count = han.len() as u64;
-            (0..200).map(|_| han[usize::try_from(dice.roll(count)).unwrap()]).collect::<String>()
+            (0..150).map(|_| han[usize::try_from(dice.roll(count)).unwrap()]).collect::<String>()
                 + &n.to_string()
         } else {
-            let words: Vec<String> = (0..80).map(|_| dice.word()).collect();
+            let words: Vec<String> = (0..60).map(|_| dice.word()).collect();
             format!("{} unique{n}", words.join(" "))
         }
     };
