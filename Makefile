@@ -30,6 +30,7 @@ bench:               ## Benchmarks that print ratios
 	$(CARGO) bench -p gotemplate
 	bench/http-tools.sh
 	bench/tables.sh
+	$(CARGO) bench -p search
 
 fmt:                 ## Format everything
 	$(CARGO) fmt --all

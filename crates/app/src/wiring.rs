@@ -3,10 +3,12 @@
 use crate::Failure;
 use crate::mcp_config::{self, Followed, McpConfig};
 use crate::pins::{AllPins, FilePins};
+use connectors::embeddings;
 use gateway::Gateway;
 use gateway::audit::Audit;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
-use server::{AuditSink, Options, OwnServices, Server, StoredPins};
+use search::Finder;
+use server::{AuditSink, Background, Options, OwnServices, Server, StoredPins};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -14,7 +16,7 @@ use store::{Documents, Store, Vault};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
-use tool::{Env, Secret};
+use tool::{Embeddings, Env, Secret};
 
 /// How the server is set up.
 #[derive(Debug, Clone)]
@@ -37,6 +39,10 @@ pub struct Settings {
     pub allow_private_network: bool,
     /// The most bytes of an answer.
     pub max_result_bytes: usize,
+    /// Where embeddings come from; search goes by words alone without.
+    pub embeddings: Option<embeddings::Settings>,
+    /// How indexes of texts are made.
+    pub search: search::Options,
     /// Everything else.
     pub server: Options,
 }
@@ -55,6 +61,8 @@ impl Settings {
             has_self_tools: false,
             allow_private_network: false,
             max_result_bytes: gateway::RESULT_BUDGET_BYTES,
+            embeddings: None,
+            search: search::Options::default(),
             server: Options::default(),
         }
     }
@@ -93,12 +101,16 @@ pub async fn start(settings: Settings) -> Result<Started, Failure> {
     let admin_key = server::first_start::prepare(&store, settings.admin_token.as_ref()).await;
     let admin_key = admin_key.map_err(|error| database_failure("the first tenant cannot be made", error))?;
     let documents = Documents::new(store.clone(), settings.server.store_timeout);
-    let env = Env {
+    let mut env = Env {
         allow_private_network: settings.allow_private_network,
         tables: Some(Arc::new(documents.clone())),
         result_budget_bytes: settings.max_result_bytes,
         ..Env::default()
     };
+    let embeddings = embeddings_from(settings.embeddings, &env)?;
+    let finder = Finder::new(store.clone(), embeddings.clone(), settings.server.store_timeout);
+    env.search = Some(Arc::new(finder));
+    let indexing = indexing(store.clone(), documents.clone(), embeddings, settings.search);
     let spill = settings.data_dir.join("audit-spill.jsonl");
     let audit = Audit::start(Arc::new(AuditSink::new(store.clone(), spill, settings.server.store_timeout)));
     let options = gateway::Options { result_budget_bytes: settings.max_result_bytes, ..Default::default() };
@@ -115,7 +127,30 @@ pub async fn start(settings: Settings) -> Result<Started, Failure> {
     let own = own_services(followed, env.shutdown)?;
     let server = Server::new(store, documents, gateway, metrics, own, settings.server).await;
     let server = server.map_err(|error| database_failure("the configuration cannot be loaded", error))?;
-    Ok(Started { address, admin_key, listener, server })
+    Ok(Started { address, admin_key, listener, server: server.beside(indexing) })
+}
+
+fn embeddings_from(
+    settings: Option<embeddings::Settings>,
+    env: &Env,
+) -> Result<Option<Arc<dyn Embeddings>>, Failure> {
+    let Some(settings) = settings else { return Ok(None) };
+    match embeddings::Client::new(settings, env) {
+        Ok(client) => Ok(Some(Arc::new(client))),
+        Err(error) => Err(Failure::new("search cannot use embeddings")
+            .because(error)
+            .advice("check the settings --embeddings-…")),
+    }
+}
+
+/// Indexes what Tools search, in the background.
+fn indexing(
+    store: Store,
+    documents: Documents,
+    embeddings: Option<Arc<dyn Embeddings>>,
+    options: search::Options,
+) -> Background {
+    Box::new(move |stop| Box::pin(search::run(store, documents, embeddings, options, stop)))
 }
 
 /// The services of the file, now and after every change.

@@ -10,6 +10,7 @@ mod table;
 /// The attended sign-in to an MCP server.
 pub use mcp::Login;
 
+pub use shared::embeddings;
 use tool::Kind;
 
 /// The whole registry; its order is the order in the console.

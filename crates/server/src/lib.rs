@@ -26,6 +26,7 @@ use http::{HeaderName, HeaderValue, Method, header};
 use metrics_exporter_prometheus::PrometheusHandle;
 use reload::Reload;
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use store::{Documents, Store};
@@ -107,9 +108,13 @@ impl Shelf {
     }
 }
 
+/// Work that goes on while the server runs, and ends when the token fires.
+pub type Background = Box<dyn FnOnce(CancellationToken) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send>;
+
 /// A server that has loaded its configuration and not yet begun to listen.
 pub struct Server {
     shelf: Shared,
+    background: Vec<Background>,
 }
 
 impl Server {
@@ -146,7 +151,14 @@ impl Server {
             calls: TaskTracker::new(),
             stopping: CancellationToken::new(),
         };
-        Ok(Self { shelf: Arc::new(shelf) })
+        Ok(Self { shelf: Arc::new(shelf), background: Vec::new() })
+    }
+
+    /// Adds work that goes on while the server runs.
+    #[must_use]
+    pub fn beside(mut self, work: Background) -> Self {
+        self.background.push(work);
+        self
     }
 
     /// Serves until `stop` fires, then lets requests and calls in flight end, then writes the
@@ -160,6 +172,9 @@ impl Server {
         let background = TaskTracker::new();
         background.spawn(shelf.reload.clone().follow(shelf.stopping.clone()));
         background.spawn(keep_house(shelf.clone()));
+        for work in self.background {
+            background.spawn(work(shelf.stopping.clone()));
+        }
         let router = router(shelf.clone()).into_make_service_with_connect_info::<SocketAddr>();
         let stopped = {
             let (stop, stopping) = (stop.clone(), shelf.stopping.clone());

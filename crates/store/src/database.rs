@@ -5,6 +5,7 @@ use crate::instances::Instances;
 use crate::keys::Keys;
 use crate::meta::Meta;
 use crate::revisions::{self, Revisions};
+use crate::search::Search;
 use crate::service_pins::ServicePins;
 use crate::services::Services;
 use crate::tables::Tables;
@@ -68,6 +69,7 @@ struct Inner {
     /// SQLite has one writer at a time, and its own waiting is not fair: ours is.
     turn: Option<Arc<Semaphore>>,
     changed: Notify,
+    tables_changed: Notify,
 }
 
 impl Store {
@@ -77,7 +79,8 @@ impl Store {
         let (backend, pool) = connect(options).await?;
         let turn = (backend == Backend::Sqlite).then(|| Arc::new(Semaphore::new(1)));
         let url = options.url.clone();
-        let store = Self(Arc::new(Inner { pool, backend, url, vault, turn, changed: Notify::new() }));
+        let (changed, tables_changed) = (Notify::new(), Notify::new());
+        let store = Self(Arc::new(Inner { pool, backend, url, vault, turn, changed, tables_changed }));
         migrate::run(&store).await?;
         meta::check_vault(&store).await?;
         Ok(store)
@@ -135,6 +138,12 @@ impl Store {
         Tables(self)
     }
 
+    /// The indexes of the Tools that search.
+    #[must_use]
+    pub fn search(&self) -> Search<'_> {
+        Search(self)
+    }
+
     /// The MCP instances and their bindings.
     #[must_use]
     pub fn instances(&self) -> Instances<'_> {
@@ -180,6 +189,11 @@ impl Store {
         &self.0.changed
     }
 
+    /// Wakes when this process has changed a table's document.
+    pub(crate) fn tables_changed(&self) -> &Notify {
+        &self.0.tables_changed
+    }
+
     /// A transaction whose reads all see one state.
     pub(crate) async fn snapshot(&self) -> Result<Transaction<'static, Any>> {
         Ok(match self.backend() {
@@ -221,6 +235,10 @@ pub(crate) struct Write {
 impl Write {
     pub(crate) fn connection(&mut self) -> &mut AnyConnection {
         &mut self.transaction
+    }
+
+    pub(crate) fn backend(&self) -> Backend {
+        self.store.backend()
     }
 
     /// Commits without telling the other replicas: for audit and the like.

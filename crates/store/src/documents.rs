@@ -152,6 +152,7 @@ impl Documents {
         table.size_bytes = (table.size_bytes + growth).max(0);
         write_change(write.connection(), &mut table, &change, &document, by).await?;
         write.commit().await?;
+        self.0.store.tables_changed().notify_waiters();
         Ok(self.keep(entry, table, document))
     }
 

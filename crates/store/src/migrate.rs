@@ -5,12 +5,30 @@ use crate::{Error, Result, Store, row};
 use sqlx::Row as _;
 
 /// In order; the position is the version. A released file never changes.
-const MIGRATIONS: &[&str] = &[
-    include_str!("../migrations/0001_first.sql"),
-    include_str!("../migrations/0002_tools.sql"),
-    include_str!("../migrations/0003_tables.sql"),
-    include_str!("../migrations/0005_service_pins.sql"),
+const MIGRATIONS: &[Migration] = &[
+    Migration::both(include_str!("../migrations/0001_first.sql")),
+    Migration::both(include_str!("../migrations/0002_tools.sql")),
+    Migration::both(include_str!("../migrations/0003_tables.sql")),
+    Migration {
+        both: include_str!("../migrations/0004_search.sql"),
+        sqlite: include_str!("../migrations/0004_search_sqlite.sql"),
+        postgres: include_str!("../migrations/0004_search_postgres.sql"),
+    },
+    Migration::both(include_str!("../migrations/0005_service_pins.sql")),
 ];
+
+/// One step: what both databases understand, then what only one does.
+struct Migration {
+    both: &'static str,
+    sqlite: &'static str,
+    postgres: &'static str,
+}
+
+impl Migration {
+    const fn both(sql: &'static str) -> Self {
+        Self { both: sql, sqlite: "", postgres: "" }
+    }
+}
 
 /// All missing steps in one transaction: after a crash the schema is old or new, never between.
 /// Processes that start at once take turns, and the later ones find nothing to do.
@@ -37,7 +55,13 @@ pub(crate) async fn run(store: &Store) -> Result<()> {
     }
     for (index, migration) in MIGRATIONS.iter().enumerate().skip(found) {
         let version = i64::try_from(index + 1).unwrap_or(i64::MAX);
-        sqlx::raw_sql(*migration).execute(&mut *connection).await?;
+        let own = match store.backend() {
+            Backend::Sqlite => migration.sqlite,
+            Backend::Postgres => migration.postgres,
+        };
+        for sql in [migration.both, own].into_iter().filter(|sql| !sql.is_empty()) {
+            sqlx::raw_sql(sql).execute(&mut *connection).await?;
+        }
         sqlx::query("INSERT INTO schema_version (version, applied_at) VALUES ($1, $2)")
             .bind(version)
             .bind(row::now())

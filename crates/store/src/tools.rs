@@ -3,7 +3,7 @@
 use crate::database::Write;
 use crate::error::check_text;
 use crate::tool_row::{COLUMNS, content_of, decode, search_text, tool_place, version_place};
-use crate::{Error, Result, Store, bindings, meta, row as column};
+use crate::{Error, Result, Store, bindings, meta, row as column, search};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sqlx::{AnyConnection, AssertSqlSafe};
@@ -202,6 +202,7 @@ impl Tools<'_> {
         .execute(write.connection())
         .await?;
         self.keep_version(&mut write, &key_id, &tool, &owner).await?;
+        search::follow(&mut write, &tool).await?;
         write.commit_change(tenant).await?;
         Ok(tool)
     }
@@ -249,6 +250,7 @@ impl Tools<'_> {
         .execute(write.connection())
         .await?;
         self.keep_version(&mut write, &key_id, &tool, changed_by).await?;
+        search::follow(&mut write, &tool).await?;
         write.commit_change(tenant).await?;
         Ok(tool)
     }
@@ -256,6 +258,7 @@ impl Tools<'_> {
     /// Deletes the Tool with its versions.
     pub async fn delete(self, tenant: &TenantId, id: &ToolId) -> Result<()> {
         let mut write = self.0.write().await?;
+        search::drop_words(&mut write, tenant, id).await?;
         let done = sqlx::query("DELETE FROM tools WHERE tenant = $1 AND id = $2")
             .bind(tenant.as_str())
             .bind(id.as_str())

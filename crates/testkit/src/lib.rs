@@ -8,6 +8,7 @@ pub mod client;
 pub mod conformance;
 #[cfg(feature = "app")]
 pub mod database;
+pub mod embeddings;
 pub mod http;
 mod key_proxy;
 pub mod mcp;

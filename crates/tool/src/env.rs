@@ -1,6 +1,6 @@
 //! What the services of one process share.
 
-use crate::Tables;
+use crate::{Search, Tables};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -16,6 +16,8 @@ pub struct Env {
     pub shutdown: CancellationToken,
     /// The way to the tenants' JSON documents, where there is a database to keep them.
     pub tables: Option<Arc<dyn Tables>>,
+    /// The way to what was indexed of them, likewise.
+    pub search: Option<Arc<dyn Search>>,
     /// The most bytes of an answer, for connectors that can stop before they are cut.
     pub result_budget_bytes: usize,
 }
@@ -27,6 +29,7 @@ impl Default for Env {
             tasks: TaskTracker::new(),
             shutdown: CancellationToken::new(),
             tables: None,
+            search: None,
             result_budget_bytes: 1024 * 1024,
         }
     }

@@ -4,6 +4,7 @@ use super::Data;
 use crate::Failure;
 use crate::wiring::{self, Settings, Started};
 use clap::Args;
+use connectors::embeddings;
 use http::HeaderValue;
 use server::Options;
 use std::net::SocketAddr;
@@ -55,6 +56,41 @@ pub(super) struct Serve {
     /// Also serve clients of MCP 2024-11-05 at /sse; their sessions live on one replica
     #[arg(long, env = "MCP_ALL_IN_ONE_LEGACY_SSE")]
     legacy_sse: bool,
+    #[command(flatten)]
+    embeddings: EmbeddingsArguments,
+}
+
+/// Where embeddings for search come from.
+#[derive(Args)]
+struct EmbeddingsArguments {
+    /// A provider of embeddings with OpenAI's interface, e.g. https://api.openai.com/v1; search goes by words alone without
+    #[arg(
+        long,
+        env = "MCP_ALL_IN_ONE_EMBEDDINGS_BASE_URL",
+        value_name = "URL",
+        requires = "embeddings_model"
+    )]
+    embeddings_base_url: Option<String>,
+    /// The provider's name for the model
+    #[arg(long, env = "MCP_ALL_IN_ONE_EMBEDDINGS_MODEL", value_name = "NAME")]
+    embeddings_model: Option<String>,
+    /// The key for the provider
+    #[arg(long, env = "MCP_ALL_IN_ONE_EMBEDDINGS_API_KEY", hide_env_values = true, value_name = "KEY", value_parser = super::secret)]
+    embeddings_api_key: Option<Secret>,
+    /// How long the vectors are [default: as the model makes them]
+    #[arg(long, env = "MCP_ALL_IN_ONE_EMBEDDINGS_DIMENSIONS", value_name = "N")]
+    embeddings_dimensions: Option<usize>,
+}
+
+impl EmbeddingsArguments {
+    fn settings(self) -> Option<embeddings::Settings> {
+        Some(embeddings::Settings {
+            base_url: self.embeddings_base_url?,
+            model: self.embeddings_model?,
+            api_key: self.embeddings_api_key,
+            dimensions: self.embeddings_dimensions,
+        })
+    }
 }
 
 impl Serve {
@@ -79,6 +115,8 @@ impl Serve {
             has_self_tools: self.self_tools,
             allow_private_network: self.allow_private_network,
             max_result_bytes: self.max_result_bytes,
+            embeddings: self.embeddings.settings(),
+            search: search::Options::default(),
             server: Options {
                 max_body_bytes: self.max_body_bytes,
                 call_timeout: Duration::from_secs(self.call_timeout),

@@ -44,6 +44,8 @@ mod pins_local;
 mod pipe;
 mod real_peers;
 mod replicas;
+mod search;
+mod search_faults;
 mod secrets;
 mod self_tools;
 mod service_tools;

@@ -1,4 +1,5 @@
 //! What more than one connector needs.
 
 pub(crate) mod breaker;
+pub mod embeddings;
 pub(crate) mod network;

@@ -90,7 +90,7 @@ impl Policy {
 /// An address that the policy does not allow.
 #[derive(Debug)]
 pub(crate) struct Refused {
-    address: IpAddr,
+    pub(crate) address: IpAddr,
 }
 
 impl fmt::Display for Refused {

@@ -11,7 +11,7 @@ use tool::connector::{invalid_settings, open_checked};
 use tool::schema::Schema;
 use tool::{Connector, Env, Inline, InlineTool, Problem, Result, TableId};
 
-/// Tools of the types `get_data_schema` to `select`.
+/// Tools of the types `get_data_schema` to `search`.
 pub(super) const INLINE: Inline = Inline {
     tool_types: TYPES,
     part: None,

@@ -1,8 +1,9 @@
-//! `table`: JSON documents as tools that read, query and change one part of one of them.
+//! `table`: JSON documents as tools that read, query, change and search one part of one of them.
 
 mod inline;
 mod page;
 mod read;
+mod search;
 mod settings;
 #[cfg(test)]
 mod tests;
@@ -18,7 +19,7 @@ use serde_json::value::RawValue;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use tool::{
-    Call, Connector, Context, Env, Error, Outcome, Output, Result, Role, Table, TableId, Tables, Tool,
+    Call, Connector, Context, Env, Error, Outcome, Output, Result, Role, Search, Table, TableId, Tables, Tool,
 };
 use tools::Operation;
 
@@ -32,6 +33,7 @@ pub(crate) struct TableTools {
     /// What can be called: everything by URI, one operation as a Tool.
     offered: Vec<(Operation, Tool)>,
     tables: Option<Arc<dyn Tables>>,
+    search: Option<Arc<dyn Search>>,
     table: TableId,
     /// Where to work, unless the URI says so.
     mount: Pointer,
@@ -46,6 +48,7 @@ impl TableTools {
         Self {
             offered,
             tables: env.tables.clone(),
+            search: env.search.clone(),
             table,
             mount,
             preview_keys: Vec::new(),
@@ -126,6 +129,7 @@ impl Connector for TableTools {
                 Operation::Create => self.create(cx, mount, arguments(&call)?).await,
                 Operation::Update => self.update(cx, mount, arguments(&call)?).await,
                 Operation::Delete => self.delete(cx, mount, arguments(&call)?).await,
+                Operation::Search => self.search(cx, mount, arguments(&call)?).await,
                 _ => self.answer(cx, *operation, mount, &call).await,
             }
         };

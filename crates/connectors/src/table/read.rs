@@ -57,8 +57,8 @@ impl TableTools {
                 Asked::Query(self.query(&query)?, page)
             }
             Operation::Select => Asked::Select(arguments(call)?),
-            Operation::Create | Operation::Update | Operation::Delete => {
-                return Err(Error::internal("a change was taken for a question"));
+            Operation::Create | Operation::Update | Operation::Delete | Operation::Search => {
+                return Err(Error::internal("the operation was taken for another"));
             }
         };
         let table = self.read(cx).await?;

@@ -15,14 +15,24 @@ pub(super) enum Operation {
     Delete,
     Preview,
     Select,
+    Search,
 }
 
 /// The types of Tools over tables, in the order they are documented.
-pub(super) const TYPES: &[&str] =
-    &["get_data_schema", "get_all_data", "query_data", "create", "update", "delete", "preview", "select"];
+pub(super) const TYPES: &[&str] = &[
+    "get_data_schema",
+    "get_all_data",
+    "query_data",
+    "create",
+    "update",
+    "delete",
+    "preview",
+    "select",
+    "search",
+];
 
 impl Operation {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::GetDataSchema,
         Self::GetAllData,
         Self::QueryData,
@@ -31,6 +41,7 @@ impl Operation {
         Self::Delete,
         Self::Preview,
         Self::Select,
+        Self::Search,
     ];
 
     /// The Tool's type, and the tool's name in a `table://` URI.
@@ -44,6 +55,7 @@ impl Operation {
             Self::Delete => "delete",
             Self::Preview => "preview",
             Self::Select => "select",
+            Self::Search => "search",
         }
     }
 
@@ -70,6 +82,7 @@ impl Operation {
             Self::Delete => format!("Deletes elements of {place} by key or position."),
             Self::Preview => format!("Lists the objects at {place} with their most important fields."),
             Self::Select => format!("Finds the objects at {place} whose field has one of the given values."),
+            Self::Search => format!("Searches the texts at {place} by words and meaning."),
         }
     }
 
@@ -124,6 +137,13 @@ impl Operation {
                     json!({ "field": field, "keys": values, "limit": limit, "cursor": cursor }),
                     json!(["field", "keys"]),
                 )
+            }
+            Self::Search => {
+                let query =
+                    json!({ "type": "string", "minLength": 1, "description": "What to look for, in words" });
+                let top_k = json!({ "type": "integer", "minimum": 1, "maximum": 20, "default": 5,
+                    "description": "How many results to return" });
+                (json!({ "query": query, "top_k": top_k }), json!(["query"]))
             }
         };
         let mut schema = json!({ "type": "object", "properties": properties });

@@ -12,6 +12,7 @@ mod keys;
 mod masking;
 mod mcp_tools;
 mod openapi;
+mod search_index;
 mod service_changes;
 mod service_import;
 mod service_pins;
@@ -74,6 +75,8 @@ pub(crate) fn router(options: &Options) -> (Router<Shared>, OpenApi) {
         .routes(routes!(tools::list, tools::create))
         .routes(routes!(tools::get, tools::update, tools::delete))
         .routes(routes!(tools_by_table::list))
+        .routes(routes!(search_index::create))
+        .routes(routes!(search_index::get))
         .routes(routes!(tool_trial::validate))
         .routes(routes!(tool_versions::list))
         .routes(routes!(tool_versions::rollback))

@@ -45,6 +45,10 @@ impl Draft {
 pub(super) async fn check(state: &Shared, signed_in: &SignedIn, body: Map<String, Value>) -> Result<Draft> {
     let mut body = body;
     body.retain(|_, value| !value.is_null());
+    // What we show of an index is no part of the Tool, also when it is sent back.
+    if let Some(metadata) = body.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.shift_remove(super::search_index::MIRROR);
+    }
     let kind = body.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
     let inline = state.gateway.inline(&kind);
     let mut problems = Vec::new();

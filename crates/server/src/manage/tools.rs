@@ -2,6 +2,7 @@
 
 use super::error::{Problem, Result};
 use super::json::{Json, Paging, Path, Query};
+use super::search_index;
 use super::time;
 use super::tool_draft::{Draft, changed, check, check_free, check_table, shown};
 use crate::Shared;
@@ -18,12 +19,12 @@ use utoipa::ToSchema;
 
 #[derive(Serialize, ToSchema)]
 pub(crate) struct ToolView {
-    id: String,
+    pub(super) id: String,
     name: String,
     alias: Option<String>,
     /// `http`, `uri`, or what the tool does with a table, e.g. `query_data`.
     #[serde(rename = "type")]
-    kind: String,
+    pub(super) kind: String,
     description: Option<String>,
     /// `testing`, `active` or `inactive`; only active tools are listed and called.
     #[schema(value_type = String, example = "active")]
@@ -38,7 +39,7 @@ pub(crate) struct ToolView {
     /// What its type needs: `config`, or `uri`, `arguments` and the like. Secrets are shown as `***`.
     #[serde(flatten)]
     #[schema(value_type = Object)]
-    definition: Map<String, Value>,
+    pub(super) definition: Map<String, Value>,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -67,6 +68,18 @@ impl ToolView {
             version: tool.version,
         }
     }
+
+    /// One tool with how far its index is, where it has one.
+    async fn whole(state: &Shared, tool: Tool) -> Result<Self> {
+        let tenant = tool.tenant.clone();
+        let mut view = Self::new(state, tool);
+        search_index::mirror(state, &tenant, std::slice::from_mut(&mut view)).await?;
+        Ok(view)
+    }
+
+    pub(super) fn tool_id(&self) -> Result<ToolId> {
+        self.id.parse().map_err(|_| Problem::not_found("tool"))
+    }
 }
 
 /// What makes a tool. Which fields it has depends on its type.
@@ -76,7 +89,7 @@ pub(super) struct ToolCreate {
     /// What it is called by: 1 to 64 letters, digits, `_`, `.` or `-`.
     name: String,
     /// `http` for a request of its own, `uri` for a service's tool, or an operation on a table:
-    /// `get_data_schema`, `get_all_data`, `query_data`, `create`, `update`, `delete`, `preview`, `select`.
+    /// `get_data_schema`, `get_all_data`, `query_data`, `create`, `update`, `delete`, `preview`, `select`, `search`.
     #[schema(rename = "type")]
     kind: String,
     alias: Option<String>,
@@ -140,7 +153,8 @@ pub(super) async fn list(
     let owner = signed_in.only_own();
     let filter = ToolFilter { kind: query.kind, status: query.status, owner, text: query.q };
     let found = state.store.tools().list(&signed_in.tenant, &filter, page).await?;
-    let items = found.items.into_iter().map(|tool| ToolView::new(&state, tool)).collect();
+    let mut items: Vec<_> = found.items.into_iter().map(|tool| ToolView::new(&state, tool)).collect();
+    search_index::mirror(&state, &signed_in.tenant, &mut items).await?;
     Ok(Answer(ToolPage { items, page: found.page, limit: found.limit, total: found.total }))
 }
 
@@ -152,10 +166,18 @@ pub(super) async fn create(
     signed_in: SignedIn,
     Json(body): Json<Map<String, Value>>,
 ) -> Result<(StatusCode, Answer<ToolView>)> {
+    create_from(&state, &signed_in, body).await
+}
+
+pub(super) async fn create_from(
+    state: &Shared,
+    signed_in: &SignedIn,
+    body: Map<String, Value>,
+) -> Result<(StatusCode, Answer<ToolView>)> {
     signed_in.may_make_tools()?;
-    let draft = check(&state, &signed_in, body).await?.accepted()?;
-    check_free(&state, &signed_in, &draft)?;
-    check_table(&state, &signed_in, &draft).await?;
+    let draft = check(state, signed_in, body).await?.accepted()?;
+    check_free(state, signed_in, &draft)?;
+    check_table(state, signed_in, &draft).await?;
     let new = NewTool {
         name: draft.name,
         alias: draft.alias,
@@ -167,7 +189,9 @@ pub(super) async fn create(
     };
     let tool = state.store.tools().create(&signed_in.tenant, new).await?;
     state.reload.catch_up().await;
-    Ok((StatusCode::CREATED, Answer(ToolView::new(&state, tool))))
+    let mut made = ToolView::whole(state, tool).await?;
+    search_index::mirror_new(&mut made);
+    Ok((StatusCode::CREATED, Answer(made)))
 }
 
 /// One tool.
@@ -180,7 +204,7 @@ pub(super) async fn get(
 ) -> Result<Answer<ToolView>> {
     signed_in.may_read()?;
     let tool = find(&state, &signed_in, &id).await?;
-    Ok(Answer(ToolView::new(&state, tool)))
+    Ok(Answer(ToolView::whole(&state, tool).await?))
 }
 
 /// Changes the fields of a tool that are given; `null` takes a field away.
@@ -234,7 +258,7 @@ pub(super) async fn save(
     let tools = state.store.tools();
     let tool = tools.update(&signed_in.tenant, &old.id, changes, by, Some(expected_version)).await?;
     state.reload.catch_up().await;
-    Ok(Answer(ToolView::new(state, tool)))
+    Ok(Answer(ToolView::whole(state, tool).await?))
 }
 
 /// Deletes a tool with its versions.

@@ -2,6 +2,7 @@
 
 use super::error::Result;
 use super::json::{Paging, Path};
+use super::search_index;
 use super::tables;
 use super::tools::{ToolPage, ToolView, sees};
 use crate::Shared;
@@ -28,7 +29,8 @@ pub(crate) async fn list(
     let total = tools.len();
     let first = (page.page as usize - 1).saturating_mul(page.limit as usize);
     let shown = tools.into_iter().skip(first).take(page.limit as usize);
-    let items = shown.map(|tool| ToolView::new(&state, tool)).collect();
+    let mut items: Vec<_> = shown.map(|tool| ToolView::new(&state, tool)).collect();
+    search_index::mirror(&state, &signed_in.tenant, &mut items).await?;
     let total = i64::try_from(total).unwrap_or(i64::MAX);
     Ok(Answer(ToolPage { items, page: page.page, limit: page.limit, total }))
 }

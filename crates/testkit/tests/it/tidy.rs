@@ -100,6 +100,7 @@ fn dependencies_point_inward() {
         ("gateway", &["tool", "gotemplate"]),
         ("connectors", &["tool", "document", "gotemplate", "mcp"]),
         ("store", &["tool", "document"]),
+        ("search", &["tool", "document", "store"]),
         ("server", &["tool", "document", "gateway", "store", "mcp"]),
     ]);
     let ours = [
@@ -110,6 +111,7 @@ fn dependencies_point_inward() {
         "gateway",
         "connectors",
         "store",
+        "search",
         "server",
         "app",
         "testkit",
