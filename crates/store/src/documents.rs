@@ -100,7 +100,9 @@ impl Documents {
             return Ok(held.loaded);
         }
         let read = within(self.0.timeout, self.look(&entry, tenant, id)).await;
-        if read.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotFound) {
+        let is_gone = read.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotFound);
+        // Nor is room kept for what could never be loaded: anybody can ask for any id.
+        if is_gone || entry.lock().is_none() {
             self.forget(tenant, id);
         }
         read
@@ -125,6 +127,9 @@ impl Documents {
         if changed.is_err() {
             // Whether it was written is not known, e.g. when the answer to the commit was lost.
             entry.doubt();
+            if entry.lock().is_none() {
+                self.forget(tenant, id);
+            }
         }
         changed
     }
@@ -147,7 +152,10 @@ impl Documents {
         let before = Loaded { table: Arc::new(table.clone()), document };
         let change = edit(&before)?;
         let mut document = before.document;
-        let growth = change.growth_bytes(&document);
+        let growth = match change {
+            Change::Set { .. } => 0, // Known exactly when it is written.
+            _ => change.growth_bytes(&document),
+        };
         change.apply(&mut document).map_err(|error| Error::invalid(error.to_string()).at("data"))?;
         table.size_bytes = (table.size_bytes + growth).max(0);
         write_change(write.connection(), &mut table, &change, &document, by).await?;

@@ -156,7 +156,14 @@ mod tests {
         let shape = tool::Shape { select: Some("items[".into()), ..Default::default() };
         let problems = check(&shape, "tools[0].");
         assert_eq!((problems[0].path.as_str(), problems[0].code), ("tools[0].select", "SelectSyntaxError"));
+        assert!(problems[0].message.contains("line 1, column"), "{}", problems[0].message);
         assert!(check(&tool::Shape::default(), "").is_empty());
+    }
+
+    #[test]
+    fn survives_an_expression_made_to_break_a_stack() {
+        let shape = tool::Shape { select: Some("(".repeat(4000)), ..Default::default() };
+        assert_eq!(check(&shape, "").len(), 1);
     }
 
     #[test]

@@ -97,7 +97,7 @@ fn dependencies_point_inward() {
         ("tool", &["document"]),
         ("gotemplate", &[]),
         ("mcp", &["tool"]),
-        ("gateway", &["tool", "gotemplate"]),
+        ("gateway", &["tool", "document", "gotemplate"]),
         ("connectors", &["tool", "document", "gotemplate", "mcp"]),
         ("store", &["tool", "document"]),
         ("search", &["tool", "document", "store"]),
