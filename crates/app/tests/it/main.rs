@@ -32,6 +32,8 @@ mod matrix;
 mod mcp_http;
 mod mcp_json;
 mod mcp_json_faults;
+mod mcp_older;
+mod mcp_watch;
 mod openapi_bodies;
 mod openapi_command;
 mod openapi_import;
