@@ -11,13 +11,13 @@ use testkit::{Backend, Client, Reply, TestApp, http};
 const ACCEPT: &str = "application/json, text/event-stream";
 const PATIENCE: Duration = Duration::from_secs(20);
 
-fn request(id: u64, method: &str, params: Value) -> Value {
+fn request(id: u64, method: &str, params: &Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })
 }
 
 fn hello(version: &str) -> Value {
     let params = json!({ "protocolVersion": version, "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
-    request(1, "initialize", params)
+    request(1, "initialize", &params)
 }
 
 async fn session(client: &Client, version: &str) -> String {
@@ -36,10 +36,10 @@ async fn answers_batches_of_2025_03_26_and_of_no_other_version() {
     let app = TestApp::start(Backend::Sqlite).await;
     app.service(crm(&upstream)).await;
     let batch = json!([
-        request(1, "ping", json!({})),
+        request(1, "ping", &json!({})),
         { "jsonrpc": "2.0", "method": "notifications/anything" },
-        request(2, "tools/call", json!({ "name": "crm__get_order", "arguments": { "userId": "u1" } })),
-        request(3, "no/such", json!({})),
+        request(2, "tools/call", &json!({ "name": "crm__get_order", "arguments": { "userId": "u1" } })),
+        request(3, "no/such", &json!({})),
         { "jsonrpc": "2.0" },
     ]);
     let old = session(&app, "2025-03-26").await;
@@ -53,7 +53,7 @@ async fn answers_batches_of_2025_03_26_and_of_no_other_version() {
     let silent = json!([{ "jsonrpc": "2.0", "method": "notifications/anything" }]);
     assert!(send(&app, &old, &silent).await.is(202).text.is_empty());
     send(&app, &old, &json!([])).await.is(400);
-    let many: Vec<_> = (0..101).map(|id| request(id, "ping", json!({}))).collect();
+    let many: Vec<_> = (0..101).map(|id| request(id, "ping", &json!({}))).collect();
     send(&app, &old, &json!(many)).await.is(400);
     let new = session(&app, "2025-11-25").await;
     let refused = send(&app, &new, &batch).await.is(400);
@@ -121,16 +121,16 @@ async fn serves_clients_of_2024_11_05_over_a_stream_of_events_where_asked_to() {
     let hello = events.message().await;
     assert_eq!(hello["result"]["protocolVersion"], "2024-11-05");
     let call = json!({ "name": "crm__get_order", "arguments": { "userId": "u1" } });
-    post(&app, &request(2, "tools/call", call)).await.is(202);
+    post(&app, &request(2, "tools/call", &call)).await.is(202);
     let called = events.message().await;
     assert_eq!((&called["id"], &called["result"]["isError"]), (&json!(2), &json!(false)), "{called}");
     app.delete("services/api/crm").await.is(204);
     assert_eq!(events.message().await["method"], "notifications/tools/list_changed");
 
     let stranger = app.with_key(json!({ "name": "other", "role": "caller" })).await;
-    post(&stranger, &request(3, "ping", json!({}))).await.is(404);
+    post(&stranger, &request(3, "ping", &json!({}))).await.is(404);
     drop(events);
-    let gone = async { while post(&app, &request(4, "ping", json!({}))).await.status != 404 {} };
+    let gone = async { while post(&app, &request(4, "ping", &json!({}))).await.status != 404 {} };
     tokio::time::timeout(PATIENCE, gone).await.unwrap();
 }
 
