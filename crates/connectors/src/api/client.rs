@@ -6,8 +6,9 @@ use super::request::Base;
 use super::response;
 use super::tools::Definition;
 use crate::shared::network::{Policy, Refused};
+use fetch::Response;
 use reqwest::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, LOCATION, RETRY_AFTER};
-use reqwest::{Request, Response, StatusCode, Url};
+use reqwest::{Body, Request, StatusCode, Url};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -112,7 +113,7 @@ impl Client {
             };
             // The first call sets the pool up; that must not count as the service's slowness.
             let http = self.pool.get(&self.policy).await?;
-            self.attempt_until_done(cx, http, request, &budget).await
+            self.attempt_until_done(cx, http, &request, &budget).await
         };
         let result = until_done(cx, budget.deadline, run).await;
         result.map_err(|error| error.with("request", what()))
@@ -124,7 +125,7 @@ impl Client {
         let deadline = cx.deadline.min(Instant::now() + PROBE_TIMEOUT);
         let response = until_done(cx, deadline, async {
             let http = self.pool.get(&self.policy).await?;
-            self.send(http, request).await
+            self.send(http, &request).await
         })
         .await?;
         match response.status() {
@@ -159,16 +160,15 @@ impl Client {
     async fn attempt_until_done(
         &self,
         cx: &Context,
-        http: &reqwest::Client,
-        request: Request,
+        http: &fetch::Client,
+        request: &Request,
         budget: &Budget,
     ) -> Result<Output> {
         let mut number = 1;
         loop {
-            let copy = request.try_clone().ok_or_else(|| Error::internal("a request cannot be repeated"))?;
             let left = budget.attempts.saturating_sub(number);
             let time = budget.next_attempt(left + 1);
-            let failure = match tokio::time::timeout(time, self.attempt(cx, http, copy, &request)).await {
+            let failure = match tokio::time::timeout(time, self.attempt(cx, http, request)).await {
                 Ok(Ok(output)) => return Ok(output),
                 Ok(Err(failure)) => failure,
                 Err(_) => timed_out(time).into(),
@@ -214,9 +214,8 @@ impl Client {
     async fn attempt(
         &self,
         cx: &Context,
-        http: &reqwest::Client,
-        request: Request,
-        original: &Request,
+        http: &fetch::Client,
+        request: &Request,
     ) -> Result<Output, Failure> {
         let response = self.send(http, request).await?;
         let status = response.status();
@@ -225,19 +224,20 @@ impl Client {
             return Ok(response::read(response, self.limits.response_bytes).await?);
         }
         let retry_after = retry_after(&response);
-        let error = response::read_error(response, &self.base.secrets_of(original)).await;
+        let error = response::read_error(response, &self.base.secrets_of(request)).await;
         let error = if may_pass(status) { error.retryable() } else { error };
         Err(Failure { error, retry_after })
     }
 
     /// Sends, and follows redirects as long as they stay where they are.
-    async fn send(&self, http: &reqwest::Client, mut request: Request) -> Result<Response> {
+    async fn send(&self, http: &fetch::Client, request: &Request) -> Result<Response> {
+        let mut redirected: Option<Request> = None;
         for _ in 0..=MAX_REDIRECTS {
+            let request = redirected.as_ref().unwrap_or(request);
             self.policy.check(request.url()).map_err(|refused| Error::from(&refused))?;
-            let copy = request.try_clone().ok_or_else(|| Error::internal("a request cannot be repeated"))?;
-            let response = http.execute(copy).await.map_err(explain)?;
-            let Some(target) = redirect_target(&response) else { return Ok(response) };
-            follow(&mut request, response.status(), target)?;
+            let response = http.send(to_fetch(request)).await.map_err(explain)?;
+            let Some(target) = redirect_target(request.url(), &response) else { return Ok(response) };
+            redirected = Some(follow(request, response.status(), target?)?);
         }
         let message = format!("the service redirected more than {MAX_REDIRECTS} times");
         Err(Error::upstream(message))
@@ -277,23 +277,23 @@ fn retry_after(response: &Response) -> Option<Duration> {
     text.trim().parse().ok().map(Duration::from_secs)
 }
 
-fn redirect_target(response: &Response) -> Option<Result<Url>> {
+fn redirect_target(url: &Url, response: &Response) -> Option<Result<Url>> {
     if !matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308) {
         return None;
     }
     let location = response.headers().get(LOCATION)?;
     let bad = || Error::upstream("the service redirected to something that is no address");
-    Some(location.to_str().ok().and_then(|text| response.url().join(text).ok()).ok_or_else(bad))
+    Some(location.to_str().ok().and_then(|text| url.join(text).ok()).ok_or_else(bad))
 }
 
-/// Turns the request to its new address, if that is at the same place.
-fn follow(request: &mut Request, status: StatusCode, target: Result<Url>) -> Result<()> {
-    let target = target?;
+/// The request at its new address, if that is at the same place.
+fn follow(request: &Request, status: StatusCode, target: Url) -> Result<Request> {
     if !is_same_place(request.url(), &target) {
         let place = target.host_str().unwrap_or_default();
         let message = format!("the service redirected to another place, '{place}', which is not followed");
         return Err(Error::upstream(message).with("status", status.as_u16()));
     }
+    let mut request = request.try_clone().ok_or_else(|| Error::internal("a request cannot be repeated"))?;
     let is_post = *request.method() == reqwest::Method::POST;
     let becomes_get = status == StatusCode::SEE_OTHER && *request.method() != reqwest::Method::HEAD
         || is_post && matches!(status, StatusCode::MOVED_PERMANENTLY | StatusCode::FOUND);
@@ -304,7 +304,7 @@ fn follow(request: &mut Request, status: StatusCode, target: Result<Url>) -> Res
         request.headers_mut().remove(CONTENT_LENGTH);
     }
     *request.url_mut() = target;
-    Ok(())
+    Ok(request)
 }
 
 /// The same scheme, host and port, or the step from http to https on their usual ports.
@@ -315,16 +315,25 @@ fn is_same_place(from: &Url, to: &Url) -> bool {
     from.host_str() == to.host_str() && (is_same || is_upgrade)
 }
 
+fn to_fetch(request: &Request) -> fetch::Request<'_> {
+    let body = request.body().and_then(Body::as_bytes).unwrap_or_default();
+    fetch::Request {
+        method: request.method().clone(),
+        url: request.url(),
+        headers: request.headers().clone(),
+        body: body.to_vec().into(),
+    }
+}
+
 /// A failure to reach the service in our words, never with the address, which may hold a key.
-fn explain(error: reqwest::Error) -> Error {
-    let error = error.without_url();
-    if let Some(refused) = find_refused(&error) {
+fn explain(error: fetch::Error) -> Error {
+    if let Some(refused) = error.find::<Refused>() {
         return refused.into();
     }
-    if error.is_builder() {
+    if error.is_unusable() {
         return Error::internal("the request cannot be sent").caused_by(error);
     }
-    let message = if error.is_dns() {
+    let message = if error.is_resolve() {
         "the service's name cannot be resolved"
     } else if error.is_connect() {
         "the service cannot be connected to"
@@ -332,15 +341,4 @@ fn explain(error: reqwest::Error) -> Error {
         "the connection broke before the service answered"
     };
     Error::unavailable(message).caused_by(error).retryable()
-}
-
-fn find_refused<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a Refused> {
-    let mut cause = Some(error);
-    while let Some(error) = cause {
-        if let Some(refused) = error.downcast_ref() {
-            return Some(refused);
-        }
-        cause = error.source();
-    }
-    None
 }

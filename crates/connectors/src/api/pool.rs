@@ -2,15 +2,12 @@
 
 use crate::shared::network::{Policy, Resolver};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::Duration;
 use tool::{Error, Result};
-
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A client that is made once, on first use, since loading certificates reads files.
 #[derive(Debug, Default)]
 pub(super) struct Pool {
-    client: OnceLock<reqwest::Client>,
+    client: OnceLock<fetch::Client>,
     /// Held while the client is made, so that many first callers make one.
     making: Mutex<()>,
 }
@@ -21,7 +18,7 @@ impl Pool {
     ///
     /// # Errors
     /// When TLS cannot be set up, e.g. for want of certificates.
-    pub(super) async fn get(self: &Arc<Self>, policy: &Arc<Policy>) -> Result<&reqwest::Client> {
+    pub(super) async fn get(self: &Arc<Self>, policy: &Arc<Policy>) -> Result<&fetch::Client> {
         if self.client.get().is_none() {
             let (pool, resolver) = (self.clone(), Resolver(policy.clone()));
             let made = tokio::task::spawn_blocking(move || pool.make(resolver)).await;
@@ -31,23 +28,12 @@ impl Pool {
         self.client.get().ok_or_else(|| Error::internal("the client was made and is not there"))
     }
 
-    fn make(&self, resolver: Resolver) -> reqwest::Result<()> {
+    fn make(&self, resolver: Resolver) -> std::result::Result<(), fetch::TlsError> {
         let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
         if self.client.get().is_none() {
             // Only the holder of the lock sets it, so it is still empty.
-            let _ = self.client.set(build(resolver)?);
+            let _ = self.client.set(fetch::Client::new(Arc::new(resolver))?);
         }
         Ok(())
     }
-}
-
-fn build(resolver: Resolver) -> reqwest::Result<reqwest::Client> {
-    reqwest::Client::builder()
-        .user_agent(concat!("mcp-all-in-one/", env!("CARGO_PKG_VERSION")))
-        .dns_resolver(Arc::new(resolver))
-        // A proxy would resolve names itself, out of sight of the policy.
-        .no_proxy()
-        .redirect(reqwest::redirect::Policy::none())
-        .connect_timeout(CONNECT_TIMEOUT)
-        .build()
 }

@@ -1,8 +1,9 @@
 //! From a response to an answer: JSON stays as it came, text is decoded, errors carry their status.
 
 use encoding_rs::{Encoding, UTF_8};
-use reqwest::header::CONTENT_TYPE;
-use reqwest::{Response, StatusCode};
+use fetch::Response;
+use fetch::http::StatusCode;
+use fetch::http::header::CONTENT_TYPE;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use tool::{Error, Output, Result};
@@ -61,10 +62,8 @@ struct Body {
 /// Reads until the end or the limit, whichever comes first; compressed bodies count unpacked.
 async fn read_body(response: &mut Response, max_bytes: usize) -> Result<Body> {
     let mut body = Body::default();
-    let broken = |error: reqwest::Error| {
-        Error::unavailable("the connection broke while the answer was read")
-            .caused_by(error.without_url())
-            .retryable()
+    let broken = |error| {
+        Error::unavailable("the connection broke while the answer was read").caused_by(error).retryable()
     };
     while let Some(chunk) = response.chunk().await.map_err(broken)? {
         let room = max_bytes - body.bytes.len();

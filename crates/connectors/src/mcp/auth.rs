@@ -1,6 +1,6 @@
 //! The headers of a remote server: those that are written down, and the one that signs in.
 
-use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use fetch::http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::collections::BTreeMap;

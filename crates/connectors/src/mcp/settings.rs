@@ -7,7 +7,7 @@ use super::target::{Remote, Route, Target};
 use super::tools::{Filter, Tools};
 use crate::shared::network::{AllowPrivateNetwork, Policy, allow_private_network_schema};
 use mcp::client::transport::stdio::Command;
-use reqwest::Url;
+use fetch::Url;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 use serde_json::Value;

@@ -4,14 +4,11 @@ use crate::shared::network::{Policy, Resolver};
 use mcp::client::transport::http::Address;
 use mcp::client::transport::stdio::Command;
 use mcp::client::{Client, Failure, Options, Target as Way};
-use reqwest::Url;
-use reqwest::header::HeaderMap;
+use fetch::Url;
+use fetch::http::HeaderMap;
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 use tool::{Context, Secret};
 use tracing::warn;
-
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A server, as its settings name it.
 pub(super) enum Target {
@@ -37,7 +34,7 @@ pub(super) struct Remote {
     route: Route,
     policy: Arc<Policy>,
     /// Made on first use, since loading certificates reads files.
-    http: OnceLock<reqwest::Client>,
+    http: OnceLock<fetch::Client>,
     /// What an unknown route has turned out to be.
     found: OnceLock<Route>,
 }
@@ -134,8 +131,8 @@ impl Remote {
         let client = match self.http.get() {
             Some(client) => client.clone(),
             None => {
-                let (resolver, route) = (Resolver(self.policy.clone()), self.route);
-                let made = tokio::task::spawn_blocking(move || http_client(resolver, route)).await;
+                let resolver = Arc::new(Resolver(self.policy.clone()));
+                let made = tokio::task::spawn_blocking(move || fetch::Client::new(resolver)).await;
                 let broken = |why: String| Failure::Broken { why, is_sent: false };
                 let made = made.map_err(|error| broken(error.to_string()))?;
                 let made = made.map_err(|error| broken(format!("TLS cannot be set up: {error}")))?;
@@ -143,19 +140,5 @@ impl Remote {
             }
         };
         Ok(Address { url: self.url.clone(), headers: self.headers.clone(), client })
-    }
-}
-
-fn http_client(resolver: Resolver, route: Route) -> reqwest::Result<reqwest::Client> {
-    let builder = reqwest::Client::builder()
-        .user_agent(concat!("mcp-all-in-one/", env!("CARGO_PKG_VERSION")))
-        .dns_resolver(Arc::new(resolver))
-        // A proxy would resolve names itself, out of sight of the policy.
-        .no_proxy()
-        .redirect(reqwest::redirect::Policy::none())
-        .connect_timeout(CONNECT_TIMEOUT);
-    match route {
-        Route::Ws => builder.http1_only().build(),
-        Route::Http | Route::Sse | Route::Unknown => builder.build(),
     }
 }

@@ -7,8 +7,10 @@ use super::{Outgoing, Owned};
 use crate::{Era, Version};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Method, RequestBuilder, Response, StatusCode, Url};
+use bytes::Bytes;
+use fetch::http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use fetch::http::{Method, StatusCode};
+use fetch::{Request, Response, Url};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 use tokio::task::JoinSet;
@@ -36,8 +38,8 @@ pub struct Address {
     pub url: Url,
     /// Headers of every request; mark secret values as sensitive.
     pub headers: HeaderMap,
-    /// Decides about names, addresses and certificates. It must not follow redirects.
-    pub client: reqwest::Client,
+    /// Decides about names, addresses and certificates.
+    pub client: fetch::Client,
 }
 
 pub(in super::super) struct Http {
@@ -83,7 +85,8 @@ impl Http {
         self.listener.lock().unwrap_or_else(PoisonError::into_inner).take();
         if self.link.session().is_some() {
             // Servers may refuse that, or be gone; we are leaving anyway.
-            let _ = self.link.request(Method::DELETE).timeout(CLOSE_TIMEOUT).send().await;
+            let goodbye = self.link.send(Method::DELETE, self.link.headers(), String::new());
+            let _ = tokio::time::timeout(CLOSE_TIMEOUT, goodbye).await;
         }
         self.link.inbox.close(&Failure::cut_off("the connection is closed"));
     }
@@ -109,7 +112,8 @@ impl Link {
         self.session.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn request(&self, method: Method) -> RequestBuilder {
+    /// What every request carries.
+    fn headers(&self) -> HeaderMap {
         let mut headers = self.address.headers.clone();
         if let Some(session) = &*self.session() {
             headers.insert(SESSION, session.clone());
@@ -117,28 +121,34 @@ impl Link {
         if let Some(version) = self.version.get() {
             headers.insert(VERSION, HeaderValue::from_static(version.as_str()));
         }
-        self.address.client.request(method, self.address.url.clone()).headers(headers)
+        headers
     }
 
-    fn post_request(&self, text: String) -> RequestBuilder {
-        self.request(Method::POST)
-            .header(ACCEPT, "application/json, text/event-stream")
-            .header(CONTENT_TYPE, "application/json")
-            .body(text)
+    fn post_headers(&self) -> HeaderMap {
+        let mut headers = self.headers();
+        headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers
+    }
+
+    async fn send(&self, method: Method, headers: HeaderMap, text: String) -> Result<Response, Failure> {
+        let Address { url, client, .. } = &self.address;
+        let request = Request { method, url, headers, body: Bytes::from(text) };
+        client.send(request).await.map_err(|error| Failure::of_http(&error))
     }
 
     async fn exchange(self: &Arc<Self>, message: Outgoing<'_>) -> Result<(), Failure> {
-        let mut request = self.post_request(message.text);
+        let mut headers = self.post_headers();
         if self.version.get().is_some_and(|version| version.era() == Era::Modern) {
-            request = request.header(METHOD, message.method);
+            headers.insert(METHOD, header_text(message.method)?);
             if let Some(name) = message.name {
-                request = request.header(NAME, header_text(name));
+                headers.insert(NAME, header_text(name)?);
             }
         }
-        let response = request.send().await.map_err(Failure::of_http)?;
+        let response = self.send(Method::POST, headers, message.text).await?;
         if !response.status().is_success() {
             let has_session = self.session().is_some();
-            return Err(refusal(response, has_session).await);
+            return Err(refusal(&self.address.url, response, has_session).await);
         }
         if message.method == "initialize"
             && let Some(session) = response.headers().get(SESSION)
@@ -187,7 +197,7 @@ impl Link {
                 return Err(Failure::cut_off("the server's stream ended before its answer"));
             }
             tokio::time::sleep(position.retry.unwrap_or(RETRY).min(MAX_RETRY)).await;
-            response = self.stream_request(&position).send().await.map_err(Failure::of_http)?;
+            response = self.stream(&position).await?;
             if !response.status().is_success() {
                 return Err(Failure::cut_off("the server's stream ended and could not be taken up again"));
             }
@@ -211,19 +221,20 @@ impl Link {
         http_stream::read(response, position, self.limit, is_done, take).await
     }
 
-    fn stream_request(&self, position: &Position) -> RequestBuilder {
-        let request = self.request(Method::GET).header(ACCEPT, "text/event-stream");
-        match &position.last_id {
-            Some(id) => request.header(LAST_EVENT, header_text(id)),
-            None => request,
+    async fn stream(&self, position: &Position) -> Result<Response, Failure> {
+        let mut headers = self.headers();
+        headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
+        if let Some(id) = &position.last_id {
+            headers.insert(LAST_EVENT, header_text(id)?);
         }
+        self.send(Method::GET, headers, String::new()).await
     }
 
     async fn listen(self: Arc<Self>) {
         let mut position = Position::default();
         let mut failures = 0_u32;
         while failures < RESUMPTIONS {
-            match self.stream_request(&position).send().await {
+            match self.stream(&position).await {
                 Ok(response) if response.status().is_success() && http_stream::is_stream(&response) => {
                     failures = 0;
                     let _ = self.read(response, &mut position, None).await;
@@ -238,7 +249,10 @@ impl Link {
     }
 
     fn post(self: &Arc<Self>, text: String) {
-        self.posts.send(self.post_request(text));
+        let link = self.clone();
+        self.posts.send(async move {
+            let _ = link.send(Method::POST, link.post_headers(), text).await;
+        });
     }
 }
 
@@ -247,12 +261,12 @@ impl Link {
 pub(super) struct Posts(Mutex<JoinSet<()>>);
 
 impl Posts {
-    pub(super) fn send(&self, request: RequestBuilder) {
+    pub(super) fn send(&self, post: impl Future<Output = ()> + Send + 'static) {
         let mut posts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         while posts.try_join_next().is_some() {}
         if posts.len() < POSTS && tokio::runtime::Handle::try_current().is_ok() {
             posts.spawn(async move {
-                let _ = request.timeout(POST_TIMEOUT).send().await;
+                let _ = tokio::time::timeout(POST_TIMEOUT, post).await;
             });
         }
     }
@@ -263,7 +277,11 @@ impl Posts {
 }
 
 /// Text that a header can carry; other text goes as base64, as 2026-07-28 wants it.
-fn header_text(text: &str) -> String {
+fn header_text(text: &str) -> Result<HeaderValue, Failure> {
     let is_plain = text.bytes().all(|byte| (0x20..0x7f).contains(&byte)) && text.trim() == text;
-    if is_plain { text.to_owned() } else { format!("=?base64?{}?=", STANDARD.encode(text)) }
+    let value = match is_plain {
+        true => HeaderValue::from_str(text),
+        false => HeaderValue::from_str(&format!("=?base64?{}?=", STANDARD.encode(text))),
+    };
+    value.map_err(|error| Failure::unreachable(error.to_string()))
 }

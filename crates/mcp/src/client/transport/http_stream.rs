@@ -4,8 +4,9 @@ use super::super::failure::Failure;
 use super::super::inbox::{Inbox, Noise, rpc_error};
 use super::sse_events::SseEvents;
 use bytes::BytesMut;
-use reqwest::header::{CONTENT_TYPE, LOCATION};
-use reqwest::{Response, StatusCode, Url};
+use fetch::http::StatusCode;
+use fetch::http::header::{CONTENT_TYPE, LOCATION};
+use fetch::{Response, Url};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::time::Duration;
@@ -36,7 +37,7 @@ pub(super) fn deliver(inbox: &Inbox, text: &[u8], post: impl Fn(String)) -> Resu
 /// The whole body, if it is not longer than `limit`.
 pub(super) async fn body(mut response: Response, limit: usize) -> Result<BytesMut, Failure> {
     let mut body = BytesMut::new();
-    while let Some(chunk) = response.chunk().await.map_err(Failure::of_http)? {
+    while let Some(chunk) = response.chunk().await.map_err(|error| Failure::of_http(&error))? {
         if body.len() + chunk.len() > limit {
             return Err(Failure::Protocol(format!("the server's answer is longer than {limit} bytes")));
         }
@@ -73,14 +74,14 @@ pub(super) async fn read(
 }
 
 /// Why a server did not take a message.
-pub(super) async fn refusal(mut response: Response, has_session: bool) -> Failure {
+pub(super) async fn refusal(url: &Url, mut response: Response, has_session: bool) -> Failure {
     let status = response.status();
     match status {
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
             return Failure::Unauthorized { status: status.as_u16() };
         }
         StatusCode::NOT_FOUND if has_session => return Failure::Stale,
-        _ if status.is_redirection() => return Failure::Refused(redirect(&response)),
+        _ if status.is_redirection() => return Failure::Refused(redirect(url, &response)),
         _ => {}
     }
     let mut body = BytesMut::new();
@@ -106,9 +107,9 @@ pub(super) async fn refusal(mut response: Response, has_session: bool) -> Failur
     }
 }
 
-fn redirect(response: &Response) -> String {
+fn redirect(url: &Url, response: &Response) -> String {
     let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
-    let target = location.and_then(|location| response.url().join(location).ok());
+    let target = location.and_then(|location| url.join(location).ok());
     // Without its query, which may hold a key.
     let shown = target.map_or_else(
         || "somewhere else".to_owned(),

@@ -27,7 +27,7 @@ pub enum Target {
     Http(http::Address),
     /// HTTP with a stream of events, as of 2024-11-05.
     Sse(http::Address),
-    /// A WebSocket, at `ws` or `wss`; its client must not offer HTTP/2.
+    /// A WebSocket, at `ws` or `wss`.
     Ws(http::Address),
 }
 

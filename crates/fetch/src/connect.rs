@@ -1,0 +1,80 @@
+//! New connections: names, addresses, certificates.
+
+use crate::connection::Connection;
+use crate::error::{Error, ResolveError};
+use crate::pool::Origin;
+use futures::future::BoxFuture;
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::client::legacy::connect::dns::Name;
+use rustls::ClientConfig;
+use rustls_platform_verifier::BuilderVerifierExt;
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tower_service::Service;
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The addresses of a name, or why there are none.
+pub type Resolving = BoxFuture<'static, Result<Vec<SocketAddr>, Box<dyn std::error::Error + Send + Sync>>>;
+
+/// Looks up names. Connections go to the addresses it gives and to no others; a host that is
+/// written as an address is not asked about.
+pub trait Resolve: fmt::Debug + Send + Sync + 'static {
+    /// The addresses of `name`; their ports are ignored.
+    fn resolve(&self, name: &str) -> Resolving;
+}
+
+pub(crate) fn platform_tls() -> Result<ClientConfig, rustls::Error> {
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
+    Ok(builder.with_platform_verifier()?.with_no_client_auth())
+}
+
+pub(crate) struct Connector(HttpsConnector<HttpConnector<Resolver>>);
+
+impl Connector {
+    pub(crate) fn new(resolve: Arc<dyn Resolve>, tls: ClientConfig) -> Self {
+        let mut tcp = HttpConnector::new_with_resolver(Resolver(resolve));
+        tcp.enforce_http(false);
+        tcp.set_nodelay(true);
+        tcp.set_connect_timeout(Some(CONNECT_TIMEOUT));
+        let https = HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_http1();
+        Self(https.wrap_connector(tcp))
+    }
+
+    pub(crate) async fn connect(&self, origin: Origin) -> Result<Box<Connection>, Error> {
+        let connecting = self.0.clone().call(origin.to_uri()?);
+        // The shake of hands that TLS needs counts, too.
+        let stream = tokio::time::timeout(CONNECT_TIMEOUT, connecting).await;
+        let stream = stream.map_err(|late| Error::connect(late.into()))?.map_err(Error::connect)?;
+        Connection::open(stream, origin).await
+    }
+}
+
+impl fmt::Debug for Connector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connector").finish_non_exhaustive()
+    }
+}
+
+#[derive(Clone)]
+struct Resolver(Arc<dyn Resolve>);
+
+impl Service<Name> for Resolver {
+    type Response = std::vec::IntoIter<SocketAddr>;
+    type Error = ResolveError;
+    type Future = BoxFuture<'static, Result<Self::Response, ResolveError>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), ResolveError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, name: Name) -> Self::Future {
+        let resolving = self.0.resolve(name.as_str());
+        Box::pin(async move { resolving.await.map(Vec::into_iter).map_err(ResolveError) })
+    }
+}

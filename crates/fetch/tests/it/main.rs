@@ -1,0 +1,6 @@
+//! The client against servers that behave, and servers that do not.
+
+mod bodies;
+mod connections;
+mod server;
+mod tls;
