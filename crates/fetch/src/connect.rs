@@ -4,7 +4,7 @@ use crate::connection::Connection;
 use crate::error::{Error, ResolveError};
 use crate::pool::Origin;
 use futures::future::BoxFuture;
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_rustls::{DefaultServerNameResolver, HttpsConnector, MaybeHttpsStream};
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::connect::dns::Name;
 use rustls::ClientConfig;
@@ -14,6 +14,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
+use tokio::sync::OnceCell;
 use tower_service::Service;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -28,31 +29,56 @@ pub trait Resolve: fmt::Debug + Send + Sync + 'static {
     fn resolve(&self, name: &str) -> Resolving;
 }
 
-pub(crate) fn platform_tls() -> Result<ClientConfig, rustls::Error> {
+/// Trusts whom this machine trusts. Reads files.
+fn platform_tls() -> Result<ClientConfig, rustls::Error> {
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
     Ok(builder.with_platform_verifier()?.with_no_client_auth())
 }
 
-pub(crate) struct Connector(HttpsConnector<HttpConnector<Resolver>>);
+pub(crate) struct Connector {
+    tcp: HttpConnector<Resolver>,
+    /// Made when it is first needed: the certificates take a file to read and a megabyte to keep.
+    tls: OnceCell<Arc<ClientConfig>>,
+}
 
 impl Connector {
-    pub(crate) fn new(resolve: Arc<dyn Resolve>, tls: ClientConfig) -> Self {
+    pub(crate) fn new(resolve: Arc<dyn Resolve>, tls: Option<ClientConfig>) -> Self {
         let mut tcp = HttpConnector::new_with_resolver(Resolver(resolve));
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
         tcp.set_connect_timeout(Some(CONNECT_TIMEOUT));
-        let https = HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_http1();
-        Self(https.wrap_connector(tcp))
+        Self { tcp, tls: OnceCell::new_with(tls.map(Arc::new)) }
     }
 
     pub(crate) async fn connect(&self, origin: Origin) -> Result<Box<Connection>, Error> {
-        let connecting = self.0.clone().call(origin.to_uri()?);
+        let uri = origin.to_uri()?;
+        let connecting = async {
+            if !origin.is_secure() {
+                let stream =
+                    self.tcp.clone().call(uri).await.map_err(|error| Error::connect(error.into()))?;
+                return Ok(MaybeHttpsStream::Http(stream));
+            }
+            let tls = self.tls.get_or_try_init(load_tls).await?.clone();
+            let mut https = HttpsConnector::new(
+                self.tcp.clone(),
+                tls,
+                true,
+                Arc::new(DefaultServerNameResolver::default()),
+            );
+            https.call(uri).await.map_err(Error::connect)
+        };
         // The shake of hands that TLS needs counts, too.
         let stream = tokio::time::timeout(CONNECT_TIMEOUT, connecting).await;
-        let stream = stream.map_err(|late| Error::connect(late.into()))?.map_err(Error::connect)?;
+        let stream = stream.map_err(|late| Error::connect(late.into()))??;
         Connection::open(stream, origin).await
     }
+}
+
+async fn load_tls() -> Result<Arc<ClientConfig>, Error> {
+    let loaded = tokio::task::spawn_blocking(platform_tls).await;
+    let loaded = loaded.map_err(|error| Error::connect(error.into()))?;
+    loaded.map(Arc::new).map_err(|error| Error::connect(error.into()))
 }
 
 impl fmt::Debug for Connector {

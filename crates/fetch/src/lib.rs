@@ -15,7 +15,6 @@ pub use connection::Stream;
 pub use error::Error;
 pub use http;
 pub use response::Response;
-pub use rustls::Error as TlsError;
 pub use url::Url;
 
 use bytes::Bytes;
@@ -30,8 +29,7 @@ use pool::{Origin, Pool};
 use std::sync::Arc;
 
 /// What a client says about itself, unless a request says something else.
-const AGENT: HeaderValue =
-    HeaderValue::from_static(concat!("mcp-all-in-one/", env!("CARGO_PKG_VERSION")));
+const AGENT: HeaderValue = HeaderValue::from_static(concat!("mcp-all-in-one/", env!("CARGO_PKG_VERSION")));
 const ENCODINGS: HeaderValue = HeaderValue::from_static("gzip, br, zstd");
 const ANYTHING: HeaderValue = HeaderValue::from_static("*/*");
 
@@ -59,18 +57,16 @@ struct Shared {
 }
 
 impl Client {
-    /// A client that trusts whom this machine trusts. It reads files: do not call it where others wait.
-    ///
-    /// # Errors
-    /// When there are no certificates to trust.
-    pub fn new(resolve: Arc<dyn Resolve>) -> Result<Self, TlsError> {
-        Ok(Self::with_tls(resolve, connect::platform_tls()?))
+    /// A client that trusts whom this machine trusts.
+    #[must_use]
+    pub fn new(resolve: Arc<dyn Resolve>) -> Self {
+        Self(Arc::new(Shared { connector: Connector::new(resolve, None), pool: Arc::default() }))
     }
 
     /// A client with its own idea of certificates, its own and others'.
     #[must_use]
     pub fn with_tls(resolve: Arc<dyn Resolve>, tls: rustls::ClientConfig) -> Self {
-        Self(Arc::new(Shared { connector: Connector::new(resolve, tls), pool: Arc::default() }))
+        Self(Arc::new(Shared { connector: Connector::new(resolve, Some(tls)), pool: Arc::default() }))
     }
 
     /// Sends a request and waits for the head of its answer. Redirects are the caller's affair, and
@@ -91,7 +87,8 @@ impl Client {
                 Err((error, None)) => return Err(error),
             }
         }
-        let connection = self.0.connector.connect(origin).await?;
+        // Boxed, as what is rare must not make the future of every request large.
+        let connection = Box::pin(self.0.connector.connect(origin)).await?;
         match connection.send(message).await {
             Ok((answer, connection)) => Ok(self.respond(answer, connection)),
             Err((error, _)) => Err(error),

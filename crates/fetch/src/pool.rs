@@ -34,6 +34,10 @@ impl Origin {
         Ok(Self { is_secure, authority })
     }
 
+    pub(crate) fn is_secure(&self) -> bool {
+        self.is_secure
+    }
+
     pub(crate) fn host_header(&self) -> Result<HeaderValue, Error> {
         HeaderValue::from_str(&self.authority).map_err(Error::unusable)
     }
@@ -41,7 +45,12 @@ impl Origin {
     pub(crate) fn to_uri(&self) -> Result<Uri, Error> {
         let scheme = if self.is_secure { Scheme::HTTPS } else { Scheme::HTTP };
         let authority = Authority::try_from(&*self.authority).map_err(Error::unusable)?;
-        Uri::builder().scheme(scheme).authority(authority).path_and_query("/").build().map_err(Error::unusable)
+        Uri::builder()
+            .scheme(scheme)
+            .authority(authority)
+            .path_and_query("/")
+            .build()
+            .map_err(Error::unusable)
     }
 }
 

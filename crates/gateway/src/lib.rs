@@ -16,6 +16,7 @@ pub use tools::{ToolBody, ToolDefinition, UriTool};
 use crate::audit::{Audit, Record};
 use crate::metrics::GatewayMetrics;
 use futures::FutureExt;
+use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -129,7 +130,7 @@ impl Gateway {
         record.routed_to(&route); // an Arc: a reload never disturbs a call
         let _permit = self.policy.admit(cx, &route, tenant)?; // the same rule that filters the list
         let call = self.bind(&route, request)?;
-        let cx = &with_timeout(cx, call.options.timeout);
+        let cx = &*with_timeout(cx, call.options.timeout);
         let outcome = within_deadline(cx, route.service.connector()?.call(cx, call)).await;
         let outcome = outcome.map_err(|error| name_service(error, &route))?;
         cx.inspection.note(|seen| seen.raw = raw_of(&outcome));
@@ -189,12 +190,14 @@ impl Gateway {
 }
 
 /// The context with a deadline no later than the URI's `timeout` allows.
-fn with_timeout(cx: &Context, timeout: Option<Duration>) -> Context {
-    let mut cx = cx.clone();
-    if let Some(timeout) = timeout {
-        cx.deadline = cx.deadline.min(Instant::now() + timeout);
+fn with_timeout(cx: &Context, timeout: Option<Duration>) -> Cow<'_, Context> {
+    match timeout {
+        None => Cow::Borrowed(cx),
+        Some(timeout) => {
+            let deadline = cx.deadline.min(Instant::now() + timeout);
+            Cow::Owned(Context { deadline, ..cx.clone() })
+        }
     }
-    cx
 }
 
 /// Waits for the connector, which ends by itself soon after the deadline or the cancel. One that

@@ -3,6 +3,7 @@
 mod audit_sink;
 mod auth;
 mod edge;
+mod finish;
 pub mod first_start;
 mod health;
 pub mod manage;
@@ -19,6 +20,7 @@ use auth::{Attempts, Auth};
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::routing::{get, post};
+use axum::serve::ListenerExt;
 use gateway::Gateway;
 use http::{HeaderName, HeaderValue, Method, header};
 use metrics_exporter_prometheus::PrometheusHandle;
@@ -31,7 +33,6 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::cors::CorsLayer;
 
 /// How the server behaves.
@@ -149,6 +150,10 @@ impl Server {
                 stopping.cancel();
             }
         };
+        // An answer goes out at once, not when the client has confirmed the one before.
+        let listener = listener.tap_io(|stream| {
+            let _ = stream.set_nodelay(true);
+        });
         let serving = axum::serve(listener, router).with_graceful_shutdown(stopped);
         let time = shelf.options.shutdown_timeout;
         let too_late = async {
@@ -191,7 +196,6 @@ fn router(shelf: Shared) -> Router {
         .fallback(edge::no_such_path)
         .method_not_allowed_fallback(edge::no_such_method)
         .layer(DefaultBodyLimit::max(shelf.options.max_body_bytes))
-        .layer(CatchPanicLayer::custom(edge::panicked))
         .layer(axum::middleware::from_fn(edge::edge));
     // Off unless configured: the layer would say 200 to every OPTIONS.
     let router = match shelf.options.cors_origins.as_slice() {

@@ -1,11 +1,10 @@
 //! The pooled client of one service: attempts, pauses, redirects, and the end of waiting.
 
 use super::auth::Auth;
-use super::pool::Pool;
 use super::request::Base;
 use super::response;
 use super::tools::Definition;
-use crate::shared::network::{Policy, Refused};
+use crate::shared::network::{Policy, Refused, Resolver};
 use fetch::Response;
 use reqwest::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, LOCATION, RETRY_AFTER};
 use reqwest::{Body, Request, StatusCode, Url};
@@ -44,7 +43,7 @@ pub(super) struct Client {
     policy: Arc<Policy>,
     limits: Limits,
     permits: Option<Semaphore>,
-    pool: Arc<Pool>,
+    http: fetch::Client,
 }
 
 /// What a call has to spend.
@@ -90,12 +89,13 @@ impl Client {
         policy: Policy,
         limits: Limits,
     ) -> Self {
+        let policy = Arc::new(policy);
         Self {
             base: Base::new(base_url, headers, auth),
-            policy: Arc::new(policy),
             permits: limits.concurrent_calls.map(Semaphore::new),
             limits,
-            pool: Arc::default(),
+            http: fetch::Client::new(Arc::new(Resolver(policy.clone()))),
+            policy,
         }
     }
 
@@ -111,9 +111,7 @@ impl Client {
                 Some(permits) => Some(permits.acquire().await.map_err(|_| Error::internal("no permits"))?),
                 None => None,
             };
-            // The first call sets the pool up; that must not count as the service's slowness.
-            let http = self.pool.get(&self.policy).await?;
-            self.attempt_until_done(cx, http, &request, &budget).await
+            self.attempt_until_done(cx, &request, &budget).await
         };
         let result = until_done(cx, budget.deadline, run).await;
         result.map_err(|error| error.with("request", what()))
@@ -123,11 +121,7 @@ impl Client {
     pub(super) async fn probe(&self, cx: &Context) -> Result<()> {
         let request = self.base.probe()?;
         let deadline = cx.deadline.min(Instant::now() + PROBE_TIMEOUT);
-        let response = until_done(cx, deadline, async {
-            let http = self.pool.get(&self.policy).await?;
-            self.send(http, &request).await
-        })
-        .await?;
+        let response = until_done(cx, deadline, self.send(&request)).await?;
         match response.status() {
             status @ (StatusCode::BAD_GATEWAY
             | StatusCode::SERVICE_UNAVAILABLE
@@ -157,18 +151,12 @@ impl Client {
         budget
     }
 
-    async fn attempt_until_done(
-        &self,
-        cx: &Context,
-        http: &fetch::Client,
-        request: &Request,
-        budget: &Budget,
-    ) -> Result<Output> {
+    async fn attempt_until_done(&self, cx: &Context, request: &Request, budget: &Budget) -> Result<Output> {
         let mut number = 1;
         loop {
             let left = budget.attempts.saturating_sub(number);
             let time = budget.next_attempt(left + 1);
-            let failure = match tokio::time::timeout(time, self.attempt(cx, http, request)).await {
+            let failure = match tokio::time::timeout(time, self.attempt(cx, request)).await {
                 Ok(Ok(output)) => return Ok(output),
                 Ok(Err(failure)) => failure,
                 Err(_) => timed_out(time).into(),
@@ -211,13 +199,8 @@ impl Client {
         Some(delay.min(remaining / (left + 1)))
     }
 
-    async fn attempt(
-        &self,
-        cx: &Context,
-        http: &fetch::Client,
-        request: &Request,
-    ) -> Result<Output, Failure> {
-        let response = self.send(http, request).await?;
+    async fn attempt(&self, cx: &Context, request: &Request) -> Result<Output, Failure> {
+        let response = self.send(request).await?;
         let status = response.status();
         cx.inspection.note(|seen| seen.status = Some(status.as_u16()));
         if status.is_success() {
@@ -230,12 +213,12 @@ impl Client {
     }
 
     /// Sends, and follows redirects as long as they stay where they are.
-    async fn send(&self, http: &fetch::Client, request: &Request) -> Result<Response> {
+    async fn send(&self, request: &Request) -> Result<Response> {
         let mut redirected: Option<Request> = None;
         for _ in 0..=MAX_REDIRECTS {
             let request = redirected.as_ref().unwrap_or(request);
             self.policy.check(request.url()).map_err(|refused| Error::from(&refused))?;
-            let response = http.send(to_fetch(request)).await.map_err(explain)?;
+            let response = self.http.send(to_fetch(request)).await.map_err(explain)?;
             let Some(target) = redirect_target(request.url(), &response) else { return Ok(response) };
             redirected = Some(follow(request, response.status(), target?)?);
         }

@@ -4,7 +4,6 @@ mod auth;
 mod client;
 mod endpoint;
 mod inline;
-mod pool;
 mod request;
 mod response;
 mod settings;

@@ -1,11 +1,11 @@
 //! Where a server is, and how a connection to it is made.
 
 use crate::shared::network::{Policy, Resolver};
+use fetch::Url;
+use fetch::http::HeaderMap;
 use mcp::client::transport::http::Address;
 use mcp::client::transport::stdio::Command;
 use mcp::client::{Client, Failure, Options, Target as Way};
-use fetch::Url;
-use fetch::http::HeaderMap;
 use std::sync::{Arc, OnceLock};
 use tool::{Context, Secret};
 use tracing::warn;
@@ -33,8 +33,7 @@ pub(super) struct Remote {
     secrets: Vec<Secret>,
     route: Route,
     policy: Arc<Policy>,
-    /// Made on first use, since loading certificates reads files.
-    http: OnceLock<fetch::Client>,
+    http: fetch::Client,
     /// What an unknown route has turned out to be.
     found: OnceLock<Route>,
 }
@@ -47,8 +46,9 @@ impl Remote {
         route: Route,
         policy: Policy,
     ) -> Self {
-        let (http, found) = (OnceLock::new(), OnceLock::new());
-        Self { url, headers, secrets, route, policy: Arc::new(policy), http, found }
+        let policy = Arc::new(policy);
+        let http = fetch::Client::new(Arc::new(Resolver(policy.clone())));
+        Self { url, headers, secrets, route, policy, http, found: OnceLock::new() }
     }
 }
 
@@ -101,11 +101,11 @@ impl Target {
         remote.policy.check(&remote.url).map_err(|refused| Failure::Refused(refused.to_string()))?;
         let route = remote.found.get().copied().unwrap_or(remote.route);
         match route {
-            Route::Ws => connect(Way::Ws(remote.address().await?)).await,
-            Route::Http => connect(Way::Http(remote.address().await?)).await,
-            Route::Sse => connect(Way::Sse(remote.address().await?)).await,
+            Route::Ws => connect(Way::Ws(remote.address())).await,
+            Route::Http => connect(Way::Http(remote.address())).await,
+            Route::Sse => connect(Way::Sse(remote.address())).await,
             Route::Unknown => {
-                let address = remote.address().await?;
+                let address = remote.address();
                 let (client, found) = match connect(Way::Http(address.clone())).await {
                     Ok(client) => (client, Route::Http),
                     // Whoever does not take a POST there may be of the older kind.
@@ -127,18 +127,7 @@ impl Target {
 }
 
 impl Remote {
-    async fn address(&self) -> Result<Address, Failure> {
-        let client = match self.http.get() {
-            Some(client) => client.clone(),
-            None => {
-                let resolver = Arc::new(Resolver(self.policy.clone()));
-                let made = tokio::task::spawn_blocking(move || fetch::Client::new(resolver)).await;
-                let broken = |why: String| Failure::Broken { why, is_sent: false };
-                let made = made.map_err(|error| broken(error.to_string()))?;
-                let made = made.map_err(|error| broken(format!("TLS cannot be set up: {error}")))?;
-                self.http.get_or_init(|| made).clone()
-            }
-        };
-        Ok(Address { url: self.url.clone(), headers: self.headers.clone(), client })
+    fn address(&self) -> Address {
+        Address { url: self.url.clone(), headers: self.headers.clone(), client: self.http.clone() }
     }
 }

@@ -120,8 +120,7 @@ impl Resolve for Resolver {
         let (policy, name) = (self.0.clone(), name.to_owned());
         Box::pin(async move {
             let found = tokio::net::lookup_host((name, 0)).await?;
-            let (allowed, refused): (Vec<_>, Vec<_>) =
-                found.partition(|address| policy.allows(address.ip()));
+            let (allowed, refused): (Vec<_>, Vec<_>) = found.partition(|address| policy.allows(address.ip()));
             match refused.first() {
                 Some(address) if allowed.is_empty() => Err(Refused { address: address.ip() }.into()),
                 _ => Ok(allowed),

@@ -26,7 +26,10 @@ async fn uses_a_connection_again() {
 async fn takes_another_connection_when_the_resting_one_was_closed() {
     let (server, client) = (echo(Then::Close).await, client());
     for turn in 1..=3 {
-        assert_eq!(text(client.send(request("POST", &server.url("/a"), "x")).await.unwrap()).await.unwrap(), "/a");
+        assert_eq!(
+            text(client.send(request("POST", &server.url("/a"), "x")).await.unwrap()).await.unwrap(),
+            "/a"
+        );
         tokio::time::sleep(Duration::from_millis(50)).await;
         assert_eq!((server.connections(), server.requests()), (turn, turn));
     }
@@ -111,7 +114,7 @@ async fn goes_where_the_resolver_says_and_keeps_hosts_apart() {
             (ok(host.unwrap().as_bytes(), ""), Then::Stay)
         })
         .await,
-        Client::new(Arc::new(ToLoopback)).unwrap(),
+        Client::new(Arc::new(ToLoopback)),
     );
     for host in ["one.test", "two.test", "one.test"] {
         let url = format!("http://user:word@{host}:{}/", server.port).parse().unwrap();
@@ -142,7 +145,7 @@ impl Resolve for Refusing {
 
 #[tokio::test]
 async fn tells_why_a_name_was_not_resolved() {
-    let client = Client::new(Arc::new(Refusing)).unwrap();
+    let client = Client::new(Arc::new(Refusing));
     let error = get(&client, &"http://some.test/?key=hidden".parse().unwrap()).await.unwrap_err();
     assert!(error.is_resolve() && error.is_connect());
     assert!(error.find::<No>().is_some(), "{error:?}");

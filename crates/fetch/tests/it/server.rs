@@ -91,7 +91,8 @@ fn message_length(seen: &[u8]) -> Option<usize> {
 
 /// An answer with a body of known length.
 pub fn ok(body: &[u8], headers: &str) -> Vec<u8> {
-    let mut bytes = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n{headers}\r\n", body.len()).into_bytes();
+    let mut bytes =
+        format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n{headers}\r\n", body.len()).into_bytes();
     bytes.extend_from_slice(body);
     bytes
 }
@@ -107,7 +108,7 @@ impl Resolve for ToLoopback {
 }
 
 pub fn client() -> Client {
-    Client::new(Arc::new(ToLoopback)).unwrap()
+    Client::new(Arc::new(ToLoopback))
 }
 
 pub fn request<'a>(method: &str, url: &'a Url, body: &'static str) -> Request<'a> {

@@ -1,6 +1,7 @@
 //! A route: everything a call to one tool needs, made once when the tool is loaded.
 
 use super::{OwnTool, Service};
+use crate::audit::Redaction;
 use crate::bind::Binder;
 use crate::metrics::RouteMetrics;
 use crate::shape::Shape;
@@ -26,6 +27,7 @@ pub struct Route {
     pub listed: Bytes,
     pub(crate) binder: Binder,
     pub(crate) shape: Shape,
+    pub(crate) redaction: Redaction,
     pub(crate) metrics: RouteMetrics,
     /// The way to another route's tool, for those that are one under another name.
     pub(crate) via: Option<Via>,
@@ -85,6 +87,7 @@ impl Route {
         Self {
             address: uri.to_string(),
             metrics: RouteMetrics::new(&service),
+            redaction: Redaction::of_schema(tool.input_schema()),
             listed: listed.into(),
             name,
             uri,

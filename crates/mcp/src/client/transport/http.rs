@@ -148,7 +148,8 @@ impl Link {
         let response = self.send(Method::POST, headers, message.text).await?;
         if !response.status().is_success() {
             let has_session = self.session().is_some();
-            return Err(refusal(&self.address.url, response, has_session).await);
+            // Boxed, as what is rare must not make the future of every call large.
+            return Err(Box::pin(refusal(&self.address.url, response, has_session)).await);
         }
         if message.method == "initialize"
             && let Some(session) = response.headers().get(SESSION)
@@ -167,7 +168,7 @@ impl Link {
             return Err(Failure::Protocol("the server accepted a request without answering it".into()));
         }
         if http_stream::is_stream(&response) {
-            return self.follow(response, id).await;
+            return Box::pin(self.follow(response, id)).await;
         }
         let body = http_stream::body(response, self.limit).await?;
         let link = self.clone();

@@ -3,7 +3,7 @@
 use super::super::failure::Failure;
 use super::super::inbox::{Inbox, Noise, rpc_error};
 use super::sse_events::SseEvents;
-use bytes::BytesMut;
+use bytes::{Bytes, BytesMut};
 use fetch::http::StatusCode;
 use fetch::http::header::{CONTENT_TYPE, LOCATION};
 use fetch::{Response, Url};
@@ -35,15 +35,25 @@ pub(super) fn deliver(inbox: &Inbox, text: &[u8], post: impl Fn(String)) -> Resu
 }
 
 /// The whole body, if it is not longer than `limit`.
-pub(super) async fn body(mut response: Response, limit: usize) -> Result<BytesMut, Failure> {
-    let mut body = BytesMut::new();
-    while let Some(chunk) = response.chunk().await.map_err(|error| Failure::of_http(&error))? {
-        if body.len() + chunk.len() > limit {
-            return Err(Failure::Protocol(format!("the server's answer is longer than {limit} bytes")));
-        }
-        body.extend_from_slice(&chunk);
+pub(super) async fn body(mut response: Response, limit: usize) -> Result<Bytes, Failure> {
+    let Some(first) = next_part(&mut response, 0, limit).await? else { return Ok(Bytes::new()) };
+    // Most bodies come in one piece, which need not be copied.
+    let Some(second) = next_part(&mut response, first.len(), limit).await? else { return Ok(first) };
+    let mut body = BytesMut::from(&first[..]);
+    body.extend_from_slice(&second);
+    while let Some(part) = next_part(&mut response, body.len(), limit).await? {
+        body.extend_from_slice(&part);
     }
-    Ok(body)
+    Ok(body.freeze())
+}
+
+/// The next part of a body of which so many bytes are `read` already.
+async fn next_part(response: &mut Response, read: usize, limit: usize) -> Result<Option<Bytes>, Failure> {
+    let part = response.chunk().await.map_err(|error| Failure::of_http(&error))?;
+    if part.as_ref().is_some_and(|part| read + part.len() > limit) {
+        return Err(Failure::Protocol(format!("the server's answer is longer than {limit} bytes")));
+    }
+    Ok(part)
 }
 
 /// Reads events until the stream ends or `is_done` says so. A stream that breaks has ended.

@@ -71,8 +71,9 @@ impl Transport {
         match self {
             Self::Stdio(stdio) => stdio.send(message).await,
             Self::Http(http) => http.send(message).await,
-            Self::Sse(sse) => sse.send(message).await,
-            Self::Ws(ws) => ws.send(message).await,
+            // Boxed, so that the future is no larger than the others need.
+            Self::Sse(sse) => Box::pin(sse.send(message)).await,
+            Self::Ws(ws) => Box::pin(ws.send(message)).await,
         }
     }
 

@@ -5,15 +5,15 @@ use super::super::inbox::Inbox;
 use super::http::Address;
 use super::http_stream::refusal;
 use super::{Outgoing, Owned};
-use futures::stream::{SplitSink, SplitStream};
-use futures::{SinkExt, StreamExt};
 use bytes::Bytes;
+use fetch::Request;
 use fetch::http::header::{
-    CONNECTION, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL, SEC_WEBSOCKET_VERSION,
-    HeaderValue, UPGRADE,
+    CONNECTION, HeaderValue, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL,
+    SEC_WEBSOCKET_VERSION, UPGRADE,
 };
 use fetch::http::{Method, StatusCode};
-use fetch::Request;
+use futures::stream::{SplitSink, SplitStream};
+use futures::{SinkExt, StreamExt};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::mpsc;
