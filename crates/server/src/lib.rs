@@ -6,6 +6,7 @@ mod edge;
 mod finish;
 pub mod first_start;
 mod health;
+mod listen;
 pub mod manage;
 pub mod mcp;
 mod reload;
@@ -20,12 +21,10 @@ use auth::{Attempts, Auth};
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::routing::{get, post};
-use axum::serve::ListenerExt;
 use gateway::Gateway;
 use http::{HeaderName, HeaderValue, Method, header};
 use metrics_exporter_prometheus::PrometheusHandle;
 use reload::Reload;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use store::Store;
@@ -134,15 +133,12 @@ impl Server {
 
     /// Serves until `stop` fires, then lets requests and calls in flight end, then writes the
     /// rest of the audit.
-    ///
-    /// # Errors
-    /// When the listener fails.
-    pub async fn serve(self, listener: TcpListener, stop: CancellationToken) -> std::io::Result<()> {
+    pub async fn serve(self, listener: TcpListener, stop: CancellationToken) {
         let shelf = self.shelf;
         let background = TaskTracker::new();
         background.spawn(shelf.reload.clone().follow(shelf.stopping.clone()));
         background.spawn(keep_house(shelf.clone()));
-        let router = router(shelf.clone()).into_make_service_with_connect_info::<SocketAddr>();
+        let router = router(shelf.clone());
         let stopped = {
             let (stop, stopping) = (stop.clone(), shelf.stopping.clone());
             async move {
@@ -150,23 +146,16 @@ impl Server {
                 stopping.cancel();
             }
         };
-        // An answer goes out at once, not when the client has confirmed the one before.
-        let listener = listener.tap_io(|stream| {
-            let _ = stream.set_nodelay(true);
-        });
-        let serving = axum::serve(listener, router).with_graceful_shutdown(stopped);
+        let serving = listen::serve(listener, router, stopped);
         let time = shelf.options.shutdown_timeout;
         let too_late = async {
             stop.cancelled().await;
             tokio::time::sleep(time).await;
         };
-        let result = tokio::select! {
-            result = serving.into_future() => result,
-            () = too_late => {
-                tracing::warn!("requests did not end within {time:?}; they are cut");
-                Ok(())
-            }
-        };
+        tokio::select! {
+            () = serving => {}
+            () = too_late => tracing::warn!("requests did not end within {time:?}; they are cut"),
+        }
         shelf.calls.close();
         if tokio::time::timeout(time, shelf.calls.wait()).await.is_err() {
             tracing::warn!("calls did not end within {time:?}; they are dropped");
@@ -180,7 +169,6 @@ impl Server {
         if tokio::time::timeout(shelf.options.store_timeout, rest).await.is_err() {
             tracing::warn!("the database does not answer; its connections are dropped");
         }
-        result
     }
 }
 
