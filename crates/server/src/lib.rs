@@ -6,6 +6,7 @@ mod edge;
 mod finish;
 pub mod first_start;
 mod health;
+mod linger;
 mod listen;
 pub mod manage;
 pub mod mcp;

@@ -1,5 +1,6 @@
 //! The listener: a task for each connection, in which its requests and calls run.
 
+use crate::linger::Lingering;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
@@ -41,7 +42,8 @@ pub(crate) async fn serve(listener: TcpListener, router: Router, stop: impl Futu
             request.extensions_mut().insert(ConnectInfo(peer));
             router.clone().call(request.map(Body::new))
         });
-        let connection = builder.serve_connection_with_upgrades(TokioIo::new(stream), service).into_owned();
+        let stream = TokioIo::new(Lingering::new(stream));
+        let connection = builder.serve_connection_with_upgrades(stream, service).into_owned();
         let connection = InPlace::new(connections.watch(connection));
         tokio::spawn(async move {
             if let Err(error) = connection.await {
