@@ -53,16 +53,13 @@ impl Connection {
         let mut answer = Box::pin(self.sender.try_send_request(message));
         let driver = &mut self.driver;
         let answered = poll_fn(|cx| driver.work_until(cx, |quiet| answer.as_mut().poll(quiet))).await;
-        let answered = match answered {
-            Some(answered) => answered,
-            None => {
-                // With the driver goes what it has not taken up: the request is given back.
-                drop(self);
-                return Err(match answer.as_mut().now_or_never() {
-                    Some(Err(error)) => parts_of(error),
-                    _ => (Error::broken("it ended without a word"), None),
-                });
-            }
+        let Some(answered) = answered else {
+            // With the driver goes what it has not taken up: the request is given back.
+            drop(self);
+            return Err(match answer.as_mut().now_or_never() {
+                Some(Err(error)) => parts_of(error),
+                _ => (Error::broken("it ended without a word"), None),
+            });
         };
         match answered {
             Ok(response) => Ok((response, self)),

@@ -91,7 +91,8 @@ impl Client {
         let connection = Box::pin(self.0.connector.connect(origin)).await?;
         match connection.send(message).await {
             Ok((answer, connection)) => Ok(self.respond(answer, connection)),
-            Err((error, _)) => Err(error),
+            Err((error, Some(_unsent))) => Err(Error::connect(error.into())),
+            Err((error, None)) => Err(error),
         }
     }
 

@@ -119,10 +119,11 @@ impl Stream {
                 if let Some(ready) = ready.take() {
                     let _ = ready.send(Ok(()));
                 }
-            } else if event.name == "message" && !event.data.is_empty() {
-                if deliver(&self.inbox, event.data.as_bytes(), |text| self.poster.post(text)).is_err() {
-                    debug!("an event of an MCP server that is no message was ignored");
-                }
+            } else if event.name == "message"
+                && !event.data.is_empty()
+                && deliver(&self.inbox, event.data.as_bytes(), |text| self.poster.post(text)).is_err()
+            {
+                debug!("an event of an MCP server that is no message was ignored");
             }
         }
         Ok(())
