@@ -2,6 +2,8 @@
 
 use crate::server::{Server, Then, client, get, ok, request, text};
 use async_compression::tokio::write::{BrotliEncoder, GzipEncoder, ZstdEncoder};
+use std::future::poll_fn;
+use std::pin::pin;
 use std::time::Duration;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 
@@ -64,7 +66,27 @@ async fn a_body_cut_short_is_an_error_and_not_an_end() {
 
 /// A task that has used up its turn hears "pending" from everything; it must be woken all the same.
 #[tokio::test]
-async fn reads_thousands_of_small_pieces_without_getting_stuck() {
+async fn gets_its_answer_however_little_of_its_turn_is_left() {
+    let server = Server::start(|_| (ok(b"x", ""), Then::Stay)).await;
+    let (client, url) = (client(), server.url("/"));
+    for used in 0..128 {
+        let mut answer = pin!(get(&client, &url));
+        let mut turn = 0;
+        let answer = poll_fn(|cx| {
+            // The first turn only asks; the answer comes in the second.
+            turn += 1;
+            for _ in 0..if turn == 2 { used } else { 0 } {
+                let _ = pin!(tokio::task::coop::consume_budget()).poll(cx);
+            }
+            answer.as_mut().poll(cx)
+        });
+        let answer = tokio::time::timeout(Duration::from_secs(5), answer).await;
+        assert_eq!(answer.expect("it is woken").unwrap(), "x", "{used}");
+    }
+}
+
+#[tokio::test]
+async fn reads_thousands_of_small_pieces() {
     let mut answer = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n".to_vec();
     for _ in 0..5000 {
         answer.extend_from_slice(b"1\r\nx\r\n");
@@ -72,10 +94,8 @@ async fn reads_thousands_of_small_pieces_without_getting_stuck() {
     answer.extend_from_slice(b"0\r\nsome: trailer\r\n\r\n");
     let server = Server::start(move |_| (answer.clone(), Then::Stay)).await;
     let client = client();
-    for _ in 0..20 {
-        let url = server.url("/");
-        let got = tokio::time::timeout(Duration::from_secs(10), get(&client, &url)).await;
-        assert_eq!(got.unwrap().unwrap().len(), 5000);
+    for _ in 0..3 {
+        assert_eq!(get(&client, &server.url("/")).await.unwrap().len(), 5000);
     }
     assert_eq!(server.connections(), 1);
 }
