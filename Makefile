@@ -28,7 +28,7 @@ generate: nextest    ## Write the generated files anew
 bench:               ## Benchmarks that print ratios
 	$(CARGO) bench -p gateway
 	$(CARGO) bench -p gotemplate
-	bench/http-tools.sh
+	bench/all.sh
 	bench/tables.sh
 	$(CARGO) bench -p search
 

@@ -10,6 +10,8 @@ use std::rc::Rc;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{LocalSet, spawn_local};
 
+const LINE: &str = r#"{"sku":"SKU-000123","title":"A thing that somebody ordered","quantity":2,"unit_price":19.99,"currency":"EUR","attributes":{"colour":"blue","size":"M"}}"#;
+
 #[derive(Deserialize)]
 struct Rpc<'a> {
     #[serde(borrow)]
@@ -25,6 +27,8 @@ struct Params<'a> {
     #[serde(borrow, rename = "protocolVersion")]
     version: Option<Cow<'a, str>>,
     #[serde(borrow)]
+    name: Option<Cow<'a, str>>,
+    #[serde(borrow)]
     arguments: Option<Echo<'a>>,
 }
 
@@ -34,15 +38,19 @@ struct Echo<'a> {
     text: Option<&'a RawValue>,
 }
 
-/// Holds the ready-made result of tools/list.
-struct Server(String);
+/// Holds the ready-made result of tools/list, and the 100 KB that the tool `full` answers.
+struct Server(String, String);
 
 impl Server {
     fn new(args: &Args) -> Server {
-        let name = |i: usize| if i == 0 { "echo".into() } else { format!("tool_{i}") };
+        let name = |i: usize| match i {
+            0 => "echo".into(),
+            1 => "full".into(),
+            _ => format!("tool_{i}"),
+        };
         let tool = |i: usize| include_str!("tool.json").trim().replace("NAME", &name(i));
         let list: Vec<String> = (0..args.num("tools", 20)).map(tool).collect();
-        Server(format!(r#"{{"tools":[{}]}}"#, list.join(",")))
+        Server(format!(r#"{{"tools":[{}]}}"#, list.join(",")), format!("[{}]", vec![LINE; 680].join(",")))
     }
 
     /// Appends the JSON-RPC response, if there is one, to `out`; answers the method.
@@ -62,6 +70,13 @@ impl Server {
         let text = rpc.params.arguments.and_then(|a| a.text).map_or("\"\"", |t| t.get());
         let _ = write!(out, r#"{{"jsonrpc":"2.0","id":{id},"#);
         let _ = match &*rpc.method {
+            "tools/call" if rpc.params.name.is_some_and(|name| name.ends_with("full")) => {
+                let lines = &self.1;
+                write!(
+                    out,
+                    r#""result":{{"content":[{{"type":"text","text":{text}}}],"structuredContent":{{"lines":{lines}}},"isError":false}}}}"#
+                )
+            }
             "tools/call" => {
                 write!(out, r#""result":{{"content":[{{"type":"text","text":{text}}}],"isError":false}}}}"#)
             }
@@ -162,12 +177,11 @@ pub async fn serve_mcp(args: &Args) -> Result<()> {
 }
 
 pub async fn serve_rest(args: &Args) -> Result<()> {
-    let line = r#"{"sku":"SKU-000123","title":"A thing that somebody ordered","quantity":2,"unit_price":19.99,"currency":"EUR","attributes":{"colour":"blue","size":"M"}}"#;
     let address = r#"{"name":"Ada Example","street":"1 Example Street","city":"Exampleton","zip":"12345","country":"DE"}"#;
     let rest = |n: usize| {
         format!(
             r#""status":"shipped","total":99.95,"lines":[{}],"address":{address}}}"#,
-            vec![line; n].join(",")
+            vec![LINE; n].join(",")
         )
     };
     let (small, full) = (rest(5), rest(680)); // 1 KB and 100 KB

@@ -226,9 +226,9 @@ pub async fn run(a: &Args) -> Result<()> {
     let targets = a.words.iter().map(|w| Target::new(a, w)).collect::<Result<Vec<_>>>()?;
     let is_peer = |t: &Target| !t.name.starts_with("direct") && !t.name.starts_with("null");
     println!(
-        "| C | target | req/s | best | × first | × best other peer | p50 µs | p95 | p99 | p99.9 | CPU µs/call | RSS MiB | errors | others' CPU |"
+        "| C | target | req/s | best | × first | × null | × best other peer | p50 µs | p95 | p99 | p99.9 | CPU µs/call | RSS MiB | errors | others' CPU |"
     );
-    println!("|--:|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|");
+    println!("|--:|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|");
     for c in a.list("c", "1,16,64") {
         let mut runs: Vec<Vec<Tally>> = targets.iter().map(|_| Vec::new()).collect();
         for round in 0..a.num("rounds", 3) {
@@ -255,8 +255,9 @@ pub async fn run(a: &Args) -> Result<()> {
             let med = |f: &dyn Fn(&Tally) -> f64| median(run.iter().map(f));
             let us = |q: f64| med(&|x| x.us(q));
             let (first, peer) = (ratio(&|j| j == 0), ratio(&|j| j != i && is_peer(&targets[j])));
+            let null = ratio(&|j| targets[j].name.starts_with("null"));
             let (rps, best) = (med(&|x| x.rps), run.iter().fold(0.0, |h, x| x.rps.max(h)));
-            print!("| {c} | {} | {rps:.0} | {best:.0} | {first:.3} | {peer:.2} ", t.name);
+            print!("| {c} | {} | {rps:.0} | {best:.0} | {first:.3} | {null:.3} | {peer:.2} ", t.name);
             print!("| {:.0} | {:.0} | {:.0} | {:.0} ", us(0.5), us(0.95), us(0.99), us(0.999));
             let (errors, others) = (run.iter().map(|x| x.errors).sum::<u64>(), 100.0 * med(&|x| x.others));
             println!("| {:.1} | {:.1} | {errors} | {others:.0} % |", med(&|x| x.cpu_us), med(&|x| x.rss_mib));
@@ -298,5 +299,34 @@ pub async fn startup(a: &Args) -> Result<()> {
         std::process::Command::new("kill").arg(child.id().to_string()).status()?;
         child.wait()?;
     }
+    Ok(())
+}
+
+/// Opens sessions one after the other and says how much memory each costs the server.
+pub async fn sessions(a: &Args) -> Result<()> {
+    let t = Target::new(a, &format!("target={}", a.str("url", "")))?;
+    let count: usize = a.num("count", 1000);
+    let streams = a.num("streams", false);
+    let mut open = Vec::new();
+    // a few first, so that what is set up once does not count
+    for _ in 0..10 {
+        t.handshake(&mut Conn::connect(&t.addr).await?).await?;
+    }
+    let before = procs::usage(t.pid).rss_mib;
+    for _ in 0..count {
+        let mut conn = Conn::connect(&t.addr).await?;
+        let extra = t.handshake(&mut conn).await?;
+        if streams {
+            let Target { addr, path, header, .. } = &t;
+            let get = format!("GET {path} HTTP/1.1\r\nHost: {addr}\r\nAccept: text/event-stream\r\n{header}{extra}\r\n");
+            conn.write(get.as_bytes()).await?;
+            open.push(conn);
+        }
+    }
+    sleep(Duration::from_secs(2)).await;
+    let after = procs::usage(t.pid).rss_mib;
+    let each = (after - before) * 1024.0 / count as f64;
+    let kind = if streams { "with its stream open" } else { "idle" };
+    println!("- per session, {kind}: {each:.1} KB ({count} sessions, {before:.1} → {after:.1} MiB)");
     Ok(())
 }

@@ -51,6 +51,7 @@ const USAGE: &str = "mcpbench COMMAND
   load          [options] NAME=URL[,,KEY=VALUE]..   targets in turn, --rounds times; Markdown table
   load-stdio    [options] [--window 1,64] -- COMMAND..   spawn a stdio server and load it
   startup       --url U [--keep] -- COMMAND..   time from spawn to the first tools/list with --tool
+  sessions      --url U --pid PID --count N [--streams]   open sessions; memory of PID for each, with its stream or without
 options, also as KEY=VALUE: --c 1,16,64 --secs 5 --warmup 1 --method tools/call|tools/list|http --tool echo
   --args '{\"text\":\"{n}\"}' --header 'K: V' --one-session --pid PID (its CPU and RSS are then reported)";
 
@@ -67,6 +68,7 @@ fn main() -> Result<()> {
             "load" => load::run(&args).await,
             "load-stdio" => stdio::run(&args).await,
             "startup" => load::startup(&args).await,
+            "sessions" => load::sessions(&args).await,
             _ => Err(USAGE.into()),
         }
     })

@@ -80,12 +80,8 @@ pub struct Started {
 
 impl Started {
     /// Serves until `stop` fires.
-    ///
-    /// # Errors
-    /// When the listener fails.
-    pub async fn run(self, stop: CancellationToken) -> Result<(), Failure> {
-        let served = self.server.serve(self.listener, stop).await;
-        served.map_err(|error| Failure::new("the server stopped listening").because(error))
+    pub async fn run(self, stop: CancellationToken) {
+        self.server.serve(self.listener, stop).await;
     }
 }
 

@@ -20,6 +20,7 @@ use crate::audit::{Audit, Record};
 use crate::metrics::GatewayMetrics;
 use crate::pins::{MemoryPins, PinStore};
 use futures::FutureExt;
+use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -163,7 +164,7 @@ impl Gateway {
         record.routed_to(&route); // an Arc: a reload never disturbs a call
         let _permit = self.policy.admit(cx, &route, tenant)?; // the same rule that filters the list
         let call = self.bind(&route, request)?;
-        let cx = &Context { is_through_tool: route.is_own(), ..with_timeout(cx, call.options.timeout) };
+        let cx = &*on_route(cx, &route, call.options.timeout);
         let outcome = within_deadline(cx, route.service.connector()?.call(cx, call)).await;
         let outcome = outcome.map_err(|error| name_service(error, &route))?;
         cx.inspection.note(|seen| seen.raw = raw_of(&outcome));
@@ -234,13 +235,15 @@ impl Gateway {
     }
 }
 
-/// The context with a deadline no later than the URI's `timeout` allows.
-fn with_timeout(cx: &Context, timeout: Option<Duration>) -> Context {
-    let mut cx = cx.clone();
-    if let Some(timeout) = timeout {
-        cx.deadline = cx.deadline.min(Instant::now() + timeout);
+/// The context as the connector sees it: with a deadline no later than the URI's `timeout` allows,
+/// and knowing whether a Tool of the tenant led here.
+fn on_route<'a>(cx: &'a Context, route: &Route, timeout: Option<Duration>) -> Cow<'a, Context> {
+    let is_through_tool = route.is_own();
+    if timeout.is_none() && is_through_tool == cx.is_through_tool {
+        return Cow::Borrowed(cx);
     }
-    cx
+    let deadline = timeout.map_or(cx.deadline, |timeout| cx.deadline.min(Instant::now() + timeout));
+    Cow::Owned(Context { is_through_tool, deadline, ..cx.clone() })
 }
 
 /// Waits for the connector, which ends by itself soon after the deadline or the cancel. One that

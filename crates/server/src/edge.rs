@@ -4,8 +4,10 @@ use crate::manage::error::{Code, Problem};
 use axum::extract::Request;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use futures::FutureExt;
+use http::header::X_CONTENT_TYPE_OPTIONS;
 use http::{HeaderName, HeaderValue, StatusCode};
-use std::any::Any;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -19,28 +21,32 @@ pub(crate) struct RequestId(pub(crate) Arc<str>);
 #[derive(Debug, Clone)]
 pub(crate) struct TraceId(pub(crate) Option<Arc<str>>);
 
-/// Gives the request its id, logs it, and writes problems out.
+/// Gives the request its id, logs it, writes problems out, and survives what panics.
 pub(crate) async fn edge(mut request: Request, next: Next) -> Response {
     let id = request_id(&request);
     request.extensions_mut().insert(RequestId(id.clone()));
     let trace = TraceId(trace_id(&request));
     request.extensions_mut().insert(trace);
-    let (method, path) = (request.method().clone(), logged_path(request.uri().path()));
-    let begun = Instant::now();
+    // What only the log needs is not made unless somebody reads the log.
+    let logged = tracing::enabled!(tracing::Level::INFO)
+        .then(|| (request.method().clone(), logged_path(request.uri().path()), Instant::now()));
 
-    let mut response = next.run(request).await;
+    let ended = AssertUnwindSafe(next.run(request)).catch_unwind().await;
 
+    let mut response = ended.unwrap_or_else(|_| panicked());
     if let Some(problem) = response.extensions_mut().remove::<Problem>() {
         response = problem.into_response_for(&id);
     }
-    let status = response.status().as_u16();
-    let ms = begun.elapsed().as_millis();
-    tracing::info!(request_id = %id, %method, path, status, ms, "{method} {path} {status}");
+    if let Some((method, path, begun)) = logged {
+        let status = response.status().as_u16();
+        let ms = begun.elapsed().as_millis();
+        tracing::info!(request_id = %id, %method, path, status, ms, "{method} {path} {status}");
+    }
     let headers = response.headers_mut();
     if let Ok(value) = HeaderValue::from_str(&id) {
         headers.insert(REQUEST_ID.clone(), value);
     }
-    headers.insert("x-content-type-options", HeaderValue::from_static("nosniff"));
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     response
 }
 
@@ -49,7 +55,9 @@ fn request_id(request: &Request) -> Arc<str> {
     let is_sane = |id: &&str| (1..=128).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_graphic());
     match given.filter(is_sane) {
         Some(id) => id.into(),
-        None => uuid::Uuid::now_v7().to_string().into(),
+        None => {
+            (&*uuid::Uuid::now_v7().as_hyphenated().encode_lower(&mut uuid::Uuid::encode_buffer())).into()
+        }
     }
 }
 
@@ -84,6 +92,6 @@ pub(crate) async fn no_such_method(request: Request) -> Problem {
 }
 
 /// For handlers that panicked: a mistake of ours that must not look like anything else.
-pub(crate) fn panicked(_: Box<dyn Any + Send + 'static>) -> Response {
+fn panicked() -> Response {
     Problem::new(Code::Internal, "a mistake of ours; see the server's log").into_response()
 }

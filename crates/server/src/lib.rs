@@ -3,8 +3,11 @@
 mod audit_sink;
 mod auth;
 mod edge;
+mod finish;
 pub mod first_start;
 mod health;
+mod linger;
+mod listen;
 pub mod manage;
 pub mod mcp;
 mod pins;
@@ -25,7 +28,6 @@ use gateway::Gateway;
 use http::{HeaderName, HeaderValue, Method, header};
 use metrics_exporter_prometheus::PrometheusHandle;
 use reload::Reload;
-use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -34,7 +36,6 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::cors::CorsLayer;
 
 /// How the server behaves.
@@ -163,19 +164,17 @@ impl Server {
 
     /// Serves until `stop` fires, then lets requests and calls in flight end, then writes the
     /// rest of the audit.
-    ///
-    /// # Errors
-    /// When the listener fails.
-    pub async fn serve(self, listener: TcpListener, stop: CancellationToken) -> std::io::Result<()> {
+    pub async fn serve(self, listener: TcpListener, stop: CancellationToken) {
         let shelf = self.shelf;
-        let _ = shelf.is_local.set(listener.local_addr()?.ip().is_loopback());
+        let is_local = listener.local_addr().is_ok_and(|address| address.ip().is_loopback());
+        let _ = shelf.is_local.set(is_local);
         let background = TaskTracker::new();
         background.spawn(shelf.reload.clone().follow(shelf.stopping.clone()));
         background.spawn(keep_house(shelf.clone()));
         for work in self.background {
             background.spawn(work(shelf.stopping.clone()));
         }
-        let router = router(shelf.clone()).into_make_service_with_connect_info::<SocketAddr>();
+        let router = router(shelf.clone());
         let stopped = {
             let (stop, stopping) = (stop.clone(), shelf.stopping.clone());
             async move {
@@ -183,19 +182,16 @@ impl Server {
                 stopping.cancel();
             }
         };
-        let serving = axum::serve(listener, router).with_graceful_shutdown(stopped);
+        let serving = listen::serve(listener, router, stopped);
         let time = shelf.options.shutdown_timeout;
         let too_late = async {
             stop.cancelled().await;
             tokio::time::sleep(time).await;
         };
-        let result = tokio::select! {
-            result = serving.into_future() => result,
-            () = too_late => {
-                tracing::warn!("requests did not end within {time:?}; they are cut");
-                Ok(())
-            }
-        };
+        tokio::select! {
+            () = serving => {}
+            () = too_late => tracing::warn!("requests did not end within {time:?}; they are cut"),
+        }
         shelf.calls.close();
         if tokio::time::timeout(time, shelf.calls.wait()).await.is_err() {
             tracing::warn!("calls did not end within {time:?}; they are dropped");
@@ -209,7 +205,6 @@ impl Server {
         if tokio::time::timeout(shelf.options.store_timeout, rest).await.is_err() {
             tracing::warn!("the database does not answer; its connections are dropped");
         }
-        result
     }
 }
 
@@ -232,7 +227,6 @@ fn router(shelf: Shared) -> Router {
         .fallback(edge::no_such_path)
         .method_not_allowed_fallback(edge::no_such_method)
         .layer(DefaultBodyLimit::max(shelf.options.max_body_bytes))
-        .layer(CatchPanicLayer::custom(edge::panicked))
         .layer(axum::middleware::from_fn(edge::edge));
     // Off unless configured: the layer would say 200 to every OPTIONS.
     let router = match shelf.options.cors_origins.as_slice() {

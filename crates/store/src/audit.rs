@@ -8,11 +8,10 @@ use sqlx::{AssertSqlSafe, Row as _};
 use std::fmt::Write as _;
 use tool::TenantId;
 
-/// Rows per statement. SQLite looks each parameter up by its name, in time linear in their
-/// number, so that few rows at a time cost it a tenth; PostgreSQL likes fewer round trips.
+/// Rows per statement. PostgreSQL likes fewer round trips; SQLite has none, and likes short statements.
 fn chunk_size(backend: Backend) -> usize {
     match backend {
-        Backend::Sqlite => 8,
+        Backend::Sqlite => 16,
         Backend::Postgres => 200,
     }
 }
@@ -102,7 +101,7 @@ impl Audit<'_> {
         let mut write = self.0.write().await?;
         let size = chunk_size(self.0.backend());
         for chunk in rows.chunks(size) {
-            let mut insert = sqlx::query(AssertSqlSafe(insert_statement(chunk.len())));
+            let mut insert = sqlx::query(AssertSqlSafe(insert_statement(self.0.backend(), chunk.len())));
             for row in chunk {
                 insert = bind(insert, row);
             }
@@ -212,8 +211,9 @@ fn filtered<'q>(sql: String, tenant: &TenantId, filter: &Filter) -> Query<'q> {
         .bind(filter.to)
 }
 
-/// `INSERT … VALUES ($1, …, $17), ($18, …) …`
-fn insert_statement(rows: usize) -> String {
+/// `INSERT … VALUES ($1, …, $17), ($18, …) …`; for SQLite with `?`, since a parameter with a name is
+/// looked up by it, in time linear in their number.
+fn insert_statement(backend: Backend, rows: usize) -> String {
     let mut sql = format!("INSERT INTO audit ({COLUMNS}) VALUES ");
     for row in 0..rows {
         for column in 0..COLUMN_COUNT {
@@ -223,7 +223,10 @@ fn insert_statement(rows: usize) -> String {
                 _ => ", ",
             };
             // Writing to a string cannot fail.
-            let _ = write!(sql, "{before}${}", row * COLUMN_COUNT + column + 1);
+            let _ = match backend {
+                Backend::Sqlite => write!(sql, "{before}?"),
+                Backend::Postgres => write!(sql, "{before}${}", row * COLUMN_COUNT + column + 1),
+            };
         }
     }
     sql.push_str(") ON CONFLICT DO NOTHING");

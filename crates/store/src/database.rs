@@ -196,12 +196,11 @@ impl Store {
 
     /// A transaction whose reads all see one state.
     pub(crate) async fn snapshot(&self) -> Result<Transaction<'static, Any>> {
-        Ok(match self.backend() {
-            Backend::Sqlite => self.pool().begin().await?,
-            Backend::Postgres => {
-                self.pool().begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?
-            }
+        self.begin(match self.backend() {
+            Backend::Sqlite => "BEGIN",
+            Backend::Postgres => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
         })
+        .await
     }
 
     /// A transaction that writes. Dropped without a commit, it changes nothing.
@@ -210,11 +209,20 @@ impl Store {
             Some(turn) => Some(take_turn(turn).await?),
             None => None,
         };
-        let transaction = match self.backend() {
-            Backend::Sqlite => self.pool().begin_with("BEGIN IMMEDIATE").await?,
-            Backend::Postgres => self.pool().begin().await?,
-        };
-        Ok(Write { transaction, _turn: turn, store: self.clone() })
+        let transaction = self.begin(match self.backend() {
+            Backend::Sqlite => "BEGIN IMMEDIATE",
+            Backend::Postgres => "BEGIN",
+        });
+        Ok(Write { transaction: transaction.await?, _turn: turn, store: self.clone() })
+    }
+
+    /// Begins a transaction in a task of its own, which ends even if the caller goes away. sqlx
+    /// does not undo a `BEGIN` that nobody waits for any more: the connection would go back to the
+    /// pool inside a transaction, and what is written on it later would never be committed.
+    async fn begin(&self, statement: &'static str) -> Result<Transaction<'static, Any>> {
+        let pool = self.pool().clone();
+        let begun = tokio::spawn(async move { pool.begin_with(statement).await }).await;
+        Ok(begun.map_err(|_| Error::internal("a transaction could not begin"))??)
     }
 }
 

@@ -56,7 +56,7 @@ pub(crate) fn to_readable_json(field: &str, value: &Value) -> Result<String> {
 
 /// For texts that must not fail a record or a search: PostgreSQL keeps no U+0000.
 pub(crate) fn clean(text: &str) -> String {
-    text.replace('\0', "\u{FFFD}")
+    if text.contains('\0') { text.replace('\0', "\u{FFFD}") } else { text.to_owned() }
 }
 
 /// The text anywhere, with the wildcards of `LIKE` taken literally: for `LIKE … ESCAPE '!'`.

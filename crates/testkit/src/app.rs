@@ -74,9 +74,7 @@ impl TestApp {
         let started = wiring::start(settings).await.unwrap_or_else(|failure| panic!("{failure:?}"));
         let (address, key) = (started.address, started.admin_key.clone());
         let stop = CancellationToken::new();
-        let running = started.run(stop.clone());
-        let running =
-            tokio::spawn(async move { running.await.unwrap_or_else(|failure| panic!("{failure:?}")) });
+        let running = tokio::spawn(started.run(stop.clone()));
         let admin = Client::new(address);
         (Self { admin, data_dir, stop, running: Some(running), database }, key)
     }

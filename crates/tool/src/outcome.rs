@@ -113,10 +113,16 @@ impl Output {
     /// # Errors
     /// When it is no MCP `CallToolResult`.
     pub fn relayed(result: Box<RawValue>) -> Result<Self> {
-        let head: Relayed<'_> = serde_json::from_str(result.get())
-            .map_err(|error| Error::upstream("the service's answer is no tool result").caused_by(error))?;
-        let (is_error, says_so) = (head.is_error.unwrap_or(false), head.is_error.is_some());
-        Ok(Self { body: Body::Relayed(result, says_so), is_error })
+        let says = match is_error_at_end(result.get()) {
+            Some(says) => Some(says),
+            None => {
+                let head: Relayed<'_> = serde_json::from_str(result.get()).map_err(|error| {
+                    Error::upstream("the service's answer is no tool result").caused_by(error)
+                })?;
+                head.is_error
+            }
+        };
+        Ok(Self { body: Body::Relayed(result, says.is_some()), is_error: says.unwrap_or(false) })
     }
 
     /// Data in JSON.
@@ -186,6 +192,15 @@ impl Output {
         }
     }
 
+    /// The same, without a copy of what was relayed.
+    #[must_use]
+    pub fn into_result(self) -> String {
+        match self.body {
+            Body::Relayed(raw, _) => Box::<str>::from(raw).into_string(),
+            Body::Json(..) | Body::Blocks(_) => self.to_result(),
+        }
+    }
+
     /// The answer as an MCP `CallToolResult` in JSON.
     #[must_use]
     pub fn to_result(&self) -> String {
@@ -234,6 +249,19 @@ impl Output {
     }
 }
 
+/// What `isError` says, if it is the last field of the object, as it mostly is: then a long result
+/// need not be read. The text is JSON, so that what stands before its last brace belongs to the outermost object.
+fn is_error_at_end(result: &str) -> Option<bool> {
+    let rest = result.trim_end().strip_suffix('}')?.trim_end();
+    let (rest, says) = match rest.strip_suffix("false") {
+        Some(rest) => (rest, false),
+        None => (rest.strip_suffix("true")?, true),
+    };
+    let before = rest.trim_end().strip_suffix(':')?.trim_end().strip_suffix("\"isError\"")?;
+    // A backslash would make the quote a part of a longer name.
+    (!before.ends_with('\\')).then_some(says)
+}
+
 fn text_data(block: Block<'_>) -> Option<Cow<'_, str>> {
     let text = block.text?;
     if serde_json::from_str::<&RawValue>(&text).is_ok() {
@@ -268,6 +296,24 @@ mod tests {
         let silent = Output::relayed(json(r#"{"content":[]} "#)).unwrap();
         assert_eq!(silent.to_complete_result(), r#"{"content":[],"isError":false}"#);
         assert_eq!(Output::relayed(json("{ }")).unwrap().to_complete_result(), r#"{ "isError":false}"#);
+        assert_eq!(Output::relayed(json(text)).unwrap().into_result(), text);
+    }
+
+    #[test]
+    fn sees_whether_a_result_is_an_error_wherever_it_says_so() {
+        for (text, is_error, says_so) in [
+            (r#"{"content":[],"isError":true}"#, true, true),
+            (r#"{"content":[], "isError" : false } "#, false, true),
+            (r#"{"isError":true,"content":[]}"#, true, true),
+            (r#"{"content":[],"structuredContent":{"isError":true}}"#, false, false),
+            (r#"{"content":[],"x":{"isError":true},"isError":false}"#, false, true),
+            (r#"{"content":[],"x\"isError":true}"#, false, false),
+            (r#"{"content":[],"x":"\"isError\":true"}"#, false, false),
+        ] {
+            let output = Output::relayed(json(text)).unwrap();
+            assert_eq!(output.is_error(), is_error, "{text}");
+            assert_eq!(matches!(output.body, Body::Relayed(_, true)), says_so, "{text}");
+        }
     }
 
     #[test]

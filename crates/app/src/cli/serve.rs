@@ -98,7 +98,7 @@ impl Serve {
         let stop = super::stop_on_signal()?;
         let started = wiring::start(self.settings()?).await?;
         super::print(&welcome(&started));
-        started.run(stop).await?;
+        started.run(stop).await;
         tracing::info!("stopped: calls have ended, the audit is written");
         Ok(ExitCode::SUCCESS)
     }

@@ -1,16 +1,16 @@
 //! The pooled client of one service: attempts, pauses, redirects, and the end of waiting.
 
 use super::oauth::Token;
-use super::pool::Pool;
 use super::redirect::{self, Redirects};
 use super::request::Base;
 use super::response;
-use super::tls::Tls;
 use super::tools::Definition;
 use crate::shared::breaker::{Breaker, Pass};
-use crate::shared::network::{Policy, Refused};
-use reqwest::header::{AUTHORIZATION, RETRY_AFTER};
-use reqwest::{Request, Response, StatusCode};
+use crate::shared::network::{Policy, Refused, Resolver};
+use fetch::http::header::{AUTHORIZATION, RETRY_AFTER};
+use fetch::http::{self, StatusCode};
+use fetch::{Request, Response, Tls};
+use std::borrow::Cow;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
@@ -48,7 +48,7 @@ pub(super) struct Client {
     limits: Limits,
     permits: Option<Semaphore>,
     breaker: Breaker,
-    pool: Arc<Pool>,
+    http: fetch::Client,
 }
 
 /// What a call has to spend.
@@ -90,13 +90,14 @@ impl From<Error> for Failure {
 
 impl Client {
     pub(super) fn new(base: Base, policy: Policy, limits: Limits, breaker: Breaker, tls: Tls) -> Self {
+        let policy = Arc::new(policy);
         Self {
             base,
-            policy: Arc::new(policy),
             permits: limits.concurrent_calls.map(Semaphore::new),
             limits,
             breaker,
-            pool: Arc::new(Pool::new(tls)),
+            http: fetch::Client::new(Arc::new(Resolver(policy.clone())), tls),
+            policy,
         }
     }
 
@@ -113,9 +114,7 @@ impl Client {
                 Some(permits) => Some(permits.acquire().await.map_err(|_| Error::internal("no permits"))?),
                 None => None,
             };
-            // The first call sets the pool up; that must not count as the service's slowness.
-            let http = self.pool.get(&self.policy).await?;
-            self.attempt_until_done(cx, http, definition, request, &budget).await
+            self.attempt_until_done(cx, definition, &request, &budget).await
         };
         let result = until_done(cx, budget.deadline, run).await;
         judge(pass, &result, &budget);
@@ -126,11 +125,7 @@ impl Client {
     pub(super) async fn probe(&self, cx: &Context) -> Result<()> {
         let request = self.base.probe()?;
         let deadline = cx.deadline.min(Instant::now() + PROBE_TIMEOUT);
-        let response = until_done(cx, deadline, async {
-            let http = self.pool.get(&self.policy).await?;
-            self.send(http, request).await
-        })
-        .await?;
+        let response = until_done(cx, deadline, self.send(&request)).await?;
         match response.status() {
             status @ (StatusCode::BAD_GATEWAY
             | StatusCode::SERVICE_UNAVAILABLE
@@ -167,17 +162,15 @@ impl Client {
     async fn attempt_until_done(
         &self,
         cx: &Context,
-        http: &reqwest::Client,
         definition: &Definition,
-        request: Request,
+        request: &Request,
         budget: &Budget,
     ) -> Result<Output> {
         let mut number = 1;
         loop {
             let left = budget.attempts.saturating_sub(number);
             let time = budget.next_attempt(left + 1);
-            let failure = match tokio::time::timeout(time, self.attempt(cx, http, definition, &request)).await
-            {
+            let failure = match tokio::time::timeout(time, self.attempt(cx, definition, request)).await {
                 Ok(Ok(output)) => return Ok(output),
                 Ok(Err(failure)) => failure,
                 Err(_) => timed_out(time).with("attempt_ms", time.as_millis()).into(),
@@ -223,14 +216,13 @@ impl Client {
     async fn attempt(
         &self,
         cx: &Context,
-        http: &reqwest::Client,
         definition: &Definition,
-        original: &Request,
+        request: &Request,
     ) -> Result<Output, Failure> {
-        let Exchange { request, response, token } = self.exchange(cx, http, original).await?;
+        let Exchange { request, response, token } = self.exchange(cx, request).await?;
         let status = response.status();
         cx.inspection.note(|seen| seen.status = Some(status.as_u16()));
-        if status.is_success() && request.method() == reqwest::Method::HEAD {
+        if status.is_success() && request.method == http::Method::HEAD {
             return Ok(response::read_head(&response));
         }
         if status.is_success() {
@@ -248,38 +240,36 @@ impl Client {
 
     /// Signs and sends; when the service refuses the token, once more with a new one. A request
     /// that was refused was not carried out, so that holds for every method.
-    async fn exchange(&self, cx: &Context, http: &reqwest::Client, original: &Request) -> Result<Exchange> {
+    async fn exchange<'a>(&self, cx: &Context, request: &'a Request) -> Result<Exchange<'a>> {
+        let Some(tokens) = self.base.tokens() else {
+            let response = self.send(request).await?;
+            return Ok(Exchange { request: Cow::Borrowed(request), response, token: None });
+        };
         let mut may_renew = true;
         loop {
-            let mut request = copy(original)?;
-            let token = match self.base.tokens() {
-                None => None,
-                Some(tokens) => Some((tokens, tokens.get(http, &self.policy).await?)),
-            };
-            if let Some((_, token)) = &token {
-                request.headers_mut().insert(AUTHORIZATION, token.header.clone());
-                cx.inspection.note(|seen| seen.request = Some(self.base.shown(&request)));
+            let token = tokens.get(&self.http, &self.policy).await?;
+            let mut request = request.clone();
+            request.headers.insert(AUTHORIZATION, token.header.clone());
+            cx.inspection.note(|seen| seen.request = Some(self.base.shown(&request)));
+            let response = self.send(&request).await?;
+            if !may_renew || response.status() != StatusCode::UNAUTHORIZED {
+                return Ok(Exchange { request: Cow::Owned(request), response, token: Some(token) });
             }
-            let response = self.send(http, copy(&request)?).await?;
-            match &token {
-                Some((tokens, token)) if may_renew && response.status() == StatusCode::UNAUTHORIZED => {
-                    tokens.refuse(token);
-                    may_renew = false;
-                }
-                _ => return Ok(Exchange { request, response, token: token.map(|(_, token)| token) }),
-            }
+            tokens.refuse(&token);
+            may_renew = false;
         }
     }
 
     /// Sends, and follows redirects as far as they may be followed; every stop is checked.
-    async fn send(&self, http: &reqwest::Client, mut request: Request) -> Result<Response> {
+    async fn send(&self, request: &Request) -> Result<Response> {
         let redirects = self.limits.redirects;
+        let mut request = Cow::Borrowed(request);
         for _ in 0..=MAX_REDIRECTS {
-            self.policy.check(request.url()).map_err(|refused| Error::from(&refused))?;
-            let response = http.execute(copy(&request)?).await.map_err(explain)?;
-            let target = redirect::target(redirects, response.status(), response.headers(), request.url());
+            self.policy.check(&request.url).map_err(|refused| Error::from(&refused))?;
+            let response = self.http.send(Request::clone(&request)).await.map_err(explain)?;
+            let target = redirect::target(redirects, response.status(), response.headers(), &request.url);
             let Some(target) = target else { return Ok(response) };
-            redirect::follow(redirects, &mut request, response.status(), target)?;
+            redirect::follow(redirects, request.to_mut(), response.status(), target)?;
         }
         let message = format!("the service redirected more than {MAX_REDIRECTS} times");
         Err(Error::upstream(message))
@@ -287,14 +277,10 @@ impl Client {
 }
 
 /// What was sent, and what came back.
-struct Exchange {
-    request: Request,
+struct Exchange<'a> {
+    request: Cow<'a, Request>,
     response: Response,
     token: Option<Arc<Token>>,
-}
-
-fn copy(request: &Request) -> Result<Request> {
-    request.try_clone().ok_or_else(|| Error::internal("a request cannot be repeated"))
 }
 
 /// Tells the breaker how a call went. What the caller caused says nothing about the service.
@@ -350,15 +336,14 @@ fn retry_after(response: &Response) -> Option<Duration> {
 }
 
 /// A failure to reach the service in our words, never with the address, which may hold a key.
-pub(super) fn explain(error: reqwest::Error) -> Error {
-    let error = error.without_url();
-    if let Some(refused) = find_refused(&error) {
+pub(super) fn explain(error: fetch::Error) -> Error {
+    if let Some(refused) = error.find::<Refused>() {
         return refused.into();
     }
-    if error.is_builder() {
+    if error.is_unusable() {
         return Error::internal("the request cannot be sent").caused_by(error);
     }
-    let message = if error.is_dns() {
+    let message = if error.is_resolve() {
         "the service's name cannot be resolved"
     } else if error.is_connect() {
         "the service cannot be connected to"
@@ -366,15 +351,4 @@ pub(super) fn explain(error: reqwest::Error) -> Error {
         "the connection broke before the service answered"
     };
     Error::unavailable(message).caused_by(error).retryable()
-}
-
-fn find_refused<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a Refused> {
-    let mut cause = Some(error);
-    while let Some(error) = cause {
-        if let Some(refused) = error.downcast_ref() {
-            return Some(refused);
-        }
-        cause = error.source();
-    }
-    None
 }

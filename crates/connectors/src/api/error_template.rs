@@ -1,8 +1,8 @@
 //! Error templates: what a failed request is told as.
 
+use fetch::http::StatusCode;
+use fetch::http::header::{HeaderMap, SET_COOKIE};
 use gotemplate::{Options, Template};
-use reqwest::StatusCode;
-use reqwest::header::{HeaderMap, SET_COOKIE};
 use serde_json::{Map, Value, json};
 use tool::Problem;
 

@@ -1,6 +1,6 @@
 //! Headers: which names may be set, which values may be sent, and what is handed on from callers.
 
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use fetch::http::header::{HeaderMap, HeaderName, HeaderValue};
 use std::collections::BTreeMap;
 use tool::{CallerHeaders, Problem};
 

@@ -13,7 +13,6 @@ mod parameter_settings;
 mod parameters;
 mod places;
 mod plain_schema;
-mod pool;
 mod redirect;
 mod request;
 mod response;

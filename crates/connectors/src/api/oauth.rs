@@ -5,10 +5,11 @@ use super::headers::header_value;
 use crate::shared::network::Policy;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use fetch::http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
+use fetch::http::{Method, StatusCode};
+use fetch::{Request, Response, Url};
 use futures::future::{BoxFuture, FutureExt, Shared};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
-use reqwest::{Method, Request, Response, StatusCode, Url};
 use serde::Deserialize;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -81,7 +82,7 @@ impl Tokens {
     ///
     /// # Errors
     /// When the token endpoint cannot be reached, is not allowed, or refuses.
-    pub(super) async fn get(&self, http: &reqwest::Client, policy: &Policy) -> Result<Arc<Token>> {
+    pub(super) async fn get(&self, http: &fetch::Client, policy: &Policy) -> Result<Arc<Token>> {
         let fetch = {
             let mut state = self.state();
             if let Some(token) = state.token.as_ref().filter(|token| token.renew_at > Instant::now()) {
@@ -152,11 +153,11 @@ fn in_words(error: &Error, message: String) -> Error {
     if error.is_retryable() { copy.retryable() } else { copy }
 }
 
-async fn fetch(http: reqwest::Client, grant: Arc<Grant>) -> Result<Arc<Token>, Arc<Error>> {
+async fn fetch(http: fetch::Client, grant: Arc<Grant>) -> Result<Arc<Token>, Arc<Error>> {
     let begun = Instant::now();
     let place = grant.token_url.host_str().unwrap_or_default();
     let run = async {
-        let response = http.execute(grant.request()).await.map_err(super::client::explain)?;
+        let response = http.send(grant.request()).await.map_err(super::client::explain)?;
         read(response, &grant).await
     };
     let answer = tokio::time::timeout(FETCH_TIMEOUT, run).await.unwrap_or_else(|_| {
@@ -188,13 +189,13 @@ impl Grant {
                 add("client_secret", self.client_secret.expose());
             }
             ClientAuth::Basic => {
-                request.headers_mut().insert(AUTHORIZATION, self.basic());
+                request.headers.insert(AUTHORIZATION, self.basic());
             }
         }
-        request.headers_mut().insert(ACCEPT, HeaderValue::from_static("application/json"));
+        request.headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
         let form = HeaderValue::from_static("application/x-www-form-urlencoded");
-        request.headers_mut().insert(CONTENT_TYPE, form);
-        *request.body_mut() = Some(body.into());
+        request.headers.insert(CONTENT_TYPE, form);
+        request.body = body.into();
         request
     }
 

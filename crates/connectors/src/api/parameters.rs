@@ -5,7 +5,7 @@ use super::form::is_media_type;
 use super::headers::{PassedHeaders, check_header_name};
 use super::parameter_settings::{FileEncoding, FileSettings, ParameterSettings};
 use super::value_schema::ValueSchema;
-use reqwest::header::{AUTHORIZATION, HeaderName};
+use fetch::http::header::{AUTHORIZATION, HeaderName};
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use tool::Problem;

@@ -1,9 +1,10 @@
 //! Redirects: which are followed, and what of a request goes along.
 
-use reqwest::header::{
+use fetch::http::header::{
     ACCEPT, ACCEPT_LANGUAGE, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, LOCATION, USER_AGENT,
 };
-use reqwest::{Method, Request, StatusCode, Url};
+use fetch::http::{Method, StatusCode};
+use fetch::{Request, Url};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tool::{Error, Result};
@@ -49,30 +50,30 @@ pub(super) fn follow(
     target: Result<Url>,
 ) -> Result<()> {
     let target = target?;
-    let is_same = is_same_place(request.url(), &target);
-    let is_post = *request.method() == Method::POST;
-    let becomes_get = status == StatusCode::SEE_OTHER && *request.method() != Method::HEAD
+    let is_same = is_same_place(&request.url, &target);
+    let is_post = request.method == Method::POST;
+    let becomes_get = status == StatusCode::SEE_OTHER && request.method != Method::HEAD
         || is_post && matches!(status, StatusCode::MOVED_PERMANENTLY | StatusCode::FOUND);
     if becomes_get {
-        *request.method_mut() = Method::GET;
-        *request.body_mut() = None;
-        request.headers_mut().remove(CONTENT_TYPE);
-        request.headers_mut().remove(CONTENT_LENGTH);
+        request.method = Method::GET;
+        request.body.clear();
+        request.headers.remove(CONTENT_TYPE);
+        request.headers.remove(CONTENT_LENGTH);
     }
     if !is_same {
-        let reads = matches!(*request.method(), Method::GET | Method::HEAD);
+        let reads = matches!(request.method, Method::GET | Method::HEAD);
         let is_web = matches!(target.scheme(), "http" | "https");
-        let is_downgrade = request.url().scheme() == "https" && target.scheme() == "http";
+        let is_downgrade = request.url.scheme() == "https" && target.scheme() == "http";
         if policy != Redirects::Any || !reads || !is_web || is_downgrade {
             return Err(refused(&target, status));
         }
         // Whatever else the headers hold, it was meant for the service and not for another place.
         let meant_for_all = [ACCEPT, ACCEPT_LANGUAGE, USER_AGENT];
-        let kept = request.headers().iter().filter(|(name, _)| meant_for_all.contains(name));
+        let kept = request.headers.iter().filter(|(name, _)| meant_for_all.contains(name));
         let kept = kept.map(|(name, value)| (name.clone(), value.clone())).collect();
-        *request.headers_mut() = kept;
+        request.headers = kept;
     }
-    *request.url_mut() = target;
+    request.url = target;
     Ok(())
 }
 

@@ -10,9 +10,9 @@ use super::places::{MAX_URL_BYTES, Places, WholeBody, climbs, place_all};
 use super::settings::FormEncoding;
 use super::text_of;
 use super::tools::{Definition, takes_body};
+use fetch::http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use fetch::{Request, Url, http};
 use percent_encoding::{percent_decode_str, utf8_percent_encode};
-use reqwest::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Request, Url};
 use serde_json::{Map, Value, json};
 use tool::secret::{HEADERS, MASK};
 use tool::uri::Method;
@@ -48,19 +48,18 @@ impl Base {
         let url = self.url_of(definition, &places)?;
         let mut request = self.empty(method, url);
         for (name, value) in definition.headers.iter().chain(places.headers.iter()) {
-            request.headers_mut().insert(name.clone(), value.clone());
+            request.headers.insert(name.clone(), value.clone());
         }
         match places.whole_body.take() {
             Some(body) => set_whole_body(&mut request, body),
             None if takes_body(method) => add_body(&mut request, definition, places),
             None => {}
         }
-        let is_empty = request.body().and_then(reqwest::Body::as_bytes).is_none_or(<[u8]>::is_empty);
-        if takes_body(method) && is_empty {
+        if takes_body(method) && request.body.is_empty() {
             // Said aloud, as some servers refuse a POST without a length.
-            request.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from_static("0"));
+            request.headers.insert(CONTENT_LENGTH, HeaderValue::from_static("0"));
         }
-        self.passed.hand_on(caller, request.headers_mut());
+        self.passed.hand_on(caller, &mut request.headers);
         self.sign(&mut request);
         Ok(request)
     }
@@ -85,7 +84,7 @@ impl Base {
 
     /// The values in a request that nobody may see, wherever they are quoted.
     pub(super) fn secrets_of<'a>(&'a self, request: &'a Request) -> Vec<&'a str> {
-        let headers = request.headers().iter().filter(|(name, value)| is_secret(name, value));
+        let headers = request.headers.iter().filter(|(name, value)| is_secret(name, value));
         let headers = headers.filter_map(|(_, value)| std::str::from_utf8(value.as_bytes()).ok());
         let mut secrets: Vec<_> = self.auth.secrets().into_iter().chain(headers).collect();
         secrets.retain(|secret| !secret.is_empty());
@@ -95,7 +94,7 @@ impl Base {
     /// A request as those may see it who try a tool out: secrets are masked.
     pub(super) fn shown(&self, request: &Request) -> Value {
         let headers: Map<_, _> = request
-            .headers()
+            .headers
             .iter()
             .map(|(name, value)| {
                 let text = String::from_utf8_lossy(value.as_bytes());
@@ -103,18 +102,17 @@ impl Base {
                 (name.to_string(), text.into())
             })
             .collect();
-        let mut url = request.url().to_string();
+        let mut url = request.url.to_string();
         for secret in self.auth.secrets().into_iter().filter(|secret| !secret.is_empty()) {
             url = url.replace(&utf8_percent_encode(secret, ESCAPED).to_string(), MASK);
         }
-        let body = request.body().and_then(reqwest::Body::as_bytes).map(String::from_utf8_lossy);
-        json!({ "method": request.method().as_str(), "url": url, "headers": headers, "body": body })
+        let body = Some(&request.body).filter(|body| !body.is_empty());
+        let body = body.map(|body| String::from_utf8_lossy(body));
+        json!({ "method": request.method.as_str(), "url": url, "headers": headers, "body": body })
     }
 
     fn empty(&self, method: Method, url: Url) -> Request {
-        let mut request = Request::new(to_http(method), url);
-        *request.headers_mut() = self.headers.clone();
-        request
+        Request { headers: self.headers.clone(), ..Request::new(to_http(method), url) }
     }
 
     fn url_of(&self, definition: &Definition, places: &Places<'_>) -> Result<Url> {
@@ -156,12 +154,12 @@ impl Base {
             // Tokens are fetched, which only the client can.
             Auth::None | Auth::Tokens(_) => {}
             Auth::Header(name, value, _) => {
-                request.headers_mut().insert(name.clone(), value.clone());
+                request.headers.insert(name.clone(), value.clone());
             }
             Auth::Query(name, secret) => {
-                let mut query = request.url().query().unwrap_or_default().to_owned();
+                let mut query = request.url.query().unwrap_or_default().to_owned();
                 add_pair(&mut query, name, secret.expose());
-                request.url_mut().set_query(Some(&query));
+                request.url.set_query(Some(&query));
             }
         }
     }
@@ -184,13 +182,13 @@ fn add_body(request: &mut Request, definition: &Definition, places: Places<'_>) 
     } else {
         return;
     };
-    *request.body_mut() = Some(body.into());
+    request.body = body.into();
     let Ok(content_type) = HeaderValue::from_str(&content_type) else { return };
     // A multipart body cannot be read without its own boundary; other types may be made finer.
     if definition.has(Position::Form) && definition.form_encoding == FormEncoding::Multipart {
-        request.headers_mut().insert(CONTENT_TYPE, content_type);
+        request.headers.insert(CONTENT_TYPE, content_type);
     } else {
-        request.headers_mut().entry(CONTENT_TYPE).or_insert(content_type);
+        request.headers.entry(CONTENT_TYPE).or_insert(content_type);
     }
 }
 
@@ -199,25 +197,25 @@ fn set_whole_body(request: &mut Request, body: WholeBody) {
     let (content_type, content) = match body {
         WholeBody::File(part) => part.into_body(),
         WholeBody::Value(value) => {
-            let header = request.headers().get(CONTENT_TYPE).and_then(|header| header.to_str().ok());
+            let header = request.headers.get(CONTENT_TYPE).and_then(|header| header.to_str().ok());
             let is_json = header.is_none_or(|header| header.to_ascii_lowercase().contains("json"));
             let text = if is_json { value.to_string() } else { text_of(&value) };
             (Some("application/json".to_owned()), text.into_bytes())
         }
     };
-    *request.body_mut() = Some(content.into());
+    request.body = content.into();
     if let Some(Ok(content_type)) = content_type.as_deref().map(HeaderValue::from_str) {
-        request.headers_mut().entry(CONTENT_TYPE).or_insert(content_type);
+        request.headers.entry(CONTENT_TYPE).or_insert(content_type);
     }
 }
 
-fn to_http(method: Method) -> reqwest::Method {
+fn to_http(method: Method) -> http::Method {
     match method {
-        Method::Get => reqwest::Method::GET,
-        Method::Post => reqwest::Method::POST,
-        Method::Put => reqwest::Method::PUT,
-        Method::Patch => reqwest::Method::PATCH,
-        Method::Delete => reqwest::Method::DELETE,
-        Method::Head => reqwest::Method::HEAD,
+        Method::Get => http::Method::GET,
+        Method::Post => http::Method::POST,
+        Method::Put => http::Method::PUT,
+        Method::Patch => http::Method::PATCH,
+        Method::Delete => http::Method::DELETE,
+        Method::Head => http::Method::HEAD,
     }
 }

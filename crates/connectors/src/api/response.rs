@@ -4,9 +4,10 @@
 use super::error_template::{ErrorTemplate, to_json};
 use super::form::ESCAPED;
 use encoding_rs::{Encoding, UTF_8};
+use fetch::Response;
+use fetch::http::StatusCode;
+use fetch::http::header::{CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap};
 use percent_encoding::{percent_decode_str, utf8_percent_encode};
-use reqwest::header::{CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap};
-use reqwest::{Response, StatusCode};
 use serde_json::value::{RawValue, to_raw_value};
 use std::borrow::Cow;
 use tool::{Content, Error, Output, Result};
@@ -104,10 +105,8 @@ struct Body {
 /// Reads until the end or the limit, whichever comes first; compressed bodies count unpacked.
 async fn read_body(response: &mut Response, max_bytes: usize) -> Result<Body> {
     let mut body = Body::default();
-    let broken = |error: reqwest::Error| {
-        Error::unavailable("the connection broke while the answer was read")
-            .caused_by(error.without_url())
-            .retryable()
+    let broken = |error: fetch::Error| {
+        Error::unavailable("the connection broke while the answer was read").caused_by(error).retryable()
     };
     while let Some(chunk) = response.chunk().await.map_err(broken)? {
         let room = max_bytes - body.bytes.len();

@@ -1,5 +1,6 @@
 //! Who we are to a server that asks for a certificate, and whom we believe beside the public authorities.
 
+use fetch::Tls;
 use rustls::crypto::aws_lc_rs::default_provider;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -20,16 +21,10 @@ pub(super) struct TlsSettings {
     ca: Option<String>,
 }
 
-/// Certificates that are known to be whole.
-#[derive(Debug, Default)]
-pub(super) struct Tls {
-    identity: Option<Secret>,
-    authorities: Option<String>,
-}
-
-impl Tls {
-    pub(super) fn check(settings: Option<TlsSettings>, problems: &mut Vec<Problem>) -> Self {
-        let TlsSettings { certificate, key, ca } = settings.unwrap_or_default();
+impl TlsSettings {
+    /// The certificates, if they are whole.
+    pub(super) fn check(self, problems: &mut Vec<Problem>) -> Tls {
+        let Self { certificate, key, ca } = self;
         let identity = match (certificate, key) {
             (None, None) => None,
             (Some(certificate), Some(key)) => check_identity(&certificate, &key, problems),
@@ -41,34 +36,15 @@ impl Tls {
                 None
             }
         };
-        if let Some(ca) = &ca
-            && !certificates(ca).is_some_and(|found| {
-                let mut roots = rustls::RootCertStore::empty();
-                found.into_iter().all(|certificate| roots.add(certificate).is_ok())
-            })
-        {
-            refuse("ca", "holds no certificates in PEM", problems);
-        }
-        Self { identity, authorities: ca }
-    }
-
-    /// The same for the HTTP client. What was checked does not fail.
-    pub(super) fn apply(
-        &self,
-        mut builder: reqwest::ClientBuilder,
-    ) -> reqwest::Result<reqwest::ClientBuilder> {
-        if let Some(identity) = &self.identity {
-            builder = builder.identity(reqwest::Identity::from_pem(identity.expose().as_bytes())?);
-        }
-        if let Some(authorities) = &self.authorities {
-            builder = builder.tls_certs_merge(reqwest::Certificate::from_pem_bundle(authorities.as_bytes())?);
-        }
-        Ok(builder)
+        let authorities = ca.as_deref().map(|ca| authorities(ca, problems)).unwrap_or_default();
+        Tls { identity, authorities }
     }
 }
 
-/// Both in one text, if they belong together.
-fn check_identity(certificate: &Secret, key: &Secret, problems: &mut Vec<Problem>) -> Option<Secret> {
+type Identity = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
+
+/// Both, if they belong together.
+fn check_identity(certificate: &Secret, key: &Secret, problems: &mut Vec<Problem>) -> Option<Identity> {
     let chain = certificates(certificate.expose());
     if chain.is_none() {
         refuse("certificate", "holds no certificate in PEM", problems);
@@ -78,11 +54,21 @@ fn check_identity(certificate: &Secret, key: &Secret, problems: &mut Vec<Problem
         refuse("key", "holds no private key in PEM, without a password", problems);
     }
     // A key of another certificate would only show when the server asks for it.
-    if CertifiedKey::from_der(chain?, private?, &default_provider()).is_err() {
+    let (chain, private) = (chain?, private?);
+    if CertifiedKey::from_der(chain.clone(), private.clone_key(), &default_provider()).is_err() {
         refuse("key", "is not the key of 'tls.certificate'", problems);
         return None;
     }
-    Some(Secret::new(format!("{}\n{}", certificate.expose(), key.expose())))
+    Some((chain, private))
+}
+
+fn authorities(pem: &str, problems: &mut Vec<Problem>) -> Vec<CertificateDer<'static>> {
+    let found = certificates(pem).unwrap_or_default();
+    let mut roots = rustls::RootCertStore::empty();
+    if found.is_empty() || !found.iter().all(|certificate| roots.add(certificate.clone()).is_ok()) {
+        refuse("ca", "holds no certificates in PEM", problems);
+    }
+    found
 }
 
 fn certificates(pem: &str) -> Option<Vec<CertificateDer<'static>>> {

@@ -6,7 +6,7 @@ use super::headers::check_headers;
 use super::parameters::{Parameter, Position, Reserved, check_parameters};
 use super::settings::{FormEncoding, ToolSettings};
 use super::value_schema::check_places;
-use reqwest::header::HeaderMap;
+use fetch::http::header::HeaderMap;
 use serde_json::Map;
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;

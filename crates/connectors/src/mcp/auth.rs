@@ -1,7 +1,7 @@
 //! The headers of a remote server: those that are written down, and the one that signs in.
 
 use super::oauth::{Identity, Way};
-use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use fetch::http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::collections::BTreeMap;

@@ -20,6 +20,8 @@ use tracing::debug;
 
 /// A caller waits for the end of a pause if it is no longer than that; else it hears at once.
 const SHORT_PAUSE: Duration = Duration::from_millis(250);
+/// The least time between two looks at whether a connection is used.
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
 const NEVER: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// How a connection is kept.
@@ -136,23 +138,31 @@ impl Link {
         }
     }
 
-    /// The connection, which is made if there is none. Many callers wait for one attempt.
+    /// The connection, which is made if there is none.
     async fn session(self: &Arc<Self>, cx: &Context) -> Result<Arc<Session>> {
+        match self.next_step(false)? {
+            Step::Use(session) => Ok(session),
+            // Boxed, as what is rare must not make the future of every call large.
+            step => Box::pin(self.wait_for_session(cx, step)).await,
+        }
+    }
+
+    /// Many callers wait for one attempt.
+    async fn wait_for_session(self: &Arc<Self>, cx: &Context, mut step: Step) -> Result<Arc<Session>> {
         // The attempt that this caller has waited for has failed, so that no other is begun for it.
         let mut has_waited = false;
         loop {
-            let mut done = match self.next_step(has_waited)? {
+            match step {
                 Step::Use(session) => return Ok(session),
-                Step::Pause(until) => {
-                    self.within(cx, sleep_until(until.into())).await?;
-                    continue;
+                Step::Pause(until) => self.within(cx, sleep_until(until.into())).await?,
+                Step::Wait(mut done) => {
+                    // An attempt that vanishes has ended too.
+                    let ended = async { drop(done.wait_for(|is_done| *is_done).await) };
+                    self.within(cx, ended).await?;
+                    has_waited = true;
                 }
-                Step::Wait(done) => done,
-            };
-            // An attempt that vanishes has ended too.
-            let ended = async { drop(done.wait_for(|is_done| *is_done).await) };
-            self.within(cx, ended).await?;
-            has_waited = true;
+            }
+            step = self.next_step(has_waited)?;
         }
     }
 
@@ -241,7 +251,6 @@ impl Link {
         let mut changed = session.client.lists_changed();
         let listening = listen::listen(&self, &session, &self.watched);
         tokio::pin!(listening);
-        let mut usage = session.usage.subscribe();
         let comparing = async {
             if is_suspect {
                 self.tools.compare(&self.context(self.limits.start), &self).await;
@@ -250,7 +259,7 @@ impl Link {
         };
         tokio::pin!(comparing);
         loop {
-            let idle = tokio::time::sleep(self.limits.idle.unwrap_or(NEVER));
+            let idle = self.limits.idle.map_or(NEVER, |idle| idle.saturating_sub(session.idle_time()));
             tokio::select! {
                 () = self.closing.cancelled() => break,
                 () = session.retired.cancelled() => {
@@ -261,11 +270,10 @@ impl Link {
                 }
                 () = session.client.closed().cancelled() => break,
                 Ok(()) = changed.changed() => self.tools.forget(),
-                Ok(()) = usage.changed() => {}
                 () = &mut comparing => {}
                 () = &mut listening => {}
                 Some(told) = told.recv() => self.watched.hear(&told),
-                () = idle => if !session.is_used() && self.retire_idle(&session) {
+                () = tokio::time::sleep(idle.max(LOOK_AGAIN)) => if self.retire_idle(&session) {
                     break;
                 }
             }
@@ -278,7 +286,8 @@ impl Link {
         let mut state = self.state();
         let is_current = matches!(&state.phase, Phase::Ready(current) if Arc::ptr_eq(current, session));
         // One reference is the state's, one is ours: nobody else is about to use it.
-        if self.limits.idle.is_none() || !is_current || Arc::strong_count(session) > 2 {
+        let is_idle = self.limits.idle.is_some_and(|idle| session.idle_time() >= idle);
+        if !is_idle || !is_current || Arc::strong_count(session) > 2 {
             return false;
         }
         state.phase = Phase::Idle;

@@ -7,11 +7,11 @@ use super::library::Watched;
 use super::oauth::OAuth;
 use super::target::{Remote, Route, Target};
 use super::tools::{Filter, Tools};
-use super::web::{Offer, Web};
+use super::web::Web;
 use crate::shared::network::{AllowPrivateNetwork, Policy, allow_private_network_schema};
+use fetch::Url;
 use mcp::Version;
 use mcp::client::transport::stdio::Command;
-use reqwest::Url;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 use serde_json::Value;
@@ -324,8 +324,7 @@ impl Settings {
             let message = "'oauth2' is for http:// and https:// addresses";
             problems.push(Problem::new("auth_type", "Unsupported", message));
         }
-        let offer = if route == Route::Ws { Offer::Http1 } else { Offer::All };
-        let web = Arc::new(Web::new(&url, policy, offer));
+        let web = Arc::new(Web::new(&url, policy));
         let oauth = oauth.map(|(identity, way)| OAuth::new(url.clone(), identity, way, web.clone(), env));
         Some(Target::Remote(Box::new(Remote::new(url, headers, secrets, route, web, oauth))))
     }

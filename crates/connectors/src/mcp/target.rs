@@ -2,11 +2,11 @@
 
 use super::oauth::OAuth;
 use super::web::Web;
+use fetch::Url;
+use fetch::http::HeaderMap;
 use mcp::client::transport::http::Address;
 use mcp::client::transport::stdio::Command;
 use mcp::client::{Client, Failure, Notification, Options, Target as Way};
-use reqwest::Url;
-use reqwest::header::HeaderMap;
 use std::sync::{Arc, OnceLock};
 use tokio::sync::mpsc;
 use tool::{Context, Secret};
@@ -131,11 +131,11 @@ impl Target {
         remote.web.check(&remote.url)?;
         let route = remote.found.get().copied().unwrap_or(remote.route);
         match route {
-            Route::Ws => connect(Way::Ws(remote.address().await?)).await,
-            Route::Http => connect(Way::Http(remote.address().await?)).await,
-            Route::Sse => connect(Way::Sse(remote.address().await?)).await,
+            Route::Ws => connect(Way::Ws(remote.address())).await,
+            Route::Http => connect(Way::Http(remote.address())).await,
+            Route::Sse => connect(Way::Sse(remote.address())).await,
             Route::Unknown => {
-                let address = remote.address().await?;
+                let address = remote.address();
                 let (client, found) = match connect(Way::Http(address.clone())).await {
                     Ok(client) => (client, Route::Http),
                     // Whoever does not take a POST there may be of the older kind.
@@ -157,8 +157,8 @@ impl Target {
 }
 
 impl Remote {
-    async fn address(&self) -> Result<Address, Failure> {
-        let (url, headers, client) = (self.url.clone(), self.headers.clone(), self.web.client().await?);
-        Ok(Address { url, headers, authorization: self.oauth.as_ref().map(|oauth| oauth.header()), client })
+    fn address(&self) -> Address {
+        let (url, headers, client) = (self.url.clone(), self.headers.clone(), self.web.client().clone());
+        Address { url, headers, authorization: self.oauth.as_ref().map(|oauth| oauth.header()), client }
     }
 }

@@ -70,7 +70,8 @@ impl Tools {
             }
             kept.generation
         };
-        let list = Arc::new(self.discover(cx, link).await?);
+        // Boxed, as it is rare and must not make the future of every call large.
+        let list = Arc::new(Box::pin(self.discover(cx, link)).await?);
         let mut kept = self.kept();
         if kept.generation == generation {
             kept.list = Some(list.clone());

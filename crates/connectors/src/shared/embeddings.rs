@@ -2,11 +2,11 @@
 
 use super::network::{Policy, Refused, Resolver};
 use async_trait::async_trait;
-use reqwest::Url;
-use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
+use fetch::http::Method;
+use fetch::http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
+use fetch::{Request, Tls, Url};
 use serde::Deserialize;
 use serde_json::json;
-use std::error::Error as _;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -36,7 +36,7 @@ pub struct Settings {
 pub struct Client {
     settings: Settings,
     url: Url,
-    http: reqwest::Client,
+    http: fetch::Client,
     policy: Arc<Policy>,
     model: String,
 }
@@ -61,13 +61,7 @@ impl Client {
             return Err(wrong(format!("the dimensions must be 1 to {MAX_DIMENSIONS}")));
         }
         let policy = Arc::new(Policy::new(None, env, &mut Vec::new()));
-        let http = reqwest::Client::builder()
-            .dns_resolver(Arc::new(Resolver(policy.clone())))
-            .redirect(reqwest::redirect::Policy::none())
-            .no_proxy()
-            .timeout(TIMEOUT)
-            .build()
-            .map_err(|error| Error::internal("no HTTP client for embeddings").caused_by(error))?;
+        let http = fetch::Client::new(Arc::new(Resolver(policy.clone())), Tls::default());
         let length = settings.dimensions.map_or_else(String::new, |length| format!("/{length}"));
         let model = format!("{}{length}", settings.model);
         Ok(Self { settings, url, http, policy, model })
@@ -79,14 +73,16 @@ impl Client {
         if let Some(length) = self.settings.dimensions {
             body["dimensions"] = length.into();
         }
-        let mut request = self.http.post(self.url.clone()).header(CONTENT_TYPE, "application/json");
+        let mut request = Request::new(Method::POST, self.url.clone());
+        request.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        request.body = body.to_string().into();
         if let Some(key) = &self.settings.api_key {
             let mut value = HeaderValue::from_str(&format!("Bearer {}", key.expose()))
                 .map_err(|_| Error::invalid_config("the key for embeddings is no legal header"))?;
             value.set_sensitive(true);
-            request = request.header(AUTHORIZATION, value);
+            request.headers.insert(AUTHORIZATION, value);
         }
-        let mut response = request.body(body.to_string()).send().await.map_err(explain)?;
+        let mut response = self.http.send(request).await.map_err(explain)?;
         let status = response.status();
         if !status.is_success() {
             // What it says beside may repeat the text or the key.
@@ -153,27 +149,20 @@ impl Embeddings for Client {
     }
 
     async fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>> {
-        let answer = self.ask(texts).await?;
+        let late = |_| {
+            let message = format!("the provider of embeddings did not answer within {} s", TIMEOUT.as_secs());
+            Error::timeout(message).retryable()
+        };
+        let answer = tokio::time::timeout(TIMEOUT, self.ask(texts)).await.map_err(late)??;
         self.read(&answer, texts.len())
     }
 }
 
 /// Without the URL, which may hold a secret.
 #[expect(clippy::needless_pass_by_value, reason = "for map_err")]
-fn explain(error: reqwest::Error) -> Error {
-    let mut source = error.source();
-    while let Some(cause) = source {
-        if let Some(refused) = cause.downcast_ref::<Refused>() {
-            return explain_refusal(refused);
-        }
-        source = cause.source();
-    }
-    if error.is_timeout() {
-        return Error::timeout(format!(
-            "the provider of embeddings did not answer within {} s",
-            TIMEOUT.as_secs()
-        ))
-        .retryable();
+fn explain(error: fetch::Error) -> Error {
+    if let Some(refused) = error.find() {
+        return explain_refusal(refused);
     }
     Error::unavailable("the provider of embeddings cannot be reached").retryable()
 }

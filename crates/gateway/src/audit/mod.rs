@@ -3,6 +3,7 @@
 mod redact;
 mod writer;
 
+pub(crate) use redact::Redaction;
 pub use redact::{is_secret_name, redact};
 pub use writer::{Audit, Sink};
 
@@ -197,7 +198,10 @@ impl Record {
             (None, None) => (None, None),
         };
         let arguments = match &self.arguments {
-            Ok(raw) => redact(raw, route.map(|route| route.tool.input_schema())),
+            Ok(raw) => match route {
+                Some(route) => route.redaction.apply(raw),
+                None => redact(raw),
+            },
             Err(size) => format!("{{\"omitted\":\"{size} bytes of arguments\"}}"),
         };
         let duration_us = self.begun.elapsed().as_micros().try_into().unwrap_or(i64::MAX);

@@ -1,7 +1,11 @@
 //! Redaction: what the schema or the name calls a secret never reaches the audit.
 
+use serde::Deserialize;
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
+use std::borrow::Cow;
+use std::fmt;
 use tool::secret::MASK;
 
 /// Names, without case and separators, that mean a secret wherever they end a field's name.
@@ -25,21 +29,136 @@ const SECRET_NAMES: [&str; 15] = [
 
 /// The arguments as JSON text with every secret replaced by `***`.
 #[must_use]
-pub fn redact(arguments: &RawValue, schema: Option<&RawValue>) -> String {
-    let Ok(mut value) = serde_json::from_str::<Value>(arguments.get()) else {
-        return "{\"omitted\":\"unreadable arguments\"}".into();
-    };
-    let schema = schema.and_then(|schema| serde_json::from_str::<Value>(schema.get()).ok());
-    redact_value(&mut value, schema.as_ref());
-    value.to_string()
+pub fn redact(arguments: &RawValue) -> String {
+    Redaction::default().apply(arguments)
 }
 
-fn redact_value(value: &mut Value, schema: Option<&Value>) {
+/// Which fields of a tool's arguments are secret, read from its schema once.
+#[derive(Debug, Default)]
+pub(crate) struct Redaction {
+    /// Everything here is secret.
+    is_secret: bool,
+    /// Of an object; those with nothing secret below are left out.
+    fields: Vec<(String, Redaction)>,
+    /// Of an array.
+    items: Option<Box<Redaction>>,
+}
+
+impl Redaction {
+    /// What the schema says; one that cannot be read says nothing.
+    pub(crate) fn of_schema(schema: &RawValue) -> Self {
+        serde_json::from_str(schema.get()).map(|schema| Self::of_value(&schema)).unwrap_or_default()
+    }
+
+    fn of_value(schema: &Value) -> Self {
+        let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
+        let fields = properties.map(|(name, field)| (name.clone(), Self::of_value(field)));
+        let items = schema.get("items").map(Self::of_value).filter(|items| !items.is_empty());
+        Self {
+            is_secret: is_secret_schema(schema),
+            fields: fields.filter(|(_, field)| !field.is_empty()).collect(),
+            items: items.map(Box::new),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        !self.is_secret && self.fields.is_empty() && self.items.is_none()
+    }
+
+    fn field(&self, name: &str) -> Option<&Self> {
+        self.fields.iter().find(|(key, _)| key == name).map(|(_, field)| field)
+    }
+
+    /// The arguments as JSON text with every secret replaced by `***`.
+    pub(crate) fn apply(&self, arguments: &RawValue) -> String {
+        // Most calls carry no secret: looking costs far less than writing anew.
+        let mut deserializer = serde_json::Deserializer::from_str(arguments.get());
+        match (Look { redaction: Some(self) }).deserialize(&mut deserializer) {
+            Ok(false) => arguments.get().to_owned(),
+            Ok(true) | Err(_) => {
+                let Ok(mut value) = serde_json::from_str::<Value>(arguments.get()) else {
+                    return "{\"omitted\":\"unreadable arguments\"}".into();
+                };
+                redact_value(&mut value, Some(self));
+                value.to_string()
+            }
+        }
+    }
+}
+
+/// Says whether there is anything to hide, without keeping what it reads.
+struct Look<'a> {
+    redaction: Option<&'a Redaction>,
+}
+
+impl<'de> DeserializeSeed<'de> for Look<'_> {
+    type Value = bool;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<bool, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Look<'_> {
+    type Value = bool;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<bool, A::Error> {
+        let mut is_found = false;
+        while let Some(Key(name)) = map.next_key()? {
+            let redaction = self.redaction.and_then(|redaction| redaction.field(&name));
+            is_found |= is_secret_name(&name) || redaction.is_some_and(|redaction| redaction.is_secret);
+            is_found |= map.next_value_seed(Look { redaction })?;
+        }
+        Ok(is_found)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<bool, A::Error> {
+        let redaction = self.redaction.and_then(|redaction| redaction.items.as_deref());
+        let mut is_found = false;
+        while let Some(found) = list.next_element_seed(Look { redaction })? {
+            is_found |= found || redaction.is_some_and(|redaction| redaction.is_secret);
+        }
+        Ok(is_found)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<bool, E> {
+        Ok(false)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<bool, E> {
+        Ok(false)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<bool, E> {
+        Ok(false)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<bool, E> {
+        Ok(false)
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<bool, E> {
+        Ok(false)
+    }
+
+    fn visit_unit<E>(self) -> Result<bool, E> {
+        Ok(false)
+    }
+}
+
+#[derive(Deserialize)]
+struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
+
+fn redact_value(value: &mut Value, redaction: Option<&Redaction>) {
     match value {
         Value::Object(fields) => {
             for (name, field) in fields {
-                let of_field = schema.and_then(|schema| schema.get("properties")?.get(name));
-                if is_secret_name(name) || of_field.is_some_and(is_secret_schema) {
+                let of_field = redaction.and_then(|redaction| redaction.field(name));
+                if is_secret_name(name) || of_field.is_some_and(|redaction| redaction.is_secret) {
                     *field = MASK.into();
                 } else {
                     redact_value(field, of_field);
@@ -47,9 +166,9 @@ fn redact_value(value: &mut Value, schema: Option<&Value>) {
             }
         }
         Value::Array(items) => {
-            let of_item = schema.and_then(|schema| schema.get("items"));
+            let of_item = redaction.and_then(|redaction| redaction.items.as_deref());
             for item in items {
-                if of_item.is_some_and(is_secret_schema) {
+                if of_item.is_some_and(|redaction| redaction.is_secret) {
                     *item = MASK.into();
                 } else {
                     redact_value(item, of_item);
@@ -69,9 +188,10 @@ fn is_secret_schema(schema: &Value) -> bool {
 /// Whether a field of this name holds a secret, as far as names tell.
 #[must_use]
 pub fn is_secret_name(name: &str) -> bool {
-    let plain: String =
-        name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
-    SECRET_NAMES.iter().any(|secret| plain.ends_with(secret))
+    SECRET_NAMES.iter().any(|secret| {
+        let mut letters = name.bytes().rev().filter(u8::is_ascii_alphanumeric);
+        secret.bytes().rev().all(|letter| letters.next().is_some_and(|c| c.to_ascii_lowercase() == letter))
+    })
 }
 
 #[cfg(test)]
@@ -81,7 +201,7 @@ mod tests {
 
     fn redacted(arguments: &Value, schema: &Value) -> Value {
         let raw = |value: &Value| serde_json::value::to_raw_value(value).unwrap();
-        serde_json::from_str(&redact(&raw(arguments), Some(&raw(schema)))).unwrap()
+        serde_json::from_str(&Redaction::of_schema(&raw(schema)).apply(&raw(arguments))).unwrap()
     }
 
     /// HT-5.6
@@ -103,5 +223,22 @@ mod tests {
                 "auth": { "access_token": "***", "scheme": "x" }, "list": [{ "Password": "***" }], "tokens": 5
             })
         );
+    }
+
+    #[test]
+    fn leaves_arguments_without_secrets_as_they_came() {
+        let schema = serde_json::value::to_raw_value(&json!({ "properties": { "a": {} } })).unwrap();
+        let text = r#"{ "a":1.0, "b":[{"c\u0041":9007199254740993}], "d":null}"#;
+        let raw = RawValue::from_string(text.to_owned()).unwrap();
+        assert_eq!(Redaction::of_schema(&schema).apply(&raw), text);
+        let hidden = RawValue::from_string(r#"{"a":[{"pass\u0077ord":"x"}]}"#.to_owned()).unwrap();
+        assert_eq!(redact(&hidden), r#"{"a":[{"password":"***"}]}"#);
+    }
+
+    #[test]
+    fn survives_depth_bombs() {
+        let deep = format!(r#"{{"a":{}{}}}"#, "[".repeat(200_000), "]".repeat(200_000));
+        let raw = RawValue::from_string(deep).unwrap();
+        assert_eq!(redact(&raw), r#"{"omitted":"unreadable arguments"}"#);
     }
 }

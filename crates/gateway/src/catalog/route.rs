@@ -2,6 +2,7 @@
 
 use super::types::Parts;
 use super::{OwnTool, Service};
+use crate::audit::Redaction;
 use crate::bind::Binder;
 use crate::metrics::RouteMetrics;
 use crate::shape::Shape;
@@ -27,6 +28,7 @@ pub struct Route {
     pub listed: Bytes,
     pub(crate) binder: Arc<Binder>,
     pub(crate) shape: Arc<Shape>,
+    pub(crate) redaction: Arc<Redaction>,
     pub(crate) metrics: RouteMetrics,
     /// The way to another route's tool, for those that are one under another name.
     pub(crate) via: Option<Via>,
@@ -73,7 +75,7 @@ impl Route {
     /// with all of its type, because anybody can ask for one that is not there.
     pub(super) fn ambient(service: Service, parts: Parts) -> Self {
         let uri = Uri::of_tool(&service.scheme, &service.id, parts.tool.name());
-        let Parts { tool, binder, shape } = parts;
+        let Parts { tool, binder, shape, redaction } = parts;
         Self {
             name: uri.to_string(),
             address: uri.to_string(),
@@ -84,6 +86,7 @@ impl Route {
             tool,
             binder,
             shape,
+            redaction,
             via: None,
         }
     }
@@ -97,7 +100,7 @@ impl Route {
     ) -> Self {
         let uri = Uri::of_tool(&service.scheme, &service.id, tool.name());
         let listed = tool.listed_as(&name, description);
-        let Parts { tool, binder, shape } = Self::parts(tool, &uri, result_budget);
+        let Parts { tool, binder, shape, redaction } = Self::parts(tool, &uri, result_budget);
         Self {
             address: uri.to_string(),
             metrics: RouteMetrics::new(&service),
@@ -108,6 +111,7 @@ impl Route {
             tool,
             binder,
             shape,
+            redaction,
             via: None,
         }
     }
@@ -123,6 +127,7 @@ impl Route {
             listed: self.tool.listed_as(name, self.tool.description()).into(),
             binder: self.binder.clone(),
             shape: self.shape.clone(),
+            redaction: self.redaction.clone(),
             metrics: self.metrics.clone(),
             via: self.via.clone(),
         }
@@ -138,7 +143,8 @@ impl Route {
             tracing::warn!(tool = %uri, %error, "answers of {uri} are not shaped: {error}");
             Shape::plain(result_budget)
         });
-        Parts { tool, binder: Arc::new(binder), shape: Arc::new(shape) }
+        let redaction = Arc::new(Redaction::of_schema(tool.input_schema()));
+        Parts { tool, binder: Arc::new(binder), shape: Arc::new(shape), redaction }
     }
 
     /// The tenant's own Tool leads here, so that its callers need no right to what is behind it.

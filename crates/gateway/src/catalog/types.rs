@@ -1,6 +1,7 @@
 //! The types of services there are, and the services that are there without being configured.
 
 use super::{Route, Service, State};
+use crate::audit::Redaction;
 use crate::bind::Binder;
 use crate::shape::Shape;
 use arc_swap::ArcSwapOption;
@@ -29,6 +30,7 @@ pub(super) struct Parts {
     pub(super) tool: Arc<Tool>,
     pub(super) binder: Arc<Binder>,
     pub(super) shape: Arc<Shape>,
+    pub(super) redaction: Arc<Redaction>,
 }
 
 impl Types {

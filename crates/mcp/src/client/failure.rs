@@ -62,9 +62,8 @@ impl Failure {
     }
 
     /// A failed HTTP exchange, without the address, which may hold a key.
-    pub(super) fn of_http(error: reqwest::Error) -> Self {
-        let is_sent = !error.is_connect();
-        Self::Broken { why: chain(&error.without_url()), is_sent }
+    pub(super) fn of_http(error: &fetch::Error) -> Self {
+        Self::Broken { why: chain(error), is_sent: !(error.is_connect() || error.is_unusable()) }
     }
 }
 

@@ -5,6 +5,7 @@ use super::json::Json;
 use crate::Shared;
 use crate::auth::{SignedIn, caller_headers};
 use crate::edge::{RequestId, TraceId};
+use crate::finish::finish;
 use axum::Extension;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
@@ -99,7 +100,7 @@ pub(super) async fn run(
     Ok(([(CONTENT_TYPE, "application/json")], result_of(ended)?).into_response())
 }
 
-/// Runs a call in a task of its own: a client that goes away cancels it, and it is still audited.
+/// Runs a call to its end: a client that goes away cancels it, and it is still audited.
 pub(super) async fn start(
     state: &Shared,
     cx: Context,
@@ -117,7 +118,7 @@ pub(super) async fn start(
     let _gone = cx.cancel.clone().drop_guard();
     let gateway = state.gateway.clone();
     let request = Request { target, arguments, extras: Extras::default() };
-    let task = state.calls.spawn(async move { gateway.call(&cx, request).await });
+    let task = finish(&state.calls, async move { gateway.call(&cx, request).await });
     task.await.map_err(|_| Problem::new(Code::Internal, "the call ended in a mistake of ours"))
 }
 

@@ -256,7 +256,7 @@ pub(super) fn shown(state: &Shared, kind: &str, definition: &Value) -> Map<Strin
     }
     if let Some(arguments) = shown.get_mut("arguments") {
         let raw = RawValue::from_string(arguments.to_string()).unwrap_or_default();
-        *arguments = serde_json::from_str(&gateway::audit::redact(&raw, None)).unwrap_or_default();
+        *arguments = serde_json::from_str(&gateway::audit::redact(&raw)).unwrap_or_default();
     }
     shown
 }

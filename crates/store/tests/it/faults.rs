@@ -4,6 +4,7 @@ use crate::backend::{Backend, Kind, acme, eventually, new_service, new_tenant, n
 use sqlx::{Connection as _, Executor as _};
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::{Duration, Instant};
 use store::{ErrorKind, Options, PageRequest, Store};
 use tokio::net::{TcpListener, TcpStream};
@@ -100,6 +101,41 @@ async fn goes_on_when_postgres_ends_its_connections() {
         db.open().await.users().create(&acme(), new_user("mallory")).await.unwrap();
         let seen = revision.wait_for(|value| *value == 4);
         tokio::time::timeout(Duration::from_secs(1), seen).await.expect("listens again").unwrap();
+    })
+    .await;
+}
+
+/// Whoever waits for a transaction to begin may go away at any moment.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn leaves_no_transaction_open_when_its_caller_goes_away() {
+    crate::backend::run(Kind::Postgres, async |db: Arc<Backend>| {
+        let store = db.open_with_tenants().await;
+        let count = "SELECT count(*) FROM pg_stat_activity \
+                     WHERE datname = current_database() AND state LIKE 'idle in transaction%'";
+        let mut watcher = sqlx::PgConnection::connect(&db.url).await.unwrap();
+        for round in 0..60 {
+            let name = format!("user-{round}");
+            let mut create = Box::pin(async { store.users().create(&acme(), new_user(&name)).await });
+            let mut looks_left = round % 15;
+            std::future::poll_fn(|cx| {
+                if looks_left == 0 || create.as_mut().poll(cx).is_ready() {
+                    return Poll::Ready(());
+                }
+                looks_left -= 1;
+                Poll::Pending
+            })
+            .await;
+            drop(create);
+            let mut open = i64::MAX;
+            for _ in 0..100 {
+                open = sqlx::query_scalar(count).fetch_one(&mut watcher).await.unwrap();
+                if open == 0 {
+                    break;
+                }
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+            assert_eq!(open, 0, "after {} looks", round % 15);
+        }
     })
     .await;
 }

@@ -1,8 +1,8 @@
 //! The document itself: parsed within bounds, its version known, its references followed.
 
 use super::refuse;
+use fetch::Url;
 use percent_encoding::percent_decode_str;
-use reqwest::Url;
 use serde_json::{Map, Value};
 use std::fmt;
 use std::sync::LazyLock;

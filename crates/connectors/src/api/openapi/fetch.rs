@@ -3,8 +3,9 @@
 use super::document::MAX_BYTES;
 use super::refuse;
 use crate::shared::network::{AllowPrivateNetwork, Policy, Refused, Resolver};
-use reqwest::header::{ACCEPT, LOCATION};
-use reqwest::{Client, Response, Url};
+use fetch::http::Method;
+use fetch::http::header::{ACCEPT, HeaderValue, LOCATION};
+use fetch::{Client, Request, Response, Tls, Url};
 use serde::Deserialize;
 use serde_json::Value;
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use tool::{Env, Error, Result};
 /// All redirects and the whole document included.
 const TIME: Duration = Duration::from_secs(30);
 const MAX_REDIRECTS: usize = 5;
+const WANTED: HeaderValue = HeaderValue::from_static("application/json, application/yaml, */*;q=0.5");
 
 pub(super) struct Fetched {
     pub(super) text: String,
@@ -29,10 +31,9 @@ pub(super) struct Fetched {
 pub(super) async fn fetch(url: &str, allow_private_network: Option<&Value>, env: &Env) -> Result<Fetched> {
     let policy = Arc::new(policy(allow_private_network, env)?);
     let url = parse(url)?;
-    let client = client(policy.clone()).await?;
+    let client = Client::new(Arc::new(Resolver(policy.clone())), Tls::default());
     let fetching = async {
-        let response = follow(&client, &policy, url).await?;
-        let address = response.url().clone();
+        let (response, address) = follow(&client, &policy, url).await?;
         Ok(Fetched { text: read(response).await?, address })
     };
     let late =
@@ -65,33 +66,16 @@ fn parse(text: &str) -> Result<Url> {
     Ok(url)
 }
 
-async fn client(policy: Arc<Policy>) -> Result<Client> {
-    let build = move || {
-        Client::builder()
-            .user_agent(concat!("mcp-all-in-one/", env!("CARGO_PKG_VERSION")))
-            .dns_resolver(Arc::new(Resolver(policy)))
-            // A proxy would resolve names itself, out of sight of the policy.
-            .no_proxy()
-            .redirect(reqwest::redirect::Policy::none())
-            .connect_timeout(Duration::from_secs(10))
-            .build()
-    };
-    // Loading certificates reads files.
-    let built = tokio::task::spawn_blocking(build).await;
-    built
-        .map_err(|error| Error::internal("making the client failed").caused_by(error))?
-        .map_err(|error| Error::unavailable("TLS cannot be set up").caused_by(error))
-}
-
 /// Nothing secret is sent, so a redirect may lead anywhere the guard allows.
-async fn follow(client: &Client, policy: &Policy, mut url: Url) -> Result<Response> {
+async fn follow(client: &Client, policy: &Policy, mut url: Url) -> Result<(Response, Url)> {
     for _ in 0..=MAX_REDIRECTS {
         policy.check(&url).map_err(|refused| not_allowed(&refused))?;
-        let request = client.get(url.clone()).header(ACCEPT, "application/json, application/yaml, */*;q=0.5");
-        let response = request.send().await.map_err(explain)?;
+        let mut request = Request::new(Method::GET, url.clone());
+        request.headers.insert(ACCEPT, WANTED);
+        let response = client.send(request).await.map_err(explain)?;
         let status = response.status();
         if status.is_success() {
-            return Ok(response);
+            return Ok((response, url));
         }
         let location = response.headers().get(LOCATION).filter(|_| status.is_redirection());
         let Some(location) = location.and_then(|value| value.to_str().ok()) else {
@@ -117,14 +101,9 @@ async fn read(mut response: Response) -> Result<String> {
     String::from_utf8(bytes).map_err(|_| refuse("url", "Unreadable", "the document is no UTF-8 text"))
 }
 
-fn explain(error: reqwest::Error) -> Error {
-    let error = error.without_url();
-    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(&error);
-    while let Some(inner) = cause {
-        if let Some(refused) = inner.downcast_ref() {
-            return not_allowed(refused);
-        }
-        cause = inner.source();
+fn explain(error: fetch::Error) -> Error {
+    if let Some(refused) = error.find() {
+        return not_allowed(refused);
     }
     Error::unavailable("the document could not be fetched").caused_by(error).retryable()
 }

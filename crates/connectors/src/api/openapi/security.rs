@@ -4,7 +4,7 @@ use super::document::{Document, Version, list, object};
 use super::names::shorten;
 use super::notes::Notes;
 use super::operations::Operation;
-use reqwest::Url;
+use fetch::Url;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use tool::Credential;

@@ -4,7 +4,7 @@ use super::document::{Document, Version, list, object};
 use super::names::shorten;
 use super::notes::Notes;
 use super::{Wishes, refuse};
-use reqwest::Url;
+use fetch::Url;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use tool::Result;

@@ -140,8 +140,8 @@ proptest! {
             let url = request["url"].as_str().unwrap();
             prop_assert!(!url.contains(['\r', '\n', '\\', '#']) && !url.split(['?']).next().unwrap().contains("/.."), "{url}");
             let origin = endpoint.split_once("://").map(|(scheme, rest)| format!("{scheme}://{}", rest.split(['/', '?']).next().unwrap()));
-            let expected = reqwest::Url::parse(&origin.unwrap()).unwrap();
-            let actual = reqwest::Url::parse(url).unwrap();
+            let expected = fetch::Url::parse(&origin.unwrap()).unwrap();
+            let actual = fetch::Url::parse(url).unwrap();
             prop_assert_eq!(expected.origin(), actual.origin());
         }
     }

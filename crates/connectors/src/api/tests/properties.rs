@@ -2,9 +2,9 @@
 //! that nobody asked for, and no request to a forbidden address.
 
 use super::*;
+use fetch::Url;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use reqwest::Url;
 use tool::ErrorKind;
 
 /// The same cases every time, so that a failure on one machine is one on all.

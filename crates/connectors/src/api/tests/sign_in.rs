@@ -1,7 +1,7 @@
 //! Signing in with tokens, certificates and what callers bring along.
 
 use super::*;
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use fetch::http::header::{HeaderMap, HeaderName, HeaderValue};
 use testkit::certificates::Authority;
 use tool::ErrorKind;
 

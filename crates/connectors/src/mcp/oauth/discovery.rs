@@ -4,8 +4,8 @@ use super::super::web::Web;
 use super::challenge::Challenge;
 use super::scope::Scope;
 use super::web;
+use fetch::Url;
 use mcp::client::Failure;
-use reqwest::Url;
 use serde::Deserialize;
 
 const RESOURCE: &str = "the server's description of its sign-in";

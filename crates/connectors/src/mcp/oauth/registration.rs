@@ -5,8 +5,9 @@ use super::Identity;
 use super::discovery::Authority;
 use super::token::{Client, Method};
 use super::web;
+use fetch::Url;
+use fetch::http::StatusCode;
 use mcp::client::Failure;
-use reqwest::{StatusCode, Url};
 use serde::Deserialize;
 use serde_json::json;
 use tool::Secret;
@@ -43,8 +44,7 @@ pub(super) async fn register(web: &Web, authority: &Authority, redirect: &Url) -
         "token_endpoint_auth_method": method,
         "application_type": "native",
     });
-    let answer =
-        web::post(web, endpoint, "application/json", body.to_string(), |request| request, WHAT).await?;
+    let answer = web::post(web, endpoint, "application/json", body.to_string(), None, WHAT).await?;
     if !matches!(answer.status, StatusCode::OK | StatusCode::CREATED) {
         let (status, said) = (answer.status.as_u16(), String::from_utf8_lossy(&answer.body));
         let why = format!("{WHAT} was refused (HTTP status {status}): {}", web::shown(&said));

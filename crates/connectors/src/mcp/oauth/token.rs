@@ -5,8 +5,9 @@ use super::scope::Scope;
 use super::web::{self, Answer};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use fetch::Url;
+use fetch::http::{HeaderValue, StatusCode};
 use mcp::client::Failure;
-use reqwest::{StatusCode, Url, header};
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, SystemTime};
 use tool::Secret;
@@ -119,14 +120,13 @@ impl Request<'_> {
             let encoded = |text: &str| form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
             let secret = client.secret.as_ref().map_or("", Secret::expose);
             let pair = Secret::new(format!("{}:{}", encoded(&client.id), encoded(secret)));
-            Secret::new(format!("Basic {}", STANDARD.encode(pair.expose())))
+            let mut value = HeaderValue::from_str(&format!("Basic {}", STANDARD.encode(pair.expose())))
+                .expect("Base64 is legal in a header");
+            value.set_sensitive(true);
+            value
         });
-        let sign = |request: reqwest::RequestBuilder| match &basic {
-            Some(value) => request.header(header::AUTHORIZATION, value.expose()),
-            None => request,
-        };
         let kind = "application/x-www-form-urlencoded";
-        let answer = web::post(web, self.endpoint, kind, self.form(), sign, WHAT).await?;
+        let answer = web::post(web, self.endpoint, kind, self.form(), basic, WHAT).await?;
         self.read(&answer)
     }
 

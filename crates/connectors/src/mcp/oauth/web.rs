@@ -1,9 +1,10 @@
 //! What is said to the servers that hand out tokens: little, briefly, and only over safe ways.
 
 use super::super::web::{Web, is_loopback};
+use fetch::http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
+use fetch::http::{Method, StatusCode};
+use fetch::{Request, Response, Url};
 use mcp::client::Failure;
-use reqwest::header::{ACCEPT, CONTENT_TYPE};
-use reqwest::{RequestBuilder, Response, StatusCode, Url};
 use serde::de::DeserializeOwned;
 use std::time::Duration;
 
@@ -31,7 +32,7 @@ pub(super) async fn document<T: DeserializeOwned>(
     what: &str,
 ) -> Result<Option<T>, Failure> {
     check(web, url, what)?;
-    let answer = send(web.client().await?.get(url.clone()).header(ACCEPT, "application/json"), what).await?;
+    let answer = send(web, request(Method::GET, url), what).await?;
     match answer.status {
         StatusCode::OK => answer.json(what).map(Some),
         status if status.is_client_error() => Ok(None),
@@ -43,14 +44,18 @@ pub(super) async fn document<T: DeserializeOwned>(
 pub(super) async fn post(
     web: &Web,
     url: &Url,
-    content_type: &str,
+    content_type: &'static str,
     body: String,
-    finish: impl FnOnce(RequestBuilder) -> RequestBuilder,
+    authorization: Option<HeaderValue>,
     what: &str,
 ) -> Result<Answer, Failure> {
     check(web, url, what)?;
-    let request = web.client().await?.post(url.clone()).header(ACCEPT, "application/json");
-    let answer = send(finish(request.header(CONTENT_TYPE, content_type).body(body)), what).await?;
+    let mut request = Request { body: body.into(), ..request(Method::POST, url) };
+    request.headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    if let Some(authorization) = authorization {
+        request.headers.insert(AUTHORIZATION, authorization);
+    }
+    let answer = send(web, request, what).await?;
     if answer.status.is_server_error() || answer.status.is_redirection() {
         return Err(unexpected(what, answer.status));
     }
@@ -80,15 +85,21 @@ pub(super) fn address(text: &str, what: &str) -> Result<Url, Failure> {
     Url::parse(text).map_err(|error| Failure::SignIn(format!("the address of {what} is no URL: {error}")))
 }
 
-async fn send(request: RequestBuilder, what: &str) -> Result<Answer, Failure> {
-    let broken = |error: reqwest::Error| {
-        let why = format!("{what} cannot be fetched{}", causes(&error.without_url()));
-        Failure::Broken { why, is_sent: false }
+fn request(method: Method, url: &Url) -> Request {
+    let mut request = Request::new(method, url.clone());
+    request.headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
+    request
+}
+
+async fn send(web: &Web, request: Request, what: &str) -> Result<Answer, Failure> {
+    let broken = |why: String| Failure::Broken { why: format!("{what} {why}"), is_sent: false };
+    let exchange = async {
+        let unreached = |error: fetch::Error| broken(format!("cannot be fetched{}", causes(&error)));
+        let response = web.client().send(request).await.map_err(unreached)?;
+        Ok(Answer { status: response.status(), body: body(response, what).await? })
     };
-    let response = request.timeout(TIMEOUT).send().await.map_err(broken)?;
-    let status = response.status();
-    let body = body(response, what).await?;
-    Ok(Answer { status, body })
+    let late = |_| broken(format!("did not arrive within {} s", TIMEOUT.as_secs()));
+    tokio::time::timeout(TIMEOUT, exchange).await.map_err(late)?
 }
 
 /// Why, for one because an address is not allowed.

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::Login;
-use reqwest::Url;
+use fetch::Url;
 use std::path::Path;
 use testkit::mcp::http::{Behaviour, Server};
 use testkit::oauth::{self, Provider};

@@ -7,8 +7,10 @@ use super::{Outgoing, Owned};
 use crate::{Era, Version};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Method, RequestBuilder, Response, StatusCode, Url};
+use bytes::Bytes;
+use fetch::http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use fetch::http::{Method, StatusCode};
+use fetch::{Request, Response, Url};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 use tokio::sync::{oneshot, watch};
@@ -41,8 +43,8 @@ pub struct Address {
     pub headers: HeaderMap,
     /// The value of `Authorization`, where it changes while the connection lasts.
     pub authorization: Option<watch::Receiver<Option<HeaderValue>>>,
-    /// Decides about names, addresses and certificates. It must not follow redirects.
-    pub client: reqwest::Client,
+    /// Decides about names, addresses and certificates.
+    pub client: fetch::Client,
 }
 
 impl Address {
@@ -104,7 +106,8 @@ impl Http {
         self.listener.lock().unwrap_or_else(PoisonError::into_inner).take();
         if self.link.session().is_some() {
             // Servers may refuse that, or be gone; we are leaving anyway.
-            let _ = self.link.request(Method::DELETE).timeout(CLOSE_TIMEOUT).send().await;
+            let goodbye = self.link.send(Method::DELETE, self.link.headers(), String::new());
+            let _ = tokio::time::timeout(CLOSE_TIMEOUT, goodbye).await;
         }
         self.link.inbox.close(&Failure::cut_off("the connection is closed"));
     }
@@ -130,7 +133,8 @@ impl Link {
         self.session.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn request(&self, method: Method) -> RequestBuilder {
+    /// What every request carries.
+    fn headers(&self) -> HeaderMap {
         let mut headers = self.address.current_headers();
         if let Some(session) = &*self.session() {
             headers.insert(SESSION, session.clone());
@@ -138,31 +142,41 @@ impl Link {
         if let Some(version) = self.version.get() {
             headers.insert(VERSION, HeaderValue::from_static(version.as_str()));
         }
-        self.address.client.request(method, self.address.url.clone()).headers(headers)
+        headers
     }
 
-    fn post_request(&self, text: String) -> RequestBuilder {
-        self.request(Method::POST)
-            .header(ACCEPT, "application/json, text/event-stream")
-            .header(CONTENT_TYPE, "application/json")
-            .body(text)
+    fn post_headers(&self) -> HeaderMap {
+        let mut headers = self.headers();
+        headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers
+    }
+
+    async fn send(&self, method: Method, headers: HeaderMap, text: String) -> Result<Response, Failure> {
+        let Address { url, client, .. } = &self.address;
+        let request = Request { method, url: url.clone(), headers, body: Bytes::from(text) };
+        client.send(request).await.map_err(|error| Failure::of_http(&error))
     }
 
     async fn exchange(self: &Arc<Self>, message: Outgoing<'_>) -> Result<(), Failure> {
+        let mut headers = self.post_headers();
         // Before the version is known, the server may be one that wants the method in a header.
-        let mut request = self.post_request(message.text).header(METHOD, message.method);
+        headers.insert(METHOD, header_text(message.method)?);
         if self.version.get().is_some_and(|version| version.era() == Era::Modern) {
             if let Some(name) = message.about.name {
-                request = request.header(NAME, header_text(name));
+                headers.insert(NAME, header_text(name)?);
             }
             for (name, value) in message.about.params {
-                request = request.header(format!("mcp-param-{name}"), header_text(value));
+                let name = HeaderName::try_from(format!("mcp-param-{name}"));
+                let name = name.map_err(|_| Failure::unreachable("a parameter's name is no legal header"))?;
+                headers.insert(name, header_text(value)?);
             }
         }
-        let response = request.send().await.map_err(Failure::of_http)?;
+        let response = self.send(Method::POST, headers, message.text).await?;
         if !response.status().is_success() {
             let has_session = self.session().is_some();
-            return Err(refusal(response, has_session).await);
+            // Boxed, as what is rare must not make the future of every call large.
+            return Err(Box::pin(refusal(&self.address.url, response, has_session)).await);
         }
         if message.method == "initialize"
             && let Some(session) = response.headers().get(SESSION)
@@ -181,7 +195,7 @@ impl Link {
             return Err(Failure::Protocol("the server accepted a request without answering it".into()));
         }
         if http_stream::is_stream(&response) {
-            return self.follow(response, id).await;
+            return Box::pin(self.follow(response, id)).await;
         }
         let body = http_stream::body(response, self.limit).await?;
         let link = self.clone();
@@ -211,7 +225,7 @@ impl Link {
                 return Err(Failure::cut_off("the server's stream ended before its answer"));
             }
             tokio::time::sleep(position.retry.unwrap_or(RETRY).min(MAX_RETRY)).await;
-            response = self.stream_request(&position).send().await.map_err(Failure::of_http)?;
+            response = self.stream(&position).await?;
             if !response.status().is_success() {
                 return Err(Failure::cut_off("the server's stream ended and could not be taken up again"));
             }
@@ -235,12 +249,13 @@ impl Link {
         http_stream::read(response, position, self.limit, is_done, take).await
     }
 
-    fn stream_request(&self, position: &Position) -> RequestBuilder {
-        let request = self.request(Method::GET).header(ACCEPT, "text/event-stream");
-        match &position.last_id {
-            Some(id) => request.header(LAST_EVENT, header_text(id)),
-            None => request,
+    async fn stream(&self, position: &Position) -> Result<Response, Failure> {
+        let mut headers = self.headers();
+        headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
+        if let Some(id) = &position.last_id {
+            headers.insert(LAST_EVENT, header_text(id)?);
         }
+        self.send(Method::GET, headers, String::new()).await
     }
 
     async fn listen(self: Arc<Self>, is_open: oneshot::Sender<()>) {
@@ -248,7 +263,7 @@ impl Link {
         let mut failures = 0_u32;
         let mut is_open = Some(is_open);
         while failures < RESUMPTIONS {
-            let answered = self.stream_request(&position).send().await;
+            let answered = self.stream(&position).await;
             drop(is_open.take());
             match answered {
                 Ok(response) if response.status().is_success() && http_stream::is_stream(&response) => {
@@ -265,7 +280,10 @@ impl Link {
     }
 
     fn post(self: &Arc<Self>, text: String) {
-        self.posts.send(self.post_request(text));
+        let link = self.clone();
+        self.posts.send(async move {
+            let _ = link.send(Method::POST, link.post_headers(), text).await;
+        });
     }
 }
 
@@ -274,12 +292,12 @@ impl Link {
 pub(super) struct Posts(Mutex<JoinSet<()>>);
 
 impl Posts {
-    pub(super) fn send(&self, request: RequestBuilder) {
+    pub(super) fn send(&self, post: impl Future<Output = ()> + Send + 'static) {
         let mut posts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         while posts.try_join_next().is_some() {}
         if posts.len() < POSTS && tokio::runtime::Handle::try_current().is_ok() {
             posts.spawn(async move {
-                let _ = request.timeout(POST_TIMEOUT).send().await;
+                let _ = tokio::time::timeout(POST_TIMEOUT, post).await;
             });
         }
     }
@@ -290,7 +308,11 @@ impl Posts {
 }
 
 /// Text that a header can carry; other text goes as base64, as 2026-07-28 wants it.
-fn header_text(text: &str) -> String {
+fn header_text(text: &str) -> Result<HeaderValue, Failure> {
     let is_plain = text.bytes().all(|byte| (0x20..0x7f).contains(&byte)) && text.trim() == text;
-    if is_plain { text.to_owned() } else { format!("=?base64?{}?=", STANDARD.encode(text)) }
+    let value = match is_plain {
+        true => HeaderValue::from_str(text),
+        false => HeaderValue::from_str(&format!("=?base64?{}?=", STANDARD.encode(text))),
+    };
+    value.map_err(|error| Failure::unreachable(error.to_string()))
 }

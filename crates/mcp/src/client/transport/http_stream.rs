@@ -4,9 +4,10 @@ use super::super::failure::Failure;
 use super::super::inbox::{Inbox, Noise};
 use super::sse_events::SseEvents;
 use crate::RpcError;
-use bytes::BytesMut;
-use reqwest::header::{CONTENT_TYPE, LOCATION, WWW_AUTHENTICATE};
-use reqwest::{Response, StatusCode, Url};
+use bytes::{Bytes, BytesMut};
+use fetch::http::StatusCode;
+use fetch::http::header::{CONTENT_TYPE, LOCATION, WWW_AUTHENTICATE};
+use fetch::{Response, Url};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::time::Duration;
@@ -41,15 +42,25 @@ pub(super) fn deliver(
 }
 
 /// The whole body, if it is not longer than `limit`.
-pub(super) async fn body(mut response: Response, limit: usize) -> Result<BytesMut, Failure> {
-    let mut body = BytesMut::new();
-    while let Some(chunk) = response.chunk().await.map_err(Failure::of_http)? {
-        if body.len() + chunk.len() > limit {
-            return Err(Failure::Protocol(format!("the server's answer is longer than {limit} bytes")));
-        }
-        body.extend_from_slice(&chunk);
+pub(super) async fn body(mut response: Response, limit: usize) -> Result<Bytes, Failure> {
+    let Some(first) = next_part(&mut response, 0, limit).await? else { return Ok(Bytes::new()) };
+    // Most bodies come in one piece, which need not be copied.
+    let Some(second) = next_part(&mut response, first.len(), limit).await? else { return Ok(first) };
+    let mut body = BytesMut::from(&first[..]);
+    body.extend_from_slice(&second);
+    while let Some(part) = next_part(&mut response, body.len(), limit).await? {
+        body.extend_from_slice(&part);
     }
-    Ok(body)
+    Ok(body.freeze())
+}
+
+/// The next part of a body of which so many bytes are `read` already.
+async fn next_part(response: &mut Response, read: usize, limit: usize) -> Result<Option<Bytes>, Failure> {
+    let part = response.chunk().await.map_err(|error| Failure::of_http(&error))?;
+    if part.as_ref().is_some_and(|part| read + part.len() > limit) {
+        return Err(Failure::Protocol(format!("the server's answer is longer than {limit} bytes")));
+    }
+    Ok(part)
 }
 
 /// Reads events until the stream ends or `is_done` says so. A stream that breaks has ended.
@@ -80,14 +91,14 @@ pub(super) async fn read(
 }
 
 /// Why a server did not take a message.
-pub(super) async fn refusal(mut response: Response, has_session: bool) -> Failure {
+pub(super) async fn refusal(url: &Url, mut response: Response, has_session: bool) -> Failure {
     let status = response.status();
     match status {
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
             return Failure::Unauthorized { status: status.as_u16(), challenge: challenge(&response) };
         }
         StatusCode::NOT_FOUND if has_session => return Failure::Stale,
-        _ if status.is_redirection() => return Failure::Refused(redirect(&response)),
+        _ if status.is_redirection() => return Failure::Refused(redirect(url, &response)),
         _ => {}
     }
     let mut body = BytesMut::new();
@@ -122,9 +133,9 @@ fn challenge(response: &Response) -> String {
     if text.len() <= CHALLENGE_BYTES { text } else { String::new() }
 }
 
-fn redirect(response: &Response) -> String {
+fn redirect(url: &Url, response: &Response) -> String {
     let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
-    let target = location.and_then(|location| response.url().join(location).ok());
+    let target = location.and_then(|location| url.join(location).ok());
     // Without its query, which may hold a key.
     let shown = target.map_or_else(
         || "somewhere else".to_owned(),

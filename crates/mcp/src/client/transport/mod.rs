@@ -28,7 +28,7 @@ pub enum Target {
     Http(http::Address),
     /// HTTP with a stream of events, as of 2024-11-05.
     Sse(http::Address),
-    /// A WebSocket, at `ws` or `wss`; its client must not offer HTTP/2.
+    /// A WebSocket, at `ws` or `wss`.
     Ws(http::Address),
 }
 
@@ -71,8 +71,9 @@ impl Transport {
         match self {
             Self::Stdio(stdio) => stdio.send(message).await,
             Self::Http(http) => http.send(message).await,
-            Self::Sse(sse) => sse.send(message).await,
-            Self::Ws(ws) => ws.send(message).await,
+            // Boxed, so that the future is no larger than the others need.
+            Self::Sse(sse) => Box::pin(sse.send(message)).await,
+            Self::Ws(ws) => Box::pin(ws.send(message)).await,
         }
     }
 

@@ -6,8 +6,10 @@ use super::http::{Address, Posts};
 use super::http_stream::{deliver, is_same_origin, is_stream, refusal};
 use super::sse_events::SseEvents;
 use super::{Outgoing, Owned};
-use reqwest::header::{ACCEPT, CONTENT_TYPE};
-use reqwest::{RequestBuilder, Response, Url};
+use bytes::Bytes;
+use fetch::http::Method;
+use fetch::http::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
+use fetch::{Request, Response, Url};
 use std::sync::Arc;
 use tokio::sync::oneshot;
 use tracing::debug;
@@ -24,21 +26,35 @@ struct Poster {
 }
 
 impl Poster {
-    fn request(&self, text: String) -> Option<RequestBuilder> {
-        let request = self.address.client.post(self.endpoint.get()?.clone());
-        let request =
-            request.headers(self.address.current_headers()).header(CONTENT_TYPE, "application/json");
-        Some(request.body(text))
+    async fn send(&self, text: String) -> Result<(), Failure> {
+        let Some(url) = self.endpoint.get() else {
+            return Err(Failure::unreachable("the server has not named its endpoint"));
+        };
+        let mut headers = self.address.current_headers();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        let request = Request { method: Method::POST, url: url.clone(), headers, body: Bytes::from(text) };
+        let response = self.address.client.send(request).await.map_err(|error| Failure::of_http(&error))?;
+        if response.status().is_success() { Ok(()) } else { Err(refusal(url, response, true).await) }
+    }
+
+    /// Sends what nobody waits for.
+    fn post(self: &Arc<Self>, text: String) {
+        let poster = self.clone();
+        self.posts.send(async move {
+            let _ = poster.send(text).await;
+        });
     }
 }
 
 impl Sse {
     /// Opens the stream and waits until the server has said where messages go.
     pub(super) async fn open(address: &Address, inbox: &Arc<Inbox>, limit: usize) -> Result<Self, Failure> {
-        let request = address.client.get(address.url.clone()).headers(address.current_headers());
-        let response = request.header(ACCEPT, "text/event-stream").send().await.map_err(Failure::of_http)?;
+        let mut headers = address.current_headers();
+        headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
+        let request = Request { method: Method::GET, url: address.url.clone(), headers, body: Bytes::new() };
+        let response = address.client.send(request).await.map_err(|error| Failure::of_http(&error))?;
         if !response.status().is_success() {
-            return Err(refusal(response, false).await);
+            return Err(refusal(&address.url, response, false).await);
         }
         if !is_stream(&response) {
             return Err(Failure::Protocol("the server does not answer with a stream of events".into()));
@@ -56,17 +72,11 @@ impl Sse {
     }
 
     pub(super) async fn send(&self, message: Outgoing<'_>) -> Result<(), Failure> {
-        let Some(request) = self.poster.request(message.text) else {
-            return Err(Failure::unreachable("the server has not named its endpoint"));
-        };
-        let response = request.send().await.map_err(Failure::of_http)?;
-        if response.status().is_success() { Ok(()) } else { Err(refusal(response, true).await) }
+        self.poster.send(message.text).await
     }
 
     pub(super) fn post(&self, text: String) {
-        if let Some(request) = self.poster.request(text) {
-            self.poster.posts.send(request);
-        }
+        self.poster.post(text);
     }
 }
 
@@ -84,7 +94,7 @@ impl Stream {
             match response.chunk().await {
                 Ok(Some(chunk)) => events.push(&chunk),
                 Ok(None) => break Failure::cut_off("the server ended its stream of events"),
-                Err(error) => break Failure::of_http(error),
+                Err(error) => break Failure::of_http(&error),
             }
             if let Err(failure) = self.take(&mut events, &mut ready) {
                 break failure;
@@ -109,15 +119,11 @@ impl Stream {
                 if let Some(ready) = ready.take() {
                     let _ = ready.send(Ok(()));
                 }
-            } else if event.name == "message" && !event.data.is_empty() {
-                let post = |text| {
-                    if let Some(request) = self.poster.request(text) {
-                        self.poster.posts.send(request);
-                    }
-                };
-                if deliver(&self.inbox, event.data.as_bytes(), None, post).is_err() {
-                    debug!("an event of an MCP server that is no message was ignored");
-                }
+            } else if event.name == "message"
+                && !event.data.is_empty()
+                && deliver(&self.inbox, event.data.as_bytes(), None, |text| self.poster.post(text)).is_err()
+            {
+                debug!("an event of an MCP server that is no message was ignored");
             }
         }
         Ok(())

@@ -5,13 +5,15 @@ use super::super::inbox::Inbox;
 use super::http::Address;
 use super::http_stream::refusal;
 use super::{Outgoing, Owned};
+use bytes::Bytes;
+use fetch::Request;
+use fetch::http::header::{
+    CONNECTION, HeaderValue, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL,
+    SEC_WEBSOCKET_VERSION, UPGRADE,
+};
+use fetch::http::{Method, StatusCode};
 use futures::stream::{SplitSink, SplitStream};
 use futures::{SinkExt, StreamExt};
-use reqwest::header::{
-    CONNECTION, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL, SEC_WEBSOCKET_VERSION,
-    UPGRADE,
-};
-use reqwest::{StatusCode, Upgraded};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::mpsc;
@@ -24,7 +26,7 @@ use tokio_tungstenite::tungstenite::{Error, Message};
 const QUEUE: usize = 256;
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
-type Socket = WebSocketStream<Upgraded>;
+type Socket = WebSocketStream<fetch::Stream>;
 
 struct Queued {
     text: String,
@@ -81,26 +83,26 @@ async fn connect(address: &Address, limit: usize) -> Result<Socket, Failure> {
         return Err(Failure::unreachable("no WebSocket can be opened at such an address"));
     }
     let key = generate_key();
-    let request = address.client.get(url).headers(address.current_headers());
-    let response = request
-        .header(CONNECTION, "Upgrade")
-        .header(UPGRADE, "websocket")
-        .header(SEC_WEBSOCKET_VERSION, "13")
-        .header(SEC_WEBSOCKET_KEY, &key)
-        .header(SEC_WEBSOCKET_PROTOCOL, "mcp")
-        .send()
-        .await
-        .map_err(Failure::of_http)?;
+    let mut headers = address.current_headers();
+    headers.insert(CONNECTION, HeaderValue::from_static("Upgrade"));
+    headers.insert(UPGRADE, HeaderValue::from_static("websocket"));
+    headers.insert(SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"));
+    headers.insert(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static("mcp"));
+    if let Ok(key) = HeaderValue::from_str(&key) {
+        headers.insert(SEC_WEBSOCKET_KEY, key);
+    }
+    let request = Request { method: Method::GET, url: url.clone(), headers, body: Bytes::new() };
+    let response = address.client.send(request).await.map_err(|error| Failure::of_http(&error))?;
     if response.status() != StatusCode::SWITCHING_PROTOCOLS {
-        return Err(refusal(response, false).await);
+        return Err(refusal(&url, response, false).await);
     }
     let accepted = response.headers().get(SEC_WEBSOCKET_ACCEPT);
     if accepted.is_none_or(|accepted| accepted.as_bytes() != derive_accept_key(key.as_bytes()).as_bytes()) {
         return Err(Failure::Protocol("the server did not accept the WebSocket as it should".into()));
     }
-    let stream = response.upgrade().await.map_err(Failure::of_http)?;
+    let (stream, begun) = response.upgrade().await.map_err(|error| Failure::of_http(&error))?;
     let config = WebSocketConfig::default().max_message_size(Some(limit)).max_frame_size(Some(limit));
-    Ok(WebSocketStream::from_raw_socket(stream, Role::Client, Some(config)).await)
+    Ok(WebSocketStream::from_partially_read(stream, begun.into(), Role::Client, Some(config)).await)
 }
 
 async fn write(mut sink: SplitSink<Socket, Message>, mut queued: mpsc::Receiver<Queued>, inbox: Arc<Inbox>) {

@@ -1,0 +1,124 @@
+//! The HTTP client of everything that goes out: pooled connections, driven by the task that waits for them.
+//!
+//! Nothing is spawned for a request: whoever waits for an answer also reads it from the socket, so
+//! that no other thread has to be woken. A connection rests in the pool between two requests.
+
+mod connect;
+mod connection;
+mod decode;
+mod error;
+mod pool;
+mod response;
+
+pub use connect::{Resolve, Resolving, Tls};
+pub use connection::Stream;
+pub use error::Error;
+pub use http;
+pub use response::Response;
+pub use url::Url;
+
+use bytes::Bytes;
+use connect::Connector;
+use connection::Connection;
+use http::header::{ACCEPT, ACCEPT_ENCODING, HOST, HeaderValue, USER_AGENT};
+use http::uri::PathAndQuery;
+use http::{HeaderMap, Method, Uri};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use pool::{Origin, Pool};
+use std::sync::Arc;
+
+/// What a client says about itself, unless a request says something else.
+const AGENT: HeaderValue = HeaderValue::from_static(concat!("mcp-all-in-one/", env!("CARGO_PKG_VERSION")));
+const ENCODINGS: HeaderValue = HeaderValue::from_static("gzip, br, zstd");
+const ANYTHING: HeaderValue = HeaderValue::from_static("*/*");
+
+/// A request whose body is at hand.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// What is to be done.
+    pub method: Method,
+    /// At an address with the scheme `http` or `https`.
+    pub url: Url,
+    /// `Host`, `User-Agent`, `Accept` and `Accept-Encoding` are added where they are missing.
+    pub headers: HeaderMap,
+    /// What is sent; an empty body is none.
+    pub body: Bytes,
+}
+
+impl Request {
+    /// A request without headers and without a body.
+    #[must_use]
+    pub fn new(method: Method, url: Url) -> Self {
+        Self { method, url, headers: HeaderMap::new(), body: Bytes::new() }
+    }
+}
+
+/// A client with its own pool. Clones share it.
+#[derive(Debug, Clone)]
+pub struct Client(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    connector: Connector,
+    pool: Arc<Pool>,
+}
+
+impl Client {
+    /// A client that trusts whom this machine trusts, and whom `tls` names beside.
+    #[must_use]
+    pub fn new(resolve: Arc<dyn Resolve>, tls: Tls) -> Self {
+        Self(Arc::new(Shared { connector: Connector::new(resolve, tls), pool: Arc::default() }))
+    }
+
+    /// Sends a request and waits for the head of its answer. Redirects are the caller's affair, and
+    /// so is the time: only connecting has its own limit. Dropping the future, or the response
+    /// before its end, closes the connection.
+    ///
+    /// # Errors
+    /// When nobody can be reached, or the connection breaks.
+    pub async fn send(&self, request: Request) -> Result<Response, Error> {
+        let origin = Origin::of(&request.url)?;
+        let mut message = to_message(request, &origin)?;
+        // A rested connection may have been closed meanwhile: then another is taken, as long as
+        // nothing of the request was written.
+        while let Some(connection) = self.0.pool.take(&origin) {
+            match connection.send(message).await {
+                Ok((answer, connection)) => return Ok(self.respond(answer, connection)),
+                Err((_, Some(unsent))) => message = *unsent,
+                Err((error, None)) => return Err(error),
+            }
+        }
+        // Boxed, as what is rare must not make the future of every request large.
+        let connection = Box::pin(self.0.connector.connect(origin)).await?;
+        match connection.send(message).await {
+            Ok((answer, connection)) => Ok(self.respond(answer, connection)),
+            Err((error, Some(_unsent))) => Err(Error::connect(error.into())),
+            Err((error, None)) => Err(error),
+        }
+    }
+
+    fn respond(&self, answer: http::Response<Incoming>, connection: Box<Connection>) -> Response {
+        Response::new(answer, connection, self.0.pool.clone())
+    }
+}
+
+type Message = http::Request<Full<Bytes>>;
+
+fn to_message(request: Request, origin: &Origin) -> Result<Message, Error> {
+    let url = &request.url;
+    let target = &url[url::Position::BeforePath..url::Position::AfterQuery];
+    let target = PathAndQuery::from_maybe_shared(Bytes::copy_from_slice(target.as_bytes()));
+    let mut message = http::Request::new(Full::new(request.body));
+    *message.method_mut() = request.method;
+    *message.uri_mut() = Uri::from(target.map_err(Error::unusable)?);
+    let mut headers = request.headers;
+    if !headers.contains_key(HOST) {
+        headers.insert(HOST, origin.host_header()?);
+    }
+    headers.entry(USER_AGENT).or_insert(AGENT);
+    headers.entry(ACCEPT).or_insert(ANYTHING);
+    headers.entry(ACCEPT_ENCODING).or_insert(ENCODINGS);
+    *message.headers_mut() = headers;
+    Ok(message)
+}

@@ -1,0 +1,8 @@
+//! The client against servers that behave, and servers that do not.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod bodies;
+mod connections;
+mod server;
+mod tls;

@@ -1,0 +1,205 @@
+//! The listener: a task for each connection, in which its requests and calls run.
+
+use crate::linger::Lingering;
+use axum::Router;
+use axum::body::Body;
+use axum::extract::ConnectInfo;
+use futures::task::AtomicWaker;
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::server::conn::auto::Builder;
+use hyper_util::server::graceful::GracefulShutdown;
+use std::io::ErrorKind;
+use std::net::SocketAddr;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+use tower::Service;
+
+/// For errors that do not go away at once, such as too many open files.
+const PAUSE: Duration = Duration::from_secs(1);
+/// How often a connection may go on at once before others get their turn.
+const TURNS: usize = 8;
+
+/// Serves until `stop` ends, and then until the requests under way have ended.
+pub(crate) async fn serve(listener: TcpListener, router: Router, stop: impl Future<Output = ()>) {
+    let connections = GracefulShutdown::new();
+    let builder = Builder::new(TokioExecutor::new());
+    let mut stop = pin!(stop);
+    loop {
+        let (stream, peer) = tokio::select! {
+            accepted = accept(&listener) => accepted,
+            () = &mut stop => break,
+        };
+        // An answer goes out at once, not when the client has confirmed the one before.
+        let _ = stream.set_nodelay(true);
+        let router = router.clone();
+        let service = service_fn(move |mut request: http::Request<Incoming>| {
+            request.extensions_mut().insert(ConnectInfo(peer));
+            router.clone().call(request.map(Body::new))
+        });
+        let stream = TokioIo::new(Lingering::new(stream));
+        let connection = builder.serve_connection_with_upgrades(stream, service).into_owned();
+        let connection = InPlace::new(connections.watch(connection));
+        tokio::spawn(async move {
+            if let Err(error) = connection.await {
+                tracing::trace!("a connection ended early: {error}");
+            }
+        });
+    }
+    drop(listener);
+    connections.shutdown().await;
+}
+
+async fn accept(listener: &TcpListener) -> (TcpStream, SocketAddr) {
+    loop {
+        match listener.accept().await {
+            Ok(accepted) => return accepted,
+            Err(error) => match error.kind() {
+                // Gone before we came.
+                ErrorKind::ConnectionRefused | ErrorKind::ConnectionAborted | ErrorKind::ConnectionReset => {}
+                _ => {
+                    tracing::error!(%error, "no connection can be accepted: {error}");
+                    tokio::time::sleep(PAUSE).await;
+                }
+            },
+        }
+    }
+}
+
+/// A future that goes on at once when it wakes itself.
+///
+/// hyper's connection does so for every request with a body. Left to the scheduler, which calls in another
+/// thread for a task that is ready to go on, that costs more than much of the request.
+struct InPlace<F> {
+    future: Pin<Box<F>>,
+    bell: Arc<Bell>,
+    waker: Waker,
+}
+
+struct Bell {
+    state: AtomicU8,
+    task: AtomicWaker,
+}
+
+/// The future is not being polled: a ring must wake its task.
+const OUTSIDE: u8 = 0;
+/// The future is being polled.
+const INSIDE: u8 = 1;
+/// It was rung for while it was being polled.
+const RUNG: u8 = 2;
+
+impl<F> InPlace<F> {
+    fn new(future: F) -> Self {
+        let bell = Arc::new(Bell { state: AtomicU8::new(OUTSIDE), task: AtomicWaker::new() });
+        Self { future: Box::pin(future), waker: Waker::from(bell.clone()), bell }
+    }
+}
+
+impl<F: Future> Future for InPlace<F> {
+    type Output = F::Output;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        let Self { future, bell, waker } = &mut *self;
+        bell.task.register(cx.waker());
+        for _ in 0..TURNS {
+            bell.state.store(INSIDE, Ordering::SeqCst);
+            if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(waker)) {
+                return Poll::Ready(output);
+            }
+            let left = bell.state.compare_exchange(INSIDE, OUTSIDE, Ordering::SeqCst, Ordering::SeqCst);
+            if left.is_ok() {
+                return Poll::Pending;
+            }
+            if !tokio::task::coop::has_budget_remaining() {
+                break;
+            }
+        }
+        bell.state.store(OUTSIDE, Ordering::SeqCst);
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    }
+}
+
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        let rung = self.state.compare_exchange(INSIDE, RUNG, Ordering::SeqCst, Ordering::SeqCst);
+        if rung == Err(OUTSIDE) {
+            self.task.wake();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicUsize;
+
+    /// Wakes itself from within `times`, then once from another thread, then ends.
+    fn restless(times: usize, polls: Arc<AtomicUsize>) -> impl Future<Output = ()> {
+        std::future::poll_fn(move |cx| {
+            let poll = polls.fetch_add(1, Ordering::SeqCst);
+            if poll < times {
+                cx.waker().wake_by_ref();
+                return Poll::Pending;
+            }
+            if poll == times {
+                let waker = cx.waker().clone();
+                std::thread::spawn(move || {
+                    std::thread::sleep(Duration::from_millis(10));
+                    waker.wake();
+                });
+                return Poll::Pending;
+            }
+            Poll::Ready(())
+        })
+    }
+
+    #[tokio::test]
+    async fn goes_on_at_once_when_it_wakes_itself_and_waits_for_others() {
+        for times in [0, 1, TURNS - 1, TURNS, 10 * TURNS + 3] {
+            let polls = Arc::new(AtomicUsize::new(0));
+            let ended =
+                tokio::time::timeout(Duration::from_secs(10), InPlace::new(restless(times, polls.clone())));
+            ended.await.unwrap();
+            assert_eq!(polls.load(Ordering::SeqCst), times + 2);
+        }
+    }
+
+    #[tokio::test]
+    async fn lets_others_have_their_turn() {
+        let polls = Arc::new(AtomicUsize::new(0));
+        let mut restless = InPlace::new(restless(usize::MAX, polls.clone()));
+        let polled = std::future::poll_fn(|cx| Poll::Ready(Pin::new(&mut restless).poll(cx).is_pending()));
+        assert!(polled.await);
+        assert_eq!(polls.load(Ordering::SeqCst), TURNS);
+    }
+
+    /// A ring that comes while the future is being left must not be lost.
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn hears_every_ring() {
+        for _ in 0..2000 {
+            let (tx, mut rx) = tokio::sync::mpsc::channel(1);
+            let heard = InPlace::new(async move {
+                for _ in 0..10 {
+                    rx.recv().await.unwrap();
+                }
+            });
+            let ringing = tokio::spawn(async move {
+                for _ in 0..10 {
+                    tx.send(()).await.unwrap();
+                }
+            });
+            tokio::time::timeout(Duration::from_secs(10), heard).await.unwrap();
+            ringing.await.unwrap();
+        }
+    }
+}
