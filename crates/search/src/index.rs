@@ -32,7 +32,6 @@ impl Attempt<'_> {
     pub(crate) async fn run(&self) -> Result<()> {
         let index = self.lease.index();
         let table = self.documents.read(&index.tenant, &index.table).await?;
-        self.lease.note_try(table.table.version).await?;
         let mount: Pointer = index
             .mount
             .parse()

@@ -15,13 +15,16 @@ pub struct Lease {
 }
 
 impl Search<'_> {
-    /// Takes an index that is due; `None` when somebody else was faster.
+    /// Takes an index that is due; `None` when somebody else was faster. The attempt counts as one at
+    /// the table as it is now, however early it ends: only a newer version is tried without a pause.
     pub async fn claim(self, index: &SearchIndex, worker: &str, time: Duration) -> Result<Option<Lease>> {
         let now = column::now();
         let mut write = self.0.write().await?;
         let done = sqlx::query(
             "UPDATE search_indexes SET status = 'indexing', worker = $3, leased_until = $4, due_at = $6,
-                 attempts = attempts + 1
+                 attempts = attempts + 1,
+                 tried_version = COALESCE((SELECT t.version FROM tables t
+                     WHERE t.tenant = search_indexes.tenant AND t.id = search_indexes.table_id), tried_version)
              WHERE tenant = $1 AND tool = $2 AND number = $5 AND leased_until < $6 AND attempts = $7",
         )
         .bind(index.tenant.as_str())
@@ -54,18 +57,6 @@ impl Lease {
     /// Keeps the lease for some more time.
     pub async fn renew(&self) -> Result<()> {
         self.begin().await?.commit().await
-    }
-
-    /// This version of the table is what the attempt is about.
-    pub async fn note_try(&self, table_version: i64) -> Result<()> {
-        let mut write = self.begin().await?;
-        sqlx::query("UPDATE search_indexes SET tried_version = $3 WHERE tenant = $1 AND tool = $2")
-            .bind(self.index.tenant.as_str())
-            .bind(self.index.tool.as_str())
-            .bind(table_version)
-            .execute(write.connection())
-            .await?;
-        write.commit().await
     }
 
     /// Says how much there is to do, and how much of it is done.
