@@ -101,7 +101,7 @@ fn is_id(id: &RawValue) -> bool {
 /// An answer; `result` is JSON already.
 #[must_use]
 pub fn result(id: &RawValue, result: &str) -> String {
-    format!("{{\"jsonrpc\":\"2.0\",\"id\":{},\"result\":{result}}}", id.get())
+    ["{\"jsonrpc\":\"2.0\",\"id\":", id.get(), ",\"result\":", result, "}"].concat()
 }
 
 /// A request; `params` is JSON already.

@@ -41,7 +41,10 @@ impl<'a> Meta<'a> {
             #[serde(borrow, default, rename = "_meta")]
             meta: Option<Meta<'a>>,
         }
-        let Some(params) = params else { return Ok(Self::default()) };
+        // Most params that have none need not be parsed to see that; a name may be written with escapes.
+        let may_have_one =
+            |params: &&RawValue| params.get().contains("\"_meta\"") || params.get().contains("\\u");
+        let Some(params) = params.filter(may_have_one) else { return Ok(Self::default()) };
         let read = serde_json::from_str::<Params<'_>>(params.get());
         read.map(|params| params.meta.unwrap_or_default())
             .map_err(|error| RpcError::invalid_params(format!("Invalid params: _meta: {error}")))

@@ -1,17 +1,19 @@
 //! The edge: what every request meets first and every response last.
 
 use crate::manage::error::{Code, Problem};
+use axum::Router;
 use axum::extract::Request;
-use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures::FutureExt;
-use http::header::X_CONTENT_TYPE_OPTIONS;
+use http::header::{VARY, X_CONTENT_TYPE_OPTIONS};
 use http::{HeaderName, HeaderValue, StatusCode};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Instant;
+use tower::Service;
 
 static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+static TRACE: HeaderName = HeaderName::from_static("traceparent");
 
 /// Names the request in logs, audit and problems: the client's own id where it is a sane one.
 #[derive(Debug, Clone)]
@@ -22,7 +24,7 @@ pub(crate) struct RequestId(pub(crate) Arc<str>);
 pub(crate) struct TraceId(pub(crate) Option<Arc<str>>);
 
 /// Gives the request its id, logs it, writes problems out, and survives what panics.
-pub(crate) async fn edge(mut request: Request, next: Next) -> Response {
+pub(crate) async fn edge(mut request: Request, mut router: Router) -> Response {
     let id = request_id(&request);
     request.extensions_mut().insert(RequestId(id.clone()));
     let trace = TraceId(trace_id(&request));
@@ -31,11 +33,19 @@ pub(crate) async fn edge(mut request: Request, next: Next) -> Response {
     let logged = tracing::enabled!(tracing::Level::INFO)
         .then(|| (request.method().clone(), logged_path(request.uri().path()), Instant::now()));
 
-    let ended = AssertUnwindSafe(next.run(request)).catch_unwind().await;
+    let ended = AssertUnwindSafe(router.call(request)).catch_unwind().await;
 
-    let mut response = ended.unwrap_or_else(|_| panicked());
+    let mut response = match ended {
+        Ok(Ok(response)) => response,
+        Ok(Err(never)) => match never {},
+        Err(_) => panicked(),
+    };
     if let Some(problem) = response.extensions_mut().remove::<Problem>() {
-        response = problem.into_response_for(&id);
+        let before = std::mem::replace(&mut response, problem.into_response_for(&id));
+        // What browsers must know of a problem, too.
+        let is_kept = |name: &HeaderName| *name == VARY || name.as_str().starts_with("access-control-");
+        let kept = before.headers().iter().filter(|(name, _)| is_kept(name));
+        response.headers_mut().extend(kept.map(|(name, value)| (name.clone(), value.clone())));
     }
     if let Some((method, path, begun)) = logged {
         let status = response.status().as_u16();
@@ -63,7 +73,7 @@ fn request_id(request: &Request) -> Arc<str> {
 
 /// The trace id of a `traceparent` header: `00-<32 hex>-<16 hex>-<2 hex>`.
 fn trace_id(request: &Request) -> Option<Arc<str>> {
-    let header = request.headers().get("traceparent")?.to_str().ok()?;
+    let header = request.headers().get(&TRACE)?.to_str().ok()?;
     let id = header.split('-').nth(1)?;
     let is_valid = id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
     is_valid.then(|| id.into())

@@ -19,7 +19,6 @@ pub use manage::openapi_document;
 pub use pins::StoredPins;
 pub use reload::OwnServices;
 
-use ::mcp::session::Sealer;
 use auth::{Attempts, Auth};
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
@@ -84,7 +83,7 @@ pub(crate) struct Shelf {
     pub(crate) gateway: Arc<Gateway>,
     pub(crate) auth: Arc<Auth>,
     pub(crate) attempts: Attempts,
-    pub(crate) sessions: Sealer,
+    pub(crate) sessions: mcp::Sessions,
     /// Streams of notifications that may be open at the same time.
     pub(crate) streams: Arc<Semaphore>,
     pub(crate) memory: mcp::Memory,
@@ -142,7 +141,7 @@ impl Server {
             gateway,
             auth,
             attempts: Attempts::default(),
-            sessions: Sealer::new(&key)?,
+            sessions: mcp::Sessions::new(&key)?,
             streams: Arc::new(Semaphore::new(MAX_STREAMS)),
             memory: mcp::Memory::default(),
             is_local: OnceLock::new(),
@@ -182,7 +181,8 @@ impl Server {
                 stopping.cancel();
             }
         };
-        let serving = listen::serve(listener, router, stopped);
+        let body_limit = DefaultBodyLimit::max(shelf.options.max_body_bytes);
+        let serving = listen::serve(listener, router, body_limit, stopped);
         let time = shelf.options.shutdown_timeout;
         let too_late = async {
             stop.cancelled().await;
@@ -225,9 +225,7 @@ fn router(shelf: Shared) -> Router {
         .route("/readyz", get(health::ready))
         .route("/metrics", get(health::metrics))
         .fallback(edge::no_such_path)
-        .method_not_allowed_fallback(edge::no_such_method)
-        .layer(DefaultBodyLimit::max(shelf.options.max_body_bytes))
-        .layer(axum::middleware::from_fn(edge::edge));
+        .method_not_allowed_fallback(edge::no_such_method);
     // Off unless configured: the layer would say 200 to every OPTIONS.
     let router = match shelf.options.cors_origins.as_slice() {
         [] => router,

@@ -1,15 +1,18 @@
 //! The listener: a task for each connection, in which its requests and calls run.
 
+use crate::edge::edge;
 use crate::linger::Lingering;
 use axum::Router;
 use axum::body::Body;
-use axum::extract::ConnectInfo;
+use axum::extract::{ConnectInfo, DefaultBodyLimit};
+use futures::FutureExt;
 use futures::task::AtomicWaker;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::server::graceful::GracefulShutdown;
+use std::convert::Infallible;
 use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::pin::{Pin, pin};
@@ -18,7 +21,6 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
-use tower::Service;
 
 /// For errors that do not go away at once, such as too many open files.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -26,7 +28,12 @@ const PAUSE: Duration = Duration::from_secs(1);
 const TURNS: usize = 8;
 
 /// Serves until `stop` ends, and then until the requests under way have ended.
-pub(crate) async fn serve(listener: TcpListener, router: Router, stop: impl Future<Output = ()>) {
+pub(crate) async fn serve(
+    listener: TcpListener,
+    router: Router,
+    body_limit: DefaultBodyLimit,
+    stop: impl Future<Output = ()>,
+) {
     let connections = GracefulShutdown::new();
     let builder = Builder::new(TokioExecutor::new());
     let mut stop = pin!(stop);
@@ -40,7 +47,8 @@ pub(crate) async fn serve(listener: TcpListener, router: Router, stop: impl Futu
         let router = router.clone();
         let service = service_fn(move |mut request: http::Request<Incoming>| {
             request.extensions_mut().insert(ConnectInfo(peer));
-            router.clone().call(request.map(Body::new))
+            body_limit.apply(&mut request);
+            edge(request.map(Body::new), router.clone()).map(Ok::<_, Infallible>)
         });
         let stream = TokioIo::new(Lingering::new(stream));
         let connection = builder.serve_connection_with_upgrades(stream, service).into_owned();

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use sqlx::any::AnyRow;
 use sqlx::{AssertSqlSafe, Row as _};
 use std::fmt::Write as _;
+use std::sync::LazyLock;
 use tool::TenantId;
 
 /// Rows per statement. PostgreSQL likes fewer round trips; SQLite has none, and likes short statements.
@@ -101,7 +102,10 @@ impl Audit<'_> {
         let mut write = self.0.write().await?;
         let size = chunk_size(self.0.backend());
         for chunk in rows.chunks(size) {
-            let mut insert = sqlx::query(AssertSqlSafe(insert_statement(self.0.backend(), chunk.len())));
+            let mut insert = match chunk.len() == size {
+                true => sqlx::query(whole_insert(self.0.backend())),
+                false => sqlx::query(AssertSqlSafe(insert_statement(self.0.backend(), chunk.len()))),
+            };
             for row in chunk {
                 insert = bind(insert, row);
             }
@@ -213,6 +217,19 @@ fn filtered<'q>(sql: String, tenant: &TenantId, filter: &Filter) -> Query<'q> {
 
 /// `INSERT … VALUES ($1, …, $17), ($18, …) …`; for SQLite with `?`, since a parameter with a name is
 /// looked up by it, in time linear in their number.
+/// The statement for a whole chunk, made once.
+fn whole_insert(backend: Backend) -> AssertSqlSafe<&'static str> {
+    fn whole(backend: Backend) -> String {
+        insert_statement(backend, chunk_size(backend))
+    }
+    static SQLITE: LazyLock<String> = LazyLock::new(|| whole(Backend::Sqlite));
+    static POSTGRES: LazyLock<String> = LazyLock::new(|| whole(Backend::Postgres));
+    AssertSqlSafe(match backend {
+        Backend::Sqlite => SQLITE.as_str(),
+        Backend::Postgres => POSTGRES.as_str(),
+    })
+}
+
 fn insert_statement(backend: Backend, rows: usize) -> String {
     let mut sql = format!("INSERT INTO audit ({COLUMNS}) VALUES ");
     for row in 0..rows {

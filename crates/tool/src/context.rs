@@ -45,6 +45,17 @@ pub struct Context {
 impl Context {
     /// A context for `caller` with `time` to spend and nobody listening to events.
     pub fn new(tenant: TenantId, caller: Arc<Caller>, door: Door, time: Duration) -> Self {
+        Self::for_request(uuid::Uuid::now_v7().to_string().into(), tenant, caller, door, time)
+    }
+
+    /// The same for a request that has its name.
+    pub fn for_request(
+        request_id: Arc<str>,
+        tenant: TenantId,
+        caller: Arc<Caller>,
+        door: Door,
+        time: Duration,
+    ) -> Self {
         Self {
             tenant,
             caller,
@@ -57,7 +68,7 @@ impl Context {
             client: None,
             inspection: Inspection::default(),
             headers: CallerHeaders::default(),
-            request_id: uuid::Uuid::now_v7().to_string().into(),
+            request_id,
             trace_id: None,
         }
     }

@@ -3,9 +3,9 @@
 use crate::{Error, Result};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
 use std::borrow::Cow;
 
 /// The end of a call, or of its first step.
@@ -32,7 +32,12 @@ impl Content {
     /// A block of text.
     #[must_use]
     pub fn text(text: &str) -> Self {
-        Self(raw(format!("{{\"type\":\"text\",\"text\":{}}}", Value::from(text))))
+        #[derive(Serialize)]
+        struct Text<'a> {
+            r#type: &'static str,
+            text: &'a str,
+        }
+        Self(to_raw_value(&Text { r#type: "text", text }).unwrap_or_default())
     }
 
     /// A picture.

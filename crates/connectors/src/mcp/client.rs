@@ -90,7 +90,7 @@ impl Link {
         cx: &Context,
         method: &str,
         about: About<'_>,
-        params: Option<&RawValue>,
+        params: Option<&str>,
         repeat: Repeat,
     ) -> Result<Box<RawValue>> {
         let mut retries = self.limits.retries;

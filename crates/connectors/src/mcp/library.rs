@@ -176,9 +176,9 @@ impl Library for Mcp {
 }
 
 pub(super) async fn subscribe(cx: &Context, link: &Arc<Link>, uri: &str) -> Result<()> {
-    let params = RawValue::from_string(format!("{{\"uri\":{}}}", Value::from(uri))).unwrap_or_default();
+    let params = format!("{{\"uri\":{}}}", Value::from(uri));
     let about = About::default();
-    link.request(cx, "resources/subscribe", about, Some(&*params), client::Repeat::Always).await.map(drop)
+    link.request(cx, "resources/subscribe", about, Some(&params), client::Repeat::Always).await.map(drop)
 }
 
 /// The entries of a list by their key; those without one are left out.

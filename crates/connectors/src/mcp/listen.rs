@@ -5,7 +5,6 @@ use super::library::Watched;
 use super::session::Session;
 use mcp::Era;
 use serde_json::json;
-use serde_json::value::RawValue;
 use std::time::Duration;
 use tracing::debug;
 
@@ -29,7 +28,7 @@ pub(super) async fn listen(link: &Link, session: &Session, watched: &Watched) {
 async fn subscribe_again(link: &Link, session: &Session, watched: &Watched) {
     for uri in watched.all() {
         let cx = link.context(PATIENCE);
-        if let Err(failure) = session.client.request(&cx, "resources/subscribe", Some(&*of(&uri))).await {
+        if let Err(failure) = session.client.request(&cx, "resources/subscribe", Some(&of(&uri))).await {
             debug!(server = link.name(), uri, %failure, "a resource is not watched any more");
         }
     }
@@ -47,11 +46,11 @@ async fn follow_stream(link: &Link, session: &Session, watched: &Watched) {
             "resourcesListChanged": true,
             "resourceSubscriptions": watched.all(),
         } });
-        let params = RawValue::from_string(filter.to_string()).unwrap_or_default();
+        let params = filter.to_string();
         let cx = link.context(STREAM);
         let began = tokio::time::Instant::now();
         tokio::select! {
-            ended = session.client.request(&cx, "subscriptions/listen", Some(&*params)) => {
+            ended = session.client.request(&cx, "subscriptions/listen", Some(&params)) => {
                 if let Err(failure) = ended {
                     debug!(server = link.name(), %failure, "the stream of notifications has ended");
                     if matches!(failure, mcp::client::Failure::Rpc(_)) {
@@ -71,10 +70,10 @@ pub(super) async fn unsubscribe(link: &Link, session: &Session, uri: &str) {
     if session.client.version().era() == Era::Legacy {
         let cx = link.context(PATIENCE);
         // A server that forgets it by itself does no harm.
-        let _ = session.client.request(&cx, "resources/unsubscribe", Some(&*of(uri))).await;
+        let _ = session.client.request(&cx, "resources/unsubscribe", Some(&of(uri))).await;
     }
 }
 
-fn of(uri: &str) -> Box<RawValue> {
-    RawValue::from_string(json!({ "uri": uri }).to_string()).unwrap_or_default()
+fn of(uri: &str) -> String {
+    json!({ "uri": uri }).to_string()
 }

@@ -25,7 +25,6 @@ pub(super) async fn list(
     let (mut bytes, mut items) = (0, 0);
     for _ in 0..MAX_PAGES {
         let params = cursor.as_ref().map(|cursor| format!("{{\"cursor\":{}}}", Value::from(cursor.as_str())));
-        let params = params.and_then(|text| RawValue::from_string(text).ok());
         let answer = link.request(cx, method, About::default(), params.as_deref(), Repeat::Always).await;
         let result = match answer {
             Ok(result) => result,

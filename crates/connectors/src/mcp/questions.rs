@@ -14,7 +14,7 @@ const MAX_ROUNDS: usize = 16;
 /// Questions in one answer.
 const MAX_QUESTIONS: usize = 32;
 
-/// The fields of a request: what we write, then what the caller's request carried besides.
+/// The fields of a request: what we write, under plain names, then what the caller's request carried besides.
 pub(super) struct Params {
     fields: Vec<(&'static str, Box<RawValue>)>,
     extras: Extras,
@@ -31,25 +31,23 @@ impl Params {
     }
 
     pub(super) fn with_text(self, name: &'static str, text: &str) -> Self {
-        self.with(name, RawValue::from_string(Value::from(text).to_string()).unwrap_or_default())
+        self.with(name, serde_json::value::to_raw_value(text).unwrap_or_default())
     }
 
-    fn to_raw(&self) -> Result<Box<RawValue>> {
-        let mut text = String::from("{");
-        let fields = self.fields.iter().map(|(name, value)| (*name, value));
-        let extras = self.extras.0.iter().map(|(name, value)| (name.as_str(), value));
-        let ours = |name: &str| self.fields.iter().any(|(ours, _)| *ours == name);
-        for (name, value) in fields.chain(extras.filter(|(name, _)| !ours(name))) {
-            if text.len() > 1 {
-                text.push(',');
-            }
-            text.push_str(&Value::from(name).to_string());
-            text.push(':');
-            text.push_str(value.get());
+    /// The JSON text of all of them.
+    fn to_text(&self) -> String {
+        let size: usize = self.fields.iter().map(|(name, value)| name.len() + value.get().len() + 4).sum();
+        let mut text = String::with_capacity(size + 2);
+        for (name, value) in &self.fields {
+            text.extend([if text.is_empty() { "{\"" } else { ",\"" }, name, "\":", value.get()]);
         }
-        text.push('}');
-        RawValue::from_string(text)
-            .map_err(|error| Error::internal("the params cannot be written").caused_by(error))
+        let is_ours = |name: &str| self.fields.iter().any(|(ours, _)| *ours == name);
+        for (name, value) in self.extras.0.iter().filter(|(name, _)| !is_ours(name)) {
+            let name = Value::from(name.as_str()).to_string();
+            text.extend([if text.is_empty() { "{" } else { "," }, &name, ":", value.get()]);
+        }
+        text.push_str(if text.is_empty() { "{}" } else { "}" });
+        text
     }
 }
 
@@ -64,7 +62,7 @@ pub(super) async fn converse(
     repeat: Repeat,
 ) -> Result<Box<RawValue>> {
     for _ in 0..MAX_ROUNDS {
-        let result = link.request(cx, method, about, Some(&*params.to_raw()?), repeat).await?;
+        let result = link.request(cx, method, about, Some(&params.to_text()), repeat).await?;
         let is_asked = |client: &Arc<dyn tool::Client>| client.manner() == Manner::Meanwhile;
         let Some(client) = cx.client.as_ref().filter(|client| is_asked(client)) else { return Ok(result) };
         let Some(asked) = InputRequired::read(&result) else { return Ok(result) };

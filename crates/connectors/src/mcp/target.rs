@@ -89,7 +89,8 @@ impl Target {
         attempt: impl Fn() -> F,
     ) -> Result<T, Failure> {
         match self.oauth() {
-            Some(oauth) => oauth.signed(cx, attempt).await,
+            // Boxed, as what is rare must not make the future of every call large.
+            Some(oauth) => Box::pin(oauth.signed(cx, attempt)).await,
             None => attempt().await,
         }
     }

@@ -28,18 +28,24 @@ impl Reader<'_, '_, '_> {
         &self.text[self.at..]
     }
 
+    /// The byte that comes next.
+    fn next(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
     fn skip_space(&mut self) {
-        let rest = self.rest().trim_start_matches([' ', '\t', '\n', '\r']);
-        self.at = self.text.len() - rest.len();
+        while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.next() {
+            self.at += 1;
+        }
     }
 
     fn wrong(&self, expected: &str) -> Fault {
         Fault::new(crate::ErrorKind::Data, format!("invalid JSON at byte {}", self.at)).expecting(expected)
     }
 
-    fn take(&mut self, token: char) -> bool {
+    fn take(&mut self, token: u8) -> bool {
         self.skip_space();
-        let found = self.rest().starts_with(token);
+        let found = self.next() == Some(token);
         self.at += usize::from(found);
         found
     }
@@ -49,7 +55,7 @@ impl Reader<'_, '_, '_> {
             return Err(Fault::limit("the depth of JSON", DEEPEST));
         }
         self.skip_space();
-        match self.rest().bytes().next() {
+        match self.next() {
             Some(b'{') => self.object(depth),
             Some(b'[') => self.array(depth),
             Some(b'"') => self.string().map(Value::text),
@@ -72,13 +78,13 @@ impl Reader<'_, '_, '_> {
     fn array<'a>(&mut self, depth: usize) -> Result<Value<'a>, Fault> {
         self.at += 1;
         let mut items = Vec::new();
-        if !self.take(']') {
+        if !self.take(b']') {
             loop {
                 items.push(self.value(depth + 1)?);
-                if self.take(']') {
+                if self.take(b']') {
                     break;
                 }
-                if !self.take(',') {
+                if !self.take(b',') {
                     return Err(self.wrong("\",\" or \"]\""));
                 }
             }
@@ -89,18 +95,18 @@ impl Reader<'_, '_, '_> {
     fn object<'a>(&mut self, depth: usize) -> Result<Value<'a>, Fault> {
         self.at += 1;
         let mut entries = Vec::new();
-        if !self.take('}') {
+        if !self.take(b'}') {
             loop {
                 self.skip_space();
                 let key = self.string()?;
-                if !self.take(':') {
+                if !self.take(b':') {
                     return Err(self.wrong("\":\""));
                 }
                 entries.push((Cow::Owned(key), self.value(depth + 1)?));
-                if self.take('}') {
+                if self.take(b'}') {
                     break;
                 }
-                if !self.take(',') {
+                if !self.take(b',') {
                     return Err(self.wrong("\",\" or \"}\""));
                 }
             }
@@ -110,11 +116,17 @@ impl Reader<'_, '_, '_> {
 
     /// A string with its quotes; the escapes are left to `serde_json`.
     fn string(&mut self) -> Result<String, Fault> {
-        let bytes = self.rest().as_bytes();
+        let bytes = &self.text.as_bytes()[self.at..];
         if bytes.first() != Some(&b'"') {
             return Err(self.wrong("a string"));
         }
-        let mut end = 1;
+        let is_special = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..0x20);
+        let mut end = 1 + bytes[1..].iter().position(is_special).unwrap_or(bytes.len());
+        if bytes.get(end) == Some(&b'"') {
+            let text = self.text[self.at + 1..self.at + end].to_owned();
+            self.at += end + 1;
+            return Ok(text);
+        }
         while bytes.get(end).is_some_and(|byte| *byte != b'"') {
             end += if bytes[end] == b'\\' { 2 } else { 1 };
         }

@@ -91,15 +91,20 @@ impl Writer<'_> {
 
     fn string(&mut self, text: &str) -> Result<(), Fault> {
         self.buffer.push_str("\"")?;
-        let mut plain_from = 0;
-        for (at, c) in text.char_indices() {
-            if let Some(escaped) = self.escape(c) {
-                self.buffer.push_str(&text[plain_from..at])?;
-                self.buffer.push_str(&escaped)?;
-                plain_from = at + c.len_utf8();
+        let mut rest = text;
+        while let Some(at) = rest.bytes().position(may_be_escaped) {
+            let (plain, from) = rest.split_at(at);
+            self.buffer.push_str(plain)?;
+            let mut chars = from.chars();
+            if let Some(c) = chars.next() {
+                match self.escape(c) {
+                    Some(escaped) => self.buffer.push_str(&escaped)?,
+                    None => self.buffer.push_char(c)?,
+                }
             }
+            rest = chars.as_str();
         }
-        self.buffer.push_str(&text[plain_from..])?;
+        self.buffer.push_str(rest)?;
         self.buffer.push_str("\"")
     }
 
@@ -117,4 +122,9 @@ impl Writer<'_> {
             _ => return None,
         })
     }
+}
+
+/// Whether a character that begins with this byte may have to be escaped: U+2028 and U+2029 begin with 0xE2.
+fn may_be_escaped(byte: u8) -> bool {
+    matches!(byte, 0..0x20 | b'"' | b'\\' | b'<' | b'>' | b'&' | 0xE2)
 }

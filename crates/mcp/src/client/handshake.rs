@@ -103,9 +103,10 @@ impl Client {
         let version = Version::V2026_07_28;
         self.transport.agree(version);
         let id = self.inbox.next_id();
-        let params = modern_params(cx, id, None)?;
         let method = "server/discover";
-        let text = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#);
+        let mut text = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":"#);
+        write_modern_params(cx, id, None, &mut text)?;
+        text.push('}');
         let message = Outgoing { text, id: Some(id), method, about: About::default() };
         let result = self.ask(cx, message, id).await?;
         let answer: Discovered = serde_json::from_str(result.get()).map_err(unreadable)?;
@@ -122,14 +123,19 @@ impl Client {
 }
 
 /// The params of a request as of 2026-07-28, which says in each who asks and in which version.
-pub(super) fn modern_params(cx: &Context, id: u64, params: Option<&RawValue>) -> Result<String, Failure> {
+pub(super) fn write_modern_params(
+    cx: &Context,
+    id: u64,
+    params: Option<&str>,
+    text: &mut String,
+) -> Result<(), Failure> {
     const PREFIX: &str = "io.modelcontextprotocol/";
     let version = Version::V2026_07_28.as_str();
     let capabilities = cx.client.as_ref().map_or("{}", |client| client.capabilities().get());
     let ours = format!(
         r#""{PREFIX}protocolVersion":"{version}","{PREFIX}clientCapabilities":{capabilities},"{PREFIX}clientInfo":{{"name":"{NAME}","version":"{CLIENT_VERSION}"}},"progressToken":{id}"#
     );
-    meta::with_meta(params, &ours, &REPLACED)
+    meta::write_with_meta(params, &ours, &REPLACED, text)
 }
 
 /// What stands in a caller's `_meta` for us and not for the server.

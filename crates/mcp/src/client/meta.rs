@@ -1,43 +1,58 @@
 //! The `_meta` of our requests, put into params that otherwise stay as they came.
 
 use super::failure::Failure;
-use serde_json::value::RawValue;
 use tool::Fields;
 
-/// The params with `ours` (fields of an object, without braces) in their `_meta`.
+/// Adds the params to `out`, with `ours` (fields of an object, without braces) in their `_meta`.
 /// A key that stands there already and that `replaced` names gives way to ours.
-pub(super) fn with_meta(params: Option<&RawValue>, ours: &str, replaced: &[&str]) -> Result<String, Failure> {
-    let text = params.map_or("{}", RawValue::get);
-    let Ok(fields) = serde_json::from_str::<Fields<'_>>(text) else {
+pub(super) fn write_with_meta(
+    params: Option<&str>,
+    ours: &str,
+    replaced: &[&str],
+    out: &mut String,
+) -> Result<(), Failure> {
+    let text = params.unwrap_or("{}").trim_ascii();
+    let Some(inside) = text.strip_prefix('{') else {
         return Err(Failure::Protocol("the params of a request must be an object".into()));
     };
-    let Some((_, meta)) = fields.0.iter().find(|(key, _)| key == "_meta") else {
-        let inside = text[1..].trim_ascii_start();
-        let comma = if inside.starts_with('}') { "" } else { "," };
-        return Ok(format!("{{\"_meta\":{{{ours}}}{comma}{inside}"));
+    let fields: Fields<'_> = match may_have_meta(text) {
+        true => serde_json::from_str(text).unwrap_or_default(),
+        false => Fields::default(),
     };
-    let kept: Fields<'_> = serde_json::from_str(meta.get()).unwrap_or_default();
-    let mut merged = format!("{{{ours}");
-    for (key, value) in kept.0.iter().filter(|(key, _)| !replaced.contains(&&**key)) {
-        merged.push(',');
-        merged.push_str(&serde_json::Value::from(&**key).to_string());
-        merged.push(':');
-        merged.push_str(value.get());
-    }
-    merged.push('}');
+    let Some(meta) = fields.get("_meta") else {
+        let inside = inside.trim_ascii_start();
+        let comma = if inside.starts_with('}') { "" } else { "," };
+        out.extend(["{\"_meta\":{", ours, "}", comma, inside]);
+        return Ok(());
+    };
     // `meta` is a part of `text`, so the distance of their beginnings is its place.
     let start = meta.get().as_ptr().addr() - text.as_ptr().addr();
     let end = start + meta.get().len();
-    Ok(format!("{}{merged}{}", &text[..start], &text[end..]))
+    out.extend([&text[..start], "{", ours]);
+    let kept: Fields<'_> = serde_json::from_str(meta.get()).unwrap_or_default();
+    for (key, value) in kept.0.iter().filter(|(key, _)| !replaced.contains(&&**key)) {
+        out.extend([",", &serde_json::Value::from(&**key).to_string(), ":", value.get()]);
+    }
+    out.extend(["}", &text[end..]]);
+    Ok(())
+}
+
+/// Most params have none, and need not be parsed to see that. A name may be written with escapes.
+fn may_have_meta(text: &str) -> bool {
+    memchr::memmem::find(text.as_bytes(), b"\"_meta\"").is_some() || text.contains("\\u")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn with_meta(params: Option<&str>, ours: &str, replaced: &[&str]) -> Result<String, Failure> {
+        let mut text = String::new();
+        write_with_meta(params, ours, replaced, &mut text).map(|()| text)
+    }
+
     fn merge(params: &str) -> String {
-        let params = RawValue::from_string(params.to_owned()).unwrap();
-        with_meta(Some(&params), "\"progressToken\":5", &["progressToken"]).unwrap()
+        with_meta(Some(params), "\"progressToken\":5", &["progressToken"]).unwrap()
     }
 
     #[test]
@@ -51,7 +66,10 @@ mod tests {
             r#"{"name":"x","_meta": {"progressToken":5,"traceparent":"t"},"z":9007199254740993}"#
         );
         assert_eq!(with_meta(None, "\"a\":1", &[]).unwrap(), r#"{"_meta":{"a":1}}"#);
-        let list = RawValue::from_string("[]".to_owned()).unwrap();
-        assert!(with_meta(Some(&list), "", &[]).is_err());
+        assert_eq!(
+            merge(r#"{"\u005fmeta":{"a":"\u00e9"},"b":"_meta"}"#),
+            r#"{"\u005fmeta":{"progressToken":5,"a":"\u00e9"},"b":"_meta"}"#
+        );
+        assert!(with_meta(Some("[]"), "", &[]).is_err());
     }
 }

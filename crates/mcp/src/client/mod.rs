@@ -19,6 +19,7 @@ use crate::{Era, Version};
 use inbox::{Inbox, Reply};
 use serde_json::value::RawValue;
 use std::fmt;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot, watch};
@@ -153,8 +154,8 @@ impl Client {
         Ok((client, notifications))
     }
 
-    /// Sends a request and waits for its answer, as long as `cx` allows. Progress goes to
-    /// `cx.events`; the server is told when nobody waits any more.
+    /// Sends a request and waits for its answer, as long as `cx` allows. `params` is the JSON text of an
+    /// object. Progress goes to `cx.events`; the server is told when nobody waits any more.
     ///
     /// # Errors
     /// When the server refuses, the connection breaks, or `cx` ends the wait.
@@ -162,7 +163,7 @@ impl Client {
         &self,
         cx: &Context,
         method: &str,
-        params: Option<&RawValue>,
+        params: Option<&str>,
     ) -> Result<Box<RawValue>, Failure> {
         self.request_about(cx, method, About::default(), params).await
     }
@@ -176,21 +177,33 @@ impl Client {
         cx: &Context,
         method: &str,
         about: About<'_>,
-        params: Option<&RawValue>,
+        params: Option<&str>,
     ) -> Result<Box<RawValue>, Failure> {
         let id = self.inbox.next_id();
-        let params = self.params(cx, id, params)?;
-        let text = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#);
+        let mut number = itoa::Buffer::new();
+        let head =
+            [r#"{"jsonrpc":"2.0","id":"#, number.format(id), r#","method":""#, method, r#"","params":"#];
+        let mut text = String::with_capacity(256 + params.map_or(0, str::len));
+        text.extend(head);
+        self.write_params(cx, id, params, &mut text)?;
+        text.push('}');
         self.ask(cx, Outgoing { text, id: Some(id), method, about }, id).await
     }
 
-    fn params(&self, cx: &Context, id: u64, params: Option<&RawValue>) -> Result<String, Failure> {
+    fn write_params(
+        &self,
+        cx: &Context,
+        id: u64,
+        params: Option<&str>,
+        text: &mut String,
+    ) -> Result<(), Failure> {
         match self.server.version.era() {
             Era::Legacy => {
-                let ours = format!(r#""progressToken":{id}"#);
-                meta::with_meta(params, &ours, &handshake::REPLACED)
+                let mut ours = r#""progressToken":"#.to_owned();
+                ours.push_str(itoa::Buffer::new().format(id));
+                meta::write_with_meta(params, &ours, &handshake::REPLACED, text)
             }
-            Era::Modern => handshake::modern_params(cx, id, params),
+            Era::Modern => handshake::write_modern_params(cx, id, params, text),
         }
     }
 
@@ -198,10 +211,9 @@ impl Client {
         let is_cancellable = message.method != "initialize";
         let reply = self.inbox.expect(id, cx)?;
         let mut wait = Wait { client: self, id, is_cancellable };
-        let exchange = async {
-            let sending = self.transport.send(message);
-            exchange(sending, reply).await
-        };
+        // Futures that are moved about by value are copied about by value.
+        let sending = pin!(self.transport.send(message));
+        let exchange = pin!(exchange(sending, reply));
         let result = until_ended(cx, exchange).await;
         wait.is_cancellable &= matches!(result, Err(Failure::Timeout | Failure::Cancelled));
         result
@@ -223,8 +235,8 @@ impl Client {
     ///
     /// # Errors
     /// When the connection is broken.
-    pub async fn notify(&self, cx: &Context, method: &str, params: Option<&RawValue>) -> Result<(), Failure> {
-        let params = params.map_or_else(String::new, |params| format!(r#","params":{}"#, params.get()));
+    pub async fn notify(&self, cx: &Context, method: &str, params: Option<&str>) -> Result<(), Failure> {
+        let params = params.map_or_else(String::new, |params| format!(r#","params":{params}"#));
         let text = format!(r#"{{"jsonrpc":"2.0","method":"{method}"{params}}}"#);
         until_ended(cx, self.transport.send(Outgoing { text, id: None, method, about: About::default() }))
             .await

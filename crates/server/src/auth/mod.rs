@@ -11,9 +11,9 @@ use crate::manage::json::Query;
 use arc_swap::ArcSwap;
 use axum::extract::FromRequestParts;
 use chrono::Utc;
-use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use http::request::Parts;
+use http::{HeaderMap, HeaderName};
 use std::collections::HashMap;
 use std::sync::Arc;
 use store::{Instance, KeyHash, Status, Store, User};
@@ -217,23 +217,21 @@ impl FromRequestParts<Shared> for SignedIn {
 
 /// What a call may hand on from its request: everything but what signed the caller in here, which
 /// no service may collect. Those who want to hand on `Authorization` sign in with `X-API-Key`.
-pub(crate) fn caller_headers(mut headers: HeaderMap) -> CallerHeaders {
-    if headers.remove(API_KEY).is_none() {
-        headers.remove(AUTHORIZATION);
-    }
-    CallerHeaders::new(headers)
+pub(crate) fn caller_headers(headers: Arc<HeaderMap>) -> CallerHeaders {
+    let signed_in_by = if headers.contains_key(&API_KEY) { API_KEY } else { AUTHORIZATION };
+    CallerHeaders::new(headers, signed_in_by)
 }
 
-const API_KEY: &str = "x-api-key";
+const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 
 /// `Authorization: Bearer …` or `X-API-Key: …`.
 fn credential(parts: &Parts) -> Result<&str> {
-    let header = |name: &str| parts.headers.get(name).and_then(|value| value.to_str().ok());
-    if let Some(key) = header(API_KEY) {
+    let header = |name: &HeaderName| parts.headers.get(name).and_then(|value| value.to_str().ok());
+    if let Some(key) = header(&API_KEY) {
         return Ok(key);
     }
     let missing = || Problem::unauthenticated("send 'Authorization: Bearer <key>' or 'X-API-Key: <key>'");
-    let bearer = header(AUTHORIZATION.as_str()).ok_or_else(missing)?;
+    let bearer = header(&AUTHORIZATION).ok_or_else(missing)?;
     let (scheme, token) = bearer.split_once(' ').ok_or_else(missing)?;
     if scheme.eq_ignore_ascii_case("bearer") { Ok(token.trim()) } else { Err(missing()) }
 }

@@ -15,6 +15,7 @@ use http::header::CONTENT_TYPE;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
+use std::sync::Arc;
 use tool::{Arguments, Context, Door, Error, Extras, Outcome, Output};
 use utoipa::ToSchema;
 
@@ -80,13 +81,9 @@ pub(super) async fn call(
 pub(super) fn context(state: &Shared, signed_in: SignedIn, trace: Trace) -> Context {
     let (Extension(RequestId(request_id)), Extension(TraceId(trace_id)), headers) = trace;
     let SignedIn { tenant, caller } = signed_in;
-    let headers = caller_headers(headers);
-    Context {
-        request_id,
-        trace_id,
-        headers,
-        ..Context::new(tenant, caller, Door::Rest, state.options.call_timeout)
-    }
+    let headers = caller_headers(Arc::new(headers));
+    let cx = Context::for_request(request_id, tenant, caller, Door::Rest, state.options.call_timeout);
+    Context { trace_id, headers, ..cx }
 }
 
 /// Runs a call and answers with what came of it.

@@ -117,7 +117,7 @@ impl Asked {
     /// What was asked, to be compared when it is asked again.
     pub(super) fn subject(&self) -> String {
         match self {
-            Self::Call(call) => format!("tool {}", call.name),
+            Self::Call(call) => ["tool ", &call.name].concat(),
             Self::Get(Wanted::Resource { uri }, _) => format!("resource {uri}"),
             Self::Get(Wanted::Prompt { name, .. }, _) => format!("prompt {name}"),
             _ => String::new(),

@@ -71,7 +71,8 @@ async fn work(visit: &Visit, message: &Message<'_>, method: &str) -> Answered<St
         wishes: Wishes::default(),
         is_cancelled_when_gone: false,
     };
-    let mut talk = Conversation::begin(&door, &visit.state.calls, visit.cx.clone(), asker, asked);
+    let subject = asked.subject();
+    let mut talk = Conversation::begin(&door, &visit.state.calls, visit.cx.clone(), asker, asked, subject);
     loop {
         match talk.next().await {
             Next::End(answer) => return answer,

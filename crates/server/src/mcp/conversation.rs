@@ -5,12 +5,12 @@ use super::asked::{Asked, LEVELS};
 use super::door::Door;
 use super::program::{Heard, Posed, Program};
 use super::questions::Questions;
+use crate::finish::{Finish, finish};
 use mcp::modern::Meta;
 use mcp::{Era, RpcError, Version, envelope};
 use serde_json::value::RawValue;
 use std::sync::Arc;
 use tokio::sync::mpsc;
-use tokio::task::JoinHandle;
 use tokio_util::sync::DropGuard;
 use tokio_util::task::TaskTracker;
 use tool::{Context, Event, Events};
@@ -30,7 +30,7 @@ pub(super) enum Next {
 
 /// A request that is being worked on.
 pub(super) struct Conversation {
-    work: JoinHandle<Answered<String>>,
+    work: Finish<Answered<String>>,
     ended: Option<Answered<String>>,
     events: Option<mpsc::Receiver<Event>>,
     heard: Option<mpsc::Receiver<Heard>>,
@@ -102,13 +102,15 @@ pub(super) struct Asker<'a> {
 }
 
 impl Conversation {
-    /// Begins to work on a request, in a task that goes on whoever listens.
+    /// Begins to work on a request. The work goes on whoever listens; as long as nothing comes up, it needs no
+    /// task of its own.
     pub(super) fn begin(
         door: &Door,
         calls: &TaskTracker,
         mut cx: Context,
         asker: Asker<'_>,
         asked: Asked,
+        subject: String,
     ) -> Self {
         let mut events = None;
         if !asker.wishes.is_silent() {
@@ -117,20 +119,28 @@ impl Conversation {
             events = Some(rx);
         }
         let mut heard = None;
-        if asker.capabilities.is_some() {
+        if let Some(abilities) = Program::abilities(asker.capabilities) {
             let (tx, rx) = mpsc::channel(QUEUE);
-            let era = asker.version.era();
-            cx.client = Program::of(era, asker.capabilities, asker.owner, asker.questions, &tx);
-            heard = cx.client.is_some().then_some(rx);
+            cx.client = Some(Program::new(abilities, &asker, tx));
+            heard = Some(rx);
         }
         let gone = asker.is_cancelled_when_gone.then(|| cx.cancel.clone().drop_guard());
-        let (door, version, subject) = (door.clone(), asker.version, asked.subject());
-        let work = calls.spawn(async move { door.answer(&cx, version, asked).await });
+        let (door, version) = (door.clone(), asker.version);
+        let work = finish(calls, async move { door.answer(&cx, version, asked).await });
         Self { work, ended: None, events, heard, wishes: asker.wishes, subject, _gone: gone }
     }
 
     /// Waits for what comes next. What was told before the end is told before it.
     pub(super) async fn next(&mut self) -> Next {
+        let next = self.wait().await;
+        if let Next::Line(_) | Next::Question(_) = next {
+            // The client may take its time to read or to answer.
+            self.work.detach();
+        }
+        next
+    }
+
+    async fn wait(&mut self) -> Next {
         loop {
             if let Some(ended) = self.ended.take() {
                 let left = self.events.as_mut().and_then(|events| events.try_recv().ok());
@@ -162,7 +172,7 @@ impl Conversation {
 
     /// Nothing is worked on any more.
     pub(super) fn is_over(&self) -> bool {
-        self.work.is_finished()
+        self.work.is_over()
     }
 }
 

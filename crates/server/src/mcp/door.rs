@@ -75,7 +75,7 @@ impl Door {
             extras: call.extras,
         };
         let result = match self.gateway.call(cx, request).await {
-            Ok(Outcome::Done(output)) => output.to_result(),
+            Ok(Outcome::Done(output)) => output.into_result(),
             Ok(Outcome::Started(task)) => Output::text(&format!("started as {}", task.0)).to_result(),
             Ok(Outcome::NeedsInput(questions)) if version.era() == Era::Modern => questions.get().to_owned(),
             Ok(Outcome::NeedsInput(_)) => {

@@ -13,29 +13,33 @@ use crate::edge::{RequestId, TraceId};
 use crate::manage::error::{Code, Problem, Result};
 use axum::Extension;
 use axum::body::Bytes;
-use axum::extract::State;
+use axum::extract::{FromRequest, Request, State};
 use axum::response::sse::{KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures::stream;
+use http::header::AsHeaderName;
 use http::header::{ACCEPT, HOST, ORIGIN};
-use http::{HeaderMap, HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use mcp::envelope::{self, Kind};
 use mcp::modern::{self, Headers, Meta};
 use mcp::session::Session;
 use mcp::{Era, HeaderParams, Message, RpcError, Version};
 use serde_json::value::RawValue;
 use std::convert::Infallible;
+use std::sync::Arc;
 use tool::{Arguments, Context, Door as DoorKind, InstanceId};
 
-const SESSION: &str = "mcp-session-id";
-const VERSION: &str = "mcp-protocol-version";
+const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+const METHOD: HeaderName = HeaderName::from_static("mcp-method");
+const NAME: HeaderName = HeaderName::from_static("mcp-name");
 /// Longer declarations of a client's abilities are left out of its session, whose token they fill.
 const MAX_CAPABILITIES_BYTES: usize = 1024;
 
 /// A client's request on its way in.
 pub(super) struct Visit {
     pub(super) state: Shared,
-    pub(super) headers: HeaderMap,
+    pub(super) headers: Arc<HeaderMap>,
     pub(super) cx: Context,
     /// Whose sessions, questions and held requests these are.
     pub(super) owner: String,
@@ -47,23 +51,19 @@ pub(crate) async fn post(
     Visitor { signed_in, instance }: Visitor,
     Extension(RequestId(request_id)): Extension<RequestId>,
     Extension(TraceId(trace_id)): Extension<TraceId>,
-    headers: HeaderMap,
-    body: std::result::Result<Bytes, axum::extract::rejection::BytesRejection>,
+    mut request: Request,
 ) -> Result<Response> {
+    let headers = Arc::new(std::mem::take(request.headers_mut()));
     check_origin(&state, &headers)?;
     check_accept(&headers, &["application/json", "text/event-stream"])?;
-    let Ok(body) = body else {
+    let Ok(body) = Bytes::from_request(request, &()).await else {
         let error = RpcError::invalid_request("the message is too large");
         return Ok(refused(StatusCode::PAYLOAD_TOO_LARGE, None, &error));
     };
     let owner = owner_of(&signed_in, instance.as_ref());
-    let cx = Context {
-        request_id,
-        trace_id,
-        headers: caller_headers(headers.clone()),
-        instance,
-        ..Context::new(signed_in.tenant, signed_in.caller, DoorKind::Mcp, state.options.call_timeout)
-    };
+    let (SignedIn { tenant, caller }, time) = (signed_in, state.options.call_timeout);
+    let cx = Context::for_request(request_id, tenant, caller, DoorKind::Mcp, time);
+    let cx = Context { trace_id, headers: caller_headers(headers.clone()), instance, ..cx };
     let visit = Visit { state, headers, cx, owner };
     if body.trim_ascii_start().starts_with(b"[") {
         return Ok(batch::answer(visit, &body).await);
@@ -82,7 +82,7 @@ pub(crate) async fn post(
 /// Who a session, a question or a held request belongs to.
 fn owner_of(signed_in: &SignedIn, instance: Option<&InstanceId>) -> String {
     let instance = instance.map_or("", InstanceId::as_str);
-    format!("{}/{}/{instance}", signed_in.tenant, signed_in.caller.identity.id())
+    [signed_in.tenant.as_str(), "/", signed_in.caller.identity.id(), "/", instance].concat()
 }
 
 impl Visit {
@@ -99,7 +99,7 @@ impl Visit {
         self.answer_legacy(message, &kind, &meta).await
     }
 
-    fn header(&self, name: &str) -> Option<&str> {
+    fn header(&self, name: impl AsHeaderName) -> Option<&str> {
         self.headers.get(name).and_then(|value| value.to_str().ok())
     }
 
@@ -111,11 +111,8 @@ impl Visit {
 
     async fn answer_modern(self, message: &Message<'_>, kind: &Kind<'_>, meta: &Meta<'_>) -> Response {
         let Kind::Request { id, method } = kind else { return StatusCode::ACCEPTED.into_response() };
-        let told = Headers {
-            version: self.header(VERSION),
-            method: self.header("mcp-method"),
-            name: self.header("mcp-name"),
-        };
+        let told =
+            Headers { version: self.header(VERSION), method: self.header(METHOD), name: self.header(NAME) };
         let version = match told.check(meta, method, message.params).and_then(|()| meta.check()) {
             Ok(version) => version,
             Err(error) => return refused(StatusCode::BAD_REQUEST, Some(id), &error),
@@ -199,9 +196,10 @@ impl Visit {
         if let Some(answer) = self.watch(&asked, session).await {
             return answered(id, answer);
         }
-        let subject = asked.subject();
-        let memory = &self.state.memory;
-        let resumed = asked.extras_mut().and_then(|extras| memory.held.resume(&self.owner, &subject, extras));
+        let Self { state, cx, owner, .. } = self;
+        let (subject, memory) = (asked.subject(), &state.memory);
+        let flight = memory.flights.begin(session, id, &cx.cancel);
+        let resumed = asked.extras_mut().and_then(|extras| memory.held.resume(&owner, &subject, extras));
         let talk = match resumed {
             Some(Resumed::Again(result)) => return answered(id, Ok(result)),
             Some(Resumed::Refused(error)) => return answered(id, Err(error)),
@@ -209,18 +207,16 @@ impl Visit {
             None => {
                 let asker = Asker {
                     version,
-                    owner: &self.owner,
+                    owner: &owner,
                     capabilities,
                     questions: &memory.questions,
                     wishes: Wishes::of(version.era(), meta),
                     is_cancelled_when_gone: version.era() == Era::Modern,
                 };
-                Conversation::begin(&door, &self.state.calls, self.cx.clone(), asker, asked)
+                Conversation::begin(&door, &state.calls, cx, asker, asked, subject)
             }
         };
-        let state = self.state.clone();
-        let flight = memory.flights.begin(session, id, &self.cx.cancel);
-        reply::reply(state, self.owner, id.to_owned(), talk, flight).await
+        reply::reply(state, owner, id, talk, flight).await
     }
 
     /// Watches a resource for a session, or stops; `None` for other requests.
@@ -257,7 +253,7 @@ impl Visit {
     }
 
     /// The session a request belongs to: sealed by us or another replica, for this caller.
-    pub(super) fn session(&self) -> std::result::Result<(Session, String), (StatusCode, RpcError)> {
+    pub(super) fn session(&self) -> std::result::Result<(Arc<Session>, String), (StatusCode, RpcError)> {
         let Some(token) = self.header(SESSION) else {
             let message = "Mcp-Session-Id is missing; begin with 'initialize'";
             return Err((StatusCode::BAD_REQUEST, RpcError::invalid_request(message)));
@@ -311,7 +307,7 @@ pub(crate) async fn get(
     let owner = owner_of(&signed_in, instance.as_ref());
     let cx = Context::new(signed_in.tenant, signed_in.caller, DoorKind::Mcp, state.options.call_timeout);
     let cx = Context { instance, ..cx };
-    let visit = Visit { state, headers, cx, owner };
+    let visit = Visit { state, headers: Arc::new(headers), cx, owner };
     if visit.is_modern(None) {
         let problem = Problem::bad_request("streams are opened with 'subscriptions/listen' in this version");
         return Err(problem.with_status(StatusCode::METHOD_NOT_ALLOWED));
@@ -383,9 +379,12 @@ fn is_this_machine(host: &str) -> bool {
 }
 
 fn check_accept(headers: &HeaderMap, wanted: &[&str]) -> Result<()> {
-    let accepts: Vec<_> = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).collect();
-    let accepts = accepts.join(",").to_ascii_lowercase();
-    if wanted.iter().all(|wanted| accepts.contains(wanted) || accepts.contains("*/*")) {
+    let names = |value: &HeaderValue, kind: &str| {
+        value.as_bytes().windows(kind.len()).any(|part| part.eq_ignore_ascii_case(kind.as_bytes()))
+    };
+    let is_accepted =
+        |kind: &&str| headers.get_all(ACCEPT).iter().any(|value| names(value, kind) || names(value, "*/*"));
+    if wanted.iter().all(is_accepted) {
         return Ok(());
     }
     let detail = format!("send 'Accept: {}'", wanted.join(", "));

@@ -13,12 +13,14 @@ mod peer;
 mod program;
 mod questions;
 mod reply;
+mod sessions;
 pub(crate) mod sse;
 pub mod stdio;
 mod stream;
 mod watches;
 
 pub(crate) use door::Door;
+pub(crate) use sessions::Sessions;
 
 use flights::Flights;
 use held::Held;

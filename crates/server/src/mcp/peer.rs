@@ -247,13 +247,20 @@ impl Peer {
             Some(Resumed::Again(result)) => return Ok(Some(result)),
             Some(Resumed::Refused(error)) => return Err(error),
             Some(Resumed::Goes(talk)) => *talk,
-            None => self.talk(cx, version, &meta, asked),
+            None => self.talk(cx, version, &meta, asked, subject),
         };
         self.tell(talk, id, cancel).await;
         Ok(None)
     }
 
-    fn talk(&self, cx: Context, version: Version, meta: &Meta<'_>, asked: Asked) -> Conversation {
+    fn talk(
+        &self,
+        cx: Context,
+        version: Version,
+        meta: &Meta<'_>,
+        asked: Asked,
+        subject: String,
+    ) -> Conversation {
         let agreed = self.agreed().as_ref().and_then(|(_, capabilities)| capabilities.clone());
         let asker = Asker {
             version,
@@ -266,7 +273,7 @@ impl Peer {
             wishes: Wishes::of(version.era(), meta),
             is_cancelled_when_gone: false,
         };
-        Conversation::begin(&self.door, &self.calls, cx, asker, asked)
+        Conversation::begin(&self.door, &self.calls, cx, asker, asked, subject)
     }
 
     /// Sends what comes up, then the answer.

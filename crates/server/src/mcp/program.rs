@@ -1,5 +1,6 @@
 //! The program behind a request: what it can do, and the way to ask it.
 
+use super::conversation::Asker;
 use super::questions::Questions;
 use async_trait::async_trait;
 use mcp::{Era, envelope};
@@ -48,29 +49,24 @@ impl fmt::Debug for Program {
 }
 
 impl Program {
-    /// The program, if it can do anything that a service may ask for.
-    pub(super) fn of(
-        era: Era,
-        capabilities: Option<&RawValue>,
-        owner: &str,
-        questions: &Arc<Questions>,
-        tx: &mpsc::Sender<Heard>,
-    ) -> Option<Arc<dyn Client>> {
-        let capabilities = capabilities?;
-        let fields: Fields<'_> = serde_json::from_str(capabilities.get()).ok()?;
-        if fields.0.is_empty() {
-            return None;
-        }
-        Some(Arc::new(Self {
-            abilities: fields.0.iter().map(|(name, _)| name.to_string()).collect(),
-            capabilities: capabilities.to_owned(),
-            owner: owner.to_owned(),
-            tx: tx.clone(),
-            way: match era {
-                Era::Legacy => Way::Request(questions.clone()),
+    /// What the program can do, if it can do anything that a service may ask for.
+    pub(super) fn abilities(capabilities: Option<&RawValue>) -> Option<Fields<'_>> {
+        let fields: Fields<'_> = serde_json::from_str(capabilities?.get()).ok()?;
+        (!fields.0.is_empty()).then_some(fields)
+    }
+
+    /// A program that can do this, and is asked through `tx`.
+    pub(super) fn new(abilities: Fields<'_>, asker: &Asker<'_>, tx: mpsc::Sender<Heard>) -> Arc<dyn Client> {
+        Arc::new(Self {
+            abilities: abilities.0.iter().map(|(name, _)| name.to_string()).collect(),
+            capabilities: asker.capabilities.map(ToOwned::to_owned).unwrap_or_default(),
+            owner: asker.owner.to_owned(),
+            tx,
+            way: match asker.version.era() {
+                Era::Legacy => Way::Request(asker.questions.clone()),
                 Era::Modern => Way::Outcome,
             },
-        }))
+        })
     }
 }
 

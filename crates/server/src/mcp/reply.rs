@@ -5,11 +5,12 @@ use super::flights::Flight;
 use super::held::Held;
 use super::{Answered, Memory};
 use crate::Shared;
+use axum::body::Body;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures::stream;
-use http::StatusCode;
 use http::header::CONTENT_TYPE;
+use http::{HeaderValue, StatusCode};
 use mcp::{RpcError, envelope};
 use serde_json::value::RawValue;
 use std::convert::Infallible;
@@ -22,15 +23,15 @@ pub(super) const KEEP_ALIVE: Duration = Duration::from_secs(15);
 pub(super) async fn reply(
     state: Shared,
     owner: String,
-    id: Box<RawValue>,
+    id: &RawValue,
     mut talk: Conversation,
     flight: Flight,
 ) -> Response {
     match talk.next().await {
-        Next::End(answer) => answered(&id, answer),
-        Next::Question(posed) => answered(&id, state.memory.held.keep(&owner, talk, posed)),
+        Next::End(answer) => answered(id, answer),
+        Next::Question(posed) => answered(id, state.memory.held.keep(&owner, talk, posed)),
         Next::Line(first) => {
-            let talk = Some(talk);
+            let (id, talk) = (id.to_owned(), Some(talk));
             stream_of(Telling { state, owner, id, talk, first: Some(first), _flight: flight })
         }
     }
@@ -59,7 +60,9 @@ pub(super) fn refused(status: StatusCode, id: Option<&RawValue>, error: &RpcErro
 }
 
 pub(super) fn json(body: String) -> Response {
-    ([(CONTENT_TYPE, "application/json")], body).into_response()
+    let mut response = Response::new(Body::from(body));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
 }
 
 /// Everything that comes up, then the answer.

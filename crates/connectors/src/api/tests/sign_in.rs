@@ -9,7 +9,8 @@ fn headers(pairs: &[(&'static str, &'static str)]) -> tool::CallerHeaders {
     let pair = |(name, value): &(&'static str, &'static str)| {
         (HeaderName::from_static(name), HeaderValue::from_static(value))
     };
-    tool::CallerHeaders::new(HeaderMap::from_iter(pairs.iter().map(pair)))
+    let headers = HeaderMap::from_iter(pairs.iter().map(pair));
+    tool::CallerHeaders::new(headers.into(), HeaderName::from_static("x-api-key"))
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "json! at the call reads better")]
