@@ -121,7 +121,7 @@ impl Conversation {
         let mut heard = None;
         if let Some(abilities) = Program::abilities(asker.capabilities) {
             let (tx, rx) = mpsc::channel(QUEUE);
-            cx.client = Some(Program::new(abilities, &asker, tx));
+            cx.client = Some(Program::client(&abilities, &asker, tx));
             heard = Some(rx);
         }
         let gone = asker.is_cancelled_when_gone.then(|| cx.cancel.clone().drop_guard());

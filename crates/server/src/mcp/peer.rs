@@ -309,6 +309,9 @@ impl Peer {
     }
 
     async fn wait_until_loaded(&self) {
+        if *self.is_loaded.borrow() {
+            return;
+        }
         let mut is_loaded = self.is_loaded.clone();
         let loaded = is_loaded.wait_for(|is_loaded| *is_loaded);
         let _ = tokio::time::timeout(self.options.start_wait, loaded).await;

@@ -56,7 +56,11 @@ impl Program {
     }
 
     /// A program that can do this, and is asked through `tx`.
-    pub(super) fn new(abilities: Fields<'_>, asker: &Asker<'_>, tx: mpsc::Sender<Heard>) -> Arc<dyn Client> {
+    pub(super) fn client(
+        abilities: &Fields<'_>,
+        asker: &Asker<'_>,
+        tx: mpsc::Sender<Heard>,
+    ) -> Arc<dyn Client> {
         Arc::new(Self {
             abilities: abilities.0.iter().map(|(name, _)| name.to_string()).collect(),
             capabilities: asker.capabilities.map(ToOwned::to_owned).unwrap_or_default(),
