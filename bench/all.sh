@@ -121,7 +121,7 @@ if wants memory; then
   twenty=$(for n in $(seq 20); do printf '"slow%s":{"command":"sh","args":["-c","sleep 1; exec %s backend-stdio"]},' "$n" "$B"; done)
   for services in "$one" "${twenty%,}"; do
     printf '{"mcpServers":{%s}}' "$services" >"$work/start.json"
-    said=$(MCP_ALL_IN_ONE_HOME=$work "$B" load-stdio --secs 0.1 --warmup 0 --window 1 --tool "slow$([ "$services" = "$one" ] || echo 20)__echo" -- "$bin" stdio --silent --mcp-config "$work/start.json" | head -1)
+    said=$(MCP_ALL_IN_ONE_HOME=$work "$B" load-stdio --secs 0.1 --warmup 0 --window 1 --tool "slow$([ "$services" = "$one" ] || echo 20)__echo" -- "$bin" stdio --silent --mcp-config "$work/start.json" | sed -n 1p)
     echo "- start to the first tools/list with $(grep -o slow "$work/start.json" | wc -l) stdio services that each take 1 s: $said"
   done
 fi

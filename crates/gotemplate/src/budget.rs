@@ -124,6 +124,18 @@ impl Buffer {
         self.push(text.as_bytes())
     }
 
+    /// The text between quotes.
+    pub(crate) fn push_quoted(&mut self, text: &str) -> Result<(), Fault> {
+        if text.len() + 2 > self.limit - self.bytes.len() {
+            return Err(too_long(self.limit));
+        }
+        self.bytes.reserve(text.len() + 2);
+        self.bytes.push(b'"');
+        self.bytes.extend_from_slice(text.as_bytes());
+        self.bytes.push(b'"');
+        Ok(())
+    }
+
     pub(crate) fn push_char(&mut self, c: char) -> Result<(), Fault> {
         self.push(c.encode_utf8(&mut [0; 4]).as_bytes())
     }

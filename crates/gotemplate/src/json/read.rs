@@ -9,6 +9,17 @@ use crate::value::{Value, Width};
 /// Depth at which a document is refused.
 const DEEPEST: usize = 100;
 
+/// The bytes that end a string or are no plain part of one.
+const ENDS_PLAIN_TEXT: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        table[byte] = matches!(byte as u8, 0..0x20 | b'"' | b'\\');
+        byte += 1;
+    }
+    table
+};
+
 /// Parses a whole document; the message of the error says what is wrong and where.
 pub(crate) fn read<'a>(budget: &mut Budget<'_>, text: &str) -> Result<Value<'a>, Fault> {
     let mut reader = Reader { text, at: 0, budget };
@@ -120,7 +131,7 @@ impl Reader<'_, '_, '_> {
         if bytes.first() != Some(&b'"') {
             return Err(self.wrong("a string"));
         }
-        let is_special = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..0x20);
+        let is_special = |byte: &u8| ENDS_PLAIN_TEXT[usize::from(*byte)];
         let mut end = 1 + bytes[1..].iter().position(is_special).unwrap_or(bytes.len());
         if bytes.get(end) == Some(&b'"') {
             let text = self.text[self.at + 1..self.at + end].to_owned();

@@ -5,6 +5,7 @@ use crate::error::Fault;
 use crate::format;
 use crate::format::float;
 use crate::value::{Value, lossy};
+use std::borrow::Cow;
 
 /// How the text is laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,13 +59,22 @@ impl Writer<'_> {
 
     fn map(&mut self, value: &Value<'_>, depth: usize) -> Result<(), Fault> {
         self.buffer.push_str("{")?;
-        for (at, (key, item)) in value.as_map().into_iter().flat_map(|map| map.sorted()).enumerate() {
-            self.separate(at, depth + 1)?;
-            self.string(&key)?;
-            self.buffer.push_str(if self.style == Style::Pretty { ": " } else { ":" })?;
-            self.value(&item, depth + 1)?;
+        match value {
+            // Sorted already.
+            Value::Map(map) => self.entries(&map.entries, depth)?,
+            _ => self.entries(&value.as_map().map(|map| map.sorted()).unwrap_or_default(), depth)?,
         }
         self.close(value, "}", depth)
+    }
+
+    fn entries(&mut self, entries: &[(Cow<'_, str>, Value<'_>)], depth: usize) -> Result<(), Fault> {
+        for (at, (key, item)) in entries.iter().enumerate() {
+            self.separate(at, depth + 1)?;
+            self.string(key)?;
+            self.buffer.push_str(if self.style == Style::Pretty { ": " } else { ":" })?;
+            self.value(item, depth + 1)?;
+        }
+        Ok(())
     }
 
     fn separate(&mut self, at: usize, depth: usize) -> Result<(), Fault> {
@@ -90,9 +100,13 @@ impl Writer<'_> {
     }
 
     fn string(&mut self, text: &str) -> Result<(), Fault> {
-        self.buffer.push_str("\"")?;
         let mut rest = text;
-        while let Some(at) = rest.bytes().position(may_be_escaped) {
+        let is_special = |byte: u8| MAY_BE_ESCAPED[usize::from(byte)];
+        if !rest.bytes().any(is_special) {
+            return self.buffer.push_quoted(text);
+        }
+        self.buffer.push_str("\"")?;
+        while let Some(at) = rest.bytes().position(is_special) {
             let (plain, from) = rest.split_at(at);
             self.buffer.push_str(plain)?;
             let mut chars = from.chars();
@@ -124,7 +138,13 @@ impl Writer<'_> {
     }
 }
 
-/// Whether a character that begins with this byte may have to be escaped: U+2028 and U+2029 begin with 0xE2.
-fn may_be_escaped(byte: u8) -> bool {
-    matches!(byte, 0..0x20 | b'"' | b'\\' | b'<' | b'>' | b'&' | 0xE2)
-}
+/// The bytes with which characters begin that may have to be escaped: 0xE2 for U+2028 and U+2029.
+const MAY_BE_ESCAPED: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        table[byte] = matches!(byte as u8, 0..0x20 | b'"' | b'\\' | b'<' | b'>' | b'&' | 0xE2);
+        byte += 1;
+    }
+    table
+};
