@@ -214,10 +214,11 @@ impl Search<'_> {
         if places.is_empty() {
             return Ok(BTreeMap::new());
         }
+        // Joined to nothing, so that SQLite goes by the ids: it would take the index of all chunks of a tool.
         let sql = format!(
             "SELECT id, hash, position, char_start, char_end, (SELECT COUNT(*) FROM search_chunks o
                  WHERE o.tenant = $1 AND o.tool = $2 AND o.hash = c.hash) AS total
-             FROM search_chunks c WHERE tenant = $1 AND tool = $2 AND id IN ({})",
+             FROM search_chunks c WHERE id IN ({}) AND tenant || '' = $1 AND tool || '' = $2",
             places.join(",")
         );
         let mut query = sqlx::query(AssertSqlSafe(sql)).bind(index.tenant.as_str()).bind(index.tool.as_str());

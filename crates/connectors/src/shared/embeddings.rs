@@ -54,6 +54,9 @@ impl Client {
         if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
             return Err(wrong("the base URL must begin with http:// or https://".into()));
         }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(wrong("the base URL holds a user name or password; give a key instead".into()));
+        }
         if settings.model.trim().is_empty() {
             return Err(wrong("the model needs a name".into()));
         }
@@ -177,5 +180,33 @@ fn explain_refusal(refused: &Refused) -> Error {
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Embeddings({})", self.model)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn says_which_setting_is_wrong() {
+        let env = Env::default();
+        let fine = || Settings {
+            base_url: "https://embeddings.example.com/v1".into(),
+            model: "m".into(),
+            api_key: None,
+            dimensions: None,
+        };
+        assert!(Client::new(fine(), &env).is_ok());
+        for (settings, wrong) in [
+            (Settings { base_url: "nowhere".into(), ..fine() }, "no URL"),
+            (Settings { base_url: "ftp://example.com".into(), ..fine() }, "http://"),
+            (Settings { base_url: "https://me:key@example.com".into(), ..fine() }, "user name or password"),
+            (Settings { model: " ".into(), ..fine() }, "name"),
+            (Settings { dimensions: Some(0), ..fine() }, "dimensions"),
+        ] {
+            let error = Client::new(settings, &env).unwrap_err();
+            assert!(error.message().contains(wrong), "{error}");
+            assert!(!error.message().contains("key@"), "{error}");
+        }
     }
 }

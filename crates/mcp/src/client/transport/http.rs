@@ -51,10 +51,14 @@ impl Address {
     /// All headers as they are now.
     pub(super) fn current_headers(&self) -> HeaderMap {
         let mut headers = self.headers.clone();
+        self.authorize(&mut headers);
+        headers
+    }
+
+    fn authorize(&self, headers: &mut HeaderMap) {
         if let Some(value) = self.authorization.as_ref().and_then(|value| value.borrow().clone()) {
             headers.insert(AUTHORIZATION, value);
         }
-        headers
     }
 }
 
@@ -71,6 +75,7 @@ impl Http {
             limit,
             session: Mutex::default(),
             version: OnceLock::new(),
+            settled: OnceLock::new(),
             posts: Posts::default(),
         };
         Self { link: Arc::new(link), listener: Mutex::default() }
@@ -125,6 +130,8 @@ struct Link {
     limit: usize,
     session: Mutex<Option<HeaderValue>>,
     version: OnceLock<Version>,
+    /// The headers of every POST, once they are settled.
+    settled: OnceLock<HeaderMap>,
     posts: Posts,
 }
 
@@ -146,6 +153,20 @@ impl Link {
     }
 
     fn post_headers(&self) -> HeaderMap {
+        let is_settled = match self.version.get().map(|version| version.era()) {
+            Some(Era::Modern) => true,
+            Some(Era::Legacy) => self.session().is_some(),
+            None => false,
+        };
+        if !is_settled {
+            return self.new_post_headers();
+        }
+        let mut headers = self.settled.get_or_init(|| self.new_post_headers()).clone();
+        self.address.authorize(&mut headers);
+        headers
+    }
+
+    fn new_post_headers(&self) -> HeaderMap {
         let mut headers = self.headers();
         headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
