@@ -30,6 +30,8 @@ pub(crate) struct Connection {
 struct Driver {
     inner: http1::Connection<Io, Full<Bytes>>,
     is_over: bool,
+    /// Why it is over, if that was a mistake.
+    why: Option<hyper::Error>,
 }
 
 /// Why a request failed, and the request itself if nothing of it was written.
@@ -38,7 +40,7 @@ type SendError = (Error, Option<Box<Message>>);
 impl Connection {
     pub(crate) async fn open(io: Io, origin: Origin) -> Result<Box<Self>, Error> {
         let (sender, inner) = http1::handshake(io).await.map_err(|error| Error::connect(error.into()))?;
-        Ok(Box::new(Self { origin, sender, driver: Driver { inner, is_over: false } }))
+        Ok(Box::new(Self { origin, sender, driver: Driver { inner, is_over: false, why: None } }))
     }
 
     /// Sends a request and waits for the head of the answer.
@@ -48,7 +50,11 @@ impl Connection {
     ) -> Result<(http::Response<Incoming>, Box<Self>), SendError> {
         // The other side may have closed while the connection rested.
         if !self.rest() {
-            return Err((Error::broken("it was closed"), Some(Box::new(message))));
+            let error = match self.driver.why.take() {
+                Some(why) => Error::broken(why),
+                None => Error::broken("it was closed"),
+            };
+            return Err((error, Some(Box::new(message))));
         }
         let mut answer = Box::pin(self.sender.try_send_request(message));
         let driver = &mut self.driver;
@@ -115,8 +121,11 @@ fn parts_of(mut error: TrySendError<Message>) -> SendError {
 impl Driver {
     fn work(&mut self, cx: &mut Context<'_>) {
         if !self.is_over {
-            // Errors reach whoever waits for an answer or a body.
-            self.is_over = self.inner.poll_without_shutdown(cx).is_ready();
+            // Errors also reach whoever waits for an answer or a body.
+            if let Poll::Ready(ended) = self.inner.poll_without_shutdown(cx) {
+                self.is_over = true;
+                self.why = ended.err();
+            }
         }
     }
 
