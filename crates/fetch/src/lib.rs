@@ -26,6 +26,7 @@ use http::{HeaderMap, Method, Uri};
 use http_body_util::Full;
 use hyper::body::Incoming;
 use pool::{Origin, Pool};
+use std::fmt;
 use std::sync::Arc;
 
 /// What a client says about itself, unless a request says something else.
@@ -34,7 +35,7 @@ const ENCODINGS: HeaderValue = HeaderValue::from_static("gzip, br, zstd");
 const ANYTHING: HeaderValue = HeaderValue::from_static("*/*");
 
 /// A request whose body is at hand.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Request {
     /// What is to be done.
     pub method: Method,
@@ -51,6 +52,13 @@ impl Request {
     #[must_use]
     pub fn new(method: Method, url: Url) -> Self {
         Self { method, url, headers: HeaderMap::new(), body: Bytes::new() }
+    }
+}
+
+impl fmt::Debug for Request {
+    /// Neither the address nor the headers nor the body, which may all hold secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Request({}, {} bytes)", self.method, self.body.len())
     }
 }
 
@@ -121,4 +129,18 @@ fn to_message(request: Request, origin: &Origin) -> Result<Message, Error> {
     headers.entry(ACCEPT_ENCODING).or_insert(ENCODINGS);
     *message.headers_mut() = headers;
     Ok(message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_keeps_what_it_carries_to_itself() {
+        let mut request =
+            Request::new(Method::POST, "https://me:hunter2@a.test/?key=hunter2".parse().unwrap());
+        request.headers.insert(ACCEPT, HeaderValue::from_static("hunter2"));
+        request.body = "client_secret=hunter2".into();
+        assert_eq!(format!("{request:?}"), "Request(POST, 21 bytes)");
+    }
 }
