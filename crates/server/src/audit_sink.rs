@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use gateway::audit::{Entry, Sink};
 use std::path::PathBuf;
 use std::time::Duration;
-use store::{AuditRow, Store, within};
+use store::{AuditDetails, AuditRow, Store, within};
 use tokio::sync::Mutex;
 use tool::Error;
 
@@ -35,16 +35,16 @@ impl AuditSink {
 #[async_trait]
 impl Sink for AuditSink {
     async fn write(&self, batch: &[Entry]) -> tool::Result<()> {
-        let rows: Vec<AuditRow> = batch.iter().map(row).collect();
+        let rows: Vec<AuditRow<'_>> = batch.iter().map(row).collect();
         let mut spill = self.spill.lock().await;
         if !spill.is_empty && self.replay(&mut spill).await.is_err() {
-            return spill.append(rows).await;
+            return spill.append(&rows).await;
         }
         match within(self.timeout, self.store.audit().append(&rows)).await {
             Ok(()) => Ok(()),
             Err(error) if error.is_retryable() => {
                 tracing::warn!(%error, "audit records wait in {}: {error}", spill.path.display());
-                spill.append(rows).await
+                spill.append(&rows).await
             }
             Err(error) => Err(Error::internal("the audit was not written").caused_by(error)),
         }
@@ -78,54 +78,63 @@ impl AuditSink {
 }
 
 impl Spill {
-    async fn append(&mut self, rows: Vec<AuditRow>) -> tool::Result<()> {
+    async fn append(&mut self, rows: &[AuditRow<'_>]) -> tool::Result<()> {
         let path = self.path.clone();
-        let written = tokio::task::spawn_blocking(move || append(&path, &rows)).await;
-        written
+        let failed =
+            |error: std::io::Error| Error::unavailable("the audit file cannot be written").caused_by(error);
+        let text = lines(rows).map_err(|error| failed(error.into()))?;
+        tokio::task::spawn_blocking(move || append(&path, &text))
+            .await
             .map_err(|error| Error::internal("the audit file was not written").caused_by(error))?
-            .map_err(|error| Error::unavailable("the audit file cannot be written").caused_by(error))?;
+            .map_err(failed)?;
         self.is_empty = false;
         Ok(())
     }
 }
 
-fn append(path: &std::path::Path, rows: &[AuditRow]) -> std::io::Result<()> {
-    use std::io::Write;
-    use std::os::unix::fs::OpenOptionsExt;
+fn lines(rows: &[AuditRow<'_>]) -> serde_json::Result<Vec<u8>> {
     let mut text = Vec::new();
     for row in rows {
         serde_json::to_writer(&mut text, row)?;
         text.push(b'\n');
     }
+    Ok(text)
+}
+
+fn append(path: &std::path::Path, text: &[u8]) -> std::io::Result<()> {
+    use std::io::Write;
+    use std::os::unix::fs::OpenOptionsExt;
     let mut file = std::fs::OpenOptions::new().append(true).create(true).mode(0o600).open(path)?;
-    file.write_all(&text)?;
+    file.write_all(text)?;
     file.sync_data()
 }
 
 /// The rows in the file. A last line cut by a crash is passed over.
-fn read(path: &std::path::Path) -> Vec<AuditRow> {
+fn read(path: &std::path::Path) -> Vec<AuditRow<'static>> {
     let text = std::fs::read(path).unwrap_or_default();
     text.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect()
 }
 
-fn row(entry: &Entry) -> AuditRow {
+fn row(entry: &Entry) -> AuditRow<'_> {
     AuditRow {
-        id: entry.id.clone(),
-        tenant: entry.tenant.to_string(),
+        id: entry.id.as_str().into(),
+        tenant: entry.tenant.as_str().into(),
         at: entry.at_ms,
-        caller: entry.caller.clone(),
-        caller_kind: entry.caller_kind.to_owned(),
-        door: entry.door.to_owned(),
-        tool: entry.tool.clone(),
-        uri: entry.uri.clone().unwrap_or_default(),
-        service: entry.service.clone().unwrap_or_default(),
-        arguments: Some(entry.arguments.clone()),
-        status: entry.status.as_str().to_owned(),
-        code: entry.code.map(|kind| Code::from(kind).as_str().to_owned()),
-        message: entry.message.clone(),
-        duration_us: entry.duration_us,
-        request_id: entry.request_id.clone(),
-        trace_id: entry.trace_id.clone().unwrap_or_default(),
-        result_bytes: entry.result_bytes,
+        caller: entry.caller.as_str().into(),
+        tool: entry.tool.as_str().into(),
+        service: entry.service.as_deref().unwrap_or_default().into(),
+        arguments: Some(entry.arguments.as_str().into()),
+        status: entry.status.as_str().into(),
+        details: AuditDetails {
+            caller_kind: entry.caller_kind.into(),
+            door: entry.door.into(),
+            uri: entry.uri.as_deref().unwrap_or_default().into(),
+            code: entry.code.map(|kind| Code::from(kind).as_str().into()),
+            message: entry.message.as_deref().map(Into::into),
+            duration_us: entry.duration_us,
+            request_id: entry.request_id.as_str().into(),
+            trace_id: entry.trace_id.as_deref().unwrap_or_default().into(),
+            result_bytes: entry.result_bytes,
+        },
     }
 }

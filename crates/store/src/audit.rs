@@ -1,19 +1,20 @@
 //! The audit: one row per call, refused ones too, appended in batches and read in pages.
 
 use crate::database::Backend;
-use crate::{Error, Page, PageRequest, Result, Store, row};
+use crate::{Page, PageRequest, Result, Store, row};
 use serde::{Deserialize, Serialize};
 use sqlx::any::AnyRow;
 use sqlx::{AssertSqlSafe, Row as _};
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::sync::LazyLock;
 use tool::TenantId;
 
-/// Rows per statement. PostgreSQL likes fewer round trips; SQLite has none, and likes short statements.
+/// Rows per statement. PostgreSQL likes fewer round trips; SQLite likes shorter statements.
 fn chunk_size(backend: Backend) -> usize {
     match backend {
-        Backend::Sqlite => 16,
-        Backend::Postgres => 200,
+        Backend::Sqlite => 32,
+        Backend::Postgres => 400,
     }
 }
 
@@ -22,10 +23,8 @@ const EXPORT_STEP: i64 = 1000;
 /// Rows per step of a purge, so that no lock is held for long.
 const PURGE_STEP: i64 = 5000;
 
-const COLUMNS: &str =
-    "tenant, id, at, caller, caller_kind, door, tool, uri, service, arguments, status, code,
-    message, duration_us, request_id, trace_id, result_bytes";
-const COLUMN_COUNT: usize = 17;
+const COLUMNS: &str = "tenant, at, id, caller, tool, service, status, arguments, details";
+const COLUMN_COUNT: usize = 9;
 
 /// The condition of every query; `$1` is the tenant.
 const WHERE: &str = "tenant = $1 AND ($2 IS NULL OR tool = $2) AND ($3 IS NULL OR service = $3)
@@ -34,39 +33,49 @@ const WHERE: &str = "tenant = $1 AND ($2 IS NULL OR tool = $2) AND ($3 IS NULL O
 
 /// What is remembered of a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AuditRow {
-    /// Made by the caller of `append`; the same id is stored once.
-    pub id: String,
+pub struct AuditRow<'a> {
+    /// Made by the caller of `append`; the same row is stored once.
+    pub id: Cow<'a, str>,
     /// Whose call it was; a text, because a refused call may name a tenant that does not exist.
-    pub tenant: String,
+    pub tenant: Cow<'a, str>,
     /// When it began. Milliseconds since 1970.
     pub at: i64,
     /// Who called: a user name, a key's name.
-    pub caller: String,
-    /// What the caller is: `user`, `key`, …
-    pub caller_kind: String,
-    /// Where the call came in: `rest`, `mcp`, …
-    pub door: String,
+    pub caller: Cow<'a, str>,
     /// The tool as the caller named it.
-    pub tool: String,
-    /// The tool's URI, empty when there is none.
-    pub uri: String,
+    pub tool: Cow<'a, str>,
     /// The service's id, empty when there is none.
-    pub service: String,
+    pub service: Cow<'a, str>,
     /// The arguments, redacted, as JSON text.
-    pub arguments: Option<String>,
+    pub arguments: Option<Cow<'a, str>>,
     /// `ok`, `error` or `refused`.
-    pub status: String,
+    pub status: Cow<'a, str>,
+    /// What is shown, but not asked for.
+    #[serde(flatten)]
+    pub details: AuditDetails<'a>,
+}
+
+/// What is remembered of a call beyond what rows are searched by.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AuditDetails<'a> {
+    /// What the caller is: `user`, `key`, …
+    pub caller_kind: Cow<'a, str>,
+    /// Where the call came in: `rest`, `mcp`, …
+    pub door: Cow<'a, str>,
+    /// The tool's URI, empty when there is none.
+    pub uri: Cow<'a, str>,
     /// The error's code.
-    pub code: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<Cow<'a, str>>,
     /// The error's message.
-    pub message: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<Cow<'a, str>>,
     /// How long it took, in microseconds.
     pub duration_us: i64,
     /// The request's id, as the client saw it.
-    pub request_id: String,
+    pub request_id: Cow<'a, str>,
     /// The trace's id.
-    pub trace_id: String,
+    pub trace_id: Cow<'a, str>,
     /// The size of the result.
     pub result_bytes: i64,
 }
@@ -95,7 +104,7 @@ pub struct Audit<'a>(pub(crate) &'a Store);
 impl Audit<'_> {
     /// Appends the rows, all or none. Each row carries its tenant: one batch serves all.
     /// Rows that are there already are passed over, so a batch may be tried again.
-    pub async fn append(self, rows: &[AuditRow]) -> Result<()> {
+    pub async fn append(self, rows: &[AuditRow<'_>]) -> Result<()> {
         if rows.is_empty() {
             return Ok(());
         }
@@ -107,7 +116,7 @@ impl Audit<'_> {
                 false => sqlx::query(AssertSqlSafe(insert_statement(self.0.backend(), chunk.len()))),
             };
             for row in chunk {
-                insert = bind(insert, row);
+                insert = bind(insert, row)?;
             }
             // Partial chunks differ in length; keeping a prepared statement for each is waste.
             insert.persistent(chunk.len() == size).execute(write.connection()).await?;
@@ -121,7 +130,7 @@ impl Audit<'_> {
         tenant: &TenantId,
         filter: &Filter,
         page: PageRequest,
-    ) -> Result<Page<AuditRow>> {
+    ) -> Result<Page<AuditRow<'static>>> {
         let mut snapshot = self.0.snapshot().await?;
         let total = filtered(format!("SELECT COUNT(*) FROM audit WHERE {WHERE}"), tenant, filter)
             .fetch_one(&mut *snapshot)
@@ -154,12 +163,32 @@ impl Audit<'_> {
     /// Deletes the rows of calls begun before `time`. Platform-wide: for the retention period.
     pub async fn purge_before(self, time: i64) -> Result<u64> {
         let mut count = 0;
+        let mut tenant = self.tenant_after("").await?;
+        while let Some(name) = tenant {
+            count += self.purge_tenant(&name, time).await?;
+            tenant = self.tenant_after(&name).await?;
+        }
+        Ok(count)
+    }
+
+    /// The next tenant that has rows, by name: a step through the key, whatever the number of rows.
+    async fn tenant_after(self, tenant: &str) -> Result<Option<String>> {
+        let row = sqlx::query("SELECT MIN(tenant) FROM audit WHERE tenant > $1")
+            .bind(tenant)
+            .fetch_one(self.0.pool())
+            .await?;
+        Ok(row.try_get(0)?)
+    }
+
+    async fn purge_tenant(self, tenant: &str, time: i64) -> Result<u64> {
+        let mut count = 0;
         loop {
             let mut write = self.0.write().await?;
             let done = sqlx::query(
-                "DELETE FROM audit WHERE (tenant, id) IN
-                     (SELECT tenant, id FROM audit WHERE at < $1 ORDER BY at LIMIT $2)",
+                "DELETE FROM audit WHERE (tenant, at, id) IN
+                     (SELECT tenant, at, id FROM audit WHERE tenant = $1 AND at < $2 ORDER BY at, id LIMIT $3)",
             )
+            .bind(tenant)
             .bind(time)
             .bind(PURGE_STEP)
             .execute(write.connection())
@@ -185,7 +214,7 @@ pub struct Export {
 
 impl Export {
     /// The next rows, at most a thousand; `None` at the end.
-    pub async fn next(&mut self) -> Result<Option<Vec<AuditRow>>> {
+    pub async fn next(&mut self) -> Result<Option<Vec<AuditRow<'static>>>> {
         let Some((at, id)) = self.after.clone() else { return Ok(None) };
         let sql = format!(
             "SELECT {COLUMNS} FROM audit WHERE {WHERE} AND (at, id) > ($8, $9) ORDER BY at, id LIMIT $10"
@@ -197,7 +226,7 @@ impl Export {
             .fetch_all(self.store.pool())
             .await?;
         let rows = rows.iter().map(decode).collect::<Result<Vec<_>>>()?;
-        self.after = rows.last().map(|row| (row.at, row.id.clone()));
+        self.after = rows.last().map(|row| (row.at, row.id.to_string()));
         Ok((!rows.is_empty()).then_some(rows))
     }
 }
@@ -215,8 +244,6 @@ fn filtered<'q>(sql: String, tenant: &TenantId, filter: &Filter) -> Query<'q> {
         .bind(filter.to)
 }
 
-/// `INSERT … VALUES ($1, …, $17), ($18, …) …`; for SQLite with `?`, since a parameter with a name is
-/// looked up by it, in time linear in their number.
 /// The statement for a whole chunk, made once.
 fn whole_insert(backend: Backend) -> AssertSqlSafe<&'static str> {
     fn whole(backend: Backend) -> String {
@@ -230,6 +257,8 @@ fn whole_insert(backend: Backend) -> AssertSqlSafe<&'static str> {
     })
 }
 
+/// `INSERT … VALUES ($1, …, $9), ($10, …) …`; for SQLite with `?`, since a parameter with a name is
+/// looked up by it, in time linear in their number.
 fn insert_statement(backend: Backend, rows: usize) -> String {
     let mut sql = format!("INSERT INTO audit ({COLUMNS}) VALUES ");
     for row in 0..rows {
@@ -250,45 +279,29 @@ fn insert_statement(backend: Backend, rows: usize) -> String {
     sql
 }
 
-fn bind<'q>(query: Query<'q>, entry: &AuditRow) -> Query<'q> {
-    query
+fn bind<'q>(query: Query<'q>, entry: &AuditRow<'_>) -> Result<Query<'q>> {
+    Ok(query
         .bind(row::clean(&entry.tenant))
-        .bind(row::clean(&entry.id))
         .bind(entry.at)
+        .bind(row::clean(&entry.id))
         .bind(row::clean(&entry.caller))
-        .bind(row::clean(&entry.caller_kind))
-        .bind(row::clean(&entry.door))
         .bind(row::clean(&entry.tool))
-        .bind(row::clean(&entry.uri))
         .bind(row::clean(&entry.service))
-        .bind(entry.arguments.as_deref().map(row::clean))
         .bind(row::clean(&entry.status))
-        .bind(entry.code.as_deref().map(row::clean))
-        .bind(entry.message.as_deref().map(row::clean))
-        .bind(entry.duration_us)
-        .bind(row::clean(&entry.request_id))
-        .bind(row::clean(&entry.trace_id))
-        .bind(entry.result_bytes)
+        .bind(entry.arguments.as_deref().map(row::clean))
+        .bind(row::to_json(&entry.details)?))
 }
 
-fn decode(row: &AnyRow) -> Result<AuditRow, Error> {
+fn decode(row: &AnyRow) -> Result<AuditRow<'static>> {
     Ok(AuditRow {
-        id: row::text(row, "id")?,
-        tenant: row::text(row, "tenant")?,
+        id: row::text(row, "id")?.into(),
+        tenant: row::text(row, "tenant")?.into(),
         at: row::integer(row, "at")?,
-        caller: row::text(row, "caller")?,
-        caller_kind: row::text(row, "caller_kind")?,
-        door: row::text(row, "door")?,
-        tool: row::text(row, "tool")?,
-        uri: row::text(row, "uri")?,
-        service: row::text(row, "service")?,
-        arguments: row::optional_text(row, "arguments")?,
-        status: row::text(row, "status")?,
-        code: row::optional_text(row, "code")?,
-        message: row::optional_text(row, "message")?,
-        duration_us: row::integer(row, "duration_us")?,
-        request_id: row::text(row, "request_id")?,
-        trace_id: row::text(row, "trace_id")?,
-        result_bytes: row::integer(row, "result_bytes")?,
+        caller: row::text(row, "caller")?.into(),
+        tool: row::text(row, "tool")?.into(),
+        service: row::text(row, "service")?.into(),
+        arguments: row::optional_text(row, "arguments")?.map(Cow::from),
+        status: row::text(row, "status")?.into(),
+        details: row::json(row, "details")?,
     })
 }

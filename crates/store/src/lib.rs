@@ -39,7 +39,7 @@ pub mod users;
 pub mod vault;
 mod watch;
 
-pub use audit::{AuditRow, Filter};
+pub use audit::{AuditDetails, AuditRow, Filter};
 pub use bindings::{Binding, BindingStatus};
 pub use database::{Options, Store};
 pub use deadline::within;

@@ -15,6 +15,11 @@ const MIGRATIONS: &[Migration] = &[
         postgres: include_str!("../migrations/0004_search_postgres.sql"),
     },
     Migration::both(include_str!("../migrations/0005_service_pins.sql")),
+    Migration {
+        both: "",
+        sqlite: include_str!("../migrations/0006_audit_sqlite.sql"),
+        postgres: include_str!("../migrations/0006_audit_postgres.sql"),
+    },
 ];
 
 /// One step: what both databases understand, then what only one does.

@@ -14,6 +14,7 @@ use futures::stream;
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::borrow::Cow;
 use std::time::Duration;
 use store::{AuditRow, Filter};
 use utoipa::ToSchema;
@@ -52,27 +53,28 @@ pub(super) struct AuditPage {
     total: i64,
 }
 
-impl From<AuditRow> for AuditView {
-    fn from(row: AuditRow) -> Self {
-        let some = |text: String| Some(text).filter(|text| !text.is_empty());
+impl From<AuditRow<'_>> for AuditView {
+    fn from(row: AuditRow<'_>) -> Self {
+        let some = |text: Cow<'_, str>| Some(text.into_owned()).filter(|text| !text.is_empty());
+        let details = row.details;
         Self {
-            id: row.id,
+            id: row.id.into_owned(),
             at: time::show(row.at),
-            tenant: row.tenant,
-            caller: row.caller,
-            caller_kind: row.caller_kind,
-            door: row.door,
-            tool: row.tool,
-            uri: some(row.uri),
+            tenant: row.tenant.into_owned(),
+            caller: row.caller.into_owned(),
+            caller_kind: details.caller_kind.into_owned(),
+            door: details.door.into_owned(),
+            tool: row.tool.into_owned(),
+            uri: some(details.uri),
             service: some(row.service),
             arguments: row.arguments.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default(),
-            status: row.status,
-            code: row.code,
-            message: row.message,
-            duration_us: row.duration_us,
-            request_id: row.request_id,
-            trace_id: some(row.trace_id),
-            result_bytes: row.result_bytes,
+            status: row.status.into_owned(),
+            code: details.code.map(Cow::into_owned),
+            message: details.message.map(Cow::into_owned),
+            duration_us: details.duration_us,
+            request_id: details.request_id.into_owned(),
+            trace_id: some(details.trace_id),
+            result_bytes: details.result_bytes,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::backend::{Backend, acme, other};
 use std::sync::Arc;
-use store::{AuditRow, Filter, PageRequest};
+use store::{AuditDetails, AuditRow, Filter, PageRequest};
 
 on_both! {
     keeps_every_field
@@ -13,32 +13,37 @@ on_both! {
     records_whatever_a_caller_sends
 }
 
-pub(crate) fn row(tenant: &str, id: &str, at: i64) -> AuditRow {
+pub(crate) fn row(tenant: &str, id: &str, at: i64) -> AuditRow<'static> {
     AuditRow {
-        id: id.into(),
-        tenant: tenant.into(),
+        id: id.to_owned().into(),
+        tenant: tenant.to_owned().into(),
         at,
         caller: "eve".into(),
-        caller_kind: "user".into(),
-        door: "rest".into(),
         tool: "api__list".into(),
-        uri: "api://crm/list".into(),
         service: "crm".into(),
         arguments: Some(r#"{"z":1,"a":2}"#.into()),
         status: "ok".into(),
-        code: None,
-        message: None,
-        duration_us: 12,
-        request_id: "r".into(),
-        trace_id: "t".into(),
-        result_bytes: i64::MAX,
+        details: AuditDetails {
+            caller_kind: "user".into(),
+            door: "rest".into(),
+            uri: "api://crm/list".into(),
+            code: None,
+            message: None,
+            duration_us: 12,
+            request_id: "r".into(),
+            trace_id: "t".into(),
+            result_bytes: i64::MAX,
+        },
     }
 }
 
 async fn keeps_every_field(db: Arc<Backend>) {
     let store = db.open().await;
-    let full = AuditRow { code: Some("TIMEOUT".into()), message: Some("late".into()), ..row("acme", "1", 7) };
-    let bare = AuditRow { arguments: None, uri: String::new(), ..row("acme", "2", 8) };
+    let (mut full, mut bare) = (row("acme", "1", 7), row("acme", "2", 8));
+    full.details.code = Some("TIMEOUT".into());
+    full.details.message = Some("late".into());
+    bare.arguments = None;
+    bare.details.uri = "".into();
     store.audit().append(&[full.clone(), bare.clone()]).await.unwrap();
     store.audit().append(&[]).await.unwrap();
     let page = store.audit().query(&acme(), &Filter::default(), PageRequest::default()).await.unwrap();
@@ -77,11 +82,11 @@ async fn filters_and_pages_newest_first(db: Arc<Backend>) {
         (Filter { tool: Some("\0".into()), ..filter() }, &[]),
     ] {
         let page = store.audit().query(&acme(), &filter, PageRequest::default()).await.unwrap();
-        let ids: Vec<_> = page.items.iter().map(|row| row.id.as_str()).collect();
+        let ids: Vec<_> = page.items.iter().map(|row| &*row.id).collect();
         assert_eq!((ids.as_slice(), page.total), (expected, expected.len() as i64), "{filter:?}");
     }
     let page = store.audit().query(&acme(), &filter(), PageRequest { page: 2, limit: 4 }).await.unwrap();
-    assert_eq!(page.items.iter().map(|row| row.id.as_str()).collect::<Vec<_>>(), ["5", "4", "3", "2"]);
+    assert_eq!(page.items.iter().map(|row| &*row.id).collect::<Vec<_>>(), ["5", "4", "3", "2"]);
 }
 
 async fn exports_fifty_thousand_rows_step_by_step(db: Arc<Backend>) {
@@ -124,18 +129,17 @@ async fn purges_what_is_too_old(db: Arc<Backend>) {
 
 async fn records_whatever_a_caller_sends(db: Arc<Backend>) {
     let store = db.open().await;
-    let odd = AuditRow {
-        tool: "a\0b'; DROP TABLE audit; --".into(),
-        message: Some("\u{FFFF}🦀".repeat(10_000)),
-        ..row("no such tenant \0", "1", 1)
-    };
+    let mut odd = row("no such tenant \0", "1", 1);
+    odd.tool = "a\0b'; DROP TABLE audit; --".into();
+    odd.details.message = Some("\0\u{FFFF}🦀".repeat(10_000).into());
     store.audit().append(&[odd.clone(), row("acme", "1", 1)]).await.unwrap();
     let mut connection = db.raw().await;
-    let stored = sqlx::query("SELECT tool, message FROM audit WHERE tenant = $1")
+    let stored = sqlx::query("SELECT tool, details FROM audit WHERE tenant = $1")
         .bind("no such tenant \u{FFFD}")
         .fetch_one(&mut connection)
         .await
         .unwrap();
     assert_eq!(sqlx::Row::get::<String, _>(&stored, 0), "a\u{FFFD}b'; DROP TABLE audit; --");
-    assert_eq!(sqlx::Row::get::<Option<String>, _>(&stored, 1), odd.message);
+    let details: AuditDetails<'_> = serde_json::from_str(&sqlx::Row::get::<String, _>(&stored, 1)).unwrap();
+    assert_eq!(details, odd.details);
 }

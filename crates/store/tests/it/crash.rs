@@ -39,7 +39,7 @@ async fn keeps_every_acknowledged_write_when_killed(db: Arc<Backend>) {
             .map(|user| user.username)
             .collect();
         let services = store.services().all(&acme()).await.unwrap();
-        let audited: HashSet<_> = audit.items.iter().map(|row| row.id.as_str()).collect();
+        let audited: HashSet<_> = audit.items.iter().map(|row| &*row.id).collect();
         for name in &acknowledged {
             assert!(users.contains(name), "round {round}: user {name} was lost");
             assert!(

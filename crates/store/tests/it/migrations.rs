@@ -1,8 +1,8 @@
 //! The schema: brought up to date once, by whoever comes first.
 
-use crate::backend::{Backend, Kind, new_tenant};
+use crate::backend::{Backend, Kind, acme, new_tenant};
 use std::sync::Arc;
-use store::{ErrorKind, Options, Store};
+use store::{ErrorKind, Filter, Options, PageRequest, Store};
 use tokio::task::JoinSet;
 
 on_both! {
@@ -10,6 +10,7 @@ on_both! {
     migrates_once_when_many_start_together
     refuses_a_schema_from_the_future
     keeps_tools_and_their_versions_in_the_third_step
+    keeps_the_audit_in_the_sixth_step
 }
 
 async fn opens_twice_and_keeps_what_is_there(db: Arc<Backend>) {
@@ -28,7 +29,7 @@ async fn migrates_once_when_many_start_together(db: Arc<Backend>) {
     }
     let mut connection = db.raw().await;
     let rows = sqlx::query("SELECT version FROM schema_version").fetch_all(&mut connection).await.unwrap();
-    assert_eq!(rows.len(), 5);
+    assert_eq!(rows.len(), 6);
 }
 
 async fn refuses_a_schema_from_the_future(db: Arc<Backend>) {
@@ -53,7 +54,8 @@ async fn refuses_urls_it_does_not_know() {
     }
 }
 
-async fn keeps_tools_and_their_versions_in_the_third_step(db: Arc<Backend>) {
+/// Makes the database as it was after the second step.
+async fn make_second_step(db: &Backend) {
     if db.kind == Kind::Sqlite {
         std::fs::create_dir_all(db.database_file().parent().unwrap()).unwrap();
         std::fs::File::create(db.database_file()).unwrap();
@@ -66,6 +68,29 @@ async fn keeps_tools_and_their_versions_in_the_third_step(db: Arc<Backend>) {
         db.execute(step).await;
         db.execute(&format!("INSERT INTO schema_version (version, applied_at) VALUES ({version}, 0)")).await;
     }
+}
+
+async fn keeps_the_audit_in_the_sixth_step(db: Arc<Backend>) {
+    make_second_step(&db).await;
+    db.execute(
+        "INSERT INTO audit VALUES ('acme', 'i1', 7, 'eve', 'user', 'rest', 'api__list', 'api://crm/list', 'crm',
+             '{\"q\":1}', 'error', 'TIMEOUT', 'it \"took\" long', 12, 'r', 't', 9007199254740993),
+         ('acme', 'i2', 8, 'eve', 'user', 'rest', 'x', '', '', NULL, 'ok', NULL, NULL, 1, '', '', 0)",
+    )
+    .await;
+    let store = db.open().await;
+    let page = store.audit().query(&acme(), &Filter::default(), PageRequest::default()).await.unwrap();
+    let [second, first] = <[_; 2]>::try_from(page.items).unwrap();
+    assert_eq!((&*first.id, first.at, &*first.tool, &*first.status), ("i1", 7, "api__list", "error"));
+    assert_eq!(first.arguments.as_deref(), Some("{\"q\":1}"));
+    assert_eq!((first.details.code.as_deref(), &*first.details.uri), (Some("TIMEOUT"), "api://crm/list"));
+    assert_eq!(first.details.message.as_deref(), Some("it \"took\" long"));
+    assert_eq!((first.details.duration_us, first.details.result_bytes), (12, 9_007_199_254_740_993));
+    assert_eq!((second.arguments, second.details.code, second.details.message), (None, None, None));
+}
+
+async fn keeps_tools_and_their_versions_in_the_third_step(db: Arc<Backend>) {
+    make_second_step(&db).await;
     db.execute("INSERT INTO tenants VALUES ('acme', 'Acme', 'active', '{}', 1, 1, 1)").await;
     db.execute("INSERT INTO tools VALUES ('acme', 't1', 'a', NULL, 'http', NULL, 'a', 'active', 'ada', 'sealed', 1, 1, 2)").await;
     db.execute("INSERT INTO tool_versions VALUES ('acme', 't1', 1, 'sealed', 'ada', 1), ('acme', 't1', 2, 'sealed', 'ada', 2)").await;
