@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::text;
 use crate::budget::Budget;
 use crate::error::{ErrorKind, Fault};
-use crate::json::{Style, read, write};
+use crate::json::{Style, read_copied, write};
 use crate::value::Value;
 
 pub(super) fn to_json<'a>(budget: &mut Budget<'_>, arguments: &[Value<'a>]) -> Result<Value<'a>, Fault> {
@@ -34,7 +34,7 @@ fn written<'a>(budget: &mut Budget<'_>, style: Style, value: &Value<'a>) -> Resu
 pub(super) fn from_json<'a>(budget: &mut Budget<'_>, arguments: &[Value<'a>]) -> Result<Value<'a>, Fault> {
     let source = text(&arguments[0]);
     budget.work(source.len())?;
-    match read(budget, &source) {
+    match read_copied(budget, &source) {
         Err(fault) if fault.kind() == ErrorKind::Data => Ok(Value::Nil),
         other => other,
     }

@@ -3,5 +3,5 @@
 mod read;
 mod write;
 
-pub(crate) use self::read::read;
+pub(crate) use self::read::{read, read_copied};
 pub(crate) use self::write::{Style, write};

@@ -121,11 +121,13 @@ impl<'a> Value<'a> {
         mut entries: Vec<(Cow<'a, str>, Self)>,
     ) -> Result<Self, Fault> {
         budget.items(entries.len())?;
-        entries.sort_by(|left, right| left.0.cmp(&right.0));
-        entries.reverse();
-        // Reversed, so that the last of equal keys comes first and stays.
-        entries.dedup_by(|later, earlier| later.0 == earlier.0);
-        entries.reverse();
+        if !entries.is_sorted_by(|left, right| left.0 < right.0) {
+            entries.sort_by(|left, right| left.0.cmp(&right.0));
+            entries.reverse();
+            // Reversed, so that the last of equal keys comes first and stays.
+            entries.dedup_by(|later, earlier| later.0 == earlier.0);
+            entries.reverse();
+        }
         let depth = 1 + entries.iter().map(|(_, value)| value.depth()).max().unwrap_or(0);
         check_depth(budget, depth)?;
         Ok(Self::Map(Rc::new(Map { entries, depth })))
