@@ -136,6 +136,10 @@ struct Log;
 
 #[async_trait]
 impl Sink for Log {
+    fn is_read(&self) -> bool {
+        tracing::enabled!(tracing::Level::INFO)
+    }
+
     async fn write(&self, batch: &[Entry]) -> tool::Result<()> {
         for entry in batch {
             let (tool, status) = (&entry.tool, entry.status.as_str());

@@ -120,15 +120,29 @@ fn to_message(request: Request, origin: &Origin) -> Result<Message, Error> {
     let mut message = http::Request::new(Full::new(request.body));
     *message.method_mut() = request.method;
     *message.uri_mut() = Uri::from(target.map_err(Error::unusable)?);
-    let mut headers = request.headers;
+    *message.headers_mut() = request.headers;
+    complete(message.headers_mut(), origin)?;
+    Ok(message)
+}
+
+/// Adds what every request to `url` has, so that it need not be added to each: for headers that are kept.
+///
+/// # Errors
+/// When nobody can be asked at that address.
+pub fn complete_headers(headers: &mut HeaderMap, url: &Url) -> Result<(), Error> {
+    complete(headers, &Origin::of(url)?)
+}
+
+fn complete(headers: &mut HeaderMap, origin: &Origin) -> Result<(), Error> {
     if !headers.contains_key(HOST) {
         headers.insert(HOST, origin.host_header()?);
     }
-    headers.entry(USER_AGENT).or_insert(AGENT);
-    headers.entry(ACCEPT).or_insert(ANYTHING);
-    headers.entry(ACCEPT_ENCODING).or_insert(ENCODINGS);
-    *message.headers_mut() = headers;
-    Ok(message)
+    for (name, value) in [(USER_AGENT, AGENT), (ACCEPT, ANYTHING), (ACCEPT_ENCODING, ENCODINGS)] {
+        if !headers.contains_key(&name) {
+            headers.insert(name, value);
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -2,12 +2,24 @@
 
 use serde_json::{Map, Value};
 use std::collections::HashSet;
+use std::sync::{Arc, OnceLock};
 use tool::schema::Schema;
+use tool::uri::Uri;
 use tool::{Arguments, Error, Problem, Result, Tool};
 
 /// Fills in defaults and checks arguments against the tool's schema.
-#[derive(Debug, Default)]
+///
+/// A schema is compiled when its tool is first called: most tools of a large catalog never are.
+#[derive(Debug)]
 pub(crate) struct Binder {
+    tool: Arc<Tool>,
+    /// The tool's address, for the log.
+    uri: Uri,
+    rules: OnceLock<Rules>,
+}
+
+#[derive(Debug, Default)]
+struct Rules {
     schema: Option<Schema>,
     defaults: Vec<(String, Value)>,
     /// Parameters for which `null` is passed on without a look at the schema.
@@ -15,8 +27,26 @@ pub(crate) struct Binder {
 }
 
 impl Binder {
-    /// The binder for a tool.
-    pub(crate) fn for_tool(tool: &Tool) -> Result<Self> {
+    /// The binder for the tool at `uri`.
+    pub(crate) fn new(tool: Arc<Tool>, uri: Uri) -> Self {
+        Self { tool, uri, rules: OnceLock::new() }
+    }
+
+    /// The arguments as the tool takes them: untouched where nothing was missing.
+    pub(crate) fn bind(&self, arguments: Arguments) -> Result<Arguments> {
+        let rules = self.rules.get_or_init(|| {
+            Rules::of_tool(&self.tool).unwrap_or_else(|error| {
+                let uri = &self.uri;
+                tracing::warn!(tool = %uri, %error, "arguments of {uri} are not checked: {error}");
+                Rules::default()
+            })
+        });
+        rules.bind(arguments)
+    }
+}
+
+impl Rules {
+    fn of_tool(tool: &Tool) -> Result<Self> {
         let schema: Value = serde_json::from_str(tool.input_schema().get())
             .map_err(|error| Error::invalid_config(format!("the input schema is unusable: {error}")))?;
         let properties = schema.get("properties").and_then(Value::as_object);
@@ -29,8 +59,7 @@ impl Binder {
         Ok(Self { schema: Some(Schema::compile(&schema, "parameter")?), defaults, nullable })
     }
 
-    /// The arguments as the tool takes them: untouched where nothing was missing.
-    pub(crate) fn bind(&self, arguments: Arguments) -> Result<Arguments> {
+    fn bind(&self, arguments: Arguments) -> Result<Arguments> {
         let Some(schema) = &self.schema else { return Ok(arguments) };
         let arguments = self.with_defaults(arguments)?;
         let value = arguments.as_value()?;
@@ -92,7 +121,7 @@ mod tests {
 
     fn bind_to(tool: &Tool, arguments: &str) -> Result<String> {
         let arguments = Arguments::from_raw(RawValue::from_string(arguments.into()).unwrap())?;
-        Binder::for_tool(tool)?.bind(arguments).map(|bound| bound.to_raw().get().to_owned())
+        Rules::of_tool(tool)?.bind(arguments).map(|bound| bound.to_raw().get().to_owned())
     }
 
     #[test]

@@ -140,8 +140,13 @@ impl Buffer {
         self.push(c.encode_utf8(&mut [0; 4]).as_bytes())
     }
 
+    #[inline]
     pub(crate) fn push_byte(&mut self, byte: u8) -> Result<(), Fault> {
-        self.push(&[byte])
+        if self.bytes.len() == self.limit {
+            return Err(too_long(self.limit));
+        }
+        self.bytes.push(byte);
+        Ok(())
     }
 
     pub(crate) fn push_repeated(&mut self, byte: u8, count: usize) -> Result<(), Fault> {

@@ -13,11 +13,11 @@ pub type Id = Box<RawValue>;
 #[derive(Debug, Deserialize)]
 pub struct Message<'a> {
     #[serde(borrow)]
-    jsonrpc: Option<Cow<'a, str>>,
+    jsonrpc: Option<Text<'a>>,
     #[serde(borrow, default)]
     id: Option<&'a RawValue>,
     #[serde(borrow, default)]
-    method: Option<Cow<'a, str>>,
+    method: Option<Text<'a>>,
     /// The payload of a request.
     #[serde(borrow, default)]
     pub params: Option<&'a RawValue>,
@@ -28,6 +28,10 @@ pub struct Message<'a> {
     #[serde(borrow, default)]
     pub error: Option<&'a RawValue>,
 }
+
+/// A text that stays where it is unless it has escapes; serde copies what is just an `Option<Cow<str>>`.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Text<'a>(#[serde(borrow)] pub(crate) Cow<'a, str>);
 
 /// What a message turns out to be.
 #[derive(Debug)]
@@ -71,10 +75,10 @@ impl<'a> Message<'a> {
     /// # Errors
     /// `-32600` for what is none of them.
     pub fn kind(&self) -> Result<Kind<'_>, RpcError> {
-        if self.jsonrpc.as_deref() != Some("2.0") {
+        if self.jsonrpc.as_ref().is_none_or(|version| version.0 != "2.0") {
             return Err(RpcError::invalid_request("'jsonrpc' must be \"2.0\""));
         }
-        match (&self.method, self.id) {
+        match (self.method.as_ref().map(|method| &*method.0), self.id) {
             (Some(method), Some(id)) if is_id(id) => Ok(Kind::Request { id: id.to_owned(), method }),
             (Some(_), Some(_)) => Err(RpcError::invalid_request("'id' must be a string or a number")),
             (Some(method), None) => Ok(Kind::Notification { method }),

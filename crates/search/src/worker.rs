@@ -49,8 +49,7 @@ pub async fn run(
     options: Options,
     cancel: CancellationToken,
 ) {
-    let worker =
-        Worker { name: uuid::Uuid::now_v7().to_string(), store, documents, embeddings, options, cancel };
+    let worker = Worker { name: tool::new_id(), store, documents, embeddings, options, cancel };
     let worker = Arc::new(worker);
     if let Err(error) = within(worker.options.store_timeout, worker.store.search().sweep()).await {
         tracing::warn!(%error, "old search indexes stay for now: {error}");

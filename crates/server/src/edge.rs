@@ -65,9 +65,7 @@ fn request_id(request: &Request) -> Arc<str> {
     let is_sane = |id: &&str| (1..=128).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_graphic());
     match given.filter(is_sane) {
         Some(id) => id.into(),
-        None => {
-            (&*uuid::Uuid::now_v7().as_hyphenated().encode_lower(&mut uuid::Uuid::encode_buffer())).into()
-        }
+        None => tool::new_id(),
     }
 }
 

@@ -48,7 +48,8 @@ pub(crate) async fn serve(
         let service = service_fn(move |mut request: http::Request<Incoming>| {
             request.extensions_mut().insert(ConnectInfo(peer));
             body_limit.apply(&mut request);
-            edge(request.map(Body::new), router.clone()).map(Ok::<_, Infallible>)
+            // hyper asks for the answer whenever anything happens on the connection.
+            InPlace::new(edge(request.map(Body::new), router.clone()).map(Ok::<_, Infallible>))
         });
         let stream = TokioIo::new(Lingering::new(stream));
         let connection = builder.serve_connection_with_upgrades(stream, service).into_owned();
@@ -79,9 +80,9 @@ async fn accept(listener: &TcpListener) -> (TcpStream, SocketAddr) {
     }
 }
 
-/// A future that goes on at once when it wakes itself.
+/// A future that goes on at once when it wakes itself, and is left alone unless it was woken.
 ///
-/// hyper's connection does so for every request with a body. Left to the scheduler, which calls in another
+/// hyper's connection wakes itself for every request with a body. Left to the scheduler, which calls in another
 /// thread for a task that is ready to go on, that costs more than much of the request.
 struct InPlace<F> {
     future: Pin<Box<F>>,
@@ -94,17 +95,24 @@ struct Bell {
     task: AtomicWaker,
 }
 
-/// The future is not being polled: a ring must wake its task.
-const OUTSIDE: u8 = 0;
+/// The future waits for a ring, which must wake its task.
+const WAITING: u8 = 0;
 /// The future is being polled.
 const INSIDE: u8 = 1;
-/// It was rung for while it was being polled.
+/// It was rung for since it was last polled, or while it is.
 const RUNG: u8 = 2;
 
 impl<F> InPlace<F> {
     fn new(future: F) -> Self {
-        let bell = Arc::new(Bell { state: AtomicU8::new(OUTSIDE), task: AtomicWaker::new() });
+        let bell = Arc::new(Bell { state: AtomicU8::new(RUNG), task: AtomicWaker::new() });
         Self { future: Box::pin(future), waker: Waker::from(bell.clone()), bell }
+    }
+}
+
+impl Bell {
+    /// Goes from one state to the other, if it is in the one.
+    fn turn(&self, from: u8, to: u8) -> bool {
+        self.state.compare_exchange(from, to, Ordering::SeqCst, Ordering::SeqCst).is_ok()
     }
 }
 
@@ -115,19 +123,19 @@ impl<F: Future> Future for InPlace<F> {
         let Self { future, bell, waker } = &mut *self;
         bell.task.register(cx.waker());
         for _ in 0..TURNS {
-            bell.state.store(INSIDE, Ordering::SeqCst);
+            if !bell.turn(RUNG, INSIDE) {
+                return Poll::Pending;
+            }
             if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(waker)) {
                 return Poll::Ready(output);
             }
-            let left = bell.state.compare_exchange(INSIDE, OUTSIDE, Ordering::SeqCst, Ordering::SeqCst);
-            if left.is_ok() {
+            if bell.turn(INSIDE, WAITING) {
                 return Poll::Pending;
             }
             if !tokio::task::coop::has_budget_remaining() {
                 break;
             }
         }
-        bell.state.store(OUTSIDE, Ordering::SeqCst);
         cx.waker().wake_by_ref();
         Poll::Pending
     }
@@ -139,8 +147,7 @@ impl Wake for Bell {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        let rung = self.state.compare_exchange(INSIDE, RUNG, Ordering::SeqCst, Ordering::SeqCst);
-        if rung == Err(OUTSIDE) {
+        if self.state.swap(RUNG, Ordering::SeqCst) == WAITING {
             self.task.wake();
         }
     }
@@ -180,6 +187,20 @@ mod tests {
             ended.await.unwrap();
             assert_eq!(polls.load(Ordering::SeqCst), times + 2);
         }
+    }
+
+    #[tokio::test]
+    async fn is_left_alone_unless_it_was_woken() {
+        let polls = Arc::new(AtomicUsize::new(0));
+        let mut restless = InPlace::new(restless(0, polls.clone()));
+        for _ in 0..3 {
+            let polled =
+                std::future::poll_fn(|cx| Poll::Ready(Pin::new(&mut restless).poll(cx).is_pending()));
+            assert!(polled.await);
+        }
+        assert_eq!(polls.load(Ordering::SeqCst), 1);
+        restless.await;
+        assert_eq!(polls.load(Ordering::SeqCst), 2);
     }
 
     #[tokio::test]

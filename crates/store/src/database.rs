@@ -39,13 +39,16 @@ pub struct Options {
 }
 
 impl Options {
-    /// The usual patience: five seconds for everything.
+    /// The usual patience: five seconds for everything. A connection to SQLite is a thread with a copy of
+    /// the schema, and only one of them can write.
     pub fn new(url: impl Into<String>) -> Self {
+        let url = Secret::new(url);
+        let max_connections = if url.expose().starts_with("sqlite:") { 4 } else { 8 };
         Self {
-            url: Secret::new(url),
+            url,
             connect_timeout: Duration::from_secs(5),
             busy_timeout: Duration::from_secs(5),
-            max_connections: 8,
+            max_connections,
         }
     }
 }

@@ -48,7 +48,7 @@ macro_rules! id {
             /// A new id that sorts by the time it was made.
             #[must_use]
             pub fn generate() -> Self {
-                Self(uuid::Uuid::now_v7().to_string().into())
+                Self(new_id())
             }
 
             /// The id as text.
@@ -131,6 +131,12 @@ impl TenantId {
     pub fn default_tenant() -> Self {
         Self("default".into())
     }
+}
+
+/// A new UUID, later ones greater, written down without the detour of `to_string`.
+#[must_use]
+pub fn new_id<T: for<'a> From<&'a str>>() -> T {
+    T::from(uuid::Uuid::now_v7().as_hyphenated().encode_lower(&mut uuid::Uuid::encode_buffer()))
 }
 
 #[cfg(test)]

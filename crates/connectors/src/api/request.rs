@@ -21,8 +21,9 @@ use tool::{CallerHeaders, Error, Result};
 /// What every request of a service starts from.
 #[derive(Debug)]
 pub(super) struct Base {
-    /// Without a slash at the end.
-    url: String,
+    url: Url,
+    /// The path in it, without a slash at the end.
+    path: String,
     headers: HeaderMap,
     auth: Auth,
     passed: PassedHeaders,
@@ -30,7 +31,8 @@ pub(super) struct Base {
 
 impl Base {
     pub(super) fn new(url: &Url, headers: HeaderMap, auth: Auth, passed: PassedHeaders) -> Self {
-        Self { url: url.as_str().trim_end_matches('/').to_owned(), headers, auth, passed }
+        let path = url.path().trim_end_matches('/').to_owned();
+        Self { url: url.clone(), path, headers, auth, passed }
     }
 
     /// The request that a tool makes of these arguments.
@@ -73,13 +75,8 @@ impl Base {
     }
 
     /// A request that only asks whether anybody is there; it is not signed.
-    ///
-    /// # Errors
-    /// Never, as the address was checked when the service was opened.
-    pub(super) fn probe(&self) -> Result<Request> {
-        let url = Url::parse(&self.url)
-            .map_err(|error| Error::internal("the base_url went bad").caused_by(error))?;
-        Ok(self.empty(Method::Head, url))
+    pub(super) fn probe(&self) -> Request {
+        self.empty(Method::Head, self.url.clone())
     }
 
     /// The values in a request that nobody may see, wherever they are quoted.
@@ -116,37 +113,38 @@ impl Base {
     }
 
     fn url_of(&self, definition: &Definition, places: &Places<'_>) -> Result<Url> {
-        let mut text = self.url.clone();
-        let base_length = text.len();
+        let mut path = self.path.clone();
         for piece in &definition.path {
             match piece {
-                Piece::Text(fixed) => text.push_str(fixed),
+                Piece::Text(fixed) => path.push_str(fixed),
                 Piece::Value(name) => {
                     let value = places.path.iter().find(|(key, _)| key == name).map(|(_, value)| value);
-                    text.push_str(value.map_or("", String::as_str));
+                    path.push_str(value.map_or("", String::as_str));
                 }
             }
         }
         // Two values in one segment may make the dots that neither has alone.
-        if text[base_length..]
-            .split('/')
-            .any(|segment| climbs(&percent_decode_str(segment).decode_utf8_lossy()))
-        {
+        let added = &path[self.path.len()..];
+        let climbs = |segment| climbs(&percent_decode_str(segment).decode_utf8_lossy());
+        if added.contains(['.', '%']) && added.split('/').any(climbs) {
             return Err(Error::invalid_input("the path parameters together make a '.' or '..' segment"));
         }
-        for (separator, part) in [('?', &definition.query), ('&', &places.query)] {
-            if !part.is_empty() {
-                let is_first = separator == '?' || definition.query.is_empty();
-                text.push(if is_first { '?' } else { '&' });
-                text.push_str(part);
-            }
+        let mut query = definition.query.clone();
+        if !query.is_empty() && !places.query.is_empty() {
+            query.push('&');
         }
-        if text.len() > MAX_URL_BYTES {
-            let message =
-                format!("the address would have {} bytes, at most {MAX_URL_BYTES} work", text.len());
+        query.push_str(&places.query);
+        let size = self.url.as_str().len() - self.url.path().len() + path.len() + 1 + query.len();
+        if size > MAX_URL_BYTES {
+            let message = format!("the address would have {size} bytes, at most {MAX_URL_BYTES} work");
             return Err(Error::invalid_input(message));
         }
-        Url::parse(&text).map_err(|error| Error::internal("the address cannot be built").caused_by(error))
+        let mut url = self.url.clone();
+        url.set_path(&path);
+        if !query.is_empty() {
+            url.set_query(Some(&query));
+        }
+        Ok(url)
     }
 
     fn sign(&self, request: &mut Request) {

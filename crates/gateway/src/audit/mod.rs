@@ -213,7 +213,7 @@ impl Record {
             result_bytes: 0,
         });
         Entry {
-            id: uuid::Uuid::now_v7().to_string(),
+            id: tool::new_id(),
             tenant: self.tenant,
             at_ms: self.at_ms,
             caller: self.caller.identity.id().to_owned(),

@@ -25,13 +25,18 @@ pub trait Sink: Send + Sync + 'static {
     /// Keeps a batch, all or nothing. A batch that failed is offered again, with the same ids.
     async fn write(&self, batch: &[Entry]) -> tool::Result<()>;
 
+    /// Whether anybody will ever see what is kept. Asked for each record: a log may be switched on.
+    fn is_read(&self) -> bool {
+        true
+    }
+
     /// Called now and then while there is nothing to write, to see to what was put aside.
     async fn catch_up(&self) {}
 }
 
 /// The way into the audit.
-#[derive(Debug)]
 pub struct Audit {
+    sink: Arc<dyn Sink>,
     tx: mpsc::Sender<Record>,
     /// Records handed over, and how many of them are kept.
     handed: AtomicU64,
@@ -50,13 +55,17 @@ impl Audit {
         let closing = CancellationToken::new();
         let (kept_tx, kept) = watch::channel(0);
         let hurry = Arc::new(Notify::new());
-        let writer = Writer { rx, sink, kept: kept_tx, hurry: hurry.clone(), closing: closing.clone() };
+        let writer =
+            Writer { rx, sink: sink.clone(), kept: kept_tx, hurry: hurry.clone(), closing: closing.clone() };
         let writer = Mutex::new(Some(tokio::spawn(writer.run())));
-        Self { tx, handed: AtomicU64::new(0), kept, hurry, writer, closing }
+        Self { sink, tx, handed: AtomicU64::new(0), kept, hurry, writer, closing }
     }
 
     /// Hands a record over; waits only while the queue is full.
     pub(crate) async fn write(&self, record: Record) {
+        if !self.sink.is_read() {
+            return;
+        }
         if let Err(record) = self.tx.send(record).await {
             let entry = record.0.into_entry();
             tracing::error!(?entry, "a call ended after the audit was closed");

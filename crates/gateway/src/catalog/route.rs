@@ -35,8 +35,8 @@ pub struct Route {
 }
 
 impl Route {
-    /// Compiles schema and shape. What cannot be compiled is left out with a warning: such a
-    /// tool was refused when it was saved, so this is an old or a foreign definition.
+    /// Compiles the shape; the schema is left to the first call. What cannot be compiled is left out with a
+    /// warning: such a tool was refused when it was saved, so this is an old or a foreign definition.
     pub(super) fn new(service: Arc<Service>, tool: Arc<Tool>, name: String, result_budget: usize) -> Self {
         let description = match service.is_prefixed() {
             true => Some(format!("[{}] {}", service.id, tool.description().unwrap_or_default())),
@@ -135,16 +135,13 @@ impl Route {
 
     /// What is compiled of a tool.
     pub(super) fn parts(tool: Arc<Tool>, uri: &Uri, result_budget: usize) -> Parts {
-        let binder = Binder::for_tool(&tool).unwrap_or_else(|error| {
-            tracing::warn!(tool = %uri, %error, "arguments of {uri} are not checked: {error}");
-            Binder::default()
-        });
+        let binder = Arc::new(Binder::new(tool.clone(), uri.clone()));
         let shape = Shape::compile(tool.shape(), result_budget).unwrap_or_else(|error| {
             tracing::warn!(tool = %uri, %error, "answers of {uri} are not shaped: {error}");
             Shape::plain(result_budget)
         });
         let redaction = Arc::new(Redaction::of_schema(tool.input_schema()));
-        Parts { tool, binder: Arc::new(binder), shape: Arc::new(shape), redaction }
+        Parts { tool, binder, shape: Arc::new(shape), redaction }
     }
 
     /// The tenant's own Tool leads here, so that its callers need no right to what is behind it.

@@ -49,29 +49,32 @@ impl Writer<'_> {
     }
 
     fn list(&mut self, value: &Value<'_>, depth: usize) -> Result<(), Fault> {
-        self.buffer.push_str("[")?;
+        self.buffer.push_byte(b'[')?;
         for (at, item) in value.as_list().into_iter().flat_map(|list| list.iter()).enumerate() {
             self.separate(at, depth + 1)?;
             self.value(&item, depth + 1)?;
         }
-        self.close(value, "]", depth)
+        self.close(value, b']', depth)
     }
 
     fn map(&mut self, value: &Value<'_>, depth: usize) -> Result<(), Fault> {
-        self.buffer.push_str("{")?;
+        self.buffer.push_byte(b'{')?;
         match value {
             // Sorted already.
             Value::Map(map) => self.entries(&map.entries, depth)?,
             _ => self.entries(&value.as_map().map(|map| map.sorted()).unwrap_or_default(), depth)?,
         }
-        self.close(value, "}", depth)
+        self.close(value, b'}', depth)
     }
 
     fn entries(&mut self, entries: &[(Cow<'_, str>, Value<'_>)], depth: usize) -> Result<(), Fault> {
         for (at, (key, item)) in entries.iter().enumerate() {
             self.separate(at, depth + 1)?;
             self.string(key)?;
-            self.buffer.push_str(if self.style == Style::Pretty { ": " } else { ":" })?;
+            self.buffer.push_byte(b':')?;
+            if self.style == Style::Pretty {
+                self.buffer.push_byte(b' ')?;
+            }
             self.value(item, depth + 1)?;
         }
         Ok(())
@@ -79,16 +82,16 @@ impl Writer<'_> {
 
     fn separate(&mut self, at: usize, depth: usize) -> Result<(), Fault> {
         if at > 0 {
-            self.buffer.push_str(",")?;
+            self.buffer.push_byte(b',')?;
         }
         self.new_line(depth)
     }
 
-    fn close(&mut self, value: &Value<'_>, bracket: &str, depth: usize) -> Result<(), Fault> {
+    fn close(&mut self, value: &Value<'_>, bracket: u8, depth: usize) -> Result<(), Fault> {
         if value.is_true() {
             self.new_line(depth)?;
         }
-        self.buffer.push_str(bracket)
+        self.buffer.push_byte(bracket)
     }
 
     fn new_line(&mut self, depth: usize) -> Result<(), Fault> {

@@ -2,10 +2,10 @@
 
 use super::answers::{self, Asked};
 use super::failure::Failure;
+use crate::envelope::Text;
 use crate::{RpcError, envelope};
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -45,7 +45,8 @@ pub(super) struct Inbox {
 
 #[derive(Default)]
 struct Waiting {
-    calls: HashMap<u64, Caller>,
+    /// By ids of our own.
+    calls: HashMap<u64, Caller, foldhash::fast::RandomState>,
     /// Questions of the server that are under way, by their id as it spelled it.
     questions: HashMap<String, CancellationToken>,
     closed: Option<Failure>,
@@ -69,7 +70,7 @@ struct Incoming<'a> {
     #[serde(borrow, default)]
     id: Option<&'a RawValue>,
     #[serde(borrow, default)]
-    method: Option<Cow<'a, str>>,
+    method: Option<Text<'a>>,
     #[serde(borrow, default)]
     params: Option<&'a RawValue>,
     #[serde(borrow, default)]
@@ -196,7 +197,7 @@ impl Inbox {
         about: Option<u64>,
         answers: &mut Vec<String>,
     ) -> Result<(), Noise> {
-        match (&message.method, message.id) {
+        match (message.method.as_ref().map(|method| &*method.0), message.id) {
             (Some(method), Some(id)) => {
                 answers.extend(self.answer(method, id, message.params, about));
                 Ok(())

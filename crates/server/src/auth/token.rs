@@ -58,7 +58,7 @@ impl Tokens {
             roles: vec![user.role],
             iat: now,
             exp: now + LIFETIME_SECONDS,
-            jti: uuid::Uuid::now_v7().to_string(),
+            jti: tool::new_id(),
             epoch: user.tokens_valid_after,
         };
         let token = jsonwebtoken::encode(&Header::default(), &claims, &self.encoding)

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio_util::sync::DropGuard;
 use tokio_util::task::TaskTracker;
-use tool::{Context, Event, Events};
+use tool::{Context, Event, EventReceiver, Events};
 
 /// What may wait for a client that reads slowly; progress beyond it is dropped.
 const QUEUE: usize = 64;
@@ -32,7 +32,7 @@ pub(super) enum Next {
 pub(super) struct Conversation {
     work: Finish<Answered<String>>,
     ended: Option<Answered<String>>,
-    events: Option<mpsc::Receiver<Event>>,
+    events: Option<EventReceiver>,
     heard: Option<mpsc::Receiver<Heard>>,
     wishes: Wishes,
     /// What was asked, to be compared when it is asked again.
@@ -143,7 +143,7 @@ impl Conversation {
     async fn wait(&mut self) -> Next {
         loop {
             if let Some(ended) = self.ended.take() {
-                let left = self.events.as_mut().and_then(|events| events.try_recv().ok());
+                let left = self.events.as_mut().and_then(EventReceiver::take);
                 let Some(event) = left else { return Next::End(ended) };
                 self.ended = Some(ended);
                 match self.wishes.line(event) {
@@ -153,12 +153,12 @@ impl Conversation {
             }
             tokio::select! {
                 biased;
-                event = receive(&mut self.events) => {
+                event = told(&mut self.events) => {
                     if let Some(line) = self.wishes.line(event) {
                         return Next::Line(line);
                     }
                 }
-                heard = receive(&mut self.heard) => return match heard {
+                heard = hear(&mut self.heard) => return match heard {
                     Heard::Line(line) => Next::Line(line),
                     Heard::Question(posed) => Next::Question(posed),
                 },
@@ -176,11 +176,18 @@ impl Conversation {
     }
 }
 
+async fn told(events: &mut Option<EventReceiver>) -> Event {
+    match events {
+        Some(events) => events.next().await,
+        None => std::future::pending().await,
+    }
+}
+
 /// The next thing out of a channel; a closed one stays silent.
-async fn receive<T>(channel: &mut Option<mpsc::Receiver<T>>) -> T {
+async fn hear(channel: &mut Option<mpsc::Receiver<Heard>>) -> Heard {
     if let Some(rx) = channel {
-        if let Some(received) = rx.recv().await {
-            return received;
+        if let Some(heard) = rx.recv().await {
+            return heard;
         }
         *channel = None;
     }

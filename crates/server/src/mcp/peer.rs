@@ -28,6 +28,8 @@ const MAX_IN_FLIGHT: usize = 1024;
 /// There is one client, so its questions and watches need no name.
 const OWNER: &str = "";
 
+type Flights = HashMap<String, CancellationToken, foldhash::fast::RandomState>;
+
 /// How a client is served.
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
@@ -53,7 +55,7 @@ pub(super) struct Peer {
     /// Agreed on in the handshake, with what the client can do.
     agreed: Mutex<Option<(Version, Option<Box<RawValue>>)>>,
     /// By id as the client spelled it.
-    in_flight: Mutex<HashMap<String, CancellationToken>>,
+    in_flight: Mutex<Flights>,
     questions: Arc<Questions>,
     held: Held,
     watches: Watches,
@@ -66,10 +68,24 @@ pub(super) struct Peer {
 
 /// What a message asks of us.
 enum Read {
-    /// An answer under this id.
-    Request(Box<RawValue>),
+    /// An answer under this id, if what is asked can be understood.
+    Request(Box<RawValue>, Answered<Request>),
     Nothing,
     Exit,
+}
+
+/// A request, read.
+enum Request {
+    Shutdown,
+    Other(Box<Order>),
+}
+
+struct Order {
+    version: Version,
+    asked: Asked,
+    /// What the client says it can do, if it says so with each request.
+    capabilities: Option<Box<RawValue>>,
+    wishes: Wishes,
 }
 
 impl Peer {
@@ -112,8 +128,9 @@ impl Peer {
     /// Takes one message; false ends the conversation.
     pub(super) async fn take(self: &Arc<Self>, text: Vec<u8>) -> bool {
         let read = Message::parse(&text).and_then(|message| self.read(&message));
+        drop(text);
         match read {
-            Ok(Read::Request(id)) => self.begin(id, text).await,
+            Ok(Read::Request(id, request)) => self.begin(id, request).await,
             Ok(Read::Nothing) => {}
             Ok(Read::Exit) => return false,
             Err(error) => self.send(envelope::error(None, &error)).await,
@@ -129,7 +146,7 @@ impl Peer {
     /// What a message asks of us. Notifications and replies get no answer.
     fn read(&self, message: &Message<'_>) -> Answered<Read> {
         Ok(match message.kind()? {
-            Kind::Request { id, .. } => Read::Request(id),
+            Kind::Request { id, method } => Read::Request(id, self.request(method, message)),
             Kind::Notification { method: "notifications/exit" | "exit" } => Read::Exit,
             Kind::Notification { method: "notifications/cancelled" } => {
                 let token = cancelled_id(message).and_then(|id| self.flights().get(id.get()).cloned());
@@ -146,7 +163,27 @@ impl Peer {
         })
     }
 
-    async fn begin(self: &Arc<Self>, id: Box<RawValue>, text: Vec<u8>) {
+    fn request(&self, method: &str, message: &Message<'_>) -> Answered<Request> {
+        if method == "shutdown" {
+            return Ok(Request::Shutdown);
+        }
+        let meta = Meta::of(message.params)?;
+        let version = match meta.version {
+            Some(_) => meta.check()?,
+            None => self.agreed().as_ref().map_or(Version::LATEST_LEGACY, |(version, _)| *version),
+        };
+        Ok(Request::Other(Box::new(Order {
+            version,
+            asked: Asked::read(version.era(), method, message)?,
+            capabilities: match version.era() {
+                Era::Legacy => None,
+                Era::Modern => meta.capabilities.map(ToOwned::to_owned),
+            },
+            wishes: Wishes::of(version.era(), &meta),
+        })))
+    }
+
+    async fn begin(self: &Arc<Self>, id: Box<RawValue>, request: Answered<Request>) {
         while self.requests.len() > MAX_IN_FLIGHT {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
@@ -164,10 +201,11 @@ impl Peer {
             return self.send(envelope::error(Some(&id), &error)).await;
         }
         let peer = self.clone();
-        let is_handshake = self.agreed().is_none() && is_initialize(&text);
-        let answering = async move {
-            peer.answer(&id, &text, &cancel).await;
-        };
+        let is_handshake = self.agreed().is_none() && request.as_ref().is_ok_and(Request::is_initialize);
+        // Boxed, so that the task moves a pointer and not all that a request may need.
+        let answering = Box::pin(async move {
+            peer.answer(&id, request, &cancel).await;
+        });
         // Until the version is agreed on, one request after the other.
         if is_handshake {
             answering.await
@@ -177,8 +215,12 @@ impl Peer {
     }
 
     /// Sends everything that comes up for a request. One that was taken back gets no answer.
-    async fn answer(self: &Arc<Self>, id: &RawValue, text: &[u8], cancel: &CancellationToken) {
-        let worked = self.work(id, text, cancel).await;
+    async fn answer(self: &Arc<Self>, id: &RawValue, request: Answered<Request>, cancel: &CancellationToken) {
+        let worked = match request {
+            Ok(Request::Shutdown) => Ok(Some("{}".to_owned())),
+            Ok(Request::Other(order)) => self.work(id, *order, cancel).await,
+            Err(error) => Err(error),
+        };
         // Before the answer goes out: the client may use the id again at once.
         self.flights().remove(id.get());
         let line = match worked {
@@ -195,22 +237,10 @@ impl Peer {
     async fn work(
         self: &Arc<Self>,
         id: &RawValue,
-        text: &[u8],
+        order: Order,
         cancel: &CancellationToken,
     ) -> Answered<Option<String>> {
-        let message = Message::parse(text)?;
-        let Kind::Request { method, .. } = message.kind()? else {
-            return Err(RpcError::invalid_request("this is no request"));
-        };
-        if method == "shutdown" {
-            return Ok(Some("{}".to_owned()));
-        }
-        let meta = Meta::of(message.params)?;
-        let version = match meta.version {
-            Some(_) => meta.check()?,
-            None => self.agreed().as_ref().map_or(Version::LATEST_LEGACY, |(version, _)| *version),
-        };
-        let mut asked = Asked::read(version.era(), method, &message)?;
+        let Order { version, mut asked, capabilities, wishes } = order;
         if !matches!(asked, Asked::Initialize(_) | Asked::Discover | Asked::Ping) {
             self.wait_until_loaded().await;
         }
@@ -247,30 +277,24 @@ impl Peer {
             Some(Resumed::Again(result)) => return Ok(Some(result)),
             Some(Resumed::Refused(error)) => return Err(error),
             Some(Resumed::Goes(talk)) => *talk,
-            None => self.talk(cx, version, &meta, asked, subject),
+            None => self.talk(cx, Order { version, asked, capabilities, wishes }, subject),
         };
         self.tell(talk, id, cancel).await;
         Ok(None)
     }
 
-    fn talk(
-        &self,
-        cx: Context,
-        version: Version,
-        meta: &Meta<'_>,
-        asked: Asked,
-        subject: String,
-    ) -> Conversation {
-        let agreed = self.agreed().as_ref().and_then(|(_, capabilities)| capabilities.clone());
+    fn talk(&self, cx: Context, order: Order, subject: String) -> Conversation {
+        let Order { version, asked, capabilities, wishes } = order;
+        let capabilities = match version.era() {
+            Era::Legacy => self.agreed().as_ref().and_then(|(_, capabilities)| capabilities.clone()),
+            Era::Modern => capabilities,
+        };
         let asker = Asker {
             version,
             owner: OWNER,
-            capabilities: match version.era() {
-                Era::Legacy => agreed.as_deref(),
-                Era::Modern => meta.capabilities,
-            },
+            capabilities: capabilities.as_deref(),
             questions: &self.questions,
-            wishes: Wishes::of(version.era(), meta),
+            wishes,
             is_cancelled_when_gone: false,
         };
         Conversation::begin(&self.door, &self.calls, cx, asker, asked, subject)
@@ -342,13 +366,13 @@ impl Peer {
         self.agreed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn flights(&self) -> MutexGuard<'_, HashMap<String, CancellationToken>> {
+    fn flights(&self) -> MutexGuard<'_, Flights> {
         self.in_flight.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn is_initialize(text: &[u8]) -> bool {
-    let message = Message::parse(text).ok();
-    let kind = message.as_ref().and_then(|message| message.kind().ok());
-    matches!(kind, Some(Kind::Request { method: "initialize", .. }))
+impl Request {
+    fn is_initialize(&self) -> bool {
+        matches!(self, Self::Other(order) if matches!(order.asked, Asked::Initialize(_)))
+    }
 }

@@ -10,13 +10,14 @@ const MAX_OPENED: usize = 4096;
 /// Seals and opens sessions.
 pub(crate) struct Sessions {
     sealer: Sealer,
-    opened: papaya::HashMap<Box<str>, Arc<Session>>,
+    /// Only tokens of ours get in, so their hash need not withstand anybody.
+    opened: papaya::HashMap<Box<str>, Arc<Session>, foldhash::fast::RandomState>,
 }
 
 impl Sessions {
     /// With a key of its own, derived from `secret` once.
     pub(crate) fn new(secret: &Secret) -> Result<Self> {
-        Ok(Self { sealer: Sealer::new(secret)?, opened: papaya::HashMap::new() })
+        Ok(Self { sealer: Sealer::new(secret)?, opened: papaya::HashMap::default() })
     }
 
     /// The session as a token for the `Mcp-Session-Id` header.

@@ -59,7 +59,7 @@ async fn everything_said(subject: &Subject) -> Result<Vec<(&'static str, String)
             if let Err(error) = run(&*connector, &cx, sample).await {
                 said.push(("an error", format!("{error} {error:?} {}", error.full_message())));
             }
-            while let Ok(event) = rx.try_recv() {
+            while let Some(event) = rx.take() {
                 said.push(("an event", format!("{event:?}")));
             }
         }

@@ -122,7 +122,7 @@ async fn progress_reaches_the_caller() {
     let arguments: Map<String, Value> = serde_json::from_value(json!({ "n": 3 })).unwrap();
     service.call(&cx, conformance::call("progress", arguments)).await.unwrap();
     let mut seen = Vec::new();
-    while let Ok(Event::Progress { progress, total, .. }) = rx.try_recv() {
+    while let Some(Event::Progress { progress, total, .. }) = rx.take() {
         seen.push((progress, total));
     }
     assert_eq!(seen, [(0.0, Some(3.0)), (1.0, Some(3.0)), (2.0, Some(3.0))]);

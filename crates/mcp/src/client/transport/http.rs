@@ -170,6 +170,8 @@ impl Link {
         let mut headers = self.headers();
         headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        // An address that cannot be asked is refused when it is.
+        let _ = fetch::complete_headers(&mut headers, &self.address.url);
         headers
     }
 
