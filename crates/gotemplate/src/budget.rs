@@ -81,6 +81,13 @@ impl<'o> Budget<'o> {
         Ok(Value::string(buffer.bytes))
     }
 
+    /// An empty buffer for an intermediate string that may well be long.
+    pub(crate) fn long_buffer(&self) -> Buffer {
+        let mut buffer = self.buffer();
+        buffer.bytes.reserve(512.min(buffer.limit));
+        buffer
+    }
+
     /// An empty buffer for an intermediate string.
     pub(crate) fn buffer(&self) -> Buffer {
         Buffer {

@@ -24,7 +24,7 @@ pub(super) fn to_pretty_json<'a>(
 }
 
 fn written<'a>(budget: &mut Budget<'_>, style: Style, value: &Value<'a>) -> Result<Value<'a>, Fault> {
-    let mut buffer = budget.buffer();
+    let mut buffer = budget.long_buffer();
     write(&mut buffer, style, value)?;
     budget.work(buffer.as_bytes().len())?;
     budget.finish(buffer)
