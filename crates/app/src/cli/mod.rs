@@ -11,6 +11,7 @@ mod import_openapi;
 mod input;
 mod list;
 mod login;
+mod pipes;
 mod remote;
 mod rotate_key;
 mod serve;
@@ -24,6 +25,7 @@ use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tool::Secret;
@@ -167,10 +169,16 @@ fn run(logging: &Logging, command: Command) -> Result<ExitCode, Failure> {
     };
     let level = logging.log_level.as_deref().unwrap_or(default_level);
     crate::logging::begin(if logging.silent { "off" } else { level })?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    // Threads for what blocks keep memory of their own; they are few, and soon made again.
+    let runtime = runtime.enable_all().thread_keep_alive(Duration::from_secs(1)).build();
     let runtime = runtime.map_err(|error| Failure::new("the process cannot start threads").because(error))?;
     match command {
-        Command::Stdio(command) => runtime.block_on(command.run()),
+        // In a task, so that its messages come and go on the threads that do the work.
+        Command::Stdio(command) => match runtime.block_on(runtime.spawn(command.run())) {
+            Ok(ended) => ended,
+            Err(error) => Err(Failure::new("the process ends after a mistake of ours").because(error)),
+        },
         Command::Serve(command) => runtime.block_on(command.run()),
         Command::Call(command) => runtime.block_on(command.run()),
         Command::Tools(command) => runtime.block_on(command.run()),

@@ -1,6 +1,6 @@
 //! `stdio`: all services of an mcp.json behind one entry, for one client.
 
-use super::{McpConfigPath, pins_path};
+use super::{McpConfigPath, pins_path, pipes};
 use crate::Failure;
 use crate::local::{Local, Setup};
 use clap::Args;
@@ -38,8 +38,8 @@ impl Stdio {
             local.gateway.clone(),
             local.is_loaded.clone(),
             options,
-            BufReader::with_capacity(64 * 1024, tokio::io::stdin()),
-            tokio::io::stdout(),
+            BufReader::with_capacity(64 * 1024, pipes::input()),
+            pipes::output(),
         );
         stop.run_until_cancelled(served).await;
         local.close().await;

@@ -329,3 +329,42 @@ fn a_cancelled_call_ends_without_an_answer() {
     client.send(r#"{"jsonrpc":"2.0","id":8,"method":"ping"}"#);
     assert_eq!(client.next()["id"], 8);
 }
+
+/// Programs made with Node give sockets for pipes.
+#[test]
+fn serves_a_client_at_the_other_end_of_a_socket() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("mcp.json");
+    std::fs::write(&path, json!({ "mcpServers": { "s": good() } }).to_string()).unwrap();
+    let (mut ours, theirs) = std::os::unix::net::UnixStream::pair().unwrap();
+    ours.set_read_timeout(Some(PATIENCE)).unwrap();
+    let mut command = testkit::process::command(env!("CARGO_BIN_EXE_mcp-all-in-one"));
+    command.args(["--silent", "stdio", "--mcp-config"]).arg(&path);
+    let output = std::os::fd::OwnedFd::from(theirs.try_clone().unwrap());
+    let mut child = command.stdin(std::os::fd::OwnedFd::from(theirs)).stdout(output).spawn().unwrap();
+    drop(command);
+    let text = "x".repeat(1_000_000);
+    let arguments = json!({ "name": "s__echo", "arguments": { "text": text } });
+    let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": arguments });
+    writeln!(ours, "{call}").unwrap();
+    let mut answer = String::new();
+    let mut lines = BufReader::new(ours.try_clone().unwrap());
+    while !answer.contains("\"id\":1") {
+        answer.clear();
+        assert!(lines.read_line(&mut answer).unwrap() > 0, "the process ended");
+    }
+    assert!(answer.contains(&text));
+    ours.shutdown(std::net::Shutdown::Write).unwrap();
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn answers_what_stands_in_a_file() {
+    let mut asked = tempfile::tempfile().unwrap();
+    writeln!(asked, r#"{{"jsonrpc":"2.0","id":1,"method":"ping"}}"#).unwrap();
+    std::io::Seek::rewind(&mut asked).unwrap();
+    let client = Aggregator::start_with(json!({}), |command| {
+        command.stdin(asked);
+    });
+    assert_eq!(client.next(), json!({ "jsonrpc": "2.0", "id": 1, "result": {} }));
+}
