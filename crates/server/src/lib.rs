@@ -209,7 +209,8 @@ impl Server {
 }
 
 fn router(shelf: Shared) -> Router {
-    let (api, document) = manage::router(&shelf.options);
+    // What the document says is made again when somebody asks for it.
+    let (api, _document) = manage::router(&shelf.options);
     let sse = match shelf.options.serves_sse {
         true => Router::new().route("/sse", get(mcp::sse::get)).route("/messages", post(mcp::sse::post)),
         false => Router::new(),
@@ -217,7 +218,7 @@ fn router(shelf: Shared) -> Router {
     let router = Router::new()
         .merge(sse)
         .merge(api)
-        .merge(manage::documentation(document))
+        .merge(manage::documentation())
         .route("/mcp", post(mcp::http::post).get(mcp::http::get))
         .route("/mcp/{api_key}", post(mcp::http::post).get(mcp::http::get))
         .route("/tools/by-table/{table_id}", get(manage::tools_by_table::list))

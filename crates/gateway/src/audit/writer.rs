@@ -11,7 +11,8 @@ use tokio_util::sync::CancellationToken;
 
 /// Records that may wait; when it is full, calls wait rather than lose one.
 const QUEUE: usize = 8192;
-const BATCH: usize = 512;
+/// Written at once: about what comes up while a record waits for company, when it comes up fast.
+const BATCH: usize = 2048;
 /// How long a record may wait for company.
 const LINGER: Duration = Duration::from_millis(50);
 const FIRST_RETRY: Duration = Duration::from_millis(100);

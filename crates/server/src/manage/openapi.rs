@@ -2,13 +2,20 @@
 
 use crate::Shared;
 use axum::Router;
+use axum::response::IntoResponse;
+use axum::routing::get;
+use bytes::Bytes;
+use http::header::CONTENT_TYPE;
+use std::sync::OnceLock;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::openapi::{Components, InfoBuilder, License, OpenApi, OpenApiBuilder, SecurityRequirement};
-use utoipa_swagger_ui::SwaggerUi;
+use utoipa_swagger_ui::{Config, SwaggerUi};
 
 const DESCRIPTION: &str = "One governed door to everything an agent can call. \
     Send `Authorization: Bearer <key>` with every request but the sign-in. \
     Refusals are RFC 9457 problems; a tool that ran and failed is a 200 with `isError`.";
+
+const DOCUMENT: &str = "/api/openapi.json";
 
 /// What the document says before the first path.
 pub(super) fn head() -> OpenApi {
@@ -33,8 +40,12 @@ pub(super) fn head() -> OpenApi {
 /// The whole document as JSON text, the same at every run.
 #[must_use]
 pub fn document() -> String {
+    whole().to_pretty_json().unwrap_or_default()
+}
+
+fn whole() -> OpenApi {
     let (_, document) = super::router(&crate::Options::default());
-    with_operation_ids(document).to_pretty_json().unwrap_or_default()
+    with_operation_ids(document)
 }
 
 /// Names each operation after its method and path, e.g. `get_services_type_id`: handlers in
@@ -64,6 +75,14 @@ fn with_operation_ids(mut document: OpenApi) -> OpenApi {
 }
 
 /// `/api/openapi.json` and `/api/docs`.
-pub(crate) fn pages(document: OpenApi) -> Router<Shared> {
-    SwaggerUi::new("/api/docs").url("/api/openapi.json", with_operation_ids(document)).into()
+pub(crate) fn pages() -> Router<Shared> {
+    let page = SwaggerUi::new("/api/docs").config(Config::new([DOCUMENT]));
+    Router::from(page).route(DOCUMENT, get(serve_document))
+}
+
+/// The document is made when it is first asked for: as a tree it takes megabytes.
+async fn serve_document() -> impl IntoResponse {
+    static TEXT: OnceLock<Bytes> = OnceLock::new();
+    let text = TEXT.get_or_init(|| whole().to_json().unwrap_or_default().into());
+    ([(CONTENT_TYPE, "application/json")], text.clone())
 }
