@@ -4,7 +4,7 @@ use crate::setup::{PATIENCE, crm};
 use reqwest::Method;
 use serde_json::{Value, json};
 use testkit::client::{send, send_json};
-use testkit::{Backend, Client, Reply, TestApp, http, on_both_databases};
+use testkit::{Backend, Client, Reply, TestApp, http, mcp, on_both_databases};
 
 on_both_databases! {
     lists_and_calls_tools_after_the_handshake
@@ -192,4 +192,24 @@ async fn any_replica_serves_any_session(backend: Backend) {
         listed["result"]["tools"].as_array().unwrap().len() == 4
     })
     .await;
+}
+
+/// What one session wants to hear is nothing to the others.
+#[tokio::test]
+async fn a_session_hears_logs_down_to_the_level_that_it_set() {
+    let streaming = mcp::http::Behaviour { is_streaming: true, ..Default::default() };
+    let server = mcp::http::Server::start(streaming).await;
+    let app = TestApp::start(Backend::Sqlite).await;
+    app.service(json!({ "type": "mcp", "id": "s", "config": { "url": server.url() } })).await;
+    let (loud, quiet) = (Session::open(&app, "2025-06-18").await, Session::open(&app, "2025-06-18").await);
+    let called = async |session: &Session| {
+        let params = json!({ "name": "s__echo", "arguments": { "text": "x" } });
+        let call = json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params });
+        session.send(call).await.is(200).text
+    };
+    assert!(called(&quiet).await.contains("notifications/message"));
+    assert_eq!(quiet.ask("logging/setLevel", json!({ "level": "warning" })).await["result"], json!({}));
+    let answer = called(&quiet).await;
+    assert!(!answer.contains("notifications/message") && answer.contains("\"id\":7"), "{answer}");
+    assert!(called(&loud).await.contains("notifications/message"));
 }

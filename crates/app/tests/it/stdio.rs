@@ -358,13 +358,46 @@ fn serves_a_client_at_the_other_end_of_a_socket() {
     assert!(child.wait().unwrap().success());
 }
 
+/// What comes before the end of the input is answered, also where it is a file.
 #[test]
 fn answers_what_stands_in_a_file() {
     let mut asked = tempfile::tempfile().unwrap();
-    writeln!(asked, r#"{{"jsonrpc":"2.0","id":1,"method":"ping"}}"#).unwrap();
+    for id in 0..20 {
+        writeln!(asked, r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#).unwrap();
+    }
     std::io::Seek::rewind(&mut asked).unwrap();
-    let client = Aggregator::start_with(json!({}), |command| {
+    let mut client = Aggregator::start_with(json!({}), |command| {
         command.stdin(asked);
     });
-    assert_eq!(client.next(), json!({ "jsonrpc": "2.0", "id": 1, "result": {} }));
+    let mut answered: Vec<_> = (0..20).map(|_| client.next()["id"].as_u64().unwrap()).collect();
+    answered.sort_unstable();
+    assert_eq!(answered, (0..20).collect::<Vec<_>>());
+    assert!(client.wait().success());
+}
+
+/// A client hears what a service logs, down to the level that it asked for.
+#[tokio::test]
+async fn logs_are_heard_down_to_the_level_that_was_set() {
+    let server = Server::start(Behaviour { is_streaming: true, ..Behaviour::default() }).await;
+    let services = json!({ "s": { "type": "http", "url": server.url() } });
+    tokio::task::spawn_blocking(move || {
+        let mut client = Aggregator::start(services);
+        client.hello();
+        client.names();
+        for (level, is_heard) in [(None, true), (Some("error"), false), (Some("info"), true)] {
+            if let Some(level) = level {
+                let set = client.ask("logging/setLevel", json!({ "level": level }));
+                assert_eq!(set["result"], json!({}));
+            }
+            let params = json!({ "name": "s__echo", "arguments": { "text": "x" } });
+            let call = json!({ "jsonrpc": "2.0", "id": "a call", "method": "tools/call", "params": params });
+            client.send(&call.to_string());
+            let first = client.next();
+            assert_eq!(first["method"] == "notifications/message", is_heard, "{level:?}: {first}");
+            let last = if is_heard { client.next() } else { first };
+            assert_eq!(last["id"], "a call");
+        }
+    })
+    .await
+    .unwrap();
 }

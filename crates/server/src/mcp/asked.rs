@@ -16,7 +16,8 @@ pub(super) enum Asked {
     Discover,
     Ping,
     /// Log entries at least this grave are wanted.
-    SetLevel,
+    /// The least grave log entries to be heard, as a place in `LEVELS`.
+    SetLevel(usize),
     Tools {
         cursor: Option<String>,
     },
@@ -144,10 +145,9 @@ fn set_level(message: &Message<'_>) -> Answered<Asked> {
         level: String,
     }
     let level = message.params::<Level>()?.level;
-    if LEVELS.contains(&level.as_str()) {
-        return Ok(Asked::SetLevel);
-    }
-    Err(RpcError::invalid_params(format!("Invalid params: 'level' is one of {}", LEVELS.join(", "))))
+    let unknown = || format!("Invalid params: 'level' is one of {}", LEVELS.join(", "));
+    let place = LEVELS.iter().position(|name| *name == level);
+    place.map(Asked::SetLevel).ok_or_else(|| RpcError::invalid_params(unknown()))
 }
 
 fn call(message: &Message<'_>) -> Answered<CallTool> {

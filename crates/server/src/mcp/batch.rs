@@ -23,7 +23,7 @@ pub(super) async fn answer(visit: Visit, body: &[u8]) -> Response {
         return refused(StatusCode::BAD_REQUEST, None, &RpcError::new(-32700, "Parse error: no JSON"));
     };
     match visit.session() {
-        Ok((session, _)) if session.version == Version::V2025_03_26 => {}
+        Ok((opened, _)) if opened.session.version == Version::V2025_03_26 => {}
         Ok(_) => return refuse("batches are for clients of 2025-03-26; send one message at a time"),
         Err((status, error)) => return refused(status, None, &error),
     }

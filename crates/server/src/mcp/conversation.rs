@@ -50,13 +50,13 @@ pub(super) struct Wishes {
 }
 
 impl Wishes {
-    /// With a handshake, log entries come unless told otherwise; without one, only if asked for.
-    pub(super) fn of(era: Era, meta: &Meta<'_>) -> Self {
+    /// With a handshake, log entries come down to the level that was set; without one, only if asked for.
+    pub(super) fn of(era: Era, meta: &Meta<'_>, set_level: usize) -> Self {
         let level = |name: &str| LEVELS.iter().position(|level| *level == name);
         Self {
             progress_token: meta.progress_token.map(ToOwned::to_owned),
             log_level: match era {
-                Era::Legacy => Some(0),
+                Era::Legacy => Some(set_level),
                 Era::Modern => meta.log_level.as_deref().and_then(level),
             },
         }

@@ -5,6 +5,7 @@ use super::conversation::{Asker, Conversation, Wishes};
 use super::held::Resumed;
 use super::instance::Visitor;
 use super::reply::{self, answered, json, refused};
+use super::sessions::Opened;
 use super::stream::Listener;
 use super::{Answered, Door, batch};
 use crate::Shared;
@@ -121,7 +122,10 @@ impl Visit {
         match Asked::read(Era::Modern, method, message) {
             Ok(Asked::Listen(filter)) => self.listen(filter, id).await,
             Ok(asked) => match self.check_params(&asked) {
-                Ok(()) => self.work(version, id, meta, meta.capabilities, asked, "").await,
+                Ok(()) => {
+                    let wishes = Wishes::of(Era::Modern, meta, 0);
+                    self.work(version, id, wishes, meta.capabilities, asked, "").await
+                }
                 Err(error) => refused(StatusCode::BAD_REQUEST, Some(id), &error),
             },
             Err(error) if error.code == -32601 => refused(StatusCode::NOT_FOUND, Some(id), &error),
@@ -152,8 +156,8 @@ impl Visit {
         if let Kind::Request { id, method: "initialize" } = kind {
             return self.initialize(message, id);
         }
-        let (session, token) = match self.session() {
-            Ok(session) => session,
+        let (opened, token) = match self.session() {
+            Ok(opened) => opened,
             Err((status, error)) => return Ok(refuse_kind_with(status, kind, &error)),
         };
         match kind {
@@ -163,8 +167,12 @@ impl Visit {
                     Ok(asked) => asked,
                     Err(error) => return Ok(answered(id, Err(error))),
                 };
-                let capabilities = session.capabilities.as_deref();
-                Ok(self.work(session.version, id, meta, capabilities, asked, &token).await)
+                if let Asked::SetLevel(level) = asked {
+                    opened.set_log_level(level);
+                }
+                let Session { version, capabilities, .. } = &opened.session;
+                let wishes = Wishes::of(Era::Legacy, meta, opened.log_level());
+                Ok(self.work(*version, id, wishes, capabilities.as_deref(), asked, &token).await)
             }
             Kind::Notification { method } => {
                 if *method == "notifications/cancelled" {
@@ -184,7 +192,7 @@ impl Visit {
         self,
         version: Version,
         id: &RawValue,
-        meta: &Meta<'_>,
+        wishes: Wishes,
         capabilities: Option<&RawValue>,
         mut asked: Asked,
         session: &str,
@@ -210,7 +218,7 @@ impl Visit {
                     owner: &owner,
                     capabilities,
                     questions: &memory.questions,
-                    wishes: Wishes::of(version.era(), meta),
+                    wishes,
                     is_cancelled_when_gone: version.era() == Era::Modern,
                 };
                 Conversation::begin(&door, &state.calls, cx, asker, asked, subject)
@@ -253,12 +261,12 @@ impl Visit {
     }
 
     /// The session a request belongs to: sealed by us or another replica, for this caller.
-    pub(super) fn session(&self) -> std::result::Result<(Arc<Session>, String), (StatusCode, RpcError)> {
+    pub(super) fn session(&self) -> std::result::Result<(Arc<Opened>, String), (StatusCode, RpcError)> {
         let Some(token) = self.header(SESSION) else {
             let message = "Mcp-Session-Id is missing; begin with 'initialize'";
             return Err((StatusCode::BAD_REQUEST, RpcError::invalid_request(message)));
         };
-        let session = self.state.sessions.open(token).filter(|session| session.owner == self.owner);
+        let session = self.state.sessions.open(token).filter(|opened| opened.session.owner == self.owner);
         let unknown = RpcError::new(-32001, "Session not found; begin with 'initialize'");
         session.map(|session| (session, token.to_owned())).ok_or((StatusCode::NOT_FOUND, unknown))
     }

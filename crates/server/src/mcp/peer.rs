@@ -14,6 +14,7 @@ use mcp::modern::Meta;
 use mcp::{Era, Message, RpcError, Version};
 use serde_json::value::RawValue;
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
@@ -52,6 +53,8 @@ pub(super) struct Peer {
     is_loaded: watch::Receiver<bool>,
     options: Options,
     tx: mpsc::Sender<String>,
+    /// The least grave log entries that the client wants to hear, as a place in `LEVELS`.
+    log_level: AtomicUsize,
     /// Agreed on in the handshake, with what the client can do.
     agreed: Mutex<Option<(Version, Option<Box<RawValue>>)>>,
     /// By id as the client spelled it.
@@ -103,6 +106,7 @@ impl Peer {
             is_loaded,
             options,
             tx,
+            log_level: AtomicUsize::new(0),
             agreed: Mutex::default(),
             in_flight: Mutex::default(),
             questions: Arc::default(),
@@ -114,6 +118,17 @@ impl Peer {
         });
         peer.requests.spawn(peer.clone().tell_changes());
         (peer, rx)
+    }
+
+    /// The client asks nothing more, but may still read: what it has asked gets `time` to be answered.
+    pub(super) async fn finish(&self, time: Duration) {
+        // One of them tells changes, and ends with the client.
+        let answered = async {
+            while self.requests.len() > 1 {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        let _ = tokio::time::timeout(time, answered).await;
     }
 
     /// The client has gone: what it waits for is taken back, what runs may end.
@@ -172,14 +187,18 @@ impl Peer {
             Some(_) => meta.check()?,
             None => self.agreed().as_ref().map_or(Version::LATEST_LEGACY, |(version, _)| *version),
         };
+        let asked = Asked::read(version.era(), method, message)?;
+        if let Asked::SetLevel(level) = asked {
+            self.log_level.store(level, Ordering::Relaxed);
+        }
         Ok(Request::Other(Box::new(Order {
             version,
-            asked: Asked::read(version.era(), method, message)?,
+            asked,
             capabilities: match version.era() {
                 Era::Legacy => None,
                 Era::Modern => meta.capabilities.map(ToOwned::to_owned),
             },
-            wishes: Wishes::of(version.era(), &meta),
+            wishes: Wishes::of(version.era(), &meta, self.log_level.load(Ordering::Relaxed)),
         })))
     }
 

@@ -15,6 +15,9 @@ pub use super::peer::Options;
 /// The longest message; a longer one is refused and passed over.
 const MAX_LINE_BYTES: usize = 64 * 1024 * 1024;
 
+/// How long what was asked before the end of the input may take to be answered, as in `echo … | mcp-all-in-one stdio`.
+const LAST_ANSWERS: Duration = Duration::from_secs(1);
+
 /// Serves one client until it says `exit` or closes its end.
 ///
 /// `is_loaded` turns true when every service has said what it offers, or has had its time.
@@ -28,14 +31,22 @@ pub async fn serve(
     let who = Who { tenant: TenantId::default_tenant(), caller: Arc::new(Caller::local()) };
     let (peer, rx) = Peer::new(Door { gateway }, who, is_loaded, options);
     let writer = tokio::spawn(write_lines(rx, output));
-    read_messages(&peer, input).await;
+    if let End::OfInput = read_messages(&peer, input).await {
+        peer.finish(LAST_ANSWERS).await;
+    }
     peer.close().await;
     drop(peer);
     // What was answered is written; a client that does not read any more is not waited for long.
     let _ = tokio::time::timeout(Duration::from_secs(2), writer).await;
 }
 
-async fn read_messages(peer: &Arc<Peer>, mut input: impl AsyncBufRead + Unpin + Send) {
+/// How a conversation ended.
+enum End {
+    OfInput,
+    Exit,
+}
+
+async fn read_messages(peer: &Arc<Peer>, mut input: impl AsyncBufRead + Unpin + Send) -> End {
     loop {
         let line = match read_line(&mut input).await {
             Ok(Some(Ok(line))) => line,
@@ -44,13 +55,13 @@ async fn read_messages(peer: &Arc<Peer>, mut input: impl AsyncBufRead + Unpin + 
                 peer.refuse(&error).await;
                 continue;
             }
-            Ok(None) | Err(_) => return,
+            Ok(None) | Err(_) => return End::OfInput,
         };
         if line.trim_ascii().is_empty() {
             continue;
         }
         if !peer.take(line).await {
-            return;
+            return End::Exit;
         }
     }
 }
