@@ -2,9 +2,11 @@
 
 use crate::call::Extras;
 use crate::fields::Fields;
+use crate::sanitize::{Hidden, clean_field};
 use crate::{Context, Result};
 use async_trait::async_trait;
 use serde_json::value::RawValue;
+use std::collections::BTreeSet;
 use tokio::sync::broadcast;
 
 /// One thing on offer, as its service describes it.
@@ -91,6 +93,17 @@ pub trait Library: Send + Sync {
 }
 
 impl Item {
+    /// The same without what hides in its words, and what that was.
+    #[must_use]
+    pub fn cleaned(mut self) -> (Self, BTreeSet<Hidden>) {
+        let mut found = BTreeSet::new();
+        let cleaned = clean_field("", self.definition.get(), &mut found);
+        if let Some(Ok(cleaned)) = cleaned.map(RawValue::from_string) {
+            self.definition = cleaned;
+        }
+        (self, found)
+    }
+
     /// The definition with another name, everything else as it is.
     #[must_use]
     pub fn renamed(&self, name: &str) -> String {
@@ -113,6 +126,24 @@ impl Item {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_hides_in_words_is_taken_out_and_the_rest_stays() {
+        let text = "{ \"name\":\"a\u{200b}b\", \"description\":\"x\\u200b\u{202e}y\", \"n\":1.0,\
+            \"arguments\":[{\"name\":\"who\",\"description\":\"\\u001b[31mred\"}] }";
+        let definition = RawValue::from_string(text.to_owned()).unwrap();
+        let (item, hidden) = Item { key: "ab".into(), definition }.cleaned();
+        let kinds = [Hidden::TerminalEscape, Hidden::ZeroWidth, Hidden::Bidirectional];
+        assert_eq!(hidden, kinds.into());
+        assert_eq!(
+            item.definition.get(),
+            "{ \"name\":\"a\u{200b}b\", \"description\":\"xy\", \"n\":1.0,\
+            \"arguments\":[{\"name\":\"who\",\"description\":\"red\"}] }"
+        );
+        let plain = RawValue::from_string(r#"{"name":"a","description":"b \u0041"}"#.to_owned()).unwrap();
+        let (item, hidden) = Item { key: "a".into(), definition: plain.clone() }.cleaned();
+        assert_eq!((item.definition.get(), hidden.len()), (plain.get(), 0));
+    }
 
     #[test]
     fn a_renamed_definition_keeps_everything_else() {

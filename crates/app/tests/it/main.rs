@@ -55,6 +55,7 @@ mod service_tools;
 mod services;
 mod sign_in;
 mod stdio;
+mod stdio_ends;
 mod table_isolation;
 mod table_limits;
 mod table_tools;

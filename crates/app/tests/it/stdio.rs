@@ -23,7 +23,7 @@ pub(crate) fn service() -> PathBuf {
 }
 
 impl Aggregator {
-    fn start(services: Value) -> Self {
+    pub(crate) fn start(services: Value) -> Self {
         Self::start_with(services, |_| {})
     }
 
@@ -52,12 +52,12 @@ impl Aggregator {
         Self { stdin: child.stdin.take(), child, lines, folder }
     }
 
-    fn send(&mut self, line: &str) {
+    pub(crate) fn send(&mut self, line: &str) {
         let stdin = self.stdin.as_mut().unwrap();
         stdin.write_all(line.as_bytes()).and_then(|()| stdin.write_all(b"\n")).unwrap();
     }
 
-    fn next(&self) -> Value {
+    pub(crate) fn next(&self) -> Value {
         self.lines.recv_timeout(PATIENCE).expect("an answer")
     }
 
@@ -95,7 +95,7 @@ impl Aggregator {
         self.ask("tools/call", json!({ "name": name, "arguments": arguments }))
     }
 
-    fn wait(&mut self) -> ExitStatus {
+    pub(crate) fn wait(&mut self) -> ExitStatus {
         let begun = Instant::now();
         loop {
             if let Some(status) = self.child.try_wait().unwrap() {
@@ -114,7 +114,7 @@ impl Drop for Aggregator {
     }
 }
 
-fn good() -> Value {
+pub(crate) fn good() -> Value {
     json!({ "command": service() })
 }
 
@@ -328,76 +328,4 @@ fn a_cancelled_call_ends_without_an_answer() {
     client.send(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}"#);
     client.send(r#"{"jsonrpc":"2.0","id":8,"method":"ping"}"#);
     assert_eq!(client.next()["id"], 8);
-}
-
-/// Programs made with Node give sockets for pipes.
-#[test]
-fn serves_a_client_at_the_other_end_of_a_socket() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("mcp.json");
-    std::fs::write(&path, json!({ "mcpServers": { "s": good() } }).to_string()).unwrap();
-    let (mut ours, theirs) = std::os::unix::net::UnixStream::pair().unwrap();
-    ours.set_read_timeout(Some(PATIENCE)).unwrap();
-    let mut command = testkit::process::command(env!("CARGO_BIN_EXE_mcp-all-in-one"));
-    command.args(["--silent", "stdio", "--mcp-config"]).arg(&path);
-    let output = std::os::fd::OwnedFd::from(theirs.try_clone().unwrap());
-    let mut child = command.stdin(std::os::fd::OwnedFd::from(theirs)).stdout(output).spawn().unwrap();
-    drop(command);
-    let text = "x".repeat(1_000_000);
-    let arguments = json!({ "name": "s__echo", "arguments": { "text": text } });
-    let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": arguments });
-    writeln!(ours, "{call}").unwrap();
-    let mut answer = String::new();
-    let mut lines = BufReader::new(ours.try_clone().unwrap());
-    while !answer.contains("\"id\":1") {
-        answer.clear();
-        assert!(lines.read_line(&mut answer).unwrap() > 0, "the process ended");
-    }
-    assert!(answer.contains(&text));
-    ours.shutdown(std::net::Shutdown::Write).unwrap();
-    assert!(child.wait().unwrap().success());
-}
-
-/// What comes before the end of the input is answered, also where it is a file.
-#[test]
-fn answers_what_stands_in_a_file() {
-    let mut asked = tempfile::tempfile().unwrap();
-    for id in 0..20 {
-        writeln!(asked, r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#).unwrap();
-    }
-    std::io::Seek::rewind(&mut asked).unwrap();
-    let mut client = Aggregator::start_with(json!({}), |command| {
-        command.stdin(asked);
-    });
-    let mut answered: Vec<_> = (0..20).map(|_| client.next()["id"].as_u64().unwrap()).collect();
-    answered.sort_unstable();
-    assert_eq!(answered, (0..20).collect::<Vec<_>>());
-    assert!(client.wait().success());
-}
-
-/// A client hears what a service logs, down to the level that it asked for.
-#[tokio::test]
-async fn logs_are_heard_down_to_the_level_that_was_set() {
-    let server = Server::start(Behaviour { is_streaming: true, ..Behaviour::default() }).await;
-    let services = json!({ "s": { "type": "http", "url": server.url() } });
-    tokio::task::spawn_blocking(move || {
-        let mut client = Aggregator::start(services);
-        client.hello();
-        client.names();
-        for (level, is_heard) in [(None, true), (Some("error"), false), (Some("info"), true)] {
-            if let Some(level) = level {
-                let set = client.ask("logging/setLevel", json!({ "level": level }));
-                assert_eq!(set["result"], json!({}));
-            }
-            let params = json!({ "name": "s__echo", "arguments": { "text": "x" } });
-            let call = json!({ "jsonrpc": "2.0", "id": "a call", "method": "tools/call", "params": params });
-            client.send(&call.to_string());
-            let first = client.next();
-            assert_eq!(first["method"] == "notifications/message", is_heard, "{level:?}: {first}");
-            let last = if is_heard { client.next() } else { first };
-            assert_eq!(last["id"], "a call");
-        }
-    })
-    .await
-    .unwrap();
 }

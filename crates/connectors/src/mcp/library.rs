@@ -196,7 +196,17 @@ async fn items(
         let name = fields.get(key).and_then(|name| serde_json::from_str::<String>(name.get()).ok());
         match name {
             Some(name) if items.len() < MAX_ITEMS => {
-                items.push(Item { key: name, definition: definition.to_owned() });
+                let (item, hidden) = Item { key: name, definition: definition.to_owned() }.cleaned();
+                if !hidden.is_empty() {
+                    warn!(
+                        server,
+                        method,
+                        ?hidden,
+                        "the words of {:?} hide something, which is taken out",
+                        item.key
+                    );
+                }
+                items.push(item);
             }
             Some(_) => {}
             None => warn!(server, method, "an entry without '{key}' is left out"),

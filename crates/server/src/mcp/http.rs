@@ -6,7 +6,7 @@ use super::held::Resumed;
 use super::instance::Visitor;
 use super::reply::{self, answered, json, refused};
 use super::sessions::Opened;
-use super::stream::Listener;
+use super::stream::{Listener, end_of_listening};
 use super::{Answered, Door, batch};
 use crate::Shared;
 use crate::auth::{SignedIn, caller_headers};
@@ -22,7 +22,7 @@ use http::header::AsHeaderName;
 use http::header::{ACCEPT, HOST, ORIGIN};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use mcp::envelope::{self, Kind};
-use mcp::modern::{self, Headers, Meta};
+use mcp::modern::{Headers, Meta};
 use mcp::session::Session;
 use mcp::{Era, HeaderParams, Message, RpcError, Version};
 use serde_json::value::RawValue;
@@ -297,12 +297,6 @@ impl Visit {
         let end = end_of_listening(id);
         notifications(listener, (watches, place), |_| false, Some(end))
     }
-}
-
-/// The answer to `subscriptions/listen`, which comes when we stop.
-pub(super) fn end_of_listening(id: &RawValue) -> String {
-    let result = format!("{{\"_meta\":{{\"{}\":{}}}}}", modern::SUBSCRIPTION_ID, id.get());
-    envelope::result(id, &modern::complete(&result, super::door::SERVER_INFO, modern::Cache::No))
 }
 
 /// `GET /mcp`: the stream of notifications of a session.

@@ -3,13 +3,19 @@
 use super::asked::Filter;
 use gateway::{Fingerprints, Gateway, ResourceUpdate};
 use mcp::envelope;
-use mcp::modern::SUBSCRIPTION_ID;
+use mcp::modern::{self, SUBSCRIPTION_ID};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::sync::Arc;
 use tokio::sync::{broadcast, watch};
 use tokio_util::sync::CancellationToken;
 use tool::Context;
+
+/// The answer to `subscriptions/listen`, which comes when we stop.
+pub(super) fn end_of_listening(id: &RawValue) -> String {
+    let result = format!("{{\"_meta\":{{\"{}\":{}}}}}", SUBSCRIPTION_ID, id.get());
+    envelope::result(id, &modern::complete(&result, super::door::SERVER_INFO, modern::Cache::No))
+}
 
 /// Listens for one client.
 pub(super) struct Listener {
