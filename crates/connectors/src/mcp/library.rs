@@ -198,13 +198,9 @@ async fn items(
             Some(name) if items.len() < MAX_ITEMS => {
                 let (item, hidden) = Item { key: name, definition: definition.to_owned() }.cleaned();
                 if !hidden.is_empty() {
-                    warn!(
-                        server,
-                        method,
-                        ?hidden,
-                        "the words of {:?} hide something, which is taken out",
-                        item.key
-                    );
+                    // What hides elsewhere than in words is data, and stays.
+                    let key = &item.key;
+                    warn!(server, method, ?hidden, "{key:?} hides something; its words are shown without");
                 }
                 items.push(item);
             }

@@ -10,25 +10,16 @@ use crate::value::{Value, Width};
 /// Depth at which a document is refused.
 const DEEPEST: usize = 100;
 
-/// How many bytes come before the first one that ends a string or is no plain part of one; eight
-/// are looked at at once.
-fn plain_length(bytes: &[u8]) -> usize {
-    const fn all(byte: u8) -> u64 {
-        u64::from_ne_bytes([byte; 8])
+/// The bytes that end a string or are no plain part of one.
+const ENDS_PLAIN_TEXT: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        table[byte] = matches!(byte as u8, 0..0x20 | b'"' | b'\\');
+        byte += 1;
     }
-    let (chunks, rest) = bytes.as_chunks::<8>();
-    for (at, chunk) in chunks.iter().enumerate() {
-        let word = u64::from_le_bytes(*chunk);
-        // The highest bit of a byte is set where it is such a byte: exact up to the first one.
-        let is = |byte: u8| (word ^ all(byte)).wrapping_sub(all(1)) & !(word ^ all(byte));
-        let found = (is(b'"') | is(b'\\') | word.wrapping_sub(all(b' ')) & !word) & all(0x80);
-        if found != 0 {
-            return at * 8 + found.trailing_zeros() as usize / 8;
-        }
-    }
-    let is_plain = |byte: &&u8| !matches!(byte, 0..0x20 | b'"' | b'\\');
-    bytes.len() - rest.len() + rest.iter().take_while(is_plain).count()
-}
+    table
+};
 
 /// Parses a whole document; the message of the error says what is wrong and where. Its plain texts
 /// stay where they are.
@@ -197,7 +188,8 @@ impl<'t, 'b, 'o, K> Reader<'t, 'b, 'o, K> {
         if bytes.first() != Some(&b'"') {
             return Err(self.wrong("a string"));
         }
-        let mut end = 1 + plain_length(&bytes[1..]);
+        let is_special = |byte: &u8| ENDS_PLAIN_TEXT[usize::from(*byte)];
+        let mut end = 1 + bytes[1..].iter().position(is_special).unwrap_or(bytes.len());
         if bytes.get(end) == Some(&b'"') {
             let text = &self.text[self.at + 1..self.at + end];
             self.at += end + 1;
