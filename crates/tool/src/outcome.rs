@@ -90,6 +90,8 @@ enum Body {
     Relayed(Box<RawValue>, bool),
     /// JSON data, shown as text and as structured content, perhaps with a remark.
     Json(Box<RawValue>, Option<Content>),
+    /// Text that looks like JSON. Whoever needs to know reads it, once.
+    Unread(Box<str>),
     /// Content blocks.
     Blocks(Vec<Content>),
 }
@@ -141,6 +143,21 @@ impl Output {
         Self { body: Body::Json(data, Some(Content::text(remark))), is_error: false }
     }
 
+    /// Data in JSON, or plain text where it turns out to be none. It is not read before somebody has to.
+    #[must_use]
+    pub fn unread(text: impl Into<Box<str>>) -> Self {
+        Self { body: Body::Unread(text.into()), is_error: false }
+    }
+
+    /// The text that nobody has read yet, for those who read it anyway.
+    #[must_use]
+    pub fn as_unread(&self) -> Option<&str> {
+        match &self.body {
+            Body::Unread(text) => Some(text),
+            Body::Relayed(..) | Body::Json(..) | Body::Blocks(_) => None,
+        }
+    }
+
     /// Plain text.
     #[must_use]
     pub fn text(text: &str) -> Self {
@@ -172,6 +189,7 @@ impl Output {
     pub fn data(&self) -> Option<Cow<'_, str>> {
         match &self.body {
             Body::Json(data, _) => Some(data.get().into()),
+            Body::Unread(text) => Some(to_data(text.as_ref().into())),
             Body::Blocks(blocks) => match blocks.as_slice() {
                 [block] => serde_json::from_str(block.get()).ok().and_then(text_data),
                 _ => None,
@@ -192,6 +210,7 @@ impl Output {
     pub fn size_bytes(&self) -> usize {
         match &self.body {
             Body::Relayed(raw, _) | Body::Json(raw, _) => raw.get().len(),
+            Body::Unread(text) => text.len(),
             Body::Blocks(blocks) => blocks.iter().map(|block| block.get().len()).sum(),
         }
     }
@@ -201,7 +220,7 @@ impl Output {
     pub fn into_result(self) -> String {
         match self.body {
             Body::Relayed(raw, _) => Box::<str>::from(raw).into_string(),
-            Body::Json(..) | Body::Blocks(_) => self.to_result(),
+            Body::Json(..) | Body::Unread(_) | Body::Blocks(_) => self.to_result(),
         }
     }
 
@@ -211,26 +230,12 @@ impl Output {
         let mut result = String::with_capacity(self.size_bytes() * 2 + 64);
         match &self.body {
             Body::Relayed(raw, _) => return raw.get().to_owned(),
-            Body::Json(data, remark) => {
-                result.push_str("{\"content\":[");
-                result.push_str(Content::text(data.get()).get());
-                if let Some(remark) = remark {
-                    result.push(',');
-                    result.push_str(remark.get());
-                }
-                result.push_str("],\"structuredContent\":");
-                result.push_str(data.get());
-            }
-            Body::Blocks(blocks) => {
-                result.push_str("{\"content\":[");
-                for (index, block) in blocks.iter().enumerate() {
-                    if index > 0 {
-                        result.push(',');
-                    }
-                    result.push_str(block.get());
-                }
-                result.push(']');
-            }
+            Body::Json(data, remark) => push_data(&mut result, data.get(), remark.as_ref()),
+            Body::Unread(text) => match as_json(text) {
+                Some(data) => push_data(&mut result, data, None),
+                None => push_blocks(&mut result, &[Content::text(text)]),
+            },
+            Body::Blocks(blocks) => push_blocks(&mut result, blocks),
         }
         result.push_str(if self.is_error { ",\"isError\":true}" } else { ",\"isError\":false}" });
         result
@@ -266,12 +271,42 @@ fn is_error_at_end(result: &str) -> Option<bool> {
     (!before.ends_with('\\')).then_some(says)
 }
 
-fn text_data(block: Block<'_>) -> Option<Cow<'_, str>> {
-    let text = block.text?;
-    if serde_json::from_str::<&RawValue>(&text).is_ok() {
-        return Some(text);
+/// Begins a result with data as text, a remark about it, and the data as such.
+fn push_data(result: &mut String, data: &str, remark: Option<&Content>) {
+    result.push_str("{\"content\":[");
+    result.push_str(Content::text(data).get());
+    if let Some(remark) = remark {
+        result.push(',');
+        result.push_str(remark.get());
     }
-    Some(Value::from(text.as_ref()).to_string().into())
+    result.push_str("],\"structuredContent\":");
+    result.push_str(data);
+}
+
+/// Begins a result with content blocks.
+fn push_blocks(result: &mut String, blocks: &[Content]) {
+    result.push_str("{\"content\":[");
+    for (index, block) in blocks.iter().enumerate() {
+        if index > 0 {
+            result.push(',');
+        }
+        result.push_str(block.get());
+    }
+    result.push(']');
+}
+
+/// The JSON in a text that is nothing else, without the space around it.
+fn as_json(text: &str) -> Option<&str> {
+    serde_json::from_str::<&RawValue>(text).ok().map(RawValue::get)
+}
+
+fn text_data(block: Block<'_>) -> Option<Cow<'_, str>> {
+    block.text.map(to_data)
+}
+
+/// The text if it is JSON, or else a JSON string of it.
+fn to_data(text: Cow<'_, str>) -> Cow<'_, str> {
+    if as_json(&text).is_some() { text } else { Value::from(text.as_ref()).to_string().into() }
 }
 
 /// Adds a text as a JSON string. Answers are often JSON within JSON, where no more than a few bytes stand between
@@ -403,6 +438,20 @@ mod tests {
             assert_eq!(output.is_error(), is_error, "{text}");
             assert_eq!(matches!(output.body, Body::Relayed(_, true)), says_so, "{text}");
         }
+    }
+
+    #[test]
+    fn finds_out_late_whether_a_text_is_json() {
+        let data = r#"{"n":1.50}"#;
+        assert_eq!(Output::unread(data).data().unwrap(), data);
+        let spaced = Output::unread(format!(" {data}\n"));
+        assert_eq!(spaced.into_result(), Output::json(json(data)).into_result());
+        let text = r#"{"n": or not"#;
+        assert_eq!(Output::unread(text).data().unwrap(), r#""{\"n\": or not""#);
+        assert_eq!(Output::unread(text).to_result(), Output::text(text).to_result());
+        assert_eq!(Output::unread(text).as_unread(), Some(text));
+        assert_eq!(Output::unread(text).size_bytes(), text.len());
+        assert_eq!(Output::text(text).as_unread(), None);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use fetch::Response;
 use fetch::http::StatusCode;
 use fetch::http::header::{CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap};
 use percent_encoding::{percent_decode_str, utf8_percent_encode};
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::value::to_raw_value;
 use std::borrow::Cow;
 use tool::{Content, Error, Output, Result};
 
@@ -128,10 +128,7 @@ fn to_output(status: StatusCode, content_type: &ContentType, filename: &str, byt
     }
     let text = content_type.decode(bytes);
     let looks_like_json = content_type.is_json() || text.trim_start().starts_with(['{', '[']);
-    match serde_json::from_str::<&RawValue>(&text) {
-        Ok(raw) if looks_like_json => Output::json(raw.to_owned()),
-        _ => Output::text(&text),
-    }
+    if looks_like_json { Output::unread(text) } else { Output::text(&text) }
 }
 
 impl ContentType {

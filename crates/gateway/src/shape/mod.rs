@@ -46,6 +46,12 @@ impl Shape {
         if self.select.is_none() && self.template.is_none() {
             return output;
         }
+        // A template finds out by itself whether its data is JSON; what is none is told as a text below.
+        if let (None, Some(template), Some(unread)) = (&self.select, &self.template, output.as_unread())
+            && let Some(shaped) = template.render_if_json(unread)
+        {
+            return shaped.map_or_else(|error| failed(&error, unread), |text| Output::text(&text));
+        }
         let Some(data) = output.data() else { return output };
         let picked = match &self.select {
             None => None,
@@ -95,12 +101,27 @@ fn to_raw(text: String) -> Result<Box<RawValue>> {
 mod tests {
     use super::*;
 
+    /// The same, whether the answer has been read before or not.
     fn apply(shape: &tool::Shape, data: &str) -> Output {
-        let output = Output::json(RawValue::from_string(data.into()).unwrap());
+        let read = apply_to(shape, Output::json(RawValue::from_string(data.into()).unwrap()));
+        let unread = apply_to(shape, Output::unread(data));
+        assert_eq!((read.to_result(), read.is_error()), (unread.to_result(), unread.is_error()));
+        read
+    }
+
+    fn apply_to(shape: &tool::Shape, output: Output) -> Output {
         match Shape::compile(shape, 1000).unwrap().apply(Outcome::Done(output)) {
             Outcome::Done(output) => output,
             other => panic!("{other:?}"),
         }
+    }
+
+    #[test]
+    fn takes_what_only_looks_like_json_as_a_text() {
+        let shape = tool::Shape { template: Some("<{{ . }}>".into()), ..Default::default() };
+        let output = apply_to(&shape, Output::unread("[not JSON"));
+        assert_eq!(output.to_result(), Output::text("<[not JSON>").to_result());
+        assert!(!output.is_error());
     }
 
     /// HT-3.5

@@ -21,7 +21,19 @@ impl Template {
     /// The text for an answer in JSON.
     pub(super) fn render(&self, data: &str) -> Result<String> {
         let begun = Instant::now();
-        let text = self.template.render_json(data);
+        self.finish(begun, self.template.render_json(data))
+    }
+
+    /// The text for an answer that may be JSON; nothing when it is none.
+    pub(super) fn render_if_json(&self, answer: &str) -> Option<Result<String>> {
+        let begun = Instant::now();
+        match self.template.render_json(answer) {
+            Err(error) if error.kind() == gotemplate::ErrorKind::Data => None,
+            text => Some(self.finish(begun, text)),
+        }
+    }
+
+    fn finish(&self, begun: Instant, text: Result<String, gotemplate::Error>) -> Result<String> {
         self.metrics.hits.increment(1);
         self.metrics.render_seconds.record(begun.elapsed());
         text.map_err(|error| {
