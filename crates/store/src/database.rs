@@ -19,11 +19,8 @@ use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
 use sqlx::{Any, AnyPool, ConnectOptions as _, Transaction};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Notify;
 use tool::{Secret, TenantId};
-
-/// How long a write waits for its turn among this process's own writes.
-const TURN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Which database, and how patient to be with it.
 #[derive(Debug, Clone)]
@@ -34,16 +31,16 @@ pub struct Options {
     pub connect_timeout: Duration,
     /// How long SQLite waits for a lock that another process holds.
     pub busy_timeout: Duration,
-    /// The most connections to hold.
+    /// The most connections to hold; with SQLite one more, which writes.
     pub max_connections: u32,
 }
 
 impl Options {
     /// The usual patience: five seconds for everything. A connection to SQLite is a thread with a copy of
-    /// the schema, and only one of them can write.
+    /// the schema.
     pub fn new(url: impl Into<String>) -> Self {
         let url = Secret::new(url);
-        let max_connections = if url.expose().starts_with("sqlite:") { 4 } else { 8 };
+        let max_connections = if url.expose().starts_with("sqlite:") { 3 } else { 8 };
         Self {
             url,
             connect_timeout: Duration::from_secs(5),
@@ -66,11 +63,11 @@ pub struct Store(Arc<Inner>);
 
 struct Inner {
     pool: AnyPool,
+    /// The same, except with SQLite.
+    writers: AnyPool,
     backend: Backend,
     url: Secret,
     vault: Vault,
-    /// SQLite has one writer at a time, and its own waiting is not fair: ours is.
-    turn: Option<Arc<Semaphore>>,
     changed: Notify,
     tables_changed: Notify,
 }
@@ -79,11 +76,10 @@ impl Store {
     /// Connects, brings the schema up to date and checks that the vault belongs to the database.
     pub async fn open(options: &Options, vault: Vault) -> Result<Self> {
         sqlx::any::install_default_drivers();
-        let (backend, pool) = connect(options).await?;
-        let turn = (backend == Backend::Sqlite).then(|| Arc::new(Semaphore::new(1)));
+        let (backend, pool, writers) = connect(options).await?;
         let url = options.url.clone();
         let (changed, tables_changed) = (Notify::new(), Notify::new());
-        let store = Self(Arc::new(Inner { pool, backend, url, vault, turn, changed, tables_changed }));
+        let store = Self(Arc::new(Inner { pool, writers, backend, url, vault, changed, tables_changed }));
         migrate::run(&store).await?;
         meta::check_vault(&store).await?;
         Ok(store)
@@ -96,6 +92,7 @@ impl Store {
 
     /// Lets the statements under way finish and closes the connections.
     pub async fn close(&self) {
+        self.0.writers.close().await;
         self.0.pool.close().await;
     }
 
@@ -199,34 +196,30 @@ impl Store {
 
     /// A transaction whose reads all see one state.
     pub(crate) async fn snapshot(&self) -> Result<Transaction<'static, Any>> {
-        self.begin(match self.backend() {
+        let statement = match self.backend() {
             Backend::Sqlite => "BEGIN",
             Backend::Postgres => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
-        })
-        .await
+        };
+        begin(&self.0.pool, statement).await
     }
 
     /// A transaction that writes. Dropped without a commit, it changes nothing.
     pub(crate) async fn write(&self) -> Result<Write> {
-        let turn = match &self.0.turn {
-            Some(turn) => Some(take_turn(turn).await?),
-            None => None,
-        };
-        let transaction = self.begin(match self.backend() {
+        let statement = match self.backend() {
             Backend::Sqlite => "BEGIN IMMEDIATE",
             Backend::Postgres => "BEGIN",
-        });
-        Ok(Write { transaction: transaction.await?, _turn: turn, store: self.clone() })
+        };
+        Ok(Write { transaction: begin(&self.0.writers, statement).await?, store: self.clone() })
     }
+}
 
-    /// Begins a transaction in a task of its own, which ends even if the caller goes away. sqlx
-    /// does not undo a `BEGIN` that nobody waits for any more: the connection would go back to the
-    /// pool inside a transaction, and what is written on it later would never be committed.
-    async fn begin(&self, statement: &'static str) -> Result<Transaction<'static, Any>> {
-        let pool = self.pool().clone();
-        let begun = tokio::spawn(async move { pool.begin_with(statement).await }).await;
-        Ok(begun.map_err(|_| Error::internal("a transaction could not begin"))??)
-    }
+/// Begins a transaction in a task of its own, which ends even if the caller goes away. sqlx
+/// does not undo a `BEGIN` that nobody waits for any more: the connection would go back to the
+/// pool inside a transaction, and what is written on it later would never be committed.
+async fn begin(pool: &AnyPool, statement: &'static str) -> Result<Transaction<'static, Any>> {
+    let pool = pool.clone();
+    let begun = tokio::spawn(async move { pool.begin_with(statement).await }).await;
+    Ok(begun.map_err(|_| Error::internal("a transaction could not begin"))??)
 }
 
 impl std::fmt::Debug for Store {
@@ -237,9 +230,7 @@ impl std::fmt::Debug for Store {
 
 /// A write under way.
 pub(crate) struct Write {
-    // Declared first, so that it is rolled back before the turn passes on.
     transaction: Transaction<'static, Any>,
-    _turn: Option<OwnedSemaphorePermit>,
     store: Store,
 }
 
@@ -267,25 +258,20 @@ impl Write {
     }
 }
 
-async fn take_turn(turn: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit> {
-    match tokio::time::timeout(TURN_TIMEOUT, Arc::clone(turn).acquire_owned()).await {
-        Ok(Ok(permit)) => Ok(permit),
-        Ok(Err(_)) => Err(Error::internal("the write queue is closed")),
-        Err(_) => Err(Error::unavailable("the database is too busy with other writes")),
-    }
-}
-
-async fn connect(options: &Options) -> Result<(Backend, AnyPool)> {
+/// The connections that read, and those that write.
+async fn connect(options: &Options) -> Result<(Backend, AnyPool, AnyPool)> {
     let url = options.url.expose();
-    let pool = AnyPoolOptions::new()
-        .max_connections(options.max_connections)
-        .acquire_timeout(options.connect_timeout);
     if url.starts_with("sqlite:") {
-        return Ok((Backend::Sqlite, sqlite::connect(options, pool).await?));
+        let (pool, writers) = sqlite::connect(options).await?;
+        return Ok((Backend::Sqlite, pool, writers));
     }
     if url.starts_with("postgres:") || url.starts_with("postgresql:") {
         let connect = url.parse::<AnyConnectOptions>()?.disable_statement_logging();
-        return Ok((Backend::Postgres, pool.connect_with(connect).await?));
+        let pool = AnyPoolOptions::new()
+            .max_connections(options.max_connections)
+            .acquire_timeout(options.connect_timeout);
+        let pool = pool.connect_with(connect).await?;
+        return Ok((Backend::Postgres, pool.clone(), pool));
     }
     Err(Error::invalid("the database URL must begin with sqlite: or postgres:"))
 }

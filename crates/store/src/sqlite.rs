@@ -11,8 +11,14 @@ use tokio::time::Instant;
 
 const RESERVED: &AsciiSet = &CONTROLS.add(b' ').add(b'?').add(b'#').add(b'%').add(b'"').add(b'<').add(b'>');
 
-/// Creates the file when it is missing and opens the pool on it.
-pub(crate) async fn connect(options: &Options, pool: AnyPoolOptions) -> Result<AnyPool> {
+/// How long a write waits for its turn among this process's own writes.
+const TURN_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Creates the file when it is missing and opens it: the connections that read, and the one that writes.
+///
+/// SQLite has one writer at a time, and its own waiting is not fair: a pool's is. One that always writes also
+/// knows what the pages hold that it wrote before; after another connection it has to read them again.
+pub(crate) async fn connect(options: &Options) -> Result<(AnyPool, AnyPool)> {
     let path = path_of(options.url.expose())?;
     create(&path)?;
     let text = path.to_str().ok_or_else(|| Error::invalid("the database path is no UTF-8"))?;
@@ -25,14 +31,21 @@ pub(crate) async fn connect(options: &Options, pool: AnyPoolOptions) -> Result<A
          PRAGMA temp_store = MEMORY;",
         options.busy_timeout.as_millis()
     );
-    let pool = pool.after_connect(move |connection, _| {
+    let pool = |max_connections, patience| {
         let settings = settings.clone();
-        Box::pin(async move {
-            connection.execute(sqlx::raw_sql(AssertSqlSafe(settings))).await?;
-            Ok(())
+        // A file does not go away: there is no need to ask before each use whether it has.
+        let pool = AnyPoolOptions::new().max_connections(max_connections).test_before_acquire(false);
+        pool.acquire_timeout(patience).after_connect(move |connection, _| {
+            let settings = settings.clone();
+            Box::pin(async move {
+                connection.execute(sqlx::raw_sql(AssertSqlSafe(settings))).await?;
+                Ok(())
+            })
         })
-    });
-    Ok(pool.connect_with(connect).await?)
+    };
+    let writer = pool(1, TURN_TIMEOUT).connect_with(connect.clone()).await?;
+    let readers = pool(options.max_connections, options.connect_timeout).connect_lazy_with(connect);
+    Ok((readers, writer))
 }
 
 /// `sqlite:/path/file.db`, also with `//` and with `?mode=rwc` as other tools write it.
@@ -97,19 +110,21 @@ mod tests {
         sqlx::any::install_default_drivers();
         let folder = tempfile::tempdir().unwrap();
         let options = Options::new(format!("sqlite:{}", folder.path().join("a b?%.db").display()));
-        assert!(connect(&options, AnyPoolOptions::new()).await.is_err(), "? must be escaped");
+        assert!(connect(&options).await.is_err(), "? must be escaped");
         let options = Options::new(format!("sqlite:{}", folder.path().join("a b%3F%25.db").display()));
-        let pool = connect(&options, AnyPoolOptions::new()).await.unwrap();
+        let (readers, writer) = connect(&options).await.unwrap();
         assert!(folder.path().join("a b?%.db").exists());
-        for (pragma, expected) in
-            [("synchronous", 2), ("foreign_keys", 1), ("busy_timeout", 5000), ("temp_store", 2)]
-        {
-            let sql = AssertSqlSafe(format!("PRAGMA {pragma}"));
-            let row = sqlx::query(sql).fetch_one(&pool).await.unwrap();
-            assert_eq!(row.get::<i64, _>(0), expected, "{pragma}");
+        for pool in [readers, writer] {
+            for (pragma, expected) in
+                [("synchronous", 2), ("foreign_keys", 1), ("busy_timeout", 5000), ("temp_store", 2)]
+            {
+                let sql = AssertSqlSafe(format!("PRAGMA {pragma}"));
+                let row = sqlx::query(sql).fetch_one(&pool).await.unwrap();
+                assert_eq!(row.get::<i64, _>(0), expected, "{pragma}");
+            }
+            let row = sqlx::query("PRAGMA journal_mode").fetch_one(&pool).await.unwrap();
+            assert_eq!(row.get::<String, _>(0), "wal");
         }
-        let row = sqlx::query("PRAGMA journal_mode").fetch_one(&pool).await.unwrap();
-        assert_eq!(row.get::<String, _>(0), "wal");
     }
 
     #[test]
