@@ -4,13 +4,21 @@ use governor::clock::{Clock, DefaultClock};
 use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 use std::num::NonZeroU32;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tool::{Error, Limits, Result};
+
+/// After so long without a call, a limiter holds nothing that a new one would not.
+const FORGETS_AFTER: Duration = Duration::from_secs(60);
 
 /// The limits of one tenant or key, in use.
 #[derive(Debug)]
 pub struct Limiter {
     limits: Limits,
+    made: Instant,
+    /// Milliseconds between its making and its last use.
+    last_use_ms: AtomicU64,
     rate: Option<DefaultDirectRateLimiter>,
     concurrency: Option<Arc<Semaphore>>,
 }
@@ -40,6 +48,8 @@ impl Limiter {
         }
         Some(Self {
             limits,
+            made: Instant::now(),
+            last_use_ms: AtomicU64::new(0),
             rate: rate.map(|count| RateLimiter::direct(Quota::per_minute(count))),
             concurrency: concurrency.map(|count| Arc::new(Semaphore::new(count as usize))),
         })
@@ -49,8 +59,18 @@ impl Limiter {
         self.limits
     }
 
+    /// Nobody has a place, and the last call was so long ago that it does not count any more.
+    pub(super) fn is_idle(&self, now: Instant) -> bool {
+        let last_use = self.made + Duration::from_millis(self.last_use_ms.load(Ordering::Relaxed));
+        let places = self.limits.concurrent_calls.unwrap_or_default() as usize;
+        let is_free = self.concurrency.as_ref().is_none_or(|free| free.available_permits() == places);
+        is_free && now.duration_since(last_use) > FORGETS_AFTER
+    }
+
     /// Takes a place, or says when to come back. `whose` names the holder of the limit.
     pub(super) fn admit(&self, whose: &str) -> Result<Option<OwnedSemaphorePermit>> {
+        let age_ms = self.made.elapsed().as_millis().try_into().unwrap_or(u64::MAX);
+        self.last_use_ms.store(age_ms, Ordering::Relaxed);
         let place = match &self.concurrency {
             None => None,
             Some(places) => Some(places.clone().try_acquire_owned().map_err(|_| {
@@ -96,6 +116,17 @@ mod tests {
         assert!(limiter.admit("k").is_ok() && limiter.admit("k").is_ok());
         let error = limiter.admit("k").unwrap_err();
         assert!(error.is_retryable() && error.context("retry_after_ms").is_some());
+    }
+
+    #[test]
+    fn is_idle_when_nothing_it_knows_counts_any_more() {
+        let limiter = Limiter::new(Limits { concurrent_calls: Some(2), calls_per_minute: Some(2) }).unwrap();
+        let place = limiter.admit("k").unwrap();
+        let later = Instant::now() + 2 * FORGETS_AFTER;
+        assert!(!limiter.is_idle(later));
+        drop(place);
+        assert!(limiter.is_idle(later));
+        assert!(!limiter.is_idle(Instant::now()));
     }
 
     #[test]

@@ -6,7 +6,11 @@ pub use limiter::{Limiter, Permit};
 
 use crate::catalog::{Entry, Route};
 use std::sync::Arc;
+use std::time::Instant;
 use tool::{Caller, Context, Error, Identity, Result, Role, Scope, TenantId};
+
+/// With so many limiters, those of callers that have gone are looked for.
+const MANY_LIMITERS: usize = 1024;
 
 /// The limiters of callers that have limits, made on first use.
 #[derive(Debug, Default)]
@@ -79,7 +83,39 @@ impl Policy {
             return Some(limiter.clone());
         }
         let limiter = Arc::new(Limiter::new(limits)?);
+        if callers.len() >= MANY_LIMITERS {
+            self.forget_idle(Instant::now());
+        }
         callers.insert(key, limiter.clone());
         Some(limiter)
+    }
+
+    fn forget_idle(&self, now: Instant) {
+        self.callers.pin().retain(|_, limiter| !limiter.is_idle(now));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+    use tool::{Door, KeyId, Limits};
+
+    #[test]
+    fn forgets_the_limiters_of_callers_that_have_gone() {
+        let policy = Policy::default();
+        let limits = Limits { calls_per_minute: None, concurrent_calls: Some(1) };
+        let tenant = TenantId::generate();
+        let permit_of = |key: &KeyId| {
+            let caller = Caller { identity: Identity::Key(key.clone()), limits, ..Caller::local() };
+            let cx = Context::new(tenant.clone(), Arc::new(caller), Door::Rest, Duration::ZERO);
+            policy.admit_within_limits(&cx, None)
+        };
+        let (busy, gone) = (KeyId::generate(), KeyId::generate());
+        let _permit = permit_of(&busy).unwrap();
+        drop(permit_of(&gone).unwrap());
+        policy.forget_idle(Instant::now() + Duration::from_secs(3600));
+        assert_eq!(policy.callers.len(), 1);
+        assert!(permit_of(&busy).is_err(), "whoever has a place is remembered");
     }
 }

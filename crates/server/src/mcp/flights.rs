@@ -3,15 +3,28 @@
 use mcp::Message;
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio_util::sync::CancellationToken;
 
-/// The requests under way, by a keyed hash of their session and id.
-#[derive(Default)]
+/// So many that two threads hardly ever meet at one.
+const SHARDS: usize = 64;
+
+/// The requests under way. They come and go with every call: a map without locks would have to bury each of
+/// them, which costs more than a lock that nobody waits for.
 pub(super) struct Flights {
     hasher: RandomState,
-    tokens: papaya::HashMap<u64, CancellationToken>,
+    /// By a keyed hash of session and id, which also says where.
+    shards: [Mutex<Tokens>; SHARDS],
+}
+
+type Tokens = HashMap<u64, CancellationToken, foldhash::fast::RandomState>;
+
+impl Default for Flights {
+    fn default() -> Self {
+        Self { hasher: RandomState::new(), shards: std::array::from_fn(|_| Mutex::default()) }
+    }
 }
 
 /// A request under way, until dropped.
@@ -22,7 +35,7 @@ pub(super) struct Flight {
 
 impl Drop for Flight {
     fn drop(&mut self) {
-        self.flights.tokens.pin().remove(&self.key);
+        self.flights.shard(self.key).remove(&self.key);
     }
 }
 
@@ -35,17 +48,24 @@ impl Flights {
         cancel: &CancellationToken,
     ) -> Flight {
         let key = self.hasher.hash_one((session, id.get()));
-        self.tokens.pin().insert(key, cancel.clone());
+        self.shard(key).insert(key, cancel.clone());
         Flight { flights: self.clone(), key }
     }
 
     /// The client takes a request back.
     pub(super) fn cancel(&self, session: &str, message: &Message<'_>) {
-        if let Some(id) = cancelled_id(message)
-            && let Some(token) = self.tokens.pin().get(&self.hasher.hash_one((session, id.get())))
-        {
+        let Some(id) = cancelled_id(message) else { return };
+        let key = self.hasher.hash_one((session, id.get()));
+        let token = self.shard(key).get(&key).cloned();
+        // Not under the lock, as it wakes whoever works on the request.
+        if let Some(token) = token {
             token.cancel();
         }
+    }
+
+    fn shard(&self, key: u64) -> MutexGuard<'_, Tokens> {
+        let at = usize::try_from(key % SHARDS as u64).unwrap_or_default();
+        self.shards[at].lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
