@@ -123,9 +123,15 @@ impl Gateway {
     /// # Errors
     /// `InvalidConfig` with every problem, `NotFound` for an unknown type.
     pub async fn check(&self, scheme: &str, settings: Value) -> Result<()> {
-        let kind = self.kind(scheme)?;
-        let mut problems = if kind.has_user_tools { problems_of_shapes(&settings) } else { Vec::new() };
-        match kind.open(settings, &self.env) {
+        let (kind, env) = (self.kind(scheme)?, self.env.clone());
+        // Thousands of tools take their time, and calls must not wait for it.
+        let checking = tokio::task::spawn_blocking(move || {
+            let problems = if kind.has_user_tools { problems_of_shapes(&settings) } else { Vec::new() };
+            (problems, kind.open(settings, &env))
+        });
+        let broken = |_| Error::internal("the settings could not be checked");
+        let (mut problems, opened) = checking.await.map_err(broken)?;
+        match opened {
             Ok(connector) if problems.is_empty() && kind.has_user_tools => {
                 return connector.tools(&system_context(HEALTH_TIMEOUT)).await.map(drop);
             }
