@@ -16,7 +16,7 @@ use tool::{Arguments, Caller, Context, Door, Error, Outcome, TenantId};
 /// Arguments longer than this are counted, not kept.
 const MAX_ARGUMENTS_BYTES: usize = 16 * 1024;
 
-/// A call on its way to the audit, not yet redacted.
+/// A call on its way to the audit, not yet redacted. It is boxed, as it goes through many hands.
 #[derive(Debug)]
 pub(crate) struct Record {
     tenant: TenantId,
@@ -99,9 +99,9 @@ pub struct Entry {
 
 impl Record {
     /// The call as it came in.
-    pub(crate) fn begin(cx: &Context, target: &Target, arguments: &Arguments) -> Self {
+    pub(crate) fn begin(cx: &Context, target: &Target, arguments: &Arguments) -> Box<Self> {
         let size_bytes = arguments.raw().map_or(0, |raw| raw.get().len());
-        Self {
+        Box::new(Self {
             tenant: cx.tenant.clone(),
             caller: cx.caller.clone(),
             door: cx.door,
@@ -118,17 +118,24 @@ impl Record {
             at_ms: now_ms(),
             begun: Instant::now(),
             end: None,
-        }
+        })
     }
 
     /// Something that happened to a tool, and was no call.
-    pub(crate) fn about(cx: &Context, subject: Subject) -> Self {
+    pub(crate) fn about(cx: &Context, subject: Subject) -> Box<Self> {
         let target = Target::Name(subject.name.clone());
-        Self { subject: Some(subject), ..Self::begin(cx, &target, &Arguments::default()) }
+        let mut record = Self::begin(cx, &target, &Arguments::default());
+        record.subject = Some(subject);
+        record
     }
 
     /// What happened.
-    pub(crate) fn noted(mut self, status: Status, code: Option<tool::ErrorKind>, message: String) -> Self {
+    pub(crate) fn noted(
+        mut self: Box<Self>,
+        status: Status,
+        code: Option<tool::ErrorKind>,
+        message: String,
+    ) -> Box<Self> {
         self.end = Some(End { duration_us: 0, status, code, message: Some(message), result_bytes: 0 });
         self
     }
@@ -158,7 +165,7 @@ impl Record {
     }
 
     /// How the call ended.
-    pub(crate) fn end(self, result: &tool::Result<Outcome>) -> Self {
+    pub(crate) fn end(self: Box<Self>, result: &tool::Result<Outcome>) -> Box<Self> {
         match result {
             Ok(Outcome::Done(output)) if output.is_error() => {
                 self.finish(Status::Error, None, output.size_bytes())
@@ -170,14 +177,14 @@ impl Record {
     }
 
     /// How the reading of a document or a prompt ended.
-    pub(crate) fn end_of_reading(self, result: &tool::Result<Box<RawValue>>) -> Self {
+    pub(crate) fn end_of_reading(self: Box<Self>, result: &tool::Result<Box<RawValue>>) -> Box<Self> {
         match result {
             Ok(read) => self.finish(Status::Ok, None, read.get().len()),
             Err(error) => self.finish(status_of(error), Some(error), 0),
         }
     }
 
-    fn finish(mut self, status: Status, error: Option<&Error>, result_bytes: usize) -> Self {
+    fn finish(mut self: Box<Self>, status: Status, error: Option<&Error>, result_bytes: usize) -> Box<Self> {
         let (code, message) = (error.map(Error::kind), error.map(|error| error.message().to_owned()));
         self.end = Some(End {
             duration_us: self.begun.elapsed().as_micros().try_into().unwrap_or(i64::MAX),
@@ -190,7 +197,7 @@ impl Record {
     }
 
     /// The record as it is kept: redacted, which is not done on the call's path.
-    fn into_entry(self) -> Entry {
+    fn into_entry(self: Box<Self>) -> Entry {
         let route = self.route.as_deref();
         let (uri, service) = match (route, self.subject) {
             (Some(route), _) => (Some(route.address.clone()), Some(route.service.id.clone())),

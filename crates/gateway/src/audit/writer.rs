@@ -38,7 +38,7 @@ pub trait Sink: Send + Sync + 'static {
 /// The way into the audit.
 pub struct Audit {
     sink: Arc<dyn Sink>,
-    tx: mpsc::Sender<Record>,
+    tx: mpsc::Sender<Box<Record>>,
     /// Records handed over, and how many of them are kept.
     handed: AtomicU64,
     kept: watch::Receiver<u64>,
@@ -63,7 +63,7 @@ impl Audit {
     }
 
     /// Hands a record over; waits only while the queue is full.
-    pub(crate) async fn write(&self, record: Record) {
+    pub(crate) async fn write(&self, record: Box<Record>) {
         if !self.sink.is_read() {
             return;
         }
@@ -96,7 +96,7 @@ impl Audit {
 }
 
 struct Writer {
-    rx: mpsc::Receiver<Record>,
+    rx: mpsc::Receiver<Box<Record>>,
     sink: Arc<dyn Sink>,
     kept: watch::Sender<u64>,
     hurry: Arc<Notify>,
@@ -121,7 +121,8 @@ impl Writer {
         }
     }
 
-    async fn wait_for_company(&mut self, records: &mut Vec<Record>) {
+    #[expect(clippy::vec_box, reason = "they come in boxes, as the queue gives them")]
+    async fn wait_for_company(&mut self, records: &mut Vec<Box<Record>>) {
         tokio::select! {
             () = tokio::time::sleep(LINGER) => {}
             () = self.hurry.notified() => {}
