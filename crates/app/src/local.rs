@@ -6,7 +6,8 @@ use crate::pins::FilePins;
 use async_trait::async_trait;
 use gateway::audit::{Audit, Entry, Sink};
 use gateway::catalog::Service;
-use gateway::{Gateway, Options, ServiceDefinition, TenantDefinition};
+use futures::future::join_all;
+use gateway::{Discovery, Gateway, Options, ServiceDefinition, TenantDefinition};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -55,14 +56,16 @@ impl Local {
         let Setup { discovery_wait, pins, has_self_tools, only } = setup;
         let followed = Followed { path: path.to_owned(), pins: pins.clone(), has_self_tools };
         let mut services = mcp_config::follow(followed, &config, stop.clone());
-        let options = Options { discovery_wait, ..Options::default() };
         let audit = Audit::start(Arc::new(Log));
         let pins = Arc::new(FilePins::new(pins, path));
-        let gateway = Gateway::with_pins(connectors::ALL, Env::default(), audit, options, pins);
+        let gateway = Gateway::with_pins(connectors::ALL, Env::default(), audit, Options::default(), pins);
         let (tx, is_loaded) = watch::channel(false);
         let loading = gateway.clone();
         let stopped = stop.clone();
         tokio::spawn(async move {
+            let mut discoveries: Vec<Discovery> = Vec::new();
+            let is_late = tokio::time::sleep(discovery_wait);
+            tokio::pin!(is_late);
             loop {
                 let mut wanted = services.borrow_and_update().clone();
                 wanted.retain(|service| only.as_ref().is_none_or(|only| *only == service.id));
@@ -74,13 +77,26 @@ impl Local {
                     tools: Vec::new(),
                     instances: Vec::new(),
                 });
-                if stopped.run_until_cancelled(load).await.is_none() {
+                let Some(discovery) = stopped.run_until_cancelled(load).await else { return };
+                discoveries.push(discovery);
+                let all = join_all(discoveries.iter_mut().map(Discovery::ended));
+                let changed = tokio::select! {
+                    () = stopped.cancelled() => return,
+                    changed = services.changed() => changed,
+                    _ = all, if !*tx.borrow() => {
+                        tx.send_replace(true);
+                        services.changed().await
+                    }
+                    () = &mut is_late, if !*tx.borrow() => {
+                        tx.send_replace(true);
+                        services.changed().await
+                    }
+                };
+                if changed.is_err() {
                     return;
                 }
-                tx.send_replace(true);
-                tokio::select! {
-                    () = stopped.cancelled() => return,
-                    changed = services.changed() => if changed.is_err() { return },
+                if *tx.borrow() {
+                    discoveries.clear();
                 }
             }
         });

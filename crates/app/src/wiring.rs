@@ -109,7 +109,7 @@ pub async fn start(settings: Settings) -> Result<Started, Failure> {
     let indexing = indexing(store.clone(), documents.clone(), embeddings, settings.search);
     let spill = settings.data_dir.join("audit-spill.jsonl");
     let audit = Audit::start(Arc::new(AuditSink::new(store.clone(), spill, settings.server.store_timeout)));
-    let options = gateway::Options { result_budget_bytes: settings.max_result_bytes, ..Default::default() };
+    let options = gateway::Options { result_budget_bytes: settings.max_result_bytes };
     let followed = settings.mcp_config.map(|path| Followed {
         path,
         pins: settings.data_dir.join("pins.json"),

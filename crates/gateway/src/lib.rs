@@ -13,7 +13,7 @@ pub mod tools;
 
 pub use catalog::{Catalog, InstanceDefinition, Route, Shelf, Target};
 pub use library::{Fingerprints, ResourceUpdate, Watch};
-pub use lifecycle::{BuiltIn, ServiceDefinition, TenantDefinition};
+pub use lifecycle::{BuiltIn, Discovery, ServiceDefinition, TenantDefinition};
 pub use tools::{ToolBody, ToolDefinition, UriTool};
 
 use crate::audit::{Audit, Record};
@@ -43,13 +43,11 @@ const GRACE: Duration = Duration::from_secs(1);
 pub struct Options {
     /// The most bytes of an answer; a tool may say less.
     pub result_budget_bytes: usize,
-    /// How long a reload waits for services to say what they offer; later ones arrive later.
-    pub discovery_wait: Duration,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { result_budget_bytes: RESULT_BUDGET_BYTES, discovery_wait: Duration::from_secs(5) }
+        Self { result_budget_bytes: RESULT_BUDGET_BYTES }
     }
 }
 

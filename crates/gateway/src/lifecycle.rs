@@ -8,10 +8,11 @@ use crate::tools::ToolDefinition;
 use arc_swap::{ArcSwap, ArcSwapOption};
 use futures::future::join_all;
 use serde_json::Value;
+use std::convert::Infallible;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::{broadcast, oneshot, watch};
+use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tool::{
     Caller, Connector, Context, Door, Env, Error, ImportRequest, Imported, Kind, Limits, Pinning, Problem,
     Result, Shape, TenantId, Update,
@@ -23,6 +24,8 @@ const DISCOVERY_TIMEOUT: Duration = Duration::from_secs(60);
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LAST_PAUSE: Duration = Duration::from_secs(60);
 const HEALTH_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a new snapshot waits for services to say what they offer, so that those which are quick are in it.
+const BRIEFLY: Duration = Duration::from_secs(1);
 
 /// A tenant as it is configured.
 #[derive(Debug)]
@@ -82,10 +85,23 @@ impl fmt::Debug for BuiltIn {
     }
 }
 
+/// The services that have not yet said for the first time what they offer.
+#[derive(Debug)]
+pub struct Discovery(mpsc::Receiver<Infallible>);
+
+impl Discovery {
+    /// Waits until all of them have said so, or have failed to.
+    pub async fn ended(&mut self) {
+        // Nothing is ever sent; each service holds a sender until then.
+        let _ = self.0.recv().await;
+    }
+}
+
 impl Gateway {
     /// Puts a tenant's configuration in place. Services that did not change keep running, calls
-    /// in flight keep the service they have.
-    pub async fn load(self: &Arc<Self>, definition: TenantDefinition) {
+    /// in flight keep the service they have. Services that are slow to say what they offer arrive later, and
+    /// nobody else waits for them.
+    pub async fn load(self: &Arc<Self>, definition: TenantDefinition) -> Discovery {
         let _turn = self.loading.lock().await;
         let previous = self.catalog.tenant(&definition.id);
         let mut fresh = Vec::new();
@@ -106,10 +122,11 @@ impl Gateway {
             services.push(service);
         }
         let own = self.open_tools(&definition.id, definition.tools, previous.as_deref(), &mut fresh);
-        self.discover_all(fresh).await;
+        let discovery = self.discover_all(fresh).await;
         let (limits, instances) = (definition.limits, Arc::new(definition.instances));
         let stock = Stock { limits, services, own, instances };
         self.swap(&definition.id, stock, previous.as_deref());
+        discovery
     }
 
     /// Takes a tenant out of the catalog.
@@ -236,27 +253,35 @@ impl Gateway {
 
     /// Asks fresh services what they offer, all at once. One that answers late is put into the
     /// catalog when it does; one that never answers is left without tools.
-    async fn discover_all(self: &Arc<Self>, services: Vec<Arc<Service>>) {
+    async fn discover_all(self: &Arc<Self>, services: Vec<Arc<Service>>) -> Discovery {
+        let (pending, discovery) = mpsc::channel(1);
         let open = services.into_iter().filter(|service| matches!(service.state, State::Open(_)));
         let tasks = open.map(|service| {
-            let gateway = self.clone();
+            let (gateway, pending) = (self.clone(), pending.clone());
             let (tx, rx) = oneshot::channel();
             self.env.tasks.spawn(async move {
                 let shutdown = gateway.env.shutdown.clone();
-                shutdown.run_until_cancelled(gateway.follow(service, tx)).await;
+                shutdown.run_until_cancelled(gateway.follow(service, tx, pending)).await;
             });
-            tokio::time::timeout(self.options.discovery_wait, rx)
+            tokio::time::timeout(BRIEFLY, rx)
         });
         join_all(tasks).await;
+        Discovery(discovery)
     }
 
     /// Discovers what a service offers, now and whenever it says that this has changed, until
     /// the service is gone from the catalog. One that does not say is asked again, ever less often.
-    async fn follow(self: Arc<Self>, service: Arc<Service>, discovered: oneshot::Sender<()>) {
+    async fn follow(
+        self: Arc<Self>,
+        service: Arc<Service>,
+        discovered: oneshot::Sender<()>,
+        pending: mpsc::Sender<Infallible>,
+    ) {
         let mut is_known = self.discover(&service).await;
         if discovered.send(()).is_err() {
             self.rebuild(&service.tenant).await;
         }
+        drop(pending);
         let mut changes = service.connector().ok().and_then(|connector| connector.changes());
         let mut updates = service.connector().ok().and_then(|connector| Some(connector.library()?.updates()));
         let tenant = service.tenant.clone();

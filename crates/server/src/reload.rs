@@ -2,7 +2,8 @@
 
 use crate::auth::Auth;
 use crate::tool_definition::definition_of;
-use gateway::{Gateway, InstanceDefinition, ServiceDefinition, TenantDefinition};
+use futures::future::join_all;
+use gateway::{Discovery, Gateway, InstanceDefinition, ServiceDefinition, TenantDefinition};
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,6 +14,10 @@ use tool::TenantId;
 
 /// Services of the owner of this process, e.g. from an mcp.json, as they are now.
 pub type OwnServices = watch::Receiver<Vec<ServiceDefinition>>;
+
+/// How long whoever changes something waits for services to say what they offer, so that the answer shows it.
+/// Slower ones arrive later.
+const DISCOVERY_WAIT: Duration = Duration::from_secs(5);
 
 /// Keeps the snapshots in memory equal to the store.
 pub(crate) struct Reload {
@@ -39,9 +44,11 @@ impl Reload {
     ) -> store::Result<Self> {
         let revision = store.revisions().current().await?;
         let reload = Self { store, gateway, auth, own, timeout, revision: Mutex::new(revision) };
+        let mut discoveries = Vec::new();
         for tenant in reload.store.tenants().all().await? {
-            reload.load(&tenant.id).await?;
+            discoveries.extend(reload.load(&tenant.id).await?);
         }
+        wait_for(discoveries).await;
         Ok(reload)
     }
 
@@ -61,20 +68,24 @@ impl Reload {
             return Ok(());
         }
         within(self.timeout, self.auth.reload(&self.store)).await?;
+        let mut discoveries = Vec::new();
         for tenant in tenants {
-            self.load(&tenant).await?;
+            discoveries.extend(self.load(&tenant).await?);
         }
         *revision = current;
+        // Other changes do not wait for services that are slow.
+        drop(revision);
+        wait_for(discoveries).await;
         Ok(())
     }
 
-    async fn load(&self, id: &TenantId) -> store::Result<()> {
+    async fn load(&self, id: &TenantId) -> store::Result<Option<Discovery>> {
         let tenant = match within(self.timeout, self.store.tenants().get(id)).await {
             Ok(tenant) if tenant.status == Status::Active => tenant,
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
             Ok(_) | Err(_) => {
                 self.gateway.unload(id).await;
-                return Ok(());
+                return Ok(None);
             }
         };
         let mut services: Vec<_> =
@@ -91,8 +102,7 @@ impl Reload {
         let instances = instances_of(bindings);
         let definition =
             TenantDefinition { id: tenant.id, limits: tenant.limits, services, tools, instances };
-        self.gateway.load(definition).await;
-        Ok(())
+        Ok(Some(self.gateway.load(definition).await))
     }
 
     /// Follows changes by others, and of the owner's services, until cancelled.
@@ -117,6 +127,12 @@ impl Reload {
             }
         }
     }
+}
+
+async fn wait_for(mut discoveries: Vec<Discovery>) {
+    let ended = join_all(discoveries.iter_mut().map(Discovery::ended));
+    // Whoever is late arrives late.
+    let _ = tokio::time::timeout(DISCOVERY_WAIT, ended).await;
 }
 
 /// Bindings come by instance.

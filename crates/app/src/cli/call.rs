@@ -49,9 +49,10 @@ impl Call {
     }
 }
 
-/// Opens the services of the file, calls one, and ends them all.
+/// Opens the service of the file that is meant, calls it, and ends it.
 async fn call_locally(path: &Path, uri: Uri, arguments: Value) -> Result<Value, Failure> {
-    let local = Local::open(path, Setup::new(START_WAIT, pins_path()?))?;
+    let setup = Setup { only: Some(uri.service().to_owned()), ..Setup::new(START_WAIT, pins_path()?) };
+    let local = Local::open(path, setup)?;
     local.loaded().await;
     let arguments = match arguments {
         Value::Object(arguments) => Arguments::from(arguments),

@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::io::BufReader;
 
 /// How long the first list waits for services that are still starting.
-const START_WAIT: Duration = Duration::from_secs(20);
+const START_WAIT: Duration = Duration::from_secs(10);
 
 /// Serve all services of an mcp.json to one MCP client over stdin and stdout.
 #[derive(Args)]

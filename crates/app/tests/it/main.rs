@@ -56,6 +56,7 @@ mod services;
 mod sign_in;
 mod stdio;
 mod stdio_ends;
+mod stdio_slow;
 mod table_isolation;
 mod table_limits;
 mod table_tools;

@@ -57,6 +57,10 @@ impl Aggregator {
         stdin.write_all(line.as_bytes()).and_then(|()| stdin.write_all(b"\n")).unwrap();
     }
 
+    pub(crate) fn close_input(&mut self) {
+        self.stdin = None;
+    }
+
     pub(crate) fn next(&self) -> Value {
         self.lines.recv_timeout(PATIENCE).expect("an answer")
     }

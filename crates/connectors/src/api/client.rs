@@ -15,6 +15,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 use tokio::sync::Semaphore;
+use tool::secret::Blots;
 use tool::uri::Method;
 use tool::{Call, Context, Error, ErrorKind, Output, Result};
 
@@ -232,7 +233,7 @@ impl Client {
         let mut secrets = self.base.secrets_of(&request);
         secrets.extend(token.as_deref().map(|token| token.secret().expose()));
         let template = definition.error_template.as_ref();
-        let (error, body) = response::read_error(response, template, &secrets).await;
+        let (error, body) = response::read_error(response, template, &Blots::new(secrets)).await;
         cx.inspection.note(|seen| seen.raw = Some(body));
         let error = if may_pass(status) { error.retryable() } else { error };
         Err(Failure { error, retry_after })

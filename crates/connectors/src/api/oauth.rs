@@ -14,6 +14,7 @@ use serde::Deserialize;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+use tool::secret::Blots;
 use tool::{Error, Result, Secret};
 
 const FETCH_TIMEOUT: Duration = Duration::from_secs(15);
@@ -248,12 +249,13 @@ async fn read(mut response: Response, grant: &Grant) -> Result<Answer> {
 
 fn refused(status: StatusCode, bytes: &[u8], grant: &Grant) -> Error {
     let Refusal { error, error_description } = serde_json::from_slice(bytes).unwrap_or_default();
-    let mut said: String = [error.as_str(), error_description.as_str()]
+    let blots = Blots::new([grant.client_secret.expose()]);
+    let said: String = [error.as_str(), error_description.as_str()]
         .iter()
         .filter(|text| !text.is_empty())
+        .map(|text| blots.apply(text))
         .map(|text| format!(": {}", text.chars().filter(|c| !c.is_control()).take(300).collect::<String>()))
         .collect();
-    said = said.replace(grant.client_secret.expose(), tool::secret::MASK);
     let number = status.as_u16();
     let client = &grant.client_id;
     let is_rejected = matches!(number, 400 | 401 | 403);

@@ -2,7 +2,7 @@
 
 use super::auth::Auth;
 use super::endpoint::Piece;
-use super::form::{ESCAPED, add_pair};
+use super::form::add_pair;
 use super::headers::PassedHeaders;
 use super::oauth::Tokens;
 use super::parameters::Position;
@@ -12,9 +12,9 @@ use super::text_of;
 use super::tools::{Definition, takes_body};
 use fetch::http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use fetch::{Request, Url, http};
-use percent_encoding::{percent_decode_str, utf8_percent_encode};
+use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value, json};
-use tool::secret::{HEADERS, MASK};
+use tool::secret::{Blots, HEADERS, MASK};
 use tool::uri::Method;
 use tool::{CallerHeaders, Error, Result};
 
@@ -83,9 +83,7 @@ impl Base {
     pub(super) fn secrets_of<'a>(&'a self, request: &'a Request) -> Vec<&'a str> {
         let headers = request.headers.iter().filter(|(name, value)| is_secret(name, value));
         let headers = headers.filter_map(|(_, value)| std::str::from_utf8(value.as_bytes()).ok());
-        let mut secrets: Vec<_> = self.auth.secrets().into_iter().chain(headers).collect();
-        secrets.retain(|secret| !secret.is_empty());
-        secrets
+        self.auth.secrets().into_iter().chain(headers).collect()
     }
 
     /// A request as those may see it who try a tool out: secrets are masked.
@@ -99,10 +97,7 @@ impl Base {
                 (name.to_string(), text.into())
             })
             .collect();
-        let mut url = request.url.to_string();
-        for secret in self.auth.secrets().into_iter().filter(|secret| !secret.is_empty()) {
-            url = url.replace(&utf8_percent_encode(secret, ESCAPED).to_string(), MASK);
-        }
+        let url = Blots::new(self.auth.secrets()).apply(request.url.as_str());
         let body = Some(&request.body).filter(|body| !body.is_empty());
         let body = body.map(|body| String::from_utf8_lossy(body));
         json!({ "method": request.method.as_str(), "url": url, "headers": headers, "body": body })

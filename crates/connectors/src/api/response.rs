@@ -10,6 +10,7 @@ use fetch::http::header::{CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_TYPE, H
 use percent_encoding::{percent_decode_str, utf8_percent_encode};
 use serde_json::value::to_raw_value;
 use std::borrow::Cow;
+use tool::secret::Blots;
 use tool::{Content, Error, Output, Result};
 
 /// How much of an error's body its message quotes.
@@ -59,7 +60,7 @@ pub(super) fn read_head(response: &Response) -> Output {
 pub(super) async fn read_error(
     mut response: Response,
     template: Option<&ErrorTemplate>,
-    secrets: &[&str],
+    secrets: &Blots<'_>,
 ) -> (Error, String) {
     let status = response.status();
     let content_type = ContentType::of(response.headers());
@@ -69,7 +70,9 @@ pub(super) async fn read_error(
         true => content_type.essence.clone(),
         false => content_type.decode(&body.bytes).trim().to_owned(),
     };
-    let mut message = match template.map(|template| template.render(status, response.headers(), &text)) {
+    // Before it is quoted, so that nothing is left of a secret that the end of the quote cuts.
+    let text = if body.is_too_long { secrets.apply_to_cut(&text) } else { secrets.apply(&text) };
+    let message = match template.map(|template| template.render(status, response.headers(), &text)) {
         None => quote(status, &text, body.is_too_long),
         Some(Ok(rendered)) => rendered,
         Some(Err(error)) => {
@@ -77,11 +80,8 @@ pub(super) async fn read_error(
             format!("{}\nThe error template failed: {error}", quote(status, &text, body.is_too_long))
         }
     };
-    let mut text = text;
-    for secret in secrets {
-        message = message.replace(secret, tool::secret::MASK);
-        text = text.replace(secret, tool::secret::MASK);
-    }
+    // A template also sees the headers.
+    let message = secrets.apply(&message);
     (Error::upstream(message).with("status", status.as_u16()), text)
 }
 

@@ -204,12 +204,12 @@ impl Record {
             (None, Some(subject)) => (Some(subject.uri), Some(subject.service)),
             (None, None) => (None, None),
         };
-        let arguments = match &self.arguments {
+        let (arguments, hidden) = match &self.arguments {
             Ok(raw) => match route {
-                Some(route) => route.redaction.apply(raw),
-                None => redact(raw),
+                Some(route) => route.redaction.take_out(raw),
+                None => Redaction::default().take_out(raw),
             },
-            Err(size) => format!("{{\"omitted\":\"{size} bytes of arguments\"}}"),
+            Err(size) => (format!("{{\"omitted\":\"{size} bytes of arguments\"}}"), Vec::new()),
         };
         let duration_us = self.begun.elapsed().as_micros().try_into().unwrap_or(i64::MAX);
         let end = self.end.unwrap_or(End {
@@ -232,7 +232,7 @@ impl Record {
             arguments,
             status: end.status,
             code: end.code,
-            message: end.message,
+            message: end.message.map(|message| redact::blot(&message, &hidden)),
             duration_us: end.duration_us,
             request_id: self.request_id.to_string(),
             trace_id: self.trace_id.as_deref().map(str::to_owned),

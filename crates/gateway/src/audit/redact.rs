@@ -6,7 +6,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
-use tool::secret::MASK;
+use tool::secret::{Blots, MASK};
 
 /// Names, without case and separators, that mean a secret wherever they end a field's name.
 const SECRET_NAMES: [&str; 15] = [
@@ -71,16 +71,22 @@ impl Redaction {
 
     /// The arguments as JSON text with every secret replaced by `***`.
     pub(crate) fn apply(&self, arguments: &RawValue) -> String {
+        self.take_out(arguments).0
+    }
+
+    /// The same, and what was replaced.
+    pub(crate) fn take_out(&self, arguments: &RawValue) -> (String, Vec<Value>) {
         // Most calls carry no secret: looking costs far less than writing anew.
         let mut deserializer = serde_json::Deserializer::from_str(arguments.get());
         match (Look { redaction: Some(self) }).deserialize(&mut deserializer) {
-            Ok(false) => arguments.get().to_owned(),
+            Ok(false) => (arguments.get().to_owned(), Vec::new()),
             Ok(true) | Err(_) => {
                 let Ok(mut value) = serde_json::from_str::<Value>(arguments.get()) else {
-                    return "{\"omitted\":\"unreadable arguments\"}".into();
+                    return ("{\"omitted\":\"unreadable arguments\"}".into(), Vec::new());
                 };
-                redact_value(&mut value, Some(self));
-                value.to_string()
+                let mut hidden = Vec::new();
+                redact_value(&mut value, Some(self), &mut hidden);
+                (value.to_string(), hidden)
             }
         }
     }
@@ -153,15 +159,15 @@ impl<'de> Visitor<'de> for Look<'_> {
 #[derive(Deserialize)]
 struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
 
-fn redact_value(value: &mut Value, redaction: Option<&Redaction>) {
+fn redact_value(value: &mut Value, redaction: Option<&Redaction>, hidden: &mut Vec<Value>) {
     match value {
         Value::Object(fields) => {
             for (name, field) in fields {
                 let of_field = redaction.and_then(|redaction| redaction.field(name));
                 if is_secret_name(name) || of_field.is_some_and(|redaction| redaction.is_secret) {
-                    *field = MASK.into();
+                    hidden.push(std::mem::replace(field, MASK.into()));
                 } else {
-                    redact_value(field, of_field);
+                    redact_value(field, of_field, hidden);
                 }
             }
         }
@@ -169,13 +175,33 @@ fn redact_value(value: &mut Value, redaction: Option<&Redaction>) {
             let of_item = redaction.and_then(|redaction| redaction.items.as_deref());
             for item in items {
                 if of_item.is_some_and(|redaction| redaction.is_secret) {
-                    *item = MASK.into();
+                    hidden.push(std::mem::replace(item, MASK.into()));
                 } else {
-                    redact_value(item, of_item);
+                    redact_value(item, of_item, hidden);
                 }
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// A text about a call, without what was hidden of its arguments: services like to repeat what they refuse.
+pub(super) fn blot(text: &str, hidden: &[Value]) -> String {
+    /// A blot over each "a" would hide more than a secret.
+    const SHORTEST: usize = 3;
+    let mut texts = Vec::new();
+    hidden.iter().for_each(|value| collect_texts(value, &mut texts));
+    texts.retain(|text| text.len() >= SHORTEST);
+    Blots::new(texts.iter().map(String::as_str)).apply(text)
+}
+
+fn collect_texts(value: &Value, texts: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) => fields.values().for_each(|field| collect_texts(field, texts)),
+        Value::Array(items) => items.iter().for_each(|item| collect_texts(item, texts)),
+        Value::String(text) => texts.push(text.clone()),
+        Value::Number(number) => texts.push(number.to_string()),
+        Value::Null | Value::Bool(_) => {}
     }
 }
 

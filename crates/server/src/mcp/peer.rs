@@ -51,6 +51,8 @@ pub(super) struct Peer {
     door: Door,
     who: Who,
     is_loaded: watch::Receiver<bool>,
+    /// Lists may be given.
+    is_ready: watch::Sender<bool>,
     options: Options,
     tx: mpsc::Sender<String>,
     /// The least grave log entries that the client wants to hear, as a place in `LEVELS`.
@@ -104,6 +106,7 @@ impl Peer {
             door,
             who,
             is_loaded,
+            is_ready: watch::Sender::new(false),
             options,
             tx,
             log_level: AtomicUsize::new(0),
@@ -260,9 +263,7 @@ impl Peer {
         cancel: &CancellationToken,
     ) -> Answered<Option<String>> {
         let Order { version, mut asked, capabilities, wishes } = order;
-        if !matches!(asked, Asked::Initialize(_) | Asked::Discover | Asked::Ping) {
-            self.wait_until_loaded().await;
-        }
+        self.wait_for_services(&asked).await;
         let cx = Context { cancel: cancel.clone(), ..self.context() };
         if let Some(answer) = self.door.answer_now(&cx, version.era(), &asked) {
             return answer.map(Some);
@@ -351,24 +352,42 @@ impl Peer {
         Context::new(tenant.clone(), caller.clone(), DoorKind::Mcp, self.options.call_timeout)
     }
 
-    async fn wait_until_loaded(&self) {
-        if *self.is_loaded.borrow() {
+    /// Waits for services that are still starting, if the request needs them. A call needs only the one that has
+    /// its tool.
+    async fn wait_for_services(&self, asked: &Asked) {
+        if *self.is_ready.borrow() || matches!(asked, Asked::Initialize(_) | Asked::Discover | Asked::Ping) {
             return;
         }
-        let mut is_loaded = self.is_loaded.clone();
-        let loaded = is_loaded.wait_for(|is_loaded| *is_loaded);
-        let _ = tokio::time::timeout(self.options.start_wait, loaded).await;
+        let mut is_ready = self.is_ready.subscribe();
+        let mut changes = self.door.gateway.catalog().changes();
+        let cx = self.context();
+        let is_there = || match asked {
+            Asked::Call(call) => self.door.gateway.route(&cx, &call.name).is_some(),
+            _ => false,
+        };
+        while !is_there() && !*is_ready.borrow_and_update() {
+            tokio::select! {
+                () = self.gone.cancelled() => return,
+                ended = is_ready.changed() => if ended.is_err() { return },
+                ended = changes.changed() => if ended.is_err() { return },
+            }
+        }
     }
 
-    /// Tells a client with a handshake what has changed, once it has said hello.
+    /// Tells a client with a handshake what has changed, once it has said hello. Lists are given only after this
+    /// has begun, so that nothing comes up between the first list and the first word about a change.
     async fn tell_changes(self: Arc<Self>) {
         let mut is_loaded = self.is_loaded.clone();
-        let loaded = async { drop(is_loaded.wait_for(|is_loaded| *is_loaded).await) };
+        let loaded = async {
+            let loaded = is_loaded.wait_for(|is_loaded| *is_loaded);
+            let _ = tokio::time::timeout(self.options.start_wait, loaded).await;
+        };
         if self.gone.run_until_cancelled(loaded).await.is_none() {
             return;
         }
         let (gateway, stopping) = (self.door.gateway.clone(), self.gone.clone());
         let mut listener = Listener::new(gateway, self.context(), Filter::all_lists(), stopping);
+        self.is_ready.send_replace(true);
         while let Some(line) = listener.next(|uri| self.watches.has(OWNER, uri)).await {
             if self.agreed().is_some() {
                 self.send(line).await;

@@ -96,7 +96,8 @@ async fn refuses_what_is_compressed_in_a_way_it_cannot_read() {
     let error = raw("text/plain", "&encoding=compress", b"xyz").await.unwrap_err();
     assert!(error.to_string().contains("compressed with 'compress'"), "{error}");
     let error = raw("text/plain", "&encoding=zstd", b"no zstd").await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Unavailable, "{error:?}");
+    assert_eq!(error.kind(), ErrorKind::Upstream, "{error:?}");
+    assert!(error.to_string().contains("cannot be unpacked") && !error.is_retryable(), "{error:?}");
 }
 
 #[tokio::test]
@@ -111,6 +112,36 @@ async fn tells_errors_in_the_words_of_the_tool() {
     let tool = json!({ "endpoint": "/status/500", "error_template": "{{ index .body.nothing 5 }}" });
     let error = error_of(&*with_tool(&server, tool), json!({})).await.to_string();
     assert!(error.contains("HTTP 500") && error.contains("error_template:1:"), "{error}");
+}
+
+#[tokio::test]
+async fn blots_secrets_out_of_errors_however_they_are_spelled() {
+    let server = Server::start().await;
+    for auth in [
+        json!({ "type": "apikey", "in": "query", "header": "key", "value": "ab+cd/ef==" }),
+        json!({ "type": "apikey", "in": "header", "header": "x-key", "value": "ab\\cd\"ef==" }),
+    ] {
+        let api = with_settings(&server, json!({ "auth": auth }), json!({ "endpoint": "/status/400" }));
+        let error = error_of(&*api, json!({})).await.to_string();
+        assert!(error.contains("***") && !error.contains("ef="), "{error}");
+        assert!(!error.contains("ef%3D"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn quotes_no_part_of_a_secret_where_the_quote_ends() {
+    let server = Server::start().await;
+    let auth = json!({ "auth": { "type": "bearer", "token": "LONGSECRETTOKENVALUE0123456789" } });
+    let mut is_blotted = 0;
+    // The quote ends before, within and behind the token, which the server repeats.
+    for length in (3700..4100).step_by(7) {
+        let pad = "x".repeat(length);
+        let tool = json!({ "endpoint": format!("/status/400?{pad}"), "headers": { "a": pad } });
+        let error = error_of(&*with_settings(&server, auth.clone(), tool), json!({})).await.to_string();
+        assert!(!error.contains("LO"), "{length}: {error}");
+        is_blotted += u32::from(error.contains("***"));
+    }
+    assert!((1..50).contains(&is_blotted), "{is_blotted}");
 }
 
 #[tokio::test]

@@ -1,5 +1,9 @@
 //! Secrets: texts that reach their destination and nothing else.
 
+mod blots;
+
+pub use blots::Blots;
+
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
