@@ -2,7 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod answers;
 mod bodies;
 mod connections;
+mod early;
 mod server;
 mod tls;

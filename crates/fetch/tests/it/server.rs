@@ -81,6 +81,14 @@ pub async fn talk(
     }
 }
 
+/// Reads a head and nothing behind it.
+pub async fn read_head(stream: &mut (impl AsyncRead + Unpin)) {
+    let mut seen = Vec::new();
+    while !seen.ends_with(b"\r\n\r\n") {
+        seen.push(stream.read_u8().await.unwrap());
+    }
+}
+
 fn message_length(seen: &[u8]) -> Option<usize> {
     let head = seen.windows(4).position(|four| four == b"\r\n\r\n")? + 4;
     let text = std::str::from_utf8(&seen[..head]).unwrap();
