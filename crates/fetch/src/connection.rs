@@ -36,7 +36,7 @@ pub(crate) struct Connection {
     incoming: Incoming,
     /// What is still to come of the answer.
     body: Body,
-    /// Both sides are willing to have another exchange after this one.
+    /// The request is written as a whole, and both sides are willing to have another exchange after this one.
     stays_open: bool,
 }
 
@@ -188,8 +188,7 @@ impl Connection {
     /// The last exchange is over, and the other side has neither ended nor said anything since.
     /// Nobody is to be woken for it.
     fn is_idle(&mut self) -> bool {
-        let is_over = self.stays_open && self.body.is_ended() && self.outgoing.is_written();
-        if !is_over || !self.incoming.bytes.is_empty() {
+        if !self.stays_open || !self.body.is_ended() || !self.incoming.bytes.is_empty() {
             return false;
         }
         let mut byte = [0];

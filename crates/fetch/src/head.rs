@@ -2,7 +2,10 @@
 
 use crate::error::Error;
 use bytes::Bytes;
-use http::header::{HeaderMap, HeaderName, HeaderValue};
+use http::header::{
+    CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, DATE, HeaderMap, HeaderName, HeaderValue,
+    SERVER, TRANSFER_ENCODING, VARY,
+};
 use http::{StatusCode, Version};
 use httparse::{ParserConfig, Status};
 use std::mem::MaybeUninit;
@@ -42,7 +45,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Option<(Head, usize)>, Error> {
     for header in &*parsed.headers {
         let start = header.value.as_ptr().addr() - bytes.as_ptr().addr();
         let value = head.slice(start..start + header.value.len());
-        let name = HeaderName::from_bytes(header.name.as_bytes()).map_err(Error::broken)?;
+        let name = name_of(header.name.as_bytes())?;
         headers.append(name, HeaderValue::from_maybe_shared(value).map_err(Error::broken)?);
     }
     let version = if version == 0 { Version::HTTP_10 } else { Version::HTTP_11 };
@@ -50,11 +53,26 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Option<(Head, usize)>, Error> {
     Ok(Some((Head { version, status, headers }, length)))
 }
 
+/// Most names are the same few, and most servers write them in one of two ways.
+fn name_of(bytes: &[u8]) -> Result<HeaderName, Error> {
+    Ok(match bytes {
+        b"date" | b"Date" => DATE,
+        b"vary" | b"Vary" => VARY,
+        b"server" | b"Server" => SERVER,
+        b"connection" | b"Connection" => CONNECTION,
+        b"content-type" | b"Content-Type" => CONTENT_TYPE,
+        b"cache-control" | b"Cache-Control" => CACHE_CONTROL,
+        b"content-length" | b"Content-Length" => CONTENT_LENGTH,
+        b"transfer-encoding" | b"Transfer-Encoding" => TRANSFER_ENCODING,
+        _ => HeaderName::from_bytes(bytes).map_err(Error::broken)?,
+    })
+}
+
 /// Whether there is anything new to say about a head that was not whole when only the first `seen`
 /// bytes were there. This is cheaper than to read it anew for each byte that comes.
 pub(crate) fn is_worth_reading(bytes: &[u8], seen: usize) -> bool {
     if seen == 0 || bytes.len() > MAX_BYTES {
-        return true;
+        return !bytes.is_empty();
     }
     // The end of a line may have been seen, and the empty line behind it only in part.
     let from = seen.saturating_sub(2);

@@ -29,6 +29,19 @@ fn reads_status_version_and_headers() {
 }
 
 #[test]
+fn a_name_is_the_same_however_it_is_written() {
+    for name in
+        [DATE, VARY, SERVER, CONNECTION, CONTENT_TYPE, CACHE_CONTROL, CONTENT_LENGTH, TRANSFER_ENCODING]
+    {
+        let train = name.as_str().split('-').map(|word| word[..1].to_uppercase() + &word[1..]);
+        let train = train.collect::<Vec<_>>().join("-");
+        for written in [name.as_str(), &train, &name.as_str().to_uppercase()] {
+            assert_eq!(name_of(written.as_bytes()).unwrap(), name, "{written}");
+        }
+    }
+}
+
+#[test]
 fn all_values_are_parts_of_one_copy() {
     let bytes = b"HTTP/1.1 200 OK\r\na: first\r\nb: second\r\n\r\n";
     let headers = head_of(bytes).headers;

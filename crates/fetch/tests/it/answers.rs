@@ -1,8 +1,7 @@
 //! Answers of every kind, and what they mean for the connection.
 
-use crate::server::{Server, Then, client, get, ok, read_head, request, text};
-use fetch::http::Method;
-use fetch::{Client, Request, Url};
+use crate::server::{Server, Then, body_of, client, get, ok, post, read_head, request, text};
+use fetch::Url;
 use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpListener;
@@ -143,50 +142,6 @@ async fn refuses_answers_in_doubt() {
         let error = get(&client(), &server.url("/")).await.unwrap_err();
         assert_eq!(error.to_string(), "the connection broke", "{answer}");
     }
-}
-
-/// The second request would take for its answer what nobody asked for.
-#[tokio::test]
-async fn what_nobody_asked_for_is_nobodys_answer() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://{}/", listener.local_addr().unwrap()).parse().unwrap();
-    tokio::spawn(async move {
-        loop {
-            let (mut stream, _) = listener.accept().await.unwrap();
-            read_head(&mut stream).await;
-            stream.write_all(&ok(b"asked", "")).await.unwrap();
-            tokio::spawn(async move {
-                tokio::time::sleep(Duration::from_millis(20)).await;
-                stream.write_all(&ok(b"smuggled", "")).await.unwrap();
-                tokio::time::sleep(Duration::from_secs(60)).await;
-            });
-        }
-    });
-    let client = client();
-    for _ in 0..3 {
-        assert_eq!(get(&client, &url).await.unwrap(), "asked");
-        tokio::time::sleep(Duration::from_millis(60)).await;
-    }
-}
-
-fn body_of(length: usize) -> String {
-    "0123456789abcdefghijk".chars().cycle().take(length).collect()
-}
-
-async fn post(client: &Client, url: &Url, body: String) -> Result<String, fetch::Error> {
-    text(client.send(Request { body: body.into(), ..Request::new(Method::POST, url.clone()) }).await?).await
-}
-
-#[tokio::test]
-async fn sends_a_large_body_again_when_the_resting_connection_was_closed() {
-    let server =
-        Server::start(|request| (ok(request.split_once("\r\n\r\n").unwrap().1.as_bytes(), ""), Then::Close));
-    let (server, client) = (server.await, client());
-    for length in [100, 1 << 20, 1 << 20] {
-        assert!(post(&client, &server.url("/"), body_of(length)).await.unwrap() == body_of(length));
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-    assert_eq!((server.connections(), server.requests()), (3, 3));
 }
 
 #[tokio::test]

@@ -90,10 +90,49 @@ async fn goes_on_writing_while_it_reads_what_comes_early() {
     let sent: Vec<u8> = (0..=250).cycle().take(UPLOAD_BYTES).collect();
     let mut response = upload(&client(), &url, sent.clone()).await;
     let mut seen = Vec::new();
-    while let Some(part) = response.chunk().await.unwrap() {
-        seen.extend_from_slice(&part);
-    }
+    let reading = async {
+        while let Some(part) = response.chunk().await.unwrap() {
+            seen.extend_from_slice(&part);
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), reading).await.expect("the upload goes on");
     assert!(seen == sent);
+}
+
+#[tokio::test]
+async fn stops_writing_when_it_is_refused() {
+    let (listener, url) = listen().await;
+    let server = tokio::spawn(async move {
+        let mut stream = accept(&listener).await;
+        stream.write_all(&REFUSAL[..REFUSAL.len() - 1]).await.unwrap();
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        let (mut part, mut count) = (vec![0; 1 << 20], 0);
+        let quiet = Duration::from_millis(200);
+        while let Ok(read) = tokio::time::timeout(quiet, stream.read(&mut part)).await {
+            count += read.unwrap();
+            if count >= UPLOAD_BYTES {
+                break;
+            }
+        }
+        stream.write_all(b"h").await.unwrap();
+        count
+    });
+    let response = upload(&client(), &url, vec![b'x'; UPLOAD_BYTES]).await;
+    assert_eq!(text(response).await.unwrap(), "too much");
+    assert!(server.await.unwrap() < UPLOAD_BYTES);
+}
+
+#[tokio::test]
+async fn does_not_switch_protocols_within_a_request() {
+    let (listener, url) = listen().await;
+    tokio::spawn(async move {
+        let mut stream = accept(&listener).await;
+        stream.write_all(b"HTTP/1.1 101 Switching Protocols\r\nupgrade: bytes\r\n\r\n").await.unwrap();
+        tokio::time::sleep(Duration::from_secs(60)).await;
+    });
+    let request = Request { body: vec![b'x'; UPLOAD_BYTES].into(), ..Request::new(Method::POST, url) };
+    let answer = tokio::time::timeout(Duration::from_secs(10), client().send(request)).await;
+    assert_eq!(answer.expect("it does not wait").unwrap_err().to_string(), "the connection broke");
 }
 
 #[tokio::test]

@@ -6,5 +6,6 @@ mod answers;
 mod bodies;
 mod connections;
 mod early;
+mod rested;
 mod server;
 mod tls;
