@@ -14,6 +14,7 @@ use std::mem::MaybeUninit;
 const MAX_BYTES: usize = 64 * 1024;
 /// How many headers it may have.
 const MAX_HEADERS: usize = 100;
+
 /// What an answer says before its body.
 #[derive(Debug)]
 pub(crate) struct Head {

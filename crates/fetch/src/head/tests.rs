@@ -103,8 +103,8 @@ fn refuses_what_could_be_read_in_two_ways() {
 #[test]
 fn refuses_too_many_headers() {
     let with = |count: usize| format!("HTTP/1.1 200 OK\r\n{}\r\n", "a: b\r\n".repeat(count)).into_bytes();
-    assert_eq!(head_of(&with(MAX_HEADERS)).headers.len(), MAX_HEADERS);
-    assert_eq!(refusal_of(&with(MAX_HEADERS + 1)), "too many headers");
+    assert_eq!(head_of(&with(100)).headers.len(), 100);
+    assert_eq!(refusal_of(&with(101)), "too many headers");
 }
 
 #[test]
