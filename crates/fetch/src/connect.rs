@@ -90,7 +90,7 @@ impl Connector {
         // The shake of hands that TLS needs counts, too.
         let stream = tokio::time::timeout(CONNECT_TIMEOUT, connecting).await;
         let stream = stream.map_err(|late| Error::connect(late.into()))??;
-        Connection::open(stream, origin).await
+        Ok(Connection::new(stream, origin))
     }
 }
 

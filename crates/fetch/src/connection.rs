@@ -1,158 +1,210 @@
-//! One connection and its user, in the same task.
+//! One connection and its user, in the same task: one request at a time, and its answer.
 
-use crate::Message;
+use crate::body::Body;
 use crate::error::Error;
+use crate::framing::{self, Framing};
+use crate::head::Head;
+use crate::incoming::Incoming;
+use crate::message::Message;
+use crate::outgoing::Outgoing;
 use crate::pool::Origin;
 use bytes::Bytes;
-use futures::FutureExt;
-use http_body_util::Full;
-use hyper::body::{Body, Incoming};
-use hyper::client::conn::{TrySendError, http1};
+use http::StatusCode;
+use http::header::CONNECTION;
 use hyper_rustls::MaybeHttpsStream;
 use hyper_util::rt::TokioIo;
 use std::future::poll_fn;
+use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker, ready};
+use tokio::io::{AsyncRead, ReadBuf};
 use tokio::net::TcpStream;
+
+/// How many answers such as `100 Continue` may come before the one that counts.
+const MAX_INTERIM: usize = 8;
 
 type Io = MaybeHttpsStream<TokioIo<TcpStream>>;
 
 /// The bytes of a connection that has changed its protocol.
 pub type Stream = TokioIo<Io>;
 
-/// Both ends of hyper's connection: the one that asks, and the one that does the work.
+/// A connection, and how far its exchange has come.
 pub(crate) struct Connection {
     pub(crate) origin: Origin,
-    sender: http1::SendRequest<Full<Bytes>>,
-    driver: Driver,
+    stream: Stream,
+    outgoing: Outgoing,
+    incoming: Incoming,
+    /// What is still to come of the answer.
+    body: Body,
+    /// The request is written as a whole, and both sides are willing to have another exchange after this one.
+    stays_open: bool,
 }
 
-struct Driver {
-    inner: http1::Connection<Io, Full<Bytes>>,
-    is_over: bool,
-    /// Why it is over, if that was a mistake.
-    why: Option<hyper::Error>,
+/// Why a request got no answer.
+pub(crate) enum Failure {
+    /// Nothing of it was written: another connection may take it.
+    Unsent(Error),
+    /// Some of it may have arrived.
+    Broken(Error),
 }
 
-/// Why a request failed, and the request itself if nothing of it was written.
-type SendError = (Error, Option<Box<Message>>);
+/// What has to be known until the answer is there.
+#[derive(Default)]
+struct Waiting {
+    interim: usize,
+    /// Why the request could not be written to its end.
+    unwritable: Option<io::Error>,
+}
 
 impl Connection {
-    pub(crate) async fn open(io: Io, origin: Origin) -> Result<Box<Self>, Error> {
-        let (sender, inner) = http1::handshake(io).await.map_err(|error| Error::connect(error.into()))?;
-        Ok(Box::new(Self { origin, sender, driver: Driver { inner, is_over: false, why: None } }))
+    pub(crate) fn new(io: Io, origin: Origin) -> Box<Self> {
+        Box::new(Self {
+            origin,
+            stream: TokioIo::new(io),
+            outgoing: Outgoing::default(),
+            incoming: Incoming::default(),
+            body: Body::Ended,
+            stays_open: true,
+        })
     }
 
-    /// Sends a request and waits for the head of the answer.
+    /// Sends a request and waits for the head of the answer. The message is whole again if it is unsent.
     pub(crate) async fn send(
         mut self: Box<Self>,
-        message: Message,
-    ) -> Result<(http::Response<Incoming>, Box<Self>), SendError> {
+        message: &mut Message,
+    ) -> Result<(Head, Box<Self>), Failure> {
+        // Whoever has used up its turn is told nothing by a socket.
+        tokio::task::coop::consume_budget().await;
         // The other side may have closed while the connection rested.
-        if !self.rest() {
-            let error = match self.driver.why.take() {
-                Some(why) => Error::broken(why),
-                None => Error::broken("it was closed"),
-            };
-            return Err((error, Some(Box::new(message))));
+        if !self.is_idle() {
+            return Err(Failure::Unsent(Error::broken("it was closed")));
         }
-        let mut answer = Box::pin(self.sender.try_send_request(message));
-        let driver = &mut self.driver;
-        let answered = poll_fn(|cx| driver.work_until(cx, |quiet| answer.as_mut().poll(quiet))).await;
-        let Some(answered) = answered else {
-            // With the driver goes what it has not taken up: the request is given back.
-            drop(self);
-            return Err(match answer.as_mut().now_or_never() {
-                Some(Err(error)) => parts_of(error),
-                _ => (Error::broken("it ended without a word"), None),
-            });
+        self.outgoing.load(message);
+        let mut waiting = Waiting::default();
+        let head = match poll_fn(|cx| self.poll_head(cx, &mut waiting)).await {
+            Ok(head) => head,
+            Err(failure) => {
+                if matches!(failure, Failure::Unsent(_)) {
+                    self.outgoing.unload(message);
+                }
+                return Err(failure);
+            }
         };
-        match answered {
-            Ok(response) => Ok((response, self)),
-            Err(error) => Err(parts_of(error)),
+        self.begin_body(message, &head).map_err(Failure::Broken)?;
+        Ok((head, self))
+    }
+
+    /// Writes the request and looks for the answer, which may come before all is written.
+    fn poll_head(&mut self, cx: &mut Context<'_>, waiting: &mut Waiting) -> Poll<Result<Head, Failure>> {
+        if let Poll::Ready(Err(error)) = self.outgoing.poll_write(cx, &mut self.stream) {
+            // TLS does not say what it has written before it failed.
+            if !self.outgoing.has_begun() && !self.origin.is_secure() {
+                return Poll::Ready(Err(Failure::Unsent(Error::broken(error))));
+            }
+            // A server that has closed may have answered before. Then the socket will say so.
+            self.outgoing.give_up();
+            if !is_closed(&error) {
+                return Poll::Ready(Err(Failure::Broken(Error::broken(error))));
+            }
+            waiting.unwritable = Some(error);
         }
+        self.poll_answer(cx, waiting).map_err(|error| {
+            Failure::Broken(match waiting.unwritable.take() {
+                Some(first) => Error::broken(first),
+                None => error,
+            })
+        })
+    }
+
+    fn poll_answer(&mut self, cx: &mut Context<'_>, waiting: &mut Waiting) -> Poll<Result<Head, Error>> {
+        loop {
+            while let Some(head) = self.incoming.take_head()? {
+                if !head.status.is_informational() || head.status == StatusCode::SWITCHING_PROTOCOLS {
+                    return Poll::Ready(Ok(head));
+                }
+                waiting.interim += 1;
+                if waiting.interim > MAX_INTERIM {
+                    return Poll::Ready(Err(Error::broken("too many answers that do not count")));
+                }
+            }
+            if ready!(self.incoming.poll_fill(cx, &mut self.stream, 0)).map_err(Error::broken)? == 0 {
+                return Poll::Ready(Err(Error::broken("it ended before the answer")));
+            }
+        }
+    }
+
+    /// Finds out what follows the head of the answer.
+    fn begin_body(&mut self, message: &Message, head: &Head) -> Result<(), Error> {
+        let framing = Framing::of(&message.method, head)?;
+        self.body = framing.body;
+        self.stays_open = framing.stays_open
+            && self.outgoing.is_written()
+            && !framing::has_token(&message.headers, &CONNECTION, "close");
+        if self.outgoing.is_written() {
+            return Ok(());
+        }
+        if head.status == StatusCode::SWITCHING_PROTOCOLS {
+            return Err(Error::broken("it switched protocols within a request"));
+        }
+        // A server that likes the request may want the rest of it; another does not.
+        if !head.status.is_success() {
+            self.outgoing.give_up();
+        }
+        Ok(())
+    }
+
+    pub(crate) fn is_body_ended(&self) -> bool {
+        self.body.is_ended()
     }
 
     /// The next part of a body, or its end.
-    pub(crate) fn poll_body(
-        &mut self,
-        cx: &mut Context<'_>,
-        body: &mut Incoming,
-    ) -> Poll<Option<Result<Bytes, Error>>> {
+    pub(crate) fn poll_body(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Error>>> {
+        if let Poll::Ready(Err(_)) = self.outgoing.poll_write(cx, &mut self.stream) {
+            // The answer is there; only its end counts.
+            self.outgoing.give_up();
+        }
+        self.poll_part(cx).map(Result::transpose)
+    }
+
+    fn poll_part(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Bytes>, Error>> {
         loop {
-            let next = |quiet: &mut Context<'_>| Pin::new(&mut *body).poll_frame(quiet);
-            return Poll::Ready(match ready!(self.driver.work_until(cx, next)) {
-                Some(Some(Ok(frame))) => match frame.into_data() {
-                    Ok(data) => Some(Ok(data)),
-                    Err(_trailers) => continue,
-                },
-                Some(Some(Err(error))) => Some(Err(Error::broken(error))),
-                Some(None) => None,
-                None => Some(Err(Error::broken("it ended within a body"))),
-            });
+            let part = self.body.take(&mut self.incoming.bytes)?;
+            if part.is_some() || self.body.is_ended() {
+                return Poll::Ready(Ok(part));
+            }
+            let filled = ready!(self.incoming.poll_fill(cx, &mut self.stream, self.body.expected()));
+            if filled.map_err(Error::broken)? == 0 {
+                return Poll::Ready(self.body.close().map(|()| None));
+            }
         }
     }
 
-    /// Does what is left to do, and says whether the connection can take another request.
-    /// Nobody is to be woken for it any more.
+    /// Gives back what memory is not needed, and says whether the connection can take another request.
     pub(crate) fn rest(&mut self) -> bool {
-        self.driver.work(&mut Context::from_waker(Waker::noop()));
-        !self.driver.is_over && self.sender.is_ready()
+        self.incoming.shrink();
+        self.is_idle()
+    }
+
+    /// The last exchange is over, and the other side has neither ended nor said anything since.
+    /// Nobody is to be woken for it.
+    fn is_idle(&mut self) -> bool {
+        if !self.stays_open || !self.body.is_ended() || !self.incoming.bytes.is_empty() {
+            return false;
+        }
+        let mut byte = [0];
+        let mut cx = Context::from_waker(Waker::noop());
+        Pin::new(&mut self.stream).poll_read(&mut cx, &mut ReadBuf::new(&mut byte)).is_pending()
     }
 
     /// The bytes of a connection that both sides have agreed to use for something else, and what
     /// has arrived of them already.
-    pub(crate) async fn into_stream(mut self: Box<Self>) -> (Stream, Bytes) {
-        poll_fn(|cx| {
-            self.driver.work(cx);
-            if self.driver.is_over { Poll::Ready(()) } else { Poll::Pending }
-        })
-        .await;
-        let parts = self.driver.inner.into_parts();
-        (TokioIo::new(parts.io), parts.read_buf)
+    pub(crate) fn into_stream(self: Box<Self>) -> (Stream, Bytes) {
+        (self.stream, self.incoming.into_bytes())
     }
 }
 
-fn parts_of(mut error: TrySendError<Message>) -> SendError {
-    let unsent = error.take_message().map(Box::new);
-    (Error::broken(error.into_error()), unsent)
-}
-
-impl Driver {
-    fn work(&mut self, cx: &mut Context<'_>) {
-        if !self.is_over {
-            // Errors also reach whoever waits for an answer or a body.
-            if let Poll::Ready(ended) = self.inner.poll_without_shutdown(cx) {
-                self.is_over = true;
-                self.why = ended.err();
-            }
-        }
-    }
-
-    /// Works until `ask` has an answer; none when the connection has ended before.
-    ///
-    /// What `ask` looks at changes only while the connection is driven, right here. So it need not
-    /// wake anybody; only the socket does.
-    fn work_until<T>(
-        &mut self,
-        cx: &mut Context<'_>,
-        mut ask: impl FnMut(&mut Context<'_>) -> Poll<T>,
-    ) -> Poll<Option<T>> {
-        let mut quiet = Context::from_waker(Waker::noop());
-        if let Poll::Ready(answer) = ask(&mut quiet) {
-            return Poll::Ready(Some(answer));
-        }
-        self.work(cx);
-        match ask(&mut quiet) {
-            Poll::Ready(answer) => Poll::Ready(Some(answer)),
-            Poll::Pending if self.is_over => Poll::Ready(None),
-            Poll::Pending => {
-                // A task that has used up its turn is told "pending" by everything it asks.
-                if !tokio::task::coop::has_budget_remaining() {
-                    cx.waker().wake_by_ref();
-                }
-                Poll::Pending
-            }
-        }
-    }
+/// The other side takes no more.
+fn is_closed(error: &io::Error) -> bool {
+    use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset};
+    matches!(error.kind(), BrokenPipe | ConnectionAborted | ConnectionReset)
 }

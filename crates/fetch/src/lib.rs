@@ -3,10 +3,17 @@
 //! Nothing is spawned for a request: whoever waits for an answer also reads it from the socket, so
 //! that no other thread has to be woken. A connection rests in the pool between two requests.
 
+mod body;
+mod chunked;
 mod connect;
 mod connection;
 mod decode;
 mod error;
+mod framing;
+mod head;
+mod incoming;
+mod message;
+mod outgoing;
 mod pool;
 mod response;
 
@@ -19,12 +26,12 @@ pub use url::Url;
 
 use bytes::Bytes;
 use connect::Connector;
-use connection::Connection;
+use connection::{Connection, Failure};
+use head::Head;
 use http::header::{ACCEPT, ACCEPT_ENCODING, HOST, HeaderValue, USER_AGENT};
 use http::uri::PathAndQuery;
-use http::{HeaderMap, Method, Uri};
-use http_body_util::Full;
-use hyper::body::Incoming;
+use http::{HeaderMap, Method};
+use message::Message;
 use pool::{Origin, Pool};
 use std::fmt;
 use std::sync::Arc;
@@ -91,38 +98,33 @@ impl Client {
         // A rested connection may have been closed meanwhile: then another is taken, as long as
         // nothing of the request was written.
         while let Some(connection) = self.0.pool.take(&origin) {
-            match connection.send(message).await {
-                Ok((answer, connection)) => return Ok(self.respond(answer, connection)),
-                Err((_, Some(unsent))) => message = *unsent,
-                Err((error, None)) => return Err(error),
+            match connection.send(&mut message).await {
+                Ok((head, connection)) => return Ok(self.respond(head, connection)),
+                Err(Failure::Unsent(_)) => {}
+                Err(Failure::Broken(error)) => return Err(error),
             }
         }
         // Boxed, as what is rare must not make the future of every request large.
         let connection = Box::pin(self.0.connector.connect(origin)).await?;
-        match connection.send(message).await {
-            Ok((answer, connection)) => Ok(self.respond(answer, connection)),
-            Err((error, Some(_unsent))) => Err(Error::connect(error.into())),
-            Err((error, None)) => Err(error),
+        match connection.send(&mut message).await {
+            Ok((head, connection)) => Ok(self.respond(head, connection)),
+            Err(Failure::Unsent(error)) => Err(Error::connect(error.into())),
+            Err(Failure::Broken(error)) => Err(error),
         }
     }
 
-    fn respond(&self, answer: http::Response<Incoming>, connection: Box<Connection>) -> Response {
-        Response::new(answer, connection, self.0.pool.clone())
+    fn respond(&self, head: Head, connection: Box<Connection>) -> Response {
+        Response::new(head, connection, self.0.pool.clone())
     }
 }
 
-type Message = http::Request<Full<Bytes>>;
-
 fn to_message(request: Request, origin: &Origin) -> Result<Message, Error> {
-    let url = &request.url;
+    let Request { method, url, mut headers, body } = request;
     let target = &url[url::Position::BeforePath..url::Position::AfterQuery];
     let target = PathAndQuery::from_maybe_shared(Bytes::copy_from_slice(target.as_bytes()));
-    let mut message = http::Request::new(Full::new(request.body));
-    *message.method_mut() = request.method;
-    *message.uri_mut() = Uri::from(target.map_err(Error::unusable)?);
-    *message.headers_mut() = request.headers;
-    complete(message.headers_mut(), origin)?;
-    Ok(message)
+    let target = target.map_err(Error::unusable)?;
+    complete(&mut headers, origin)?;
+    Ok(Message { method, target, headers, body })
 }
 
 /// Adds what every request to `url` has, so that it need not be added to each: for headers that are kept.

@@ -3,10 +3,10 @@
 use crate::connection::{Connection, Stream};
 use crate::decode::{self, Decoder};
 use crate::error::Error;
+use crate::head::Head;
 use crate::pool::Pool;
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
-use hyper::body::{Body as _, Incoming};
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -27,20 +27,15 @@ enum Body {
 }
 
 impl Response {
-    pub(crate) fn new(
-        response: http::Response<Incoming>,
-        connection: Box<Connection>,
-        pool: Arc<Pool>,
-    ) -> Self {
-        let (head, body) = response.into_parts();
-        let (status, mut headers) = (head.status, head.headers);
+    pub(crate) fn new(head: Head, connection: Box<Connection>, pool: Arc<Pool>) -> Self {
+        let Head { status, mut headers, .. } = head;
         let body = if status == StatusCode::SWITCHING_PROTOCOLS {
             Body::Switched(connection)
-        } else if body.is_end_stream() {
+        } else if connection.is_body_ended() {
             pool.put(connection);
             Body::Ended
         } else {
-            let flow = Flow { body, connection: Some(connection), pool };
+            let flow = Flow { connection: Some(connection), pool };
             match decode::encoding(&mut headers) {
                 Some(encoding) => Body::Packed(Decoder::new(encoding, flow)),
                 None => Body::Plain(flow),
@@ -83,7 +78,7 @@ impl Response {
     /// When nobody has switched.
     pub async fn upgrade(self) -> Result<(Stream, Bytes), Error> {
         match self.body {
-            Body::Switched(connection) => Ok(connection.into_stream().await),
+            Body::Switched(connection) => Ok(connection.into_stream()),
             Body::Ended | Body::Plain(_) | Body::Packed(_) => {
                 Err(Error::unusable("the server did not switch protocols"))
             }
@@ -93,7 +88,6 @@ impl Response {
 
 /// A body on its way, and the connection it comes on.
 pub(crate) struct Flow {
-    body: Incoming,
     /// Until the body has ended.
     connection: Option<Box<Connection>>,
     pool: Arc<Pool>,
@@ -102,8 +96,8 @@ pub(crate) struct Flow {
 impl Flow {
     pub(crate) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Error>>> {
         let Some(connection) = &mut self.connection else { return Poll::Ready(None) };
-        let part = ready!(connection.poll_body(cx, &mut self.body));
-        let is_over = !matches!(part, Some(Ok(_))) || self.body.is_end_stream();
+        let part = ready!(connection.poll_body(cx));
+        let is_over = !matches!(part, Some(Ok(_))) || connection.is_body_ended();
         if is_over && let Some(connection) = self.connection.take() {
             self.pool.put(connection);
         }

@@ -2,7 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod answers;
 mod bodies;
 mod connections;
+mod early;
+mod rested;
 mod server;
 mod tls;

@@ -1,8 +1,10 @@
 //! A server that says exactly what a test wants, byte for byte.
 
+use fetch::http::Method;
 use fetch::{Client, Request, Resolve, Resolving, Response, Tls, Url};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpListener;
 
@@ -13,6 +15,8 @@ pub enum Then {
     Stay,
     /// Closes the connection.
     Close,
+    /// Closes the connection when it has rested for a moment.
+    CloseLater,
 }
 
 /// A server on a port of its own.
@@ -74,10 +78,22 @@ pub async fn talk(
         requests.fetch_add(1, Ordering::SeqCst);
         let request: Vec<u8> = seen.drain(..length).collect();
         let (bytes, then) = answer(std::str::from_utf8(&request).unwrap());
-        if stream.write_all(&bytes).await.is_err() || matches!(then, Then::Close) {
+        let is_broken = stream.write_all(&bytes).await.is_err();
+        if matches!(then, Then::CloseLater) {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        if is_broken || !matches!(then, Then::Stay) {
             let _ = stream.shutdown().await;
             return;
         }
+    }
+}
+
+/// Reads a head and nothing behind it.
+pub async fn read_head(stream: &mut (impl AsyncRead + Unpin)) {
+    let mut seen = Vec::new();
+    while !seen.ends_with(b"\r\n\r\n") {
+        seen.push(stream.read_u8().await.unwrap());
     }
 }
 
@@ -125,4 +141,12 @@ pub async fn text(mut response: Response) -> Result<String, fetch::Error> {
 
 pub async fn get(client: &Client, url: &Url) -> Result<String, fetch::Error> {
     text(client.send(request("GET", url, "")).await?).await
+}
+
+pub fn body_of(length: usize) -> String {
+    "0123456789abcdefghijk".chars().cycle().take(length).collect()
+}
+
+pub async fn post(client: &Client, url: &Url, body: String) -> Result<String, fetch::Error> {
+    text(client.send(Request { body: body.into(), ..Request::new(Method::POST, url.clone()) }).await?).await
 }
