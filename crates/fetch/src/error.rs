@@ -60,6 +60,12 @@ impl Error {
         matches!(self.kind, Kind::Resolve | Kind::Connect)
     }
 
+    /// The body is not packed as it says.
+    #[must_use]
+    pub fn is_packing(&self) -> bool {
+        self.kind == Kind::Packing
+    }
+
     /// The cause of this type, if there is one.
     #[must_use]
     pub fn find<E: StdError + 'static>(&self) -> Option<&E> {

@@ -26,7 +26,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::broadcast;
-use tool::{Arguments, Call, Context, Env, Error, Extras, Kind, Outcome, Result};
+use tool::{Arguments, Call, Context, Env, Error, Extras, Kind, Outcome, Result, uri};
 use tracing::Instrument;
 
 /// The most bytes of an answer, unless the tool or the server says less.
@@ -162,7 +162,7 @@ impl Gateway {
         record.routed_to(&route); // an Arc: a reload never disturbs a call
         let _permit = self.policy.admit(cx, &route, tenant)?; // the same rule that filters the list
         let call = self.bind(&route, request)?;
-        let cx = &*on_route(cx, &route, call.options.timeout);
+        let cx = &*on_route(cx, &route, &call.options);
         let outcome = within_deadline(cx, route.service.connector()?.call(cx, call)).await;
         let outcome = outcome.map_err(|error| name_service(error, &route))?;
         cx.inspection.note(|seen| seen.raw = raw_of(&outcome));
@@ -234,8 +234,10 @@ impl Gateway {
 }
 
 /// The context as the connector sees it: with a deadline no later than the URI's `timeout` allows,
-/// and knowing whether a Tool of the tenant led here.
-fn on_route<'a>(cx: &'a Context, route: &Route, timeout: Option<Duration>) -> Cow<'a, Context> {
+/// and knowing whether a Tool of the tenant led here. With `max-attempts` the `timeout` is that of one attempt,
+/// which is the connector's affair.
+fn on_route<'a>(cx: &'a Context, route: &Route, options: &uri::Options) -> Cow<'a, Context> {
+    let timeout = options.timeout.filter(|_| options.max_attempts.is_none());
     let is_through_tool = route.is_own();
     if timeout.is_none() && is_through_tool == cx.is_through_tool {
         return Cow::Borrowed(cx);

@@ -41,7 +41,7 @@ pub use import::{Credential, Import, ImportRequest, ImportSource, Imported, Impo
 pub use inline::{Inline, InlineTool};
 pub use inspection::Inspection;
 pub use library::{Item, Library, Offer, Reference, Update, Wanted};
-pub use outcome::{Content, Outcome, Output, TaskId};
+pub use outcome::{Content, Outcome, Output, Structured, TaskId};
 pub use pinning::Pinning;
 pub use sanitize::Hidden;
 pub use search::{Embeddings, Hit, Search, SearchAnswer, SearchRequest};

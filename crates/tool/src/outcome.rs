@@ -82,6 +82,17 @@ impl Content {
 pub struct Output {
     body: Body,
     is_error: bool,
+    /// Why, where we know more than the service has said.
+    failure: Option<Box<Error>>,
+}
+
+/// What clients take as `structuredContent`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Structured {
+    /// Any JSON.
+    Anything,
+    /// Objects; the rest they find in the text alone.
+    Objects,
 }
 
 #[derive(Debug)]
@@ -94,6 +105,8 @@ enum Body {
     Unread(Box<str>),
     /// Content blocks.
     Blocks(Vec<Content>),
+    /// A text about an answer that holds no data.
+    Notice(Content),
 }
 
 /// The part of a relayed result that we look at.
@@ -114,6 +127,10 @@ struct Block<'a> {
 }
 
 impl Output {
+    fn new(body: Body) -> Self {
+        Self { body, is_error: false, failure: None }
+    }
+
     /// A result exactly as a service gave it.
     ///
     /// # Errors
@@ -128,25 +145,25 @@ impl Output {
                 head.is_error
             }
         };
-        Ok(Self { body: Body::Relayed(result, says.is_some()), is_error: says.unwrap_or(false) })
+        Ok(Self { is_error: says.unwrap_or(false), ..Self::new(Body::Relayed(result, says.is_some())) })
     }
 
     /// Data in JSON.
     #[must_use]
     pub fn json(data: Box<RawValue>) -> Self {
-        Self { body: Body::Json(data, None), is_error: false }
+        Self::new(Body::Json(data, None))
     }
 
     /// Data in JSON with a remark about it, e.g. that it was cut.
     #[must_use]
     pub fn json_with_remark(data: Box<RawValue>, remark: &str) -> Self {
-        Self { body: Body::Json(data, Some(Content::text(remark))), is_error: false }
+        Self::new(Body::Json(data, Some(Content::text(remark))))
     }
 
     /// Data in JSON, or plain text where it turns out to be none. It is not read before somebody has to.
     #[must_use]
     pub fn unread(text: impl Into<Box<str>>) -> Self {
-        Self { body: Body::Unread(text.into()), is_error: false }
+        Self::new(Body::Unread(text.into()))
     }
 
     /// The text that nobody has read yet, for those who read it anyway.
@@ -154,7 +171,7 @@ impl Output {
     pub fn as_unread(&self) -> Option<&str> {
         match &self.body {
             Body::Unread(text) => Some(text),
-            Body::Relayed(..) | Body::Json(..) | Body::Blocks(_) => None,
+            Body::Relayed(..) | Body::Json(..) | Body::Blocks(_) | Body::Notice(_) => None,
         }
     }
 
@@ -167,7 +184,13 @@ impl Output {
     /// Content blocks.
     #[must_use]
     pub fn blocks(blocks: Vec<Content>) -> Self {
-        Self { body: Body::Blocks(blocks), is_error: false }
+        Self::new(Body::Blocks(blocks))
+    }
+
+    /// A text about an answer that holds no data, so that there is nothing to shape.
+    #[must_use]
+    pub fn notice(text: &str) -> Self {
+        Self::new(Body::Notice(Content::text(text)))
     }
 
     /// Marks that the tool ran and failed.
@@ -175,6 +198,19 @@ impl Output {
     pub fn failed(mut self) -> Self {
         self.is_error = true;
         self
+    }
+
+    /// The same, for a reason that we know.
+    #[must_use]
+    pub fn failed_because(mut self, error: Error) -> Self {
+        self.failure = Some(Box::new(error));
+        self.failed()
+    }
+
+    /// Why it failed, where we know more than the service has said.
+    #[must_use]
+    pub fn failure(&self) -> Option<&Error> {
+        self.failure.as_deref()
     }
 
     /// The tool ran and failed.
@@ -194,6 +230,7 @@ impl Output {
                 [block] => serde_json::from_str(block.get()).ok().and_then(text_data),
                 _ => None,
             },
+            Body::Notice(_) => None,
             Body::Relayed(result, _) => {
                 let head: Relayed<'_> = serde_json::from_str(result.get()).ok()?;
                 if let Some(structured) = head.structured {
@@ -212,30 +249,36 @@ impl Output {
             Body::Relayed(raw, _) | Body::Json(raw, _) => raw.get().len(),
             Body::Unread(text) => text.len(),
             Body::Blocks(blocks) => blocks.iter().map(|block| block.get().len()).sum(),
+            Body::Notice(block) => block.get().len(),
         }
     }
 
-    /// The same, without a copy of what was relayed.
+    /// The answer as an MCP `CallToolResult` in JSON for a client, without a copy of what was relayed.
     #[must_use]
-    pub fn into_result(self) -> String {
+    pub fn into_result(self, structured: Structured) -> String {
         match self.body {
             Body::Relayed(raw, _) => Box::<str>::from(raw).into_string(),
-            Body::Json(..) | Body::Unread(_) | Body::Blocks(_) => self.to_result(),
+            Body::Json(..) | Body::Unread(_) | Body::Blocks(_) | Body::Notice(_) => self.result(structured),
         }
     }
 
     /// The answer as an MCP `CallToolResult` in JSON.
     #[must_use]
     pub fn to_result(&self) -> String {
+        self.result(Structured::Anything)
+    }
+
+    fn result(&self, structured: Structured) -> String {
         let mut result = String::with_capacity(self.size_bytes() * 2 + 64);
         match &self.body {
             Body::Relayed(raw, _) => return raw.get().to_owned(),
-            Body::Json(data, remark) => push_data(&mut result, data.get(), remark.as_ref()),
+            Body::Json(data, remark) => push_data(&mut result, data.get(), remark.as_ref(), structured),
             Body::Unread(text) => match as_json(text) {
-                Some(data) => push_data(&mut result, data, None),
+                Some(data) => push_data(&mut result, data, None, structured),
                 None => push_blocks(&mut result, &[Content::text(text)]),
             },
             Body::Blocks(blocks) => push_blocks(&mut result, blocks),
+            Body::Notice(block) => push_blocks(&mut result, std::slice::from_ref(block)),
         }
         result.push_str(if self.is_error { ",\"isError\":true}" } else { ",\"isError\":false}" });
         result
@@ -271,16 +314,19 @@ fn is_error_at_end(result: &str) -> Option<bool> {
     (!before.ends_with('\\')).then_some(says)
 }
 
-/// Begins a result with data as text, a remark about it, and the data as such.
-fn push_data(result: &mut String, data: &str, remark: Option<&Content>) {
+/// Begins a result with data as text, a remark about it, and the data as such where clients take it.
+fn push_data(result: &mut String, data: &str, remark: Option<&Content>, structured: Structured) {
     result.push_str("{\"content\":[");
     result.push_str(Content::text(data).get());
     if let Some(remark) = remark {
         result.push(',');
         result.push_str(remark.get());
     }
-    result.push_str("],\"structuredContent\":");
-    result.push_str(data);
+    result.push(']');
+    if structured == Structured::Anything || data.trim_start().starts_with('{') {
+        result.push_str(",\"structuredContent\":");
+        result.push_str(data);
+    }
 }
 
 /// Begins a result with content blocks.
@@ -420,7 +466,7 @@ mod tests {
         let silent = Output::relayed(json(r#"{"content":[]} "#)).unwrap();
         assert_eq!(silent.to_complete_result(), r#"{"content":[],"isError":false}"#);
         assert_eq!(Output::relayed(json("{ }")).unwrap().to_complete_result(), r#"{ "isError":false}"#);
-        assert_eq!(Output::relayed(json(text)).unwrap().into_result(), text);
+        assert_eq!(Output::relayed(json(text)).unwrap().into_result(Structured::Objects), text);
     }
 
     #[test]
@@ -445,13 +491,24 @@ mod tests {
         let data = r#"{"n":1.50}"#;
         assert_eq!(Output::unread(data).data().unwrap(), data);
         let spaced = Output::unread(format!(" {data}\n"));
-        assert_eq!(spaced.into_result(), Output::json(json(data)).into_result());
+        assert_eq!(spaced.to_result(), Output::json(json(data)).to_result());
         let text = r#"{"n": or not"#;
         assert_eq!(Output::unread(text).data().unwrap(), r#""{\"n\": or not""#);
         assert_eq!(Output::unread(text).to_result(), Output::text(text).to_result());
         assert_eq!(Output::unread(text).as_unread(), Some(text));
         assert_eq!(Output::unread(text).size_bytes(), text.len());
         assert_eq!(Output::text(text).as_unread(), None);
+    }
+
+    #[test]
+    fn gives_older_clients_no_structure_but_objects() {
+        for (data, is_given) in [("{\"a\":1}", true), ("[1,2]", false), ("\"x\"", false), ("7", false)] {
+            let result = Output::unread(data).into_result(Structured::Objects);
+            assert_eq!(result.contains("structuredContent"), is_given, "{result}");
+            assert_eq!(Output::json(json(data)).into_result(Structured::Objects), result);
+            assert!(Output::unread(data).into_result(Structured::Anything).contains("structuredContent"));
+            assert!(serde_json::from_str::<Value>(&result).is_ok(), "{result}");
+        }
     }
 
     #[test]

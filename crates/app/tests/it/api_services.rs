@@ -69,7 +69,7 @@ async fn tries_again_and_gives_up_in_time_at_both_doors(backend: Backend) {
     app.service(api(&upstream, retry, tools)).await;
     app.post(
         "tools",
-        json!({ "name": "slow", "type": "uri", "uri": "api://a/slow?timeout=600&max-attempts=3" }),
+        json!({ "name": "slow", "type": "uri", "uri": "api://a/slow?timeout=200&max-attempts=3" }),
     )
     .await
     .is(201);

@@ -58,8 +58,6 @@ struct Budget {
     /// Of one attempt.
     attempt: Duration,
     attempts: u32,
-    /// The caller chose the number of attempts, so that each gets its share of the time.
-    is_shared: bool,
     /// The caller chose the time, so that running out of it says nothing about the service.
     is_callers: bool,
 }
@@ -69,11 +67,9 @@ impl Budget {
         self.deadline.saturating_duration_since(Instant::now())
     }
 
-    /// How long the next attempt may take when `left` are left, itself included.
-    fn next_attempt(&self, left: u32) -> Duration {
-        let remaining = self.remaining();
-        let share = if self.is_shared { remaining / left.max(1) } else { remaining };
-        share.min(self.attempt)
+    /// How long the next attempt may take.
+    fn next_attempt(&self) -> Duration {
+        self.remaining().min(self.attempt)
     }
 }
 
@@ -143,19 +139,19 @@ impl Client {
             deadline: cx.deadline,
             attempt: definition.timeout.unwrap_or(self.limits.timeout),
             attempts: 1,
-            is_shared: false,
             is_callers: call.options.timeout.is_some(),
         };
         if definition.is_idempotent.unwrap_or_else(|| is_idempotent(method)) {
             budget.attempts = self.limits.retry.max_attempts;
         }
         if let Some(timeout) = call.options.timeout {
-            budget.deadline = budget.deadline.min(Instant::now() + timeout);
             budget.attempt = timeout;
         }
-        if let Some(attempts) = call.options.max_attempts {
-            budget.attempts = attempts;
-            budget.is_shared = true;
+        match (call.options.max_attempts, call.options.timeout) {
+            // Whoever wants several attempts gives each of them so long.
+            (Some(attempts), _) => budget.attempts = attempts,
+            (None, Some(timeout)) => budget.deadline = budget.deadline.min(Instant::now() + timeout),
+            (None, None) => {}
         }
         budget
     }
@@ -170,11 +166,11 @@ impl Client {
         let mut number = 1;
         loop {
             let left = budget.attempts.saturating_sub(number);
-            let time = budget.next_attempt(left + 1);
+            let time = budget.next_attempt();
             let failure = match tokio::time::timeout(time, self.attempt(cx, definition, request)).await {
                 Ok(Ok(output)) => return Ok(output),
                 Ok(Err(failure)) => failure,
-                Err(_) => timed_out(time).with("attempt_ms", time.as_millis()).into(),
+                Err(_) => timed_out(time, number).with("attempt_ms", time.as_millis()).into(),
             };
             let error = match number {
                 1 => failure.error,
@@ -305,12 +301,15 @@ async fn until_done<T>(cx: &Context, deadline: Instant, run: impl Future<Output 
     tokio::select! {
         biased;
         () = cx.cancel.cancelled() => Err(Error::cancelled("the call was taken back")),
-        result = tokio::time::timeout_at(deadline.into(), run) => result.unwrap_or_else(|_| Err(timed_out(time))),
+        result = tokio::time::timeout_at(deadline.into(), run) => result.unwrap_or_else(|_| Err(timed_out(time, 1))),
     }
 }
 
-fn timed_out(time: Duration) -> Error {
-    Error::timeout(format!("the service did not answer within {} ms", time.as_millis())).retryable()
+fn timed_out(time: Duration, attempts: u32) -> Error {
+    // What is left of 500 ms a moment later is still 500 ms to whoever reads it.
+    let ms = time.as_micros().div_ceil(1000);
+    let tried = if attempts > 1 { format!(", {attempts} times") } else { String::new() };
+    Error::timeout(format!("the service did not answer within {ms} ms{tried}")).retryable()
 }
 
 /// Methods that may be repeated without doing something twice.

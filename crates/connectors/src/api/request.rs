@@ -10,7 +10,7 @@ use super::places::{MAX_URL_BYTES, Places, WholeBody, climbs, place_all};
 use super::settings::FormEncoding;
 use super::text_of;
 use super::tools::{Definition, takes_body};
-use fetch::http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use fetch::http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use fetch::{Request, Url, http};
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value, json};
@@ -82,7 +82,14 @@ impl Base {
     /// The values in a request that nobody may see, wherever they are quoted.
     pub(super) fn secrets_of<'a>(&'a self, request: &'a Request) -> Vec<&'a str> {
         let headers = request.headers.iter().filter(|(name, value)| is_secret(name, value));
-        let headers = headers.filter_map(|(_, value)| std::str::from_utf8(value.as_bytes()).ok());
+        let headers = headers.filter_map(|(name, value)| {
+            let text = std::str::from_utf8(value.as_bytes()).ok()?;
+            // `Bearer` and `Basic` are no secrets, and what follows them may be repeated alone.
+            Some(match text.split_once(' ') {
+                Some((_scheme, secret)) if name == AUTHORIZATION => secret,
+                _ => text,
+            })
+        });
         self.auth.secrets().into_iter().chain(headers).collect()
     }
 

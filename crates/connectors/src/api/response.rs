@@ -105,8 +105,12 @@ struct Body {
 /// Reads until the end or the limit, whichever comes first; compressed bodies count unpacked.
 async fn read_body(response: &mut Response, max_bytes: usize) -> Result<Body> {
     let mut body = Body::default();
-    let broken = |error: fetch::Error| {
-        Error::unavailable("the connection broke while the answer was read").caused_by(error).retryable()
+    let broken = |error: fetch::Error| match error.is_packing() {
+        // It would be no better the next time.
+        true => Error::upstream("the answer cannot be unpacked").caused_by(error),
+        false => {
+            Error::unavailable("the connection broke while the answer was read").caused_by(error).retryable()
+        }
     };
     while let Some(chunk) = response.chunk().await.map_err(broken)? {
         let room = max_bytes - body.bytes.len();
@@ -121,7 +125,7 @@ async fn read_body(response: &mut Response, max_bytes: usize) -> Result<Body> {
 
 fn to_output(status: StatusCode, content_type: &ContentType, filename: &str, bytes: &[u8]) -> Output {
     if bytes.is_empty() {
-        return Output::text(&format!("HTTP {}, no content", status.as_u16()));
+        return Output::notice(&format!("HTTP {}, no content", status.as_u16()));
     }
     if content_type.is_binary(bytes) {
         return Output::blocks(vec![content_type.to_block(filename, bytes)]);

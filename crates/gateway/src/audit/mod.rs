@@ -168,7 +168,7 @@ impl Record {
     pub(crate) fn end(self: Box<Self>, result: &tool::Result<Outcome>) -> Box<Self> {
         match result {
             Ok(Outcome::Done(output)) if output.is_error() => {
-                self.finish(Status::Error, None, output.size_bytes())
+                self.finish(Status::Error, output.failure(), output.size_bytes())
             }
             Ok(Outcome::Done(output)) => self.finish(Status::Ok, None, output.size_bytes()),
             Ok(Outcome::NeedsInput(_) | Outcome::Started(_)) => self.finish(Status::Ok, None, 0),

@@ -50,21 +50,21 @@ impl Shape {
         if let (None, Some(template), Some(unread)) = (&self.select, &self.template, output.as_unread())
             && let Some(shaped) = template.render_if_json(unread)
         {
-            return shaped.map_or_else(|error| failed(&error, unread), |text| Output::text(&text));
+            return shaped.map_or_else(|error| failed(error, unread), |text| Output::text(&text));
         }
         let Some(data) = output.data() else { return output };
         let picked = match &self.select {
             None => None,
             Some(select) => match select.apply(&data) {
                 Ok(picked) => Some(picked),
-                Err(error) => return failed(&error, &data),
+                Err(error) => return failed(error, &data),
             },
         };
         let data = picked.as_deref().map_or(&*data, RawValue::get);
         match (&self.template, picked.as_deref()) {
             (Some(template), _) => match template.render(data) {
                 Ok(text) => Output::text(&text),
-                Err(error) => failed(&error, data),
+                Err(error) => failed(error, data),
             },
             (None, Some(picked)) => Output::json(picked.to_owned()),
             (None, None) => output,
@@ -87,8 +87,9 @@ pub fn check(settings: &tool::Shape, path: &str) -> Vec<Problem> {
 }
 
 /// The answer could not be shaped: say why, and give what there is.
-fn failed(error: &Error, data: &str) -> Output {
-    Output::blocks(vec![Content::text(error.message()), Content::text(data)]).failed()
+fn failed(error: Error, data: &str) -> Output {
+    let why = Content::text(&format!("{}\nThe answer was:", error.message()));
+    Output::blocks(vec![why, Content::text(data)]).failed_because(error)
 }
 
 /// Only for text that serde wrote.

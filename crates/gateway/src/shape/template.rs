@@ -38,7 +38,7 @@ impl Template {
         self.metrics.render_seconds.record(begun.elapsed());
         text.map_err(|error| {
             tracing::warn!(%error, "a response template failed: {error}");
-            Error::upstream(format!("the response template failed: {error}\nThe answer was:"))
+            Error::upstream(format!("the response template failed: {error}"))
         })
     }
 }

@@ -122,7 +122,10 @@ pub(super) async fn start(
 /// A refusal is a problem; a tool that ran and failed is an answer that says so.
 pub(super) fn result_of(ended: tool::Result<Outcome>) -> Result<String> {
     Ok(match ended {
-        Ok(Outcome::Done(output)) => output.to_complete_result(),
+        Ok(Outcome::Done(output)) => match output.failure() {
+            Some(error) => with_error(output.to_complete_result(), error),
+            None => output.to_complete_result(),
+        },
         Ok(Outcome::Started(id)) => {
             json!({ "content": [], "isError": false, "task": { "id": id.0 } }).to_string()
         }
@@ -137,7 +140,11 @@ pub(super) fn result_of(ended: tool::Result<Outcome>) -> Result<String> {
 }
 
 fn failure(error: &Error) -> String {
-    let mut result = Output::text(&error.full_message()).failed().to_result();
+    with_error(Output::text(&error.full_message()).failed().to_result(), error)
+}
+
+/// The result with the reason beside it, for programs.
+fn with_error(mut result: String, error: &Error) -> String {
     let code = match error.kind() {
         tool::ErrorKind::InvalidConfig => Code::Unavailable,
         kind => kind.into(),

@@ -10,7 +10,7 @@ use mcp::{Era, RpcError, Version};
 use serde_json::value::RawValue;
 use serde_json::{Map, json};
 use std::sync::Arc;
-use tool::{Arguments, Context, ErrorKind, Extras, Outcome, Output, Wanted};
+use tool::{Arguments, Context, ErrorKind, Extras, Outcome, Output, Structured, Wanted};
 
 /// What every MCP door does.
 #[derive(Debug, Clone)]
@@ -75,7 +75,7 @@ impl Door {
             extras: call.extras,
         };
         let result = match self.gateway.call(cx, request).await {
-            Ok(Outcome::Done(output)) => output.into_result(),
+            Ok(Outcome::Done(output)) => output.into_result(structured_for(version)),
             Ok(Outcome::Started(task)) => Output::text(&format!("started as {}", task.0)).to_result(),
             Ok(Outcome::NeedsInput(questions)) if version.era() == Era::Modern => questions.get().to_owned(),
             Ok(Outcome::NeedsInput(_)) => {
@@ -99,6 +99,14 @@ impl Door {
             Ok(result) => Ok(for_era(version.era(), result.get().to_owned(), cache)),
             Err(error) => Err(refusal_of_get(&error, version)),
         }
+    }
+}
+
+/// Until 2025-11-25 structured content was an object, and strict clients refuse anything else.
+fn structured_for(version: Version) -> Structured {
+    match version.era() {
+        Era::Legacy => Structured::Objects,
+        Era::Modern => Structured::Anything,
     }
 }
 

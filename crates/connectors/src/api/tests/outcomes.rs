@@ -20,7 +20,9 @@ async fn reads_text_in_its_charset_and_tells_what_is_no_text() {
     assert_eq!(data(&answer("/text").await.unwrap()), "plain text, é");
     assert_eq!(data(&answer("/latin1").await.unwrap()), "café");
     assert_eq!(data(&answer("/broken-json").await.unwrap()), "{\"a\": ");
-    assert_eq!(data(&answer("/empty").await.unwrap()), "HTTP 204, no content");
+    let empty = answer("/empty").await.unwrap();
+    assert_eq!(empty.to_result(), Output::text("HTTP 204, no content").to_result());
+    assert!(empty.data().is_none(), "there is nothing for a template to read");
     for encoding in ["gzip", "br", "zstd"] {
         let echo = data(&answer(&format!("/{encoding}")).await.unwrap());
         assert_eq!(echo["path"], format!("/{encoding}"));
@@ -134,14 +136,13 @@ async fn quotes_no_part_of_a_secret_where_the_quote_ends() {
     let auth = json!({ "auth": { "type": "bearer", "token": "LONGSECRETTOKENVALUE0123456789" } });
     let mut is_blotted = 0;
     // The quote ends before, within and behind the token, which the server repeats.
-    for length in (3700..4100).step_by(7) {
-        let pad = "x".repeat(length);
-        let tool = json!({ "endpoint": format!("/status/400?{pad}"), "headers": { "a": pad } });
+    for length in (3600..4100).step_by(3) {
+        let tool = json!({ "endpoint": format!("/status/400?{}", "x".repeat(length)) });
         let error = error_of(&*with_settings(&server, auth.clone(), tool), json!({})).await.to_string();
         assert!(!error.contains("LO"), "{length}: {error}");
         is_blotted += u32::from(error.contains("***"));
     }
-    assert!((1..50).contains(&is_blotted), "{is_blotted}");
+    assert!((1..150).contains(&is_blotted), "{is_blotted}");
 }
 
 #[tokio::test]

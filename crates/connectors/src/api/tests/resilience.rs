@@ -19,11 +19,23 @@ async fn gives_up_with_a_timeout_after_the_attempts_in_the_uri() {
     let server = Server::start().await;
     let api = with_tool(&server, json!({ "endpoint": "/slow/5000" }));
     let begin = Instant::now();
-    let error = call_with(&*api, "?timeout=900&max-attempts=3", json!({})).await.unwrap_err();
+    let error = call_with(&*api, "?timeout=300&max-attempts=3", json!({})).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Timeout);
+    assert_eq!(error.to_string(), "the service did not answer within 300 ms, 3 times");
     assert_eq!(server.requests().len(), 3);
-    let took = begin.elapsed();
-    assert!((600..1_900).contains(&took.as_millis()), "{took:?}");
+    assert!(begin.elapsed() >= Duration::from_millis(900), "{:?}", begin.elapsed());
+}
+
+/// AP-7
+#[tokio::test]
+async fn gives_each_attempt_in_the_uri_the_whole_timeout() {
+    let server = Server::start().await;
+    let api = with_tool(&server, json!({ "endpoint": "/slow/700" }));
+    call_with(&*api, "?timeout=1500&max-attempts=3", json!({})).await.unwrap();
+    assert_eq!(server.requests().len(), 1);
+    let error = call_with(&*api, "?timeout=200", json!({})).await.unwrap_err();
+    assert_eq!(error.to_string(), "the service did not answer within 200 ms");
+    assert_eq!(server.requests().len(), 2, "without max-attempts it is the time of the whole call");
 }
 
 #[tokio::test]
@@ -33,7 +45,7 @@ async fn gives_each_attempt_the_time_of_the_settings() {
     let api = with_settings(&server, service, json!({ "endpoint": "/slow/5000", "timeout_ms": 100 }));
     let error = error_of(&*api, json!({})).await;
     assert_eq!((error.kind(), error.context("attempts")), (ErrorKind::Timeout, Some("2")));
-    assert_eq!(error.to_string(), "the service did not answer within 100 ms");
+    assert_eq!(error.to_string(), "the service did not answer within 100 ms, 2 times");
     assert_eq!(server.requests().len(), 2);
 }
 
