@@ -162,6 +162,10 @@ impl Gateway {
         record.routed_to(&route); // an Arc: a reload never disturbs a call
         let _permit = self.policy.admit(cx, &route, tenant)?; // the same rule that filters the list
         let call = self.bind(&route, request)?;
+        if tracing::enabled!(tracing::Level::DEBUG) {
+            let arguments = route.redaction.apply(&call.arguments.to_raw());
+            tracing::debug!(uri = route.address, arguments, "calls {} with {arguments}", route.address);
+        }
         let cx = &*on_route(cx, &route, &call.options);
         let outcome = within_deadline(cx, route.service.connector()?.call(cx, call)).await;
         let outcome = outcome.map_err(|error| name_service(error, &route))?;

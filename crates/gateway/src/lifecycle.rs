@@ -218,7 +218,7 @@ impl Gateway {
             State::Broken(problem)
         } else if wanted.is_enabled {
             let allow_private_network = self.env.allow_private_network || wanted.is_trusted;
-            let env = Env { allow_private_network, ..self.env.clone() };
+            let env = Env { service: Some(wanted.id.clone()), allow_private_network, ..self.env.clone() };
             match self.kind(&wanted.scheme).and_then(|kind| kind.open(wanted.settings, &env)) {
                 Ok(connector) => State::Open(connector),
                 Err(error) => {

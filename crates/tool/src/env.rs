@@ -8,6 +8,8 @@ use tokio_util::task::TaskTracker;
 /// Given to every connector when it is opened; there is no other global state.
 #[derive(Debug, Clone)]
 pub struct Env {
+    /// The id of the service that is opened, where it has one, for messages.
+    pub service: Option<String>,
     /// Services may call private, loopback and link-local addresses without saying so themselves.
     pub allow_private_network: bool,
     /// Where background work is started, so that shutdown can wait for it.
@@ -25,6 +27,7 @@ pub struct Env {
 impl Default for Env {
     fn default() -> Self {
         Self {
+            service: None,
             allow_private_network: false,
             tasks: TaskTracker::new(),
             shutdown: CancellationToken::new(),

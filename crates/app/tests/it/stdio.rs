@@ -275,6 +275,7 @@ fn a_broken_service_disturbs_nobody() {
     assert!(missing.contains("no-such-command-anywhere"), "{missing}");
     let died = client.call("good__die", json!({}));
     assert!(died["result"]["isError"] == true || died["error"].is_object(), "{died}");
+    assert!(died.to_string().contains("'good'"), "which service it was: {died}");
     let answer = client.call("good__echo", json!({ "text": "still here" })).to_string();
     assert!(answer.contains("still here"), "{answer}");
 }

@@ -10,6 +10,7 @@ use crate::shared::network::{Policy, Refused, Resolver};
 use fetch::http::header::{AUTHORIZATION, RETRY_AFTER};
 use fetch::http::{self, StatusCode};
 use fetch::{Request, Response, Tls};
+use metrics::{Histogram, Unit, describe_histogram, histogram};
 use std::borrow::Cow;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
@@ -50,6 +51,8 @@ pub(super) struct Client {
     permits: Option<Semaphore>,
     breaker: Breaker,
     http: fetch::Client,
+    /// How long requests take to be made of arguments.
+    building: Histogram,
 }
 
 /// What a call has to spend.
@@ -88,7 +91,13 @@ impl From<Error> for Failure {
 impl Client {
     pub(super) fn new(base: Base, policy: Policy, limits: Limits, breaker: Breaker, tls: Tls) -> Self {
         let policy = Arc::new(policy);
+        describe_histogram!(
+            "mcp_all_in_one_api_request_seconds",
+            Unit::Seconds,
+            "Time to put arguments into the address and the body of a request to an HTTP API"
+        );
         Self {
+            building: histogram!("mcp_all_in_one_api_request_seconds"),
             base,
             permits: limits.concurrent_calls.map(Semaphore::new),
             limits,
@@ -101,7 +110,9 @@ impl Client {
     /// Runs a tool, all attempts included, until the deadline or the caller ends it.
     pub(super) async fn call(&self, cx: &Context, definition: &Definition, call: &Call) -> Result<Output> {
         let method = call.options.method.unwrap_or(definition.method);
+        let begun = Instant::now();
         let request = self.base.request(definition, method, call.arguments.as_map()?, &cx.headers)?;
+        self.building.record(begun.elapsed());
         cx.inspection.note(|seen| seen.request = Some(self.base.shown(&request)));
         let budget = self.budget(cx, definition, call, method);
         let what = || format!("{} {}", method.as_str(), definition.endpoint);

@@ -57,10 +57,17 @@ impl Connector for Api {
     }
 }
 
-/// A value as it stands in a path, a query string or a header.
+/// A value as it stands in a path, a query string or a header. A whole number is one there, even if a model has
+/// written it as `5.0` or `1e3`.
 fn text_of(value: &Value) -> String {
+    /// Up to here every whole number is exact.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
     match value {
         Value::String(text) => text.clone(),
+        Value::Number(number) => match number.as_f64().filter(|_| number.is_f64()) {
+            Some(float) if float.fract() == 0.0 && float.abs() <= EXACT => format!("{:.0}", float + 0.0),
+            _ => number.to_string(),
+        },
         other => other.to_string(),
     }
 }

@@ -67,7 +67,9 @@ pub(super) fn error(target: &Target, failure: &Failure, diagnosis: &Diagnosis) -
             let original = RawValue::from_string(blot(target, rpc.to_raw().get())).unwrap_or_default();
             error.with("rpc_code", rpc.code).relaying(original)
         }
-        Failure::Timeout => Error::timeout(format!("the MCP server '{name}' did not answer in time")),
+        Failure::Timeout => Error::timeout(format!(
+            "the MCP server '{name}' did not answer in time; more time is given by its 'timeout' and by the caller"
+        )),
         Failure::Cancelled => Error::cancelled("the call was taken back"),
     };
     let error = if is_about_auth(failure, diagnosis) { error.with("auth", "rejected") } else { error };

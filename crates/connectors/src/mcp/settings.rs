@@ -5,7 +5,7 @@ use super::auth::{self, AuthSettings, AuthType};
 use super::client::{Limits, Link};
 use super::library::Watched;
 use super::oauth::OAuth;
-use super::target::{Remote, Route, Target};
+use super::target::{Remote, Route, Server, Target};
 use super::tools::{Filter, Tools};
 use super::web::Web;
 use crate::shared::network::{AllowPrivateNetwork, Policy, allow_private_network_schema};
@@ -232,7 +232,7 @@ impl Settings {
             problems.push(Problem::new(name, "Ambiguous", message));
         }
         let policy = Policy::new(self.allow_private_network.as_ref(), env, problems);
-        match (&self.command, url) {
+        let server = match (&self.command, url) {
             (Some(_), Some((name, _))) => {
                 let message = format!("a service has either a 'command' or a '{name}'; leave one out");
                 problems.push(Problem::new(name, "Ambiguous", message));
@@ -245,10 +245,11 @@ impl Settings {
             }
             (Some(command), None) => self.local(command, problems),
             (None, Some((name, url))) => self.remote(name, url, (policy, env), problems),
-        }
+        };
+        server.map(|server| Target { service: env.service.clone(), server })
     }
 
-    fn local(&self, command: &str, problems: &mut Vec<Problem>) -> Option<Target> {
+    fn local(&self, command: &str, problems: &mut Vec<Problem>) -> Option<Server> {
         let is_other = self.transport.is_some_and(|transport| transport != Type::Stdio);
         let unused = [
             ("type", is_other),
@@ -278,7 +279,7 @@ impl Settings {
         }
         let env = self.env.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
         let (args, cwd) = (self.args.clone(), self.cwd.clone());
-        Some(Target::Local(Command { program: command.to_owned(), args, env, cwd }))
+        Some(Server::Local(Command { program: command.to_owned(), args, env, cwd }))
     }
 
     fn remote(
@@ -287,7 +288,7 @@ impl Settings {
         text: &str,
         (policy, env): (Policy, &Env),
         problems: &mut Vec<Problem>,
-    ) -> Option<Target> {
+    ) -> Option<Server> {
         let unused = [
             ("args", !self.args.is_empty()),
             ("env", !self.env.is_empty()),
@@ -326,7 +327,7 @@ impl Settings {
         }
         let web = Arc::new(Web::new(&url, policy));
         let oauth = oauth.map(|(identity, way)| OAuth::new(url.clone(), identity, way, web.clone(), env));
-        Some(Target::Remote(Box::new(Remote::new(url, headers, secrets, route, web, oauth))))
+        Some(Server::Remote(Box::new(Remote::new(url, headers, secrets, route, web, oauth))))
     }
 }
 

@@ -15,8 +15,15 @@ use tracing::warn;
 /// A connection, and where it comes out what the server says unasked.
 pub(super) type Connected = (Client, mpsc::Receiver<Notification>);
 
+/// Where a service leads.
+pub(super) struct Target {
+    /// The service's id, where it has one.
+    pub(super) service: Option<String>,
+    pub(super) server: Server,
+}
+
 /// A server, as its settings name it.
-pub(super) enum Target {
+pub(super) enum Server {
     Local(Command),
     Remote(Box<Remote>),
 }
@@ -57,28 +64,31 @@ impl Remote {
 }
 
 impl Target {
-    /// The server in an error: its program or its host, and nothing that may be secret.
+    /// The server in an error: the service, or else its program or its host, and nothing that may be secret.
     pub(super) fn name(&self) -> &str {
-        match self {
-            Self::Local(command) => command.program.rsplit('/').next().unwrap_or(&command.program),
-            Self::Remote(remote) => remote.url.host_str().unwrap_or_default(),
+        if let Some(service) = &self.service {
+            return service;
+        }
+        match &self.server {
+            Server::Local(command) => command.program.rsplit('/').next().unwrap_or(&command.program),
+            Server::Remote(remote) => remote.url.host_str().unwrap_or_default(),
         }
     }
 
     /// Texts that must not show, whatever the server says.
     pub(super) fn secrets(&self) -> impl Iterator<Item = &str> {
-        let (env, headers) = match self {
-            Self::Local(command) => (&command.env[..], &[][..]),
-            Self::Remote(remote) => (&[][..], &remote.secrets[..]),
+        let (env, headers) = match &self.server {
+            Server::Local(command) => (&command.env[..], &[][..]),
+            Server::Remote(remote) => (&[][..], &remote.secrets[..]),
         };
         env.iter().map(|(_, value)| value).chain(headers).map(Secret::expose)
     }
 
     /// The sign-in that fetches its tokens, where there is one.
     pub(super) fn oauth(&self) -> Option<&Arc<OAuth>> {
-        match self {
-            Self::Local(_) => None,
-            Self::Remote(remote) => remote.oauth.as_ref(),
+        match &self.server {
+            Server::Local(_) => None,
+            Server::Remote(remote) => remote.oauth.as_ref(),
         }
     }
 
@@ -97,8 +107,8 @@ impl Target {
 
     /// What to look at when the server does not let us in.
     pub(super) fn auth_advice(&self) -> String {
-        match self {
-            Self::Local(command) => {
+        match &self.server {
+            Server::Local(command) => {
                 let empty = command.env.iter().filter(|(_, value)| value.expose().trim().is_empty());
                 let names: Vec<_> = empty.map(|(name, _)| name.as_str()).collect();
                 match names.is_empty() {
@@ -106,10 +116,10 @@ impl Target {
                     false => format!("these variables in 'env' are empty: {}", names.join(", ")),
                 }
             }
-            Self::Remote(remote) if remote.oauth.is_some() => {
+            Server::Remote(remote) if remote.oauth.is_some() => {
                 "the token that it was shown is not enough for that".to_owned()
             }
-            Self::Remote(remote) => {
+            Server::Remote(remote) => {
                 let names: Vec<_> = remote.headers.keys().map(|name| name.as_str()).collect();
                 match names.is_empty() {
                     true => "no key is sent; set 'api_key' or 'headers'".to_owned(),
@@ -125,9 +135,9 @@ impl Target {
 
     async fn connect_as_is(&self, cx: &Context, options: &Options) -> Result<Connected, Failure> {
         let connect = async |way: Way| Client::connect(cx, &way, options).await;
-        let remote = match self {
-            Self::Local(command) => return connect(Way::Stdio(command.clone())).await,
-            Self::Remote(remote) => remote,
+        let remote = match &self.server {
+            Server::Local(command) => return connect(Way::Stdio(command.clone())).await,
+            Server::Remote(remote) => remote,
         };
         remote.web.check(&remote.url)?;
         let route = remote.found.get().copied().unwrap_or(remote.route);

@@ -254,7 +254,8 @@ mod tests {
     /// HT-5.6
     #[test]
     fn hides_the_same_in_what_a_service_says_about_a_call() {
-        let arguments = r#"{"user":"ada","password":"p+w9","pin_token":4711,"otp":"7","auth_secret":{"a":["deep9"]}}"#;
+        let arguments =
+            r#"{"user":"ada","password":"p+w9","pin_token":4711,"otp":"7","auth_secret":{"a":["deep9"]}}"#;
         let arguments = RawValue::from_string(arguments.to_owned()).unwrap();
         let (_, hidden) = Redaction::default().take_out(&arguments);
         let said = "HTTP 400: ada /x?password=p%2Bw9&pin_token=4711&otp=7 {\"a\":[\"deep9\"]}";

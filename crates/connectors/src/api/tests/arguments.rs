@@ -294,3 +294,20 @@ fn no_header_value_ever_injects() {
         }
     });
 }
+
+#[test]
+fn writes_whole_numbers_as_such() {
+    for (value, text) in [
+        (json!(5.0), "5"),
+        (json!(1e3), "1000"),
+        (json!(-0.0), "0"),
+        (json!(-7.0), "-7"),
+        (json!(1.5), "1.5"),
+        (json!(1e300), "1e+300"),
+        (json!(u64::MAX), "18446744073709551615"),
+        (json!("5.0"), "5.0"),
+        (json!(true), "true"),
+    ] {
+        assert_eq!(super::super::text_of(&value), text);
+    }
+}
