@@ -158,6 +158,7 @@ async fn answers_failures_and_hostile_templates_at_both_doors(backend: Backend) 
     app.post("tools", http_tool("hostile", hostile)).await.is(201);
     app.post("tools", http_tool("broken", tool("/x", "{{ index .headers.list 3 }}"))).await.is(201);
     app.post("tools", http_tool("missing", tool("/status/404", ""))).await.is(201);
+    app.post("tools", http_tool("empty", tool("/empty", "{{ .a }}"))).await.is(201);
     let deep = format!("{}{}", "{{ if . }}".repeat(5_000), "{{ end }}".repeat(5_000));
     let refused =
         app.post("tools", http_tool("deep", tool("/x", &deep))).await.is_problem(422, "VALIDATION_FAILED");
@@ -176,6 +177,13 @@ async fn answers_failures_and_hostile_templates_at_both_doors(backend: Backend) 
         broken["content"][1]["text"].as_str().unwrap().contains("\"path\":\"/x\""),
         "with the raw answer"
     );
+    assert_eq!(broken["error"]["code"], "UPSTREAM_ERROR", "{broken}");
+    let audited = app.get("audit?tool=broken").await.is(200).body;
+    assert_eq!(audited["items"][0]["code"], "UPSTREAM_ERROR", "{audited}");
+    assert!(audited["items"][0]["message"].as_str().unwrap().contains("response_template:1:"), "{audited}");
+    let empty = doors.call("empty", json!({})).await;
+    let done = json!([{ "type": "text", "text": "HTTP 204, no content" }]);
+    assert_eq!((&empty["isError"], &empty["content"]), (&json!(false), &done), "there is nothing to shape");
     let missing = doors.call("missing", json!({})).await;
     assert_eq!((&missing["isError"], &missing["error"]["status"]), (&json!(true), &json!(404)));
     let text = missing["content"][0]["text"].as_str().unwrap();

@@ -50,7 +50,14 @@ async fn counts_lists_and_calls_by_their_end(backend: Backend) {
     assert_eq!(grown("mcp_all_in_one_call_seconds_count", &["service=\"crm\""]), 4.0);
     assert_eq!(grown("mcp_all_in_one_bind_seconds_count", &[]), 4.0);
     assert_eq!(grown("mcp_all_in_one_api_request_seconds_count", &[]), 4.0);
-    for name in ["calls_total", "calls_refused_total", "lists_total", "call_seconds", "bind_seconds", "api_request_seconds"] {
+    for name in [
+        "calls_total",
+        "calls_refused_total",
+        "lists_total",
+        "call_seconds",
+        "bind_seconds",
+        "api_request_seconds",
+    ] {
         assert!(after.text.contains(&format!("# HELP mcp_all_in_one_{name} ")), "{name}: {}", after.text);
     }
 }

@@ -99,7 +99,7 @@ impl TenantCatalog {
         }
         catalog.listed = catalog.by_name.values().cloned().collect();
         catalog.listed.sort_unstable_by(|a, b| a.name.cmp(&b.name));
-        catalog.shelves = Shelves::of(catalog.services());
+        catalog.shelves = Shelves::of(catalog.services(), previous.map(|previous| &previous.shelves));
         catalog.add_instances(instances);
         catalog
     }
@@ -124,13 +124,13 @@ impl TenantCatalog {
             if let Some(kept_by) = holder {
                 let address = Uri::of_tool(&service.scheme, &service.id, tool.name()).to_string();
                 let renamed_to = naming::with_suffix(&name, &address);
-                tracing::warn!(%name, %address, "{address} is listed as {renamed_to}: {name} is taken");
-                self.collisions.push(Collision {
-                    kept_by,
-                    renamed: address,
-                    renamed_to: renamed_to.clone(),
-                    name,
-                });
+                let collision = Collision { kept_by, renamed: address, renamed_to: renamed_to.clone(), name };
+                let before = previous.and_then(|previous| previous.by_name.get(&renamed_to));
+                if before.is_none_or(|before| before.address != collision.renamed) {
+                    let Collision { name, renamed, renamed_to, .. } = &collision;
+                    tracing::warn!(name, renamed, "{renamed} is listed as {renamed_to}: {name} is taken");
+                }
+                self.collisions.push(collision);
                 name = renamed_to;
             }
             let known =

@@ -3,6 +3,7 @@
 use super::{Service, naming};
 use bytes::Bytes;
 use std::collections::HashMap;
+use std::collections::HashSet;
 use std::sync::Arc;
 use tool::{Item, Offer};
 
@@ -38,12 +39,15 @@ pub(crate) struct Shelves {
     prompts: Vec<Arc<Entry>>,
     resources: Vec<Arc<Entry>>,
     templates: Vec<Arc<Entry>>,
+    /// What was said about things that others hide.
+    hidden: HashSet<String>,
 }
 
 impl Shelves {
-    /// Takes what every service offers. Of two things with one key the first service's counts.
-    pub(super) fn of<'a>(services: impl Iterator<Item = &'a Arc<Service>>) -> Self {
+    /// Takes what every service offers. Of two things with one key the first service's counts, which is said once.
+    pub(super) fn of<'a>(services: impl Iterator<Item = &'a Arc<Service>>, previous: Option<&Self>) -> Self {
         let mut shelves = Self::default();
+        let mut hidden = HashSet::new();
         for service in services {
             if let Some(offer) = &*service.offer.load() {
                 shelves.add(service, offer);
@@ -59,15 +63,20 @@ impl Shelves {
                 let is_same = later.key == first.key;
                 if is_same {
                     let (key, service) = (&later.key, &later.service);
-                    tracing::warn!(
-                        key,
+                    hidden.insert(format!(
                         "{what} {key} of {service:?} is hidden by that of {:?}",
                         first.service
-                    );
+                    ));
                 }
                 is_same
             });
         }
+        for news in
+            hidden.iter().filter(|text| !previous.is_some_and(|previous| previous.hidden.contains(text)))
+        {
+            tracing::warn!("{news}");
+        }
+        shelves.hidden = hidden;
         shelves
     }
 
