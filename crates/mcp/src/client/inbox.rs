@@ -83,6 +83,16 @@ struct Incoming<'a> {
 #[derive(Debug)]
 pub(super) struct Noise;
 
+impl<'a> Incoming<'a> {
+    fn read(text: &'a [u8]) -> Result<Self, Noise> {
+        // A struct could be read from an array as well.
+        if !envelope::is_object(text) {
+            return Err(Noise);
+        }
+        serde_json::from_slice(text).map_err(|_| Noise)
+    }
+}
+
 impl Inbox {
     pub(super) fn new() -> (Self, Outlets) {
         let (notifications, told) = mpsc::channel(WAITING_NOTIFICATIONS);
@@ -184,11 +194,12 @@ impl Inbox {
         answers: &mut Vec<String>,
     ) -> Result<(), Noise> {
         if text.trim_ascii_start().starts_with(b"[") {
-            let batch: Vec<Incoming<'_>> = serde_json::from_slice(text).map_err(|_| Noise)?;
+            let batch: Vec<&RawValue> = serde_json::from_slice(text).map_err(|_| Noise)?;
+            let batch = batch.into_iter().map(|message| Incoming::read(message.get().as_bytes()));
+            let batch: Vec<_> = batch.collect::<Result<_, _>>()?;
             return batch.into_iter().try_for_each(|message| self.route(&message, about, answers));
         }
-        let message = serde_json::from_slice(text).map_err(|_| Noise)?;
-        self.route(&message, about, answers)
+        self.route(&Incoming::read(text)?, about, answers)
     }
 
     fn route(
@@ -433,6 +444,18 @@ mod tests {
         let mut waiting = inbox.expect(2, &cx()).unwrap();
         deliver(&inbox, &format!(r#"{{"jsonrpc":"2.0","id":2,"error":{error}}}"#)).unwrap();
         assert!(matches!(waiting.try_recv().unwrap(), Err(Failure::Rpc(RpcError { data: None, .. }))));
+    }
+
+    #[test]
+    fn takes_no_array_for_a_message() {
+        let (inbox, _rx) = Inbox::new();
+        let mut waiting = inbox.expect(1, &cx()).unwrap();
+        for array in [r#"[1,null,null,{"a":1}]"#, r#"[[1,null,null,{"a":1}]]"#] {
+            assert!(deliver(&inbox, array).is_err(), "{array}");
+        }
+        assert!(waiting.try_recv().is_err());
+        deliver(&inbox, r#" [{"jsonrpc":"2.0","id":1,"result":{}}]"#).unwrap();
+        assert_eq!(waiting.try_recv().unwrap().unwrap().get(), "{}");
     }
 
     #[test]
