@@ -66,7 +66,7 @@ pub(crate) async fn post(
     let cx = Context::for_request(request_id, tenant, caller, DoorKind::Mcp, time);
     let cx = Context { trace_id, headers: caller_headers(headers.clone()), instance, ..cx };
     let visit = Visit { state, headers, cx, owner };
-    if body.trim_ascii_start().starts_with(b"[") {
+    if batch::is_batch(&body) {
         return Ok(batch::answer(visit, &body).await);
     }
     let message = match Message::parse(&body) {

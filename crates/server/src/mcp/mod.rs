@@ -9,6 +9,7 @@ mod held;
 pub(crate) mod http;
 mod instance;
 mod lists;
+mod order;
 mod peer;
 mod program;
 mod questions;

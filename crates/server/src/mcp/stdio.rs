@@ -52,7 +52,7 @@ async fn read_messages(peer: &Arc<Peer>, mut input: impl AsyncBufRead + Unpin + 
             Ok(Some(Ok(line))) => line,
             Ok(Some(Err(size))) => {
                 let error = RpcError::invalid_request(format!("a message of {size} bytes is too large"));
-                peer.refuse(&error).await;
+                peer.refuse(None, &error).await;
                 continue;
             }
             Ok(None) | Err(_) => return End::OfInput,
