@@ -59,6 +59,7 @@ fn a_line_of_a_hundred_megabytes_is_refused_and_passed_over() {
         client.write(b"\"}}\n");
         let refused = client.next();
         assert_eq!(code(&refused), -32600, "{refused}");
+        assert!(refused.contains(r#""id":1,"#) && refused.contains("at most 67108864 bytes"), "{refused}");
         is_well(&mut client);
         grown.push(proc::resident_kib(client.id()).saturating_sub(before) / 1024);
     }

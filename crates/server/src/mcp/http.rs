@@ -58,7 +58,9 @@ pub(crate) async fn post(
     check_origin(&state, &headers)?;
     check_accept(&headers, &["application/json", "text/event-stream"])?;
     let Ok(body) = Bytes::from_request(request, &()).await else {
-        let error = RpcError::invalid_request("the message is too large");
+        let most = state.options.max_body_bytes;
+        let message = format!("the message is too large: at most {most} bytes are taken (--max-body-bytes)");
+        let error = RpcError::invalid_request(message);
         return Ok(refused(StatusCode::PAYLOAD_TOO_LARGE, None, &error));
     };
     let owner = owner_of(&signed_in, instance.as_ref());
