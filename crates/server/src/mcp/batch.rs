@@ -12,6 +12,7 @@ use futures::FutureExt;
 use futures::future::{BoxFuture, join_all, ready};
 use http::StatusCode;
 use mcp::envelope::{self, Kind};
+use mcp::modern::Meta;
 use mcp::{Era, Id, Message, RpcError, Version};
 use serde_json::value::RawValue;
 use std::sync::Arc;
@@ -105,6 +106,9 @@ pub(super) async fn answer(visit: Visit, body: &[u8]) -> Response {
         Ok(batch) => batch,
         Err(error) => return refuse(&error),
     };
+    if let Err(error) = visit.check_version(&Meta::default()) {
+        return refuse(&error);
+    }
     let version = match visit.session() {
         Ok((opened, _)) => opened.session.version,
         Err((status, error)) => return refused(status, None, &error),

@@ -5,6 +5,7 @@ mod batch;
 mod conversation;
 mod door;
 mod flights;
+mod headers;
 mod held;
 pub(crate) mod http;
 mod instance;
