@@ -168,6 +168,24 @@ fn ten_thousand_tools_are_listed_page_by_page_and_called() {
     assert_eq!(client.text("many__tool_09999", json!({})), "tool_09999");
 }
 
+#[test]
+fn tools_beyond_ten_thousand_are_left_out_with_a_warning() {
+    let folder = tempfile::tempdir().unwrap();
+    let tool = |n| json!({ "name": format!("t{n}"), "inputSchema": { "type": "object" } });
+    let definitions = folder.path().join("tools.json");
+    std::fs::write(&definitions, json!((0..10_005).map(tool).collect::<Vec<_>>()).to_string()).unwrap();
+    let config = folder.path().join("mcp.json");
+    let many = service(&["--definitions", definitions.to_str().unwrap()]);
+    std::fs::write(&config, json!({ "mcpServers": { "many": many } }).to_string()).unwrap();
+    let mut command = testkit::process::command(crate::binary::BINARY);
+    let said = command.arg("tools").arg("--mcp-config").arg(&config).output().unwrap();
+    let warnings = String::from_utf8_lossy(&said.stderr);
+    let warnings: Vec<_> = warnings.lines().filter(|line| line.contains("10005 entries")).collect();
+    assert_eq!(warnings.len(), 1, "{said:?}");
+    assert!(warnings[0].contains("10000 are kept, the rest is left out"), "{warnings:?}");
+    assert!(warnings[0].contains("mcp_test_server"), "{warnings:?}");
+}
+
 /// PX-10: each refusal says what happened and whose it is.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn remote_services_that_refuse_are_named_and_disturb_nobody() {
