@@ -97,6 +97,41 @@ fn depth_bombs_explode_nowhere() {
 }
 
 #[test]
+fn what_is_no_message_or_has_no_usable_id_is_refused() {
+    let mut client = aggregator();
+    for line in [
+        r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#,
+        r#"{"jsonrpc":"2.0","id":[1],"method":"ping"}"#,
+        r#"["2.0",71,"ping"]"#,
+        r#"["2.0",73,"tools/call",{"name":"s__echo","arguments":{"text":"x"}},null,null]"#,
+        "7",
+    ] {
+        client.send(line);
+        let refused = client.next();
+        assert_eq!(code(&refused), -32600, "{refused}");
+        assert!(refused.contains(r#""id":null"#), "{refused}");
+    }
+    let by_place = client.ask_raw("tools/list", r#"[""]"#);
+    assert_eq!(code(&by_place), -32602, "{by_place}");
+    is_well(&mut client);
+}
+
+#[test]
+fn an_empty_cursor_is_the_beginning_of_every_list() {
+    let mut client = aggregator();
+    for (method, field) in [
+        ("tools/list", "tools"),
+        ("prompts/list", "prompts"),
+        ("resources/list", "resources"),
+        ("resources/templates/list", "resourceTemplates"),
+    ] {
+        let (first, same) = (client.ask(method, json!({})), client.ask(method, json!({ "cursor": "" })));
+        assert!(first["result"][field].is_array(), "{first}");
+        assert_eq!(first["result"], same["result"]);
+    }
+}
+
+#[test]
 fn two_requests_with_one_id_both_end() {
     let mut client = aggregator();
     for text in ["one", "two"] {
