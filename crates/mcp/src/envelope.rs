@@ -1,7 +1,8 @@
 //! The JSON-RPC envelope: what is needed to route a message, the payload untouched.
 
 use crate::RpcError;
-use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -14,7 +15,7 @@ pub type Id = Box<RawValue>;
 pub struct Message<'a> {
     #[serde(borrow)]
     jsonrpc: Option<Text<'a>>,
-    #[serde(borrow, default)]
+    #[serde(borrow, default, deserialize_with = "also_null")]
     id: Option<&'a RawValue>,
     #[serde(borrow, default)]
     method: Option<Text<'a>>,
@@ -61,11 +62,16 @@ impl<'a> Message<'a> {
     /// # Errors
     /// `-32700` for what is no JSON, `-32600` for JSON that is no message.
     pub fn parse(text: &'a [u8]) -> Result<Self, RpcError> {
+        // A struct could be read from an array as well, its fields by their places.
+        if !is_object(text) {
+            serde_json::from_slice::<IgnoredAny>(text).map_err(|error| parse_error(&error))?;
+            return Err(RpcError::invalid_request("a JSON-RPC message is a JSON object"));
+        }
         serde_json::from_slice(text).map_err(|error| {
             if error.is_data() {
                 RpcError::invalid_request(format!("this is no JSON-RPC message: {error}"))
             } else {
-                RpcError::new(-32700, format!("Parse error: {error}"))
+                parse_error(&error)
             }
         })
     }
@@ -93,13 +99,55 @@ impl<'a> Message<'a> {
     /// `-32602` that says what does not fit.
     pub fn params<T: Deserialize<'a>>(&self) -> Result<T, RpcError> {
         let text = self.params.map_or("{}", RawValue::get);
+        if !is_object(text.as_bytes()) {
+            return Err(RpcError::invalid_params("Invalid params: 'params' must be an object"));
+        }
         serde_json::from_str(text)
             .map_err(|error| RpcError::invalid_params(format!("Invalid params: {error}")))
     }
 }
 
+/// JSON that can be nothing but an object.
+pub(crate) fn is_object(text: &[u8]) -> bool {
+    text.trim_ascii_start().starts_with(b"{")
+}
+
+/// The refusal of what is no JSON.
+#[must_use]
+pub fn parse_error(error: &serde_json::Error) -> RpcError {
+    RpcError::new(-32700, format!("Parse error: {error}"))
+}
+
+/// `null` is a value here, so that it can be told from nothing.
+fn also_null<'de: 'a, 'a, D: Deserializer<'de>>(value: D) -> Result<Option<&'a RawValue>, D::Error> {
+    <&RawValue>::deserialize(value).map(Some)
+}
+
 fn is_id(id: &RawValue) -> bool {
     id.get().starts_with(|c: char| c == '"' || c == '-' || c.is_ascii_digit())
+}
+
+/// The id of a message of which only the beginning is there, if it stands in it.
+#[must_use]
+pub fn id_at_start(text: &[u8]) -> Option<Id> {
+    let mut rest = text.trim_ascii_start().strip_prefix(b"{")?;
+    loop {
+        let (key, after) = first_value(rest)?;
+        let (value, after) = first_value(after.trim_ascii_start().strip_prefix(b":")?)?;
+        // A value is whole only if something follows it.
+        let after = after.trim_ascii_start();
+        if key.get() == "\"id\"" {
+            return (is_id(value) && !after.is_empty()).then(|| value.to_owned());
+        }
+        rest = after.strip_prefix(b",")?;
+    }
+}
+
+/// The JSON value at the beginning, and what follows it.
+fn first_value(text: &[u8]) -> Option<(&RawValue, &[u8])> {
+    let mut values = serde_json::Deserializer::from_slice(text).into_iter::<&RawValue>();
+    let value = values.next()?.ok()?;
+    Some((value, &text[values.byte_offset()..]))
 }
 
 /// An answer; `result` is JSON already.
@@ -152,6 +200,10 @@ mod tests {
             (b"\xff", -32700),
             (b"[]", -32600),
             (b"7", -32600),
+            (b" null", -32600),
+            (br#"["2.0",71,"ping"]"#, -32600),
+            (br#"["2.0",73,"tools/call",{},null,null]"#, -32600),
+            (br#"["2.0","#, -32700),
             (br#"{"jsonrpc":"2.0","method":7}"#, -32600),
         ] {
             assert_eq!(Message::parse(text).unwrap_err().code, code, "{}", String::from_utf8_lossy(text));
@@ -160,9 +212,45 @@ mod tests {
             &br#"{"id":1,"method":"x"}"#[..],
             br#"{"jsonrpc":"1.0","id":1,"method":"x"}"#,
             br#"{"jsonrpc":"2.0","id":{},"method":"x"}"#,
+            br#"{"jsonrpc":"2.0","id":null,"method":"x"}"#,
             br#"{"jsonrpc":"2.0"}"#,
         ] {
             assert_eq!(Message::parse(text).unwrap().kind().unwrap_err().code, -32600);
         }
+        let error = Message::parse(br#"{"jsonrpc":"2.0","id":null,"error":{}}"#).unwrap();
+        assert!(matches!(error.kind().unwrap(), Kind::Reply { .. }));
+    }
+
+    #[test]
+    fn finds_the_id_in_the_beginning_of_a_message() {
+        let find = |text: &str| id_at_start(text.as_bytes()).map(|id| id.get().to_owned());
+        assert_eq!(find(r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"a":"xx"#).unwrap(), "7");
+        assert_eq!(
+            find(r#" { "method": "x", "x": {"id": 1}, "id" : "a\"b" , "params""#).unwrap(),
+            r#""a\"b""#
+        );
+        for text in [
+            "",
+            "{",
+            "[1]",
+            r#"{"params":{"id":1}}"#,
+            r#"{"params":{"id":1,"a":"xx"#,
+            r#"{"jsonrpc":"2.0","id":null,"method""#,
+            r#"{"jsonrpc":"2.0","id":71"#,
+        ] {
+            assert_eq!(find(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn takes_params_by_name_only() {
+        #[derive(Debug, Deserialize)]
+        struct About {
+            uri: String,
+        }
+        let message = Message::parse(br#"{"jsonrpc":"2.0","id":1,"method":"x","params":["a"]}"#).unwrap();
+        assert_eq!(message.params::<About>().unwrap_err().code, -32602);
+        let message = Message::parse(br#"{"jsonrpc":"2.0","id":1,"method":"x","params":{"uri":"a"}}"#);
+        assert_eq!(message.unwrap().params::<About>().unwrap().uri, "a");
     }
 }

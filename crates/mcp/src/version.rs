@@ -66,6 +66,12 @@ impl Version {
         Self::LEGACY.into_iter().find(|version| version.as_str() == name)
     }
 
+    /// A version of that name is one that we speak.
+    #[must_use]
+    pub fn is_known(name: &str) -> bool {
+        Self::ALL.into_iter().any(|version| version.as_str() == name)
+    }
+
     /// What we answer to a client that asks for `name` in its handshake.
     #[must_use]
     pub fn negotiate(name: &str) -> Self {

@@ -59,6 +59,7 @@ fn a_line_of_a_hundred_megabytes_is_refused_and_passed_over() {
         client.write(b"\"}}\n");
         let refused = client.next();
         assert_eq!(code(&refused), -32600, "{refused}");
+        assert!(refused.contains(r#""id":1,"#) && refused.contains("at most 67108864 bytes"), "{refused}");
         is_well(&mut client);
         grown.push(proc::resident_kib(client.id()).saturating_sub(before) / 1024);
     }
@@ -90,9 +91,44 @@ fn depth_bombs_explode_nowhere() {
     }
     client.send(&bomb);
     assert!(code(&client.next()).is_i64());
-    let deep = client.ask_raw("tools/call", r#"{"name":"s__deep","arguments":{}}"#);
-    assert!(deep.len() > 200_000, "what a service nests deeply passes through: {}", deep.len());
+    let deep = client.call("s__deep", json!({})).to_string();
+    assert!(deep.contains("'mcp_test_server'") && deep.contains("more than 256 levels deep"), "{deep}");
     is_well(&mut client);
+}
+
+#[test]
+fn what_is_no_message_or_has_no_usable_id_is_refused() {
+    let mut client = aggregator();
+    for line in [
+        r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#,
+        r#"{"jsonrpc":"2.0","id":[1],"method":"ping"}"#,
+        r#"["2.0",71,"ping"]"#,
+        r#"["2.0",73,"tools/call",{"name":"s__echo","arguments":{"text":"x"}},null,null]"#,
+        "7",
+    ] {
+        client.send(line);
+        let refused = client.next();
+        assert_eq!(code(&refused), -32600, "{refused}");
+        assert!(refused.contains(r#""id":null"#), "{refused}");
+    }
+    let by_place = client.ask_raw("tools/list", r#"[""]"#);
+    assert_eq!(code(&by_place), -32602, "{by_place}");
+    is_well(&mut client);
+}
+
+#[test]
+fn an_empty_cursor_is_the_beginning_of_every_list() {
+    let mut client = aggregator();
+    for (method, field) in [
+        ("tools/list", "tools"),
+        ("prompts/list", "prompts"),
+        ("resources/list", "resources"),
+        ("resources/templates/list", "resourceTemplates"),
+    ] {
+        let (first, same) = (client.ask(method, json!({})), client.ask(method, json!({ "cursor": "" })));
+        assert!(first["result"][field].is_array(), "{first}");
+        assert_eq!(first["result"], same["result"]);
+    }
 }
 
 #[test]
@@ -165,6 +201,24 @@ fn ten_thousand_tools_are_listed_page_by_page_and_called() {
     }
     assert_eq!(names.len(), 10_000);
     assert_eq!(client.text("many__tool_09999", json!({})), "tool_09999");
+}
+
+#[test]
+fn tools_beyond_ten_thousand_are_left_out_with_a_warning() {
+    let folder = tempfile::tempdir().unwrap();
+    let tool = |n| json!({ "name": format!("t{n}"), "inputSchema": { "type": "object" } });
+    let definitions = folder.path().join("tools.json");
+    std::fs::write(&definitions, json!((0..10_005).map(tool).collect::<Vec<_>>()).to_string()).unwrap();
+    let config = folder.path().join("mcp.json");
+    let many = service(&["--definitions", definitions.to_str().unwrap()]);
+    std::fs::write(&config, json!({ "mcpServers": { "many": many } }).to_string()).unwrap();
+    let mut command = testkit::process::command(crate::binary::BINARY);
+    let said = command.arg("tools").arg("--mcp-config").arg(&config).output().unwrap();
+    let warnings = String::from_utf8_lossy(&said.stderr);
+    let warnings: Vec<_> = warnings.lines().filter(|line| line.contains("10005 entries")).collect();
+    assert_eq!(warnings.len(), 1, "{said:?}");
+    assert!(warnings[0].contains("10000 are kept, the rest is left out"), "{warnings:?}");
+    assert!(warnings[0].contains("mcp_test_server"), "{warnings:?}");
 }
 
 /// PX-10: each refusal says what happened and whose it is.

@@ -136,7 +136,11 @@ async fn answers_strict_clients_as_the_protocol_says() {
     send_json(post().header("mcp-session-id", "garbage"), &ping).await.is(404);
     assert_eq!(send(post().body("{")).await.is(400).body["error"]["code"], -32700);
     assert_eq!(send(post().body("[]")).await.is(400).body["error"]["code"], -32600);
-    assert_eq!(send(post().body(vec![b'x'; 5 << 20])).await.is(413).body["error"]["code"], -32600);
+    let large = send(post().body(vec![b'x'; 5 << 20])).await.is(413);
+    assert_eq!(large.body["error"]["code"], -32600);
+    assert!(large.text.contains("at most 4194304 bytes"), "{}", large.text);
+    let nameless = send(post().body(r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#)).await.is(400);
+    assert_eq!(nameless.body["error"]["code"], -32600);
     let get = || app.request(Method::GET, "/mcp").header("accept", "text/event-stream");
     send(get()).await.is(400);
     send(get().header("mcp-session-id", "garbage")).await.is(404);
@@ -144,9 +148,15 @@ async fn answers_strict_clients_as_the_protocol_says() {
     app.delete("/mcp").await.is(405);
 
     let session = Session::open(&app, "2025-06-18").await;
-    let wrong =
-        app.request(Method::POST, "/mcp").header("accept", ACCEPT).header("mcp-session-id", &session.id);
-    send_json(wrong.header("mcp-protocol-version", "1999-01-01"), &ping).await.is(400);
+    let told = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    for message in [&ping, &told, &json!([ping])] {
+        let wrong = post().header("mcp-session-id", &session.id).header("mcp-protocol-version", "1999-01-01");
+        let wrong = send_json(wrong, message).await.is(400);
+        assert_eq!(wrong.body["error"]["code"], -32022, "{}", wrong.text);
+        assert_eq!(wrong.body["error"]["data"]["supported"][0], "2026-07-28");
+    }
+    let wrong = get().header("mcp-session-id", &session.id).header("mcp-protocol-version", "1999-01-01");
+    assert_eq!(send(wrong).await.is(400).body["error"]["code"], -32022);
     let other = app.with_tenant("acme").await;
     let stolen =
         other.request(Method::POST, "/mcp").header("accept", ACCEPT).header("mcp-session-id", &session.id);

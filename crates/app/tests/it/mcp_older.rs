@@ -1,6 +1,7 @@
 //! What only older clients do: several messages at once, and HTTP with a stream of events.
 
-use crate::setup::crm;
+use crate::pipe::Pipe;
+use crate::setup::{crm, example};
 use futures::StreamExt as _;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -58,6 +59,70 @@ async fn answers_batches_of_2025_03_26_and_of_no_other_version() {
     let new = session(&app, "2025-11-25").await;
     let refused = send(&app, &new, &batch).await.is(400);
     assert!(refused.body["error"]["message"].as_str().unwrap().contains("2025-03-26"), "{}", refused.text);
+}
+
+#[test]
+fn answers_batches_of_2025_03_26_on_stdio_with_one_line() {
+    let mut client = Pipe::start(&json!({ "s": { "command": example("mcp_test_server") } }));
+    client.hello("2025-03-26");
+    client.names();
+    let call = |id, text: &str| {
+        request(id, "tools/call", &json!({ "name": "s__slow", "arguments": { "ms": 200, "text": text } }))
+    };
+    let batch = json!([
+        call(100, "one"),
+        { "jsonrpc": "2.0", "method": "notifications/anything" },
+        request(101, "ping", &json!({})),
+        { "jsonrpc": "2.0", "id": "reply to nothing", "result": {} },
+        request(102, "no/such", &json!({})),
+        hello("2025-03-26"),
+        ["2.0", 73, "ping"],
+        call(100, "the same id again"),
+    ]);
+    client.send(&batch.to_string());
+    let answers: Value = serde_json::from_str(&client.next()).unwrap();
+    let ids: Vec<_> = answers.as_array().unwrap().iter().map(|answer| &answer["id"]).collect();
+    assert_eq!(json!(ids), json!([100, 101, 102, 1, null, 100]), "{answers}");
+    assert_eq!(answers[0]["result"]["content"][0]["text"], "one");
+    assert_eq!(answers[1]["result"], json!({}));
+    assert_eq!(answers[2]["error"]["code"], -32601);
+    for refused in 3..6 {
+        assert_eq!(answers[refused]["error"]["code"], -32600, "{answers}");
+    }
+    // What is taken back gets no answer, and nothing to answer is no line.
+    let never = request(7, "tools/call", &json!({ "name": "s__never", "arguments": {} }));
+    client.send(&json!([never, request(8, "ping", &json!({}))]).to_string());
+    let cancel =
+        json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 7 } });
+    client.send(&json!([cancel]).to_string());
+    assert_eq!(client.next(), r#"[{"jsonrpc":"2.0","id":8,"result":{}}]"#);
+    let many: Vec<_> = (0..101).map(|id| request(id, "ping", &json!({}))).collect();
+    for (batch, word) in [(json!([]), "1 to 100 messages"), (json!(many), "1 to 100 messages")] {
+        client.send(&batch.to_string());
+        let refused: Value = serde_json::from_str(&client.next()).unwrap();
+        assert_eq!((&refused["id"], &refused["error"]["code"]), (&Value::Null, &json!(-32600)), "{refused}");
+        assert!(refused["error"]["message"].as_str().unwrap().contains(word), "{refused}");
+    }
+    client.send("[{]");
+    assert!(client.next().contains("-32700"));
+    assert_eq!(client.text("s__echo", json!({ "text": "still here" })), "still here");
+    client.send(&json!([{ "jsonrpc": "2.0", "method": "exit" }]).to_string());
+    assert!(client.end().success());
+}
+
+#[test]
+fn refuses_batches_of_other_versions_on_stdio() {
+    let batch = json!([request(1, "ping", &json!({}))]).to_string();
+    for version in ["2024-11-05", "2025-06-18", "2025-11-25"] {
+        let mut client = Pipe::start(&json!({}));
+        client.hello(version);
+        for batch in [batch.as_str(), "[]", r#"["2.0",71,"ping"]"#] {
+            client.send(batch);
+            let refused = client.next();
+            assert!(refused.contains("batches are for clients of 2025-03-26"), "{version}: {refused}");
+            assert!(refused.contains(r#""id":null"#) && refused.contains("-32600"), "{version}: {refused}");
+        }
+    }
 }
 
 /// The events of a stream, as name and data.

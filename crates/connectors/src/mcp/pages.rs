@@ -42,13 +42,20 @@ pub(super) async fn list(
             break;
         }
     }
-    if cursor.is_some() {
-        warn!(
-            server = link.name(),
-            items, method, "a list of the MCP server has no end; the rest is left out"
-        );
+    if let Some(why) = why_incomplete(items, cursor.is_some()) {
+        let server = link.name();
+        warn!(server, items, method, "{why} ('{method}' of the MCP server '{server}')");
     }
     Ok(())
+}
+
+/// Why something of a list of so many entries is left out, if it is; `has_more` where there are further pages.
+fn why_incomplete(items: usize, has_more: bool) -> Option<String> {
+    if items > MAX_ITEMS || items == MAX_ITEMS && has_more {
+        let count = if has_more { format!("more than {items}") } else { items.to_string() };
+        return Some(format!("a list has {count} entries; {MAX_ITEMS} are kept, the rest is left out"));
+    }
+    has_more.then(|| format!("a list has no end; {items} entries are kept, the rest is left out"))
 }
 
 fn read<'a>(result: &'a RawValue, field: &str) -> Result<(Vec<&'a RawValue>, Option<String>)> {
@@ -59,4 +66,18 @@ fn read<'a>(result: &'a RawValue, field: &str) -> Result<(Vec<&'a RawValue>, Opt
     let items = page.get(field).map_or(Ok(Vec::new()), |items| serde_json::from_str(items.get()));
     let next = page.get("nextCursor").map_or(Ok(None), |next| serde_json::from_str(next.get()));
     Ok((items.map_err(unusable)?, next.map_err(unusable)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn says_how_many_entries_are_kept_of_a_list_that_is_too_long() {
+        assert_eq!(why_incomplete(MAX_ITEMS, false), None);
+        let said = |items, has_more| why_incomplete(items, has_more).unwrap_or_default();
+        assert!(said(12_000, false).starts_with("a list has 12000 entries; 10000 are kept"));
+        assert!(said(MAX_ITEMS, true).starts_with("a list has more than 10000 entries; 10000 are kept"));
+        assert!(said(7, true).starts_with("a list has no end; 7 entries are kept"));
+    }
 }

@@ -2,6 +2,7 @@
 
 use super::answers::{self, Asked};
 use super::failure::Failure;
+use crate::depth::{MAX_DEPTH, is_too_deep};
 use crate::envelope::Text;
 use crate::{RpcError, envelope};
 use serde::Deserialize;
@@ -82,6 +83,16 @@ struct Incoming<'a> {
 /// The text is no message.
 #[derive(Debug)]
 pub(super) struct Noise;
+
+impl<'a> Incoming<'a> {
+    fn read(text: &'a [u8]) -> Result<Self, Noise> {
+        // A struct could be read from an array as well.
+        if !envelope::is_object(text) {
+            return Err(Noise);
+        }
+        serde_json::from_slice(text).map_err(|_| Noise)
+    }
+}
 
 impl Inbox {
     pub(super) fn new() -> (Self, Outlets) {
@@ -184,11 +195,12 @@ impl Inbox {
         answers: &mut Vec<String>,
     ) -> Result<(), Noise> {
         if text.trim_ascii_start().starts_with(b"[") {
-            let batch: Vec<Incoming<'_>> = serde_json::from_slice(text).map_err(|_| Noise)?;
+            let batch: Vec<&RawValue> = serde_json::from_slice(text).map_err(|_| Noise)?;
+            let batch = batch.into_iter().map(|message| Incoming::read(message.get().as_bytes()));
+            let batch: Vec<_> = batch.collect::<Result<_, _>>()?;
             return batch.into_iter().try_for_each(|message| self.route(&message, about, answers));
         }
-        let message = serde_json::from_slice(text).map_err(|_| Noise)?;
-        self.route(&message, about, answers)
+        self.route(&Incoming::read(text)?, about, answers)
     }
 
     fn route(
@@ -224,6 +236,9 @@ impl Inbox {
         about: Option<u64>,
     ) -> Option<String> {
         let refuse = |refusal: &RpcError| Some(envelope::error(Some(id), refusal));
+        if params.is_some_and(|params| is_too_deep(params.get())) {
+            return refuse(&RpcError::invalid_params(too_deep("what is asked")));
+        }
         let Some(ability) = answers::ability(method) else {
             return match method {
                 "ping" => Some(envelope::result(id, "{}")),
@@ -271,6 +286,9 @@ impl Inbox {
         };
         let reply = match (message.error.filter(|error| error.get() != "null"), message.result) {
             (Some(error), _) => Err(Failure::Rpc(RpcError::from_raw(error))),
+            (None, Some(result)) if is_too_deep(result.get()) => {
+                Err(Failure::Protocol(too_deep("its answer")))
+            }
             (None, Some(result)) => Ok(result.to_owned()),
             (None, None) => Err(Failure::Protocol("the answer has neither result nor error".into())),
         };
@@ -326,7 +344,9 @@ impl Inbox {
         struct Entry {
             level: String,
         }
-        let Some(params) = params.filter(|params| params.get().len() <= NOTIFICATION_BYTES) else { return };
+        let is_usable =
+            |params: &&RawValue| params.get().len() <= NOTIFICATION_BYTES && !is_too_deep(params.get());
+        let Some(params) = params.filter(is_usable) else { return };
         let Ok(Entry { level }) = serde_json::from_str(params.get()) else { return };
         let waiting = self.waiting();
         let caller = match about {
@@ -355,6 +375,10 @@ impl Inbox {
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn too_deep(what: &str) -> String {
+    format!("{what} is nested more than {MAX_DEPTH} levels deep, and not passed on")
 }
 
 /// The same failure for somebody whose request was never sent.
@@ -426,13 +450,31 @@ mod tests {
             assert!(deliver(&inbox, noise).is_err(), "{noise}");
         }
         let mut waiting = inbox.expect(1, &cx()).unwrap();
+        let mut other = inbox.expect(3, &cx()).unwrap();
         let deep = format!("{}{}", "[".repeat(200_000), "]".repeat(200_000));
         deliver(&inbox, &format!(r#"{{"jsonrpc":"2.0","id":1,"result":{deep}}}"#)).unwrap();
-        assert_eq!(waiting.try_recv().unwrap().unwrap().get().len(), 400_000);
+        let Err(Failure::Protocol(why)) = waiting.try_recv().unwrap() else { panic!() };
+        assert!(why.contains("nested more than 256 levels deep"), "{why}");
+        let asked = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"roots/list","params":{{"x":{deep}}}}}"#);
+        assert!(deliver(&inbox, &asked).unwrap()[0].contains("levels deep"));
+        deliver(&inbox, r#"{"jsonrpc":"2.0","id":3,"result":{}}"#).unwrap();
+        assert_eq!(other.try_recv().unwrap().unwrap().get(), "{}");
         let error = format!(r#"{{"code":1,"message":"m","data":{deep}}}"#);
         let mut waiting = inbox.expect(2, &cx()).unwrap();
         deliver(&inbox, &format!(r#"{{"jsonrpc":"2.0","id":2,"error":{error}}}"#)).unwrap();
         assert!(matches!(waiting.try_recv().unwrap(), Err(Failure::Rpc(RpcError { data: None, .. }))));
+    }
+
+    #[test]
+    fn takes_no_array_for_a_message() {
+        let (inbox, _rx) = Inbox::new();
+        let mut waiting = inbox.expect(1, &cx()).unwrap();
+        for array in [r#"[1,null,null,{"a":1}]"#, r#"[[1,null,null,{"a":1}]]"#] {
+            assert!(deliver(&inbox, array).is_err(), "{array}");
+        }
+        assert!(waiting.try_recv().is_err());
+        deliver(&inbox, r#" [{"jsonrpc":"2.0","id":1,"result":{}}]"#).unwrap();
+        assert_eq!(waiting.try_recv().unwrap().unwrap().get(), "{}");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::asked::{Asked, Filter};
 use super::conversation::{Asker, Conversation, Wishes};
+use super::headers::{check_accept, check_origin, check_version};
 use super::held::Resumed;
 use super::instance::Visitor;
 use super::reply::{self, answered, json, refused};
@@ -19,7 +20,6 @@ use axum::response::sse::{KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures::stream;
 use http::header::AsHeaderName;
-use http::header::{ACCEPT, HOST, ORIGIN};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use mcp::envelope::{self, Kind};
 use mcp::modern::{Headers, Meta};
@@ -58,7 +58,9 @@ pub(crate) async fn post(
     check_origin(&state, &headers)?;
     check_accept(&headers, &["application/json", "text/event-stream"])?;
     let Ok(body) = Bytes::from_request(request, &()).await else {
-        let error = RpcError::invalid_request("the message is too large");
+        let most = state.options.max_body_bytes;
+        let message = format!("the message is too large: at most {most} bytes are taken (--max-body-bytes)");
+        let error = RpcError::invalid_request(message);
         return Ok(refused(StatusCode::PAYLOAD_TOO_LARGE, None, &error));
     };
     let owner = owner_of(&signed_in, instance.as_ref());
@@ -66,7 +68,7 @@ pub(crate) async fn post(
     let cx = Context::for_request(request_id, tenant, caller, DoorKind::Mcp, time);
     let cx = Context { trace_id, headers: caller_headers(headers.clone()), instance, ..cx };
     let visit = Visit { state, headers, cx, owner };
-    if body.trim_ascii_start().starts_with(b"[") {
+    if batch::is_batch(&body) {
         return Ok(batch::answer(visit, &body).await);
     }
     let message = match Message::parse(&body) {
@@ -94,6 +96,9 @@ impl Visit {
             // What stands there is not meant for us.
             Err(_) => Meta::default(),
         };
+        if let Err(error) = self.check_version(&meta) {
+            return Ok(refuse_kind(&kind, &error));
+        }
         if self.is_modern(meta.version.as_deref()) {
             return Ok(self.answer_modern(message, &kind, &meta).await);
         }
@@ -102,6 +107,11 @@ impl Visit {
 
     fn header(&self, name: impl AsHeaderName) -> Option<&str> {
         self.headers.get(name).and_then(|value| value.to_str().ok())
+    }
+
+    /// The version in the header is one that we speak, unless the body has its own to compare it with.
+    pub(super) fn check_version(&self, meta: &Meta<'_>) -> Answered<()> {
+        check_version(self.header(VERSION), meta.version.as_deref())
     }
 
     /// The request is one without a handshake, or means to be.
@@ -310,6 +320,9 @@ pub(crate) async fn get(
     let cx = Context::new(signed_in.tenant, signed_in.caller, DoorKind::Mcp, state.options.call_timeout);
     let cx = Context { instance, ..cx };
     let visit = Visit { state, headers: Arc::new(headers), cx, owner };
+    if let Err(error) = visit.check_version(&Meta::default()) {
+        return Ok(refused(StatusCode::BAD_REQUEST, None, &error));
+    }
     if visit.is_modern(None) {
         let problem = Problem::bad_request("streams are opened with 'subscriptions/listen' in this version");
         return Err(problem.with_status(StatusCode::METHOD_NOT_ALLOWED));
@@ -356,43 +369,4 @@ fn refuse_kind_with(status: StatusCode, kind: &Kind<'_>, error: &RpcError) -> Re
         Kind::Request { id, .. } => refused(status, Some(id), error),
         Kind::Notification { .. } | Kind::Reply { .. } => refused(status, None, error),
     }
-}
-
-/// A page of another origin must not reach a server on this machine through its browser, not even
-/// under a name that its owner has pointed at this machine.
-pub(super) fn check_origin(state: &Shared, headers: &HeaderMap) -> Result<()> {
-    let Some(origin) = headers.get(ORIGIN) else { return Ok(()) };
-    let is_configured = state.options.cors_origins.contains(origin);
-    let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
-    let authority = origin.to_str().ok().and_then(|origin| origin.split_once("://")).map(|(_, rest)| rest);
-    let is_own = !host.is_empty() && authority == Some(host);
-    if is_configured || is_own && (is_this_machine(host) || !state.is_local()) {
-        return Ok(());
-    }
-    Err(Problem::forbidden("this origin may not use the MCP door; allow it with --cors-origin"))
-}
-
-fn is_this_machine(host: &str) -> bool {
-    let name = match host.rsplit_once(':') {
-        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
-        _ => host,
-    };
-    matches!(name, "localhost" | "127.0.0.1" | "[::1]")
-}
-
-fn check_accept(headers: &HeaderMap, wanted: &[&str]) -> Result<()> {
-    // What most say, word for word.
-    if headers.get(ACCEPT).is_some_and(|value| value == "application/json, text/event-stream") {
-        return Ok(());
-    }
-    let names = |value: &HeaderValue, kind: &str| {
-        value.as_bytes().windows(kind.len()).any(|part| part.eq_ignore_ascii_case(kind.as_bytes()))
-    };
-    let is_accepted =
-        |kind: &&str| headers.get_all(ACCEPT).iter().any(|value| names(value, kind) || names(value, "*/*"));
-    if wanted.iter().all(is_accepted) {
-        return Ok(());
-    }
-    let detail = format!("send 'Accept: {}'", wanted.join(", "));
-    Err(Problem::bad_request(detail).with_status(StatusCode::NOT_ACCEPTABLE))
 }

@@ -32,7 +32,8 @@ pub(super) fn shelf(gateway: &Gateway, cx: &Context, shelf: Shelf, cursor: Optio
 /// Keys are sorted, so a page begins behind the last key of the one before, whatever came or went
 /// meanwhile.
 fn page(field: &str, entries: &[(&str, &[u8])], cursor: Option<&str>) -> Answered<String> {
-    let after = cursor.map(open_cursor).transpose()?;
+    // `""` is a valid cursor; as we give none, it is that of a client that begins.
+    let after = cursor.filter(|cursor| !cursor.is_empty()).map(open_cursor).transpose()?;
     let first = after.map_or(0, |after| entries.partition_point(|(key, _)| *key <= after.as_str()));
     let page = &entries[first..entries.len().min(first + PAGE)];
     let size = page.iter().map(|(_, listed)| listed.len() + 1).sum::<usize>();

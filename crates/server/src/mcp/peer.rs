@@ -1,14 +1,14 @@
 //! One client on a way of its own, where messages go out as they come up: stdio, or HTTP with SSE.
 
 use super::asked::{Asked, Filter};
-use super::conversation::{Asker, Conversation, Wishes};
+use super::conversation::{Asker, Conversation, Next, Wishes};
 use super::flights::cancelled_id;
 use super::held::{Held, Resumed};
+use super::order::{Order, Read, Request};
 use super::questions::Questions;
-use super::reply::next_line;
 use super::stream::Listener;
 use super::watches::Watches;
-use super::{Answered, Door};
+use super::{Answered, Door, batch};
 use mcp::envelope::{self, Kind};
 use mcp::modern::Meta;
 use mcp::{Era, Message, RpcError, Version};
@@ -66,31 +66,9 @@ pub(super) struct Peer {
     watches: Watches,
     /// Calls go on until they have ended and are audited, whoever waits.
     pub(super) calls: TaskTracker,
-    requests: TaskTracker,
+    pub(super) requests: TaskTracker,
     /// Fires when the client has gone.
     gone: CancellationToken,
-}
-
-/// What a message asks of us.
-enum Read {
-    /// An answer under this id, if what is asked can be understood.
-    Request(Box<RawValue>, Answered<Request>),
-    Nothing,
-    Exit,
-}
-
-/// A request, read.
-enum Request {
-    Shutdown,
-    Other(Box<Order>),
-}
-
-struct Order {
-    version: Version,
-    asked: Asked,
-    /// What the client says it can do, if it says so with each request.
-    capabilities: Option<Box<RawValue>>,
-    wishes: Wishes,
 }
 
 impl Peer {
@@ -143,26 +121,29 @@ impl Peer {
         self.calls.wait().await;
     }
 
-    /// Takes one message; false ends the conversation.
+    /// Takes one message, or several at once; false ends the conversation.
     pub(super) async fn take(self: &Arc<Self>, text: Vec<u8>) -> bool {
+        if batch::is_batch(&text) {
+            return batch::take(self, &text).await;
+        }
         let read = Message::parse(&text).and_then(|message| self.read(&message));
         drop(text);
         match read {
             Ok(Read::Request(id, request)) => self.begin(id, request).await,
             Ok(Read::Nothing) => {}
             Ok(Read::Exit) => return false,
-            Err(error) => self.send(envelope::error(None, &error)).await,
+            Err(error) => self.refuse(None, &error).await,
         }
         true
     }
 
     /// Tells the client that a message of it cannot be used.
-    pub(super) async fn refuse(&self, error: &RpcError) {
-        self.send(envelope::error(None, error)).await;
+    pub(super) async fn refuse(&self, id: Option<&RawValue>, error: &RpcError) {
+        self.send(envelope::error(id, error)).await;
     }
 
     /// What a message asks of us. Notifications and replies get no answer.
-    fn read(&self, message: &Message<'_>) -> Answered<Read> {
+    pub(super) fn read(&self, message: &Message<'_>) -> Answered<Read> {
         Ok(match message.kind()? {
             Kind::Request { id, method } => Read::Request(id, self.request(method, message)),
             Kind::Notification { method: "notifications/exit" | "exit" } => Read::Exit,
@@ -188,7 +169,7 @@ impl Peer {
         let meta = Meta::of(message.params)?;
         let version = match meta.version {
             Some(_) => meta.check()?,
-            None => self.agreed().as_ref().map_or(Version::LATEST_LEGACY, |(version, _)| *version),
+            None => self.version().unwrap_or(Version::LATEST_LEGACY),
         };
         let asked = Asked::read(version.era(), method, message)?;
         if let Asked::SetLevel(level) = asked {
@@ -206,27 +187,17 @@ impl Peer {
     }
 
     async fn begin(self: &Arc<Self>, id: Box<RawValue>, request: Answered<Request>) {
-        while self.requests.len() > MAX_IN_FLIGHT {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-        let cancel = self.gone.child_token();
-        let is_new = {
-            let mut flights = self.flights();
-            let is_new = !flights.contains_key(id.get());
-            if is_new {
-                flights.insert(id.get().to_owned(), cancel.clone());
-            }
-            is_new
-        };
-        if !is_new {
-            let error = RpcError::invalid_request(format!("a request with the id {} is under way", id.get()));
-            return self.send(envelope::error(Some(&id), &error)).await;
-        }
-        let peer = self.clone();
         let is_handshake = self.agreed().is_none() && request.as_ref().is_ok_and(Request::is_initialize);
+        let cancel = match self.admit(&id).await {
+            Ok(cancel) => cancel,
+            Err(error) => return self.refuse(Some(&id), &error).await,
+        };
+        let peer = self.clone();
         // Boxed, so that the task moves a pointer and not all that a request may need.
         let answering = Box::pin(async move {
-            peer.answer(&id, request, &cancel).await;
+            if let Some(line) = peer.answer(&id, request, &cancel).await {
+                peer.send(line).await;
+            }
         });
         // Until the version is agreed on, one request after the other.
         if is_handshake {
@@ -236,8 +207,28 @@ impl Peer {
         }
     }
 
-    /// Sends everything that comes up for a request. One that was taken back gets no answer.
-    async fn answer(self: &Arc<Self>, id: &RawValue, request: Answered<Request>, cancel: &CancellationToken) {
+    /// Waits for room, and notes that a request is under way, unless one of that id is.
+    pub(super) async fn admit(&self, id: &RawValue) -> Answered<CancellationToken> {
+        while self.requests.len() > MAX_IN_FLIGHT {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        let mut flights = self.flights();
+        if flights.contains_key(id.get()) {
+            let message = format!("a request with the id {} is under way", id.get());
+            return Err(RpcError::invalid_request(message));
+        }
+        let cancel = self.gone.child_token();
+        flights.insert(id.get().to_owned(), cancel.clone());
+        Ok(cancel)
+    }
+
+    /// Sends what comes up for a request meanwhile; its answer is returned. One that was taken back gets none.
+    pub(super) async fn answer(
+        self: &Arc<Self>,
+        id: &RawValue,
+        request: Answered<Request>,
+        cancel: &CancellationToken,
+    ) -> Option<String> {
         let worked = match request {
             Ok(Request::Shutdown) => Ok(Some("{}".to_owned())),
             Ok(Request::Other(order)) => self.work(id, *order, cancel).await,
@@ -246,16 +237,13 @@ impl Peer {
         // Before the answer goes out: the client may use the id again at once.
         self.flights().remove(id.get());
         let line = match worked {
-            Ok(Some(result)) => envelope::result(id, &result),
-            Ok(None) => return,
+            Ok(result) => envelope::result(id, &result?),
             Err(error) => envelope::error(Some(id), &error),
         };
-        if !cancel.is_cancelled() {
-            self.send(line).await;
-        }
+        (!cancel.is_cancelled()).then_some(line)
     }
 
-    /// The result of a request; nothing where it was sent already.
+    /// The result of a request; nothing where it has none.
     async fn work(
         self: &Arc<Self>,
         id: &RawValue,
@@ -299,8 +287,7 @@ impl Peer {
             Some(Resumed::Goes(talk)) => *talk,
             None => self.talk(cx, Order { version, asked, capabilities, wishes }, subject),
         };
-        self.tell(talk, id, cancel).await;
-        Ok(None)
+        self.tell(talk, cancel).await.map(Some)
     }
 
     fn talk(&self, cx: Context, order: Order, subject: String) -> Conversation {
@@ -320,15 +307,14 @@ impl Peer {
         Conversation::begin(&self.door, &self.calls, cx, asker, asked, subject)
     }
 
-    /// Sends what comes up, then the answer.
-    async fn tell(&self, talk: Conversation, id: &RawValue, cancel: &CancellationToken) {
-        let mut talk = Some(talk);
-        while let Some(line) = next_line(&mut talk, &self.held, OWNER, id).await {
-            if talk.is_none() {
-                self.flights().remove(id.get());
-            }
-            if !cancel.is_cancelled() {
-                self.send(line).await;
+    /// Sends what comes up, and returns what comes of it.
+    async fn tell(&self, mut talk: Conversation, cancel: &CancellationToken) -> Answered<String> {
+        loop {
+            match talk.next().await {
+                Next::Line(line) if !cancel.is_cancelled() => self.send(line).await,
+                Next::Line(_) => {}
+                Next::End(answer) => return answer,
+                Next::Question(posed) => return self.held.keep(OWNER, talk, posed),
             }
         }
     }
@@ -395,7 +381,12 @@ impl Peer {
         }
     }
 
-    async fn send(&self, line: String) {
+    /// The version that both sides have agreed on.
+    pub(super) fn version(&self) -> Option<Version> {
+        self.agreed().as_ref().map(|(version, _)| *version)
+    }
+
+    pub(super) async fn send(&self, line: String) {
         // The writer ends only with the client.
         let _ = self.tx.send(line).await;
     }
@@ -406,11 +397,5 @@ impl Peer {
 
     fn flights(&self) -> MutexGuard<'_, Flights> {
         self.in_flight.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Request {
-    fn is_initialize(&self) -> bool {
-        matches!(self, Self::Other(order) if matches!(order.asked, Asked::Initialize(_)))
     }
 }

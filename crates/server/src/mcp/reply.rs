@@ -1,9 +1,8 @@
 //! Answers over HTTP: JSON where nothing comes up meanwhile, a stream of events where something does.
 
+use super::Answered;
 use super::conversation::{Conversation, Next};
 use super::flights::Flight;
-use super::held::Held;
-use super::{Answered, Memory};
 use crate::Shared;
 use axum::body::Body;
 use axum::response::sse::{Event, KeepAlive, Sse};
@@ -90,32 +89,22 @@ struct Telling {
 }
 
 impl Telling {
+    /// The next message of the conversation; its answer is the last one.
     async fn next(&mut self) -> Option<String> {
         if let Some(first) = self.first.take() {
             return Some(first);
         }
-        let Memory { held, .. } = &self.state.memory;
-        next_line(&mut self.talk, held, &self.owner, &self.id).await
+        let answer = match self.talk.as_mut()?.next().await {
+            Next::Line(line) => return Some(line),
+            Next::End(answer) => {
+                self.talk = None;
+                answer
+            }
+            Next::Question(posed) => self.state.memory.held.keep(&self.owner, self.talk.take()?, posed),
+        };
+        Some(match answer {
+            Ok(result) => envelope::result(&self.id, &result),
+            Err(error) => envelope::error(Some(&self.id), &error),
+        })
     }
-}
-
-/// The next message of a conversation; its answer is the last one.
-pub(super) async fn next_line(
-    talk: &mut Option<Conversation>,
-    held: &Held,
-    owner: &str,
-    id: &RawValue,
-) -> Option<String> {
-    let answer = match talk.as_mut()?.next().await {
-        Next::Line(line) => return Some(line),
-        Next::End(answer) => {
-            *talk = None;
-            answer
-        }
-        Next::Question(posed) => held.keep(owner, talk.take()?, posed),
-    };
-    Some(match answer {
-        Ok(result) => envelope::result(id, &result),
-        Err(error) => envelope::error(Some(id), &error),
-    })
 }

@@ -3,7 +3,7 @@
 //! Off unless asked for: its sessions live on one replica, and later versions do without.
 
 use super::Door;
-use super::http::check_origin;
+use super::headers::check_origin;
 use super::peer::{Options, Peer, Who};
 use super::reply::{KEEP_ALIVE, event};
 use crate::Shared;

@@ -3,7 +3,7 @@
 use super::Door;
 use super::peer::{Peer, Who};
 use gateway::Gateway;
-use mcp::RpcError;
+use mcp::{RpcError, envelope};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWrite, AsyncWriteExt};
@@ -14,6 +14,9 @@ pub use super::peer::Options;
 
 /// The longest message; a longer one is refused and passed over.
 const MAX_LINE_BYTES: usize = 64 * 1024 * 1024;
+
+/// What is kept of a longer one, to find its id, which mostly stands near the front.
+const KEPT_BYTES: usize = 4 * 1024;
 
 /// How long what was asked before the end of the input may take to be answered, as in `echo … | mcp-all-in-one stdio`.
 const LAST_ANSWERS: Duration = Duration::from_secs(1);
@@ -50,9 +53,12 @@ async fn read_messages(peer: &Arc<Peer>, mut input: impl AsyncBufRead + Unpin + 
     loop {
         let line = match read_line(&mut input).await {
             Ok(Some(Ok(line))) => line,
-            Ok(Some(Err(size))) => {
-                let error = RpcError::invalid_request(format!("a message of {size} bytes is too large"));
-                peer.refuse(&error).await;
+            Ok(Some(Err(TooLong { start, size }))) => {
+                let message = format!(
+                    "a message of {size} bytes is too large: at most {MAX_LINE_BYTES} bytes are taken"
+                );
+                let id = envelope::id_at_start(&start);
+                peer.refuse(id.as_deref(), &RpcError::invalid_request(message)).await;
                 continue;
             }
             Ok(None) | Err(_) => return End::OfInput,
@@ -65,31 +71,43 @@ async fn read_messages(peer: &Arc<Peer>, mut input: impl AsyncBufRead + Unpin + 
         }
     }
 }
-/// A line without its end, or the size of one that is too long; `None` at the end of the input.
+
+/// A line that was passed over.
+struct TooLong {
+    start: Vec<u8>,
+    size: usize,
+}
+
+/// A line without its end, or what is left of one that is too long; `None` at the end of the input.
 async fn read_line(
     input: &mut (impl AsyncBufRead + Unpin),
-) -> std::io::Result<Option<Result<Vec<u8>, usize>>> {
+) -> std::io::Result<Option<Result<Vec<u8>, TooLong>>> {
     let mut line = Vec::new();
     let mut size = 0;
     loop {
         let chunk = input.fill_buf().await?;
         if chunk.is_empty() {
-            return Ok((size > 0).then_some(if size > MAX_LINE_BYTES { Err(size) } else { Ok(line) }));
+            return Ok((size > 0).then(|| taken(line, size)));
         }
         let end = chunk.iter().position(|byte| *byte == b'\n');
         let part = &chunk[..end.unwrap_or(chunk.len())];
         size += part.len();
         if size <= MAX_LINE_BYTES {
             line.extend_from_slice(part);
-        } else {
-            line = Vec::new();
+        } else if line.len() > KEPT_BYTES {
+            line.truncate(KEPT_BYTES);
+            line.shrink_to_fit();
         }
-        let taken = part.len() + usize::from(end.is_some());
-        input.consume(taken);
+        let taken_bytes = part.len() + usize::from(end.is_some());
+        input.consume(taken_bytes);
         if end.is_some() {
-            return Ok(Some(if size > MAX_LINE_BYTES { Err(size) } else { Ok(line) }));
+            return Ok(Some(taken(line, size)));
         }
     }
+}
+
+fn taken(line: Vec<u8>, size: usize) -> Result<Vec<u8>, TooLong> {
+    if size > MAX_LINE_BYTES { Err(TooLong { start: line, size }) } else { Ok(line) }
 }
 
 async fn write_lines(mut rx: mpsc::Receiver<String>, mut output: impl AsyncWrite + Unpin) {

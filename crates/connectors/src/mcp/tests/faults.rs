@@ -98,7 +98,14 @@ async fn refuses_a_line_without_end_and_starts_anew() {
 #[tokio::test]
 async fn survives_depth_bombs_and_storms() {
     let service = stdio(&[]);
-    assert!(call(&*service, "deep", json!({})).await.unwrap().size_bytes() > 200_000);
+    let pid = text(&*service, "pid", json!({})).await;
+    let (error, other) = tokio::join!(
+        error_of(&*service, "deep", json!({})),
+        text(&*service, "echo", json!({ "text": "meanwhile" }))
+    );
+    assert_eq!((error.kind(), other.as_str()), (ErrorKind::Upstream, "meanwhile"));
+    assert!(error.message().contains("nested more than 256 levels deep"), "{error}");
+    assert_eq!(text(&*service, "pid", json!({})).await, pid, "the connection goes on");
     assert_eq!(text(&*service, "storm", json!({ "n": 200_000 })).await, "after the storm");
 }
 

@@ -1,0 +1,56 @@
+//! What the headers of a request over HTTP must say before anything else is looked at.
+
+use crate::Shared;
+use crate::manage::error::{Problem, Result};
+use http::header::{ACCEPT, HOST, ORIGIN};
+use http::{HeaderMap, HeaderValue, StatusCode};
+use mcp::{RpcError, Version, modern};
+
+/// A page of another origin must not reach a server on this machine through its browser, not even
+/// under a name that its owner has pointed at this machine.
+pub(super) fn check_origin(state: &Shared, headers: &HeaderMap) -> Result<()> {
+    let Some(origin) = headers.get(ORIGIN) else { return Ok(()) };
+    let is_configured = state.options.cors_origins.contains(origin);
+    let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    let authority = origin.to_str().ok().and_then(|origin| origin.split_once("://")).map(|(_, rest)| rest);
+    let is_own = !host.is_empty() && authority == Some(host);
+    if is_configured || is_own && (is_this_machine(host) || !state.is_local()) {
+        return Ok(());
+    }
+    Err(Problem::forbidden("this origin may not use the MCP door; allow it with --cors-origin"))
+}
+
+fn is_this_machine(host: &str) -> bool {
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => host,
+    };
+    matches!(name, "localhost" | "127.0.0.1" | "[::1]")
+}
+
+pub(super) fn check_accept(headers: &HeaderMap, wanted: &[&str]) -> Result<()> {
+    // What most say, word for word.
+    if headers.get(ACCEPT).is_some_and(|value| value == "application/json, text/event-stream") {
+        return Ok(());
+    }
+    let names = |value: &HeaderValue, kind: &str| {
+        value.as_bytes().windows(kind.len()).any(|part| part.eq_ignore_ascii_case(kind.as_bytes()))
+    };
+    let is_accepted =
+        |kind: &&str| headers.get_all(ACCEPT).iter().any(|value| names(value, kind) || names(value, "*/*"));
+    if wanted.iter().all(is_accepted) {
+        return Ok(());
+    }
+    let detail = format!("send 'Accept: {}'", wanted.join(", "));
+    Err(Problem::bad_request(detail).with_status(StatusCode::NOT_ACCEPTABLE))
+}
+
+/// The refusal of a version that we do not speak. Where the body says another than the header, that is what is wrong.
+pub(super) fn check_version(told: Option<&str>, body: Option<&str>) -> std::result::Result<(), RpcError> {
+    match told {
+        Some(told) if !Version::is_known(told) && body.is_none_or(|body| body == told) => {
+            Err(modern::unsupported_version(told))
+        }
+        _ => Ok(()),
+    }
+}
