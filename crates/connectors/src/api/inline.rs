@@ -24,7 +24,7 @@ pub(super) const INLINE: Inline = Inline {
     needs_manager,
     open: |tool, env| {
         let InlineTool { name, description, config, tool_type: _ } = tool;
-        open_checked(TYPE, config, |config: Config| config.http.open(name, description, env))
+        open_checked(TYPE, config, |config: Config| config.http.open(name.clone(), description.clone(), env))
     },
 };
 
