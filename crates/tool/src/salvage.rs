@@ -56,9 +56,7 @@ pub(crate) fn check_rest<S: DeserializeOwned>(
 
 /// The problem speaks of a place that was replaced, or of what was put there.
 fn is_caused_by(problem: &Problem, replaced: &str) -> bool {
-    let rest = problem.path.strip_prefix(replaced);
-    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
-        || problem.message.contains(UNREADABLE)
+    problem.is_within(replaced) || problem.message.contains(UNREADABLE)
 }
 
 struct Readable<S> {
