@@ -65,6 +65,9 @@ pub trait Settings: DeserializeOwned + JsonSchema {
     /// How such a service is made from a description of its API, if it can be.
     const IMPORT: Option<Import> = None;
 
+    /// Options in URIs of such services, beside those that all have.
+    const URI_OPTIONS: &'static [&'static str] = &[];
+
     /// Such settings do something on this machine itself, e.g. start a process, so that only
     /// those who manage the platform may save them.
     #[must_use]
@@ -95,6 +98,8 @@ pub struct Kind {
     pub ambient: Option<Ambient>,
     /// How such a service is made from a description of its API, if it can be.
     pub import: Option<Import>,
+    /// Options in URIs of such services, beside those that all have.
+    pub uri_options: &'static [&'static str],
     is_privileged: fn(&Value) -> bool,
     schema: fn() -> Value,
     open: fn(Value, &Env) -> Result<Arc<dyn Connector>>,
@@ -111,6 +116,7 @@ impl Kind {
             inline: S::INLINE,
             ambient: S::AMBIENT,
             import: S::IMPORT,
+            uri_options: S::URI_OPTIONS,
             is_privileged: S::is_privileged,
             schema: || schemars::schema_for!(S).to_value(),
             open: |settings, env| open_checked(S::SCHEME, settings, |parsed: S| parsed.open(env)),

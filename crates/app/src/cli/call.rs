@@ -53,6 +53,10 @@ impl Call {
 async fn call_locally(path: &Path, uri: Uri, arguments: Value) -> Result<Value, Failure> {
     let local = Local::open(path, Setup::new(START_WAIT, pins_path()?))?;
     local.loaded().await;
+    if let Err(error) = local.gateway.check_options(&uri) {
+        local.close().await;
+        return Err(Failure::new(error.to_string()));
+    }
     let arguments = match arguments {
         Value::Object(arguments) => Arguments::from(arguments),
         _ => Arguments::default(),
