@@ -199,7 +199,7 @@ mod tests {
         5
     }
 
-    fn check(trip: Trip) -> Vec<Problem> {
+    fn check(trip: &Trip) -> Vec<Problem> {
         let mut problems = Vec::new();
         let is_odd = |name: &str| name.contains(|c: char| !c.is_ascii_lowercase());
         if is_odd(&trip.to) {
@@ -229,7 +229,7 @@ mod tests {
 
     fn found(settings: Value) -> Vec<String> {
         let open = |trip: Trip| -> Result<Arc<dyn crate::Connector>> {
-            Err(Error::invalid_config("no").with_problems(check(trip)))
+            Err(Error::invalid_config("no").with_problems(check(&trip)))
         };
         let error = open_checked("trip", settings, open).err().unwrap();
         error.problems().iter().map(|problem| format!("{} {}", problem.path, problem.code)).collect()
