@@ -33,6 +33,7 @@ pub(crate) fn content_of(tool: &Tool) -> ToolContent {
         alias: tool.alias.clone(),
         description: tool.description.clone(),
         definition: tool.definition.clone(),
+        status: Some(tool.status),
     }
 }
 

@@ -131,7 +131,7 @@ pub struct ToolVersion {
     pub at: i64,
 }
 
-/// What a version of a Tool consists of. Its status is a switch, no part of it.
+/// What a version of a Tool consists of.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolContent {
     /// What it was called by.
@@ -142,6 +142,9 @@ pub struct ToolContent {
     pub description: Option<String>,
     /// Everything else, secrets included.
     pub definition: Value,
+    /// How it was switched, which no rollback changes. Older versions do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<ToolStatus>,
 }
 
 impl From<ToolContent> for ToolChanges {

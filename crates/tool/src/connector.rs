@@ -1,5 +1,6 @@
 //! What a type of service must be able to do, and how its settings become a working service.
 
+use crate::salvage::{check_rest, take_out};
 use crate::schema::Schema;
 use crate::{
     Ambient, Call, Context, Env, Error, Import, Inline, Library, Outcome, Pinning, Problem, Result, Tool,
@@ -64,6 +65,9 @@ pub trait Settings: DeserializeOwned + JsonSchema {
     /// How such a service is made from a description of its API, if it can be.
     const IMPORT: Option<Import> = None;
 
+    /// Options in URIs of such services, beside those that all have.
+    const URI_OPTIONS: &'static [&'static str] = &[];
+
     /// Such settings do something on this machine itself, e.g. start a process, so that only
     /// those who manage the platform may save them.
     #[must_use]
@@ -94,6 +98,8 @@ pub struct Kind {
     pub ambient: Option<Ambient>,
     /// How such a service is made from a description of its API, if it can be.
     pub import: Option<Import>,
+    /// Options in URIs of such services, beside those that all have.
+    pub uri_options: &'static [&'static str],
     is_privileged: fn(&Value) -> bool,
     schema: fn() -> Value,
     open: fn(Value, &Env) -> Result<Arc<dyn Connector>>,
@@ -110,6 +116,7 @@ impl Kind {
             inline: S::INLINE,
             ambient: S::AMBIENT,
             import: S::IMPORT,
+            uri_options: S::URI_OPTIONS,
             is_privileged: S::is_privileged,
             schema: || schemars::schema_for!(S).to_value(),
             open: |settings, env| open_checked(S::SCHEME, settings, |parsed: S| parsed.open(env)),
@@ -145,45 +152,33 @@ impl Kind {
 pub fn open_checked<S: DeserializeOwned + JsonSchema>(
     scheme: &str,
     mut settings: Value,
-    open: impl FnOnce(S) -> Result<Arc<dyn Connector>>,
+    open: impl Fn(S) -> Result<Arc<dyn Connector>>,
 ) -> Result<Arc<dyn Connector>> {
     let schema = Schema::compile(&schemars::schema_for!(S).to_value(), "setting")?;
-    let mut problems = schema.check(&settings);
+    let complaints = schema.complaints(&settings);
+    if complaints.is_empty() {
+        return open(parse(scheme, settings)?);
+    }
     // What is unknown would keep the parser from the rest, which is to be checked as well.
-    for unknown in problems.iter().filter(|problem| problem.code == "Unknown") {
-        remove(&mut settings, &unknown.path);
+    for unknown in complaints.iter().filter(|complaint| complaint.problem.code == "Unknown") {
+        take_out(&mut settings, &unknown.pointer);
     }
-    let opened = match serde_path_to_error::deserialize::<_, S>(settings) {
-        Ok(parsed) => open(parsed),
-        // The schema has said so already, in better words.
-        Err(_) if !problems.is_empty() => return Err(invalid_settings(scheme, problems)),
-        // The schema has let it through, so what fails here is finer than a schema can say.
-        Err(error) => {
-            let path = error.path().to_string();
-            let path = if path == "." { String::new() } else { path };
-            problems.push(Problem::new(path, "Invalid", error.inner().to_string()));
-            return Err(invalid_settings(scheme, problems));
-        }
-    };
-    if problems.is_empty() {
-        return opened;
-    }
+    let problems_of = |parsed| open(parsed).err().map(|error| error.problems().to_vec()).unwrap_or_default();
+    let finer = check_rest(&schema, &settings, &complaints, problems_of);
     // Every problem at once; where both refuse the same place, the connector's words are better.
-    if let Err(error) = &opened {
-        problems.retain(|problem| !error.problems().iter().any(|finer| finer.path == problem.path));
-        problems.extend_from_slice(error.problems());
-    }
+    let mut problems: Vec<_> = complaints.into_iter().map(|complaint| complaint.problem).collect();
+    problems.retain(|problem| !finer.iter().any(|finer| finer.path == problem.path));
+    problems.extend(finer);
     Err(invalid_settings(scheme, problems))
 }
 
-/// Takes the field at a path like `tools[0].colour` out.
-fn remove(value: &mut Value, path: &str) {
-    let pointer = path.replace('[', "/").replace(']', "").replace('.', "/");
-    let (parent, name) = pointer.rsplit_once('/').unwrap_or(("", &pointer));
-    let parent = if parent.is_empty() { String::new() } else { format!("/{parent}") };
-    if let Some(fields) = value.pointer_mut(&parent).and_then(Value::as_object_mut) {
-        fields.shift_remove(name);
-    }
+/// Parses what the schema has let through, so what fails here is finer than a schema can say.
+fn parse<S: DeserializeOwned>(scheme: &str, settings: Value) -> Result<S> {
+    serde_path_to_error::deserialize(settings).map_err(|error| {
+        let path = error.path().to_string();
+        let path = if path == "." { String::new() } else { path };
+        invalid_settings(scheme, vec![Problem::new(path, "Invalid", error.inner().to_string())])
+    })
 }
 
 /// The error of `Settings::open`: all problems, the first one in the message.

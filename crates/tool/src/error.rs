@@ -86,6 +86,13 @@ impl Problem {
     pub fn new(path: impl Into<String>, code: &'static str, message: impl Into<String>) -> Self {
         Self { path: path.into(), code, message: message.into() }
     }
+
+    /// The problem is at `path` or below it.
+    #[must_use]
+    pub fn is_within(&self, path: &str) -> bool {
+        let rest = self.path.strip_prefix(path);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+    }
 }
 
 /// Why a call, or the opening of a service, failed.
@@ -172,6 +179,21 @@ impl Error {
         self
     }
 
+    /// The same in the words of a caller who knows parameters by other names: `name` gives the
+    /// caller's name for one, if it has another.
+    #[must_use]
+    pub fn renaming<'a>(mut self, name: impl Fn(&str) -> Option<&'a str>) -> Self {
+        self.0.message = renamed_text(&self.0.message, &name);
+        for problem in &mut self.0.problems {
+            problem.path = renamed_path(&problem.path, &name);
+            problem.message = renamed_text(&problem.message, &name);
+        }
+        for (_, path) in self.0.context.iter_mut().filter(|(key, _)| *key == "parameter") {
+            *path = renamed_path(path, &name);
+        }
+        self
+    }
+
     /// Keeps the cause.
     #[must_use]
     pub fn caused_by(mut self, source: impl Into<Source>) -> Self {
@@ -205,6 +227,25 @@ impl Error {
         }
         text
     }
+}
+
+/// The first name in a path like `customer.address[0]`, which is the parameter's, by its new name.
+fn renamed_path<'a>(path: &str, name: &impl Fn(&str) -> Option<&'a str>) -> String {
+    let (first, rest) = path.split_at(path.find(['.', '[']).unwrap_or(path.len()));
+    format!("{}{rest}", name(first).unwrap_or(first))
+}
+
+/// A sentence with the paths that it quotes renamed, as in `Parameter 'customer.address' is missing`.
+fn renamed_text<'a>(text: &str, name: &impl Fn(&str) -> Option<&'a str>) -> String {
+    let mut renamed = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, quoted)) = rest.split_once('\'') {
+        let first = &quoted[..quoted.find(['.', '[', '\'']).unwrap_or(quoted.len())];
+        let new = name(first).filter(|_| first.len() < quoted.len());
+        renamed.extend([before, "'", new.unwrap_or_default()]);
+        rest = if new.is_some() { &quoted[first.len()..] } else { quoted };
+    }
+    renamed + rest
 }
 
 macro_rules! constructors {
@@ -281,6 +322,25 @@ impl std::error::Error for Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn speaks_of_parameters_by_the_names_of_the_caller() {
+        let message = "Parameter 'cid' of the shop's tool isn't like 'cid.x[0]' or 'cidr' or 'id'; cid's";
+        let problem = Problem::new("cid.x", "WrongType", "parameter 'id' must be 'cid'");
+        let error = Error::invalid_input(message).with("parameter", "cid[0]").with("service", "cid");
+        let error = error.with_problems(vec![problem, Problem::new("id", "Unknown", "no")]);
+        // Also where two have swapped their names.
+        let error = error.renaming(|name| match name {
+            "cid" => Some("id"),
+            "id" => Some("cid"),
+            _ => None,
+        });
+        let message = "Parameter 'id' of the shop's tool isn't like 'id.x[0]' or 'cidr' or 'cid'; cid's";
+        assert_eq!(error.message(), message);
+        assert_eq!((error.context("parameter"), error.context("service")), (Some("id[0]"), Some("cid")));
+        assert_eq!(error.problems()[0], Problem::new("id.x", "WrongType", "parameter 'cid' must be 'id'"));
+        assert_eq!(error.problems()[1].path, "cid");
+    }
 
     #[test]
     fn carries_what_is_needed_to_act() {

@@ -18,6 +18,7 @@ pub mod inspection;
 pub mod library;
 pub mod outcome;
 pub mod pinning;
+mod salvage;
 pub mod sanitize;
 pub mod schema;
 pub mod search;

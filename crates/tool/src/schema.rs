@@ -1,9 +1,11 @@
 //! JSON Schema checks whose messages a person or a model can act on.
 
+use crate::salvage::escaped;
 use crate::{Error, Problem, Result};
 use jsonschema::error::{TypeKind, ValidationErrorKind as Fault};
 use jsonschema::{ValidationError, Validator};
 use serde_json::Value;
+use std::collections::HashSet;
 
 /// Problems listed at the most, so that a hostile input cannot make an endless answer.
 const MAX_PROBLEMS: usize = 50;
@@ -13,6 +15,13 @@ const MAX_PROBLEMS: usize = 50;
 pub struct Schema {
     validator: Validator,
     noun: &'static str,
+}
+
+/// A problem with the place it is about, as a JSON Pointer.
+#[derive(Debug, Clone)]
+pub(crate) struct Complaint {
+    pub(crate) pointer: String,
+    pub(crate) problem: Problem,
 }
 
 impl Schema {
@@ -36,26 +45,49 @@ impl Schema {
     /// Everything that is wrong, in the order of the schema.
     #[must_use]
     pub fn check(&self, value: &Value) -> Vec<Problem> {
-        self.validator.iter_errors(value).take(MAX_PROBLEMS).flat_map(|error| self.explain(&error)).collect()
+        self.complaints(value).into_iter().map(|complaint| complaint.problem).collect()
     }
 
-    fn explain(&self, error: &ValidationError<'_>) -> Vec<Problem> {
+    /// The same, with the exact places.
+    pub(crate) fn complaints(&self, value: &Value) -> Vec<Complaint> {
+        let complaints = |error: ValidationError<'_>| {
+            let at = error.instance_path().as_str();
+            let place = |(name, problem): (Option<String>, Problem)| {
+                let field = name.map(|name| format!("/{}", escaped(&name))).unwrap_or_default();
+                Complaint { pointer: format!("{at}{field}"), problem }
+            };
+            self.explain(&error).into_iter().map(place).collect::<Vec<_>>()
+        };
+        let errors = self.validator.iter_errors(value).take(MAX_PROBLEMS);
+        let mut all: Vec<_> = errors.flat_map(complaints).collect();
+        // Whatever else is wrong with a value of the wrong type follows from that.
+        let has_wrong_type = |complaint: &Complaint| complaint.problem.code == "WrongType";
+        let mistyped: HashSet<_> =
+            all.iter().filter(|one| has_wrong_type(one)).map(|one| one.pointer.clone()).collect();
+        all.retain(|one| has_wrong_type(one) || !mistyped.contains(&one.pointer));
+        all
+    }
+
+    /// The problems of one error, each with the field of the object that it is about, if it is one.
+    fn explain(&self, error: &ValidationError<'_>) -> Vec<(Option<String>, Problem)> {
         let at = path_of(error.instance_path().as_str());
         let noun = self.noun;
         let subject = || if at.is_empty() { format!("the {noun}s") } else { format!("{noun} '{at}'") };
-        let one = |code, message| vec![Problem::new(at.clone(), code, capitalized(message))];
+        let one = |code, message| vec![(None, Problem::new(at.clone(), code, capitalized(message)))];
         match error.kind() {
             Fault::Required { property } => {
                 let name = property.as_str().unwrap_or_default();
                 let path = join(&at, name);
-                vec![Problem::new(&path, "Required", format!("Missing required {noun} '{path}'"))]
+                let problem = Problem::new(&path, "Required", format!("Missing required {noun} '{path}'"));
+                vec![(Some(name.to_owned()), problem)]
             }
             Fault::AdditionalProperties { unexpected } | Fault::UnevaluatedProperties { unexpected } => {
                 unexpected
                     .iter()
                     .map(|name| {
                         let path = join(&at, name);
-                        Problem::new(&path, "Unknown", format!("Unknown {noun} '{path}'; leave it out"))
+                        let message = format!("Unknown {noun} '{path}'; leave it out");
+                        (Some(name.clone()), Problem::new(&path, "Unknown", message))
                     })
                     .collect()
             }
@@ -169,7 +201,7 @@ mod tests {
             "properties": {
                 "query": { "type": "string", "minLength": 2 },
                 "limit": { "type": "integer", "minimum": 1, "maximum": 20 },
-                "sort": { "enum": ["up", "down"] },
+                "sort": { "type": "string", "enum": ["up", "down"] },
                 "tags": { "type": "array", "items": { "type": "string" } },
                 "at": { "type": "object", "properties": { "x": {} }, "required": ["x"] }
             },
@@ -183,6 +215,7 @@ mod tests {
             (json!({"query": "xx", "limit": "5"}), "Parameter 'limit' must be an integer, not a string"),
             (json!({"query": "xx", "limit": 0}), "Parameter 'limit' must be at least 1"),
             (json!({"query": "xx", "sort": "left"}), "Parameter 'sort' must be one of \"up\", \"down\""),
+            (json!({"query": "xx", "sort": 1}), "Parameter 'sort' must be a string, not a number"),
             (json!({"query": "xx", "tags": ["a", 1]}), "Parameter 'tags[1]' must be a string, not a number"),
             (json!({"query": "xx", "at": {}}), "Missing required parameter 'at.x'"),
             (json!({"query": "xx", "page": 2}), "Unknown parameter 'page'; leave it out"),

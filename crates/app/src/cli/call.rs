@@ -54,6 +54,10 @@ async fn call_locally(path: &Path, uri: Uri, arguments: Value) -> Result<Value, 
     let setup = Setup { only: Some(uri.service().to_owned()), ..Setup::new(START_WAIT, pins_path()?) };
     let local = Local::open(path, setup)?;
     local.loaded().await;
+    if let Err(error) = local.gateway.check_options(&uri) {
+        local.close().await;
+        return Err(Failure::new(error.to_string()));
+    }
     let arguments = match arguments {
         Value::Object(arguments) => Arguments::from(arguments),
         _ => Arguments::default(),

@@ -1,5 +1,6 @@
 //! Secrets of services: never shown, kept through changes, sealed in the database.
 
+use crate::setup::crm;
 use serde_json::{Value, json};
 use testkit::{Backend, TestApp, http, on_both_databases};
 
@@ -8,6 +9,7 @@ const SECRET: &str = "hunter2-is-the-key";
 on_both_databases! {
     never_shows_a_secret
     keeps_a_secret_that_a_change_leaves_out_or_sends_back_masked
+    forgets_the_secrets_of_a_sign_in_that_is_given_up
     seals_secrets_in_the_database
 }
 
@@ -71,11 +73,52 @@ async fn keeps_a_secret_that_a_change_leaves_out_or_sends_back_masked(backend: B
     assert_eq!(sent().await, all, "left out");
     app.patch("services/api/crm/tools/ping", json!({ "description": "new" })).await.is(200);
     assert_eq!(sent().await, all, "a change of a tool");
+    let shorter = json!({ "base_url": upstream.url(), "auth_type": "apikey" });
+    app.patch("services/api/crm", json!({ "config": shorter })).await.is(200);
+    app.call("api://crm/ping", json!({})).await.is(200);
+    assert_eq!(upstream.last().header("x-api-key"), Some(SECRET), "left out with all around it");
+    app.patch("services/api/crm", json!({ "config": shown["config"] })).await.is(200);
 
     config["auth_config"]["value"] = json!("a new key");
     app.patch("services/api/crm", json!({ "config": config })).await.is(200);
     assert_eq!(sent().await[0].as_deref(), Some("a new key"), "a new one replaces it");
     assert_eq!(app.get("services/api/crm").await.body["config"]["auth_config"]["value"], "***");
+}
+
+async fn forgets_the_secrets_of_a_sign_in_that_is_given_up(backend: Backend) {
+    let upstream = http::Server::start().await;
+    let app = TestApp::start(backend).await;
+    let ways = [
+        json!({ "auth_type": "bearer", "auth_config": { "token": SECRET } }),
+        json!({ "auth": { "type": "bearer", "token": SECRET } }),
+    ];
+    let with_base = |mut config: Value| {
+        config["base_url"] = upstream.url().into();
+        json!({ "config": config })
+    };
+    let sent = async || {
+        app.call("api://crm/ping", json!({})).await.is(200);
+        upstream.last().header("authorization").map(str::to_owned)
+    };
+    app.service(crm(&upstream)).await;
+    for way in ways {
+        for none in [
+            json!({}),
+            json!({ "auth_type": "none" }),
+            json!({ "auth_type": "none", "auth_config": {} }),
+            json!({ "auth": { "type": "none" } }),
+        ] {
+            app.patch("services/api/crm", with_base(way.clone())).await.is(200);
+            assert_eq!(sent().await, Some(format!("Bearer {SECRET}")));
+            app.patch("services/api/crm", with_base(none.clone())).await.is(200);
+            assert_eq!(sent().await, None, "{way} {none}");
+        }
+    }
+    app.patch("services/api/crm", with_base(json!({ "auth": { "type": "bearer", "token": SECRET } })))
+        .await
+        .is(200);
+    app.patch("services/api/crm", with_base(json!({ "auth": { "type": "bearer" } }))).await.is(200);
+    assert_eq!(sent().await, Some(format!("Bearer {SECRET}")), "the same type keeps it");
 }
 
 async fn seals_secrets_in_the_database(backend: Backend) {

@@ -46,6 +46,14 @@ async fn refuses_a_bad_tool_and_keeps_the_old_ones(backend: Backend) {
     app.post(tools, json!({ "id": "ping", "endpoint": "/x" })).await.is_problem(409, "CONFLICT");
     let reply = app.post(tools, json!({ "endpoint": "/x" })).await.is_problem(422, "VALIDATION_FAILED");
     assert_eq!(reply.errors(), [("id", "Invalid")]);
+    let bad = json!({ "id": "a b", "endpoint": "/{x}", "response_template": "{{" });
+    let reply = app.post(tools, bad).await.is_problem(422, "VALIDATION_FAILED");
+    let expected = [
+        ("id", "Invalid"),
+        ("endpoint", "PathParameterMissing"),
+        ("response_template", "TemplateSyntaxError"),
+    ];
+    assert_eq!(reply.errors(), expected);
     let bad = json!({ "id": "bad", "endpoint": "/{a}", "method": "GET", "colour": 1 });
     let reply = app.post(tools, bad).await.is_problem(422, "VALIDATION_FAILED");
     assert!(reply.errors().iter().any(|(path, _)| *path == "colour"), "{}", reply.text);

@@ -49,6 +49,25 @@ async fn refuses_a_bad_service_with_every_problem_at_once(backend: Backend) {
     for error in reply.body["errors"].as_array().unwrap() {
         assert!(["path", "code", "message"].iter().all(|field| error[field].is_string()), "{error}");
     }
+    let reply = app.post("services", json!({
+        "type": "api", "id": "no good", "name": "", "config": { "base_url": "ftp://x", "timeout_ms": "5" },
+        "tools": [{ "id": "a b", "endpoint": "/{x}", "response_template": "{{" }, { "endpoint": "/{y}" }]
+    }));
+    let reply = reply.await.is_problem(422, "VALIDATION_FAILED");
+    let mut found = reply.errors();
+    found.sort_unstable();
+    let expected = [
+        ("config.base_url", "InvalidUrl"),
+        ("config.timeout_ms", "WrongType"),
+        ("id", "Invalid"),
+        ("name", "Invalid"),
+        ("tools[0].endpoint", "PathParameterMissing"),
+        ("tools[0].id", "Invalid"),
+        ("tools[0].response_template", "TemplateSyntaxError"),
+        ("tools[1].endpoint", "PathParameterMissing"),
+        ("tools[1].id", "Invalid"),
+    ];
+    assert_eq!(found, expected, "{}", reply.text);
     let unknown = app.post("services", json!({ "type": "pigeon", "id": "x" })).await;
     let unknown = unknown.is_problem(422, "VALIDATION_FAILED");
     assert_eq!(unknown.errors(), [("type", "UnknownType")]);

@@ -109,6 +109,11 @@ async fn calls_operations_by_uri(backend: Backend) {
         let reply = client.call_name("open_orders", json!({})).await.is(200);
         assert_eq!(reply.body["structuredContent"]["data"], json!(["o1", 3]), "{}", reply.text);
     }
+    // Nobody gets beyond the part that a Tool is over.
+    for options in ["path=", "path=/customers"] {
+        let beyond = format!("tool://open_orders/call?{options}");
+        bob.call(&beyond, json!({})).await.is_problem(400, "INVALID_URI");
+    }
     assert!(
         !app.tool_names().await.iter().any(|name| name.contains("table")),
         "tables are not listed by themselves"

@@ -348,6 +348,12 @@ async fn reaches_private_addresses_only_where_allowed(backend: Backend) {
     app.post("tools", http_tool("listed", http(json!(["127.0.0.0/8"])))).await.is(201);
     let refused = app.call_name("closed", json!({})).await;
     assert!(refused.status != 200 || refused.body["isError"] == true, "{}", refused.text);
+    assert!(refused.text.contains("set config.HTTP.allow_private_network of the tool"), "{}", refused.text);
+    app.service(crm(&upstream)).await;
+    let refused = app.call("api://crm/ping", json!({})).await.is_problem(403, "FORBIDDEN");
+    assert!(refused.string("detail").ends_with("on the service"), "{}", refused.text);
+    let tested = app.post("services/api/crm/test", json!({})).await.is(200);
+    assert_eq!(tested.body["error"]["code"], "FORBIDDEN", "{}", tested.text);
     assert!(upstream.requests().is_empty());
     for name in ["open", "listed"] {
         assert_eq!(app.call_name(name, json!({})).await.is(200).body["isError"], false, "{name}");

@@ -10,6 +10,7 @@ on_both_databases! {
     lists_filters_changes_and_deletes_tools
     calls_only_active_tools
     keeps_every_version_and_rolls_back
+    finds_every_problem_of_a_tool_at_once
     shows_what_a_tool_would_do_without_saving_it
     shows_the_request_the_answer_and_the_result_of_a_trial
     lets_callers_manage_their_own_tools_only
@@ -97,10 +98,10 @@ async fn keeps_every_version_and_rolls_back(backend: Backend) {
     let seen: Vec<_> = versions
         .items()
         .iter()
-        .map(|one| (one["version"].clone(), one["config"]["HTTP"]["endpoint"].clone()))
+        .map(|one| (one["version"].clone(), one["config"]["HTTP"]["endpoint"].clone(), one["status"].clone()))
         .collect();
-    let expected = [(3, url("two")), (2, url("two")), (1, url("one"))]
-        .map(|(version, url)| (json!(version), json!(url)));
+    let expected = [(3, url("two"), "inactive"), (2, url("two"), "active"), (1, url("one"), "active")]
+        .map(|(version, url, status)| (json!(version), json!(url), json!(status)));
     assert_eq!(seen, expected);
     assert!(versions.items()[0]["changed_by"].is_string() && versions.items()[0]["at"].is_string());
 
@@ -112,6 +113,50 @@ async fn keeps_every_version_and_rolls_back(backend: Backend) {
     assert_eq!(upstream.last().path, "/one");
     app.post(&format!("{path}/rollback"), json!({ "version": 9 })).await.is_problem(404, "NOT_FOUND");
     app.post(&format!("{path}/rollback"), json!({})).await.is_problem(422, "VALIDATION_FAILED");
+}
+
+/// HT-7.5, HT-1.3
+async fn finds_every_problem_of_a_tool_at_once(backend: Backend) {
+    let app = TestApp::start(backend).await;
+    let validate = async |draft: Value| {
+        let reply = app.post("tools/validate", draft).await.is(200);
+        let mut found: Vec<_> = reply.body["errors"].as_array().unwrap().clone();
+        found.sort_by_key(|error| error["path"].to_string());
+        found
+    };
+    let codes = |found: &[Value]| -> Vec<(String, String)> {
+        let text = |error: &Value, field: &str| error[field].as_str().unwrap().to_owned();
+        found.iter().map(|error| (text(error, "path"), text(error, "code"))).collect()
+    };
+    let http = |more: Value| {
+        let mut http = json!({ "endpoint": "https://x.example/{x}", "parameters": [{ "name": "q", "position": "cookie" }] });
+        http.as_object_mut().unwrap().extend(more.as_object().cloned().unwrap());
+        json!({ "name": "t", "type": "http", "config": { "HTTP": http } })
+    };
+    let right = validate(http(json!({}))).await;
+    assert_eq!(right.len(), 2, "{right:?}");
+    for (wrong, path) in [
+        (json!({ "timeout_seconds": "5" }), "config.HTTP.timeout_seconds"),
+        (json!({ "max_result_bytes": -1 }), "config.HTTP.max_result_bytes"),
+        (json!({ "headers": { "X-A": 1 } }), "config.HTTP.headers.X-A"),
+    ] {
+        let mut found = validate(http(wrong)).await;
+        let at = found.iter().position(|error| error["path"] == path).expect(path);
+        found.remove(at);
+        assert_eq!(found, right, "the rest is told in the same words: {path}");
+    }
+    let uri = json!({ "name": "t", "type": "uri", "uri": "api://da/p?timeout=abc&max-attempts=0",
+        "max_result_bytes": -1, "rename": { "a": 5 }, "response_template": "{{", "select": "a[" });
+    let expected = [
+        ("max_result_bytes", "TooSmall"),
+        ("rename.a", "WrongType"),
+        ("response_template", "TemplateSyntaxError"),
+        ("select", "SelectSyntaxError"),
+        ("uri", "InvalidUri"),
+        ("uri", "InvalidUri"),
+    ];
+    let expected = expected.map(|(path, code)| (path.to_owned(), code.to_owned()));
+    assert_eq!(codes(&validate(uri).await), expected);
 }
 
 async fn shows_what_a_tool_would_do_without_saving_it(backend: Backend) {
@@ -129,6 +174,8 @@ async fn shows_what_a_tool_would_do_without_saving_it(backend: Backend) {
     draft["config"]["HTTP"]["response_template"] = json!("{{ index .items 9 }}");
     let reply = app.post("tools/validate", draft.clone()).await.is(200);
     assert_eq!(reply.body["errors"][0]["code"], "TemplateRenderError", "{}", reply.text);
+    let message = reply.body["errors"][0]["message"].as_str().unwrap();
+    assert!(!message.contains("The answer was") && message == message.trim_end(), "{message:?}");
     assert_eq!(app.get("tools").await.is(200).body["total"], 0);
     draft.as_object_mut().unwrap().remove("sample_response");
     let id = app.post("tools", draft.clone()).await.is(201).string("id");

@@ -9,6 +9,8 @@ on_both_databases! {
     says_where_a_tool_leads_that_has_no_target
     refuses_what_does_not_fit_its_target
     guards_a_service_that_tools_refer_to
+    guards_a_services_tool_that_tools_refer_to
+    speaks_of_renamed_parameters_by_their_new_names
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "json! at the call reads better")]
@@ -80,6 +82,7 @@ async fn refuses_what_does_not_fit_its_target(backend: Backend) {
     app.service(crm(&upstream)).await;
     for (more, expected) in [
         (json!({ "uri": "api:/crm" }), ("uri", "InvalidUri")),
+        (json!({ "uri": "api://crm/get_order?timout=5" }), ("uri", "InvalidUri")),
         (json!({ "uri": "pigeon://a/b" }), ("uri", "UnknownType")),
         (json!({ "uri": "tool://find_orders/call" }), ("uri", "UnknownType")),
         (json!({ "arguments": { "nope": 1 } }), ("arguments.nope", "UnknownParameter")),
@@ -94,6 +97,9 @@ async fn refuses_what_does_not_fit_its_target(backend: Backend) {
         let reply = app.post("tools", orders(more)).await.is_problem(422, "VALIDATION_FAILED");
         assert!(reply.errors().contains(&expected), "{expected:?}: {}", reply.text);
     }
+    let preset = app.post("tools", orders(json!({ "arguments": { "limit": "x" } }))).await;
+    let message = preset.body["errors"][0]["message"].clone();
+    assert_eq!(message, "the preset 'limit' does not fit: it must be an integer, not a string");
     let both = orders(json!({ "hidden": ["nope"], "select": "[", "name": "" }));
     assert_eq!(app.post("tools", both).await.is_problem(422, "VALIDATION_FAILED").errors().len(), 3);
 }
@@ -112,4 +118,47 @@ async fn guards_a_service_that_tools_refer_to(backend: Backend) {
     app.call_name("find_orders", json!({ "userId": "u" })).await.is(200);
     app.delete("services/api/crm?force=true").await.is(204);
     app.call_name("find_orders", json!({ "userId": "u" })).await.is_problem(404, "TOOL_NOT_FOUND");
+}
+
+/// SC-4
+async fn guards_a_services_tool_that_tools_refer_to(backend: Backend) {
+    let upstream = http::Server::start().await;
+    let app = TestApp::start(backend).await;
+    app.service(crm(&upstream)).await;
+    app.post("tools", orders(json!({}))).await.is(201);
+    let path = "services/api/crm/tools/get_order";
+    let refused = app.delete(path).await.is_problem(409, "REFERENCED");
+    assert!(refused.string("detail").contains("find_orders"), "{}", refused.text);
+    app.delete("services/api/crm/tools/ping").await.is(204);
+
+    // Nor does it go, or get another id, with a change of all tools.
+    let mut tools = app.get("services/api/crm").await.is(200).body["tools"].clone();
+    app.patch("services/api/crm", json!({ "tools": tools })).await.is(200);
+    tools[0]["id"] = json!("get_orders");
+    for without in [tools, json!([])] {
+        let change = json!({ "tools": without });
+        app.patch("services/api/crm", change).await.is_problem(409, "REFERENCED");
+    }
+    app.call_name("find_orders", json!({ "userId": "u" })).await.is(200);
+
+    app.patch("services/api/crm?force=true", json!({ "tools": [{ "id": "fail", "endpoint": "/" }] }))
+        .await
+        .is(200);
+    app.post("services/api/crm/tools", json!({ "id": "get_order", "endpoint": "/" })).await.is(201);
+    app.call_name("find_orders", json!({})).await.is(200);
+    app.delete(&format!("{path}?force=true")).await.is(204);
+    app.call_name("find_orders", json!({})).await.is_problem(404, "TOOL_NOT_FOUND");
+}
+
+async fn speaks_of_renamed_parameters_by_their_new_names(backend: Backend) {
+    let upstream = http::Server::start().await;
+    let app = TestApp::start(backend).await;
+    app.service(crm(&upstream)).await;
+    app.post("tools", orders(json!({ "rename": { "customer": "userId" } }))).await.is(201);
+    for bad in [json!({ "customer": ".." }), json!({ "customer": 5 }), json!({ "customer": "" }), json!({})] {
+        let reply = app.call_name("find_orders", bad.clone()).await.is_problem(422, "VALIDATION_FAILED");
+        assert_eq!(reply.body["errors"][0]["path"], "customer", "{bad}: {}", reply.text);
+        assert!(!reply.text.contains("userId"), "{bad}: {}", reply.text);
+    }
+    assert!(upstream.requests().is_empty());
 }

@@ -40,11 +40,19 @@ async fn says_what_is_wrong_with_a_malformed_uri() {
         ("api://crm/a?x", "no value"),
         ("api://crm/a?timeout=1&timeout=2", "twice"),
         ("api://crm/a?timeout=soon", "'timeout' is 'soon'"),
+        (
+            "api://crm/a?timout=5",
+            "no option 'timout'; there are timeout, max-attempts, method, async, version",
+        ),
+        ("tool://a/call?path=/x", "no option 'path'"),
     ] {
         let reply = app.call(uri, json!({})).await.is_problem(400, "INVALID_URI");
         assert!(reply.string("detail").contains(reason), "{uri}: {}", reply.text);
         assert_eq!(reply.errors(), [("uri", "InvalidUri")], "{uri}");
     }
+    let reply = app.call("api://crm/a?timeout=abc&max-attempts=0", json!({})).await;
+    let reply = reply.is_problem(400, "INVALID_URI");
+    assert_eq!(reply.errors().len(), 2, "{}", reply.text);
     let long = format!("api://crm/{}", "x".repeat(100_000));
     app.call(&long, json!({})).await.is_problem(400, "INVALID_URI");
 }

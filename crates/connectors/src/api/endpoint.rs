@@ -75,6 +75,9 @@ pub(super) fn check_placeholders(
         .collect();
     let mut missing: Vec<_> = names.iter().collect();
     missing.retain(|name| !parameters.iter().any(|parameter| parameter.name == ***name));
+    if parameters.iter().any(|parameter| parameter.name.contains(char::is_control)) {
+        missing.clear(); // the one that is missing may be the one whose name is wrong
+    }
     missing.sort();
     for name in missing {
         let message =

@@ -6,7 +6,7 @@ use super::settings::{
     BreakerSettings, FormEncoding, RetrySettings, Settings, ToolSettings, default_max_response,
     default_method, method_schema,
 };
-use crate::shared::network::{AllowPrivateNetwork, allow_private_network_schema};
+use crate::shared::network::{AllowPrivateNetwork, Setting, allow_private_network_schema};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -24,7 +24,7 @@ pub(super) const INLINE: Inline = Inline {
     needs_manager,
     open: |tool, env| {
         let InlineTool { name, description, config, tool_type: _ } = tool;
-        open_checked(TYPE, config, |config: Config| config.http.open(name, description, env))
+        open_checked(TYPE, config, |config: Config| config.http.open(name.clone(), description.clone(), env))
     },
 };
 
@@ -142,6 +142,7 @@ impl Http {
             timeout_ms: self.timeout_seconds.unwrap_or(DEFAULT_TIMEOUT_SECONDS).saturating_mul(1000),
             retry: RetrySettings { max_attempts: retries.saturating_add(1), ..RetrySettings::default() },
             allow_private_network: self.allow_private_network,
+            network_setting: Setting::OfHttpTool,
             max_response_bytes: default_max_response(),
             max_concurrent_calls: None,
             tools: vec![tool],

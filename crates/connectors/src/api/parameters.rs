@@ -236,7 +236,9 @@ fn check_parameter(
     let header = (position == Some(Position::Header)).then_some(wire_name);
     let header = header.and_then(|name| check_header_name(name, &format!("{path}.name"), problems));
     let schema = ValueSchema::check(settings, path, problems);
-    check_values(settings, value_type?, schema.as_ref(), path, problems);
+    if schema.is_some() || settings.schema.is_none() {
+        check_values(settings, value_type?, schema.as_ref(), path, problems);
+    }
     check_not_reserved(settings, header.as_ref(), reserved, path, problems);
     let style = check_style(settings, position?, path, problems);
     let file = check_file(settings, position?, value_type?, path, problems);

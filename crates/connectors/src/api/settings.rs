@@ -10,7 +10,7 @@ use super::request::Base;
 use super::tls::TlsSettings;
 use super::{Api, tools};
 use crate::shared::breaker::Breaker;
-use crate::shared::network::{AllowPrivateNetwork, Policy, allow_private_network_schema};
+use crate::shared::network::{self, AllowPrivateNetwork, Policy, allow_private_network_schema};
 use fetch::Url;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
@@ -69,6 +69,9 @@ pub(crate) struct Settings {
     #[serde(default)]
     #[schemars(schema_with = "allow_private_network_schema")]
     pub(super) allow_private_network: Option<AllowPrivateNetwork>,
+    /// Where that stands, for those who are told to set it.
+    #[serde(skip)]
+    pub(super) network_setting: network::Setting,
     /// The most bytes an answer may have, after decompression.
     #[serde(default = "default_max_response")]
     #[schemars(range(min = 1, max = 104_857_600))]
@@ -198,6 +201,7 @@ impl tool::Settings for Settings {
         check_sign_in_stays(&auth, &passed, &mut problems);
         let tls = self.tls.unwrap_or_default().check(&mut problems);
         let policy = Policy::new(self.allow_private_network.as_ref(), env, &mut problems);
+        let policy = policy.set_in(self.network_setting);
         let tools = tools::check(&self.tools, Reserved { auth: &auth, passed: &passed }, &mut problems);
         let retry = check_retry(&self.retry, &mut problems);
         let Some(base_url) = base_url.filter(|_| problems.is_empty()) else {

@@ -107,6 +107,7 @@ fn check_tool(
     let headers = check_headers(&settings.headers, &format!("{path}.headers"), problems);
     let parameters = check_parameters(&settings.parameters, path, reserved, problems);
     check_places(settings, method, path, problems);
+    let form_encoding = check_body(settings, &parameters, method, path, problems);
     let (path_text, query) = settings.endpoint.split_once('?').unwrap_or((&settings.endpoint, ""));
     let pieces = parse_endpoint(path_text).and_then(|pieces| check_query(query).map(|()| pieces));
     let pieces = match pieces {
@@ -118,7 +119,6 @@ fn check_tool(
         }
     };
     check_placeholders(&pieces, &settings.parameters, path, problems);
-    let form_encoding = check_body(settings, &parameters, method, path, problems);
     Some(Definition {
         endpoint: settings.endpoint.clone(),
         path: pieces,

@@ -171,7 +171,7 @@ fn explain(error: fetch::Error) -> Error {
 }
 
 fn explain_refusal(refused: &Refused) -> Error {
-    let Refused { address } = refused;
+    let Refused { address, .. } = refused;
     Error::denied(format!(
         "the provider of embeddings is at {address}, which is not public; start with --allow-private-network"
     ))

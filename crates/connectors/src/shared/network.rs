@@ -35,7 +35,15 @@ pub(crate) enum Policy {
     /// To any address.
     Anywhere,
     /// To public addresses, and to these ranges.
-    PublicAnd(Vec<Range>),
+    PublicAnd(Vec<Range>, Setting),
+}
+
+/// Where the setting stands that opens private addresses.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Setting {
+    #[default]
+    OfService,
+    OfHttpTool,
 }
 
 impl Policy {
@@ -58,14 +66,30 @@ impl Policy {
                 }
             }
         }
-        if env.allow_private_network { Self::Anywhere } else { Self::PublicAnd(ranges) }
+        if env.allow_private_network { Self::Anywhere } else { Self::PublicAnd(ranges, Setting::default()) }
+    }
+
+    /// The same, told that the setting stands somewhere else.
+    pub(crate) fn set_in(self, setting: Setting) -> Self {
+        match self {
+            Self::Anywhere => self,
+            Self::PublicAnd(ranges, _) => Self::PublicAnd(ranges, setting),
+        }
+    }
+
+    fn refused(&self, address: IpAddr) -> Refused {
+        let setting = match self {
+            Self::Anywhere => Setting::default(),
+            Self::PublicAnd(_, setting) => *setting,
+        };
+        Refused { address, setting }
     }
 
     /// Whether a connection may go there.
     pub(crate) fn allows(&self, address: IpAddr) -> bool {
         match self {
             Self::Anywhere => true,
-            Self::PublicAnd(ranges) => {
+            Self::PublicAnd(ranges, _) => {
                 let inner = innermost(address);
                 let is_listed = |range: &Range| range.contains(address) || range.contains(inner);
                 ranges.iter().any(is_listed) || (is_public(address) && is_public(inner))
@@ -80,7 +104,7 @@ impl Policy {
     pub(crate) fn check(&self, url: &Url) -> Result<(), Refused> {
         let host = url.host_str().unwrap_or_default();
         match host.trim_matches(['[', ']']).parse() {
-            Ok(address) if !self.allows(address) => Err(Refused { address }),
+            Ok(address) if !self.allows(address) => Err(self.refused(address)),
             _ => Ok(()),
         }
     }
@@ -90,16 +114,18 @@ impl Policy {
 #[derive(Debug)]
 pub(crate) struct Refused {
     pub(crate) address: IpAddr,
+    setting: Setting,
 }
 
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "the address {} is not public and was refused; to allow it, set \"allow_private_network\": true \
-             or a list of ranges on the service",
-            self.address
-        )
+        let advice = match self.setting {
+            Setting::OfService => "\"allow_private_network\": true or a list of ranges on the service",
+            Setting::OfHttpTool => {
+                "config.HTTP.allow_private_network of the tool to true or a list of ranges"
+            }
+        };
+        write!(f, "the address {} is not public and was refused; to allow it, set {advice}", self.address)
     }
 }
 
@@ -122,7 +148,7 @@ impl Resolve for Resolver {
             let found = tokio::net::lookup_host((name, 0)).await?;
             let (allowed, refused): (Vec<_>, Vec<_>) = found.partition(|address| policy.allows(address.ip()));
             match refused.first() {
-                Some(address) if allowed.is_empty() => Err(Refused { address: address.ip() }.into()),
+                Some(address) if allowed.is_empty() => Err(policy.refused(address.ip()).into()),
                 _ => Ok(allowed),
             }
         })
@@ -227,7 +253,8 @@ mod tests {
     use super::*;
 
     fn public_and(ranges: &[&str]) -> Policy {
-        Policy::PublicAnd(ranges.iter().map(|range| range.parse().unwrap()).collect())
+        let ranges = ranges.iter().map(|range| range.parse().unwrap()).collect();
+        Policy::PublicAnd(ranges, Setting::OfService)
     }
 
     fn is_refused(policy: &Policy, url: &str) -> bool {

@@ -19,6 +19,7 @@ impl tool::Settings for Settings {
     const SCHEME: &'static str = "table";
     const TITLE: &'static str = "JSON table";
     const INLINE: Option<Inline> = Some(inline::INLINE);
+    const URI_OPTIONS: &'static [&'static str] = &["path"];
     const AMBIENT: Option<Ambient> = Some(Ambient {
         tools: || Ok(tools::all()?.into_iter().map(|(_, tool)| tool).collect()),
         open: |id, env| open(id, env),

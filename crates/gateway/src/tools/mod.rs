@@ -15,6 +15,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 use tool::schema::Schema;
+use tool::uri::ParseError;
 use tool::{Error, Inline, InlineTool, Outcome, Output, Problem, Result, Shape, TenantId, Tool, ToolId, Uri};
 
 const CHECK_TIMEOUT: Duration = Duration::from_secs(10);
@@ -67,6 +68,18 @@ impl Gateway {
             .iter()
             .filter_map(|kind| kind.inline)
             .find(|inline| inline.tool_types.contains(&tool_type))
+    }
+
+    /// Refuses options that the type in the URI does not have. Tools have those that all types have.
+    ///
+    /// # Errors
+    /// Each option that is unknown.
+    pub fn check_options(&self, uri: &Uri) -> Result<(), ParseError> {
+        match self.kind(uri.scheme()) {
+            Ok(kind) => uri.options().check_known(kind.uri_options),
+            Err(_) if uri.scheme() == OWN_TYPE => uri.options().check_known(&[]),
+            Err(_) => Ok(()), // there is no such type, which says more
+        }
     }
 
     /// Checks a Tool as `load` would, without keeping anything, and finds every problem.

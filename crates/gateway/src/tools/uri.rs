@@ -1,12 +1,13 @@
 //! Tools over a service's tool: presets, hidden and renamed parameters, another shape.
 
 use crate::bind::Binder;
-use crate::catalog::Route;
+use crate::catalog::{Route, Service};
+use async_trait::async_trait;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use tool::schema::Schema;
-use tool::{Error, Problem, Result, Shape, Tool, Uri};
+use tool::{Call, Connector, Context, Error, ErrorKind, Outcome, Problem, Result, Shape, Tool, Uri};
 
 /// A Tool over a service's tool.
 #[derive(Debug, Clone)]
@@ -46,7 +47,9 @@ impl UriTool {
         for (name, value) in &self.arguments {
             let schema = properties.get(name).and_then(|schema| Schema::compile(schema, "argument").ok());
             for problem in schema.iter().flat_map(|schema| schema.check(value)) {
-                let message = format!("the preset '{name}' does not fit: {}", problem.message);
+                let why = problem.message.strip_prefix("The arguments").map(|rest| format!("it{rest}"));
+                let why = why.unwrap_or(problem.message);
+                let message = format!("the preset '{name}' does not fit: {why}");
                 problems.push(Problem::new(format!("arguments.{name}"), problem.code, message));
             }
         }
@@ -160,6 +163,16 @@ impl UriTool {
         arguments
     }
 
+    /// An error about arguments in the words of the caller.
+    fn in_callers_words(&self, error: Error) -> Error {
+        if error.kind() != ErrorKind::InvalidInput {
+            return error;
+        }
+        let names = self.rename.iter().map(|(new, original)| (original.as_str(), new.as_str()));
+        let names: HashMap<_, _> = names.collect();
+        error.renaming(|name| names.get(name).copied())
+    }
+
     /// The arguments as the service's tool takes them, from those its caller gave.
     ///
     /// # Errors
@@ -198,6 +211,45 @@ impl Via {
         }
         let given = self.tool.without_presets(arguments.as_map()?.clone());
         let bound = own.bind(given.into())?;
-        self.target.binder.bind(self.tool.translate(bound.as_map()?)?.into())
+        let translated = self.tool.translate(bound.as_map()?)?;
+        self.target.binder.bind(translated.into()).map_err(|error| self.tool.in_callers_words(error))
+    }
+}
+
+/// The service of a tool whose parameters have other names: what it says about them is told in those.
+struct Renamed {
+    inner: Arc<dyn Connector>,
+    tool: UriTool,
+}
+
+impl UriTool {
+    /// The service as callers of this Tool meet it.
+    pub(crate) fn service_behind(&self, service: &Arc<Service>) -> Arc<Service> {
+        match service.connector() {
+            Ok(inner) if !self.rename.is_empty() => {
+                let renamed = Renamed { inner: inner.clone(), tool: self.clone() };
+                Arc::new(service.with_connector(Arc::new(renamed)))
+            }
+            _ => service.clone(),
+        }
+    }
+}
+
+#[async_trait]
+impl Connector for Renamed {
+    async fn tools(&self, cx: &Context) -> Result<Vec<Tool>> {
+        self.inner.tools(cx).await
+    }
+
+    async fn call(&self, cx: &Context, call: Call) -> Result<Outcome> {
+        self.inner.call(cx, call).await.map_err(|error| self.tool.in_callers_words(error))
+    }
+
+    async fn health(&self, cx: &Context) -> Result<()> {
+        self.inner.health(cx).await
+    }
+
+    fn is_prefixed(&self) -> bool {
+        self.inner.is_prefixed()
     }
 }

@@ -68,7 +68,8 @@ pub(super) async fn call(
     Json(body): Json<CallByUri>,
 ) -> Result<Response> {
     let cx = context(&state, signed_in, trace);
-    match body.uri.parse::<tool::Uri>() {
+    let uri = body.uri.parse::<tool::Uri>();
+    match uri.and_then(|uri| state.gateway.check_options(&uri).map(|()| uri)) {
         Ok(uri) => run(&state, cx, Target::Uri(uri), body.arguments).await,
         Err(error) => {
             state.gateway.refuse(&cx, &body.uri, error.clone().into()).await;

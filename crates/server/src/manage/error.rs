@@ -241,7 +241,9 @@ impl From<tool::Error> for Problem {
 
 impl From<tool::uri::ParseError> for Problem {
     fn from(error: tool::uri::ParseError) -> Self {
-        let errors = vec![tool::Problem::new("uri", "InvalidUri", error.to_string())];
+        let problem =
+            |reason: &tool::uri::ParseError| tool::Problem::new("uri", "InvalidUri", reason.to_string());
+        let errors = error.reasons().iter().map(problem).collect();
         Self { errors, ..Self::new(Code::InvalidUri, error.to_string()) }
     }
 }

@@ -1,6 +1,6 @@
 //! Secrets in settings: shown as `***`, and kept when a change leaves them out or sends them back.
 
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 use tool::secret::{HEADERS, MASK};
 
 /// The settings with every secret masked. `schema` is the JSON Schema of the settings.
@@ -15,10 +15,33 @@ pub(super) fn masked(settings: &Value, schema: &Value) -> Value {
 }
 
 /// The new settings with the old secrets in the places where the new ones have a mask, or
-/// nothing in an object that both have.
+/// nothing in an object that both have. A sign-in of another type, or none, keeps nothing.
 pub(super) fn with_kept_secrets(mut new: Value, old: &Value, schema: &Value) -> Value {
-    fill(&mut new, old, &[schema], schema);
+    let mut old = old.clone();
+    if let (Value::Object(new), Value::Object(old)) = (&mut new, &mut old) {
+        align_sign_in(new, old);
+    }
+    fill(&mut new, &old, &[schema], schema);
     new
+}
+
+/// Whoever says the same `auth_type` again means the same sign-in, also without an `auth_config`. Whoever
+/// says another has no use for the old secrets.
+fn align_sign_in(new: &mut Map<String, Value>, old: &mut Map<String, Value>) {
+    let type_of = |auth: Option<&Value>| auth.and_then(|auth| auth.get("type")).cloned();
+    let nested = type_of(new.get("auth"));
+    if nested.is_some() && nested != type_of(old.get("auth")) {
+        old.shift_remove("auth");
+    }
+    let Some(auth_type) = new.get("auth_type").filter(|auth_type| !auth_type.is_null()) else { return };
+    let old_type = old.get("auth_type").filter(|auth_type| !auth_type.is_null()).cloned();
+    let old_type = old_type.or_else(|| type_of(old.get("auth_config")));
+    if Some(auth_type) != old_type.as_ref() {
+        old.shift_remove("auth_config");
+    } else if new.get("auth_config").is_none_or(Value::is_null) && !new.contains_key("auth") {
+        let has_details = old.get("auth_config").is_some_and(Value::is_object);
+        new.extend(has_details.then(|| ("auth_config".to_owned(), json!({}))));
+    }
 }
 
 fn fill(new: &mut Value, old: &Value, schemas: &[&Value], root: &Value) {
@@ -113,7 +136,6 @@ fn resolve<'a>(schema: &'a Value, root: &'a Value, result: &mut Vec<&'a Value>, 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     fn schema() -> Value {
         json!({
@@ -154,6 +176,38 @@ mod tests {
         let new = json!({ "url": "v", "auth": { "type": "key", "value": "new" } });
         assert_eq!(with_kept_secrets(new.clone(), &old, &schema()), new);
         let new = json!({ "url": "v" });
+        assert_eq!(with_kept_secrets(new.clone(), &old, &schema()), new);
+    }
+
+    #[test]
+    fn keeps_the_secrets_of_a_sign_in_whose_type_stays() {
+        let schema = json!({ "properties": { "auth_config": { "properties": {
+            "token": { "writeOnly": true }, "value": { "writeOnly": true } } } } });
+        let old = json!({ "auth_type": "bearer", "auth_config": { "token": "old" } });
+        let kept = |new: Value| with_kept_secrets(new, &old, &schema);
+        for new in [
+            json!({ "auth_type": "bearer" }),
+            json!({ "auth_type": "bearer", "auth_config": null }),
+            json!({ "auth_type": "bearer", "auth_config": {} }),
+            json!({ "auth_type": "bearer", "auth_config": { "token": "***" } }),
+        ] {
+            assert_eq!(kept(new), old);
+        }
+        for new in [
+            json!({}),
+            json!({ "auth_type": "none" }),
+            json!({ "auth_type": "none", "auth_config": {} }),
+            json!({ "auth_type": "apikey", "auth_config": { "value": "new" } }),
+            json!({ "auth": { "type": "bearer", "token": "new" } }),
+        ] {
+            assert_eq!(kept(new.clone()), new);
+        }
+    }
+
+    #[test]
+    fn forgets_the_secrets_of_a_sign_in_of_another_type() {
+        let old = json!({ "auth": { "type": "key", "value": "old" } });
+        let new = json!({ "auth": { "type": "basic", "user": "ada" } });
         assert_eq!(with_kept_secrets(new.clone(), &old, &schema()), new);
     }
 }

@@ -1,4 +1,4 @@
-//! What refers to a service and would break without it.
+//! What refers to a service, or to one of its tools, and would break without it.
 
 use super::error::{Code, Problem, Result};
 use super::json::Path;
@@ -9,6 +9,7 @@ use axum::Json as Answer;
 use axum::extract::State;
 use gateway::ToolBody;
 use serde::Serialize;
+use tool::Uri;
 use utoipa::ToSchema;
 
 #[derive(Serialize, ToSchema)]
@@ -54,13 +55,32 @@ pub(super) async fn check_unreferenced(
     id: &str,
 ) -> Result<()> {
     let references = references_to(state, signed_in, scheme, id).await?;
+    refuse(&references, &format!("refer to {scheme}://{id}"), "delete with ?force=true")
+}
+
+/// Refuses to go on with tools of a service that others refer to.
+pub(super) async fn check_tools_unreferenced(
+    state: &Shared,
+    signed_in: &SignedIn,
+    scheme: &str,
+    id: &str,
+    tools: &[&str],
+) -> Result<()> {
+    if tools.is_empty() {
+        return Ok(());
+    }
+    let references = references_to_tools(state, signed_in, scheme, id, tools).await?;
+    let what = format!("refer to tools of {scheme}://{id} that would go");
+    refuse(&references, &what, "keep them, or let them go with ?force=true")
+}
+
+fn refuse(references: &[Reference], what: &str, advice: &str) -> Result<()> {
     if references.is_empty() {
         return Ok(());
     }
     let names: Vec<_> = references.iter().map(|reference| reference.name.as_str()).collect();
     let (count, names) = (names.len(), names.join(", "));
-    let detail = format!("{count} things refer to {scheme}://{id}: {names}; delete with ?force=true");
-    Err(Problem::new(Code::Referenced, detail))
+    Err(Problem::new(Code::Referenced, format!("{count} things {what}: {names}; {advice}")))
 }
 
 /// The Tools whose URIs lead to the service.
@@ -70,12 +90,32 @@ async fn references_to(
     scheme: &str,
     id: &str,
 ) -> Result<Vec<Reference>> {
+    references_that(state, signed_in, |uri| uri.scheme() == scheme && uri.service() == id).await
+}
+
+/// The Tools whose URIs lead to one of these tools of the service.
+async fn references_to_tools(
+    state: &Shared,
+    signed_in: &SignedIn,
+    scheme: &str,
+    id: &str,
+    tools: &[&str],
+) -> Result<Vec<Reference>> {
+    let is_one = |uri: &Uri| uri.tool().is_some_and(|tool| tools.contains(&tool));
+    let leads_there = |uri: &Uri| uri.scheme() == scheme && uri.service() == id && is_one(uri);
+    references_that(state, signed_in, leads_there).await
+}
+
+async fn references_that(
+    state: &Shared,
+    signed_in: &SignedIn,
+    leads_there: impl Fn(&Uri) -> bool,
+) -> Result<Vec<Reference>> {
     let tools = state.store.tools().all(&signed_in.tenant).await?;
     let reference = |tool: store::Tool| {
         let Ok(ToolBody::Uri(over)) = body_of(&tool.kind, &tool.definition) else { return None };
-        let leads_there = over.uri.scheme() == scheme && over.uri.service() == id;
         let uri = over.uri.to_string();
-        leads_there.then(|| Reference { kind: "tool", id: tool.id.into(), name: tool.name, uri })
+        leads_there(&over.uri).then(|| Reference { kind: "tool", id: tool.id.into(), name: tool.name, uri })
     };
     Ok(tools.into_iter().filter_map(reference).collect())
 }

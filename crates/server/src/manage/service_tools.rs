@@ -1,9 +1,10 @@
 //! `/services/{type}/{id}/tools`: what a service offers, and the tools users define on it.
 
 use super::error::{Code, Problem, Result};
-use super::json::{Json, Paging, Path};
-use super::service_settings::{check, tools_of, tools_with_kept_secrets};
-use super::services::{masked_tool, schema_of};
+use super::json::{Json, Paging, Path, Query};
+use super::service_references::check_tools_unreferenced;
+use super::service_settings::{Findings, check_also, read_tool, tools_with_kept_secrets};
+use super::services::{ForceQuery, masked_tool, schema_of};
 use crate::Shared;
 use crate::auth::SignedIn;
 use axum::Json as Answer;
@@ -134,14 +135,15 @@ pub(super) async fn create(
     signed_in.may_manage()?;
     let services = state.store.services();
     let service = services.get(&signed_in.tenant, &scheme, &id).await?;
-    let tool = one_tool(body)?;
+    let mut found = Findings::default();
+    let tool = read_tool(service.tools.len(), body, &mut found);
     if service.tools.iter().any(|other| other.id == tool.id) {
         let detail = format!("{scheme}://{id} has a tool '{}' already", tool.id);
         return Err(Problem::new(Code::Conflict, detail));
     }
     let mut tools = service.tools.clone();
     tools.push(tool.clone());
-    check_last(&state, &signed_in, &service, tools).await?;
+    check_last(&state, &signed_in, &service, tools, found).await?;
     let name = tool.id.clone();
     services.create_tool(&signed_in.tenant, &scheme, &id, tool, Some(service.version)).await?;
     state.reload.catch_up().await;
@@ -173,33 +175,31 @@ pub(super) async fn update(
     }
     let schema = schema_of(&state, &scheme);
     tools.extend(tools_with_kept_secrets(vec![tool], &service.tools, &schema));
-    let tool = check_last(&state, &signed_in, &service, tools).await?;
+    let tool = check_last(&state, &signed_in, &service, tools, Findings::default()).await?;
     services.update_tool(&signed_in.tenant, &scheme, &id, tool, Some(service.version)).await?;
     state.reload.catch_up().await;
     let service = services.get(&signed_in.tenant, &scheme, &id).await?;
     view_of(&state, service, &name).map(Answer)
 }
 
-/// Deletes a tool of a service.
+/// Deletes a tool of a service; with `force` also one that others refer to.
 #[utoipa::path(delete, path = "/services/{type}/{id}/tools/{tool}", tag = "services",
-    params(("type" = String, Path), ("id" = String, Path), ("tool" = String, Path)),
-    responses((status = 204), (status = 404)))]
+    params(("type" = String, Path), ("id" = String, Path), ("tool" = String, Path),
+        ("force" = Option<bool>, Query)),
+    responses((status = 204), (status = 404), (status = 409)))]
 pub(super) async fn delete(
     State(state): State<Shared>,
     signed_in: SignedIn,
     Path((scheme, id, tool)): ToolPath,
+    Query(query): Query<ForceQuery>,
 ) -> Result<StatusCode> {
     signed_in.may_manage()?;
+    if !query.force {
+        check_tools_unreferenced(&state, &signed_in, &scheme, &id, &[&tool]).await?;
+    }
     state.store.services().delete_tool(&signed_in.tenant, &scheme, &id, &tool, None).await?;
     state.reload.catch_up().await;
     Ok(StatusCode::NO_CONTENT)
-}
-
-fn one_tool(body: Map<String, Value>) -> Result<ServiceTool> {
-    tools_of(vec![body])
-        .map_err(|problem| problem.without_prefix("tools[0]."))?
-        .pop()
-        .ok_or_else(|| Problem::not_found("tool"))
 }
 
 /// Checks the service with its new tool, which stands last; paths are those of the tool's body.
@@ -208,9 +208,10 @@ async fn check_last(
     signed_in: &SignedIn,
     service: &Service,
     mut tools: Vec<ServiceTool>,
+    found: Findings,
 ) -> Result<ServiceTool> {
     let prefix = format!("tools[{}].", tools.len().saturating_sub(1));
-    check(state, signed_in, &service.scheme, &service.config, &tools)
+    check_also(state, signed_in, &service.scheme, &service.config, &tools, found)
         .await
         .map_err(|problem| problem.without_prefix(&prefix))?;
     tools.pop().ok_or_else(|| Problem::not_found("tool"))

@@ -4,8 +4,8 @@ use super::error::{Code, Problem, Result};
 use super::json::{Json, Paging, Path, Query};
 use super::keys::given;
 use super::masking::{masked, with_kept_secrets};
-use super::service_references::check_unreferenced;
-use super::service_settings::{check, check_id, tools_of, tools_with_kept_secrets};
+use super::service_references::{check_tools_unreferenced, check_unreferenced};
+use super::service_settings::{Findings, check_also, check_id, read_tools, tools_with_kept_secrets};
 use super::time;
 use super::users::check_name;
 use crate::Shared;
@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::time::Instant;
 use store::{NewService, Service, ServiceChanges, ServiceFilter, ServiceTool};
-use tool::{Error, ErrorKind, Kind};
+use tool::{Error, Kind};
 use utoipa::ToSchema;
 
 #[derive(Serialize, ToSchema)]
@@ -121,6 +121,9 @@ pub(super) struct Update {
     pub(super) enabled: Option<bool>,
     /// Refuses the change if the service has another version by now.
     pub(super) version: Option<i64>,
+    /// Tools go although others refer to them.
+    #[serde(skip)]
+    pub(super) is_forced: bool,
 }
 
 #[derive(Deserialize)]
@@ -164,15 +167,19 @@ pub(super) async fn create(
 /// Whoever makes a service, and from whatever, does it here.
 pub(super) async fn add(state: &Shared, signed_in: &SignedIn, body: Create) -> Result<ServiceView> {
     signed_in.may_manage()?;
-    check_id("id", &body.id)?;
+    let mut found = Findings::default();
+    found.note(check_id("id", &body.id));
     if body.id == IMPORT {
-        return Err(Problem::invalid_field("id", "'import' is part of an address here and can be no id"));
+        let message = "'import' is part of an address here and can be no id";
+        found.note(Err(Problem::invalid_field("id", message)));
+    }
+    if let Some(name) = &body.name {
+        found.note(check_name("name", name));
     }
     let name = body.name.unwrap_or_else(|| body.id.clone());
-    check_name("name", &name)?;
-    let tools = tools_of(body.tools)?;
+    let tools = read_tools(body.tools, &mut found);
     let config = Value::Object(body.config);
-    check(state, signed_in, &body.scheme, &config, &tools).await?;
+    check_also(state, signed_in, &body.scheme, &config, &tools, found).await?;
     let new = NewService {
         scheme: body.scheme,
         id: body.id,
@@ -205,18 +212,21 @@ pub(super) async fn get(
 }
 
 /// Changes a service; calls in flight end with the settings they began with.
+///
+/// Tools that others refer to only go with `force`.
 #[utoipa::path(patch, path = "/services/{type}/{id}", tag = "services", request_body = Update,
-    params(("type" = String, Path), ("id" = String, Path)),
+    params(("type" = String, Path), ("id" = String, Path), ("force" = Option<bool>, Query)),
     responses((status = 200, body = ServiceView), (status = 404), (status = 409), (status = 422)))]
 pub(super) async fn update(
     State(state): State<Shared>,
     signed_in: SignedIn,
     Path((scheme, id)): Path<(String, String)>,
+    Query(query): Query<ForceQuery>,
     Json(body): Json<Update>,
 ) -> Result<Answer<ServiceView>> {
     signed_in.may_manage()?;
     let old = state.store.services().get(&signed_in.tenant, &scheme, &id).await?;
-    change(&state, &signed_in, old, body).await.map(Answer)
+    change(&state, &signed_in, old, Update { is_forced: query.force, ..body }).await.map(Answer)
 }
 
 /// Whoever changes a service does it here.
@@ -228,16 +238,24 @@ pub(super) async fn change(
 ) -> Result<ServiceView> {
     signed_in.may_manage()?;
     let (scheme, id) = (old.scheme.as_str(), old.id.as_str());
+    let mut found = Findings::default();
     if let Some(name) = &body.name {
-        check_name("name", name)?;
+        found.note(check_name("name", name));
     }
     let schema = schema_of(state, scheme);
     let config = body.config.map(|new| with_kept_secrets(Value::Object(new), &old.config, &schema));
-    let tools = body.tools.map(tools_of).transpose()?;
+    let tools = body.tools.map(|tools| read_tools(tools, &mut found));
     let tools = tools.map(|new| tools_with_kept_secrets(new, &old.tools, &schema));
     if config.is_some() || tools.is_some() {
-        let config = config.as_ref().unwrap_or(&old.config);
-        check(state, signed_in, scheme, config, tools.as_ref().unwrap_or(&old.tools)).await?;
+        let (config, tools) = (config.as_ref().unwrap_or(&old.config), tools.as_ref().unwrap_or(&old.tools));
+        check_also(state, signed_in, scheme, config, tools, found).await?;
+    } else {
+        found.refuse()?;
+    }
+    if let Some(tools) = tools.as_deref().filter(|_| !body.is_forced) {
+        let goes = |tool: &&ServiceTool| tools.iter().all(|kept| kept.id != tool.id);
+        let gone: Vec<_> = old.tools.iter().filter(goes).map(|tool| tool.id.as_str()).collect();
+        check_tools_unreferenced(state, signed_in, scheme, id, &gone).await?;
     }
     let changes = ServiceChanges {
         name: body.name,
@@ -254,9 +272,9 @@ pub(super) async fn change(
 }
 
 #[derive(Deserialize)]
-pub(super) struct DeleteQuery {
+pub(super) struct ForceQuery {
     #[serde(default)]
-    force: bool,
+    pub(super) force: bool,
 }
 
 /// Deletes a service; with `force` also one that others refer to.
@@ -267,7 +285,7 @@ pub(super) async fn delete(
     State(state): State<Shared>,
     signed_in: SignedIn,
     Path((scheme, id)): Path<(String, String)>,
-    Query(query): Query<DeleteQuery>,
+    Query(query): Query<ForceQuery>,
 ) -> Result<StatusCode> {
     signed_in.may_manage()?;
     if !query.force {
@@ -344,13 +362,9 @@ pub(super) async fn test(
     state.store.services().get(&signed_in.tenant, &scheme, &id).await?;
     let begun = Instant::now();
     let result = state.gateway.health(&signed_in.tenant, &scheme, &id).await;
-    let error = result.err().map(|error: Error| TestError {
-        code: match error.kind() {
-            ErrorKind::Denied => Code::UpstreamError,
-            kind => kind.into(),
-        },
-        message: error.full_message(),
-    });
+    let error = result
+        .err()
+        .map(|error: Error| TestError { code: error.kind().into(), message: error.full_message() });
     let duration_ms = begun.elapsed().as_millis().try_into().unwrap_or(u64::MAX);
     let catalog = state.gateway.catalog().tenant(&signed_in.tenant);
     let tested = catalog.as_deref().and_then(|catalog| catalog.service(&scheme, &id));

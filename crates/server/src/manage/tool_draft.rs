@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 use store::{Tool, ToolStatus};
 use tool::schema::Schema;
 use tool::secret::MASK;
+use tool::uri::ParseError;
 use tool::{Role, ToolId};
 
 const MAX_NAME: usize = 64;
@@ -89,21 +90,12 @@ pub(super) async fn check(state: &Shared, signed_in: &SignedIn, body: Map<String
 }
 
 async fn check_body(state: &Shared, signed_in: &SignedIn, draft: &mut Draft) {
-    if let Some(Value::String(uri)) = draft.definition.get("uri").filter(|_| draft.kind == URI_TYPE)
-        && let Err(error) = uri.parse::<tool::Uri>()
-    {
-        draft.problems.push(tool::Problem::new("uri", "InvalidUri", error.to_string()));
-        return;
-    }
-    let inline = state.gateway.inline(&draft.kind);
-    let has_config = draft.definition.get("config").is_some_and(Value::is_object);
-    let is_readable = inline.is_some_and(|inline| inline.part.is_none() || has_config);
-    let body = match body_of(&draft.kind, &draft.definition) {
-        Ok(body @ ToolBody::Inline { .. }) if is_readable => body,
-        Ok(body @ ToolBody::Uri(_)) => body,
-        // The schema has said what is missing or of the wrong type.
-        Ok(ToolBody::Inline { .. }) | Err(_) => return,
+    let body = match draft.kind == URI_TYPE {
+        true => readable_uri_tool(state, draft),
+        false => readable_inline(state, draft),
     };
+    // The schema has said what is missing or of the wrong type.
+    let Some(body) = body else { return };
     if let ToolBody::Uri(tool) = &body {
         draft.shape = tool.shape.clone();
     }
@@ -123,6 +115,33 @@ async fn check_body(state: &Shared, signed_in: &SignedIn, draft: &mut Draft) {
         draft.shape = tool.shape().clone();
     }
     draft.tool = checked.tool;
+}
+
+fn readable_inline(state: &Shared, draft: &Draft) -> Option<ToolBody> {
+    let has_config = draft.definition.get("config").is_some_and(Value::is_object);
+    let is_readable = state.gateway.inline(&draft.kind)?.part.is_none() || has_config;
+    body_of(&draft.kind, &draft.definition).ok().filter(|_| is_readable)
+}
+
+/// The Tool without the fields that have problems already. In place of a wrong URI stands one that leads
+/// nowhere, so that the rest is checked without a target.
+fn readable_uri_tool(state: &Shared, draft: &mut Draft) -> Option<ToolBody> {
+    let mut fields = draft.definition.as_object().cloned()?;
+    fields.retain(|name, _| !draft.problems.iter().any(|problem| problem.is_within(name)));
+    if draft.definition.get("arguments").is_some() && !fields.contains_key("arguments") {
+        fields.shift_remove("hidden"); // its values may be among them
+    }
+    let uri = fields.get("uri").and_then(Value::as_str).map(str::parse::<tool::Uri>);
+    let uri = uri.map(|uri| uri.and_then(|uri| state.gateway.check_options(&uri)));
+    if !matches!(uri, Some(Ok(()))) {
+        let kind = state.gateway.kinds().iter().find(|kind| kind.ambient.is_none())?;
+        fields.insert("uri".into(), format!("{}://.nowhere/nothing", kind.scheme).into());
+    }
+    let body = body_of(&draft.kind, &Value::Object(fields)).ok();
+    for reason in uri.iter().filter_map(|uri| uri.as_ref().err()).flat_map(ParseError::reasons) {
+        draft.problems.push(tool::Problem::new("uri", "InvalidUri", reason.to_string()));
+    }
+    body
 }
 
 /// A table that a Tool leads to must be there for whoever makes the Tool: its callers need no

@@ -75,6 +75,8 @@ fn render(state: &Shared, draft: &mut Draft, sample: &Value) -> Option<String> {
     let part = state.gateway.inline(&draft.kind).and_then(|inline| inline.part);
     let part = part.map(|part| format!("config.{part}."));
     let path = format!("{}response_template", part.unwrap_or_default());
+    // Callers get the answer below these words; here it is the sample, which its author knows.
+    let text = text.strip_suffix("\nThe answer was:").map(str::to_owned).unwrap_or(text);
     draft.problems.push(Problem::new(path, "TemplateRenderError", text));
     None
 }

@@ -11,7 +11,7 @@ use axum::Json as Answer;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use store::{Tool, ToolVersion};
+use store::{Tool, ToolStatus, ToolVersion};
 use tool::ToolId;
 use utoipa::ToSchema;
 
@@ -24,6 +24,10 @@ pub(super) struct VersionView {
     name: String,
     alias: Option<String>,
     description: Option<String>,
+    /// `testing`, `active` or `inactive`; versions of older releases do not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, example = "active")]
+    status: Option<ToolStatus>,
     /// What the type needs; secrets are shown as `***`.
     #[serde(flatten)]
     #[schema(value_type = Object)]
@@ -48,6 +52,7 @@ impl VersionView {
             name: version.content.name,
             alias: version.content.alias,
             description: version.content.description,
+            status: version.content.status,
         }
     }
 }

@@ -9,6 +9,9 @@ use std::time::Duration;
 const MAX_TIMEOUT_MS: u64 = 3_600_000;
 const MAX_ATTEMPTS: u32 = 20;
 
+/// The options that every type of service has.
+const COMMON: [&str; 5] = ["timeout", "max-attempts", "method", "async", "version"];
+
 /// An HTTP method that tools may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "UPPERCASE")]
@@ -70,6 +73,19 @@ impl Options {
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&str> {
         self.other.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+
+    /// Refuses options that a type does not know, which has `own` beside those that all types have.
+    ///
+    /// # Errors
+    /// Each that is unknown, with those that are known.
+    pub fn check_known(&self, own: &[&str]) -> Result<(), ParseError> {
+        let unknown = self.other.iter().filter(|(name, _)| !own.contains(&name.as_str()));
+        let error = |(name, _): &(String, String)| {
+            let known: Vec<_> = COMMON.iter().chain(own).copied().collect();
+            ParseError::UnknownOption { name: name.clone(), known: known.join(", ") }
+        };
+        ParseError::of_options(unknown.map(error).collect())
     }
 
     /// These options, and those of `others` where these say nothing.

@@ -74,6 +74,37 @@ pub enum ParseError {
         /// What it takes.
         expected: &'static str,
     },
+    /// An option that the type does not have.
+    #[error("there is no option '{name}'; there are {known}")]
+    UnknownOption {
+        /// The option.
+        name: String,
+        /// Those there are.
+        known: String,
+    },
+    /// More than one option is wrong.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    Options(Vec<ParseError>),
+}
+
+impl ParseError {
+    /// What is wrong with the options, if anything is.
+    pub(super) fn of_options(mut errors: Vec<Self>) -> Result<(), Self> {
+        match errors.len() {
+            0 => Ok(()),
+            1 => Err(errors.remove(0)),
+            _ => Err(Self::Options(errors)),
+        }
+    }
+
+    /// Each thing that is wrong.
+    #[must_use]
+    pub fn reasons(&self) -> &[Self] {
+        match self {
+            Self::Options(errors) => errors,
+            one => std::slice::from_ref(one),
+        }
+    }
 }
 
 impl From<ParseError> for crate::Error {
@@ -137,19 +168,17 @@ fn check_scheme(scheme: &str) -> Result<(), ParseError> {
 
 fn parse_options(text: &str) -> Result<Options, ParseError> {
     let mut options = Options::default();
-    for pair in text.split('&') {
-        let Some((name, value)) = pair.split_once('=') else {
-            return Err(match pair {
-                "" => ParseError::EmptyOption,
-                name => ParseError::OptionWithoutValue(name.to_owned()),
-            });
-        };
-        if name.is_empty() {
-            return Err(ParseError::EmptyOption);
-        }
-        options.add(decode(name)?, decode(value)?)?;
-    }
-    Ok(options)
+    let errors = text.split('&').filter_map(|pair| parse_option(pair, &mut options).err()).collect();
+    ParseError::of_options(errors).map(|()| options)
+}
+
+fn parse_option(pair: &str, options: &mut Options) -> Result<(), ParseError> {
+    let (name, value) = match pair.split_once('=') {
+        None if !pair.is_empty() => return Err(ParseError::OptionWithoutValue(pair.to_owned())),
+        None | Some(("", _)) => return Err(ParseError::EmptyOption),
+        Some(pair) => pair,
+    };
+    options.add(decode(name)?, decode(value)?)
 }
 
 fn decode(part: &str) -> Result<String, ParseError> {

@@ -103,6 +103,31 @@ fn refuses_values_a_known_option_cannot_have() {
     }
 }
 
+#[test]
+fn tells_everything_that_is_wrong_with_the_options() {
+    let found = error("api://crm/a?timeout=abc&max-attempts=0&x&method=GET");
+    let reasons: Vec<_> = found.reasons().iter().map(ToString::to_string).collect();
+    assert_eq!(
+        reasons,
+        [
+            "option 'timeout' is 'abc'; it takes milliseconds from 1 to 3600000",
+            "option 'max-attempts' is '0'; it takes a number from 1 to 20",
+            "option 'x' has no value; write x=value"
+        ]
+    );
+    assert_eq!(found.to_string(), reasons.join("; "));
+}
+
+#[test]
+fn knows_which_options_a_type_has() {
+    let uri: Uri = "table://t/preview?timeout=5&path=/a&pth=/b&y=".parse().unwrap();
+    let found = uri.options().check_known(&["path"]).unwrap_err();
+    let message = "there is no option 'pth'; there are timeout, max-attempts, method, async, version, path";
+    assert_eq!((found.reasons().len(), found.reasons()[0].to_string()), (2, message.to_owned()));
+    let uri: Uri = "table://t/preview?timeout=5&path=/a".parse().unwrap();
+    assert_eq!(uri.options().check_known(&["path"]), Ok(()));
+}
+
 fn arbitrary_uri() -> impl Strategy<Value = Uri> {
     let text = "[^\\p{Cc}]{1,12}";
     let value = "[^\\p{Cc}]{0,12}";

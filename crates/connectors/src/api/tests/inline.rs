@@ -21,6 +21,31 @@ fn problems(http: Value) -> Vec<(String, &'static str)> {
     error.problems().iter().map(|problem| (problem.path.clone(), problem.code)).collect()
 }
 
+/// HT-7.5, HT-1.3
+#[test]
+fn reports_every_problem_also_beside_a_wrong_type() {
+    let http = json!({
+        "endpoint": "https://x.example/{x}", "timeout_seconds": "5",
+        "parameters": [{ "name": "q", "position": "cookie" }]
+    });
+    assert_eq!(
+        problems(http),
+        [
+            ("HTTP.timeout_seconds".to_owned(), "WrongType"),
+            ("HTTP.parameters[0].position".to_owned(), "InvalidPosition"),
+            ("HTTP.endpoint".to_owned(), "PathParameterMissing"),
+        ]
+    );
+    let http = json!({ "parameters": [{ "name": "q", "position": "cookie" }] });
+    assert_eq!(
+        problems(http),
+        [
+            ("HTTP.endpoint".to_owned(), "Required"),
+            ("HTTP.parameters[0].position".to_owned(), "InvalidPosition"),
+        ]
+    );
+}
+
 /// HD-1
 #[tokio::test]
 async fn sends_what_a_service_would_send() {

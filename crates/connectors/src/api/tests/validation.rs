@@ -260,6 +260,86 @@ fn checks_the_rest_also_behind_an_unknown_word() {
     assert_eq!(found, expected);
 }
 
+/// HT-7.5, HT-1.3
+#[test]
+fn checks_the_rest_also_beside_a_value_of_the_wrong_type() {
+    let tool = json!({
+        "id": "t", "endpoint": "/{x}", "method": 5, "max_result_bytes": -1, "error_template": "{{",
+        "headers": { "X-A": 1, "bad name": "" },
+        "parameters": [
+            { "name": "q", "position": "cookie" },
+            { "name": "q", "position": "query", "required": "yes" },
+            { "name": "f", "parameter_type": 7, "default_value": 1 }
+        ]
+    });
+    let found = problems(json!({
+        "base_url": "ftp://x", "timeout_ms": "5", "tools": [tool],
+        "retry": { "initial_delay_ms": 90_000, "max_delay_ms": "long" },
+        "auth_type": 5, "auth_config": { "token": 5 }
+    }));
+    let position = found.iter().find(|problem| problem.path == "tools[0].parameters[0].position").unwrap();
+    assert_eq!(
+        position.message,
+        "parameter 'q' has the position 'cookie'; allowed are path, query, header, body, form, whole_body"
+    );
+    let mut found: Vec<_> = found.iter().map(|problem| (problem.path.as_str(), problem.code)).collect();
+    found.sort_unstable();
+    let expected = [
+        ("auth_config.token", "WrongType"),
+        ("auth_type", "WrongType"),
+        ("base_url", "InvalidUrl"),
+        ("retry.max_delay_ms", "WrongType"),
+        ("timeout_ms", "WrongType"),
+        ("tools[0].endpoint", "PathParameterMissing"),
+        ("tools[0].error_template", "TemplateSyntaxError"),
+        ("tools[0].headers.X-A", "WrongType"),
+        ("tools[0].headers.bad name", "InvalidHeaderName"),
+        ("tools[0].max_result_bytes", "TooSmall"),
+        ("tools[0].method", "WrongType"),
+        ("tools[0].parameters[0].position", "InvalidPosition"),
+        ("tools[0].parameters[1].name", "DuplicateParameter"),
+        ("tools[0].parameters[1].required", "WrongType"),
+        ("tools[0].parameters[2].parameter_type", "WrongType"),
+    ];
+    assert_eq!(found, expected);
+}
+
+/// HT-7.5
+#[test]
+fn invents_no_problem_where_a_value_cannot_be_read() {
+    let path = json!([{ "name": "x", "position": "path", "required": true }]);
+    for (tool, expected) in [
+        (json!({ "id": "t", "parameters": path }), ("tools[0].endpoint", "Required")),
+        (json!({ "id": "t", "endpoint": 5, "parameters": path }), ("tools[0].endpoint", "WrongType")),
+        (json!({ "id": "t", "endpoint": "/{x}", "parameters": 5 }), ("tools[0].parameters", "WrongType")),
+        (
+            json!({ "id": "t", "endpoint": "/{x}", "parameters": [5] }),
+            ("tools[0].parameters[0]", "WrongType"),
+        ),
+        (
+            json!({ "id": "t", "endpoint": "/{x}", "parameters": [{ "position": "path", "required": true }] }),
+            ("tools[0].parameters[0].name", "Required"),
+        ),
+        (
+            json!({ "id": "t", "endpoint": "/{x}", "parameters": [{ "name": "x", "position": 5 }] }),
+            ("tools[0].parameters[0].position", "WrongType"),
+        ),
+        (
+            json!({ "id": "t", "endpoint": "/", "parameters": [{ "name": "x", "enum_values": 5, "default_value": "a" }] }),
+            ("tools[0].parameters[0].enum_values", "WrongType"),
+        ),
+        (
+            json!({ "id": "t", "endpoint": "/", "method": 5, "parameters": [{ "name": "x", "position": "whole_body" }] }),
+            ("tools[0].method", "WrongType"),
+        ),
+    ] {
+        let found = tool_problems(tool.clone());
+        assert_eq!(found, [(expected.0.to_owned(), expected.1)], "{tool}");
+    }
+    let found = problems(json!({ "base_url": "https://api.example.com", "tools": 5 }));
+    assert_eq!(found.len(), 1, "{found:?}");
+}
+
 /// HD-5
 #[test]
 fn tells_line_and_column_of_a_wrong_error_template() {
