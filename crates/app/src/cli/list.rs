@@ -2,9 +2,8 @@
 
 use super::McpConfigPath;
 use crate::Failure;
-use crate::mcp_config::{McpConfig, problems};
+use crate::mcp_config::{McpConfig, masked_entry, problems};
 use clap::Args;
-use gateway::ServiceDefinition;
 use serde_json::Value;
 use std::process::ExitCode;
 
@@ -17,13 +16,14 @@ pub(super) struct List {
 
 impl List {
     pub(super) fn run(self) -> Result<ExitCode, Failure> {
-        let services = McpConfig::read(&self.config.path()?)?.services();
+        let config = McpConfig::read(&self.config.path()?)?;
+        let services = config.services();
         let width = services.iter().map(|service| service.id.len()).max().unwrap_or_default();
         for service in services {
             let state = match (service.is_enabled, problems(&service).first()) {
                 (false, _) => "disabled".to_owned(),
                 (true, Some(problem)) => format!("broken: {problem}"),
-                (true, None) => what_it_is(&service),
+                (true, None) => config.entries().get(&service.id).map(what_it_is).unwrap_or_default(),
             };
             super::print(&format!("{:width$}  {state}", service.id));
         }
@@ -31,10 +31,12 @@ impl List {
     }
 }
 
-/// The command or the address, without arguments that may hold secrets.
-fn what_it_is(service: &ServiceDefinition) -> String {
-    let text = |key: &str| service.settings.get(key).and_then(Value::as_str);
-    match (text("command"), text("url")) {
+/// The command or the address as they stand in the file, without what may be secret.
+fn what_it_is(entry: &Value) -> String {
+    let entry = masked_entry(entry);
+    let text = |key: &str| entry.get(key).and_then(Value::as_str);
+    let url = ["url", "httpUrl", "serverUrl"].into_iter().find_map(text);
+    match (text("command"), url) {
         (Some(command), _) => command.to_owned(),
         (_, Some(url)) => url.split('?').next().unwrap_or_default().to_owned(),
         _ => String::new(),

@@ -5,8 +5,10 @@ mod entry;
 mod expand;
 pub(crate) mod file;
 pub(crate) mod jsonc;
+mod mask;
 mod set;
 mod show;
+mod token;
 mod watch;
 
 pub use check::{check_name, problems};
@@ -81,6 +83,11 @@ impl McpConfig {
     /// The services, as they stand in the file.
     pub(crate) fn entries(&self) -> &Fields {
         &self.services
+    }
+
+    /// Where the services stand.
+    fn place(&self) -> &'static [&'static str] {
+        jsonc::place_of_services(&self.root).unwrap_or(&["mcpServers"])
     }
 
     fn folder(&self) -> &Path {
