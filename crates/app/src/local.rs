@@ -51,6 +51,7 @@ impl Local {
     /// When the file cannot be read or is no mcp.json.
     pub fn open(path: &Path, setup: Setup) -> Result<Self, Failure> {
         let config = McpConfig::read_or_create(path)?;
+        config.repeated().iter().for_each(|repeated| tracing::warn!("{repeated}"));
         let stop = CancellationToken::new();
         let Setup { discovery_wait, pins, has_self_tools, only } = setup;
         let followed = Followed { path: path.to_owned(), pins: pins.clone(), has_self_tools };

@@ -100,19 +100,13 @@ impl Config {
 }
 
 fn validate(path: &Path) -> Result<ExitCode, Failure> {
-    let services = McpConfig::read(path)?.services();
-    let count = services.len();
-    let mut is_good = true;
-    for service in services {
-        for problem in mcp_config::problems(&service) {
-            is_good = false;
-            super::print(&format!("{}: {problem}", service.id));
-        }
-    }
-    if !is_good {
+    let config = McpConfig::read(path)?;
+    let problems = config.problems_here();
+    problems.iter().for_each(|problem| super::print(problem));
+    if !problems.is_empty() {
         return Ok(ExitCode::FAILURE);
     }
-    super::print(&format!("{}: {count} services, nothing wrong", path.display()));
+    super::print(&format!("{}: {} services, nothing wrong", path.display(), config.names().count()));
     Ok(ExitCode::SUCCESS)
 }
 

@@ -33,9 +33,11 @@ enum Finding {
 impl Doctor {
     pub(super) async fn run(self) -> Result<ExitCode, Failure> {
         let path = self.config.path()?;
-        let services = McpConfig::read(&path)?.services();
+        let config = McpConfig::read(&path)?;
+        let services = config.services();
         let local = Local::open(&path, Setup::new(START_WAIT, pins_path()?))?;
         local.loaded().await;
+        config.repeated().iter().for_each(|repeated| say(&format!("warning: {repeated}")));
         let width = services.iter().map(|service| service.id.len()).max().unwrap_or_default();
         let mut counts = [0_usize; 3];
         for service in &services {

@@ -31,6 +31,7 @@ pub struct McpConfig {
     path: PathBuf,
     root: Fields,
     services: Fields,
+    repeated: Vec<jsonc::Repeated>,
 }
 
 impl McpConfig {
@@ -52,7 +53,7 @@ impl McpConfig {
             Failure::new(format!("{} is no mcp.json: {why}", path.display()))
                 .advice("it looks like {\"mcpServers\": {\"time\": {\"command\": \"uvx\", \"args\": [\"mcp-server-time\"]}}}")
         })?;
-        Ok(Self { path: path.to_owned(), root, services })
+        Ok(Self { path: path.to_owned(), root, services, repeated: jsonc::repeated(text) })
     }
 
     /// Reads the file; one that is missing is made, with no services in it.

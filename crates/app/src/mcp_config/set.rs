@@ -75,7 +75,8 @@ impl McpConfig {
         show::unmask(&mut root, &Value::Object(old.root.clone()), &old.masked());
         let Value::Object(root) = root else { return self.clone() };
         let services = jsonc::at(&root, self.place()).and_then(Value::as_object).cloned();
-        Self { path: self.path.clone(), services: services.unwrap_or_default(), root }
+        let (path, repeated) = (self.path.clone(), self.repeated.clone());
+        Self { path, services: services.unwrap_or_default(), root, repeated }
     }
 
     /// Where something is masked.
