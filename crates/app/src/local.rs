@@ -50,7 +50,7 @@ impl Local {
     /// # Errors
     /// When the file cannot be read or is no mcp.json.
     pub fn open(path: &Path, setup: Setup) -> Result<Self, Failure> {
-        let config = McpConfig::read_or_create(path)?;
+        let config = McpConfig::open(path)?;
         config.repeated().iter().for_each(|repeated| tracing::warn!("{repeated}"));
         let stop = CancellationToken::new();
         let Setup { discovery_wait, pins, has_self_tools, only } = setup;

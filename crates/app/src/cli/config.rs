@@ -91,7 +91,7 @@ impl Config {
         let shown = match self.command {
             Command::Validate(at) => return validate(&at.path()?),
             Command::Set { at, json } => return set(&at.path()?, &json),
-            Command::Show(at) => McpConfig::read(&at.path()?)?.masked(),
+            Command::Show(at) => McpConfig::open(&at.path()?)?.masked(),
             Command::Schema => mcp_config::schema(connectors::ALL),
         };
         super::print(&serde_json::to_string_pretty(&shown).unwrap_or_default());
@@ -100,7 +100,7 @@ impl Config {
 }
 
 fn validate(path: &Path) -> Result<ExitCode, Failure> {
-    let config = McpConfig::read(path)?;
+    let config = McpConfig::open(path)?;
     let problems = config.problems_here();
     problems.iter().for_each(|problem| super::print(problem));
     if !problems.is_empty() {

@@ -1,6 +1,7 @@
 //! `doctor` and `approve`: whether the services of an mcp.json work, and whether they changed what they offer.
 
 use super::call::START_WAIT;
+use super::list::NO_SERVICES;
 use super::{McpConfigPath, pins_path};
 use crate::Failure;
 use crate::local::{Local, Setup};
@@ -33,8 +34,11 @@ enum Finding {
 impl Doctor {
     pub(super) async fn run(self) -> Result<ExitCode, Failure> {
         let path = self.config.path()?;
-        let config = McpConfig::read(&path)?;
+        let config = McpConfig::open(&path)?;
         let services = config.services();
+        if services.is_empty() {
+            super::note(NO_SERVICES);
+        }
         let local = Local::open(&path, Setup::new(START_WAIT, pins_path()?))?;
         local.loaded().await;
         config.repeated().iter().for_each(|repeated| say(&format!("warning: {repeated}")));
@@ -139,7 +143,7 @@ pub(super) struct Approve {
 impl Approve {
     pub(super) async fn run(self) -> Result<ExitCode, Failure> {
         let path = self.config.path()?;
-        let services = McpConfig::read(&path)?.services();
+        let services = McpConfig::open(&path)?.services();
         let Some(service) = services.iter().find(|service| service.id == self.name && service.is_enabled)
         else {
             let names: Vec<&str> = services.iter().map(|service| service.id.as_str()).collect();

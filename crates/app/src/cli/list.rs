@@ -7,6 +7,10 @@ use clap::Args;
 use serde_json::Value;
 use std::process::ExitCode;
 
+/// What to do about an empty file.
+pub(super) const NO_SERVICES: &str = "there are no services; add one with `mcp-all-in-one add`, or take over \
+    other clients' with `mcp-all-in-one import`";
+
 /// List the services of an mcp.json.
 #[derive(Args)]
 pub(super) struct List {
@@ -16,8 +20,11 @@ pub(super) struct List {
 
 impl List {
     pub(super) fn run(self) -> Result<ExitCode, Failure> {
-        let config = McpConfig::read(&self.config.path()?)?;
+        let config = McpConfig::open(&self.config.path()?)?;
         let services = config.services();
+        if services.is_empty() {
+            super::note(NO_SERVICES);
+        }
         let width = services.iter().map(|service| service.id.len()).max().unwrap_or_default();
         for service in services {
             let state = match (service.is_enabled, problems(&service).first()) {

@@ -21,6 +21,7 @@ mod tools;
 
 use crate::Failure;
 use crate::home::home;
+use crate::mcp_config::FILE_NAME;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use std::path::PathBuf;
@@ -121,7 +122,7 @@ struct McpConfigPath {
 
 impl McpConfigPath {
     fn path(&self) -> Result<PathBuf, Failure> {
-        self.mcp_config.clone().map_or_else(|| Ok(home()?.join("mcp.json")), Ok)
+        self.mcp_config.clone().map_or_else(|| Ok(home()?.join(FILE_NAME)), Ok)
     }
 }
 

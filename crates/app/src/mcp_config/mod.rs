@@ -23,6 +23,9 @@ use gateway::ServiceDefinition;
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 
+/// What the file in the home folder is called.
+pub(crate) const FILE_NAME: &str = "mcp.json";
+
 type Fields = Map<String, Value>;
 
 /// A file as it was read.
@@ -42,7 +45,7 @@ impl McpConfig {
     pub fn read(path: &Path) -> Result<Self, Failure> {
         let missing = || {
             Failure::new(format!("there is no file {}", path.display()))
-                .advice("add a service with `mcp-all-in-one add`, or take over other clients' with `mcp-all-in-one import`")
+                .advice("see that the path is right; `mcp-all-in-one add` and `mcp-all-in-one import` make a new file")
         };
         Self::parse(path, &file::read(path)?.ok_or_else(missing)?)
     }
@@ -54,6 +57,17 @@ impl McpConfig {
                 .advice("it looks like {\"mcpServers\": {\"time\": {\"command\": \"uvx\", \"args\": [\"mcp-server-time\"]}}}")
         })?;
         Ok(Self { path: path.to_owned(), root, services, repeated: jsonc::repeated(text) })
+    }
+
+    /// Reads the file. If it is the one in the home folder and missing, it is made; another path may
+    /// be a slip of the pen.
+    ///
+    /// # Errors
+    /// As [`McpConfig::read`].
+    pub fn open(path: &Path) -> Result<Self, Failure> {
+        let whole = |path: &Path| std::path::absolute(path).ok();
+        let own = home().ok().and_then(|home| whole(&home.join(FILE_NAME)));
+        if own.is_some() && own == whole(path) { Self::read_or_create(path) } else { Self::read(path) }
     }
 
     /// Reads the file; one that is missing is made, with no services in it.
