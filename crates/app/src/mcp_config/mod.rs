@@ -12,6 +12,7 @@ mod token;
 mod watch;
 
 pub use check::{check_name, problems};
+pub(crate) use mask::{masked_text, masked_url};
 pub(crate) use set::{Set, set};
 pub(crate) use show::masked_entry;
 pub use show::schema;

@@ -92,6 +92,38 @@ fn show_never_prints_a_secret() {
     assert_eq!(serde_json::from_str::<Value>(&said).unwrap()["title"], "mcp.json");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn doctor_advises_what_fits_the_failure() {
+    let server = testkit::http::Server::start().await;
+    let (url, address) = (server.url(), server.address());
+    let http = |url: String| json!({ "type": "http", "url": url });
+    let config = json!({ "mcpServers": {
+        "moved": http(format!("{url}/redirect?to=/mcp/")), "limited": http(format!("{url}/status/429")),
+        "busy": http(format!("{url}/status/503")), "broken": http(format!("{url}/status/500")),
+        "plain": http(format!("https://{address}/mcp")), "socket": { "type": "ws", "url": format!("wss://{address}/mcp") },
+        "wrong": http(format!("{url}/status/404")),
+        "closed": http(format!("{url}/status/401")), "key": { "type": "http", "url": format!("{url}/status/401"), "headers": { "A": "bad" } },
+    } });
+    let (_, said) = tokio::task::spawn_blocking(move || on(&["doctor"], &config)).await.unwrap();
+    let fix = |name: &str| {
+        let mut lines = said.lines().skip_while(|line| !line.starts_with(name));
+        lines.nth(1).unwrap_or_default().trim().to_owned()
+    };
+    for (name, advice) in [
+        ("moved", format!("fix: write {url}/mcp/ as 'url'")),
+        ("limited", "fix: it is busy, or limits how often we may ask: try again later".to_owned()),
+        ("busy", "fix: it is busy, or limits how often we may ask: try again later".to_owned()),
+        ("broken", "fix: the server has failed: its own log says why".to_owned()),
+        ("plain", "fix: the port does not speak TLS: write http:// instead of https://".to_owned()),
+        ("socket", "fix: the port does not speak TLS: write ws:// instead of wss://".to_owned()),
+        ("wrong", "fix: see that the address is that of an MCP server".to_owned()),
+        ("closed", "fix: run `mcp-all-in-one login closed".to_owned()),
+        ("key", "fix: give it a key that is good, in 'headers'".to_owned()),
+    ] {
+        assert!(fix(name).starts_with(&advice), "{name}: '{}' in {said}", fix(name));
+    }
+}
+
 #[test]
 fn doctor_starts_each_service_and_says_what_to_fix() {
     let config = json!({ "mcpServers": {

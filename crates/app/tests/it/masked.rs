@@ -107,6 +107,16 @@ fn what_was_shown_can_be_set_again() {
 }
 
 #[test]
+fn doctor_repeats_no_secret_of_a_command() {
+    let ada = Person::new();
+    let gone = json!({ "command": "no-such-command --token S3cret" });
+    let closed = json!({ "type": "http", "url": "http://127.0.0.1:1/mcp/mk_S3cret00aaaa/mcp?k=S3cret" });
+    ada.write(&json!({ "mcpServers": { "gone": gone, "closed": closed } }).to_string());
+    let said = ada.run(&["doctor"]).is(1).has("'no-such-command --token ***' was not found");
+    has_no_secret(&said.has("fix: see that http://127.0.0.1:1/mcp/***/mcp is right").stdout);
+}
+
+#[test]
 fn an_agent_is_shown_no_secret_either() {
     let mut all = services();
     all.as_object_mut().unwrap().values_mut().for_each(|entry| entry["disabled"] = true.into());
