@@ -101,6 +101,12 @@ impl Local {
         catalog.map_or(0, |catalog| catalog.routes_of(&service.scheme, &service.id).count())
     }
 
+    /// How many tools of a service are held back until somebody approves what has changed.
+    pub(crate) fn held_count(&self, service: &ServiceDefinition) -> usize {
+        let report = self.service(service).map(|service| service.report());
+        report.map_or(0, |report| report.tools.keys().filter(|tool| report.is_held(tool)).count())
+    }
+
     /// Why a service did not say what it offers.
     pub(crate) fn failure(&self, service: &ServiceDefinition) -> Option<String> {
         self.service(service)?.failure()

@@ -84,10 +84,15 @@ async fn examine(local: &Local, service: &ServiceDefinition, config: &McpConfigP
         let why = format!("it can be reached, but does not say what it offers: {failure}");
         return Finding::Failed { why, remedy: None };
     }
-    match local.tool_count(service) {
-        0 => Finding::Works("no tools; see its own settings, and includeTools and excludeTools".to_owned()),
-        count => Finding::Works(format!("{count} tools")),
-    }
+    let held = local.held_count(service);
+    Finding::Works(match (local.tool_count(service), held) {
+        (0, 0) => "no tools; see its own settings, and includeTools and excludeTools".to_owned(),
+        (count, 0) => format!("{count} tools"),
+        (count, held) => {
+            let approve = config.command(&format!("approve {}", service.id));
+            format!("{} tools, {held} held back; if you trust what has changed: {approve}", count + held)
+        }
+    })
 }
 
 /// What a failure says, if it repeats a command with a secret in it.
