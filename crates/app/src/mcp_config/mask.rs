@@ -69,7 +69,7 @@ pub(crate) fn masked_url(url: &str) -> String {
     let (scheme, rest) = url.split_at(url.find("://").map_or(0, |at| at + 3));
     let (rest, query) = rest.split_at(rest.find(['?', '#']).unwrap_or(rest.len()));
     if query.contains('@') && !rest.contains('/') {
-        return format!("{scheme}{MASK}");
+        return format!("{}{MASK}", without_known(scheme));
     }
     let user = user_length(rest);
     let place = if user > 0 { MASK } else { "" };
@@ -87,7 +87,7 @@ pub(crate) fn masked_url(url: &str) -> String {
         Some(rest) if !is_harmless(rest) => format!("{}{MASK}", &query[..1]),
         _ => without_known(query),
     };
-    format!("{scheme}{place}{host}{path}{query}")
+    format!("{}{place}{host}{path}{query}", without_known(scheme))
 }
 
 /// How long the login is before the `@` and the host; a password may hold slashes.
@@ -150,7 +150,8 @@ fn masked_words(text: &str) -> (String, Next) {
         let bare = word.trim_matches(['"', '\'']);
         match next {
             Next::Secret if !bare.starts_with('-') => {
-                result.push_str(&masked(word));
+                let (secret, after) = after_gap.split_at(word_length(after_gap));
+                result.push_str(&masked(secret));
                 (next, rest) = (Next::Plain, after);
                 continue;
             }
@@ -178,9 +179,13 @@ fn masked_words(text: &str) -> (String, Next) {
     (result, next)
 }
 
+fn word_length(text: &str) -> usize {
+    text.find(char::is_whitespace).unwrap_or(text.len())
+}
+
 /// How long the word or the address is with which the text begins.
 fn piece_length(text: &str) -> usize {
-    let word = text.find(char::is_whitespace).unwrap_or(text.len());
+    let word = word_length(text);
     match address_start(&text[..word]) {
         None => word,
         Some(0) => {
@@ -195,7 +200,7 @@ fn piece_length(text: &str) -> usize {
 /// Where the first address in the text begins.
 fn address_start(text: &str) -> Option<usize> {
     let scheme = &text[..text.find("://")?];
-    let is_of_scheme = |c: char| c.is_ascii_alphanumeric() || "+.-".contains(c);
+    let is_of_scheme = |c: char| c.is_ascii_alphanumeric() || "+.-_".contains(c);
     Some(scheme.trim_end_matches(is_of_scheme).len())
 }
 
@@ -214,6 +219,9 @@ fn flag(word: &str) -> Next {
 
 /// Where the value begins in `-HName: value` and `--header=Name: value`.
 fn value_of_header(text: &str) -> Option<usize> {
+    if !text.starts_with('-') {
+        return None;
+    }
     let named = text.split_once('=').is_some_and(|(name, _)| flag(name) == Next::Header);
     (named || text.starts_with("-H")).then(|| text.find(':').map(|at| at + 1)).flatten()
 }
@@ -279,4 +287,61 @@ fn masked(text: &str) -> String {
 fn is_reference(text: &str) -> bool {
     let inner = text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
     inner.is_some_and(|inner| !inner.contains(":-") && !inner.contains(['{', '}', '$']))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn masks_any_text_and_leaves_masks_alone() {
+        let parts = [
+            "-H",
+            "-k",
+            "--token",
+            "=",
+            ":",
+            "://",
+            "@",
+            "?",
+            "#",
+            "/",
+            " ",
+            "\"",
+            "é€",
+            "${A}",
+            "${",
+            "}",
+            "Bearer ",
+            "http",
+            "***",
+            "mk_0aB1cD2eF3",
+            "key",
+        ];
+        for one in parts {
+            for two in parts {
+                for three in parts {
+                    let text = format!("{one}{two}{three}x");
+                    let shown = masked_text(&text);
+                    let is_leak = shown.contains("0aB1cD2eF3");
+                    let is_inside = |at: usize| text[..at].ends_with(|c: char| c.is_ascii_alphanumeric());
+                    assert!(!is_leak || text.find("mk_").is_some_and(is_inside), "{text}: {shown}");
+                    assert_eq!(masked_text(&shown), shown, "{text}");
+                    masked_url(&text);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn knows_the_last_word_of_a_name() {
+        for secret in
+            ["--api-key", "API_KEY", "apiKey", "KEY_2", "X-Auth", "userPass", "accessToken", "credentials"]
+        {
+            assert!(is_secret(secret), "{secret}");
+        }
+        for plain in ["monkey", "--keyboard", "bypass", "oauth", "token-file", "author", "pin", "type", ""] {
+            assert!(!is_secret(plain), "{plain}");
+        }
+    }
 }

@@ -82,8 +82,7 @@ pub(super) fn without_known(text: &str) -> String {
     let mut result = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
-        let is_inside = result.ends_with(|c: char| c.is_ascii_alphanumeric());
-        if let Some(length) = known_length(rest).filter(|_| !is_inside) {
+        if let Some(length) = known_length(rest).filter(|_| !ends_in_word(&result)) {
             result.push_str(MASK);
             rest = &rest[length..];
         } else {
@@ -92,6 +91,13 @@ pub(super) fn without_known(text: &str) -> String {
         }
     }
     result
+}
+
+/// Whether what follows goes on with a word; behind a short flag, as in `-kVALUE`, it does not.
+fn ends_in_word(text: &str) -> bool {
+    let word = text.rsplit(char::is_whitespace).next().unwrap_or_default();
+    let is_flag = word.len() == 2 && word.starts_with('-');
+    !is_flag && word.ends_with(|c: char| c.is_ascii_alphanumeric())
 }
 
 /// How long the key is with which the text begins.
@@ -141,6 +147,7 @@ mod tests {
         for prefix in PREFIXES {
             assert_eq!(without_known(&format!("a={prefix}0aB1cD2eF3, b")), "a=***, b", "{prefix}");
         }
+        assert_eq!(without_known("run -ksk-0aB1cD2eF3"), "run -k***");
         for plain in ["sk-learn-server", "task-runner-2024", "npm_config_registry", "mi_", "eyJ", "ämk_Ö"] {
             assert_eq!(without_known(plain), plain);
         }
