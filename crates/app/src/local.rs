@@ -51,7 +51,8 @@ impl Local {
     /// # Errors
     /// When the file cannot be read or is no mcp.json.
     pub fn open(path: &Path, setup: Setup) -> Result<Self, Failure> {
-        let config = McpConfig::read_or_create(path)?;
+        let config = McpConfig::open(path)?;
+        config.repeated().iter().for_each(|repeated| tracing::warn!("{repeated}"));
         let stop = CancellationToken::new();
         let Setup { discovery_wait, pins, has_self_tools, only } = setup;
         let followed = Followed { path: path.to_owned(), pins: pins.clone(), has_self_tools };
@@ -114,6 +115,12 @@ impl Local {
     pub fn tool_count(&self, service: &ServiceDefinition) -> usize {
         let catalog = self.gateway.catalog().tenant(&TenantId::default_tenant());
         catalog.map_or(0, |catalog| catalog.routes_of(&service.scheme, &service.id).count())
+    }
+
+    /// How many tools of a service are held back until somebody approves what has changed.
+    pub(crate) fn held_count(&self, service: &ServiceDefinition) -> usize {
+        let report = self.service(service).map(|service| service.report());
+        report.map_or(0, |report| report.tools.keys().filter(|tool| report.is_held(tool)).count())
     }
 
     /// Why a service did not say what it offers.

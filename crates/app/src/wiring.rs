@@ -154,7 +154,7 @@ fn own_services(followed: Option<Followed>, shutdown: CancellationToken) -> Resu
     match followed {
         None => Ok(watch::channel(Vec::new()).1),
         Some(followed) => {
-            let config = McpConfig::read(&followed.path)?;
+            let config = McpConfig::open(&followed.path)?;
             Ok(mcp_config::follow(followed, &config, shutdown))
         }
     }

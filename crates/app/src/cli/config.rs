@@ -91,7 +91,7 @@ impl Config {
         let shown = match self.command {
             Command::Validate(at) => return validate(&at.path()?),
             Command::Set { at, json } => return set(&at.path()?, &json),
-            Command::Show(at) => McpConfig::read(&at.path()?)?.masked(),
+            Command::Show(at) => McpConfig::open(&at.path()?)?.masked(),
             Command::Schema => mcp_config::schema(connectors::ALL),
         };
         super::print(&serde_json::to_string_pretty(&shown).unwrap_or_default());
@@ -100,19 +100,13 @@ impl Config {
 }
 
 fn validate(path: &Path) -> Result<ExitCode, Failure> {
-    let services = McpConfig::read(path)?.services();
-    let count = services.len();
-    let mut is_good = true;
-    for service in services {
-        for problem in mcp_config::problems(&service) {
-            is_good = false;
-            super::print(&format!("{}: {problem}", service.id));
-        }
-    }
-    if !is_good {
+    let config = McpConfig::open(path)?;
+    let problems = config.problems_here();
+    problems.iter().for_each(|problem| super::print(problem));
+    if !problems.is_empty() {
         return Ok(ExitCode::FAILURE);
     }
-    super::print(&format!("{}: {count} services, nothing wrong", path.display()));
+    super::print(&format!("{}: {} services, nothing wrong", path.display(), config.names().count()));
     Ok(ExitCode::SUCCESS)
 }
 

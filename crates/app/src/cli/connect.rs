@@ -43,7 +43,11 @@ impl Connect {
             super::print(&difference(&source, old.as_ref(), &entry));
             return Ok(ExitCode::SUCCESS);
         }
+        let is_new = !mcp_config.exists();
         McpConfig::read_or_create(&mcp_config)?;
+        if is_new {
+            super::print(&format!("made {}, with no services yet", mcp_config.display()));
+        }
         let (saved, _) = file::change(&source.file, edit)?;
         super::print(&config::said(&source.file, &saved));
         if saved != Saved::Same {

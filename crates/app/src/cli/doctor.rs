@@ -1,17 +1,19 @@
 //! `doctor` and `approve`: whether the services of an mcp.json work, and whether they changed what they offer.
 
 use super::call::START_WAIT;
+use super::list::NO_SERVICES;
+use super::remedy::remedy;
 use super::{McpConfigPath, pins_path};
 use crate::Failure;
 use crate::local::{Local, Setup};
-use crate::mcp_config::McpConfig;
+use crate::mcp_config::{McpConfig, masked_text};
 use clap::Args;
 use gateway::ServiceDefinition;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::process::ExitCode;
+use tool::TenantId;
 use tool::sanitize::clean;
-use tool::{ErrorKind, TenantId};
 
 /// Start every service of an mcp.json, ask what it offers, and say what to fix.
 #[derive(Args)]
@@ -33,16 +35,21 @@ enum Finding {
 impl Doctor {
     pub(super) async fn run(self) -> Result<ExitCode, Failure> {
         let path = self.config.path()?;
-        let services = McpConfig::read(&path)?.services();
+        let config = McpConfig::open(&path)?;
+        let services = config.services();
+        if services.is_empty() {
+            super::note(NO_SERVICES);
+        }
         let local = Local::open(&path, Setup::new(START_WAIT, pins_path()?))?;
         local.loaded().await;
+        config.repeated().iter().for_each(|repeated| say(&format!("warning: {repeated}")));
         let width = services.iter().map(|service| service.id.len()).max().unwrap_or_default();
         let mut counts = [0_usize; 3];
         for service in &services {
             if self.approve && service.is_enabled {
                 approve(&local, service).await?;
             }
-            let (at, sign, state, remedy) = match examine(&local, service).await {
+            let (at, sign, state, remedy) = match examine(&local, service, &self.config).await {
                 Finding::Works(state) => (0, "ok", state, None),
                 Finding::Failed { why, remedy } => (1, "FAILED", why, remedy),
                 Finding::Off => (2, "off", "disabled".to_owned(), None),
@@ -64,54 +71,35 @@ impl Doctor {
 }
 
 /// Reaches the service and counts its tools.
-async fn examine(local: &Local, service: &ServiceDefinition) -> Finding {
+async fn examine(local: &Local, service: &ServiceDefinition, config: &McpConfigPath) -> Finding {
     if !service.is_enabled {
         return Finding::Off;
     }
     let health = local.gateway.health(&TenantId::default_tenant(), &service.scheme, &service.id).await;
     if let Err(error) = health {
-        return Finding::Failed { why: error.full_message(), remedy: remedy(service, &error) };
+        let why = without_secrets(service, &error.full_message());
+        return Finding::Failed { why, remedy: remedy(service, &error, config) };
     }
     if let Some(failure) = local.failure(service) {
         let why = format!("it can be reached, but does not say what it offers: {failure}");
         return Finding::Failed { why, remedy: None };
     }
-    match local.tool_count(service) {
-        0 => Finding::Works("no tools; see its own settings, and includeTools and excludeTools".to_owned()),
-        count => Finding::Works(format!("{count} tools")),
-    }
+    let held = local.held_count(service);
+    Finding::Works(match (local.tool_count(service), held) {
+        (0, 0) => "no tools; see its own settings, and includeTools and excludeTools".to_owned(),
+        (count, 0) => format!("{count} tools"),
+        (count, held) => {
+            let approve = config.command(&format!("approve {}", service.id));
+            format!("{} tools, {held} held back; if you trust what has changed: {approve}", count + held)
+        }
+    })
 }
 
-/// What to do about a failure, where its own words do not say so.
-fn remedy(service: &ServiceDefinition, error: &tool::Error) -> Option<String> {
-    let setting = |key: &str| service.settings.get(key).and_then(Value::as_str);
-    let said = error.full_message();
-    if said.contains("is not set") {
-        return Some("set the variable where you start this program, or write ${NAME:-default}".to_owned());
-    }
-    if error.context("auth").is_some() {
-        return Some(match service.variables.as_slice() {
-            [] => "give it a key that is good, with -H or -e".to_owned(),
-            variables => format!("see that the key in {} is good", variables.join(", ")),
-        });
-    }
-    if said.contains("install it") {
-        return None;
-    }
-    match (setting("command"), setting("url"), error.kind()) {
-        (Some(command), _, ErrorKind::Unavailable | ErrorKind::Timeout) => {
-            Some(format!("run '{command}' by hand with its arguments and variables, and see what it says"))
-        }
-        (_, Some(url), ErrorKind::Unavailable | ErrorKind::Timeout) => {
-            let url = url.split('?').next().unwrap_or_default();
-            Some(format!("see that {url} is right, that the server runs, and that this machine may reach it"))
-        }
-        (_, Some(_), ErrorKind::Upstream) => Some(
-            "see that the address is that of an MCP server, and try another \"type\": http, sse or ws"
-                .to_owned(),
-        ),
-        _ => None,
-    }
+/// What a failure says, if it repeats a command with a secret in it.
+fn without_secrets(service: &ServiceDefinition, said: &str) -> String {
+    let command =
+        service.settings.get("command").and_then(Value::as_str).filter(|command| !command.is_empty());
+    command.map_or_else(|| said.to_owned(), |command| said.replace(command, &masked_text(command)))
 }
 
 /// Prints a line that holds words of others, without what would move the cursor.
@@ -137,7 +125,7 @@ pub(super) struct Approve {
 impl Approve {
     pub(super) async fn run(self) -> Result<ExitCode, Failure> {
         let path = self.config.path()?;
-        let services = McpConfig::read(&path)?.services();
+        let services = McpConfig::open(&path)?.services();
         let Some(service) = services.iter().find(|service| service.id == self.name && service.is_enabled)
         else {
             let names: Vec<&str> = services.iter().map(|service| service.id.as_str()).collect();
@@ -147,7 +135,7 @@ impl Approve {
         let only = Setup { only: Some(self.name.clone()), ..Setup::new(START_WAIT, pins_path()?) };
         let local = Local::open(&path, only)?;
         local.loaded().await;
-        let examined = examine(&local, service).await;
+        let examined = examine(&local, service, &self.config).await;
         let approved = approve(&local, service).await;
         local.close().await;
         if let Finding::Failed { why, remedy } = examined {

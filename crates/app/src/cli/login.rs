@@ -78,7 +78,7 @@ impl Login {
 }
 
 fn find(path: &Path, name: &str) -> Result<ServiceDefinition, Failure> {
-    let services = McpConfig::read(path)?.services();
+    let services = McpConfig::open(path)?.services();
     let names = services.iter().map(|service| service.id.as_str()).collect::<Vec<_>>().join(", ");
     let Some(service) = services.into_iter().find(|service| service.id == name) else {
         return Err(Failure::new(format!("{} has no service '{name}'", path.display()))

@@ -12,6 +12,7 @@ mod input;
 mod list;
 mod login;
 mod pipes;
+mod remedy;
 mod remote;
 mod rotate_key;
 mod serve;
@@ -21,6 +22,7 @@ mod tools;
 
 use crate::Failure;
 use crate::home::home;
+use crate::mcp_config::FILE_NAME;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use std::path::PathBuf;
@@ -121,7 +123,19 @@ struct McpConfigPath {
 
 impl McpConfigPath {
     fn path(&self) -> Result<PathBuf, Failure> {
-        self.mcp_config.clone().map_or_else(|| Ok(home()?.join("mcp.json")), Ok)
+        self.mcp_config.clone().map_or_else(|| Ok(home()?.join(FILE_NAME)), Ok)
+    }
+
+    /// A command of ours about the same file, to paste into a shell.
+    fn command(&self, words: &str) -> String {
+        let own = match &self.mcp_config {
+            Some(path) if path.to_string_lossy().contains(char::is_whitespace) => {
+                format!(" --mcp-config '{}'", path.display())
+            }
+            Some(path) => format!(" --mcp-config {}", path.display()),
+            None => String::new(),
+        };
+        format!("mcp-all-in-one {words}{own}")
     }
 }
 

@@ -1,5 +1,6 @@
 //! What is wrong with services, found without starting anything.
 
+use super::jsonc::Repeated;
 use super::{McpConfig, entry};
 use gateway::ServiceDefinition;
 use tool::Env;
@@ -39,24 +40,46 @@ pub fn problems(service: &ServiceDefinition) -> Vec<String> {
 pub(crate) struct Findings {
     /// What is wrong wherever the file is used.
     pub(crate) problems: Vec<String>,
-    /// What may be wrong here only: variables that are not set.
+    /// What may be wrong: variables that are not set here, or have no end.
     pub(crate) warnings: Vec<String>,
 }
 
 impl McpConfig {
-    /// Looks at every service.
+    /// Looks at every service, as if every variable were set.
     pub(crate) fn findings(&self) -> Findings {
-        let mut findings = Findings::default();
+        let mut findings = Findings { problems: self.repeated(), warnings: Vec::new() };
         for (name, value) in &self.services {
+            let named = |text: String| format!("{name}: {text}");
             let service = entry::definition_anywhere(name, value, self.folder());
-            findings
-                .problems
-                .extend(problems(&service).into_iter().map(|problem| format!("{name}: {problem}")));
-            let unset = entry::unset_variables(value);
-            findings.warnings.extend(
-                unset.map(|variable| format!("{name}: the environment variable {variable} is not set here")),
-            );
+            findings.problems.extend(problems(&service).into_iter().map(named));
+            let (unset, open) = entry::doubts(value);
+            findings.warnings.extend(unset.into_iter().chain(open).map(named));
         }
         findings
+    }
+
+    /// Everything that is wrong with the file where we are.
+    pub(crate) fn problems_here(&self) -> Vec<String> {
+        let mut found = self.repeated();
+        for service in self.services() {
+            let named = |text: String| format!("{}: {text}", service.id);
+            found.extend(problems(&service).into_iter().map(named));
+            let open = self.services.get(&service.id).map(|entry| entry::doubts(entry).1);
+            found.extend(open.into_iter().flatten().map(named));
+        }
+        found
+    }
+
+    /// The keys that are in the file twice: what stands at the first place is lost.
+    pub(crate) fn repeated(&self) -> Vec<String> {
+        let say = |repeated: &Repeated| {
+            let Repeated { path, first_line, last_line } = repeated;
+            let own = self.place().len();
+            let name = if path.len() > own { path[own..].join(".") } else { path.join(".") };
+            format!(
+                "{name}: it is there twice, in lines {first_line} and {last_line}; only the last one counts"
+            )
+        };
+        self.repeated.iter().map(say).collect()
     }
 }

@@ -44,11 +44,16 @@ pub(super) fn definition_anywhere(name: &str, entry: &Value, folder: &Path) -> S
     definition_in(name, entry, folder, &|variable| std::env::var(variable).ok().or_else(|| Some("1".into())))
 }
 
-/// The variables of an entry that are not set here.
-pub(super) fn unset_variables(entry: &Value) -> impl Iterator<Item = String> {
+/// What may be wrong with the variables of an entry, in sentences: those that are not set here, and
+/// those without an end, which stay as they are.
+pub(super) fn doubts(entry: &Value) -> (Vec<String>, Vec<String>) {
     let mut found = Found::default();
     expand(&mut entry.clone(), &|variable| std::env::var(variable).ok(), &mut found);
-    found.unset.into_iter()
+    let unset = found.unset.iter();
+    let unset = unset.map(|variable| format!("the environment variable {variable} is not set here"));
+    let open = found.open.iter();
+    let open = open.map(|text| format!("{text} has no '}}' and is used as it stands; write ${{NAME}}"));
+    (unset.collect(), open.collect())
 }
 
 fn definition_in(
@@ -85,6 +90,9 @@ fn definition_in(
 fn settings(name: &str, entry: &Value, found: &Found, folder: &Path) -> Result<Map<String, Value>, String> {
     super::check_name(name)?;
     let entry = entry.as_object().ok_or("it must be an object")?;
+    if let Some(why) = found.impossible.first() {
+        return Err(why.clone());
+    }
     if let Some(variable) = found.unset.first() {
         return Err(format!("the environment variable {variable} is not set"));
     }

@@ -1,7 +1,15 @@
-//! Variables in strings: `${VAR}`, `${VAR:-default}` and `${env:VAR}`.
+//! Variables in strings: `${VAR}`, `${VAR:-default}` and `${env:VAR}`. A default may hold variables itself.
 
 use serde_json::Value;
 use std::collections::BTreeSet;
+
+/// So deep variables may stand in each other's defaults.
+const MAX_DEPTH: usize = 16;
+/// What VS Code asks for, or knows, and we cannot.
+const OTHERS: [&str; 3] = ["input:", "command:", "config:"];
+
+/// So much of a text is shown in a message.
+const NAMED_CHARS: usize = 40;
 
 /// What came out of expanding.
 #[derive(Debug, Default)]
@@ -10,44 +18,98 @@ pub(super) struct Found {
     pub(super) names: BTreeSet<String>,
     /// Those that are not set and have no default.
     pub(super) unset: BTreeSet<String>,
+    /// What only another program can fill in, and what is nested too deep.
+    pub(super) impossible: BTreeSet<String>,
+    /// What begins as a variable and has no end; it stays as it is.
+    pub(super) open: BTreeSet<String>,
 }
 
 /// Expands every string in the value. `lookup` knows the variables.
 pub(super) fn expand(value: &mut Value, lookup: &dyn Fn(&str) -> Option<String>, found: &mut Found) {
     match value {
-        Value::String(text) => *text = expand_text(text, lookup, found),
+        Value::String(text) => *text = expand_text(text, lookup, found, 0),
         Value::Array(items) => items.iter_mut().for_each(|item| expand(item, lookup, found)),
         Value::Object(fields) => fields.values_mut().for_each(|field| expand(field, lookup, found)),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 
-fn expand_text(text: &str, lookup: &dyn Fn(&str) -> Option<String>, found: &mut Found) -> String {
+fn expand_text(
+    text: &str,
+    lookup: &dyn Fn(&str) -> Option<String>,
+    found: &mut Found,
+    depth: usize,
+) -> String {
     let mut result = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(start) = rest.find("${") {
-        let Some(length) = rest[start..].find('}') else { break };
         result.push_str(&rest[..start]);
-        let inner = &rest[start + 2..start + length];
+        rest = &rest[start..];
+        let Some(length) = length(rest) else {
+            found.open.insert(beginning(rest));
+            break;
+        };
+        let whole = &rest[..length];
+        rest = &rest[length..];
+        let inner = &whole[2..length - 1];
         let (name, default) = match inner.split_once(":-") {
             Some((name, default)) => (name, Some(default)),
             None => (inner, None),
         };
         let name = name.strip_prefix("env:").unwrap_or(name);
-        if is_variable(name) {
+        if depth > MAX_DEPTH {
+            found.impossible.insert(format!("{}: variables are nested too deep", beginning(whole)));
+        } else if is_variable(name) {
             found.names.insert(name.to_owned());
-            match lookup(name).or_else(|| default.map(str::to_owned)) {
+            // What stands in a default that nobody needs may be unset, but not wrong.
+            let mut aside = Found::default();
+            let value = lookup(name);
+            let of_default = if value.is_some() { &mut aside } else { &mut *found };
+            let default = default.map(|default| expand_text(default, lookup, of_default, depth + 1));
+            found.impossible.append(&mut aside.impossible);
+            found.open.append(&mut aside.open);
+            match value.or(default) {
                 Some(value) => result.push_str(&value),
                 None => drop(found.unset.insert(name.to_owned())),
             }
         } else {
             // Not ours: `${workspaceFolder:…}` and the like stay as they are.
-            result.push_str(&rest[start..=start + length]);
+            if OTHERS.iter().any(|other| name.starts_with(other)) {
+                let why = "can be asked for by VS Code alone; write ${VARIABLE} and set the variable";
+                found.impossible.insert(format!("{} {why}", beginning(whole)));
+            }
+            result.push_str(whole);
         }
-        rest = &rest[start + length + 1..];
     }
     result.push_str(rest);
     result
+}
+
+/// How long the variable is with which the text begins, up to the end of the outermost one.
+fn length(text: &str) -> Option<usize> {
+    let mut open = 0_usize;
+    let mut at = 0;
+    loop {
+        let rest = &text[at..];
+        let next = rest.find(['$', '}'])?;
+        at += next + 1;
+        if rest[next..].starts_with("${") {
+            open += 1;
+            at += 1;
+        } else if rest[next..].starts_with('}') {
+            open -= 1;
+            if open == 0 {
+                return Some(at);
+            }
+        }
+    }
+}
+
+/// As much of a text as names it in a message; what is behind `:-` may be a secret.
+fn beginning(text: &str) -> String {
+    let text = text.split(":-").next().unwrap_or_default();
+    let name: String = text.chars().take(NAMED_CHARS).take_while(|c| !c.is_whitespace()).collect();
+    format!("'{name}'")
 }
 
 fn is_variable(name: &str) -> bool {
@@ -85,6 +147,11 @@ mod tests {
             ("$HOME ${", "$HOME ${"),
             ("${workspace.folder}", "${workspace.folder}"),
             ("${HOME}${HOME}", "/home/ada/home/ada"),
+            ("${NOPE:-x${HOME}y}z", "x/home/adayz"),
+            ("${NOPE:-${ALSO:-${HOME}}}", "/home/ada"),
+            ("${HOME:-${NOPE}}", "/home/ada"),
+            ("${NOPE:-{\"a\":1}}", "{\"a\":1}"),
+            ("${NOPE:-a$}$b", "a$$b"),
         ] {
             assert_eq!(expanded(text), (result.to_owned(), vec![]), "{text}");
         }
@@ -93,5 +160,27 @@ mod tests {
     #[test]
     fn names_what_is_not_set() {
         assert_eq!(expanded("Bearer ${TOKEN} ${OTHER}").1, ["OTHER", "TOKEN"]);
+        assert_eq!(expanded("${TOKEN:-a${OTHER}}").1, ["OTHER"]);
+    }
+
+    #[test]
+    fn names_what_nobody_can_fill_in() {
+        let look = |text: &str| {
+            let mut found = Found::default();
+            expand(&mut json!(text), &|name| (name == "HOME").then(String::new), &mut found);
+            (found.impossible.into_iter().collect::<Vec<_>>().join("\n"), found.open)
+        };
+        for text in ["Bearer ${input:tok}", "${HOME:-${input:tok}}", "${NOPE:-${input:tok}}"] {
+            assert!(look(text).0.starts_with("'${input:tok}' can be asked for by VS Code alone"), "{text}");
+        }
+        assert!(look("${config:a.b}").0.contains("'${config:a.b}'"));
+        for (text, open) in
+            [("a ${open b", "'${open'"), ("${NOPE:-s3cret", "'${NOPE'"), ("${NOPE:-a${HOME}", "'${NOPE'")]
+        {
+            assert_eq!(look(text).1.first().unwrap(), open, "{text}");
+        }
+        let deep = format!("{}{}", "${NOPE:-".repeat(100_000), "}".repeat(100_000));
+        assert!(look(&deep).0.contains("nested too deep"));
+        assert_eq!(look("${x%%y} ${workspace.folder}"), (String::new(), BTreeSet::new()));
     }
 }

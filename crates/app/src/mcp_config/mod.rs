@@ -5,11 +5,14 @@ mod entry;
 mod expand;
 pub(crate) mod file;
 pub(crate) mod jsonc;
+mod mask;
 mod set;
 mod show;
+mod token;
 mod watch;
 
 pub use check::{check_name, problems};
+pub(crate) use mask::{masked_text, masked_url};
 pub(crate) use set::{Set, set};
 pub(crate) use show::masked_entry;
 pub use show::schema;
@@ -21,6 +24,9 @@ use gateway::ServiceDefinition;
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 
+/// What the file in the home folder is called.
+pub(crate) const FILE_NAME: &str = "mcp.json";
+
 type Fields = Map<String, Value>;
 
 /// A file as it was read.
@@ -29,6 +35,7 @@ pub struct McpConfig {
     path: PathBuf,
     root: Fields,
     services: Fields,
+    repeated: Vec<jsonc::Repeated>,
 }
 
 impl McpConfig {
@@ -39,7 +46,7 @@ impl McpConfig {
     pub fn read(path: &Path) -> Result<Self, Failure> {
         let missing = || {
             Failure::new(format!("there is no file {}", path.display()))
-                .advice("add a service with `mcp-all-in-one add`, or take over other clients' with `mcp-all-in-one import`")
+                .advice("see that the path is right; `mcp-all-in-one add` and `mcp-all-in-one import` make a new file")
         };
         Self::parse(path, &file::read(path)?.ok_or_else(missing)?)
     }
@@ -50,7 +57,18 @@ impl McpConfig {
             Failure::new(format!("{} is no mcp.json: {why}", path.display()))
                 .advice("it looks like {\"mcpServers\": {\"time\": {\"command\": \"uvx\", \"args\": [\"mcp-server-time\"]}}}")
         })?;
-        Ok(Self { path: path.to_owned(), root, services })
+        Ok(Self { path: path.to_owned(), root, services, repeated: jsonc::repeated(text) })
+    }
+
+    /// Reads the file. If it is the one in the home folder and missing, it is made; another path may
+    /// be a slip of the pen.
+    ///
+    /// # Errors
+    /// As [`McpConfig::read`].
+    pub fn open(path: &Path) -> Result<Self, Failure> {
+        let whole = |path: &Path| std::path::absolute(path).ok();
+        let own = home().ok().and_then(|home| whole(&home.join(FILE_NAME)));
+        if own.is_some() && own == whole(path) { Self::read_or_create(path) } else { Self::read(path) }
     }
 
     /// Reads the file; one that is missing is made, with no services in it.
@@ -81,6 +99,11 @@ impl McpConfig {
     /// The services, as they stand in the file.
     pub(crate) fn entries(&self) -> &Fields {
         &self.services
+    }
+
+    /// Where the services stand.
+    fn place(&self) -> &'static [&'static str] {
+        jsonc::place_of_services(&self.root).unwrap_or(&["mcpServers"])
     }
 
     fn folder(&self) -> &Path {

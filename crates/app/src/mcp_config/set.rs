@@ -53,7 +53,10 @@ fn prepare(path: &Path, current: &str, given: &str) -> Result<(String, usize, Fi
         None => as_given.clone(),
     };
     let mut findings = new.findings();
-    findings.problems.extend(new.masks().into_iter().map(|place| {
+    // What the file said with stars in it is what it says.
+    let own = old.as_ref().map(McpConfig::masks).unwrap_or_default();
+    let unknown = new.masks().into_iter().filter(|place| !own.contains(place));
+    findings.problems.extend(unknown.map(|place| {
         format!("{place}: '***' stands for a secret that the file does not hold; write the secret or ${{VARIABLE}}")
     }));
     let only_old_has_comments = jsonc::is_plain(given) && !jsonc::is_plain(current);
@@ -66,17 +69,14 @@ fn prepare(path: &Path, current: &str, given: &str) -> Result<(String, usize, Fi
 }
 
 impl McpConfig {
-    fn place(&self) -> &'static [&'static str] {
-        jsonc::place_of_services(&self.root).unwrap_or(&["mcpServers"])
-    }
-
     /// The same with what is masked in it put back.
     fn with_secrets_of(&self, old: &Self) -> Self {
         let mut root = Value::Object(self.root.clone());
         show::unmask(&mut root, &Value::Object(old.root.clone()), &old.masked());
         let Value::Object(root) = root else { return self.clone() };
         let services = jsonc::at(&root, self.place()).and_then(Value::as_object).cloned();
-        Self { path: self.path.clone(), services: services.unwrap_or_default(), root }
+        let (path, repeated) = (self.path.clone(), self.repeated.clone());
+        Self { path, services: services.unwrap_or_default(), root, repeated }
     }
 
     /// Where something is masked.

@@ -1,7 +1,7 @@
 //! An mcp.json for other eyes: as a schema, and without its secrets.
 
 use super::McpConfig;
-use gateway::audit::is_secret_name;
+use super::mask::hide;
 use serde_json::{Map, Value, json};
 use tool::Kind;
 use tool::secret::MASK;
@@ -14,10 +14,10 @@ impl McpConfig {
         let services: Map<String, Value> =
             self.services.iter().map(|(name, entry)| (name.clone(), masked_entry(entry))).collect();
         let mut root = Value::Object(self.root.clone());
-        hide_by_name(&mut root);
-        let place = super::jsonc::place_of_services(&self.root).unwrap_or(&["mcpServers"]);
+        hide(&mut root);
+        // One by one: a service named 'token' is none.
         let mut found = &mut root;
-        for key in place {
+        for key in self.place() {
             found = &mut found[*key];
         }
         *found = Value::Object(services);
@@ -25,91 +25,11 @@ impl McpConfig {
     }
 }
 
-/// An entry with its secrets masked: variables, headers, keys, what looks like one in arguments,
-/// and the queries of addresses.
+/// An entry with its secrets masked.
 pub(crate) fn masked_entry(entry: &Value) -> Value {
     let mut entry = entry.clone();
-    hide_by_name(&mut entry);
-    for key in ["env", "headers", "auth_config"] {
-        for value in entry.get_mut(key).and_then(Value::as_object_mut).into_iter().flat_map(Map::values_mut) {
-            mask(value);
-        }
-    }
-    for key in ["url", "httpUrl", "serverUrl"] {
-        if let Some(Value::String(url)) = entry.get_mut(key) {
-            mask_url(url);
-        }
-    }
-    mask_arguments(
-        entry.get_mut("args").and_then(Value::as_array_mut).map(Vec::as_mut_slice).unwrap_or_default(),
-    );
+    hide(&mut entry);
     entry
-}
-
-/// Masks whatever has the name of a secret, however deep it stands.
-fn hide_by_name(value: &mut Value) {
-    match value {
-        Value::Object(fields) => {
-            for (name, field) in fields {
-                if (field.is_string() || field.is_number()) && is_secret_name(name) {
-                    mask(field);
-                } else {
-                    hide_by_name(field);
-                }
-            }
-        }
-        Value::Array(items) => items.iter_mut().for_each(hide_by_name),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-    }
-}
-
-/// `--api-key VALUE`, `--token=VALUE`, `NAME_TOKEN=VALUE`, `-H "Authorization: VALUE"`, `https://…?key=VALUE`.
-fn mask_arguments(arguments: &mut [Value]) {
-    let mut is_secret_next = false;
-    for argument in arguments {
-        let Value::String(text) = argument else { continue };
-        let is_flag = text.starts_with('-');
-        if is_secret_next && !is_flag {
-            mask(argument);
-            is_secret_next = false;
-            continue;
-        }
-        is_secret_next = is_flag && !text.contains('=') && is_secret_name(text);
-        if text.contains("://") {
-            mask_url(text);
-        } else if let Some(at) = text.find(['=', ':'])
-            && is_secret_name(&text[..at])
-            && !is_reference(text[at + 1..].trim())
-        {
-            text.replace_range(at + 1.., MASK);
-        }
-    }
-}
-
-/// Masks what may be a secret in an address: the query, and a name or password before the host.
-fn mask_url(url: &mut String) {
-    if let Some(at) = url.find('?').filter(|at| !is_reference(&url[at + 1..])) {
-        url.replace_range(at + 1.., MASK);
-    }
-    let host = url.find("://").map_or(0, |at| at + 3);
-    let end = url[host..].find(['/', '?']).map_or(url.len(), |at| host + at);
-    if let Some(at) = url[host..end].rfind('@') {
-        url.replace_range(host..host + at, MASK);
-    }
-}
-
-/// Masks everything but the references to variables.
-fn mask(value: &mut Value) {
-    let text = value.as_str().unwrap_or_default();
-    if !is_reference(text.strip_prefix("Bearer ").unwrap_or(text)) {
-        *value = MASK.into();
-    }
-}
-
-/// Whether a text is one variable and nothing else, not even a default.
-fn is_reference(text: &str) -> bool {
-    let inner = text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
-    inner.is_some_and(|inner| !inner.contains(":-") && !inner.contains(['{', '}', '$']))
 }
 
 /// Puts back what is masked in `new` exactly as it is in `shown`, the masked form of `old`.
@@ -135,20 +55,14 @@ pub(super) fn unmask(new: &mut Value, old: &Value, shown: &Value) {
 /// Where something is masked.
 pub(super) fn masks(value: &Value, place: &str, found: &mut Vec<String>) {
     match value {
-        Value::String(text) => {
-            let is_masked =
-                ["?", "=", ":", "://"].iter().any(|before| text.contains(&format!("{before}{MASK}")));
-            if text == MASK || is_masked {
-                found.push(place.to_owned());
-            }
-        }
+        Value::String(text) if text.contains(MASK) => found.push(place.to_owned()),
         Value::Array(items) => {
             items.iter().enumerate().for_each(|(at, item)| masks(item, &format!("{place}[{at}]"), found));
         }
         Value::Object(fields) => {
             fields.iter().for_each(|(key, field)| masks(field, &format!("{place}.{key}"), found));
         }
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
 

@@ -38,6 +38,45 @@ fn validate_names_every_problem_and_its_service() {
     assert!(!output.status.success());
 }
 
+fn validate(text: &str) -> (Option<i32>, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("mcp.json");
+    std::fs::write(&path, text).unwrap();
+    let mut command = command(env!("CARGO_BIN_EXE_mcp-all-in-one"));
+    let output = run(command.args(["config", "validate"]).arg(&path).env("MCP_TEST_SET", "middle"));
+    (output.status.code(), String::from_utf8(output.stdout).unwrap())
+}
+
+#[test]
+fn validate_sees_what_reading_loses() {
+    let twice = "{ \"mcpServers\": {\n \"a\": { \"command\": \"x\" },\n \"b\": { \"command\": \"y\" },\n \
+        \"a\": { \"command\": \"z\", \"env\": { \"K\": \"1\",\n \"K\": \"2\" } } } }";
+    let (code, said) = validate(twice);
+    assert_eq!(code, Some(1), "{said}");
+    for wrong in ["a: it is there twice, in lines 2 and 4", "a.env.K: it is there twice, in lines 4 and 5"] {
+        assert!(said.contains(wrong), "{wrong} in {said}");
+    }
+    let (code, said) =
+        validate("{ \"mcpServers\": {},\n \"mcpServers\": { \"a\": { \"command\": \"x\" } } }");
+    assert!(code == Some(1) && said.contains("mcpServers: it is there twice, in lines 1 and 2"), "{said}");
+}
+
+#[test]
+fn validate_names_variables_that_cannot_be_filled_in() {
+    let entry = |text: &str| json!({ "mcpServers": { "a": { "command": "x", "args": [text] } } }).to_string();
+    for (text, why) in [
+        ("--token=${input:tok}", "a: '${input:tok}' can be asked for by VS Code alone"),
+        ("${open", "a: '${open' has no '}' and is used as it stands"),
+        ("${MCP_TEST_UNSET:-x${HV", "a: '${MCP_TEST_UNSET' has no '}'"),
+        ("${MCP_TEST_SET:-${input:tok}}", "a: '${input:tok}' can be asked for by VS Code alone"),
+    ] {
+        let (code, said) = validate(&entry(text));
+        assert!(code == Some(1) && said.contains(why), "{text}: {said}");
+    }
+    let (code, said) = validate(&entry("${MCP_TEST_UNSET:-x${MCP_TEST_SET}y}"));
+    assert_eq!(code, Some(0), "{said}");
+}
+
 #[test]
 fn show_never_prints_a_secret() {
     let config =
@@ -51,6 +90,38 @@ fn show_never_prints_a_secret() {
     );
     let (_, said) = on(&["config", "schema"], &config);
     assert_eq!(serde_json::from_str::<Value>(&said).unwrap()["title"], "mcp.json");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn doctor_advises_what_fits_the_failure() {
+    let server = testkit::http::Server::start().await;
+    let (url, address) = (server.url(), server.address());
+    let http = |url: String| json!({ "type": "http", "url": url });
+    let config = json!({ "mcpServers": {
+        "moved": http(format!("{url}/redirect?to=/mcp/")), "limited": http(format!("{url}/status/429")),
+        "busy": http(format!("{url}/status/503")), "broken": http(format!("{url}/status/500")),
+        "plain": http(format!("https://{address}/mcp")), "socket": { "type": "ws", "url": format!("wss://{address}/mcp") },
+        "wrong": http(format!("{url}/status/404")),
+        "closed": http(format!("{url}/status/401")), "key": { "type": "http", "url": format!("{url}/status/401"), "headers": { "A": "bad" } },
+    } });
+    let (_, said) = tokio::task::spawn_blocking(move || on(&["doctor"], &config)).await.unwrap();
+    let fix = |name: &str| {
+        let mut lines = said.lines().skip_while(|line| !line.starts_with(name));
+        lines.nth(1).unwrap_or_default().trim().to_owned()
+    };
+    for (name, advice) in [
+        ("moved", format!("fix: write {url}/mcp/ as 'url'")),
+        ("limited", "fix: it is busy, or limits how often we may ask: try again later".to_owned()),
+        ("busy", "fix: it is busy, or limits how often we may ask: try again later".to_owned()),
+        ("broken", "fix: the server has failed: its own log says why".to_owned()),
+        ("plain", "fix: the port does not speak TLS: write http:// instead of https://".to_owned()),
+        ("socket", "fix: the port does not speak TLS: write ws:// instead of wss://".to_owned()),
+        ("wrong", "fix: see that the address is that of an MCP server".to_owned()),
+        ("closed", "fix: run `mcp-all-in-one login closed".to_owned()),
+        ("key", "fix: give it a key that is good, in 'headers'".to_owned()),
+    ] {
+        assert!(fix(name).starts_with(&advice), "{name}: '{}' in {said}", fix(name));
+    }
 }
 
 #[test]

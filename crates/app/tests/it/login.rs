@@ -57,6 +57,9 @@ async fn a_person_signs_in_and_calls() {
 
     let doctor = run(home, &["doctor"]).await;
     assert!(text(&doctor).contains("run: mcp-all-in-one login my-notes"), "{}", text(&doctor));
+    let fix =
+        format!("fix: run `mcp-all-in-one login my-notes --mcp-config {}`", home.join("mcp.json").display());
+    assert!(text(&doctor).contains(&fix), "{}", text(&doctor));
     assert!(!doctor.status.success() && !home.join("logins").exists());
 
     let (said, is_good) = sign_in(home, |address| address).await;

@@ -228,3 +228,46 @@ fn the_flags_do_what_the_commands_do() {
     ada.run(&["--silent"]).is(2);
     ada.run(&["--validate-mcp-config", "/no/such/file"]).is(1).has("there is no file /no/such/file");
 }
+
+#[test]
+fn the_file_at_home_is_made_when_it_is_missing() {
+    for (words, said) in [
+        (&["list"][..], "there are no services; add one with `mcp-all-in-one add`"),
+        (&["config", "show"], "\"mcpServers\": {}"),
+        (&["config", "validate"], "0 services, nothing wrong"),
+        (&["doctor"], "0 work, 0 failed, 0 disabled"),
+        (&["stdio"], ""),
+        (&["--show-mcp-config"], "\"mcpServers\": {}"),
+    ] {
+        let ada = Person::new();
+        ada.run(words).is(0).has(said);
+        assert_eq!(ada.text(), "{\"mcpServers\":{}}\n", "{words:?}");
+        fs::remove_file(ada.file()).unwrap();
+        ada.run(&["stdio", "--mcp-config", ada.file().to_str().unwrap()]).is(0);
+        assert!(ada.file().exists(), "the same file by its name, as `connect` writes it");
+    }
+}
+
+#[test]
+fn another_file_that_is_missing_is_refused() {
+    let ada = Person::new();
+    let typo = ada.home.path().join("typo.json");
+    let path = typo.to_str().unwrap();
+    for words in [
+        &["list"][..],
+        &["stdio"],
+        &["tools"],
+        &["call", "mcp://a/b"],
+        &["doctor"],
+        &["approve", "a"],
+        &["login", "a"],
+    ] {
+        let said = ada.run(&[words, &["--mcp-config", path]].concat()).is(1);
+        assert!(said.has("there is no file").stdout.is_empty(), "{words:?}");
+    }
+    for words in [["config", "show", path], ["config", "validate", path]] {
+        ada.run(&words).is(1).has("there is no file");
+    }
+    assert!(!typo.exists());
+    ada.run(&["add", "a", "--mcp-config", path, "--", "x"]).is(0).has("made");
+}

@@ -44,7 +44,10 @@ fn doctor_tells_of_changes_and_approve_ends_them() {
     let at = ["--mcp-config", config.to_str().unwrap()];
     ada.run(&["doctor"]).is(0).has("clock ok 2 tools").has("1 work, 0 failed, 0 disabled");
     owner.offers("Two. \u{200b}");
-    let said = ada.run(&["doctor"]).is(0).has("clock ok 1 tools");
+    let said = ada
+        .run(&["doctor"])
+        .is(0)
+        .has("clock ok 2 tools, 1 held back; if you trust what has changed: mcp-all-in-one approve clock");
     let said = said.has("warning: tool 'echo' has changed its description; it is held back until approved");
     said.has("warning: tool 'echo' hides zero-width characters in its definition");
     let tools = ada.run(&[&["tools"][..], &at].concat()).is(0).stdout;
@@ -66,6 +69,22 @@ fn doctor_tells_of_changes_and_approve_ends_them() {
     ada.write(&json!({ "mcpServers": { "clock": owner.clock("enforce") } }).to_string());
     let fresh = ada.run(&["doctor"]).is(0).has("clock ok 2 tools");
     assert!(!fresh.stdout.contains("warning"), "{}", fresh.stdout);
+}
+
+#[test]
+fn doctor_counts_tools_that_are_all_held_back() {
+    let owner = Owner::new("enforce");
+    let ada = &owner.person;
+    let mut clock = owner.clock("enforce");
+    clock["includeTools"] = json!(["echo"]);
+    let config = ada.home.path().join("my servers.json");
+    fs::write(&config, json!({ "mcpServers": { "clock": clock } }).to_string()).unwrap();
+    let at = ["--mcp-config", config.to_str().unwrap()];
+    let doctor = || ada.run(&[&["doctor"][..], &at].concat()).is(0);
+    doctor().has("clock ok 1 tools");
+    owner.offers("Two.");
+    let approve = format!("mcp-all-in-one approve clock --mcp-config '{}'", config.display());
+    doctor().has(&format!("clock ok 1 tools, 1 held back; if you trust what has changed: {approve}"));
 }
 
 #[test]

@@ -1,0 +1,79 @@
+//! What to do about a service that does not work.
+
+use super::McpConfigPath;
+use crate::mcp_config::{masked_text, masked_url};
+use gateway::ServiceDefinition;
+use serde_json::Value;
+use tool::{Error, ErrorKind};
+
+/// What to do about a failure of a service; it agrees with what the failure says.
+pub(super) fn remedy(service: &ServiceDefinition, error: &Error, config: &McpConfigPath) -> Option<String> {
+    let said = error.full_message();
+    if said.contains("is not set") {
+        return Some("set the variable where you start this program, or write ${NAME:-default}".to_owned());
+    }
+    if said.contains("mcp-all-in-one login") {
+        let login = config.command(&format!("login {}", service.id));
+        return Some(format!("run `{login}`, or give it a key in 'headers'"));
+    }
+    if error.context("auth").is_some() {
+        return Some(about_key(service));
+    }
+    if said.contains("install it") {
+        return None;
+    }
+    let setting = |key: &str| service.settings.get(key).and_then(Value::as_str);
+    match (setting("command"), setting("url")) {
+        (Some(command), _) => about_command(command, error),
+        (None, Some(url)) => about_url(url, error, &said),
+        (None, None) => None,
+    }
+}
+
+fn about_key(service: &ServiceDefinition) -> String {
+    let place = if service.settings.get("url").is_some() { "headers" } else { "env" };
+    match service.variables.as_slice() {
+        [] => format!("give it a key that is good, in '{place}'"),
+        variables => format!("see that the key in {} is good", variables.join(", ")),
+    }
+}
+
+fn about_command(command: &str, error: &Error) -> Option<String> {
+    let is_down = matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::Timeout);
+    let command = masked_text(command);
+    is_down.then(|| format!("run '{command}' by hand with its arguments and variables, and see what it says"))
+}
+
+fn about_url(url: &str, error: &Error, said: &str) -> Option<String> {
+    if let Some((_, target)) = said.split_once("redirects to ") {
+        let target = target.split(", and").next().filter(|target| target.contains("://"));
+        return Some(format!("write {} as 'url'", target.map_or("the final address".into(), masked_url)));
+    }
+    // What a TLS library says about an answer in plain HTTP.
+    if said.contains("InvalidContentType") {
+        let (plain, secure) = if url.starts_with("ws") { ("ws", "wss") } else { ("http", "https") };
+        return Some(format!("the port does not speak TLS: write {plain}:// instead of {secure}://"));
+    }
+    let status = error.context("status").and_then(|status| status.parse::<u16>().ok());
+    match (status, error.kind()) {
+        (Some(429 | 503), _) => {
+            Some("it is busy, or limits how often we may ask: try again later".to_owned())
+        }
+        (Some(502 | 504), _) => Some(
+            "the server behind that address does not answer: try again later, or ask who runs it".to_owned(),
+        ),
+        (Some(500..=599), _) => Some(
+            "the server has failed: its own log says why; try again later, or ask who runs it".to_owned(),
+        ),
+        (_, ErrorKind::Unavailable | ErrorKind::Timeout) => {
+            let url = masked_url(url);
+            let url = url.split('?').next().unwrap_or_default();
+            Some(format!("see that {url} is right, that the server runs, and that this machine may reach it"))
+        }
+        (_, ErrorKind::Upstream) => Some(
+            "see that the address is that of an MCP server, and try another \"type\": http, sse or ws"
+                .to_owned(),
+        ),
+        _ => None,
+    }
+}
