@@ -78,8 +78,11 @@ pub(super) fn follow(
 }
 
 fn refused(target: &Url, status: StatusCode) -> Error {
-    let place = target.host_str().unwrap_or_default();
-    let message = format!("the service redirected to another place, '{place}', which is not followed");
+    // Without a name, a password or a query, which may be secret.
+    let port = target.port().map(|port| format!(":{port}")).unwrap_or_default();
+    let place = format!("{}://{}{port}", target.scheme(), target.host_str().unwrap_or_default());
+    let message =
+        format!("the service redirected to another place, '{place}', which is not followed; see 'redirects'");
     Error::upstream(message).with("status", status.as_u16())
 }
 

@@ -107,14 +107,16 @@ pub(crate) struct Settings {
     #[serde(default)]
     #[schemars(schema_with = "allow_private_network_schema")]
     allow_private_network: Option<AllowPrivateNetwork>,
-    /// The pause after a failed connection, in milliseconds; it doubles with each one, up to 30 s.
-    #[serde(default = "default_reconnect_interval", rename = "reconnectInterval")]
+    /// The pause after a failed connection, in milliseconds; it doubles with each one, up to 30 s. Unless given, it
+    /// is 1000 for the type `sse` and 100 for the others.
+    #[serde(default, rename = "reconnectInterval")]
     #[schemars(range(min = 1, max = 30_000))]
-    reconnect_interval: u64,
-    /// How often one call connects anew when it finds the connection broken.
-    #[serde(default = "default_max_retries", rename = "maxRetries")]
+    reconnect_interval: Option<u64>,
+    /// How often one call connects anew when it finds the connection broken. Unless given, it is 5 for the type
+    /// `sse` and 1 for the others.
+    #[serde(default, rename = "maxRetries")]
     #[schemars(range(min = 0, max = 20))]
-    max_retries: u32,
+    max_retries: Option<u32>,
     /// A connection that nobody has used for so long is closed, in milliseconds; 0 is never.
     #[serde(default)]
     #[schemars(range(min = 0, max = 86_400_000))]
@@ -201,10 +203,11 @@ impl Settings {
         let Some(target) = target.filter(|_| problems.is_empty()) else {
             return Err(invalid_settings(<Self as tool::Settings>::SCHEME, problems));
         };
+        let (pause_ms, retries) = if self.transport == Some(Type::Sse) { (1000, 5) } else { (100, 1) };
         let limits = Limits {
             start: Duration::from_millis(self.start_timeout),
-            pause: Duration::from_millis(self.reconnect_interval),
-            retries: self.max_retries,
+            pause: Duration::from_millis(self.reconnect_interval.unwrap_or(pause_ms)),
+            retries: self.max_retries.unwrap_or(retries),
             version: self.protocol_version.map(Version::from),
             idle: (self.idle_timeout > 0).then(|| Duration::from_millis(self.idle_timeout)),
         };
@@ -363,14 +366,6 @@ fn default_timeout() -> u64 {
 
 fn default_start_timeout() -> u64 {
     30_000
-}
-
-fn default_reconnect_interval() -> u64 {
-    100
-}
-
-fn default_max_retries() -> u32 {
-    1
 }
 
 fn default_pin() -> Pinning {

@@ -72,7 +72,7 @@ impl Shelves {
             });
         }
         for news in
-            hidden.iter().filter(|text| !previous.is_some_and(|previous| previous.hidden.contains(text)))
+            hidden.iter().filter(|text| !previous.is_some_and(|previous| previous.hidden.contains(*text)))
         {
             tracing::warn!("{news}");
         }
