@@ -90,7 +90,11 @@ async fn names_the_field_that_has_a_wrong_type_or_is_unknown() {
         ("users", json!({ "username": "a", "password": "short" }), "password"),
         ("users", json!({ "username": "a", "password": "correct horse", "role": "god" }), "role"),
         ("services", json!({ "type": "api", "id": "a", "config": [] }), "config"),
-        ("services", json!({ "type": "api", "id": "a", "tools": [{ "id": 1 }] }), "tools[0].id"),
+        (
+            "services",
+            json!({ "type": "api", "id": "a", "config": { "base_url": "https://x.example" }, "tools": [{ "id": 1, "endpoint": "/" }] }),
+            "tools[0].id",
+        ),
         ("call", json!({ "uri": 1 }), "uri"),
         ("call", json!({ "uri": "api://a/b", "argumants": {} }), "argumants"),
     ] {
