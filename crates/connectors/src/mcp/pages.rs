@@ -53,7 +53,9 @@ pub(super) async fn list(
 fn why_incomplete(items: usize, has_more: bool) -> Option<String> {
     if items > MAX_ITEMS || items == MAX_ITEMS && has_more {
         let count = if has_more { format!("more than {items}") } else { items.to_string() };
-        return Some(format!("a list has {count} entries; {MAX_ITEMS} are kept, the rest is left out"));
+        return Some(format!(
+            "a list has {count} entries; at most {MAX_ITEMS} are kept, the rest is left out"
+        ));
     }
     has_more.then(|| format!("a list has no end; {items} entries are kept, the rest is left out"))
 }
@@ -76,8 +78,10 @@ mod tests {
     fn says_how_many_entries_are_kept_of_a_list_that_is_too_long() {
         assert_eq!(why_incomplete(MAX_ITEMS, false), None);
         let said = |items, has_more| why_incomplete(items, has_more).unwrap_or_default();
-        assert!(said(12_000, false).starts_with("a list has 12000 entries; 10000 are kept"));
-        assert!(said(MAX_ITEMS, true).starts_with("a list has more than 10000 entries; 10000 are kept"));
+        assert!(said(12_000, false).starts_with("a list has 12000 entries; at most 10000 are kept"));
+        assert!(
+            said(MAX_ITEMS, true).starts_with("a list has more than 10000 entries; at most 10000 are kept")
+        );
         assert!(said(7, true).starts_with("a list has no end; 7 entries are kept"));
     }
 }
