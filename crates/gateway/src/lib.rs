@@ -3,6 +3,7 @@
 pub mod audit;
 mod bind;
 pub mod catalog;
+mod discovery;
 pub mod library;
 pub mod lifecycle;
 mod metrics;
@@ -12,8 +13,9 @@ pub mod shape;
 pub mod tools;
 
 pub use catalog::{Catalog, InstanceDefinition, Route, Shelf, Target};
+pub use discovery::Discovery;
 pub use library::{Fingerprints, ResourceUpdate, Watch};
-pub use lifecycle::{BuiltIn, Discovery, ServiceDefinition, TenantDefinition};
+pub use lifecycle::{BuiltIn, ServiceDefinition, TenantDefinition};
 pub use tools::{ToolBody, ToolDefinition, UriTool};
 
 use crate::audit::{Audit, Record};

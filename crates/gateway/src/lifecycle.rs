@@ -1,31 +1,20 @@
 //! Lifecycle: from definitions to open services to a snapshot of the catalog, without disturbing calls.
 
-use crate::Gateway;
 use crate::catalog::{InstanceDefinition, Service, State, Stock, TenantCatalog};
-use crate::library::ResourceUpdate;
 use crate::pins::Report;
 use crate::tools::ToolDefinition;
+use crate::{Discovery, Gateway};
 use arc_swap::{ArcSwap, ArcSwapOption};
-use futures::future::join_all;
 use serde_json::Value;
-use std::convert::Infallible;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tool::{
     Caller, Connector, Context, Door, Env, Error, ImportRequest, Imported, Kind, Limits, Pinning, Problem,
-    Result, Shape, TenantId, Update,
+    Result, Shape, TenantId,
 };
 
-/// How long a service may take to say what it offers.
-const DISCOVERY_TIMEOUT: Duration = Duration::from_secs(60);
-/// The pause before a service that did not answer is asked again; it doubles each time.
-const FIRST_PAUSE: Duration = Duration::from_secs(1);
-const LAST_PAUSE: Duration = Duration::from_secs(60);
 const HEALTH_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long a new snapshot waits for services to say what they offer, so that those which are quick are in it.
-const BRIEFLY: Duration = Duration::from_secs(1);
 
 /// A tenant as it is configured.
 #[derive(Debug)]
@@ -82,18 +71,6 @@ impl BuiltIn {
 impl fmt::Debug for BuiltIn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("BuiltIn")
-    }
-}
-
-/// The services that have not yet said for the first time what they offer.
-#[derive(Debug)]
-pub struct Discovery(mpsc::Receiver<Infallible>);
-
-impl Discovery {
-    /// Waits until all of them have said so, or have failed to.
-    pub async fn ended(&mut self) {
-        // Nothing is ever sent; each service holds a sender until then.
-        let _ = self.0.recv().await;
     }
 }
 
@@ -251,105 +228,6 @@ impl Gateway {
         }
     }
 
-    /// Asks fresh services what they offer, all at once. One that answers late is put into the
-    /// catalog when it does; one that never answers is left without tools.
-    async fn discover_all(self: &Arc<Self>, services: Vec<Arc<Service>>) -> Discovery {
-        let (pending, discovery) = mpsc::channel(1);
-        let open = services.into_iter().filter(|service| matches!(service.state, State::Open(_)));
-        let tasks = open.map(|service| {
-            let (gateway, pending) = (self.clone(), pending.clone());
-            let (tx, rx) = oneshot::channel();
-            self.env.tasks.spawn(async move {
-                let shutdown = gateway.env.shutdown.clone();
-                shutdown.run_until_cancelled(gateway.follow(service, tx, pending)).await;
-            });
-            tokio::time::timeout(BRIEFLY, rx)
-        });
-        join_all(tasks).await;
-        Discovery(discovery)
-    }
-
-    /// Discovers what a service offers, now and whenever it says that this has changed, until
-    /// the service is gone from the catalog. One that does not say is asked again, ever less often.
-    async fn follow(
-        self: Arc<Self>,
-        service: Arc<Service>,
-        discovered: oneshot::Sender<()>,
-        pending: mpsc::Sender<Infallible>,
-    ) {
-        let mut is_known = self.discover(&service).await;
-        if discovered.send(()).is_err() {
-            self.rebuild(&service.tenant).await;
-        }
-        drop(pending);
-        let mut changes = service.connector().ok().and_then(|connector| connector.changes());
-        let mut updates = service.connector().ok().and_then(|connector| Some(connector.library()?.updates()));
-        let tenant = service.tenant.clone();
-        let service = {
-            let weak = Arc::downgrade(&service);
-            drop(service);
-            weak
-        };
-        let mut pause = FIRST_PAUSE;
-        while !is_known || changes.is_some() {
-            let is_ended = tokio::select! {
-                () = tokio::time::sleep(pause), if !is_known => false,
-                is_ended = next_change(&mut changes) => is_ended,
-                update = next_update(&mut updates) => {
-                    // Nobody listens unless a client watches something.
-                    let _ = self.updates.send(ResourceUpdate { tenant: tenant.clone(), uri: update.uri });
-                    continue;
-                }
-            };
-            let Some(service) = service.upgrade().filter(|_| !is_ended) else { return };
-            is_known = self.discover(&service).await;
-            pause = (pause * 2).min(LAST_PAUSE);
-            self.rebuild(&service.tenant).await;
-        }
-    }
-
-    /// Asks a service what it offers; false when it does not say.
-    pub(crate) async fn discover(&self, service: &Service) -> bool {
-        let Ok(connector) = service.connector() else { return true };
-        let cx = system_context(DISCOVERY_TIMEOUT);
-        let answer = tokio::time::timeout(DISCOVERY_TIMEOUT, connector.tools(&cx)).await;
-        let answer = match answer.unwrap_or_else(|_| Err(Error::timeout("it did not say what it offers"))) {
-            Ok(tools) => self.vet(service, connector.pinning(), tools).await,
-            Err(error) => Err(error),
-        };
-        match answer {
-            Ok(tools) => {
-                service.offers(tools);
-                self.discover_library(service, &cx).await;
-                true
-            }
-            Err(error) => {
-                let is_news = service.failure.load().is_none();
-                service.failed(&error);
-                if is_news {
-                    tracing::warn!(
-                        ?service,
-                        error = error.full_message(),
-                        "{service:?} has no tools: {error}"
-                    );
-                }
-                false
-            }
-        }
-    }
-
-    /// Asks for documents and prompts; a service that does not say keeps those it had.
-    async fn discover_library(&self, service: &Service, cx: &Context) {
-        let Some(library) = service.connector().ok().and_then(|connector| connector.library()) else {
-            return;
-        };
-        match tokio::time::timeout(DISCOVERY_TIMEOUT, library.offer(cx)).await {
-            Ok(Ok(offer)) => service.offer.store(Some(Arc::new(offer))),
-            Ok(Err(error)) => tracing::warn!(?service, %error, "{service:?} lists no documents: {error}"),
-            Err(_) => tracing::warn!(?service, "{service:?} lists no documents in time"),
-        }
-    }
-
     /// Somebody may have approved, elsewhere, what a service has changed.
     fn look_again_later(self: &Arc<Self>, service: &Arc<Service>) {
         if service.report().to_approve().is_empty() {
@@ -388,26 +266,6 @@ fn problems_of_shapes(settings: &Value) -> Vec<Problem> {
         crate::shape::check(&shape, &format!("tools[{at}]."))
     };
     tools.iter().enumerate().flat_map(problems).collect()
-}
-
-/// Waits for a connector to say that its tools have changed; true when it never will again.
-async fn next_change(changes: &mut Option<watch::Receiver<u64>>) -> bool {
-    match changes {
-        Some(changes) => changes.changed().await.is_err(),
-        None => std::future::pending().await,
-    }
-}
-
-/// Waits for a resource to change. Of a storm of changes some are missed, which clients allow for.
-async fn next_update(updates: &mut Option<broadcast::Receiver<Update>>) -> Update {
-    while let Some(receiver) = updates {
-        match receiver.recv().await {
-            Ok(update) => return update,
-            Err(broadcast::error::RecvError::Lagged(_)) => {}
-            Err(broadcast::error::RecvError::Closed) => *updates = None,
-        }
-    }
-    std::future::pending().await
 }
 
 /// For what we do ourselves: discovery, probes.

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod bodies;
+mod garbage;
 mod guard;
 mod inline;
 mod outcomes;

@@ -63,8 +63,12 @@ pub(super) fn read_tool(at: usize, mut definition: Map<String, Value>, found: &m
             found.note(check_id(&path, &id));
             id
         }
-        _ => {
-            found.note(Err(Problem::invalid_field(&path, format!("Missing required setting '{path}'"))));
+        other => {
+            let message = match other {
+                Some(_) => format!("'{path}' must be a string"),
+                None => format!("Missing required setting '{path}'"),
+            };
+            found.note(Err(Problem::invalid_field(&path, message)));
             String::new()
         }
     };

@@ -360,8 +360,7 @@ impl Peer {
         }
     }
 
-    /// Tells a client with a handshake what has changed, once it has said hello. Lists are given only after this
-    /// has begun, so that nothing comes up between the first list and the first word about a change.
+    /// Tells a client with a handshake what has changed, once it has said hello. Lists are given after this has begun.
     async fn tell_changes(self: Arc<Self>) {
         let mut is_loaded = self.is_loaded.clone();
         let loaded = async {
