@@ -148,7 +148,7 @@ fn parse_text(text: &str) -> Result<Value> {
 
 fn parse_yaml(text: &str) -> Result<Value> {
     super::yaml::parse(text).map_err(|why| {
-        let message = format!("the document is no YAML: {}", super::names::shorten(&why, 300));
+        let message = format!("the document cannot be read as YAML: {}", super::names::shorten(&why, 300));
         refuse("document", "Unreadable", message)
     })
 }

@@ -20,6 +20,7 @@ mod styles;
 mod tests;
 mod values;
 mod yaml;
+mod yaml_error;
 
 // All that this folder uses of the connector.
 use super::auth::Auth;
