@@ -123,6 +123,7 @@ impl ImportOpenapi {
     /// The same shape as a server's answer.
     fn report(&self, imported: Imported) -> Value {
         let tools: Vec<_> = imported.tools.into_iter().map(|tool| tool.definition).collect();
+        let warnings = [imported.address_warnings, imported.warnings].concat();
         json!({
             "type": "api",
             "id": self.id.clone().unwrap_or(imported.id),
@@ -132,7 +133,7 @@ impl ImportOpenapi {
             "tools": tools,
             "credentials": imported.credentials,
             "skipped": imported.skipped,
-            "warnings": imported.warnings,
+            "warnings": warnings,
         })
     }
 

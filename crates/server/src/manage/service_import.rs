@@ -13,6 +13,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use store::{Service, ServiceTool};
@@ -85,7 +86,8 @@ pub(super) struct ImportPreview {
     /// The settings; secrets are shown as `***`.
     config: Value,
     /// The tools, each with the `input_schema` that clients will see.
-    tools: Vec<Value>,
+    #[schema(value_type = Vec<Value>)]
+    tools: Vec<PreviewedTool>,
     #[serde(flatten)]
     notes: ImportNotes,
     /// Settings that only you know and that are missing.
@@ -94,6 +96,14 @@ pub(super) struct ImportPreview {
     /// What keeps it from being made as it is.
     #[schema(value_type = Vec<FieldProblem>)]
     problems: Vec<tool::Problem>,
+}
+
+#[derive(Serialize)]
+struct PreviewedTool {
+    #[serde(flatten)]
+    definition: Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    input_schema: Option<Box<RawValue>>,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -201,7 +211,7 @@ struct Draft {
     description: Option<String>,
     config: Map<String, Value>,
     tools: Vec<ServiceTool>,
-    input_schemas: BTreeMap<String, Value>,
+    input_schemas: BTreeMap<String, Box<RawValue>>,
     credentials: Vec<tool::Credential>,
     skipped: Vec<tool::Skipped>,
     warnings: Vec<String>,
@@ -221,6 +231,8 @@ impl Draft {
     ) -> Result<Self> {
         let (definitions, schemas): (Vec<_>, Vec<_>) =
             imported.tools.into_iter().map(|tool| (tool.definition, tool.input_schema)).unzip();
+        // A service that is there has its address.
+        let address_warnings = if old.is_none() { imported.address_warnings } else { Vec::new() };
         let mut tools = tools_of(definitions)?;
         let input_schemas = tools.iter().map(|tool| tool.id.clone()).zip(schemas).collect();
         let mut draft = Self {
@@ -233,7 +245,7 @@ impl Draft {
             input_schemas,
             credentials: imported.credentials,
             skipped: imported.skipped,
-            warnings: imported.warnings,
+            warnings: [address_warnings, imported.warnings].concat(),
             is_new_config: !given.is_empty(),
             old,
         };
@@ -256,7 +268,7 @@ impl Draft {
         Ok(draft)
     }
 
-    async fn preview(self, state: &Shared, signed_in: &SignedIn) -> Result<ImportPreview> {
+    async fn preview(mut self, state: &Shared, signed_in: &SignedIn) -> Result<ImportPreview> {
         let config = Value::Object(self.config.clone());
         let problems = match check(state, signed_in, &self.scheme, &config, &self.tools).await {
             Ok(()) => Vec::new(),
@@ -266,12 +278,8 @@ impl Draft {
         let schema = schema_of(state, &self.scheme);
         let changes = self.changes(&schema);
         let with_input_schema = |tool: ServiceTool| {
-            let input_schema = self.input_schemas.get(&tool.id).cloned();
-            let mut tool = masked_tool(tool, &schema);
-            if let (Some(fields), Some(input_schema)) = (tool.as_object_mut(), input_schema) {
-                fields.insert("input_schema".into(), input_schema);
-            }
-            tool
+            let input_schema = self.input_schemas.remove(&tool.id);
+            PreviewedTool { definition: masked_tool(tool, &schema), input_schema }
         };
         Ok(ImportPreview {
             tools: self.tools.into_iter().map(with_input_schema).collect(),
