@@ -9,6 +9,7 @@ use axum::Json as Answer;
 use axum::extract::State;
 use gateway::ToolBody;
 use serde::Serialize;
+use tool::Uri;
 use utoipa::ToSchema;
 
 #[derive(Serialize, ToSchema)]
@@ -57,10 +58,14 @@ pub(super) async fn check_unreferenced(
     if references.is_empty() {
         return Ok(());
     }
-    let names: Vec<_> = references.iter().map(|reference| reference.name.as_str()).collect();
-    let (count, names) = (names.len(), names.join(", "));
+    let (count, names) = (references.len(), names_of(&references));
     let detail = format!("{count} things refer to {scheme}://{id}: {names}; delete with ?force=true");
     Err(Problem::new(Code::Referenced, detail))
+}
+
+/// The names of what refers to something, for a message.
+pub(super) fn names_of(references: &[Reference]) -> String {
+    references.iter().map(|reference| reference.name.as_str()).collect::<Vec<_>>().join(", ")
 }
 
 /// The Tools whose URIs lead to the service.
@@ -70,12 +75,31 @@ async fn references_to(
     scheme: &str,
     id: &str,
 ) -> Result<Vec<Reference>> {
+    references(state, signed_in, |uri| uri.scheme() == scheme && uri.service() == id).await
+}
+
+/// The Tools whose URIs lead to one of these tools of a service.
+pub(super) async fn references_to_tools(
+    state: &Shared,
+    signed_in: &SignedIn,
+    scheme: &str,
+    id: &str,
+    tools: &[&str],
+) -> Result<Vec<Reference>> {
+    let is_one = |uri: &Uri| uri.tool().is_some_and(|tool| tools.contains(&tool));
+    references(state, signed_in, |uri| uri.scheme() == scheme && uri.service() == id && is_one(uri)).await
+}
+
+async fn references(
+    state: &Shared,
+    signed_in: &SignedIn,
+    leads_there: impl Fn(&Uri) -> bool,
+) -> Result<Vec<Reference>> {
     let tools = state.store.tools().all(&signed_in.tenant).await?;
     let reference = |tool: store::Tool| {
         let Ok(ToolBody::Uri(over)) = body_of(&tool.kind, &tool.definition) else { return None };
-        let leads_there = over.uri.scheme() == scheme && over.uri.service() == id;
         let uri = over.uri.to_string();
-        leads_there.then(|| Reference { kind: "tool", id: tool.id.into(), name: tool.name, uri })
+        leads_there(&over.uri).then(|| Reference { kind: "tool", id: tool.id.into(), name: tool.name, uri })
     };
     Ok(tools.into_iter().filter_map(reference).collect())
 }
