@@ -2,6 +2,7 @@
 
 use crate::{Env, Pattern, Result};
 use serde::Serialize;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -76,6 +77,8 @@ pub struct Imported {
     pub skipped: Vec<Skipped>,
     /// What is not as the description says.
     pub warnings: Vec<String>,
+    /// The same about where the API is; of no use to a service that has an address already.
+    pub address_warnings: Vec<String>,
 }
 
 /// A tool as it would be made.
@@ -84,7 +87,7 @@ pub struct ImportedTool {
     /// The definition, as the service's settings have it in `tools`.
     pub definition: Map<String, Value>,
     /// JSON Schema of the arguments, as clients will see it.
-    pub input_schema: Value,
+    pub input_schema: Box<RawValue>,
 }
 
 /// A setting that only the user knows.

@@ -3,7 +3,7 @@
 use crate::salvage::escaped;
 use crate::{Error, Problem, Result};
 use jsonschema::error::{TypeKind, ValidationErrorKind as Fault};
-use jsonschema::{ValidationError, Validator};
+use jsonschema::{ReferencingError, ValidationError, Validator};
 use serde_json::Value;
 use std::collections::HashSet;
 
@@ -31,8 +31,9 @@ impl Schema {
     /// # Errors
     /// When it is no valid schema.
     pub fn compile(schema: &Value, noun: &'static str) -> Result<Self> {
-        let validator = jsonschema::validator_for(schema)
-            .map_err(|error| Error::invalid_config(format!("the JSON schema is invalid: {error}")))?;
+        let validator = jsonschema::validator_for(schema).map_err(|error| {
+            Error::invalid_config(format!("the JSON schema is invalid: {}", wrong(&error)))
+        })?;
         Ok(Self { validator, noun })
     }
 
@@ -122,6 +123,21 @@ impl Schema {
             // The library's own words would repeat the value, which may be a secret.
             other => one("Invalid", format!("{} does not satisfy '{}'", subject(), other.keyword())),
         }
+    }
+}
+
+/// What keeps a schema from being compiled. The library's words for references are for its own users.
+fn wrong(error: &ValidationError<'_>) -> String {
+    let Fault::Referencing(error) = error.kind() else { return error.to_string() };
+    match error {
+        ReferencingError::Unretrievable { uri, .. } => {
+            format!(
+                "the $ref '{uri}' leads to another document, which is not followed; put that schema in here"
+            )
+        }
+        ReferencingError::PointerToNowhere { pointer } => format!("the $ref '#{pointer}' leads nowhere"),
+        ReferencingError::NoSuchAnchor { anchor } => format!("the $ref '#{anchor}' leads nowhere"),
+        _ => "a $ref or $schema in it is no address".to_owned(),
     }
 }
 
@@ -230,7 +246,23 @@ mod tests {
     #[test]
     fn never_fetches_a_remote_schema() {
         let schema = json!({ "$ref": "http://127.0.0.1:9/schema.json" });
-        assert!(Schema::compile(&schema, "parameter").is_err());
+        let error = Schema::compile(&schema, "parameter").unwrap_err();
+        let expected = "the JSON schema is invalid: the $ref 'http://127.0.0.1:9/schema.json' leads to another document, \
+                        which is not followed; put that schema in here";
+        assert_eq!(error.message(), expected);
+    }
+
+    #[test]
+    fn says_which_reference_is_wrong() {
+        for (reference, expected) in [
+            ("#/nowhere", "the $ref '#/nowhere' leads nowhere"),
+            ("#nowhere", "the $ref '#nowhere' leads nowhere"),
+            ("other.json", "leads to another document"),
+            ("http://[", "is no address"),
+        ] {
+            let error = Schema::compile(&json!({ "$ref": reference }), "parameter").unwrap_err();
+            assert!(error.message().contains(expected), "{reference}: {error}");
+        }
     }
 
     #[test]

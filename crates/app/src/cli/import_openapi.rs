@@ -45,6 +45,9 @@ pub(super) struct ImportOpenapi {
     /// Change the tools of the service there is
     #[arg(long, requires = "server", conflicts_with = "preview")]
     update: bool,
+    /// With --update: also let tools go that others refer to
+    #[arg(long, requires = "update")]
+    force: bool,
     /// Make the service on this server instead of printing it
     #[arg(long, env = "MCP_ALL_IN_ONE_SERVER", value_name = "URL")]
     server: Option<String>,
@@ -99,7 +102,8 @@ impl ImportOpenapi {
             ImportSource::Text(text) => body["document"] = text.into(),
             ImportSource::Document(document) => body["document"] = document,
         }
-        remote.post("/services/api/import", &body).await
+        let path = if self.force { "/services/api/import?force=true" } else { "/services/api/import" };
+        remote.post(path, &body).await
     }
 
     async fn locally(&self, config: Map<String, Value>) -> Result<Value, Failure> {
@@ -123,6 +127,7 @@ impl ImportOpenapi {
     /// The same shape as a server's answer.
     fn report(&self, imported: Imported) -> Value {
         let tools: Vec<_> = imported.tools.into_iter().map(|tool| tool.definition).collect();
+        let warnings = [imported.address_warnings, imported.warnings].concat();
         json!({
             "type": "api",
             "id": self.id.clone().unwrap_or(imported.id),
@@ -132,7 +137,7 @@ impl ImportOpenapi {
             "tools": tools,
             "credentials": imported.credentials,
             "skipped": imported.skipped,
-            "warnings": imported.warnings,
+            "warnings": warnings,
         })
     }
 
@@ -180,6 +185,9 @@ fn remarks(report: &Value) -> Vec<String> {
         lines.push(format!("skipped  {}: {}", word(&skipped["operation"]), word(&skipped["reason"])));
     }
     lines.extend(each("warnings").iter().map(|warning| format!("warning  {}", word(warning))));
+    for problem in each("problems") {
+        lines.push(format!("problem  {}: {}", word(&problem["path"]), word(&problem["message"])));
+    }
     for credential in each("credentials") {
         let (setting, what) = (word(&credential["setting"]), word(&credential["description"]));
         lines.push(format!("needed   config.{setting}: {what}"));

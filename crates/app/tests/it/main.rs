@@ -39,6 +39,7 @@ mod mcp_watch;
 mod openapi_bodies;
 mod openapi_command;
 mod openapi_import;
+mod openapi_notes;
 mod openapi_source;
 mod operations;
 mod other_clients;

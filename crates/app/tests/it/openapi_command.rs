@@ -109,7 +109,7 @@ async fn the_commands_of_the_guide_work() {
     let server = Server::start(serve(&database));
     let commands = blocks("sh");
     assert_eq!(commands.len(), 3);
-    let mut outputs = Vec::new();
+    let (mut outputs, mut warnings) = (Vec::new(), Vec::new());
     for block in commands {
         let script = block.replace("127.0.0.1:3095", &server.address().to_string());
         let mut shell = Command::new("sh");
@@ -128,6 +128,7 @@ async fn the_commands_of_the_guide_work() {
         let (stdout, stderr) = crate::binary::said(&output);
         assert!(output.status.success(), "{script}: {stdout}{stderr}");
         outputs.push(stdout);
+        warnings.push(stderr);
     }
     assert!(outputs[0].contains("get_services "), "{}", outputs[0]);
     assert!(
@@ -136,6 +137,7 @@ async fn the_commands_of_the_guide_work() {
         outputs[1]
     );
     let printed: Value = serde_json::from_str(&outputs[2]).unwrap();
+    assert!(!warnings[2].contains("give base_url"), "it was given: {}", warnings[2]);
     assert_eq!(printed["tools"].as_array().unwrap().len(), 2);
     for example in blocks("json") {
         let example: Value = serde_json::from_str(&example).unwrap();

@@ -38,7 +38,8 @@ fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
         // A number where an enum's word belongs counts as bad syntax; it is JSON all the same.
         if inner.is_data() || is_json(body) {
             let path = if path == "." { String::new() } else { path };
-            return Problem::invalid_field(&path, without_position(&inner.to_string()));
+            let message = in_words(&path, without_position(&inner.to_string()));
+            return Problem::invalid_field(&path, message);
         }
         Problem::bad_request(format!("the body is no JSON: {inner}"))
     })?;
@@ -53,6 +54,37 @@ fn is_json(body: &[u8]) -> bool {
 /// The position in the text helps nobody who gets a path.
 fn without_position(message: &str) -> &str {
     message.rsplit_once(" at line ").map_or(message, |(message, _)| message)
+}
+
+/// What serde says about types, in words for whoever wrote the body; the value, which may be a secret, is left out.
+fn in_words(path: &str, message: &str) -> String {
+    let subject = if path.is_empty() { "the body".to_owned() } else { format!("'{path}'") };
+    let parts = |kind| message.strip_prefix(kind).and_then(|rest| rest.rsplit_once(", expected "));
+    if let Some((found, _)) = parts("invalid value: ").filter(|(found, _)| found.starts_with("integer")) {
+        return format!(
+            "{subject} is out of range: {}",
+            found.trim_start_matches("integer ").replace('`', "")
+        );
+    }
+    let Some((found, expected)) = parts("invalid type: ") else { return message.to_owned() };
+    let found = match found.split_whitespace().next().unwrap_or_default() {
+        "integer" | "floating" => "a number",
+        "boolean" => "a boolean",
+        "string" | "character" => "a string",
+        "sequence" => "an array",
+        "map" => "an object",
+        "null" | "unit" => "null",
+        _ => "what it is",
+    };
+    let expected = match expected {
+        "i8" | "i16" | "i32" | "i64" | "isize" | "u8" | "u16" | "u32" | "u64" | "usize" => "an integer",
+        "f32" | "f64" => "a number",
+        "a map" => "an object",
+        "a sequence" => "an array",
+        other if other.starts_with("struct ") => "an object",
+        other => other,
+    };
+    format!("{subject} must be {expected}, not {found}")
 }
 
 /// A query string.
@@ -130,6 +162,15 @@ mod tests {
         }
         assert!(detail(br#"{"inner":[1,"x"]}"#).contains("path: \"inner[1]\""));
         assert!(detail(br#"{"role":1}"#).contains("path: \"role\""), "{}", detail(br#"{"role":1}"#));
+        for (text, expected) in [
+            (&br#"{"inner":[1,"hunter2"]}"#[..], "'inner[1]' must be an integer, not a string"),
+            (br#"{"inner":[1.5]}"#, "'inner[0]' must be an integer, not a number"),
+            (br#"{"inner":[-1]}"#, "'inner[0]' is out of range: -1"),
+            (br#"{"inner":{}}"#, "'inner' must be an array, not an object"),
+            (b"7", "the body must be an object, not a number"),
+        ] {
+            assert!(detail(text).contains(expected) && !detail(text).contains("hunter2"), "{}", detail(text));
+        }
         assert!(detail(br#"{"iner":1}"#).contains("unknown field `iner`"));
         assert!(parse::<Body>(b"{}").is_ok());
     }

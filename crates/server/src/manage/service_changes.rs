@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 use serde_json::{Map, Value};
-use store::ServiceTool;
+use std::collections::HashSet;
+use store::{Service, ServiceTool};
 use utoipa::ToSchema;
 
 /// What an import makes of a tool; everything else on it is the user's.
@@ -69,6 +70,27 @@ fn keep_what_users_added(new: &mut Value, old: &Value) {
             }
         }
     }
+}
+
+/// The settings there are, with those that the request gave; never a document's, which could send the service's
+/// credentials somewhere else.
+pub(super) fn kept_config(old: &Service, given: Map<String, Value>) -> Map<String, Value> {
+    let mut config = old.config.as_object().cloned().unwrap_or_default();
+    for (key, value) in given {
+        match (config.get_mut(&key), value) {
+            (Some(Value::Object(old)), Value::Object(new)) => old.extend(new),
+            (_, value) => {
+                config.insert(key, value);
+            }
+        }
+    }
+    config
+}
+
+/// The ids of tools that are no more.
+pub(super) fn removed<'a>(old: &'a [ServiceTool], new: &[ServiceTool]) -> Vec<&'a str> {
+    let kept: HashSet<_> = new.iter().map(|tool| tool.id.as_str()).collect();
+    old.iter().map(|tool| tool.id.as_str()).filter(|id| !kept.contains(id)).collect()
 }
 
 /// The differences between two lists of definitions with ids.

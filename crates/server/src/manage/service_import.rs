@@ -1,11 +1,13 @@
 //! `POST /services/{type}/import`: a description of an API as a service — previewed, made, or made anew.
 
-use super::error::{FieldProblem, Problem, Result};
-use super::json::{Json, Path};
+use super::error::{Code, FieldProblem, Problem, Result};
+use super::json::{Json, Path, Query};
 use super::masking::masked;
-use super::service_changes::{Changes, between, updated};
-use super::service_settings::{check, tools_of};
+use super::service_changes::{Changes, between, kept_config, removed, updated};
+use super::service_references::{names_of, references_to_tools};
+use super::service_settings::{check, check_id, tools_of};
 use super::services::{Create, ServiceView, Update, add, change, masked_tool, schema_of};
+use super::users::check_name;
 use crate::Shared;
 use crate::auth::SignedIn;
 use axum::Json as Answer;
@@ -13,6 +15,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use store::{Service, ServiceTool};
@@ -74,6 +77,12 @@ pub(super) struct Body {
     keep_missing: bool,
 }
 
+#[derive(Deserialize)]
+pub(super) struct ImportQuery {
+    #[serde(default)]
+    force: bool,
+}
+
 /// The service as it would be.
 #[derive(Serialize, ToSchema)]
 pub(super) struct ImportPreview {
@@ -85,7 +94,8 @@ pub(super) struct ImportPreview {
     /// The settings; secrets are shown as `***`.
     config: Value,
     /// The tools, each with the `input_schema` that clients will see.
-    tools: Vec<Value>,
+    #[schema(value_type = Vec<Value>)]
+    tools: Vec<PreviewedTool>,
     #[serde(flatten)]
     notes: ImportNotes,
     /// Settings that only you know and that are missing.
@@ -94,6 +104,14 @@ pub(super) struct ImportPreview {
     /// What keeps it from being made as it is.
     #[schema(value_type = Vec<FieldProblem>)]
     problems: Vec<tool::Problem>,
+}
+
+#[derive(Serialize)]
+struct PreviewedTool {
+    #[serde(flatten)]
+    definition: Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    input_schema: Option<Box<RawValue>>,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -116,15 +134,17 @@ pub(super) struct ImportResult {
     notes: ImportNotes,
 }
 
-/// Turns an OpenAPI document into a service: shows what would come of it, makes it, or changes the tools of one.
+/// Turns an OpenAPI document into a service: shows what would come of it, makes it, or changes the tools of one; with
+/// `force` also where tools go that others refer to.
 #[utoipa::path(post, path = "/services/{type}/import", tag = "services", request_body = Body,
-    params(("type" = String, Path, description = "`api`")),
+    params(("type" = String, Path, description = "`api`"), ("force" = Option<bool>, Query)),
     responses((status = 200, body = ImportPreview), (status = 201, body = ImportResult), (status = 404),
         (status = 409), (status = 422)))]
 pub(super) async fn import(
     State(state): State<Shared>,
     signed_in: SignedIn,
     Path(scheme): Path<String>,
+    Query(query): Query<ImportQuery>,
     Json(mut body): Json<Body>,
 ) -> Result<Response> {
     signed_in.may_manage()?;
@@ -140,12 +160,16 @@ pub(super) async fn import(
         Mode::Preview => found(&state, &signed_in, &scheme, &id).await?,
         Mode::Update => Some(state.store.services().get(&signed_in.tenant, &scheme, &id).await?),
     };
-    let draft = Draft::new(scheme, id, imported, &body, given, old)?;
-    match body.mode {
-        Mode::Preview => {
-            draft.preview(&state, &signed_in).await.map(|preview| Answer(preview).into_response())
+    let mut draft = Draft::new(scheme, id, imported, &body, given, old)?;
+    let missed = draft.missed(&state, &signed_in).await?;
+    match (body.mode, missed) {
+        (Mode::Preview, missed) => {
+            let missed = missed.map(|detail| tool::Problem::new("tools", "Referenced", detail));
+            let problems = missed.into_iter().filter(|_| !query.force).collect();
+            draft.preview(&state, &signed_in, problems).await.map(|preview| Answer(preview).into_response())
         }
-        Mode::Create | Mode::Update => draft.save(&state, &signed_in).await,
+        (_, Some(detail)) if !query.force => Err(Problem::new(Code::Referenced, detail)),
+        (Mode::Create | Mode::Update, _) => draft.save(&state, &signed_in).await,
     }
 }
 
@@ -201,7 +225,7 @@ struct Draft {
     description: Option<String>,
     config: Map<String, Value>,
     tools: Vec<ServiceTool>,
-    input_schemas: BTreeMap<String, Value>,
+    input_schemas: BTreeMap<String, Box<RawValue>>,
     credentials: Vec<tool::Credential>,
     skipped: Vec<tool::Skipped>,
     warnings: Vec<String>,
@@ -221,6 +245,8 @@ impl Draft {
     ) -> Result<Self> {
         let (definitions, schemas): (Vec<_>, Vec<_>) =
             imported.tools.into_iter().map(|tool| (tool.definition, tool.input_schema)).unzip();
+        // A service that is there has its address.
+        let address_warnings = if old.is_none() { imported.address_warnings } else { Vec::new() };
         let mut tools = tools_of(definitions)?;
         let input_schemas = tools.iter().map(|tool| tool.id.clone()).zip(schemas).collect();
         let mut draft = Self {
@@ -233,7 +259,7 @@ impl Draft {
             input_schemas,
             credentials: imported.credentials,
             skipped: imported.skipped,
-            warnings: imported.warnings,
+            warnings: [address_warnings, imported.warnings].concat(),
             is_new_config: !given.is_empty(),
             old,
         };
@@ -256,22 +282,44 @@ impl Draft {
         Ok(draft)
     }
 
-    async fn preview(self, state: &Shared, signed_in: &SignedIn) -> Result<ImportPreview> {
+    /// What would refer to tools that go, if anything does; said in a warning as well, for those who do it anyway.
+    async fn missed(&mut self, state: &Shared, signed_in: &SignedIn) -> Result<Option<String>> {
+        let Some(old) = &self.old else { return Ok(None) };
+        let gone = removed(&old.tools, &self.tools);
+        let references = references_to_tools(state, signed_in, &self.scheme, &self.id, &gone).await?;
+        if references.is_empty() {
+            return Ok(None);
+        }
+        let (count, names) = (references.len(), names_of(&references));
+        let what = format!("{count} things refer to tools that the document does not have: {names}");
+        let detail = format!("{what}; keep the tools with keep_missing, or import with ?force=true");
+        self.warnings.push(what);
+        Ok(Some(detail))
+    }
+
+    async fn preview(
+        mut self,
+        state: &Shared,
+        signed_in: &SignedIn,
+        mut problems: Vec<tool::Problem>,
+    ) -> Result<ImportPreview> {
         let config = Value::Object(self.config.clone());
-        let problems = match check(state, signed_in, &self.scheme, &config, &self.tools).await {
-            Ok(()) => Vec::new(),
-            Err(problem) if problem.errors().is_empty() => return Err(problem),
-            Err(problem) => problem.errors().to_vec(),
-        };
+        let checked = [
+            check_service_id(&self.id),
+            check_name("name", &self.name),
+            check(state, signed_in, &self.scheme, &config, &self.tools).await,
+        ];
+        for problem in checked.into_iter().filter_map(Result::err) {
+            if problem.errors().is_empty() {
+                return Err(problem);
+            }
+            problems.extend_from_slice(problem.errors());
+        }
         let schema = schema_of(state, &self.scheme);
         let changes = self.changes(&schema);
         let with_input_schema = |tool: ServiceTool| {
-            let input_schema = self.input_schemas.get(&tool.id).cloned();
-            let mut tool = masked_tool(tool, &schema);
-            if let (Some(fields), Some(input_schema)) = (tool.as_object_mut(), input_schema) {
-                fields.insert("input_schema".into(), input_schema);
-            }
-            tool
+            let input_schema = self.input_schemas.remove(&tool.id);
+            PreviewedTool { definition: masked_tool(tool, &schema), input_schema }
         };
         Ok(ImportPreview {
             tools: self.tools.into_iter().map(with_input_schema).collect(),
@@ -324,19 +372,14 @@ impl Draft {
     }
 }
 
-/// The settings there are, with those that the request gave; never a document's, which could send the service's
-/// credentials somewhere else.
-fn kept_config(old: &Service, given: Map<String, Value>) -> Map<String, Value> {
-    let mut config = old.config.as_object().cloned().unwrap_or_default();
-    for (key, value) in given {
-        match (config.get_mut(&key), value) {
-            (Some(Value::Object(old)), Value::Object(new)) => old.extend(new),
-            (_, value) => {
-                config.insert(key, value);
-            }
-        }
+/// What making it would refuse as an id.
+fn check_service_id(id: &str) -> Result<()> {
+    check_id("id", id)?;
+    // It is part of the address of this very endpoint.
+    if id == "import" {
+        return Err(Problem::invalid_field("id", "'import' is part of an address here and can be no id"));
     }
-    config
+    Ok(())
 }
 
 fn with_id(tool: ServiceTool) -> Map<String, Value> {

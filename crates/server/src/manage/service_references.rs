@@ -78,9 +78,13 @@ fn refuse(references: &[Reference], what: &str, advice: &str) -> Result<()> {
     if references.is_empty() {
         return Ok(());
     }
-    let names: Vec<_> = references.iter().map(|reference| reference.name.as_str()).collect();
-    let (count, names) = (names.len(), names.join(", "));
+    let (count, names) = (references.len(), names_of(references));
     Err(Problem::new(Code::Referenced, format!("{count} things {what}: {names}; {advice}")))
+}
+
+/// The names of what refers to something, for a message.
+pub(super) fn names_of(references: &[Reference]) -> String {
+    references.iter().map(|reference| reference.name.as_str()).collect::<Vec<_>>().join(", ")
 }
 
 /// The Tools whose URIs lead to the service.
@@ -94,7 +98,7 @@ async fn references_to(
 }
 
 /// The Tools whose URIs lead to one of these tools of the service.
-async fn references_to_tools(
+pub(super) async fn references_to_tools(
     state: &Shared,
     signed_in: &SignedIn,
     scheme: &str,

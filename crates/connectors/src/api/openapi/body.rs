@@ -16,6 +16,9 @@ const JSON: &str = "application/json";
 pub(super) const FORM: &str = "application/x-www-form-urlencoded";
 const MULTIPART: &str = "multipart/form-data";
 
+/// Media types of one body that are looked at.
+const MAX_MEDIA_TYPES: usize = 50;
+
 /// What a body is sent as, the kinds we prefer first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Encoding {
@@ -91,10 +94,9 @@ fn of_version_3<'a>(document: &'a Document, operation: &'a Value) -> Result<Opti
     let Some(body) = operation.get("requestBody") else { return Ok(None) };
     let body = document.resolve(body).map_err(|unresolved| unresolved.to_string())?;
     let content = object(body.get("content"));
-    let Some((media_type, media)) = content.iter().min_by_key(|(media_type, _)| encoding_of(media_type))
-    else {
-        return Ok(None);
-    };
+    let by_preference =
+        content.iter().take(MAX_MEDIA_TYPES).min_by_key(|(media_type, _)| encoding_of(media_type));
+    let Some((media_type, media)) = by_preference else { return Ok(None) };
     Ok(Some(Body {
         media_type,
         encoding: encoding_of(media_type),
@@ -115,7 +117,8 @@ fn of_version_2<'a>(
         move |parameter: &&&Value| parameter.get("in").and_then(Value::as_str) == Some(&place)
     };
     let consumes = operation.get("consumes").or_else(|| document.root.get("consumes"));
-    let consumed = list(consumes).iter().filter_map(Value::as_str).min_by_key(|media| encoding_of(media));
+    let consumed = list(consumes).iter().take(MAX_MEDIA_TYPES).filter_map(Value::as_str);
+    let consumed = consumed.min_by_key(|media| encoding_of(media));
     if let Some(body) = parameters.iter().find(is_in("body")) {
         let media_type = consumed.unwrap_or(JSON);
         return Some(Body {

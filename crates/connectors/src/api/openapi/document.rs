@@ -13,6 +13,7 @@ pub(super) const MAX_BYTES: usize = 16 * 1024 * 1024;
 
 /// References to references to references.
 const MAX_HOPS: usize = 32;
+const MAX_REFERENCE_BYTES: usize = 1000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Version {
@@ -83,6 +84,9 @@ impl Document {
                 "leads to another document, which is never fetched; bundle the documents into one",
             ));
         };
+        if pointer.len() > MAX_REFERENCE_BYTES {
+            return Err(because("is too long"));
+        }
         let pointer = percent_decode_str(pointer).decode_utf8().map_err(|_| because("is no JSON pointer"))?;
         if pointer.is_empty() || !pointer.starts_with('/') {
             return Err(because("is no JSON pointer"));
@@ -148,7 +152,7 @@ fn parse_text(text: &str) -> Result<Value> {
 
 fn parse_yaml(text: &str) -> Result<Value> {
     super::yaml::parse(text).map_err(|why| {
-        let message = format!("the document is no YAML: {}", super::names::shorten(&why, 300));
+        let message = format!("the document cannot be read as YAML: {}", super::names::shorten(&why, 300));
         refuse("document", "Unreadable", message)
     })
 }

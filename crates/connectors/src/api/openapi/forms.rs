@@ -9,6 +9,7 @@ use super::styles::{self, Listed};
 use super::values::main_type;
 use super::{Position, Style, Type};
 use serde_json::{Map, Value, json};
+use std::collections::HashSet;
 
 /// A form of names and texts. One without fixed fields is a text that the caller writes.
 pub(super) fn urlencoded(
@@ -109,10 +110,10 @@ impl Parameter {
 
 fn as_text(body: &Body<'_>, schema: &Map<String, Value>, notes: &mut Notes) -> Drafted {
     notes.warn("forms without fixed fields are one parameter that takes the form as a text");
-    let required = list(schema.get("required"));
+    let required: HashSet<_> = list(schema.get("required")).iter().filter_map(Value::as_str).collect();
     let field = |(name, field): (&String, &Value)| {
         let kind = main_type(object(Some(field))).unwrap_or(Type::String).in_schema();
-        let is_required = required.iter().any(|required| required == name.as_str());
+        let is_required = required.contains(name.as_str());
         format!("{name} ({kind}{})", if is_required { ", required" } else { "" })
     };
     let fields: Vec<_> = object(schema.get("properties")).iter().map(field).collect();

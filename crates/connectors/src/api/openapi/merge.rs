@@ -1,30 +1,30 @@
 //! `allOf` made one schema, so that a model sees the fields and not the way they were written.
 
 use serde_json::{Map, Value};
+use std::collections::HashSet;
 
 /// One schema that says what both say, if one can say it. Where both describe, the first one's words stay.
-pub(super) fn merged(first: &Map<String, Value>, second: &Map<String, Value>) -> Option<Map<String, Value>> {
-    let mut result = first.clone();
+pub(super) fn merged(first: Map<String, Value>, second: &Map<String, Value>) -> Option<Map<String, Value>> {
+    let mut result = first;
     for (key, new) in second {
-        let Some(old) = result.get(key) else {
+        let Some(old) = result.get_mut(key) else {
             // A closed object that is extended by another is meant to be open for it.
             if key != "additionalProperties" || new != &Value::Bool(false) {
                 result.insert(key.clone(), new.clone());
             }
             continue;
         };
-        let value = match key.as_str() {
-            "description" | "default" | "format" => continue,
-            "properties" => properties(old, new)?,
-            "required" => union(old, new),
-            "type" => types(old, new)?,
-            "enum" => intersection(old, new)?,
-            "minimum" | "minLength" | "minItems" | "minProperties" => tighter(old, new, f64::max),
-            "maximum" | "maxLength" | "maxItems" | "maxProperties" => tighter(old, new, f64::min),
-            _ if old == new => continue,
+        match key.as_str() {
+            "description" | "default" | "format" => {}
+            "properties" => *old = properties(old.take(), new)?,
+            "required" => *old = union(old.take(), new),
+            "type" => *old = types(old, new)?,
+            "enum" => *old = intersection(old, new)?,
+            "minimum" | "minLength" | "minItems" | "minProperties" => *old = tighter(old, new, f64::max),
+            "maximum" | "maxLength" | "maxItems" | "maxProperties" => *old = tighter(old, new, f64::min),
+            _ if old == new => {}
             _ => return None,
-        };
-        result.insert(key.clone(), value);
+        }
     }
     let was_open = |schema: &Map<String, Value>| !schema.contains_key("additionalProperties");
     if was_open(second) && result.get("additionalProperties") == Some(&Value::Bool(false)) {
@@ -33,31 +33,34 @@ pub(super) fn merged(first: &Map<String, Value>, second: &Map<String, Value>) ->
     Some(result)
 }
 
-fn properties(old: &Value, new: &Value) -> Option<Value> {
-    let mut result = old.as_object()?.clone();
+fn properties(old: Value, new: &Value) -> Option<Value> {
+    let Value::Object(mut result) = old else { return None };
     for (name, schema) in new.as_object()? {
-        let value = match result.get(name) {
-            None => schema.clone(),
-            Some(before) => merged(before.as_object()?, schema.as_object()?).map(Value::Object)?,
-        };
-        result.insert(name.clone(), value);
+        match result.get_mut(name) {
+            None => {
+                result.insert(name.clone(), schema.clone());
+            }
+            Some(before) => {
+                let Value::Object(fields) = before.take() else { return None };
+                *before = merged(fields, schema.as_object()?)?.into();
+            }
+        }
     }
     Some(result.into())
 }
 
-fn union(old: &Value, new: &Value) -> Value {
-    let mut result = old.as_array().cloned().unwrap_or_default();
-    for item in new.as_array().into_iter().flatten() {
-        if !result.contains(item) {
-            result.push(item.clone());
-        }
-    }
+fn union(old: Value, new: &Value) -> Value {
+    let Value::Array(mut result) = old else { return new.clone() };
+    let new = new.as_array().into_iter().flatten();
+    let known: HashSet<_> = result.iter().map(Value::to_string).collect();
+    result.extend(new.filter(|item| !known.contains(&item.to_string())).cloned());
     result.into()
 }
 
 fn intersection(old: &Value, new: &Value) -> Option<Value> {
-    let new = new.as_array()?;
-    let both: Vec<_> = old.as_array()?.iter().filter(|item| new.contains(item)).cloned().collect();
+    let new: HashSet<_> = new.as_array()?.iter().map(Value::to_string).collect();
+    let both: Vec<_> =
+        old.as_array()?.iter().filter(|item| new.contains(&item.to_string())).cloned().collect();
     (!both.is_empty()).then(|| both.into())
 }
 
@@ -98,7 +101,7 @@ mod tests {
     use serde_json::json;
 
     fn merge(first: &Value, second: &Value) -> Option<Value> {
-        merged(first.as_object().unwrap(), second.as_object().unwrap()).map(Value::Object)
+        merged(first.as_object().unwrap().clone(), second.as_object().unwrap()).map(Value::Object)
     }
 
     #[test]

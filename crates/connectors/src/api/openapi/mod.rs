@@ -4,6 +4,8 @@
 //! says makes us fetch, expand or store without bound.
 
 mod body;
+mod budget;
+mod dialects;
 mod document;
 mod fetch;
 mod forms;
@@ -12,6 +14,7 @@ mod names;
 mod notes;
 mod operations;
 mod parameters;
+mod patterns;
 mod schemas;
 mod security;
 mod servers;
@@ -20,6 +23,7 @@ mod styles;
 mod tests;
 mod values;
 mod yaml;
+mod yaml_error;
 
 // All that this folder uses of the connector.
 use super::auth::Auth;
@@ -68,8 +72,10 @@ fn convert(document: &Document, wishes: &Wishes, given: Map<String, Value>) -> R
     let operations = operations::list(document, wishes, &mut notes)?;
     let sign_in = security::choose(document, &operations, &mut notes);
     let mut config = Map::new();
+    let mut address_notes = Notes::default();
+    let base_url = servers::base_url(document, wishes, &mut address_notes)?;
     let is_given = given.contains_key("base_url");
-    if let Some(base_url) = servers::base_url(document, wishes, &mut notes)?.filter(|_| !is_given) {
+    if let Some(base_url) = base_url.filter(|_| !is_given) {
         config.insert("base_url".into(), base_url.into());
     }
     let mut credentials = sign_in.put_into(&mut config);
@@ -87,8 +93,10 @@ fn convert(document: &Document, wishes: &Wishes, given: Map<String, Value>) -> R
         config,
         tools,
         credentials,
+        // Whoever gave the address need not hear what the document says about it.
+        address_warnings: if is_given { Vec::new() } else { address_notes.warnings() },
+        warnings: notes.warnings(),
         skipped: notes.skipped,
-        warnings: notes.warnings,
     })
 }
 

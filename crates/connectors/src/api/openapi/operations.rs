@@ -1,7 +1,8 @@
 //! Operations of a document as tools of a service.
 
 use super::body::{self, Drafted};
-use super::document::{Document, object};
+use super::budget::Budget;
+use super::document::{Document, list as list_of, object};
 use super::names::{MAX_DESCRIPTION, shorten, tool_id};
 use super::notes::Notes;
 use super::parameters::{self, Parameter};
@@ -16,6 +17,18 @@ use tool::{ImportedTool, Pattern, Result};
 
 /// More tools in one service help nobody; a document may have more, of which some are chosen.
 const MAX_TOOLS: usize = 2_000;
+
+/// What one tool may say about its arguments; more than a model reads anyway.
+const MAX_SCHEMA_BYTES: usize = 64 * 1024;
+/// What all tools of a document may say: what they are, and what clients see of them.
+const MAX_TOTAL_BYTES: usize = 16 * 1024 * 1024;
+/// The size of all patterns of a document.
+const MAX_PATTERNS: usize = 20_000_000;
+/// Longer ones are no paths.
+const MAX_PATH_BYTES: usize = 2_000;
+
+/// Tags of one operation that are looked at.
+const MAX_TAGS: usize = 50;
 
 /// Methods that documents may have and tools do not.
 const OTHER_METHODS: [&str; 3] = ["options", "trace", "query"];
@@ -114,7 +127,7 @@ fn is_method(key: &str, method: &str) -> bool {
 fn is_wanted(operation: &Operation<'_>, wishes: &Wishes) -> bool {
     let matches = |pattern: &Pattern| {
         let id = operation.definition.get("operationId").and_then(Value::as_str);
-        let tags = super::document::list(operation.definition.get("tags")).iter().filter_map(Value::as_str);
+        let tags = list_of(operation.definition.get("tags")).iter().take(MAX_TAGS).filter_map(Value::as_str);
         id.is_some_and(|id| pattern.matches(id))
             || pattern.matches(operation.path)
             || pattern.matches(&format!("{} {}", operation.method, operation.path))
@@ -124,33 +137,72 @@ fn is_wanted(operation: &Operation<'_>, wishes: &Wishes) -> bool {
     is_included && !wishes.exclude.iter().any(matches)
 }
 
-/// The tools; what can be none is noted with its reason.
+/// The tools; what can be none is noted with its reason. Where they would say too much together, each says less.
 ///
 /// # Errors
-/// When they say more together than there is room for.
+/// When they say too much even so.
 pub(super) fn to_tools(
     document: &Document,
     operations: &[Operation<'_>],
     sign_in: &SignIn,
     notes: &mut Notes,
 ) -> Result<Vec<ImportedTool>> {
-    let mut schemas = Schemas::new(document);
+    // Schemas count twice: in the definition and in what clients see. The rest of a tool needs room, too.
+    let share = MAX_TOTAL_BYTES / 3 / operations.len().max(1);
+    for max_bytes in [MAX_SCHEMA_BYTES, share.min(MAX_SCHEMA_BYTES)] {
+        let mut tried = notes.clone();
+        let Some(tools) = to_tools_within(max_bytes, document, operations, sign_in, &mut tried) else {
+            continue;
+        };
+        *notes = tried;
+        if max_bytes < MAX_SCHEMA_BYTES {
+            notes.warn(format!(
+                "the schemas of the document are too large together; those of one tool are spelled out up to {} KiB. \
+                 Choose fewer operations with include to have more of them",
+                max_bytes / 1024
+            ));
+        }
+        return Ok(tools);
+    }
+    let message = "the tools of the document are too large together; choose operations with include";
+    Err(refuse("document", "TooLarge", message))
+}
+
+/// The tools, unless they are too large together, which is noticed on the way.
+fn to_tools_within(
+    max_bytes: usize,
+    document: &Document,
+    operations: &[Operation<'_>],
+    sign_in: &SignIn,
+    notes: &mut Notes,
+) -> Option<Vec<ImportedTool>> {
+    let (mut total, mut patterns) = (Budget::new(MAX_TOTAL_BYTES), Budget::new(MAX_PATTERNS));
     let mut ids = HashSet::new();
     let mut made = Vec::new();
     for operation in operations {
-        schemas.begin_tool()?;
+        notes.begin(&operation.label);
+        let mut schemas = Schemas::new(document, max_bytes, &mut patterns);
         let tool = draft(document, operation, sign_in, &mut schemas, notes).and_then(|mut definition| {
             let id = operation.definition.get("operationId").and_then(Value::as_str);
             let id = tool_id(id, operation.method, operation.path, &mut ids);
             definition.shift_insert(0, "id".into(), id.into());
             checked(definition)
         });
+        // What clients see of a tool is as large as its schemas; what is skipped has cost as much.
+        total.spend(schemas.used());
         match tool {
-            Ok(tool) => made.push(tool),
+            Ok(tool) => {
+                tool.definition.iter().all(|(name, value)| total.spend_field(name, value));
+                made.push(tool);
+            }
             Err(reason) => notes.skip(&operation.label, reason),
         }
+        if total.is_spent() {
+            return None;
+        }
     }
-    Ok(made)
+    notes.end();
+    Some(made)
 }
 
 fn draft(
@@ -162,6 +214,9 @@ fn draft(
 ) -> Result<Map<String, Value>, String> {
     if !operation.definition.is_object() {
         return Err("it is no object".into());
+    }
+    if operation.path.len() > MAX_PATH_BYTES {
+        return Err(format!("its path has more than {MAX_PATH_BYTES} bytes"));
     }
     for holder in [operation.definition, operation.path_item] {
         if let Some(server) = servers::elsewhere(document, holder) {
@@ -179,16 +234,10 @@ fn draft(
         return finish(operation, drafts, drafted, notes);
     }
     if operation.definition.get("requestBody").is_some() {
-        notes.warn(format!(
-            "{} has a body, which {} does not send; it is left out",
-            operation.label, operation.method
-        ));
+        notes.warn(format!("the body is left out, since a {} sends none", operation.method));
     }
     finish(operation, drafts, Drafted::default(), notes)
 }
-
-/// No model fills in more.
-const MAX_PARAMETERS: usize = 300;
 
 fn finish(
     operation: &Operation<'_>,
@@ -197,8 +246,8 @@ fn finish(
     notes: &mut Notes,
 ) -> Result<Map<String, Value>, String> {
     let fields = body.parameters;
-    if drafts.len() + fields.len() > MAX_PARAMETERS {
-        return Err(format!("it has more than {MAX_PARAMETERS} parameters"));
+    if drafts.len() + fields.len() > parameters::MAX_PARAMETERS {
+        return Err(parameters::too_many());
     }
     if operation.method == "DELETE" && fields.iter().any(|field| field.position == Position::Form) {
         return Err("it takes a form, which a DELETE does not send".into());
@@ -211,11 +260,8 @@ fn finish(
     for mut parameter in drafts.into_iter().chain(fields) {
         let original = parameter.name.clone();
         if parameter.position == Position::Path && !endpoint.contains(&format!("{{{original}}}")) {
-            notes.warn(format!(
-                "{} has no place for the path parameter '{}'",
-                operation.label,
-                shorten(&original, 50)
-            ));
+            let name = shorten(&original, 50);
+            notes.warn(format!("the path has no place for the parameter '{name}'; it is left out"));
             continue;
         }
         parameter.take_name(&mut taken);
@@ -302,8 +348,8 @@ fn description(operation: &Operation<'_>) -> String {
 
 /// Whatever the connector would refuse is no tool, and the connector says why.
 fn checked(definition: Map<String, Value>) -> Result<ImportedTool, String> {
-    let settings =
-        ToolSettings::deserialize(Value::Object(definition.clone())).map_err(|error| error.to_string())?;
+    let definition = Value::Object(definition);
+    let settings = ToolSettings::deserialize(&definition).map_err(|error| error.to_string())?;
     let mut problems = Vec::new();
     let reserved = Reserved { auth: &Auth::None, passed: &PassedHeaders::default() };
     let made = tools::check(std::slice::from_ref(&settings), reserved, &mut problems);
@@ -312,6 +358,6 @@ fn checked(definition: Map<String, Value>) -> Result<ImportedTool, String> {
     }
     let tool =
         made.values().next().ok_or("it cannot be a tool")?.to_tool().map_err(|error| error.to_string())?;
-    let input_schema = serde_json::from_str(tool.input_schema().get()).map_err(|error| error.to_string())?;
-    Ok(ImportedTool { definition, input_schema })
+    let Value::Object(definition) = definition else { return Err("it cannot be a tool".into()) };
+    Ok(ImportedTool { definition, input_schema: tool.input_schema().to_owned() })
 }

@@ -8,9 +8,14 @@ use super::styles::{self, Listed};
 use super::values::main_type;
 use super::{Position, Style, Type, check_header_name};
 use serde_json::{Map, Value};
-use std::collections::HashSet;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 
 const MAX_WORDS: usize = 500;
+
+/// No model fills in more.
+pub(super) const MAX_PARAMETERS: usize = 300;
+const MAX_NAME_BYTES: usize = 200;
 
 /// Objects in a query string are taken apart up to so many fields.
 const MAX_FIELDS: usize = 50;
@@ -39,17 +44,31 @@ pub(super) fn of_operation<'a>(
     path_item: &'a Value,
     operation: &'a Value,
 ) -> Result<Vec<&'a Value>, String> {
+    let shared = list(path_item.get("parameters"));
+    let own = list(operation.get("parameters"));
+    // Counted before anything else is done with them: a document may have any number.
+    if shared.len().max(own.len()) > MAX_PARAMETERS {
+        return Err(too_many());
+    }
     let mut found: Vec<&Value> = Vec::new();
-    let key = |parameter: &Value| (parameter.get("name").cloned(), parameter.get("in").cloned());
-    let all = list(path_item.get("parameters")).iter().chain(list(operation.get("parameters")));
-    for parameter in all {
+    let mut places = HashMap::new();
+    for parameter in shared.iter().chain(own) {
         let parameter = document.resolve(parameter).map_err(|unresolved| unresolved.to_string())?;
-        match found.iter().position(|before| key(before) == key(parameter)) {
-            Some(at) => found[at] = parameter,
-            None => found.push(parameter),
+        let text = |key: &str| parameter.get(key).and_then(Value::as_str);
+        match places.entry((text("name"), text("in"))) {
+            Entry::Occupied(place) => found[*place.get()] = parameter,
+            Entry::Vacant(place) => {
+                place.insert(found.len());
+                found.push(parameter);
+            }
         }
     }
     Ok(found)
+}
+
+/// Why an operation is left out that has more parameters than a tool may have.
+pub(super) fn too_many() -> String {
+    format!("it has more than {MAX_PARAMETERS} parameters")
 }
 
 /// The parameters that are not part of a body. `Err` is why the operation cannot be called.
@@ -68,6 +87,7 @@ pub(super) fn draft(
             "body" | "formData" if document.version == Version::V2 => continue,
             "header" if OWN_HEADERS.contains(&name.to_ascii_lowercase().as_str()) => continue,
             _ if name.is_empty() => Err("has no name"),
+            _ if name.len() > MAX_NAME_BYTES => Err("has a name that is too long"),
             "path" => Ok(Position::Path),
             "query" => Ok(Position::Query),
             "header" if check_header_name(name, "", &mut Vec::new()).is_none() => {

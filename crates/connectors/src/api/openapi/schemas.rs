@@ -1,61 +1,74 @@
 //! Schemas of a document as JSON Schema that stands alone: references spelled out, dialects made one, size bounded.
 
+use super::budget::Budget;
+use super::dialects::{keep_required, known_type, nullable, tidy_bounds};
 use super::document::{Document, Version, list, object, reference};
 use super::merge::merged;
 use super::names::shorten;
 use super::notes::Notes;
-use super::refuse;
+use super::patterns;
 use serde_json::{Map, Value, json};
-use tool::Result;
 
-/// What one tool may say about its arguments; more than a model reads anyway.
-const MAX_TOOL_BYTES: usize = 64 * 1024;
-/// What all tools of a document may say.
-const MAX_TOTAL_BYTES: usize = 16 * 1024 * 1024;
-/// How deep references and objects are spelled out.
-const MAX_DEPTH: usize = 10;
+/// How deep references and objects are spelled out: all the way, or as far as there is room for. All fields of an
+/// object are better than the first one with all that is in it.
+const DEPTHS: [usize; 4] = [10, 6, 4, 2];
+/// Members of `oneOf` and its like.
+const MAX_MEMBERS: usize = 50;
+/// Values of an `enum`; a longer list is left out.
+const MAX_VALUES: usize = 2_000;
 const MAX_WORDS: usize = 300;
+/// The size of one pattern.
+const MAX_PATTERN: usize = 500_000;
 
-const TYPES: [&str; 7] = ["string", "number", "integer", "boolean", "object", "array", "null"];
-
-/// Spells schemas out, and counts what that costs.
+/// Spells the schemas of one tool out, and counts what that costs.
+///
+/// Where something is left out, more is accepted than the document says, never less.
 pub(super) struct Schemas<'a> {
     document: &'a Document,
-    tool_bytes: usize,
-    total_bytes: usize,
+    budget: Budget,
+    /// What is left for the patterns of all tools, which cost far more than their text.
+    patterns: &'a mut Budget,
+    max_depth: usize,
+    /// How deep this try has come.
+    deepest: usize,
     /// The references that are being spelled out.
     open: Vec<String>,
+    /// How often something was left out.
+    cuts: usize,
 }
 
 impl<'a> Schemas<'a> {
-    pub(super) fn new(document: &'a Document) -> Self {
-        Self { document, tool_bytes: MAX_TOOL_BYTES, total_bytes: MAX_TOTAL_BYTES, open: Vec::new() }
+    pub(super) fn new(document: &'a Document, max_bytes: usize, patterns: &'a mut Budget) -> Self {
+        let budget = Budget::new(max_bytes);
+        Self { document, budget, patterns, max_depth: DEPTHS[0], deepest: 0, open: Vec::new(), cuts: 0 }
     }
 
-    /// Begins with the next tool.
-    ///
-    /// # Errors
-    /// When the tools so far have said all there is room for.
-    pub(super) fn begin_tool(&mut self) -> Result<()> {
-        self.total_bytes = self.total_bytes.saturating_sub(MAX_TOOL_BYTES - self.tool_bytes);
-        self.tool_bytes = MAX_TOOL_BYTES;
-        if self.total_bytes == 0 {
-            let message =
-                "the schemas of the document are too large together; choose operations with include";
-            return Err(refuse("document", "TooLarge", message));
-        }
-        Ok(())
+    /// The bytes that were written so far.
+    pub(super) fn used(&self) -> usize {
+        self.budget.used()
     }
 
     /// The schema without references, and with nothing in it that JSON Schema does not know.
     pub(super) fn convert(&mut self, schema: &Value, notes: &mut Notes) -> Map<String, Value> {
-        self.convert_at(schema, 0, notes)
-    }
-
-    fn spend(&mut self, bytes: usize) -> bool {
-        let is_enough = bytes <= self.tool_bytes;
-        self.tool_bytes = self.tool_bytes.saturating_sub(bytes);
-        is_enough
+        let (before, patterns_before) = (self.budget, *self.patterns);
+        let mut result = Map::new();
+        self.deepest = DEPTHS[0];
+        for depth in DEPTHS {
+            // To go less deep helps only where it was deep.
+            if depth > self.deepest {
+                continue;
+            }
+            (self.budget, self.max_depth, self.deepest) = (before, depth, 0);
+            *self.patterns = patterns_before;
+            result = self.convert_at(schema, 0, notes);
+            if !self.budget.is_spent() {
+                break;
+            }
+        }
+        if self.budget.is_spent() || self.max_depth < DEPTHS[0] {
+            notes.warn("a schema is too large to be spelled out whole; what is deep inside takes any value");
+        }
+        result
     }
 
     fn convert_at(&mut self, schema: &Value, depth: usize, notes: &mut Notes) -> Map<String, Value> {
@@ -64,7 +77,9 @@ impl<'a> Schemas<'a> {
             Value::Bool(false) => return entries(json!({ "not": {} })),
             _ => return Map::new(),
         };
-        if depth > MAX_DEPTH || !self.spend(16) {
+        self.deepest = self.deepest.max(depth);
+        // Each field costs a look, whatever comes of it.
+        if depth > self.max_depth || !self.budget.spend(2 + fields.len()) {
             return self.cut(schema, "its fields are not spelled out here");
         }
         if let Some(reference) = reference(schema) {
@@ -94,7 +109,8 @@ impl<'a> Schemas<'a> {
             Ok(target) => target,
             Err(unresolved) => {
                 notes.warn(format!("{unresolved}; any value is accepted there"));
-                return entries(json!({ "description": "Defined in a place that was not imported." }));
+                self.cuts += 1;
+                return self.described(Map::new(), "Defined in a place that was not imported.");
             }
         };
         let mut result = if self.open.iter().any(|open| open == reference) {
@@ -115,19 +131,26 @@ impl<'a> Schemas<'a> {
     }
 
     /// A schema that says only what kind of thing it is, and why no more.
-    fn cut(&self, schema: &Value, why: &str) -> Map<String, Value> {
+    fn cut(&mut self, schema: &Value, why: &str) -> Map<String, Value> {
+        self.cuts += 1;
         let schema = self.document.resolve(schema).unwrap_or(schema);
         let mut result = Map::new();
-        if let Some(kind) = known_type(schema.get("type")) {
+        let is_object = || schema.get("properties").is_some().then(|| "object".into());
+        if let Some(kind) = known_type(schema.get("type")).or_else(is_object) {
+            self.budget.spend_field("type", &kind);
             result.insert("type".into(), kind);
-        } else if schema.get("properties").is_some() {
-            result.insert("type".into(), "object".into());
         }
         let text = |key: &str| schema.get(key).and_then(Value::as_str);
         let words = text("title").or_else(|| text("description")).map(|words| shorten(words, 100));
-        let description = words.map_or_else(|| format!("({why})"), |words| format!("{words} ({why})"));
-        result.insert("description".into(), description.into());
-        result
+        self.described(result, &words.map_or_else(|| format!("({why})"), |words| format!("{words} ({why})")))
+    }
+
+    /// Adds a description, if there is room for it.
+    fn described(&mut self, mut schema: Map<String, Value>, words: &str) -> Map<String, Value> {
+        if self.budget.spend_field("description", &Value::Null) && self.budget.spend(words.len()) {
+            schema.insert("description".into(), words.into());
+        }
+        schema
     }
 
     fn all_of(
@@ -137,13 +160,9 @@ impl<'a> Schemas<'a> {
         depth: usize,
         notes: &mut Notes,
     ) -> Map<String, Value> {
-        let members: Vec<_> = members
-            .iter()
-            .take(50)
-            .map(|member| self.convert_at(member, depth + 1, notes))
-            .filter(|member| !member.is_empty())
-            .collect();
-        let joined = members.iter().try_fold(own.clone(), |joined, member| merged(&joined, member));
+        let members: Vec<_> =
+            self.members(members, depth, notes).into_iter().filter(|member| !member.is_empty()).collect();
+        let joined = members.iter().try_fold(own.clone(), merged);
         let joined = joined.map(|mut joined| {
             let properties = joined.get("properties").cloned();
             // What one member asks for and another one keeps to the server cannot be sent.
@@ -157,6 +176,22 @@ impl<'a> Schemas<'a> {
         })
     }
 
+    /// The schemas of a list, as far as there is room.
+    fn members(&mut self, members: &[Value], depth: usize, notes: &mut Notes) -> Vec<Map<String, Value>> {
+        let mut converted = Vec::new();
+        for member in members.iter().take(MAX_MEMBERS) {
+            let member = self.convert_at(member, depth + 1, notes);
+            if self.budget.is_spent() {
+                break;
+            }
+            converted.push(member);
+        }
+        if converted.len() < members.len() {
+            self.cuts += 1;
+        }
+        converted
+    }
+
     fn keywords(
         &mut self,
         fields: &Map<String, Value>,
@@ -165,27 +200,20 @@ impl<'a> Schemas<'a> {
     ) -> Map<String, Value> {
         let mut result = Map::new();
         if let Some(kind) = known_type(fields.get("type")) {
+            self.budget.spend_field("type", &kind);
             result.insert("type".into(), kind);
         }
         for (key, value) in fields {
+            if self.budget.is_spent() {
+                break;
+            }
             match key.as_str() {
                 "properties" => self.properties(&mut result, value, depth, notes),
-                "items" | "additionalProperties" | "not" => {
-                    let inner = match value {
-                        Value::Bool(_) if key == "additionalProperties" => value.clone(),
-                        Value::Object(_) | Value::Bool(_) => self.convert_at(value, depth + 1, notes).into(),
-                        _ => continue,
-                    };
-                    result.insert(key.clone(), inner);
-                }
+                "items" | "additionalProperties" | "not" => self.inner(&mut result, key, value, depth, notes),
                 "oneOf" | "anyOf" | "prefixItems" => {
-                    let members = list(Some(value)).iter().take(50);
-                    let members: Vec<Value> =
-                        members.map(|member| self.convert_at(member, depth + 1, notes).into()).collect();
-                    if !members.is_empty() {
-                        result.insert(key.clone(), members.into());
-                    }
+                    self.choices(&mut result, key, list(Some(value)), depth, notes);
                 }
+                "pattern" => self.pattern(&mut result, value, notes),
                 _ => self.copy(&mut result, key, value),
             }
         }
@@ -197,6 +225,50 @@ impl<'a> Schemas<'a> {
         result
     }
 
+    /// A keyword that holds one schema.
+    fn inner(
+        &mut self,
+        result: &mut Map<String, Value>,
+        key: &str,
+        value: &Value,
+        depth: usize,
+        notes: &mut Notes,
+    ) {
+        let cuts = self.cuts;
+        let inner = match value {
+            // The fields that were left out must still be taken.
+            Value::Bool(_) if key == "additionalProperties" && result.contains_key(key) => return,
+            Value::Bool(_) if key == "additionalProperties" => value.clone(),
+            Value::Object(_) | Value::Bool(_) => self.convert_at(value, depth + 1, notes).into(),
+            _ => return,
+        };
+        // What is left out of a `not` would make it refuse more.
+        let is_too_strict = key == "not" && self.cuts > cuts;
+        if !is_too_strict && self.budget.spend(key.len() + 4) {
+            result.insert(key.to_owned(), inner);
+        }
+    }
+
+    /// A keyword that holds several schemas.
+    fn choices(
+        &mut self,
+        result: &mut Map<String, Value>,
+        key: &str,
+        members: &[Value],
+        depth: usize,
+        notes: &mut Notes,
+    ) {
+        let cuts = self.cuts;
+        let converted = self.members(members, depth, notes);
+        let is_whole = converted.len() == members.len() || key == "prefixItems";
+        // Two members that are cut short may take the same value, which `oneOf` refuses.
+        let key = if key == "oneOf" && self.cuts > cuts { "anyOf" } else { key };
+        if !converted.is_empty() && is_whole && !result.contains_key(key) && self.budget.spend(key.len() + 4)
+        {
+            result.insert(key.to_owned(), converted.into_iter().map(Value::Object).collect());
+        }
+    }
+
     /// Fields that a caller may send; what the server alone writes is left out.
     fn properties(
         &mut self,
@@ -205,18 +277,39 @@ impl<'a> Schemas<'a> {
         depth: usize,
         notes: &mut Notes,
     ) {
+        let all = object(Some(value));
         let mut properties = Map::new();
-        for (name, property) in object(Some(value)) {
+        self.budget.spend("properties".len() + 6);
+        for (name, property) in all {
+            // A look at each, also at those that are left out.
+            if !self.budget.spend(1) {
+                break;
+            }
             if self.is_read_only(property) {
                 continue;
             }
-            if !self.spend(name.len()) {
-                notes.warn("some schemas are too large to be spelled out whole");
+            if !self.budget.spend(name.len() + 4) {
                 break;
             }
             properties.insert(name.clone(), self.convert_at(property, depth + 1, notes).into());
         }
+        if self.budget.is_spent() {
+            self.cuts += 1;
+            result.insert("additionalProperties".into(), true.into());
+        }
         result.insert("properties".into(), properties.into());
+    }
+
+    /// Keeps a pattern that can be compiled in reasonable time.
+    fn pattern(&mut self, result: &mut Map<String, Value>, value: &Value, notes: &mut Notes) {
+        let Some(text) = value.as_str().filter(|text| !text.is_empty()) else { return };
+        let size = patterns::size(text);
+        if size > MAX_PATTERN || !self.patterns.spend(size) {
+            self.cuts += 1;
+            notes.warn("a pattern is too large to be used; it is left out");
+        } else if self.budget.spend_field("pattern", value) {
+            result.insert("pattern".into(), value.clone());
+        }
     }
 
     fn is_read_only(&self, property: &Value) -> bool {
@@ -229,14 +322,14 @@ impl<'a> Schemas<'a> {
         let is_count = value.as_u64().is_some();
         let is_fit = match key {
             "description" => value.is_string(),
-            "format" | "pattern" | "contentEncoding" | "contentMediaType" => value.is_string(),
+            "format" | "contentEncoding" | "contentMediaType" => value.is_string(),
             "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" => value.is_number(),
             "multipleOf" => value.as_f64().is_some_and(|number| number > 0.0),
             "minLength" | "maxLength" | "minItems" | "maxItems" | "minProperties" | "maxProperties" => {
                 is_count
             }
             "uniqueItems" => value.is_boolean(),
-            "enum" => value.as_array().is_some_and(|values| !values.is_empty()),
+            "enum" => (1..=MAX_VALUES).contains(&list(Some(value)).len()),
             "required" => value.is_array(),
             "const" | "default" => true,
             _ => false,
@@ -244,24 +337,14 @@ impl<'a> Schemas<'a> {
         if !is_fit {
             return;
         }
-        let value = match value.as_str() {
-            Some(words) if key == "description" => shorten(words, MAX_WORDS).into(),
-            _ => value.clone(),
-        };
-        if value != "" && self.spend(weight(&value)) {
-            result.insert(key.to_owned(), value);
-        }
-    }
-}
-
-/// Roughly the bytes of a value as text.
-fn weight(value: &Value) -> usize {
-    match value {
-        Value::Null | Value::Bool(_) | Value::Number(_) => 8,
-        Value::String(text) => text.len() + 2,
-        Value::Array(items) => 2 + items.iter().map(weight).sum::<usize>(),
-        Value::Object(fields) => {
-            2 + fields.iter().map(|(key, value)| key.len() + 4 + weight(value)).sum::<usize>()
+        if let Some(words) = value.as_str().filter(|_| key == "description") {
+            let words = shorten(words, MAX_WORDS);
+            if !words.is_empty() {
+                let without = std::mem::take(result);
+                *result = self.described(without, &words);
+            }
+        } else if value != "" && self.budget.spend_field(key, value) {
+            result.insert(key.to_owned(), value.clone());
         }
     }
 }
@@ -270,76 +353,5 @@ fn entries(value: Value) -> Map<String, Value> {
     match value {
         Value::Object(fields) => fields,
         _ => Map::new(),
-    }
-}
-
-/// The type or types that JSON Schema knows; the file of Swagger 2.0 is a text to us.
-fn known_type(value: Option<&Value>) -> Option<Value> {
-    let known =
-        |name: &str| TYPES.into_iter().find(|known| *known == name).or((name == "file").then_some("string"));
-    match value? {
-        Value::String(name) => known(name).map(Value::from),
-        Value::Array(names) => {
-            let mut types: Vec<_> = names.iter().filter_map(|name| known(name.as_str()?)).collect();
-            types.dedup();
-            match types.as_slice() {
-                [] => None,
-                [one] => Some((*one).into()),
-                many => Some(many.into()),
-            }
-        }
-        _ => None,
-    }
-}
-
-/// Until 3.0 an exclusive bound was a flag beside the bound.
-fn tidy_bounds(fields: &Map<String, Value>, result: &mut Map<String, Value>) {
-    for (flag, bound) in [("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")] {
-        if fields.get(flag) == Some(&Value::Bool(true))
-            && let Some(value) = result.shift_remove(bound)
-        {
-            result.insert(flag.into(), value);
-        }
-    }
-}
-
-/// Only names, each once, and only those that are to be kept.
-fn keep_required(result: &mut Map<String, Value>, is_kept: impl Fn(&str) -> bool) {
-    let Some(Value::Array(names)) = result.shift_remove("required") else { return };
-    let mut kept: Vec<Value> = Vec::new();
-    for name in names {
-        if name.as_str().is_some_and(&is_kept) && !kept.contains(&name) {
-            kept.push(name);
-        }
-    }
-    if !kept.is_empty() {
-        result.insert("required".into(), kept.into());
-    }
-}
-
-/// The same schema, or null.
-fn nullable(mut schema: Map<String, Value>) -> Map<String, Value> {
-    if let Some(Value::Array(values)) = schema.get_mut("enum")
-        && !values.contains(&Value::Null)
-    {
-        values.push(Value::Null);
-    }
-    match schema.get("type").cloned() {
-        Some(Value::String(kind)) if kind != "null" => {
-            schema.insert("type".into(), json!([kind, "null"]));
-            schema
-        }
-        Some(_) => schema,
-        None if schema.contains_key("enum") || schema.is_empty() => schema,
-        None => {
-            let mut result = Map::new();
-            for key in ["description", "default"] {
-                if let Some(value) = schema.shift_remove(key) {
-                    result.insert(key.into(), value);
-                }
-            }
-            result.insert("anyOf".into(), json!([schema, { "type": "null" }]));
-            result
-        }
     }
 }

@@ -13,6 +13,9 @@ use tool::Credential;
 const MAX_SCOPES: usize = 50;
 const MAX_SCOPE_BYTES: usize = 200;
 
+/// Schemes that are looked at, and of how many an operation may want one.
+const MAX_SCHEMES: usize = 50;
+
 /// The sign-in of the whole service.
 #[derive(Debug, Default)]
 pub(super) struct SignIn {
@@ -62,6 +65,7 @@ pub(super) fn choose(document: &Document, operations: &[Operation<'_>], notes: &
     };
     let usable: Vec<(&String, SignIn)> = schemes
         .iter()
+        .take(MAX_SCHEMES)
         .filter_map(|(name, scheme)| match document.resolve(scheme).map(sign_in) {
             Ok(Ok(sign_in)) => Some((name, sign_in)),
             Ok(Err(why)) => {
@@ -101,22 +105,23 @@ pub(super) fn choose(document: &Document, operations: &[Operation<'_>], notes: &
 
 /// The scopes that the operations ask for; a token for all there are would be refused to many.
 fn scopes<'a>(document: &'a Document, operations: &[Operation<'a>], name: &str) -> Vec<&'a str> {
-    let sets = operations.iter().flat_map(|operation| list(security(document, operation)));
-    let scopes = sets.flat_map(|set| list(set.get(name))).filter_map(Value::as_str);
+    let sets = operations.iter().flat_map(|operation| security(document, operation));
+    let scopes = sets.flat_map(|set| list(set.get(name)).iter().take(MAX_SCOPES)).filter_map(Value::as_str);
     let each: BTreeSet<_> =
         scopes.filter(|scope| !scope.is_empty() && scope.len() <= MAX_SCOPE_BYTES).collect();
     each.into_iter().take(MAX_SCOPES).collect()
 }
 
-fn security<'a>(document: &'a Document, operation: &Operation<'a>) -> Option<&'a Value> {
-    operation.definition.get("security").or_else(|| document.root.get("security"))
+/// What an operation says about signing in, or else the document.
+fn security<'a>(document: &'a Document, operation: &Operation<'a>) -> impl Iterator<Item = &'a Value> {
+    let said = operation.definition.get("security").or_else(|| document.root.get("security"));
+    list(said).iter().take(MAX_SCHEMES)
 }
 
 /// The sets of schemes of which an operation wants one; none where it wants nothing.
 fn demands<'a>(document: &'a Document, operation: &Operation<'a>) -> Vec<Vec<&'a str>> {
-    list(security(document, operation))
-        .iter()
-        .map(|set| object(Some(set)).keys().map(String::as_str).collect())
+    security(document, operation)
+        .map(|set| object(Some(set)).keys().take(MAX_SCHEMES).map(String::as_str).collect())
         .collect()
 }
 

@@ -9,6 +9,9 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use tool::Result;
 
+/// Servers that are looked at.
+const MAX_SERVERS: usize = 100;
+
 /// The base of all endpoints, unless neither the document nor its address say.
 ///
 /// # Errors
@@ -42,7 +45,8 @@ pub(super) fn elsewhere(document: &Document, holder: &Value) -> Option<String> {
 }
 
 fn servers_of(holder: &Value) -> Vec<&str> {
-    list(holder.get("servers")).iter().filter_map(|server| server.get("url")?.as_str()).collect()
+    let servers = list(holder.get("servers")).iter().take(MAX_SERVERS);
+    servers.filter_map(|server| server.get("url")?.as_str()).collect()
 }
 
 fn of_version_2(document: &Document) -> Option<String> {

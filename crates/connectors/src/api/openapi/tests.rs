@@ -3,6 +3,7 @@
 mod calls;
 mod forms;
 mod hostile;
+mod large;
 mod shapes;
 
 use super::{Document, Wishes, convert, document};
@@ -63,8 +64,13 @@ fn reason<'a>(imported: &'a Imported, operation: &str) -> &'a str {
     &found.unwrap_or_else(|| panic!("{operation} was not skipped: {:?}", imported.skipped)).reason
 }
 
+/// What clients see of the first tool.
+fn input_schema(imported: &Imported) -> Value {
+    serde_json::from_str(imported.tools[0].input_schema.get()).unwrap()
+}
+
 fn has_warning(imported: &Imported, words: &str) -> bool {
-    imported.warnings.iter().any(|warning| warning.contains(words))
+    imported.warnings.iter().chain(&imported.address_warnings).any(|warning| warning.contains(words))
 }
 
 fn patterns(texts: &[&str]) -> Vec<Pattern> {

@@ -5,6 +5,7 @@ use super::notes::Notes;
 use super::parameters::Parameter;
 use super::{Position, Type, ValueSchema};
 use serde_json::{Map, Value};
+use std::collections::HashSet;
 
 impl Parameter {
     /// The parameter as the connector's settings have it.
@@ -99,12 +100,10 @@ fn plain_enum(schema: &mut Map<String, Value>, value_type: Option<Type>) -> Opti
         other => other.clone(),
     };
     let may_be_null = !is_plain;
-    let mut kept: Vec<Value> = Vec::new();
-    for value in values.iter().map(spelled) {
-        if (value_type.fits(&value) || may_be_null && value.is_null()) && !kept.contains(&value) {
-            kept.push(value);
-        }
-    }
+    let fits = |value: &Value| value_type.fits(value) || may_be_null && value.is_null();
+    let mut seen = HashSet::new();
+    let kept = values.iter().map(spelled).filter(fits).filter(|value| seen.insert(value.to_string()));
+    let kept: Vec<Value> = kept.collect();
     if is_plain {
         return (!kept.is_empty()).then_some(kept);
     }

@@ -1,5 +1,6 @@
 //! YAML as JSON values, with a bound on depth and size that aliases cannot get around.
 
+use super::yaml_error::explain;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 use std::cell::Cell;
@@ -51,7 +52,7 @@ fn parse_here(text: &str) -> Result<Value, String> {
     let parsed = serde_saphyr::with_deserializer_from_str_with_options(text, options, |deserializer| {
         Node { depth: 0, left: &left }.deserialize(deserializer)
     });
-    parsed.map_err(|error| error.to_string())
+    parsed.map_err(|error| explain(&error))
 }
 
 /// One value on its way in.

@@ -87,7 +87,7 @@ async fn parts_are_texts_json_and_files() {
     operation["operationId"] = json!("t");
     let imported = import_value(document_with("/x", "post", operation)).unwrap();
     assert!(has_warning(&imported, "'photos' is a list of files"));
-    let file = &imported.tools[0].input_schema["properties"]["file"];
+    let file = &input_schema(&imported)["properties"]["file"];
     assert_eq!((&file["description"], &file["required"]), (&json!("What to keep"), &json!(["content"])));
     let received = call_tool(imported, json!({
         "file": { "content": "aGk=", "filename": "hi.txt", "content_type": "text/plain" }, "photos": { "content": "aGk=" },
