@@ -365,6 +365,8 @@ impl Draft {
             description: Some(self.description),
             config: self.is_new_config.then_some(self.config),
             tools: Some(tools),
+            // What others refer to was looked for already.
+            is_forced: true,
             ..Update::default()
         };
         let service = change(state, signed_in, old, update).await?;
