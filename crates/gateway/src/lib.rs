@@ -170,7 +170,7 @@ impl Gateway {
         }
         let cx = &*on_route(cx, &route, &call.options);
         let outcome = within_deadline(cx, route.service.connector()?.call(cx, call)).await;
-        let outcome = outcome.map_err(|error| name_service(error, &route))?;
+        let outcome = outcome.map_err(|error| name_service(in_callers_words(error, &route), &route))?;
         cx.inspection.note(|seen| seen.raw = raw_of(&outcome));
         Ok(route.shape.apply(outcome))
     }
@@ -278,6 +278,14 @@ fn raw_of(outcome: &Outcome) -> Option<String> {
     match outcome {
         Outcome::Done(output) => Some(output.data().map_or_else(|| output.to_result(), Into::into)),
         Outcome::NeedsInput(_) | Outcome::Started(_) => None,
+    }
+}
+
+/// Callers of a Tool that renames parameters know them by its names.
+fn in_callers_words(error: Error, route: &Route) -> Error {
+    match &route.via {
+        Some(via) => via.tool.in_callers_words(error),
+        None => error,
     }
 }
 

@@ -3,6 +3,7 @@
 use super::target::Target;
 use mcp::client::{Diagnosis, Failure};
 use serde_json::value::RawValue;
+use tool::secret::Blots;
 use tool::{Error, Result, Secret};
 
 /// Shorter texts are no secrets worth the damage of blotting them out everywhere.
@@ -125,7 +126,7 @@ pub(super) fn blot(target: &Target, text: &str) -> String {
     let token = target.oauth().and_then(|oauth| oauth.token());
     let secrets = target.secrets().chain(token.iter().map(Secret::expose));
     let secrets = secrets.filter(|secret| secret.len() >= SHORTEST_SECRET);
-    secrets.fold(text.to_owned(), |text, secret| text.replace(secret, tool::secret::MASK))
+    Blots::new(secrets).apply(text)
 }
 
 /// A server's answer to a probe: any answer shows that it is there.
@@ -133,5 +134,21 @@ pub(super) fn is_alive(result: Result<(), Failure>) -> Result<(), Failure> {
     match result {
         Err(Failure::Rpc(_)) => Ok(()),
         other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::target::Server;
+    use super::*;
+    use mcp::client::transport::stdio::Command;
+
+    #[test]
+    fn blots_the_secrets_of_the_settings_out_however_a_server_spells_them() {
+        let env = vec![("KEY".to_owned(), Secret::new("ab+cd/ef==")), ("N".to_owned(), Secret::new("7"))];
+        let command = Command { program: "x".into(), args: Vec::new(), env, cwd: None };
+        let target = Target { service: None, server: Server::Local(command) };
+        let said = r#"ab+cd/ef== at /x?key=ab%2Bcd%2Fef%3D%3D in {"key":"ab+cd\/ef=="}, 7 times"#;
+        assert_eq!(blot(&target, said), r#"*** at /x?key=*** in {"key":"***"}, 7 times"#);
     }
 }

@@ -66,7 +66,7 @@ impl Route {
             }
         };
         let description = tool.description().map(str::to_owned);
-        let service = over.service_behind(&target.service);
+        let service = target.service.clone();
         let route = Self::compile(service, tool, own.name.clone(), description.as_deref(), result_budget);
         Self { via: Some(Via { target, tool: over.clone() }), ..route }
     }

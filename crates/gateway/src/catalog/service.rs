@@ -144,25 +144,6 @@ impl Service {
             .with("auth", "rejected")
     }
 
-    /// The same service, reached in another way. It is not asked what it offers.
-    pub(crate) fn with_connector(&self, connector: Arc<dyn Connector>) -> Self {
-        Self {
-            tenant: self.tenant.clone(),
-            scheme: self.scheme.clone(),
-            id: self.id.clone(),
-            name: self.name.clone(),
-            version: self.version,
-            state: State::Open(connector),
-            variables: self.variables.clone(),
-            tools: ArcSwapOption::empty(),
-            offer: ArcSwapOption::empty(),
-            failure: ArcSwapOption::empty(),
-            report: ArcSwap::default(),
-            is_trusted: self.is_trusted,
-            is_for_admins: self.is_for_admins,
-        }
-    }
-
     /// The connector, or why there is none.
     pub(crate) fn connector(&self) -> Result<&Arc<dyn Connector>> {
         match &self.state {

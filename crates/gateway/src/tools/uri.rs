@@ -1,13 +1,12 @@
 //! Tools over a service's tool: presets, hidden and renamed parameters, another shape.
 
 use crate::bind::Binder;
-use crate::catalog::{Route, Service};
-use async_trait::async_trait;
+use crate::catalog::Route;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use tool::schema::Schema;
-use tool::{Call, Connector, Context, Error, ErrorKind, Outcome, Problem, Result, Shape, Tool, Uri};
+use tool::{Error, ErrorKind, Problem, Result, Shape, Tool, Uri};
 
 /// A Tool over a service's tool.
 #[derive(Debug, Clone)]
@@ -164,7 +163,7 @@ impl UriTool {
     }
 
     /// An error about arguments in the words of the caller.
-    fn in_callers_words(&self, error: Error) -> Error {
+    pub(crate) fn in_callers_words(&self, error: Error) -> Error {
         if error.kind() != ErrorKind::InvalidInput {
             return error;
         }
@@ -213,43 +212,5 @@ impl Via {
         let bound = own.bind(given.into())?;
         let translated = self.tool.translate(bound.as_map()?)?;
         self.target.binder.bind(translated.into()).map_err(|error| self.tool.in_callers_words(error))
-    }
-}
-
-/// The service of a tool whose parameters have other names: what it says about them is told in those.
-struct Renamed {
-    inner: Arc<dyn Connector>,
-    tool: UriTool,
-}
-
-impl UriTool {
-    /// The service as callers of this Tool meet it.
-    pub(crate) fn service_behind(&self, service: &Arc<Service>) -> Arc<Service> {
-        match service.connector() {
-            Ok(inner) if !self.rename.is_empty() => {
-                let renamed = Renamed { inner: inner.clone(), tool: self.clone() };
-                Arc::new(service.with_connector(Arc::new(renamed)))
-            }
-            _ => service.clone(),
-        }
-    }
-}
-
-#[async_trait]
-impl Connector for Renamed {
-    async fn tools(&self, cx: &Context) -> Result<Vec<Tool>> {
-        self.inner.tools(cx).await
-    }
-
-    async fn call(&self, cx: &Context, call: Call) -> Result<Outcome> {
-        self.inner.call(cx, call).await.map_err(|error| self.tool.in_callers_words(error))
-    }
-
-    async fn health(&self, cx: &Context) -> Result<()> {
-        self.inner.health(cx).await
-    }
-
-    fn is_prefixed(&self) -> bool {
-        self.inner.is_prefixed()
     }
 }

@@ -5,8 +5,8 @@ use super::json::{Json, Path, Query};
 use super::masking::masked;
 use super::service_changes::{Changes, between, kept_config, removed, updated};
 use super::service_references::{names_of, references_to_tools};
-use super::service_settings::{check, check_id, tools_of};
-use super::services::{Create, ServiceView, Update, add, change, masked_tool, schema_of};
+use super::service_settings::{check, tools_of};
+use super::services::{Create, ServiceView, Update, add, change, check_service_id, masked_tool, schema_of};
 use super::users::check_name;
 use crate::Shared;
 use crate::auth::SignedIn;
@@ -372,16 +372,6 @@ impl Draft {
         let service = change(state, signed_in, old, update).await?;
         Ok(Answer(ImportResult { service, notes }).into_response())
     }
-}
-
-/// What making it would refuse as an id.
-fn check_service_id(id: &str) -> Result<()> {
-    check_id("id", id)?;
-    // It is part of the address of this very endpoint.
-    if id == "import" {
-        return Err(Problem::invalid_field("id", "'import' is part of an address here and can be no id"));
-    }
-    Ok(())
 }
 
 fn with_id(tool: ServiceTool) -> Map<String, Value> {

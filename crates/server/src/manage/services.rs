@@ -168,11 +168,7 @@ pub(super) async fn create(
 pub(super) async fn add(state: &Shared, signed_in: &SignedIn, body: Create) -> Result<ServiceView> {
     signed_in.may_manage()?;
     let mut found = Findings::default();
-    found.note(check_id("id", &body.id));
-    if body.id == IMPORT {
-        let message = "'import' is part of an address here and can be no id";
-        found.note(Err(Problem::invalid_field("id", message)));
-    }
+    found.note(check_service_id(&body.id));
     if let Some(name) = &body.name {
         found.note(check_name("name", name));
     }
@@ -194,8 +190,15 @@ pub(super) async fn add(state: &Shared, signed_in: &SignedIn, body: Create) -> R
     Ok(ServiceView::new(state, service))
 }
 
-/// `/services/{type}/import` is no service.
-const IMPORT: &str = "import";
+/// Refuses an id that no service can have.
+pub(super) fn check_service_id(id: &str) -> Result<()> {
+    check_id("id", id)?;
+    // `/services/{type}/import` is no service.
+    if id == "import" {
+        return Err(Problem::invalid_field("id", "'import' is part of an address here and can be no id"));
+    }
+    Ok(())
+}
 
 /// One service.
 #[utoipa::path(get, path = "/services/{type}/{id}", tag = "services",

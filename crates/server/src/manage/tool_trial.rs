@@ -75,8 +75,8 @@ fn render(state: &Shared, draft: &mut Draft, sample: &Value) -> Option<String> {
     let part = state.gateway.inline(&draft.kind).and_then(|inline| inline.part);
     let part = part.map(|part| format!("config.{part}."));
     let path = format!("{}response_template", part.unwrap_or_default());
-    // Callers get the answer below these words; here it is the sample, which its author knows.
-    let text = text.strip_suffix("\nThe answer was:").map(str::to_owned).unwrap_or(text);
+    // Without the answer, which callers get: here it is the sample, which its author knows.
+    let text = output.failure().map_or(text, |error| error.message().to_owned());
     draft.problems.push(Problem::new(path, "TemplateRenderError", text));
     None
 }

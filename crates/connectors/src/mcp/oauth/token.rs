@@ -11,6 +11,7 @@ use mcp::client::Failure;
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, SystemTime};
 use tool::Secret;
+use tool::secret::Blots;
 
 const WHAT: &str = "the token";
 /// A token is renewed that long before its end, or at a fifth of a shorter life.
@@ -207,16 +208,14 @@ impl Request<'_> {
             error_description: String,
         }
         let refused: Refused = serde_json::from_slice(&answer.body).unwrap_or_default();
-        let mut why = format!("{} {}", refused.error, refused.error_description);
+        let why = format!("{} {}", refused.error, refused.error_description);
         let told: Vec<&Secret> = match &self.grant {
             Grant::ClientCredentials => Vec::new(),
             Grant::Refresh(token) => vec![token],
             Grant::Code { code, verifier, .. } => vec![code, verifier],
         };
-        for secret in told.into_iter().chain(&self.client.secret).filter(|secret| !secret.expose().is_empty())
-        {
-            why = why.replace(secret.expose(), tool::secret::MASK);
-        }
+        let secrets = told.into_iter().chain(&self.client.secret).map(Secret::expose);
+        let why = Blots::new(secrets).apply(&why);
         let (status, why) = (answer.status.as_u16(), web::shown(why.trim()));
         let host = self.endpoint.host_str().unwrap_or_default();
         let why = format!("the authorization server {host} gives no token (HTTP status {status}): {why}");
