@@ -76,9 +76,7 @@ impl Connection {
         // Whoever has used up its turn is told nothing by a socket.
         tokio::task::coop::consume_budget().await;
         // The other side may have closed while the connection rested.
-        if !self.is_idle() {
-            return Err(Failure::Unsent(Error::broken("it was closed")));
-        }
+        self.check_idle().map_err(Failure::Unsent)?;
         self.outgoing.load(message);
         let mut waiting = Waiting::default();
         let head = match poll_fn(|cx| self.poll_head(cx, &mut waiting)).await {
@@ -109,10 +107,9 @@ impl Connection {
             waiting.unwritable = Some(error);
         }
         self.poll_answer(cx, waiting).map_err(|error| {
-            Failure::Broken(match waiting.unwritable.take() {
-                Some(first) => Error::broken(first),
-                None => error,
-            })
+            // TLS may say why; a socket that was closed says no more than the first failure.
+            let first = waiting.unwritable.take().filter(|_| !is_of_tls(&error));
+            Failure::Broken(first.map_or(error, Error::broken))
         })
     }
 
@@ -182,18 +179,22 @@ impl Connection {
     /// Gives back what memory is not needed, and says whether the connection can take another request.
     pub(crate) fn rest(&mut self) -> bool {
         self.incoming.shrink();
-        self.is_idle()
+        self.check_idle().is_ok()
     }
 
     /// The last exchange is over, and the other side has neither ended nor said anything since.
-    /// Nobody is to be woken for it.
-    fn is_idle(&mut self) -> bool {
+    /// Nobody is to be woken for it. What it has said in TLS, e.g. that it wants a certificate, is the reason.
+    fn check_idle(&mut self) -> Result<(), Error> {
         if !self.stays_open || !self.body.is_ended() || !self.incoming.bytes.is_empty() {
-            return false;
+            return Err(Error::broken("it is not ready for another request"));
         }
         let mut byte = [0];
         let mut cx = Context::from_waker(Waker::noop());
-        Pin::new(&mut self.stream).poll_read(&mut cx, &mut ReadBuf::new(&mut byte)).is_pending()
+        match Pin::new(&mut self.stream).poll_read(&mut cx, &mut ReadBuf::new(&mut byte)) {
+            Poll::Pending => Ok(()),
+            Poll::Ready(Ok(())) => Err(Error::broken("it was closed")),
+            Poll::Ready(Err(error)) => Err(Error::broken(error)),
+        }
     }
 
     /// The bytes of a connection that both sides have agreed to use for something else, and what
@@ -201,6 +202,12 @@ impl Connection {
     pub(crate) fn into_stream(self: Box<Self>) -> (Stream, Bytes) {
         (self.stream, self.incoming.into_bytes())
     }
+}
+
+/// TLS has found something wrong, or was told so.
+fn is_of_tls(error: &Error) -> bool {
+    let inner = error.find::<io::Error>().and_then(io::Error::get_ref);
+    inner.is_some_and(|inner| inner.is::<rustls::Error>())
 }
 
 /// The other side takes no more.
