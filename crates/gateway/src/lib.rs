@@ -159,8 +159,7 @@ impl Gateway {
     }
 
     async fn run(&self, cx: &Context, request: Request, record: &mut Record) -> Result<Outcome> {
-        let (route, tenant) =
-            self.catalog.resolve(&cx.tenant, cx.instance.as_ref(), &request.target, &self.types)?;
+        let (route, tenant) = self.catalog.resolve(cx, &request.target, &self.types)?;
         record.routed_to(&route); // an Arc: a reload never disturbs a call
         let _permit = self.policy.admit(cx, &route, tenant)?; // the same rule that filters the list
         let call = self.bind(&route, request)?;
@@ -186,7 +185,7 @@ impl Gateway {
     #[must_use]
     pub fn route(&self, cx: &Context, name: &str) -> Option<Arc<Route>> {
         let target = Target::Name(name.to_owned());
-        let (route, _) = self.catalog.resolve(&cx.tenant, cx.instance.as_ref(), &target, &self.types).ok()?;
+        let (route, _) = self.catalog.resolve(cx, &target, &self.types).ok()?;
         policy::permits(&cx.caller, &route).ok().map(|()| route)
     }
 
@@ -203,9 +202,13 @@ impl Gateway {
     fn permitted(&self, cx: &Context) -> Vec<Arc<Route>> {
         let Some(tenant) = self.catalog.tenant(&cx.tenant) else { return Vec::new() };
         let is_permitted = |route: &&Arc<Route>| policy::permits(&cx.caller, route).is_ok();
-        let offered = match &cx.instance {
-            Some(instance) => tenant.offered(instance),
-            None => tenant.routes(),
+        let offered = match (&cx.instance, &cx.service) {
+            (Some(instance), _) => tenant.offered(instance),
+            (None, Some(service)) => {
+                let routes = tenant.routes_alone(service).into_iter();
+                return routes.filter(is_permitted).map(Route::alone).collect();
+            }
+            (None, None) => tenant.routes(),
         };
         offered.iter().filter(is_permitted).cloned().collect()
     }

@@ -1,7 +1,7 @@
 //! Documents and prompts on their way through the gateway: the same policy, the same audit.
 
 use crate::audit::Record;
-use crate::catalog::{Entry, Service, Shelf, Shelves, Target, TenantCatalog};
+use crate::catalog::{Entry, Service, Shelf, Target, TenantCatalog};
 use crate::{Gateway, policy, within_deadline};
 use serde_json::value::RawValue;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -52,7 +52,13 @@ impl Gateway {
     pub fn shelf(&self, cx: &Context, shelf: Shelf) -> Vec<Arc<Entry>> {
         let Some(tenant) = self.library_of(cx) else { return Vec::new() };
         let entries = tenant.shelves().shelf(shelf).iter();
-        entries.filter(|entry| policy::permits_entry(&cx.caller, entry).is_ok()).cloned().collect()
+        let entries = entries.filter(|entry| policy::permits_entry(&cx.caller, entry).is_ok());
+        let Some(id) = &cx.service else { return entries.cloned().collect() };
+        let Ok(service) = tenant.alone(id) else { return Vec::new() };
+        let entries = entries.filter(|entry| Arc::ptr_eq(&entry.service, service));
+        let mut entries: Vec<_> = entries.map(|entry| Arc::new(entry.alone())).collect();
+        entries.sort_by(|a, b| a.key.cmp(&b.key));
+        entries
     }
 
     /// An instance offers the Tools that are bound to it, and nothing else.
@@ -119,13 +125,13 @@ impl Gateway {
         let _permit = self.policy.admit_within_limits(cx, tenant.limiter.clone())?;
         match wanted {
             Wanted::Prompt { name, arguments } => {
-                let entry = self.prompt(cx, tenant.shelves(), &name)?;
+                let entry = self.prompt(cx, &tenant, &name)?;
                 *served_by = Some(entry.service.clone());
                 let wanted = Wanted::Prompt { name: entry.original.clone(), arguments };
                 get_from(cx, &entry.service, wanted, extras).await
             }
             Wanted::Completion { of: Reference::Prompt(name), argument } => {
-                let entry = self.prompt(cx, tenant.shelves(), &name)?;
+                let entry = self.prompt(cx, &tenant, &name)?;
                 let of = Reference::Prompt(entry.original.clone());
                 get_from(cx, &entry.service, Wanted::Completion { of, argument }, extras).await
             }
@@ -134,18 +140,28 @@ impl Gateway {
                     of: Reference::Resource(uri.to_owned()),
                     argument: argument.clone(),
                 };
-                self.get_resource(cx, tenant.shelves(), &uri, again, extras, served_by).await
+                self.get_resource(cx, &tenant, &uri, again, extras, served_by).await
             }
             Wanted::Resource { uri } => {
                 let again = |uri: &str| Wanted::Resource { uri: uri.to_owned() };
-                self.get_resource(cx, tenant.shelves(), &uri, again, extras, served_by).await
+                self.get_resource(cx, &tenant, &uri, again, extras, served_by).await
             }
         }
     }
 
-    fn prompt<'a>(&self, cx: &Context, shelves: &'a Shelves, name: &str) -> Result<&'a Arc<Entry>> {
+    fn prompt<'a>(&self, cx: &Context, tenant: &'a TenantCatalog, name: &str) -> Result<&'a Arc<Entry>> {
         let missing = || Error::not_found(format!("Prompt '{}' not found", crate::catalog::shortened(name)));
-        let entry = shelves.find(Shelf::Prompts, name).ok_or_else(missing)?;
+        let shelves = tenant.shelves();
+        let found = match &cx.service {
+            None => shelves.find(Shelf::Prompts, name),
+            Some(id) => {
+                let service = tenant.alone(id)?;
+                let is_meant =
+                    |entry: &&Arc<Entry>| entry.original == name && Arc::ptr_eq(&entry.service, service);
+                shelves.shelf(Shelf::Prompts).iter().find(is_meant)
+            }
+        };
+        let entry = found.ok_or_else(missing)?;
         policy::permits_entry(&cx.caller, entry)?;
         Ok(entry)
     }
@@ -154,14 +170,14 @@ impl Gateway {
     async fn get_resource(
         &self,
         cx: &Context,
-        shelves: &Shelves,
+        tenant: &TenantCatalog,
         uri: &str,
         wanted: impl Fn(&str) -> Wanted,
         extras: Extras,
         served_by: &mut Option<Arc<Service>>,
     ) -> Result<Box<RawValue>> {
         let mut first = None;
-        for service in shelves.holders(uri) {
+        for service in holders(cx, tenant, uri) {
             let address = format!("{}://{}/resources/{uri}", service.scheme, service.id);
             if policy::permits_named(&cx.caller, uri, &address).is_err() {
                 continue;
@@ -191,7 +207,7 @@ impl Gateway {
     pub async fn watch(&self, cx: &Context, uri: &str) -> Result<Watch> {
         let tenant = self.library_of(cx).unwrap_or_default();
         let mut failure = Error::not_found(format!("Resource '{uri}' not found")).with("uri", uri);
-        for service in tenant.shelves().holders(uri) {
+        for service in holders(cx, &tenant, uri) {
             let address = format!("{}://{}/resources/{uri}", service.scheme, service.id);
             if policy::permits_named(&cx.caller, uri, &address).is_err() {
                 continue;
@@ -209,6 +225,14 @@ impl Gateway {
     #[must_use]
     pub fn resource_updates(&self) -> broadcast::Receiver<ResourceUpdate> {
         self.updates.subscribe()
+    }
+}
+
+/// The services that may have a resource, the likeliest first. At its own door there is only the one.
+fn holders(cx: &Context, tenant: &TenantCatalog, uri: &str) -> Vec<Arc<Service>> {
+    match &cx.service {
+        None => tenant.shelves().holders(uri),
+        Some(id) => tenant.alone(id).into_iter().cloned().collect(),
     }
 }
 

@@ -23,6 +23,8 @@ pub struct Context {
     pub door: Door,
     /// The MCP instance whose door it was: it offers its enabled bindings and nothing else.
     pub instance: Option<InstanceId>,
+    /// The id of the service whose own door it was: it offers what it has by its own names and nothing else.
+    pub service: Option<Arc<str>>,
     /// One of the tenant's Tools leads the call. What it may reach was checked when it was made,
     /// so its callers need no right of their own to that.
     pub is_through_tool: bool,
@@ -63,6 +65,7 @@ impl Context {
             caller,
             door,
             instance: None,
+            service: None,
             is_through_tool: false,
             deadline: Instant::now() + time,
             cancel: CancellationToken::new(),

@@ -53,6 +53,7 @@ mod search;
 mod search_faults;
 mod secrets;
 mod self_tools;
+mod service_doors;
 mod service_tools;
 mod services;
 mod sign_in;

@@ -31,6 +31,22 @@ pub struct Entry {
     pub service: Arc<Service>,
     /// The definition as clients get it, in JSON.
     pub listed: Bytes,
+    /// The definition as its service wrote it.
+    written: Bytes,
+}
+
+impl Entry {
+    /// The same at its service's own door.
+    pub(crate) fn alone(&self) -> Self {
+        Self {
+            key: self.original.clone(),
+            original: self.original.clone(),
+            address: self.address.clone(),
+            service: self.service.clone(),
+            listed: self.written.clone(),
+            written: self.written.clone(),
+        }
+    }
 }
 
 /// All shelves of a tenant, each sorted by key.
@@ -83,8 +99,10 @@ impl Shelves {
     fn add(&mut self, service: &Arc<Service>, offer: &Offer) {
         let entry = |item: &Item, key: String, kind: &str, listed: String| {
             let address = format!("{}://{}/{kind}/{}", service.scheme, service.id, item.key);
-            let original = item.key.clone();
-            Arc::new(Entry { key, original, address, service: service.clone(), listed: listed.into() })
+            let (original, service) = (item.key.clone(), service.clone());
+            let written = Bytes::from(item.definition.get().to_owned());
+            let listed = if listed == written { written.clone() } else { listed.into() };
+            Arc::new(Entry { key, original, address, service, listed, written })
         };
         let is_prefixed = service.is_prefixed();
         self.prompts.extend(offer.prompts.iter().map(|item| {

@@ -46,10 +46,10 @@ pub(super) struct Visit {
     pub(super) owner: String,
 }
 
-/// `POST /mcp`: the tenant's door; `POST /mcp/{api_key}`: an instance's.
+/// `POST /mcp`: the tenant's door; `POST /mcp/{api_key}`: an instance's; `POST /servers/{service}/mcp`: a service's.
 pub(crate) async fn post(
     State(state): State<Shared>,
-    Visitor { signed_in, instance }: Visitor,
+    Visitor { signed_in, instance, service }: Visitor,
     Extension(RequestId(request_id)): Extension<RequestId>,
     Extension(TraceId(trace_id)): Extension<TraceId>,
     mut request: Request,
@@ -63,10 +63,10 @@ pub(crate) async fn post(
         let error = RpcError::invalid_request(message);
         return Ok(refused(StatusCode::PAYLOAD_TOO_LARGE, None, &error));
     };
-    let owner = owner_of(&signed_in, instance.as_ref());
+    let owner = owner_of(&signed_in, instance.as_ref(), service.as_deref());
     let (SignedIn { tenant, caller }, time) = (signed_in, state.options.call_timeout);
     let cx = Context::for_request(request_id, tenant, caller, DoorKind::Mcp, time);
-    let cx = Context { trace_id, headers: caller_headers(headers.clone()), instance, ..cx };
+    let cx = Context { trace_id, headers: caller_headers(headers.clone()), instance, service, ..cx };
     let visit = Visit { state, headers, cx, owner };
     if batch::is_batch(&body) {
         return Ok(batch::answer(visit, &body).await);
@@ -83,9 +83,10 @@ pub(crate) async fn post(
 }
 
 /// Who a session, a question or a held request belongs to.
-fn owner_of(signed_in: &SignedIn, instance: Option<&InstanceId>) -> String {
+fn owner_of(signed_in: &SignedIn, instance: Option<&InstanceId>, service: Option<&str>) -> String {
     let instance = instance.map_or("", InstanceId::as_str);
-    [signed_in.tenant.as_str(), "/", signed_in.caller.identity.id(), "/", instance].concat()
+    let (tenant, caller) = (signed_in.tenant.as_str(), signed_in.caller.identity.id());
+    [tenant, "/", caller, "/", instance, "/", service.unwrap_or_default()].concat()
 }
 
 impl Visit {
@@ -312,13 +313,13 @@ impl Visit {
 /// `GET /mcp`: the stream of notifications of a session.
 pub(crate) async fn get(
     State(state): State<Shared>,
-    Visitor { signed_in, instance }: Visitor,
+    Visitor { signed_in, instance, service }: Visitor,
     headers: HeaderMap,
 ) -> Result<Response> {
     check_origin(&state, &headers)?;
-    let owner = owner_of(&signed_in, instance.as_ref());
+    let owner = owner_of(&signed_in, instance.as_ref(), service.as_deref());
     let cx = Context::new(signed_in.tenant, signed_in.caller, DoorKind::Mcp, state.options.call_timeout);
-    let cx = Context { instance, ..cx };
+    let cx = Context { instance, service, ..cx };
     let visit = Visit { state, headers: Arc::new(headers), cx, owner };
     if let Err(error) = visit.check_version(&Meta::default()) {
         return Ok(refused(StatusCode::BAD_REQUEST, None, &error));
