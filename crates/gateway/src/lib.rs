@@ -28,7 +28,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::broadcast;
-use tool::{Arguments, Call, Context, Env, Error, Extras, Kind, Outcome, Result, uri};
+use tool::{Arguments, Call, Context, Env, Error, Extras, Kind, OnlyClient, Outcome, Result, uri};
 use tracing::Instrument;
 
 /// The most bytes of an answer, unless the tool or the server says less.
@@ -116,6 +116,12 @@ impl Gateway {
             loading: tokio::sync::Mutex::default(),
             updates: broadcast::Sender::new(UPDATES),
         })
+    }
+
+    /// The client, where this process serves one and no other.
+    #[must_use]
+    pub fn only_client(&self) -> Option<&Arc<OnlyClient>> {
+        self.env.only_client.as_ref()
     }
 
     /// What can be called now.

@@ -17,6 +17,7 @@ pub mod import;
 pub mod inline;
 pub mod inspection;
 pub mod library;
+mod only_client;
 pub mod outcome;
 pub mod pinning;
 mod salvage;
@@ -44,6 +45,7 @@ pub use import::{Credential, Import, ImportRequest, ImportSource, Imported, Impo
 pub use inline::{Inline, InlineTool};
 pub use inspection::Inspection;
 pub use library::{Item, Library, Offer, Reference, Update, Wanted};
+pub use only_client::OnlyClient;
 pub use outcome::{Outcome, Output, Structured, TaskId};
 pub use pinning::Pinning;
 pub use sanitize::Hidden;

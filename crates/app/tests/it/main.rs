@@ -44,6 +44,7 @@ mod openapi_source;
 mod operations;
 mod other_clients;
 mod outage;
+mod outside_calls;
 mod pins;
 mod pins_local;
 mod pipe;

@@ -1,6 +1,7 @@
 //! One client on a way of its own, where messages go out as they come up: stdio, a WebSocket, or HTTP with SSE.
 
 mod news;
+mod outside;
 
 use super::asked::Asked;
 use super::conversation::{Asker, Conversation, Next, Wishes};
@@ -25,7 +26,7 @@ use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tool::{Caller, CallerHeaders, Context, Door as DoorKind, InstanceId, TenantId};
+use tool::{Caller, CallerHeaders, Context, Door as DoorKind, InstanceId, OnlyClient, TenantId};
 
 /// Messages that may wait for a client that does not read.
 pub(super) const QUEUE: usize = 256;
@@ -53,19 +54,22 @@ pub(super) struct Who {
     pub(super) service: Option<Arc<str>>,
     /// Of the request that opened its way.
     pub(super) headers: CallerHeaders,
+    /// How services ask the client while none of its calls runs, where it is the only one.
+    pub(super) only_client: Option<Arc<OnlyClient>>,
 }
 
 impl Who {
     /// The owner of this process.
-    pub(super) fn local() -> Self {
+    pub(super) fn local(only_client: Option<Arc<OnlyClient>>) -> Self {
         let (tenant, caller) = (TenantId::default_tenant(), Arc::new(Caller::local()));
-        Self { tenant, caller, instance: None, service: None, headers: CallerHeaders::default() }
+        Self { tenant, caller, instance: None, service: None, headers: CallerHeaders::default(), only_client }
     }
 
     /// Somebody who came over HTTP.
     pub(super) fn visiting(visitor: Visitor, headers: HeaderMap) -> Self {
         let Visitor { signed_in: SignedIn { tenant, caller }, instance, service } = visitor;
-        Self { tenant, caller, instance, service, headers: caller_headers(Arc::new(headers)) }
+        let headers = caller_headers(Arc::new(headers));
+        Self { tenant, caller, instance, service, headers, only_client: None }
     }
 
     fn context(&self, time: Duration) -> Context {
@@ -151,6 +155,9 @@ impl Peer {
     /// The client has gone: what it waits for is taken back, what runs may end.
     pub(super) async fn close(&self) {
         self.gone.cancel();
+        if let Some(client) = &self.who.only_client {
+            client.is_away();
+        }
         self.requests.close();
         self.requests.wait().await;
         self.calls.close();
@@ -190,7 +197,10 @@ impl Peer {
                 }
                 Read::Nothing
             }
-            Kind::Notification { .. } => Read::Nothing,
+            Kind::Notification { method } => {
+                self.hear(method);
+                Read::Nothing
+            }
             Kind::Reply { id } => {
                 self.questions.answer(OWNER, id, message);
                 Read::Nothing
@@ -204,7 +214,10 @@ impl Peer {
         }
         let meta = Meta::of(message.params)?;
         let version = match meta.version {
-            Some(_) => meta.check()?,
+            Some(_) => {
+                self.cannot_be_asked();
+                meta.check()?
+            }
             None => self.version().unwrap_or(Version::LATEST_LEGACY),
         };
         let asked = Asked::read(version.era(), method, message)?;

@@ -30,7 +30,8 @@ pub async fn serve(
     input: impl AsyncBufRead + Unpin + Send,
     output: impl AsyncWrite + Unpin + Send + 'static,
 ) {
-    let (peer, rx) = Peer::new(Door { gateway }, Who::local(), is_loaded, options);
+    let who = Who::local(gateway.only_client().cloned());
+    let (peer, rx) = Peer::new(Door { gateway }, who, is_loaded, options);
     let writer = tokio::spawn(write_lines(rx, output));
     if let End::OfInput = read_messages(&peer, input).await {
         peer.finish(LAST_ANSWERS).await;

@@ -2,7 +2,8 @@
 //!
 //! Arguments: `--noise`, `--crash`, `--start-ms N`, `--tools N`, `--version V`, `--modern` (2026-07-28 only), `--linger` (stay
 //! when stdin closes), `--bad-tool` (one definition without a schema), `--loop` (cursors without
-//! end), `--count-starts FILE`, `--definitions FILE` (offer the tools in it, read at every list). More tools than the others have: `die`, `never`, `twice`, `late`,
+//! end), `--roots` (asks for roots when it has started and whenever they change), `--chatty` (log entries without end, in
+//! turn of the levels debug, info and error), `--count-starts FILE`, `--definitions FILE` (offer the tools in it, read at every list). More tools than the others have: `die`, `never`, `twice`, `late`,
 //! `huge`, `storm`, `change`, `ask`, `progress`, `seen`, `env`, `pid`, `child`, `deep`.
 
 use super::{call, initialized, reply, text};
@@ -58,6 +59,7 @@ fn serve(request: &Value, line: &str) {
     match request["method"].as_str() {
         _ if id.is_null() || request["method"].is_null() => {
             SEEN.lock().expect("no panic").push(line.to_owned());
+            hear(request["method"].as_str().unwrap_or_default());
         }
         Some("initialize") if has("--modern") => {
             let error = json!({ "code": -32022, "message": "2026-07-28 only" });
@@ -78,6 +80,26 @@ fn serve(request: &Value, line: &str) {
         Some("tools/list") => send(&id, &Ok(list(request))),
         Some("tools/call") => run(&id, request, line),
         _ => send(&id, &super::answer(request, line)),
+    }
+}
+
+fn hear(notification: &str) {
+    let is_about_roots =
+        matches!(notification, "notifications/initialized" | "notifications/roots/list_changed");
+    if has("--roots") && is_about_roots {
+        write("{\"jsonrpc\":\"2.0\",\"id\":\"roots\",\"method\":\"roots/list\"}\n");
+    }
+    if has("--chatty") && notification == "notifications/initialized" {
+        thread::spawn(|| {
+            for (number, level) in ["debug", "info", "error"].into_iter().cycle().enumerate() {
+                let params = json!({ "level": level, "logger": "chatty", "data": number });
+                write(&format!(
+                    "{}\n",
+                    json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": params })
+                ));
+                thread::sleep(Duration::from_millis(50));
+            }
+        });
     }
 }
 
