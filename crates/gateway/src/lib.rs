@@ -6,6 +6,7 @@ pub mod catalog;
 mod discovery;
 pub mod library;
 pub mod lifecycle;
+mod logs;
 mod metrics;
 pub mod pins;
 pub mod policy;
@@ -16,6 +17,7 @@ pub use catalog::{Catalog, InstanceDefinition, Route, Shelf, Target};
 pub use discovery::Discovery;
 pub use library::{Fingerprints, ResourceUpdate, Watch};
 pub use lifecycle::{BuiltIn, ServiceDefinition, TenantDefinition};
+pub use logs::ServiceLog;
 pub use tools::{ToolBody, ToolDefinition, UriTool};
 
 use crate::audit::{Audit, Record};
@@ -34,7 +36,7 @@ use tracing::Instrument;
 /// The most bytes of an answer, unless the tool or the server says less.
 pub const RESULT_BUDGET_BYTES: usize = 1024 * 1024;
 
-/// Changes of resources that may wait for a slow listener; more are missed.
+/// Changes of resources, and log entries, that may wait for a slow listener; more are missed.
 const UPDATES: usize = 1024;
 
 /// A connector that was told to stop may take this long before it is dropped.
@@ -78,6 +80,7 @@ pub struct Gateway {
     /// Held while a snapshot is made, so that two reloads do not undo each other.
     loading: tokio::sync::Mutex<()>,
     updates: broadcast::Sender<ResourceUpdate>,
+    logs: broadcast::Sender<ServiceLog>,
 }
 
 impl std::fmt::Debug for Gateway {
@@ -115,6 +118,7 @@ impl Gateway {
             options,
             loading: tokio::sync::Mutex::default(),
             updates: broadcast::Sender::new(UPDATES),
+            logs: broadcast::Sender::new(UPDATES),
         })
     }
 

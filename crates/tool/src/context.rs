@@ -236,6 +236,12 @@ impl Events {
         (Self(Some(queue.clone())), EventReceiver(queue))
     }
 
+    /// Somebody was to listen when the call began.
+    #[must_use]
+    pub fn is_heard(&self) -> bool {
+        self.0.is_some()
+    }
+
     /// Tells whoever listens; never waits.
     pub fn emit(&self, event: Event) {
         let Some(queue) = &self.0 else { return };

@@ -32,7 +32,7 @@ pub use ambient::Ambient;
 pub use call::{Arguments, Call, Extras};
 pub use caller::{Limits, Pattern, Role, Scope};
 pub use client::{Ability, Client, Manner, Question};
-pub use connector::{Connector, Kind, Settings};
+pub use connector::{Connector, Kind, LogEntry, Settings};
 pub use content::Content;
 pub use context::{Caller, Context, Door, Event, EventReceiver, Events, Identity};
 pub use definition::{Shape, Tool};

@@ -277,7 +277,7 @@ impl Link {
                 () = &mut comparing => {}
                 () = listen::next_roots(&mut roots) => listen::tell_roots(&self, &session).await,
                 () = &mut listening => {}
-                Some(told) = told.recv() => self.watched.hear(&told),
+                Some(told) = told.recv() => self.watched.hear(told),
                 () = tokio::time::sleep(idle.max(LOOK_AGAIN)) => if self.retire_idle(&session) {
                     break;
                 }

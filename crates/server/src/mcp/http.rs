@@ -306,7 +306,7 @@ impl Visit {
         let stopping = self.state.stopping.clone();
         let listener = Listener::new(self.state.gateway.clone(), self.cx, filter, stopping).answering(id);
         let end = end_of_listening(id);
-        notifications(listener, (watches, place), |_| false, Some(end))
+        notifications(listener, (watches, place), |_| false, || None, Some(end))
     }
 }
 
@@ -329,8 +329,8 @@ pub(crate) async fn get(
         return Err(problem.with_status(StatusCode::METHOD_NOT_ALLOWED));
     }
     check_accept(&visit.headers, &["text/event-stream"])?;
-    let token = match visit.session() {
-        Ok((_, token)) => token,
+    let (opened, token) = match visit.session() {
+        Ok(opened) => opened,
         Err((status, error)) => return Ok(refused(status, None, &error)),
     };
     let place = visit.state.streams.clone().try_acquire_owned();
@@ -340,7 +340,7 @@ pub(crate) async fn get(
     let stopping = state.stopping.clone();
     let listener = Listener::new(state.gateway.clone(), visit.cx, Filter::all_lists(), stopping);
     let is_watched = move |uri: &str| state.memory.watches.has(&token, uri);
-    Ok(notifications(listener, place, is_watched, None))
+    Ok(notifications(listener, place, is_watched, move || Some(opened.log_level()), None))
 }
 
 /// A stream of notifications, until the client goes or the server stops; `kept` is dropped with it.
@@ -348,15 +348,16 @@ fn notifications<K: Send + 'static>(
     listener: Listener,
     kept: K,
     is_watched: impl Fn(&str) -> bool + Send + Sync + 'static,
+    log_level: impl Fn() -> Option<usize> + Send + Sync + 'static,
     end: Option<String>,
 ) -> Response {
-    let state = (listener, kept, is_watched, end);
-    let lines = stream::unfold(state, async |(mut listener, kept, is_watched, mut end)| {
-        let line = match listener.next(&is_watched).await {
+    let state = (listener, kept, (is_watched, log_level), end);
+    let lines = stream::unfold(state, async |(mut listener, kept, wishes, mut end)| {
+        let line = match listener.next(&wishes.0, &wishes.1).await {
             Some(line) => line,
             None => end.take()?,
         };
-        Some((Ok::<_, Infallible>(reply::event(&line)), (listener, kept, is_watched, end)))
+        Some((Ok::<_, Infallible>(reply::event(&line)), (listener, kept, wishes, end)))
     });
     Sse::new(lines).keep_alive(KeepAlive::new().interval(reply::KEEP_ALIVE)).into_response()
 }

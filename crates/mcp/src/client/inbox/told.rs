@@ -1,11 +1,18 @@
 //! What a server tells unasked, and whom it is for.
 
-use super::{Inbox, NOTIFICATION_BYTES, Notification};
+use super::{Caller, Inbox, NOTIFICATION_BYTES, Notification};
 use crate::depth::is_too_deep;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::sync::atomic::Ordering;
-use tool::Event;
+use tool::{Door, Event, Events};
+
+/// Whom a log entry is for.
+enum For {
+    Call(Events),
+    All,
+    Nobody,
+}
 
 impl Inbox {
     pub(super) fn notified(&self, method: &str, params: Option<&RawValue>, about: Option<u64>) {
@@ -20,6 +27,11 @@ impl Inbox {
             }
             _ => {}
         }
+        self.tell(method, params);
+    }
+
+    /// Hands on what is no call's affair, as long as there is room for it.
+    fn tell(&self, method: &str, params: Option<&RawValue>) {
         let is_small = params.is_none_or(|params| params.get().len() <= NOTIFICATION_BYTES);
         let sent = is_small
             && self
@@ -50,7 +62,8 @@ impl Inbox {
         }
     }
 
-    /// A log entry goes to the caller it belongs to; without one to tell, to nobody.
+    /// A log entry goes to the caller it belongs to. One that belongs to no call is told to whoever listens to the
+    /// server; one that may belong to the call of any of several callers to nobody.
     fn logged(&self, params: Option<&RawValue>, about: Option<u64>) {
         #[derive(Deserialize)]
         struct Entry {
@@ -60,13 +73,30 @@ impl Inbox {
             |params: &&RawValue| params.get().len() <= NOTIFICATION_BYTES && !is_too_deep(params.get());
         let Some(params) = params.filter(is_usable) else { return };
         let Ok(Entry { level }) = serde_json::from_str(params.get()) else { return };
+        match self.logs_for(about) {
+            For::Call(events) => events.emit(Event::Log { level, entry: params.to_owned() }),
+            For::All => self.tell("notifications/message", Some(params)),
+            For::Nobody => {}
+        }
+    }
+
+    fn logs_for(&self, about: Option<u64>) -> For {
         let waiting = self.waiting();
-        let caller = match about {
-            Some(id) => waiting.calls.get(&id),
-            None => waiting.calls.values().next().filter(|_| waiting.calls.len() == 1),
-        };
-        if let Some(caller) = caller {
-            caller.cx.events.emit(Event::Log { level, entry: params.to_owned() });
+        // What we ask on our own account is nobody's call.
+        let is_ours = |caller: &Caller| caller.cx.door == Door::Local && !caller.cx.events.is_heard();
+        if let Some(id) = about {
+            return match waiting.calls.get(&id) {
+                Some(caller) if is_ours(caller) => For::All,
+                Some(caller) => For::Call(caller.cx.events.clone()),
+                None => For::Nobody,
+            };
+        }
+        let mut calls = waiting.calls.values().filter(|caller| !is_ours(caller));
+        match (calls.next(), calls.next()) {
+            (None, _) => For::All,
+            (Some(caller), None) => For::Call(caller.cx.events.clone()),
+            (Some(_), Some(_)) if self.has_only_client() => For::All,
+            (Some(_), Some(_)) => For::Nobody,
         }
     }
 

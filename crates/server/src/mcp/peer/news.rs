@@ -5,6 +5,7 @@ use crate::mcp::asked::{Asked, Filter};
 use crate::mcp::stream::Listener;
 use serde_json::value::RawValue;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use tool::Context;
 
 impl Peer {
@@ -17,7 +18,7 @@ impl Peer {
         let cancel = cx.cancel.clone();
         let listener = Listener::new(self.door.gateway.clone(), cx, filter, cancel.clone());
         let mut listener = listener.answering(id);
-        while let Some(line) = listener.next(|_| false).await {
+        while let Some(line) = listener.next(|_| false, || None).await {
             self.send(line).await;
         }
     }
@@ -57,7 +58,8 @@ impl Peer {
         let (gateway, stopping) = (self.door.gateway.clone(), self.gone.clone());
         let mut listener = Listener::new(gateway, self.context(), Filter::all_lists(), stopping);
         self.is_ready.send_replace(true);
-        while let Some(line) = listener.next(|uri| self.watches.has(OWNER, uri)).await {
+        let log_level = || Some(self.log_level.load(Ordering::Relaxed));
+        while let Some(line) = listener.next(|uri| self.watches.has(OWNER, uri), log_level).await {
             if self.agreed().is_some() {
                 self.send(line).await;
             }
