@@ -4,6 +4,7 @@ pub mod audit;
 mod bind;
 pub mod catalog;
 mod discovery;
+mod instructions;
 pub mod library;
 pub mod lifecycle;
 mod logs;

@@ -27,6 +27,8 @@ pub struct Offer {
     pub resources: Vec<Item>,
     /// Templates of resources, by their pattern.
     pub templates: Vec<Item>,
+    /// How the service wants to be used, in its own words, without what hides in them.
+    pub instructions: Option<String>,
     /// It knows how arguments of prompts and templates go on.
     pub can_complete: bool,
     /// It tells when a resource has changed.

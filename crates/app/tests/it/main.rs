@@ -24,6 +24,7 @@ mod generated;
 mod guides;
 mod instance_client;
 mod instances;
+mod instructions;
 mod isolation;
 mod keys;
 mod lists;

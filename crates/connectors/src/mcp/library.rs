@@ -10,9 +10,10 @@ use mcp::client::{About, Notification};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{broadcast, watch};
+use tool::sanitize::clean;
 use tool::{
     Context, Error, Extras, Fields, Item, Library, LogEntry, Offer, Reference, Result, Update, Wanted,
 };
@@ -123,6 +124,7 @@ impl Library for Mcp {
         let capabilities: Value = serde_json::from_str(capabilities).unwrap_or_default();
         let can = |name: &str| capabilities.get(name).is_some_and(Value::is_object);
         let mut offer = Offer {
+            instructions: server.instructions.as_deref().map(visible),
             can_complete: can("completions"),
             can_watch: capabilities["resources"]["subscribe"] == true,
             ..Offer::default()
@@ -198,6 +200,11 @@ impl Library for Mcp {
     fn updates(&self) -> broadcast::Receiver<Update> {
         self.watched.updates.subscribe()
     }
+}
+
+/// The text without what hides in it.
+fn visible(text: &str) -> String {
+    clean(text, &mut BTreeSet::new()).into_owned()
 }
 
 pub(super) async fn subscribe(cx: &Context, link: &Arc<Link>, uri: &str) -> Result<()> {

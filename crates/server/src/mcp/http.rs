@@ -259,7 +259,8 @@ impl Visit {
             Ok(asked) => asked,
             Err(error) => return Ok(answered(id, Err(error))),
         };
-        let (version, result) = Door::initialize(&asked);
+        let door = Door { gateway: self.state.gateway.clone() };
+        let (version, result) = door.initialize(&self.cx, &asked);
         let capabilities = serde_json::value::to_raw_value(&asked.capabilities).ok();
         let capabilities = capabilities.filter(|text| text.get().len() <= MAX_CAPABILITIES_BYTES);
         let session = Session { version, owner: self.owner, capabilities };

@@ -307,7 +307,7 @@ impl Peer {
         }
         match &asked {
             Asked::Initialize(asked) => {
-                let (version, result) = Door::initialize(asked);
+                let (version, result) = self.door.initialize(&cx, asked);
                 let capabilities = serde_json::value::to_raw_value(&asked.capabilities).ok();
                 *self.agreed() = Some((version, capabilities));
                 return Ok(Some(result));

@@ -2,7 +2,7 @@
 //!
 //! Arguments: `--noise`, `--crash`, `--start-ms N`, `--tools N`, `--version V`, `--modern` (2026-07-28 only), `--linger` (stay
 //! when stdin closes), `--bad-tool` (one definition without a schema), `--loop` (cursors without
-//! end), `--roots` (asks for roots when it has started and whenever they change), `--chatty` (log entries without end, in
+//! end), `--instructions TEXT`, `--roots` (asks for roots when it has started and whenever they change), `--chatty` (log entries without end, in
 //! turn of the levels debug, info and error), `--count-starts FILE`, `--definitions FILE` (offer the tools in it, read at every list). More tools than the others have: `die`, `never`, `twice`, `late`,
 //! `huge`, `storm`, `change`, `ask`, `progress`, `seen`, `env`, `pid`, `child`, `deep`.
 
@@ -76,7 +76,14 @@ fn serve(request: &Value, line: &str) {
             })
             .to_string()),
         ),
-        Some("initialize") => send(&id, &Ok(initialized(request, option("--version").as_deref()))),
+        Some("initialize") => {
+            let hello = initialized(request, option("--version").as_deref());
+            let mut hello: Value = serde_json::from_str(&hello).expect("JSON");
+            if let Some(instructions) = option("--instructions") {
+                hello["instructions"] = instructions.into();
+            }
+            send(&id, &Ok(hello.to_string()));
+        }
         Some("tools/list") => send(&id, &Ok(list(request))),
         Some("tools/call") => run(&id, request, line),
         _ => send(&id, &super::answer(request, line)),

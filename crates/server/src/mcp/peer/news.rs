@@ -6,7 +6,11 @@ use crate::mcp::stream::Listener;
 use serde_json::value::RawValue;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 use tool::Context;
+
+/// How long a hello waits for services that are still starting.
+const HELLO: Duration = Duration::from_secs(2);
 
 impl Peer {
     /// Tells what a client without a handshake wants to hear of, until it takes the request back.
@@ -26,10 +30,16 @@ impl Peer {
     /// Waits for services that are still starting, if the request needs them. A call needs only the one that has
     /// its tool.
     pub(super) async fn wait_for_services(&self, asked: &Asked) {
-        if *self.is_ready.borrow() || matches!(asked, Asked::Initialize(_) | Asked::Discover | Asked::Ping) {
+        if *self.is_ready.borrow() || matches!(asked, Asked::Ping) {
             return;
         }
         let mut is_ready = self.is_ready.subscribe();
+        if let Asked::Initialize(_) | Asked::Discover = asked {
+            // What services say about their use is said once, with the hello; it is not worth a long wait.
+            let ready = tokio::time::timeout(HELLO, is_ready.wait_for(|is_ready| *is_ready));
+            let _ = self.gone.run_until_cancelled(async { ready.await.is_ok() }).await;
+            return;
+        }
         let mut changes = self.door.gateway.catalog().changes();
         let cx = self.context();
         let is_there = || match asked {
