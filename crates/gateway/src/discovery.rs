@@ -66,7 +66,6 @@ impl Gateway {
         let mut changes = service.connector().ok().and_then(|connector| connector.changes());
         let mut updates = service.connector().ok().and_then(|connector| Some(connector.library()?.updates()));
         let mut logs = service.connector().ok().and_then(|connector| connector.logs());
-        let tenant = service.tenant.clone();
         let service = {
             let weak = Arc::downgrade(&service);
             drop(service);
@@ -85,7 +84,7 @@ impl Gateway {
                 }
                 update = next_of(&mut updates) => {
                     // Nobody listens unless a client watches something.
-                    let _ = self.updates.send(ResourceUpdate { tenant: tenant.clone(), uri: update.uri });
+                    let _ = self.updates.send(ResourceUpdate { service: service.clone(), uri: update.uri });
                     continue;
                 }
             };

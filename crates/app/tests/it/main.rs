@@ -18,6 +18,7 @@ mod config;
 mod conformance;
 mod crash;
 mod doors;
+mod equal_resources;
 mod examples;
 mod faults;
 mod generated;

@@ -14,8 +14,8 @@ pub(crate) use instance::InstanceTools;
 pub(crate) use own::{Behind, OWN_TOOL, OWN_TYPE, OwnTool};
 pub use route::Route;
 pub use service::{Service, State};
-pub(crate) use shelves::Shelves;
 pub use shelves::{Entry, Shelf};
+pub(crate) use shelves::{Shelves, address};
 pub(crate) use types::Types;
 
 use crate::policy::Limiter;

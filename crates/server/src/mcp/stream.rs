@@ -130,10 +130,11 @@ impl Listener {
     }
 
     fn updated(&mut self, update: &ResourceUpdate, is_watched: &impl Fn(&str) -> bool) {
-        let is_wanted = update.tenant == self.cx.tenant
-            && (self.filter.resource_subscriptions.contains(&update.uri) || is_watched(&update.uri));
-        if is_wanted {
-            let uri = format!("\"uri\":{}", Value::from(update.uri.as_str()));
+        for name in self.gateway.names_of(&self.cx, update) {
+            if !self.filter.resource_subscriptions.contains(&name) && !is_watched(&name) {
+                continue;
+            }
+            let uri = format!("\"uri\":{}", Value::from(name));
             let line = self.notification("notifications/resources/updated", &uri);
             self.due.push(line);
         }
