@@ -315,5 +315,5 @@ fn name_service(error: Error, route: &Route) -> Error {
     if error.context("auth").is_none() || route.service.variables.is_empty() {
         return error;
     }
-    route.service.rejected().caused_by(error)
+    route.service.rejected(&error.full_message()).caused_by(error)
 }

@@ -68,6 +68,7 @@ mod table_limits;
 mod table_tools;
 mod table_writers;
 mod tables;
+mod told_why;
 mod tools_any;
 mod tools_http;
 mod tools_manage;

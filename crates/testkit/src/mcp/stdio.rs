@@ -2,7 +2,7 @@
 //!
 //! Arguments: `--noise`, `--crash`, `--start-ms N`, `--tools N`, `--version V`, `--modern` (2026-07-28 only), `--linger` (stay
 //! when stdin closes), `--bad-tool` (one definition without a schema), `--loop` (cursors without
-//! end), `--resource TEXT` (says TEXT of `memo://same` and of all that `memo://of/{id}` makes, and that each
+//! end), `--refuse TEXT` (the answer to a handshake), `--resource TEXT` (says TEXT of `memo://same` and of all that `memo://of/{id}` makes, and that each
 //! has changed when it is watched), `--instructions TEXT`, `--roots` (asks for roots when it has started and whenever they change), `--chatty` (log entries without end, in
 //! turn of the levels debug, info and error), `--count-starts FILE`, `--definitions FILE` (offer the tools in it, read at every list). More tools than the others have: `die`, `never`, `twice`, `late`,
 //! `huge`, `storm`, `change`, `ask`, `progress`, `seen`, `env`, `pid`, `child`, `deep`.
@@ -77,6 +77,10 @@ fn serve(request: &Value, line: &str) {
             })
             .to_string()),
         ),
+        Some("initialize") if has("--refuse") => {
+            let message = option("--refuse").unwrap_or_default();
+            send(&id, &Err(json!({ "code": -32000, "message": message }).to_string()));
+        }
         Some("initialize") => {
             let hello = initialized(request, option("--version").as_deref());
             let mut hello: Value = serde_json::from_str(&hello).expect("JSON");
