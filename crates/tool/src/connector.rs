@@ -192,7 +192,10 @@ fn parse<S: DeserializeOwned>(scheme: &str, settings: Value) -> Result<S> {
     serde_path_to_error::deserialize(settings).map_err(|error| {
         let path = error.path().to_string();
         let path = if path == "." { String::new() } else { path };
-        invalid_settings(scheme, vec![Problem::new(path, "Invalid", error.inner().to_string())])
+        invalid_settings(
+            scheme,
+            vec![Problem::new(path, "Invalid", crate::plain(&error.inner().to_string()))],
+        )
     })
 }
 

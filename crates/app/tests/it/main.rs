@@ -50,6 +50,7 @@ mod outside_calls;
 mod pins;
 mod pins_local;
 mod pipe;
+mod plain_words;
 mod real_peers;
 mod replicas;
 mod search;

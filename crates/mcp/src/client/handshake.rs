@@ -192,5 +192,6 @@ pub(super) fn may_be_legacy(failure: &Failure) -> bool {
 
 #[expect(clippy::needless_pass_by_value, reason = "it is given to map_err")]
 fn unreadable(error: serde_json::Error) -> Failure {
-    Failure::Protocol(format!("the server's answer to the handshake cannot be read: {error}"))
+    let why = tool::plain(&error.to_string()).into_owned();
+    Failure::Protocol(format!("the server's answer to the handshake cannot be read: {why}"))
 }
