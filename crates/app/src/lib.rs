@@ -7,6 +7,7 @@ mod home;
 pub mod local;
 mod logging;
 pub mod mcp_config;
+pub mod one_server;
 mod pins;
 mod self_tools;
 pub mod wiring;

@@ -26,13 +26,15 @@ pub struct Setup {
     pub has_self_tools: bool,
     /// This service alone.
     pub only: Option<String>,
+    /// There is a client, which services may ask something.
+    pub has_client: bool,
 }
 
 impl Setup {
     /// All services of the file and nothing else.
     #[must_use]
     pub fn new(discovery_wait: Duration, pins: PathBuf) -> Self {
-        Self { discovery_wait, pins, has_self_tools: false, only: None }
+        Self { discovery_wait, pins, has_self_tools: false, only: None, has_client: false }
     }
 }
 
@@ -54,12 +56,13 @@ impl Local {
         let config = McpConfig::open(path)?;
         config.repeated().iter().for_each(|repeated| tracing::warn!("{repeated}"));
         let stop = CancellationToken::new();
-        let Setup { discovery_wait, pins, has_self_tools, only } = setup;
+        let Setup { discovery_wait, pins, has_self_tools, only, has_client } = setup;
         let followed = Followed { path: path.to_owned(), pins: pins.clone(), has_self_tools };
         let mut services = mcp_config::follow(followed, &config, stop.clone());
         let audit = Audit::start(Arc::new(Log));
         let pins = Arc::new(FilePins::new(pins, path));
-        let gateway = Gateway::with_pins(connectors::ALL, Env::default(), audit, Options::default(), pins);
+        let env = Env { only_client: has_client.then(Arc::default), ..Env::default() };
+        let gateway = Gateway::with_pins(connectors::ALL, env, audit, Options::default(), pins);
         let (tx, is_loaded) = watch::channel(false);
         let loading = gateway.clone();
         let stopped = stop.clone();

@@ -2,6 +2,7 @@
 
 use crate::Failure;
 use crate::mcp_config::{self, Followed, McpConfig};
+use crate::one_server::{self, OneServer};
 use crate::pins::{AllPins, FilePins};
 use connectors::embeddings;
 use gateway::Gateway;
@@ -33,6 +34,8 @@ pub struct Settings {
     pub admin_token: Option<Secret>,
     /// Services of the owner of this process.
     pub mcp_config: Option<PathBuf>,
+    /// A server of the owner of this process, which is then all that is served at the MCP doors.
+    pub one_server: Option<OneServer>,
     /// Admins get tools that show and change that file.
     pub has_self_tools: bool,
     /// All services may call private addresses.
@@ -58,6 +61,7 @@ impl Settings {
             master_key: None,
             admin_token: None,
             mcp_config: None,
+            one_server: None,
             has_self_tools: false,
             allow_private_network: false,
             max_result_bytes: gateway::RESULT_BUDGET_BYTES,
@@ -89,7 +93,12 @@ impl Started {
 ///
 /// # Errors
 /// What cannot be opened, and what to do about it.
-pub async fn start(settings: Settings) -> Result<Started, Failure> {
+pub async fn start(mut settings: Settings) -> Result<Started, Failure> {
+    if settings.server.asks_no_key && !settings.listen.ip().is_loopback() {
+        return Err(Failure::new(format!("--no-auth cannot be used with --listen {}", settings.listen)).advice(
+            "without keys everybody who reaches the server may call; listen on 127.0.0.1, or leave --no-auth out",
+        ));
+    }
     let listener = listen(settings.listen).await?;
     let address = listener.local_addr().map_err(|error| Failure::new("no address").because(error))?;
     let store = open_store(&settings.data_dir, settings.database, settings.master_key.as_ref()).await?;
@@ -115,12 +124,18 @@ pub async fn start(settings: Settings) -> Result<Started, Failure> {
         pins: settings.data_dir.join("pins.json"),
         has_self_tools: settings.has_self_tools,
     });
+    let own_pins = match (&followed, &settings.one_server) {
+        (Some(followed), _) => Some(FilePins::new(followed.pins.clone(), &followed.path)),
+        (None, Some(one)) => Some(FilePins::new(settings.data_dir.join("pins.json"), &one.pinned_as())),
+        (None, None) => None,
+    };
     let pins = Arc::new(AllPins {
-        own: followed.as_ref().map(|followed| FilePins::new(followed.pins.clone(), &followed.path)),
+        own: own_pins,
         stored: StoredPins::new(store.clone(), settings.server.store_timeout),
     });
     let gateway = Gateway::with_pins(connectors::ALL, env.clone(), audit, options, pins);
-    let own = own_services(followed, env.shutdown)?;
+    settings.server.only_service = settings.one_server.as_ref().map(|_| one_server::ID.into());
+    let own = own_services(followed, settings.one_server, env.shutdown)?;
     let server = Server::new(store, documents, gateway, metrics, own, settings.server).await;
     let server = server.map_err(|error| database_failure("the configuration cannot be loaded", error))?;
     Ok(Started { address, admin_key, listener, server: server.beside(indexing) })
@@ -149,10 +164,14 @@ fn indexing(
     Box::new(move |stop| Box::pin(search::run(store, documents, embeddings, options, stop)))
 }
 
-/// The services of the file, now and after every change.
-fn own_services(followed: Option<Followed>, shutdown: CancellationToken) -> Result<OwnServices, Failure> {
+/// The services of the file, now and after every change, or the one server of the command line.
+fn own_services(
+    followed: Option<Followed>,
+    one_server: Option<OneServer>,
+    shutdown: CancellationToken,
+) -> Result<OwnServices, Failure> {
     match followed {
-        None => Ok(watch::channel(Vec::new()).1),
+        None => Ok(watch::channel(one_server.iter().map(OneServer::service).collect()).1),
         Some(followed) => {
             let config = McpConfig::open(&followed.path)?;
             Ok(mcp_config::follow(followed, &config, shutdown))

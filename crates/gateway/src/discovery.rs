@@ -9,7 +9,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
-use tool::{Context, Error, Update};
+use tool::{Context, Error};
 
 /// How long a service may take to say what it offers.
 const DISCOVERY_TIMEOUT: Duration = Duration::from_secs(60);
@@ -65,7 +65,7 @@ impl Gateway {
         drop(pending);
         let mut changes = service.connector().ok().and_then(|connector| connector.changes());
         let mut updates = service.connector().ok().and_then(|connector| Some(connector.library()?.updates()));
-        let tenant = service.tenant.clone();
+        let mut logs = service.connector().ok().and_then(|connector| connector.logs());
         let service = {
             let weak = Arc::downgrade(&service);
             drop(service);
@@ -76,9 +76,15 @@ impl Gateway {
             let is_ended = tokio::select! {
                 () = tokio::time::sleep(pause), if !is_known => false,
                 is_ended = next_change(&mut changes) => is_ended,
-                update = next_update(&mut updates) => {
+                log = next_of(&mut logs) => {
+                    if let Some(service) = service.upgrade() {
+                        self.log(&service, log);
+                    }
+                    continue;
+                }
+                update = next_of(&mut updates) => {
                     // Nobody listens unless a client watches something.
-                    let _ = self.updates.send(ResourceUpdate { tenant: tenant.clone(), uri: update.uri });
+                    let _ = self.updates.send(ResourceUpdate { service: service.clone(), uri: update.uri });
                     continue;
                 }
             };
@@ -140,13 +146,14 @@ async fn next_change(changes: &mut Option<watch::Receiver<u64>>) -> bool {
     }
 }
 
-/// Waits for a resource to change. Of a storm of changes some are missed, which clients allow for.
-async fn next_update(updates: &mut Option<broadcast::Receiver<Update>>) -> Update {
-    while let Some(receiver) = updates {
+/// Waits for what a service tells: a resource has changed, or a log entry. Of a storm some are missed, which
+/// clients allow for.
+async fn next_of<T: Clone>(told: &mut Option<broadcast::Receiver<T>>) -> T {
+    while let Some(receiver) = told {
         match receiver.recv().await {
-            Ok(update) => return update,
+            Ok(news) => return news,
             Err(broadcast::error::RecvError::Lagged(_)) => {}
-            Err(broadcast::error::RecvError::Closed) => *updates = None,
+            Err(broadcast::error::RecvError::Closed) => *told = None,
         }
     }
     std::future::pending().await

@@ -4,8 +4,10 @@ pub mod audit;
 mod bind;
 pub mod catalog;
 mod discovery;
+mod instructions;
 pub mod library;
 pub mod lifecycle;
+mod logs;
 mod metrics;
 pub mod pins;
 pub mod policy;
@@ -16,6 +18,7 @@ pub use catalog::{Catalog, InstanceDefinition, Route, Shelf, Target};
 pub use discovery::Discovery;
 pub use library::{Fingerprints, ResourceUpdate, Watch};
 pub use lifecycle::{BuiltIn, ServiceDefinition, TenantDefinition};
+pub use logs::ServiceLog;
 pub use tools::{ToolBody, ToolDefinition, UriTool};
 
 use crate::audit::{Audit, Record};
@@ -28,13 +31,13 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::broadcast;
-use tool::{Arguments, Call, Context, Env, Error, Extras, Kind, Outcome, Result, uri};
+use tool::{Arguments, Call, Context, Env, Error, Extras, Kind, OnlyClient, Outcome, Result, uri};
 use tracing::Instrument;
 
 /// The most bytes of an answer, unless the tool or the server says less.
 pub const RESULT_BUDGET_BYTES: usize = 1024 * 1024;
 
-/// Changes of resources that may wait for a slow listener; more are missed.
+/// Changes of resources, and log entries, that may wait for a slow listener; more are missed.
 const UPDATES: usize = 1024;
 
 /// A connector that was told to stop may take this long before it is dropped.
@@ -78,6 +81,7 @@ pub struct Gateway {
     /// Held while a snapshot is made, so that two reloads do not undo each other.
     loading: tokio::sync::Mutex<()>,
     updates: broadcast::Sender<ResourceUpdate>,
+    logs: broadcast::Sender<ServiceLog>,
 }
 
 impl std::fmt::Debug for Gateway {
@@ -115,7 +119,14 @@ impl Gateway {
             options,
             loading: tokio::sync::Mutex::default(),
             updates: broadcast::Sender::new(UPDATES),
+            logs: broadcast::Sender::new(UPDATES),
         })
+    }
+
+    /// The client, where this process serves one and no other.
+    #[must_use]
+    pub fn only_client(&self) -> Option<&Arc<OnlyClient>> {
+        self.env.only_client.as_ref()
     }
 
     /// What can be called now.
@@ -159,8 +170,7 @@ impl Gateway {
     }
 
     async fn run(&self, cx: &Context, request: Request, record: &mut Record) -> Result<Outcome> {
-        let (route, tenant) =
-            self.catalog.resolve(&cx.tenant, cx.instance.as_ref(), &request.target, &self.types)?;
+        let (route, tenant) = self.catalog.resolve(cx, &request.target, &self.types)?;
         record.routed_to(&route); // an Arc: a reload never disturbs a call
         let _permit = self.policy.admit(cx, &route, tenant)?; // the same rule that filters the list
         let call = self.bind(&route, request)?;
@@ -186,7 +196,7 @@ impl Gateway {
     #[must_use]
     pub fn route(&self, cx: &Context, name: &str) -> Option<Arc<Route>> {
         let target = Target::Name(name.to_owned());
-        let (route, _) = self.catalog.resolve(&cx.tenant, cx.instance.as_ref(), &target, &self.types).ok()?;
+        let (route, _) = self.catalog.resolve(cx, &target, &self.types).ok()?;
         policy::permits(&cx.caller, &route).ok().map(|()| route)
     }
 
@@ -203,9 +213,13 @@ impl Gateway {
     fn permitted(&self, cx: &Context) -> Vec<Arc<Route>> {
         let Some(tenant) = self.catalog.tenant(&cx.tenant) else { return Vec::new() };
         let is_permitted = |route: &&Arc<Route>| policy::permits(&cx.caller, route).is_ok();
-        let offered = match &cx.instance {
-            Some(instance) => tenant.offered(instance),
-            None => tenant.routes(),
+        let offered = match (&cx.instance, &cx.service) {
+            (Some(instance), _) => tenant.offered(instance),
+            (None, Some(service)) => {
+                let routes = tenant.routes_alone(service).into_iter();
+                return routes.filter(is_permitted).map(Route::alone).collect();
+            }
+            (None, None) => tenant.routes(),
         };
         offered.iter().filter(is_permitted).cloned().collect()
     }
@@ -301,5 +315,5 @@ fn name_service(error: Error, route: &Route) -> Error {
     if error.context("auth").is_none() || route.service.variables.is_empty() {
         return error;
     }
-    route.service.rejected().caused_by(error)
+    route.service.rejected(&error.full_message()).caused_by(error)
 }

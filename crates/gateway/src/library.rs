@@ -1,21 +1,21 @@
 //! Documents and prompts on their way through the gateway: the same policy, the same audit.
 
 use crate::audit::Record;
-use crate::catalog::{Entry, Service, Shelf, Shelves, Target, TenantCatalog};
+use crate::catalog::{Entry, Service, Shelf, Target, TenantCatalog, address};
 use crate::{Gateway, policy, within_deadline};
 use serde_json::value::RawValue;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use tokio::sync::broadcast;
-use tool::{Arguments, Context, Error, Extras, Reference, Result, TenantId, Wanted};
+use tool::{Arguments, Context, Error, Extras, Reference, Result, Wanted};
 
 /// A resource of a tenant has changed.
 #[derive(Debug, Clone)]
 pub struct ResourceUpdate {
-    /// Whose.
-    pub tenant: TenantId,
-    /// Which one.
-    pub uri: String,
+    /// Whose it is; not kept alive by its changes.
+    pub(crate) service: Weak<Service>,
+    /// Which one, as its service calls it.
+    pub(crate) uri: String,
 }
 
 /// Numbers that change when a caller's lists do.
@@ -52,7 +52,13 @@ impl Gateway {
     pub fn shelf(&self, cx: &Context, shelf: Shelf) -> Vec<Arc<Entry>> {
         let Some(tenant) = self.library_of(cx) else { return Vec::new() };
         let entries = tenant.shelves().shelf(shelf).iter();
-        entries.filter(|entry| policy::permits_entry(&cx.caller, entry).is_ok()).cloned().collect()
+        let entries = entries.filter(|entry| policy::permits_entry(&cx.caller, entry).is_ok());
+        let Some(id) = &cx.service else { return entries.cloned().collect() };
+        let Ok(service) = tenant.alone(id) else { return Vec::new() };
+        let entries = entries.filter(|entry| Arc::ptr_eq(&entry.service, service));
+        let mut entries: Vec<_> = entries.map(|entry| Arc::new(entry.alone())).collect();
+        entries.sort_by(|a, b| a.key.cmp(&b.key));
+        entries
     }
 
     /// An instance offers the Tools that are bound to it, and nothing else.
@@ -119,13 +125,13 @@ impl Gateway {
         let _permit = self.policy.admit_within_limits(cx, tenant.limiter.clone())?;
         match wanted {
             Wanted::Prompt { name, arguments } => {
-                let entry = self.prompt(cx, tenant.shelves(), &name)?;
+                let entry = self.prompt(cx, &tenant, &name)?;
                 *served_by = Some(entry.service.clone());
                 let wanted = Wanted::Prompt { name: entry.original.clone(), arguments };
                 get_from(cx, &entry.service, wanted, extras).await
             }
             Wanted::Completion { of: Reference::Prompt(name), argument } => {
-                let entry = self.prompt(cx, tenant.shelves(), &name)?;
+                let entry = self.prompt(cx, &tenant, &name)?;
                 let of = Reference::Prompt(entry.original.clone());
                 get_from(cx, &entry.service, Wanted::Completion { of, argument }, extras).await
             }
@@ -134,18 +140,28 @@ impl Gateway {
                     of: Reference::Resource(uri.to_owned()),
                     argument: argument.clone(),
                 };
-                self.get_resource(cx, tenant.shelves(), &uri, again, extras, served_by).await
+                self.get_resource(cx, &tenant, &uri, again, extras, served_by).await
             }
             Wanted::Resource { uri } => {
                 let again = |uri: &str| Wanted::Resource { uri: uri.to_owned() };
-                self.get_resource(cx, tenant.shelves(), &uri, again, extras, served_by).await
+                self.get_resource(cx, &tenant, &uri, again, extras, served_by).await
             }
         }
     }
 
-    fn prompt<'a>(&self, cx: &Context, shelves: &'a Shelves, name: &str) -> Result<&'a Arc<Entry>> {
+    fn prompt<'a>(&self, cx: &Context, tenant: &'a TenantCatalog, name: &str) -> Result<&'a Arc<Entry>> {
         let missing = || Error::not_found(format!("Prompt '{}' not found", crate::catalog::shortened(name)));
-        let entry = shelves.find(Shelf::Prompts, name).ok_or_else(missing)?;
+        let shelves = tenant.shelves();
+        let found = match &cx.service {
+            None => shelves.find(Shelf::Prompts, name),
+            Some(id) => {
+                let service = tenant.alone(id)?;
+                let is_meant =
+                    |entry: &&Arc<Entry>| entry.original == name && Arc::ptr_eq(&entry.service, service);
+                shelves.shelf(Shelf::Prompts).iter().find(is_meant)
+            }
+        };
+        let entry = found.ok_or_else(missing)?;
         policy::permits_entry(&cx.caller, entry)?;
         Ok(entry)
     }
@@ -154,19 +170,19 @@ impl Gateway {
     async fn get_resource(
         &self,
         cx: &Context,
-        shelves: &Shelves,
+        tenant: &TenantCatalog,
         uri: &str,
         wanted: impl Fn(&str) -> Wanted,
         extras: Extras,
         served_by: &mut Option<Arc<Service>>,
     ) -> Result<Box<RawValue>> {
         let mut first = None;
-        for service in shelves.holders(uri) {
-            let address = format!("{}://{}/resources/{uri}", service.scheme, service.id);
+        for (service, original) in holders(cx, tenant, uri) {
+            let address = address(&service, Shelf::Resources, original);
             if policy::permits_named(&cx.caller, uri, &address).is_err() {
                 continue;
             }
-            match get_from(cx, &service, wanted(uri), extras.clone()).await {
+            match get_from(cx, &service, wanted(original), extras.clone()).await {
                 Err(error) if is_missing(&error) => {
                     first.get_or_insert((service, error));
                 }
@@ -191,18 +207,38 @@ impl Gateway {
     pub async fn watch(&self, cx: &Context, uri: &str) -> Result<Watch> {
         let tenant = self.library_of(cx).unwrap_or_default();
         let mut failure = Error::not_found(format!("Resource '{uri}' not found")).with("uri", uri);
-        for service in tenant.shelves().holders(uri) {
-            let address = format!("{}://{}/resources/{uri}", service.scheme, service.id);
+        for (service, original) in holders(cx, &tenant, uri) {
+            let address = address(&service, Shelf::Resources, original);
             if policy::permits_named(&cx.caller, uri, &address).is_err() {
                 continue;
             }
             let Some(library) = service.connector()?.library() else { continue };
-            match library.watch(cx, uri).await {
-                Ok(()) => return Ok(Watch { service: service.clone(), uri: uri.to_owned() }),
+            match library.watch(cx, original).await {
+                Ok(()) => return Ok(Watch { service: service.clone(), uri: original.to_owned() }),
                 Err(error) => failure = error,
             }
         }
         Err(failure)
+    }
+
+    /// What a client at this door may have called a resource that has changed.
+    #[must_use]
+    pub fn names_of(&self, cx: &Context, update: &ResourceUpdate) -> Vec<String> {
+        let Some(service) = update.service.upgrade().filter(|service| service.tenant == cx.tenant) else {
+            return Vec::new();
+        };
+        let Some(tenant) = self.library_of(cx) else { return Vec::new() };
+        let is_its_own = match &cx.service {
+            Some(door) if **door != *service.id => return Vec::new(),
+            Some(_) => true,
+            None => {
+                let listed = tenant.shelves().find(Shelf::Resources, &update.uri);
+                listed.is_none_or(|entry| Arc::ptr_eq(&entry.service, &service))
+            }
+        };
+        let mut names = vec![address(&service, Shelf::Resources, &update.uri)];
+        names.extend(is_its_own.then(|| update.uri.clone()));
+        names
     }
 
     /// Where changes of watched resources come out, of every tenant.
@@ -210,6 +246,26 @@ impl Gateway {
     pub fn resource_updates(&self) -> broadcast::Receiver<ResourceUpdate> {
         self.updates.subscribe()
     }
+}
+
+/// The services that may have a resource, the likeliest first, and what they call it. At its own door there is only
+/// the one, and so there is behind a URI that names its service.
+fn holders<'a>(cx: &Context, tenant: &TenantCatalog, uri: &'a str) -> Vec<(Arc<Service>, &'a str)> {
+    let shelves = tenant.shelves();
+    if let Some(id) = &cx.service {
+        return tenant.alone(id).into_iter().map(|service| (service.clone(), uri)).collect();
+    }
+    let is_plain = shelves.find(Shelf::Resources, uri).is_some_and(|entry| entry.original == uri);
+    if !is_plain && uri.contains("/resources/") {
+        let named = tenant.services().find_map(|service| {
+            let original = uri.strip_prefix(&address(service, Shelf::Resources, ""))?;
+            Some((service.clone(), original))
+        });
+        if let Some(named) = named {
+            return vec![named];
+        }
+    }
+    shelves.holders(uri).into_iter().map(|service| (service, uri)).collect()
 }
 
 async fn get_from(

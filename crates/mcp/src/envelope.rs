@@ -6,6 +6,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
+use tool::plain;
 
 /// A request's id, as the client spelled it.
 pub type Id = Box<RawValue>;
@@ -69,7 +70,10 @@ impl<'a> Message<'a> {
         }
         serde_json::from_slice(text).map_err(|error| {
             if error.is_data() {
-                RpcError::invalid_request(format!("this is no JSON-RPC message: {error}"))
+                RpcError::invalid_request(format!(
+                    "this is no JSON-RPC message: {}",
+                    plain(&error.to_string())
+                ))
             } else {
                 parse_error(&error)
             }
@@ -102,8 +106,9 @@ impl<'a> Message<'a> {
         if !is_object(text.as_bytes()) {
             return Err(RpcError::invalid_params("Invalid params: 'params' must be an object"));
         }
-        serde_json::from_str(text)
-            .map_err(|error| RpcError::invalid_params(format!("Invalid params: {error}")))
+        serde_json::from_str(text).map_err(|error| {
+            RpcError::invalid_params(format!("Invalid params: {}", plain(&error.to_string())))
+        })
     }
 }
 
@@ -115,7 +120,7 @@ pub(crate) fn is_object(text: &[u8]) -> bool {
 /// The refusal of what is no JSON.
 #[must_use]
 pub fn parse_error(error: &serde_json::Error) -> RpcError {
-    RpcError::new(-32700, format!("Parse error: {error}"))
+    RpcError::new(-32700, format!("Parse error: {}", plain(&error.to_string())))
 }
 
 /// `null` is a value here, so that it can be told from nothing.

@@ -46,8 +46,9 @@ impl<'a> Meta<'a> {
             |params: &&RawValue| params.get().contains("\"_meta\"") || params.get().contains("\\u");
         let Some(params) = params.filter(may_have_one) else { return Ok(Self::default()) };
         let read = serde_json::from_str::<Params<'_>>(params.get());
-        read.map(|params| params.meta.unwrap_or_default())
-            .map_err(|error| RpcError::invalid_params(format!("Invalid params: _meta: {error}")))
+        read.map(|params| params.meta.unwrap_or_default()).map_err(|error| {
+            RpcError::invalid_params(format!("Invalid params: _meta: {}", tool::plain(&error.to_string())))
+        })
     }
 
     /// The version, if it is one without a handshake and the request has what that wants.

@@ -79,11 +79,13 @@ fn trace_id(request: &Request) -> Option<Arc<str>> {
 
 /// A key in the path of a door must not reach the log.
 fn logged_path(path: &str) -> String {
-    if path.starts_with("/mcp/") {
-        return "/mcp/***".to_owned();
+    // Something may stand before every path.
+    let Some((before, behind)) = path.split_once("/mcp/") else { return path.to_owned() };
+    if !before.ends_with("/api/v1") {
+        return format!("{before}/mcp/***");
     }
-    match path.strip_prefix("/api/v1/mcp/").and_then(|rest| rest.split_once('/')) {
-        Some((key, rest)) if !matches!(key, "id" | "tools") => format!("/api/v1/mcp/***/{rest}"),
+    match behind.split_once('/') {
+        Some((key, rest)) if !matches!(key, "id" | "tools") => format!("{before}/mcp/***/{rest}"),
         _ => path.to_owned(),
     }
 }

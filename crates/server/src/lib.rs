@@ -54,6 +54,12 @@ pub struct Options {
     pub audit_retention: Option<Duration>,
     /// Clients of 2024-11-05 may come in over HTTP with SSE.
     pub serves_sse: bool,
+    /// What stands before every path, e.g. `/tools`; nothing, or a path without a slash at its end.
+    pub base_path: String,
+    /// MCP clients on this machine may call without a key. Only for servers that others cannot reach.
+    pub asks_no_key: bool,
+    /// The service of the tenant `default` that is all its MCP doors offer.
+    pub only_service: Option<Arc<str>>,
 }
 
 impl Default for Options {
@@ -66,6 +72,9 @@ impl Default for Options {
             cors_origins: Vec::new(),
             audit_retention: Some(Duration::from_secs(90 * 24 * 60 * 60)),
             serves_sse: false,
+            base_path: String::new(),
+            asks_no_key: false,
+            only_service: None,
         }
     }
 }
@@ -212,21 +221,34 @@ fn router(shelf: Shared) -> Router {
     // What the document says is made again when somebody asks for it.
     let (api, _document) = manage::router(&shelf.options);
     let sse = match shelf.options.serves_sse {
-        true => Router::new().route("/sse", get(mcp::sse::get)).route("/messages", post(mcp::sse::post)),
+        true => Router::new()
+            .route("/sse", get(mcp::sse::get))
+            .route("/servers/{service}/sse", get(mcp::sse::get))
+            .route("/messages", post(mcp::sse::post)),
         false => Router::new(),
     };
     let router = Router::new()
         .merge(sse)
         .merge(api)
-        .merge(manage::documentation())
         .route("/mcp", post(mcp::http::post).get(mcp::http::get))
         .route("/mcp/{api_key}", post(mcp::http::post).get(mcp::http::get))
+        .route("/mcp/{api_key}/ws", get(mcp::ws::get))
+        .route("/servers/{service}/mcp", post(mcp::http::post).get(mcp::http::get))
+        .route("/servers/{service}/ws", get(mcp::ws::get))
+        .route("/ws", get(mcp::ws::get))
         .route("/tools/by-table/{table_id}", get(manage::tools_by_table::list))
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))
         .route("/metrics", get(health::metrics))
         .fallback(edge::no_such_path)
         .method_not_allowed_fallback(edge::no_such_method);
+    let base = shelf.options.base_path.clone();
+    let router = match base.as_str() {
+        "" => router,
+        base => Router::new().nest(base, router).fallback(edge::no_such_path),
+    };
+    // Its pages name themselves by their whole paths.
+    let router = router.merge(manage::documentation(&base));
     // Off unless configured: the layer would say 200 to every OPTIONS.
     let router = match shelf.options.cors_origins.as_slice() {
         [] => router,

@@ -115,7 +115,9 @@ impl Server {
     fn read_welcome(&mut self) {
         let said = self.stdout();
         let address = said.split_once("listens on http://").and_then(|(_, rest)| rest.lines().next());
-        self.address = address.and_then(|text| text.trim().parse().ok()).expect("it says where it listens");
+        // A path may stand behind it.
+        let address = address.and_then(|text| text.trim().split('/').next());
+        self.address = address.and_then(|text| text.parse().ok()).expect("it says where it listens");
         let key = said.split_once("Admin key, shown this once:\n").and_then(|(_, rest)| rest.lines().next());
         self.admin_key = key.map(|key| key.trim().to_owned());
     }

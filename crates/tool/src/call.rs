@@ -74,8 +74,12 @@ impl Arguments {
         }
         let value = match &self.raw {
             None => Value::Object(Map::new()),
-            Some(raw) => serde_json::from_str(raw.get())
-                .map_err(|error| Error::invalid_input(format!("the arguments are unusable: {error}")))?,
+            Some(raw) => serde_json::from_str(raw.get()).map_err(|error| {
+                Error::invalid_input(format!(
+                    "the arguments are unusable: {}",
+                    crate::plain(&error.to_string())
+                ))
+            })?,
         };
         Ok(self.parsed.get_or_init(|| value))
     }

@@ -9,8 +9,9 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use serde_json::value::RawValue;
 use std::sync::Arc;
-use tokio::sync::watch;
+use tokio::sync::{broadcast, watch};
 
 /// A service configured once and shared by its callers, e.g. `mail://alerts`.
 #[async_trait]
@@ -34,6 +35,11 @@ pub trait Connector: Send + Sync + 'static {
         None
     }
 
+    /// Where log entries come out that belong to no call, where the service has such.
+    fn logs(&self) -> Option<broadcast::Receiver<LogEntry>> {
+        None
+    }
+
     /// Clients see the service's name before the names of its tools and prompts.
     fn is_prefixed(&self) -> bool {
         true
@@ -43,6 +49,15 @@ pub trait Connector: Send + Sync + 'static {
     fn pinning(&self) -> Pinning {
         Pinning::Off
     }
+}
+
+/// What a service writes into its log while nobody calls it.
+#[derive(Debug, Clone)]
+pub struct LogEntry {
+    /// How grave it is, from `debug` to `emergency`.
+    pub level: String,
+    /// The entry, as the service wrote it.
+    pub entry: Arc<RawValue>,
 }
 
 /// A connector's settings: parser, validator, console form and reference page in one struct.
@@ -177,7 +192,10 @@ fn parse<S: DeserializeOwned>(scheme: &str, settings: Value) -> Result<S> {
     serde_path_to_error::deserialize(settings).map_err(|error| {
         let path = error.path().to_string();
         let path = if path == "." { String::new() } else { path };
-        invalid_settings(scheme, vec![Problem::new(path, "Invalid", error.inner().to_string())])
+        invalid_settings(
+            scheme,
+            vec![Problem::new(path, "Invalid", crate::plain(&error.inner().to_string()))],
+        )
     })
 }
 

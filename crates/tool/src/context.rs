@@ -23,6 +23,8 @@ pub struct Context {
     pub door: Door,
     /// The MCP instance whose door it was: it offers its enabled bindings and nothing else.
     pub instance: Option<InstanceId>,
+    /// The id of the service whose own door it was: it offers what it has by its own names and nothing else.
+    pub service: Option<Arc<str>>,
     /// One of the tenant's Tools leads the call. What it may reach was checked when it was made,
     /// so its callers need no right of their own to that.
     pub is_through_tool: bool,
@@ -63,6 +65,7 @@ impl Context {
             caller,
             door,
             instance: None,
+            service: None,
             is_through_tool: false,
             deadline: Instant::now() + time,
             cancel: CancellationToken::new(),
@@ -231,6 +234,12 @@ impl Events {
     pub fn channel(capacity: usize) -> (Self, EventReceiver) {
         let queue = Arc::new(Mutex::new(Queue { events: VecDeque::new(), capacity, listener: None }));
         (Self(Some(queue.clone())), EventReceiver(queue))
+    }
+
+    /// Somebody was to listen when the call began.
+    #[must_use]
+    pub fn is_heard(&self) -> bool {
+        self.0.is_some()
     }
 
     /// Tells whoever listens; never waits.

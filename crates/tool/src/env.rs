@@ -1,6 +1,6 @@
 //! What the services of one process share.
 
-use crate::{Search, Tables};
+use crate::{OnlyClient, Search, Tables};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -20,6 +20,8 @@ pub struct Env {
     pub tables: Option<Arc<dyn Tables>>,
     /// The way to what was indexed of them, likewise.
     pub search: Option<Arc<dyn Search>>,
+    /// The client, where this process serves one and no other.
+    pub only_client: Option<Arc<OnlyClient>>,
     /// The most bytes of an answer, for connectors that can stop before they are cut.
     pub result_budget_bytes: usize,
 }
@@ -33,6 +35,7 @@ impl Default for Env {
             shutdown: CancellationToken::new(),
             tables: None,
             search: None,
+            only_client: None,
             result_budget_bytes: 1024 * 1024,
         }
     }

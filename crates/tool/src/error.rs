@@ -222,7 +222,7 @@ impl Error {
         let mut source = std::error::Error::source(self);
         while let Some(cause) = source {
             text.push_str(": ");
-            text.push_str(&cause.to_string());
+            text.push_str(&crate::plain(&cause.to_string()));
             source = cause.source();
         }
         text

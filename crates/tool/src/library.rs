@@ -27,6 +27,8 @@ pub struct Offer {
     pub resources: Vec<Item>,
     /// Templates of resources, by their pattern.
     pub templates: Vec<Item>,
+    /// How the service wants to be used, in its own words, without what hides in them.
+    pub instructions: Option<String>,
     /// It knows how arguments of prompts and templates go on.
     pub can_complete: bool,
     /// It tells when a resource has changed.
@@ -104,9 +106,9 @@ impl Item {
         (self, found)
     }
 
-    /// The definition with another name, everything else as it is.
+    /// The definition with another key, which stands in this field; everything else as it is.
     #[must_use]
-    pub fn renamed(&self, name: &str) -> String {
+    pub fn renamed(&self, field: &str, name: &str) -> String {
         let fields: Fields<'_> = serde_json::from_str(self.definition.get()).unwrap_or_default();
         let mut text = String::with_capacity(self.definition.get().len() + name.len());
         for (key, value) in &fields.0 {
@@ -114,7 +116,7 @@ impl Item {
             text.push_str(&serde_json::Value::from(&**key).to_string());
             text.push(':');
             match &**key {
-                "name" => text.push_str(&serde_json::Value::from(name).to_string()),
+                key if key == field => text.push_str(&serde_json::Value::from(name).to_string()),
                 _ => text.push_str(value.get()),
             }
         }
@@ -151,7 +153,7 @@ mod tests {
         let definition = RawValue::from_string(text.to_owned()).unwrap();
         let item = Item { key: "greet".into(), definition };
         assert_eq!(
-            item.renamed("Hello__greet"),
+            item.renamed("name", "Hello__greet"),
             r#"{"title":"T","name":"Hello__greet","x":9007199254740993,"arguments":[{"name":"who"}]}"#
         );
     }

@@ -121,7 +121,7 @@ impl Schema {
             Fault::Pattern { pattern } => one("WrongFormat", format!("{} must match {pattern}", subject())),
             Fault::Format { format } => one("WrongFormat", format!("{} must be a valid {format}", subject())),
             // The library's own words would repeat the value, which may be a secret.
-            other => one("Invalid", format!("{} does not satisfy '{}'", subject(), other.keyword())),
+            other => one("Invalid", format!("{} must {}", subject(), rule(other))),
         }
     }
 }
@@ -196,6 +196,28 @@ fn type_name(value: &Value) -> &'static str {
         Value::String(_) => "a string",
         Value::Array(_) => "an array",
         Value::Object(_) => "an object",
+    }
+}
+
+/// What a rule of JSON Schema demands, after "must".
+fn rule(fault: &Fault) -> String {
+    match fault {
+        Fault::ExclusiveMinimum { limit } => format!("be more than {limit}"),
+        Fault::ExclusiveMaximum { limit } => format!("be less than {limit}"),
+        Fault::MultipleOf { multiple_of } => format!("be a multiple of {multiple_of}"),
+        Fault::UniqueItems => "not hold the same item twice".to_owned(),
+        Fault::Contains => "hold an item that its schema asks for".to_owned(),
+        Fault::Not { .. } => "not have the form that its schema rules out".to_owned(),
+        Fault::AnyOf { .. } | Fault::OneOfNotValid { .. } => {
+            "have one of the forms that its schema allows".to_owned()
+        }
+        Fault::OneOfMultipleValid { .. } => {
+            "have one and only one of the forms that its schema allows".to_owned()
+        }
+        Fault::MinProperties { limit } => format!("have at least {limit} fields"),
+        Fault::MaxProperties { limit } => format!("have at most {limit} fields"),
+        Fault::PropertyNames { .. } => "have fields with other names".to_owned(),
+        other => format!("keep to the rule '{}' of its schema", other.keyword()),
     }
 }
 

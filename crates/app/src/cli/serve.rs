@@ -2,6 +2,7 @@
 
 use super::Data;
 use crate::Failure;
+use crate::one_server::OneServer;
 use crate::wiring::{self, Settings, Started};
 use clap::Args;
 use connectors::embeddings;
@@ -56,8 +57,36 @@ pub(super) struct Serve {
     /// Also serve clients of MCP 2024-11-05 at /sse; their sessions live on one replica
     #[arg(long, env = "MCP_ALL_IN_ONE_LEGACY_SSE")]
     legacy_sse: bool,
+    /// What stands before every path, e.g. /tools behind a proxy that hands on the whole path
+    #[arg(long, env = "MCP_ALL_IN_ONE_BASE_PATH", value_name = "PATH", default_value = "", value_parser = base_path,
+        hide_default_value = true)]
+    base_path: String,
+    /// Let MCP clients on this machine call without a key; only with a loopback address in --listen
+    #[arg(long, env = "MCP_ALL_IN_ONE_NO_AUTH")]
+    no_auth: bool,
     #[command(flatten)]
     embeddings: EmbeddingsArguments,
+    /// Serve this one MCP server and nothing else, e.g. -- npx -y some-server
+    #[arg(last = true, value_name = "COMMAND", conflicts_with = "mcp_config")]
+    command: Vec<String>,
+}
+
+/// A path that can stand before others: segments of plain characters, without a slash at the end.
+fn base_path(text: &str) -> Result<String, String> {
+    const MAX_BYTES: usize = 200;
+    let path = text.trim_end_matches('/');
+    let is_plain = |segment: &str| {
+        !matches!(segment, "" | "." | "..")
+            && segment.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte))
+    };
+    match path.strip_prefix('/') {
+        _ if path.is_empty() => Ok(String::new()),
+        Some(rest) if path.len() <= MAX_BYTES && rest.split('/').all(is_plain) => Ok(path.to_owned()),
+        _ => {
+            Err("it begins with '/' and has letters, digits, '-', '.', '_' and '~' between its slashes"
+                .into())
+        }
+    }
 }
 
 /// Where embeddings for search come from.
@@ -96,8 +125,10 @@ impl EmbeddingsArguments {
 impl Serve {
     pub(super) async fn run(self) -> Result<ExitCode, Failure> {
         let stop = super::stop_on_signal()?;
-        let started = wiring::start(self.settings()?).await?;
-        super::print(&welcome(&started));
+        let settings = self.settings()?;
+        let (base_path, asks_no_key) = (settings.server.base_path.clone(), settings.server.asks_no_key);
+        let started = wiring::start(settings).await?;
+        super::print(&welcome(&started, &base_path, asks_no_key));
         started.run(stop).await;
         tracing::info!("stopped: calls have ended, the audit is written");
         Ok(ExitCode::SUCCESS)
@@ -112,6 +143,7 @@ impl Serve {
             master_key: self.data.master_key,
             admin_token: self.admin_token,
             mcp_config: self.mcp_config,
+            one_server: OneServer::new(self.command),
             has_self_tools: self.self_tools,
             allow_private_network: self.allow_private_network,
             max_result_bytes: self.max_result_bytes,
@@ -125,14 +157,17 @@ impl Serve {
                 store_timeout: Options::default().store_timeout,
                 audit_retention: (days > 0).then(|| Duration::from_secs(days * 24 * 60 * 60)),
                 serves_sse: self.legacy_sse,
+                base_path: self.base_path,
+                asks_no_key: self.no_auth,
+                only_service: None,
             },
         })
     }
 }
 
 /// What a newcomer needs next, ready to paste.
-fn welcome(started: &Started) -> String {
-    let url = format!("http://{}", started.address);
+fn welcome(started: &Started, base_path: &str, asks_no_key: bool) -> String {
+    let url = format!("http://{}{base_path}", started.address);
     let version = env!("CARGO_PKG_VERSION");
     let mut text = format!("mcp-all-in-one {version} listens on {url}\n");
     let key = match &started.admin_key {
@@ -142,9 +177,13 @@ fn welcome(started: &Started) -> String {
         }
         None => "$MCP_ALL_IN_ONE_TOKEN",
     };
+    let header = match asks_no_key {
+        true => String::new(),
+        false => format!(" --header \"Authorization: Bearer {key}\""),
+    };
     text.push_str(&format!(
         "\nTry it:\n  curl -H \"Authorization: Bearer {key}\" {url}/api/v1/mcp/tools\n\
-         \nConnect an MCP client:\n  claude mcp add --transport http all-in-one {url}/mcp --header \"Authorization: Bearer {key}\"\n\
+         \nConnect an MCP client:\n  claude mcp add --transport http all-in-one {url}/mcp{header}\n\
          \nREST interface: {url}/api/docs"
     ));
     text

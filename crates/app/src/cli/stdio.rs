@@ -30,7 +30,8 @@ pub(super) struct Stdio {
 impl Stdio {
     pub(super) async fn run(self) -> Result<ExitCode, Failure> {
         let stop = super::stop_on_signal()?;
-        let setup = Setup { has_self_tools: self.self_tools, ..Setup::new(START_WAIT, pins_path()?) };
+        let setup = Setup::new(START_WAIT, pins_path()?);
+        let setup = Setup { has_self_tools: self.self_tools, has_client: true, ..setup };
         let local = Local::open(&self.config.path()?, setup)?;
         let options =
             Options { start_wait: START_WAIT, call_timeout: Duration::from_secs(self.call_timeout) };

@@ -15,7 +15,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::sleep_until;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tool::{Caller, Context, Door, Env, Error, Result, TenantId};
+use tool::{Caller, Context, Door, Env, Error, OnlyClient, Result, TenantId};
 use tracing::debug;
 
 /// A caller waits for the end of a pause if it is no longer than that; else it hears at once.
@@ -56,6 +56,7 @@ pub(super) struct Link {
     /// Fires when the service is dropped or the process shuts down.
     closing: CancellationToken,
     state: Mutex<State>,
+    only_client: Option<Arc<OnlyClient>>,
 }
 
 impl Link {
@@ -67,7 +68,8 @@ impl Link {
         watched: Arc<Watched>,
     ) -> Self {
         let closing = env.shutdown.child_token();
-        Self { target, limits, tools, watched, tasks: env.tasks.clone(), closing, state: Mutex::default() }
+        let (tasks, only_client) = (env.tasks.clone(), env.only_client.clone());
+        Self { target, limits, tools, watched, tasks, closing, state: Mutex::default(), only_client }
     }
 
     pub(super) fn name(&self) -> &str {
@@ -206,7 +208,8 @@ impl Link {
     /// Makes the connection, whoever has asked for it, and looks after it.
     async fn connect(self: &Arc<Self>) {
         let (known, version) = (self.state().era, self.limits.version);
-        let options = Options { known, version, ..Options::default() };
+        let only_client = self.only_client.clone();
+        let options = Options { known, version, only_client, ..Options::default() };
         let diagnosis = options.diagnosis.clone();
         let cx = self.context(self.limits.start);
         let connected = tokio::select! {
@@ -249,6 +252,7 @@ impl Link {
         is_suspect: bool,
     ) {
         let mut changed = session.client.lists_changed();
+        let mut roots = self.only_client.as_ref().map(|client| client.roots());
         let listening = listen::listen(&self, &session, &self.watched);
         tokio::pin!(listening);
         let comparing = async {
@@ -271,8 +275,9 @@ impl Link {
                 () = session.client.closed().cancelled() => break,
                 Ok(()) = changed.changed() => self.tools.forget(),
                 () = &mut comparing => {}
+                () = listen::next_roots(&mut roots) => listen::tell_roots(&self, &session).await,
                 () = &mut listening => {}
-                Some(told) = told.recv() => self.watched.hear(&told),
+                Some(told) = told.recv() => self.watched.hear(told),
                 () = tokio::time::sleep(idle.max(LOOK_AGAIN)) => if self.retire_idle(&session) {
                     break;
                 }

@@ -10,10 +10,13 @@ use mcp::client::{About, Notification};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{broadcast, watch};
-use tool::{Context, Error, Extras, Fields, Item, Library, Offer, Reference, Result, Update, Wanted};
+use tool::sanitize::clean;
+use tool::{
+    Context, Error, Extras, Fields, Item, Library, LogEntry, Offer, Reference, Result, Update, Wanted,
+};
 use tracing::warn;
 
 /// Changes that may wait for a slow listener; more are missed.
@@ -21,18 +24,19 @@ const UPDATES: usize = 256;
 /// Resources that are watched at the same time.
 const MAX_WATCHED: usize = 10_000;
 
-/// Which resources somebody wants to hear of.
+/// What is heard from a server unasked: resources that somebody wants to hear of, and log entries.
 pub(super) struct Watched {
     uris: Mutex<BTreeMap<String, usize>>,
     /// Ticks when the set of resources is another.
     changes: watch::Sender<u64>,
     updates: broadcast::Sender<Update>,
+    logs: broadcast::Sender<LogEntry>,
 }
 
 impl Default for Watched {
     fn default() -> Self {
-        let updates = broadcast::Sender::new(UPDATES);
-        Self { uris: Mutex::default(), changes: watch::Sender::new(0), updates }
+        let (updates, logs) = (broadcast::Sender::new(UPDATES), broadcast::Sender::new(UPDATES));
+        Self { uris: Mutex::default(), changes: watch::Sender::new(0), updates, logs }
     }
 }
 
@@ -72,14 +76,36 @@ impl Watched {
         is_last
     }
 
-    /// Passes on what a server says unasked, if it is about a watched resource.
-    pub(super) fn hear(&self, told: &Notification) {
+    /// Where log entries come out that belong to no call.
+    pub(super) fn logs(&self) -> broadcast::Receiver<LogEntry> {
+        self.logs.subscribe()
+    }
+
+    /// Passes on what a server says unasked.
+    pub(super) fn hear(&self, told: Notification) {
+        match told.method.as_str() {
+            "notifications/resources/updated" => self.hear_update(&told),
+            "notifications/message" => self.hear_log(told),
+            _ => {}
+        }
+    }
+
+    fn hear_log(&self, told: Notification) {
+        #[derive(Deserialize)]
+        struct Entry {
+            level: String,
+        }
+        let Some(entry) = told.params else { return };
+        if let Ok(Entry { level }) = serde_json::from_str(entry.get()) {
+            // Nobody may listen at this moment.
+            let _ = self.logs.send(LogEntry { level, entry: entry.into() });
+        }
+    }
+
+    fn hear_update(&self, told: &Notification) {
         #[derive(Deserialize)]
         struct Updated {
             uri: String,
-        }
-        if told.method != "notifications/resources/updated" {
-            return;
         }
         let params = told.params.as_deref().map_or("{}", RawValue::get);
         if let Ok(Updated { uri }) = serde_json::from_str(params) {
@@ -98,6 +124,7 @@ impl Library for Mcp {
         let capabilities: Value = serde_json::from_str(capabilities).unwrap_or_default();
         let can = |name: &str| capabilities.get(name).is_some_and(Value::is_object);
         let mut offer = Offer {
+            instructions: server.instructions.as_deref().map(visible),
             can_complete: can("completions"),
             can_watch: capabilities["resources"]["subscribe"] == true,
             ..Offer::default()
@@ -173,6 +200,11 @@ impl Library for Mcp {
     fn updates(&self) -> broadcast::Receiver<Update> {
         self.watched.updates.subscribe()
     }
+}
+
+/// The text without what hides in it.
+fn visible(text: &str) -> String {
+    clean(text, &mut BTreeSet::new()).into_owned()
 }
 
 pub(super) async fn subscribe(cx: &Context, link: &Arc<Link>, uri: &str) -> Result<()> {

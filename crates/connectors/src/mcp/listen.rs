@@ -6,6 +6,7 @@ use super::session::Session;
 use mcp::Era;
 use serde_json::json;
 use std::time::Duration;
+use tokio::sync::watch;
 use tracing::debug;
 
 /// How long a server may take to note a subscription.
@@ -63,6 +64,26 @@ async fn follow_stream(link: &Link, session: &Session, watched: &Watched) {
         }
         pause = if began.elapsed() > LAST_PAUSE { FIRST_PAUSE } else { (pause * 2).min(LAST_PAUSE) };
         tokio::time::sleep(pause).await;
+    }
+}
+
+/// Waits until the client's roots are others; for ever where there is no such client.
+pub(super) async fn next_roots(roots: &mut Option<watch::Receiver<u64>>) {
+    if let Some(changes) = roots {
+        if changes.changed().await.is_ok() {
+            return;
+        }
+        *roots = None;
+    }
+    std::future::pending().await
+}
+
+/// A server that has asked for the client's roots asks again when they are others.
+pub(super) async fn tell_roots(link: &Link, session: &Session) {
+    if session.client.version().era() == Era::Legacy && session.client.has_asked_for_roots() {
+        let cx = link.context(PATIENCE);
+        // A server that does not take it has ended, which is seen elsewhere.
+        let _ = session.client.notify(&cx, "notifications/roots/list_changed", None).await;
     }
 }
 

@@ -27,9 +27,9 @@ use library::Watched;
 use questions::{Params, converse, is_question};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{Semaphore, broadcast, watch};
 use tokio_util::sync::DropGuard;
-use tool::{Call, Connector, Context, Error, Library, Outcome, Output, Pinning, Result, Tool};
+use tool::{Call, Connector, Context, Error, Library, LogEntry, Outcome, Output, Pinning, Result, Tool};
 use tools::Tools;
 
 /// One MCP server: its connection, and what it offers.
@@ -86,6 +86,10 @@ impl Connector for Mcp {
 
     fn library(&self) -> Option<&dyn Library> {
         Some(self)
+    }
+
+    fn logs(&self) -> Option<broadcast::Receiver<LogEntry>> {
+        Some(self.watched.logs())
     }
 
     fn is_prefixed(&self) -> bool {

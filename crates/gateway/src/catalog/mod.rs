@@ -1,5 +1,6 @@
 //! The catalog: what can be called now, per tenant, in snapshots that are swapped as a whole.
 
+mod alone;
 mod instance;
 pub mod naming;
 mod own;
@@ -13,8 +14,8 @@ pub(crate) use instance::InstanceTools;
 pub(crate) use own::{Behind, OWN_TOOL, OWN_TYPE, OwnTool};
 pub use route::Route;
 pub use service::{Service, State};
-pub(crate) use shelves::Shelves;
 pub use shelves::{Entry, Shelf};
+pub(crate) use shelves::{Shelves, address};
 pub(crate) use types::Types;
 
 use crate::policy::Limiter;
@@ -25,7 +26,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 use tokio::sync::watch;
-use tool::{Error, InstanceId, Limits, Result, TenantId, ToolId, Uri};
+use tool::{Context, Error, InstanceId, Limits, Result, TenantId, ToolId, Uri};
 
 /// Two tools that wanted the same name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -300,16 +301,19 @@ impl Catalog {
     /// Finds the route, in constant time.
     pub(crate) fn resolve(
         &self,
-        tenant: &TenantId,
-        instance: Option<&InstanceId>,
+        cx: &Context,
         target: &Target,
         types: &Types,
     ) -> Result<(Arc<Route>, Option<Arc<Limiter>>)> {
         let tenants = self.tenants.load();
         let empty = Arc::default();
+        let Context { tenant, instance, service, .. } = cx;
         let catalog = tenants.get(tenant).unwrap_or(&empty);
         let route = match target {
-            _ if instance.is_some() => catalog.resolve_bound(instance, target, types)?,
+            _ if instance.is_some() => catalog.resolve_bound(instance.as_ref(), target, types)?,
+            _ if service.is_some() => {
+                catalog.resolve_alone(service.as_deref().unwrap_or_default(), target)?
+            }
             Target::Name(name) => catalog.resolve_name(name, types)?,
             Target::Trial(id) => {
                 let missing = || Err(Error::not_found(format!("there is no tool {id}")));

@@ -8,7 +8,7 @@ use crate::metrics::RouteMetrics;
 use crate::shape::Shape;
 use crate::tools::{UriTool, Via};
 use bytes::Bytes;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use tool::{Tool, Uri};
 
 /// From a name or a URI to the connector that answers.
@@ -32,6 +32,8 @@ pub struct Route {
     pub(crate) metrics: RouteMetrics,
     /// The way to another route's tool, for those that are one under another name.
     pub(crate) via: Option<Via>,
+    /// The same tool at its service's own door, made when somebody first comes there.
+    alone: OnceLock<Arc<Route>>,
 }
 
 impl Route {
@@ -88,6 +90,7 @@ impl Route {
             shape,
             redaction,
             via: None,
+            alone: OnceLock::new(),
         }
     }
 
@@ -113,7 +116,16 @@ impl Route {
             shape,
             redaction,
             via: None,
+            alone: OnceLock::new(),
         }
+    }
+
+    /// The same route under the name and the description that its service gave the tool.
+    pub(crate) fn alone(self: &Arc<Self>) -> Arc<Self> {
+        if self.name == self.tool.name() {
+            return self.clone();
+        }
+        self.alone.get_or_init(|| Arc::new(self.named(self.tool.name()))).clone()
     }
 
     /// The same route under another name, as one of its instances knows it.
@@ -130,6 +142,7 @@ impl Route {
             redaction: self.redaction.clone(),
             metrics: self.metrics.clone(),
             via: self.via.clone(),
+            alone: OnceLock::new(),
         }
     }
 

@@ -127,21 +127,23 @@ impl Service {
         let failure = self.failure.load();
         let failure = failure.as_deref().filter(|_| self.tools.load().is_none())?;
         if failure.is_rejected {
-            return Some(self.rejected());
+            return Some(self.rejected(&failure.message));
         }
         let message = format!("service {}://{} is not available: {}", self.scheme, self.id, failure.message);
         Some(Error::unavailable(message).with("service", &self.id).retryable())
     }
 
-    /// The service refuses our credentials: say where they come from.
-    pub(crate) fn rejected(&self) -> Error {
+    /// The service refuses our credentials: say where they come from, and what it says itself.
+    pub(crate) fn rejected(&self, words: &str) -> Error {
         let source = match self.variables.as_slice() {
             [] => format!("credentials of service {}://{}", self.scheme, self.id),
             variables => variables.join(", "),
         };
-        Error::upstream(format!("Authentication failed: Invalid or missing {source}"))
-            .with("service", &self.id)
-            .with("auth", "rejected")
+        Error::upstream(format!(
+            "Authentication failed: Invalid or missing {source}; the service says: {words}"
+        ))
+        .with("service", &self.id)
+        .with("auth", "rejected")
     }
 
     /// The connector, or why there is none.

@@ -2,6 +2,7 @@
 
 use super::{Service, naming};
 use bytes::Bytes;
+use serde_json::value::RawValue;
 use std::collections::HashMap;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -18,6 +19,26 @@ pub enum Shelf {
     Templates,
 }
 
+impl Shelf {
+    /// Where the key stands in a definition.
+    fn field(self) -> &'static str {
+        match self {
+            Self::Prompts => "name",
+            Self::Resources => "uri",
+            Self::Templates => "uriTemplate",
+        }
+    }
+}
+
+/// What leads to something of a service and of no other, whatever others call theirs.
+pub(crate) fn address(service: &Service, shelf: Shelf, key: &str) -> String {
+    let kind = match shelf {
+        Shelf::Prompts => "prompts",
+        Shelf::Resources | Shelf::Templates => "resources",
+    };
+    format!("{}://{}/{kind}/{key}", service.scheme, service.id)
+}
+
 /// One prompt, resource or template, and whose it is.
 #[derive(Debug)]
 pub struct Entry {
@@ -31,6 +52,44 @@ pub struct Entry {
     pub service: Arc<Service>,
     /// The definition as clients get it, in JSON.
     pub listed: Bytes,
+    /// The definition as its service wrote it.
+    written: Bytes,
+    shelf: Shelf,
+}
+
+impl Entry {
+    fn new(service: &Arc<Service>, item: &Item, shelf: Shelf, key: String) -> Self {
+        let address = address(service, shelf, &item.key);
+        let written = Bytes::from(item.definition.get().to_owned());
+        let (original, service) = (item.key.clone(), service.clone());
+        let listed = match key == original {
+            true => written.clone(),
+            false => item.renamed(shelf.field(), &key).into(),
+        };
+        Self { key, original, address, service, listed, written, shelf }
+    }
+
+    /// The key for one whose own is another's: a prompt's with a suffix, as names have a form, a resource's with its
+    /// service in it, which leads there whoever else has one of that URI.
+    fn key_apart(&self) -> String {
+        match self.shelf {
+            Shelf::Prompts => naming::with_suffix(&self.key, &self.address),
+            Shelf::Resources | Shelf::Templates => self.address.clone(),
+        }
+    }
+
+    /// The same at its service's own door.
+    pub(crate) fn alone(&self) -> Self {
+        Self {
+            key: self.original.clone(),
+            original: self.original.clone(),
+            address: self.address.clone(),
+            service: self.service.clone(),
+            listed: self.written.clone(),
+            written: self.written.clone(),
+            shelf: self.shelf,
+        }
+    }
 }
 
 /// All shelves of a tenant, each sorted by key.
@@ -39,63 +98,41 @@ pub(crate) struct Shelves {
     prompts: Vec<Arc<Entry>>,
     resources: Vec<Arc<Entry>>,
     templates: Vec<Arc<Entry>>,
-    /// What was said about things that others hide.
-    hidden: HashSet<String>,
+    /// What was said about things whose keys are others' too.
+    renamed: HashSet<String>,
 }
 
 impl Shelves {
-    /// Takes what every service offers. Of two things with one key the first service's counts, which is said once.
+    /// Takes what every service offers. Of two things with one key the first service's keeps it, and the other gets
+    /// one with its service in it, which is said once.
     pub(super) fn of<'a>(services: impl Iterator<Item = &'a Arc<Service>>, previous: Option<&Self>) -> Self {
         let mut shelves = Self::default();
-        let mut hidden = HashSet::new();
         for service in services {
             if let Some(offer) = &*service.offer.load() {
                 shelves.add(service, offer);
             }
         }
-        for (what, shelf) in [
-            ("prompt", &mut shelves.prompts),
-            ("resource", &mut shelves.resources),
-            ("template", &mut shelves.templates),
-        ] {
-            shelf.sort_by(|a, b| a.key.cmp(&b.key));
-            shelf.dedup_by(|later, first| {
-                let is_same = later.key == first.key;
-                if is_same {
-                    let (key, service) = (&later.key, &later.service);
-                    hidden.insert(format!(
-                        "{what} {key} of {service:?} is hidden by that of {:?}",
-                        first.service
-                    ));
-                }
-                is_same
-            });
+        let mut renamed = HashSet::new();
+        for shelf in [&mut shelves.prompts, &mut shelves.resources, &mut shelves.templates] {
+            part(shelf, &mut renamed);
         }
-        for news in
-            hidden.iter().filter(|text| !previous.is_some_and(|previous| previous.hidden.contains(*text)))
-        {
+        let is_known = |text: &String| previous.is_some_and(|previous| previous.renamed.contains(text));
+        for news in renamed.iter().filter(|text| !is_known(text)) {
             tracing::warn!("{news}");
         }
-        shelves.hidden = hidden;
+        shelves.renamed = renamed;
         shelves
     }
 
     fn add(&mut self, service: &Arc<Service>, offer: &Offer) {
-        let entry = |item: &Item, key: String, kind: &str, listed: String| {
-            let address = format!("{}://{}/{kind}/{}", service.scheme, service.id, item.key);
-            let original = item.key.clone();
-            Arc::new(Entry { key, original, address, service: service.clone(), listed: listed.into() })
-        };
         let is_prefixed = service.is_prefixed();
         self.prompts.extend(offer.prompts.iter().map(|item| {
             let key = if is_prefixed { naming::wire_name(&service.id, &item.key) } else { item.key.clone() };
-            let listed = if is_prefixed { item.renamed(&key) } else { item.definition.get().to_owned() };
-            entry(item, key, "prompts", listed)
+            Arc::new(Entry::new(service, item, Shelf::Prompts, key))
         }));
-        let as_it_is =
-            |item: &Item| entry(item, item.key.clone(), "resources", item.definition.get().to_owned());
-        self.resources.extend(offer.resources.iter().map(as_it_is));
-        self.templates.extend(offer.templates.iter().map(as_it_is));
+        let entry = |item: &Item, shelf| Arc::new(Entry::new(service, item, shelf, item.key.clone()));
+        self.resources.extend(offer.resources.iter().map(|item| entry(item, Shelf::Resources)));
+        self.templates.extend(offer.templates.iter().map(|item| entry(item, Shelf::Templates)));
     }
 
     pub(crate) fn shelf(&self, shelf: Shelf) -> &[Arc<Entry>] {
@@ -115,14 +152,53 @@ impl Shelves {
     /// The services that may have a resource, the likeliest first: the one that lists it, those
     /// with a template it fits, and then everyone with resources, since not all are listed.
     pub(crate) fn holders(&self, uri: &str) -> Vec<Arc<Service>> {
-        let listed = self.find(Shelf::Resources, uri).into_iter();
-        let fitting = self.templates.iter().filter(|template| fits(&template.original, uri));
+        let listed =
+            self.find(Shelf::Resources, uri).or_else(|| self.find(Shelf::Templates, uri)).into_iter();
+        // A plain URI means those first that are known by it.
+        let (plain, renamed): (Vec<_>, Vec<_>) =
+            self.templates.iter().partition(|template| template.key == template.original);
+        let fitting = plain.into_iter().chain(renamed).filter(|template| fits(&template.original, uri));
         let others = self.resources.iter().chain(&self.templates);
         let mut seen = HashMap::new();
         let all = listed.chain(fitting).chain(others);
         all.filter(|entry| seen.insert(Arc::as_ptr(&entry.service), ()).is_none())
             .map(|entry| entry.service.clone())
             .collect()
+    }
+}
+
+/// Sorts a shelf, and gives those keys of their own whose keys others have.
+fn part(shelf: &mut Vec<Arc<Entry>>, renamed: &mut HashSet<String>) {
+    // Stable: the first service's stays the first.
+    shelf.sort_by(|a, b| a.key.cmp(&b.key));
+    let mut taken: HashMap<String, Arc<Service>> = HashMap::new();
+    let mut is_sorted = true;
+    shelf.retain_mut(|entry| {
+        let Some(holder) = taken.get(&entry.key) else {
+            taken.insert(entry.key.clone(), entry.service.clone());
+            return true;
+        };
+        let key = entry.key_apart();
+        // Two of one key from one service are one.
+        if Arc::ptr_eq(holder, &entry.service) || taken.contains_key(&key) {
+            return false;
+        }
+        renamed.insert(format!(
+            "{} of {:?} is listed as {key}: {holder:?} has it, too",
+            entry.key, entry.service
+        ));
+        let definition = std::str::from_utf8(&entry.written).unwrap_or("{}").to_owned();
+        let item = Item {
+            key: entry.original.clone(),
+            definition: RawValue::from_string(definition).unwrap_or_default(),
+        };
+        taken.insert(key.clone(), entry.service.clone());
+        *entry = Arc::new(Entry::new(&entry.service, &item, entry.shelf, key));
+        is_sorted = false;
+        true
+    });
+    if !is_sorted {
+        shelf.sort_by(|a, b| a.key.cmp(&b.key));
     }
 }
 

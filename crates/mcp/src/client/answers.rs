@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
-use tool::{Ability, Context, Error, Question};
+use tool::{Ability, Context, Error, ErrorKind, Question};
 
 /// Questions of one server that are under way at the same time; more are refused.
 const MAX_QUESTIONS: usize = 64;
@@ -80,6 +80,7 @@ async fn answer(asked: Asked) -> Option<String> {
 fn refusal(error: &Error) -> RpcError {
     match error.original() {
         Some(original) => RpcError::from_raw(original),
+        None if error.kind() == ErrorKind::Unsupported => RpcError::new(-32601, error.message()),
         None => RpcError::new(-32603, error.message()),
     }
 }

@@ -11,8 +11,7 @@ use tool::Context;
 const NAME: &str = "mcp-all-in-one";
 /// What we offer a server with a handshake, which is made before anybody calls: everything that the
 /// program of a caller may be able to do. Where it is not, the server hears so when it asks.
-const CAPABILITIES: &str =
-    r#"{"roots":{"listChanged":false},"sampling":{"tools":{}},"elicitation":{"form":{},"url":{}}}"#;
+const CAPABILITIES: &str = r#""sampling":{"tools":{}},"elicitation":{"form":{},"url":{}}"#;
 const CLIENT_VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// What a server said about itself.
@@ -72,8 +71,10 @@ impl Client {
     pub(super) async fn initialize(&self, cx: &Context, offered: Version) -> Result<Server, Failure> {
         let id = self.inbox.next_id();
         let offered = offered.as_str();
+        // Many callers have many roots, of which none is the server's to follow.
+        let is_told = self.inbox.has_only_client();
         let text = format!(
-            r#"{{"jsonrpc":"2.0","id":{id},"method":"initialize","params":{{"protocolVersion":"{offered}","capabilities":{CAPABILITIES},"clientInfo":{{"name":"{NAME}","version":"{CLIENT_VERSION}"}}}}}}"#
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"initialize","params":{{"protocolVersion":"{offered}","capabilities":{{"roots":{{"listChanged":{is_told}}},{CAPABILITIES}}},"clientInfo":{{"name":"{NAME}","version":"{CLIENT_VERSION}"}}}}}}"#
         );
         let message = Outgoing { text, id: Some(id), method: "initialize", about: About::default() };
         let result = self.ask(cx, message, id).await?;
@@ -191,5 +192,6 @@ pub(super) fn may_be_legacy(failure: &Failure) -> bool {
 
 #[expect(clippy::needless_pass_by_value, reason = "it is given to map_err")]
 fn unreadable(error: serde_json::Error) -> Failure {
-    Failure::Protocol(format!("the server's answer to the handshake cannot be read: {error}"))
+    let why = tool::plain(&error.to_string()).into_owned();
+    Failure::Protocol(format!("the server's answer to the handshake cannot be read: {why}"))
 }

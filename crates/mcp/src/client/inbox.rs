@@ -1,5 +1,7 @@
 //! Where messages from the server arrive, and who among us waits for them.
 
+mod told;
+
 use super::answers::{self, Asked};
 use super::failure::Failure;
 use crate::depth::{MAX_DEPTH, is_too_deep};
@@ -8,11 +10,12 @@ use crate::{RpcError, envelope};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
-use tool::{Ability, Context, Event, Question};
+use tool::{Ability, Client, Context, Door, OnlyClient, Question, TenantId};
 use tracing::debug;
 
 /// How many notifications wait to be read; more are dropped and counted.
@@ -21,6 +24,8 @@ const WAITING_NOTIFICATIONS: usize = 256;
 const WAITING_QUESTIONS: usize = 64;
 /// Longer notifications are dropped too, so that the waiting ones stay small together.
 const NOTIFICATION_BYTES: usize = 64 * 1024;
+/// How long the client may take to answer a question that belongs to none of its calls; people take their time.
+const ANSWER: Duration = Duration::from_secs(300);
 
 /// What a server tells without being asked, other than progress.
 #[derive(Debug)]
@@ -42,6 +47,8 @@ pub(super) struct Inbox {
     dropped: AtomicU64,
     lists_changed: watch::Sender<u64>,
     closed: CancellationToken,
+    only_client: Option<Arc<OnlyClient>>,
+    has_asked_for_roots: AtomicBool,
 }
 
 #[derive(Default)]
@@ -95,7 +102,7 @@ impl<'a> Incoming<'a> {
 }
 
 impl Inbox {
-    pub(super) fn new() -> (Self, Outlets) {
+    pub(super) fn new(only_client: Option<Arc<OnlyClient>>) -> (Self, Outlets) {
         let (notifications, told) = mpsc::channel(WAITING_NOTIFICATIONS);
         let (asked, asks) = mpsc::channel(WAITING_QUESTIONS);
         let inbox = Self {
@@ -106,6 +113,8 @@ impl Inbox {
             dropped: AtomicU64::new(0),
             lists_changed: watch::Sender::new(0),
             closed: CancellationToken::new(),
+            only_client,
+            has_asked_for_roots: AtomicBool::new(false),
         };
         (inbox, Outlets { notifications: told, asked: asks })
     }
@@ -245,7 +254,11 @@ impl Inbox {
                 _ => refuse(&RpcError::unknown_method(method)),
             };
         };
-        let Some(mut cx) = self.asked_program(ability, about) else {
+        if ability == Ability::Roots {
+            self.has_asked_for_roots.store(true, Ordering::Relaxed);
+        }
+        let asked = self.asked_program(ability, about).or_else(|| self.asked_outside_calls(ability));
+        let Some(mut cx) = asked else {
             return refuse(&answers::cannot(ability));
         };
         cx.cancel = cx.cancel.child_token();
@@ -276,6 +289,24 @@ impl Inbox {
         callers().all(is_same).then_some(latest).filter(can).map(|caller| caller.cx.clone())
     }
 
+    /// Where there is one client and no other, it is asked also when none of its calls is under way.
+    fn asked_outside_calls(&self, ability: Ability) -> Option<Context> {
+        let client = self.only_client.clone().filter(|client| client.can(ability))?;
+        let caller = Arc::new(tool::Caller::local());
+        let cx = Context::new(TenantId::default_tenant(), caller, Door::Local, ANSWER);
+        Some(Context { client: Some(client), ..cx })
+    }
+
+    /// The server has asked for roots.
+    pub(super) fn has_asked_for_roots(&self) -> bool {
+        self.has_asked_for_roots.load(Ordering::Relaxed)
+    }
+
+    /// There is one client and no other.
+    pub(super) fn has_only_client(&self) -> bool {
+        self.only_client.is_some()
+    }
+
     fn replied(&self, id: Option<&RawValue>, message: &Incoming<'_>) {
         // Some servers send our number back as a string.
         let number = id.and_then(|id| id.get().trim_matches('"').parse::<u64>().ok());
@@ -294,82 +325,6 @@ impl Inbox {
         };
         // Whoever has stopped waiting does not need it.
         let _ = caller.reply.send(reply);
-    }
-
-    fn notified(&self, method: &str, params: Option<&RawValue>, about: Option<u64>) {
-        match method {
-            "notifications/progress" => return self.progressed(params),
-            "notifications/message" => return self.logged(params, about),
-            "notifications/cancelled" => return self.took_back(params),
-            "notifications/tools/list_changed"
-            | "notifications/prompts/list_changed"
-            | "notifications/resources/list_changed" => {
-                return self.lists_changed.send_modify(|count| *count += 1);
-            }
-            _ => {}
-        }
-        let is_small = params.is_none_or(|params| params.get().len() <= NOTIFICATION_BYTES);
-        let sent = is_small
-            && self
-                .notifications
-                .try_send(Notification { method: method.to_owned(), params: params.map(ToOwned::to_owned) })
-                .is_ok();
-        if !sent {
-            self.dropped.fetch_add(1, Ordering::Relaxed);
-        }
-    }
-
-    fn progressed(&self, params: Option<&RawValue>) {
-        #[derive(Deserialize)]
-        struct Progress<'a> {
-            #[serde(borrow, rename = "progressToken")]
-            token: &'a RawValue,
-            progress: f64,
-            #[serde(default)]
-            total: Option<f64>,
-            #[serde(default)]
-            message: Option<String>,
-        }
-        let parsed = params.and_then(|params| serde_json::from_str::<Progress<'_>>(params.get()).ok());
-        let Some(Progress { token, progress, total, message }) = parsed else { return };
-        let Ok(id) = token.get().trim_matches('"').parse() else { return };
-        if let Some(caller) = self.waiting().calls.get(&id) {
-            caller.cx.events.emit(Event::Progress { progress, total, message });
-        }
-    }
-
-    /// A log entry goes to the caller it belongs to; without one to tell, to nobody.
-    fn logged(&self, params: Option<&RawValue>, about: Option<u64>) {
-        #[derive(Deserialize)]
-        struct Entry {
-            level: String,
-        }
-        let is_usable =
-            |params: &&RawValue| params.get().len() <= NOTIFICATION_BYTES && !is_too_deep(params.get());
-        let Some(params) = params.filter(is_usable) else { return };
-        let Ok(Entry { level }) = serde_json::from_str(params.get()) else { return };
-        let waiting = self.waiting();
-        let caller = match about {
-            Some(id) => waiting.calls.get(&id),
-            None => waiting.calls.values().next().filter(|_| waiting.calls.len() == 1),
-        };
-        if let Some(caller) = caller {
-            caller.cx.events.emit(Event::Log { level, entry: params.to_owned() });
-        }
-    }
-
-    /// The server does not want to know any more what it has asked.
-    fn took_back(&self, params: Option<&RawValue>) {
-        #[derive(Deserialize)]
-        struct Cancelled<'a> {
-            #[serde(borrow, rename = "requestId")]
-            id: &'a RawValue,
-        }
-        let cancelled = params.and_then(|params| serde_json::from_str::<Cancelled<'_>>(params.get()).ok());
-        let question = cancelled.and_then(|cancelled| self.waiting().questions.remove(cancelled.id.get()));
-        if let Some(question) = question {
-            question.cancel();
-        }
     }
 
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
@@ -407,7 +362,7 @@ mod tests {
 
     #[test]
     fn gives_each_answer_to_the_one_who_asked_and_ignores_the_rest() {
-        let (inbox, _rx) = Inbox::new();
+        let (inbox, _rx) = Inbox::new(None);
         let mut first = inbox.expect(1, &cx()).unwrap();
         let mut second = inbox.expect(2, &cx()).unwrap();
         deliver(&inbox, r#"{"jsonrpc":"2.0","id":2,"result":{"a": 1.0}}"#).unwrap();
@@ -423,7 +378,7 @@ mod tests {
 
     #[test]
     fn answers_pings_and_refuses_what_no_caller_can_answer() {
-        let (inbox, _rx) = Inbox::new();
+        let (inbox, _rx) = Inbox::new(None);
         let answers = deliver(&inbox, r#"{"jsonrpc":"2.0","id":"p","method":"ping"}"#).unwrap();
         assert_eq!(answers, [r#"{"jsonrpc":"2.0","id":"p","result":{}}"#]);
         let asked = r#"{"jsonrpc":"2.0","id":7,"method":"sampling/createMessage","params":{}}"#;
@@ -432,7 +387,7 @@ mod tests {
 
     #[test]
     fn a_storm_of_notifications_is_counted_and_not_kept() {
-        let (inbox, _rx) = Inbox::new();
+        let (inbox, _rx) = Inbox::new(None);
         let mut changed = inbox.lists_changed();
         for _ in 0..10_000 {
             deliver(&inbox, r#"{"jsonrpc":"2.0","method":"notifications/new","params":{}}"#).unwrap();
@@ -445,7 +400,7 @@ mod tests {
 
     #[test]
     fn tells_noise_from_messages_and_survives_depth_bombs() {
-        let (inbox, _rx) = Inbox::new();
+        let (inbox, _rx) = Inbox::new(None);
         for noise in ["", "Server started", "{", "7", "{}", "[1]", r#"{"id":1}"#, r#"{"method":7}"#] {
             assert!(deliver(&inbox, noise).is_err(), "{noise}");
         }
@@ -467,7 +422,7 @@ mod tests {
 
     #[test]
     fn takes_no_array_for_a_message() {
-        let (inbox, _rx) = Inbox::new();
+        let (inbox, _rx) = Inbox::new(None);
         let mut waiting = inbox.expect(1, &cx()).unwrap();
         for array in [r#"[1,null,null,{"a":1}]"#, r#"[[1,null,null,{"a":1}]]"#] {
             assert!(deliver(&inbox, array).is_err(), "{array}");
@@ -479,7 +434,7 @@ mod tests {
 
     #[test]
     fn ends_every_wait_when_the_connection_ends() {
-        let (inbox, _rx) = Inbox::new();
+        let (inbox, _rx) = Inbox::new(None);
         let mut waiting = inbox.expect(1, &cx()).unwrap();
         inbox.close(&Failure::cut_off("gone"));
         assert!(matches!(waiting.try_recv().unwrap(), Err(Failure::Broken { is_sent: true, .. })));

@@ -24,7 +24,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
-use tool::Context;
+use tool::{Context, OnlyClient};
 use tracing::debug;
 use transport::{Outgoing, Owned, Transport};
 
@@ -51,6 +51,8 @@ pub struct Options {
     pub known: Option<Era>,
     /// The version to begin with, where it is not left to the two sides.
     pub version: Option<Version>,
+    /// Whom the server may ask while no call runs, where there is only one to ask.
+    pub only_client: Option<Arc<OnlyClient>>,
 }
 
 impl Default for Options {
@@ -60,6 +62,7 @@ impl Default for Options {
             diagnosis: Arc::default(),
             known: None,
             version: None,
+            only_client: None,
         }
     }
 }
@@ -130,7 +133,7 @@ impl Client {
         target: &Target,
         options: &Options,
     ) -> Result<(Self, mpsc::Receiver<Notification>), Failure> {
-        let (inbox, outlets) = Inbox::new();
+        let (inbox, outlets) = Inbox::new(options.only_client.clone());
         let inbox = Arc::new(inbox);
         let opening = Transport::open(target, &inbox, &options.diagnosis, options.max_message_bytes);
         let transport = Arc::new(until_ended(cx, opening).await?);
@@ -258,6 +261,12 @@ impl Client {
     #[must_use]
     pub fn lists_changed(&self) -> watch::Receiver<u64> {
         self.inbox.lists_changed()
+    }
+
+    /// The server has asked for roots, so that it wants to hear when they are others.
+    #[must_use]
+    pub fn has_asked_for_roots(&self) -> bool {
+        self.inbox.has_asked_for_roots()
     }
 
     /// How many notifications found no room in the channel.

@@ -215,6 +215,24 @@ impl FromRequestParts<Shared> for SignedIn {
     }
 }
 
+impl SignedIn {
+    /// Somebody on this machine who shows no key, where none is asked for: may call, and nothing else.
+    pub(crate) fn stranger() -> Self {
+        let caller = Caller {
+            name: "anybody on this machine".into(),
+            role: Role::Caller,
+            scopes: vec![Scope::Call],
+            ..Caller::local()
+        };
+        Self { tenant: TenantId::default_tenant(), caller: Arc::new(caller) }
+    }
+
+    /// The request shows something to sign in with.
+    pub(crate) fn is_tried(headers: &HeaderMap) -> bool {
+        headers.contains_key(AUTHORIZATION) || headers.contains_key(&API_KEY)
+    }
+}
+
 /// What a call may hand on from its request: everything but what signed the caller in here, which
 /// no service may collect. Those who want to hand on `Authorization` sign in with `X-API-Key`.
 pub(crate) fn caller_headers(headers: Arc<HeaderMap>) -> CallerHeaders {

@@ -66,7 +66,7 @@ fn in_words(path: &str, message: &str) -> String {
             found.trim_start_matches("integer ").replace('`', "")
         );
     }
-    let Some((found, expected)) = parts("invalid type: ") else { return message.to_owned() };
+    let Some((found, expected)) = parts("invalid type: ") else { return tool::plain(message).into_owned() };
     let found = match found.split_whitespace().next().unwrap_or_default() {
         "integer" | "floating" => "a number",
         "boolean" => "a boolean",
@@ -81,7 +81,8 @@ fn in_words(path: &str, message: &str) -> String {
         "f32" | "f64" => "a number",
         "a map" => "an object",
         "a sequence" => "an array",
-        other if other.starts_with("struct ") => "an object",
+        other if other.starts_with("struct ") || other.contains("tagged enum ") => "an object",
+        other if other.starts_with("enum ") => "one of the known words",
         other => other,
     };
     format!("{subject} must be {expected}, not {found}")

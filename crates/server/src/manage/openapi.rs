@@ -2,13 +2,14 @@
 
 use crate::Shared;
 use axum::Router;
-use axum::response::IntoResponse;
 use axum::routing::get;
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
-use utoipa::openapi::{Components, InfoBuilder, License, OpenApi, OpenApiBuilder, SecurityRequirement};
+use utoipa::openapi::{
+    Components, InfoBuilder, License, OpenApi, OpenApiBuilder, SecurityRequirement, Server,
+};
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
 const DESCRIPTION: &str = "One governed door to everything an agent can call. \
@@ -74,15 +75,24 @@ fn with_operation_ids(mut document: OpenApi) -> OpenApi {
     document
 }
 
-/// `/api/openapi.json` and `/api/docs`.
-pub(crate) fn pages() -> Router<Shared> {
-    let page = SwaggerUi::new("/api/docs").config(Config::new([DOCUMENT]));
-    Router::from(page).route(DOCUMENT, get(serve_document))
+/// `/api/openapi.json` and `/api/docs`, behind what stands before every path.
+pub(crate) fn pages(base: &str) -> Router<Shared> {
+    let document = format!("{base}{DOCUMENT}");
+    let page = SwaggerUi::new(format!("{base}/api/docs")).config(Config::new([document.clone()]));
+    // The document is made when it is first asked for: as a tree it takes megabytes.
+    let text = Arc::new(OnceLock::<Bytes>::new());
+    let base: Arc<str> = base.into();
+    let serve = move || {
+        let text = text.get_or_init(|| document_at(&base).into()).clone();
+        std::future::ready(([(CONTENT_TYPE, "application/json")], text))
+    };
+    Router::from(page).route(&document, get(serve))
 }
 
-/// The document is made when it is first asked for: as a tree it takes megabytes.
-async fn serve_document() -> impl IntoResponse {
-    static TEXT: OnceLock<Bytes> = OnceLock::new();
-    let text = TEXT.get_or_init(|| whole().to_json().unwrap_or_default().into());
-    ([(CONTENT_TYPE, "application/json")], text.clone())
+fn document_at(base: &str) -> String {
+    let mut document = whole();
+    if !base.is_empty() {
+        document.servers = Some(vec![Server::new(base)]);
+    }
+    document.to_json().unwrap_or_default()
 }

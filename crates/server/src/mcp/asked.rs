@@ -6,7 +6,7 @@ use mcp::{Era, Message, RpcError};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
-use tool::{Extras, Fields, Reference, Wanted};
+use tool::{Extras, Fields, Reference, Wanted, plain};
 
 /// A request of a client.
 pub(super) enum Asked {
@@ -182,7 +182,9 @@ fn reference(raw: &RawValue) -> Answered<Reference> {
     match serde_json::from_str(raw.get()) {
         Ok(Written::Prompt { name }) => Ok(Reference::Prompt(name)),
         Ok(Written::Resource { uri }) => Ok(Reference::Resource(uri)),
-        Err(error) => Err(RpcError::invalid_params(format!("Invalid params: 'ref': {error}"))),
+        Err(error) => {
+            Err(RpcError::invalid_params(format!("Invalid params: 'ref': {}", plain(&error.to_string()))))
+        }
     }
 }
 
@@ -207,7 +209,7 @@ impl<'a> Params<'a> {
     fn text(&mut self, name: &str) -> Answered<String> {
         let raw = self.required(name)?;
         serde_json::from_str(raw.get())
-            .map_err(|error| RpcError::invalid_params(format!("Invalid params: '{name}': {error}")))
+            .map_err(|_| RpcError::invalid_params(format!("Invalid params: '{name}' must be a string")))
     }
 
     fn rest(self) -> Extras {

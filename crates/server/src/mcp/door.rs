@@ -8,7 +8,7 @@ use mcp::error::{Failure, failure_of_call};
 use mcp::modern::{self, Cache};
 use mcp::{Era, RpcError, Version};
 use serde_json::value::RawValue;
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use tool::{Arguments, Context, ErrorKind, Extras, Outcome, Output, Structured, Wanted};
 
@@ -21,7 +21,7 @@ pub(crate) struct Door {
 impl Door {
     /// Agrees on a version. The client's own `roots` and `sampling` are echoed: some clients look
     /// for them.
-    pub(super) fn initialize(asked: &Initialize) -> (Version, String) {
+    pub(super) fn initialize(&self, cx: &Context, asked: &Initialize) -> (Version, String) {
         let version = Version::negotiate(&asked.protocol_version);
         let mut capabilities = capabilities();
         for key in ["roots", "sampling"] {
@@ -34,13 +34,27 @@ impl Door {
             "capabilities": capabilities,
             "serverInfo": { "name": "mcp-all-in-one", "version": env!("CARGO_PKG_VERSION") },
         });
-        (version, result.to_string())
+        (version, self.with_instructions(cx, result))
+    }
+
+    /// With what the services have to say about their use.
+    fn with_instructions(&self, cx: &Context, mut result: Value) -> String {
+        if let Some(instructions) = self.gateway.instructions(cx) {
+            result["instructions"] = instructions.into();
+        }
+        result.to_string()
+    }
+
+    fn discovered(&self, cx: &Context) -> String {
+        let versions: Vec<_> = Version::ALL.iter().rev().map(|version| version.as_str()).collect();
+        let result = json!({ "supportedVersions": versions, "capabilities": capabilities() });
+        self.with_instructions(cx, result)
     }
 
     /// The answer to what needs no waiting.
     pub(super) fn answer_now(&self, cx: &Context, era: Era, asked: &Asked) -> Option<Answered<String>> {
         let result = match asked {
-            Asked::Discover => Ok(discovered()),
+            Asked::Discover => Ok(self.discovered(cx)),
             Asked::Ping | Asked::SetLevel(_) => Ok("{}".to_owned()),
             Asked::Tools { cursor } => lists::tools(&self.gateway, cx, cursor.as_deref()),
             Asked::Shelf { shelf, cursor } => lists::shelf(&self.gateway, cx, *shelf, cursor.as_deref()),
@@ -120,11 +134,6 @@ fn capabilities() -> Map<String, serde_json::Value> {
         "logging": {},
     });
     capabilities.as_object().cloned().unwrap_or_default()
-}
-
-fn discovered() -> String {
-    let versions: Vec<_> = Version::ALL.iter().rev().map(|version| version.as_str()).collect();
-    json!({ "supportedVersions": versions, "capabilities": capabilities() }).to_string()
 }
 
 /// The result as clients of this era expect it.

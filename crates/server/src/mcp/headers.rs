@@ -3,8 +3,13 @@
 use crate::Shared;
 use crate::manage::error::{Problem, Result};
 use http::header::{ACCEPT, HOST, ORIGIN};
-use http::{HeaderMap, HeaderValue, StatusCode};
+use http::request::Parts;
+use http::uri::Authority;
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use mcp::{RpcError, Version, modern};
+
+/// Browsers say with it what kind of page makes them ask.
+const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// A page of another origin must not reach a server on this machine through its browser, not even
 /// under a name that its owner has pointed at this machine.
@@ -18,6 +23,24 @@ pub(super) fn check_origin(state: &Shared, headers: &HeaderMap) -> Result<()> {
         return Ok(());
     }
     Err(Problem::forbidden("this origin may not use the MCP door; allow it with --cors-origin"))
+}
+
+/// Where no key is asked for, what keeps strangers out is that they do not run on this machine: a browser that does
+/// must not lend its place to a page from elsewhere, by whatever name the page calls this machine.
+pub(super) fn check_stranger(parts: &Parts) -> Result<()> {
+    let header = |name: &HeaderName| parts.headers.get(name).and_then(|value| value.to_str().ok());
+    let host = header(&HOST).or_else(|| parts.uri.authority().map(Authority::as_str)).unwrap_or_default();
+    if !is_this_machine(host) {
+        return Err(Problem::forbidden(
+            "without a key this server is reached as localhost, 127.0.0.1 or [::1] only; behind another name start it without --no-auth",
+        ));
+    }
+    if matches!(header(&FETCH_SITE), Some("cross-site" | "same-site")) && header(&ORIGIN).is_none() {
+        return Err(Problem::forbidden(
+            "a web page may not use this server; show a key, or allow its origin with --cors-origin",
+        ));
+    }
+    Ok(())
 }
 
 fn is_this_machine(host: &str) -> bool {

@@ -46,10 +46,10 @@ pub(super) struct Visit {
     pub(super) owner: String,
 }
 
-/// `POST /mcp`: the tenant's door; `POST /mcp/{api_key}`: an instance's.
+/// `POST /mcp`: the tenant's door; `POST /mcp/{api_key}`: an instance's; `POST /servers/{service}/mcp`: a service's.
 pub(crate) async fn post(
     State(state): State<Shared>,
-    Visitor { signed_in, instance }: Visitor,
+    Visitor { signed_in, instance, service }: Visitor,
     Extension(RequestId(request_id)): Extension<RequestId>,
     Extension(TraceId(trace_id)): Extension<TraceId>,
     mut request: Request,
@@ -63,10 +63,10 @@ pub(crate) async fn post(
         let error = RpcError::invalid_request(message);
         return Ok(refused(StatusCode::PAYLOAD_TOO_LARGE, None, &error));
     };
-    let owner = owner_of(&signed_in, instance.as_ref());
+    let owner = owner_of(&signed_in, instance.as_ref(), service.as_deref());
     let (SignedIn { tenant, caller }, time) = (signed_in, state.options.call_timeout);
     let cx = Context::for_request(request_id, tenant, caller, DoorKind::Mcp, time);
-    let cx = Context { trace_id, headers: caller_headers(headers.clone()), instance, ..cx };
+    let cx = Context { trace_id, headers: caller_headers(headers.clone()), instance, service, ..cx };
     let visit = Visit { state, headers, cx, owner };
     if batch::is_batch(&body) {
         return Ok(batch::answer(visit, &body).await);
@@ -83,9 +83,10 @@ pub(crate) async fn post(
 }
 
 /// Who a session, a question or a held request belongs to.
-fn owner_of(signed_in: &SignedIn, instance: Option<&InstanceId>) -> String {
+fn owner_of(signed_in: &SignedIn, instance: Option<&InstanceId>, service: Option<&str>) -> String {
     let instance = instance.map_or("", InstanceId::as_str);
-    [signed_in.tenant.as_str(), "/", signed_in.caller.identity.id(), "/", instance].concat()
+    let (tenant, caller) = (signed_in.tenant.as_str(), signed_in.caller.identity.id());
+    [tenant, "/", caller, "/", instance, "/", service.unwrap_or_default()].concat()
 }
 
 impl Visit {
@@ -258,7 +259,8 @@ impl Visit {
             Ok(asked) => asked,
             Err(error) => return Ok(answered(id, Err(error))),
         };
-        let (version, result) = Door::initialize(&asked);
+        let door = Door { gateway: self.state.gateway.clone() };
+        let (version, result) = door.initialize(&self.cx, &asked);
         let capabilities = serde_json::value::to_raw_value(&asked.capabilities).ok();
         let capabilities = capabilities.filter(|text| text.get().len() <= MAX_CAPABILITIES_BYTES);
         let session = Session { version, owner: self.owner, capabilities };
@@ -305,20 +307,20 @@ impl Visit {
         let stopping = self.state.stopping.clone();
         let listener = Listener::new(self.state.gateway.clone(), self.cx, filter, stopping).answering(id);
         let end = end_of_listening(id);
-        notifications(listener, (watches, place), |_| false, Some(end))
+        notifications(listener, (watches, place), |_| false, || None, Some(end))
     }
 }
 
 /// `GET /mcp`: the stream of notifications of a session.
 pub(crate) async fn get(
     State(state): State<Shared>,
-    Visitor { signed_in, instance }: Visitor,
+    Visitor { signed_in, instance, service }: Visitor,
     headers: HeaderMap,
 ) -> Result<Response> {
     check_origin(&state, &headers)?;
-    let owner = owner_of(&signed_in, instance.as_ref());
+    let owner = owner_of(&signed_in, instance.as_ref(), service.as_deref());
     let cx = Context::new(signed_in.tenant, signed_in.caller, DoorKind::Mcp, state.options.call_timeout);
-    let cx = Context { instance, ..cx };
+    let cx = Context { instance, service, ..cx };
     let visit = Visit { state, headers: Arc::new(headers), cx, owner };
     if let Err(error) = visit.check_version(&Meta::default()) {
         return Ok(refused(StatusCode::BAD_REQUEST, None, &error));
@@ -328,8 +330,8 @@ pub(crate) async fn get(
         return Err(problem.with_status(StatusCode::METHOD_NOT_ALLOWED));
     }
     check_accept(&visit.headers, &["text/event-stream"])?;
-    let token = match visit.session() {
-        Ok((_, token)) => token,
+    let (opened, token) = match visit.session() {
+        Ok(opened) => opened,
         Err((status, error)) => return Ok(refused(status, None, &error)),
     };
     let place = visit.state.streams.clone().try_acquire_owned();
@@ -339,7 +341,7 @@ pub(crate) async fn get(
     let stopping = state.stopping.clone();
     let listener = Listener::new(state.gateway.clone(), visit.cx, Filter::all_lists(), stopping);
     let is_watched = move |uri: &str| state.memory.watches.has(&token, uri);
-    Ok(notifications(listener, place, is_watched, None))
+    Ok(notifications(listener, place, is_watched, move || Some(opened.log_level()), None))
 }
 
 /// A stream of notifications, until the client goes or the server stops; `kept` is dropped with it.
@@ -347,15 +349,16 @@ fn notifications<K: Send + 'static>(
     listener: Listener,
     kept: K,
     is_watched: impl Fn(&str) -> bool + Send + Sync + 'static,
+    log_level: impl Fn() -> Option<usize> + Send + Sync + 'static,
     end: Option<String>,
 ) -> Response {
-    let state = (listener, kept, is_watched, end);
-    let lines = stream::unfold(state, async |(mut listener, kept, is_watched, mut end)| {
-        let line = match listener.next(&is_watched).await {
+    let state = (listener, kept, (is_watched, log_level), end);
+    let lines = stream::unfold(state, async |(mut listener, kept, wishes, mut end)| {
+        let line = match listener.next(&wishes.0, &wishes.1).await {
             Some(line) => line,
             None => end.take()?,
         };
-        Some((Ok::<_, Infallible>(reply::event(&line)), (listener, kept, is_watched, end)))
+        Some((Ok::<_, Infallible>(reply::event(&line)), (listener, kept, wishes, end)))
     });
     Sse::new(lines).keep_alive(KeepAlive::new().interval(reply::KEEP_ALIVE)).into_response()
 }

@@ -1,17 +1,22 @@
-//! Whose door it is: the tenant's, for those who sign in, or an instance's, for those who hold its key.
+//! Whose door it is: the tenant's, for those who sign in, one of its services', or an instance's, for those who hold
+//! its key.
 
+use super::headers::check_stranger;
 use crate::Shared;
 use crate::auth::SignedIn;
-use crate::manage::error::{Problem, Result};
+use crate::manage::error::{Code, Problem, Result};
 use axum::extract::{FromRequestParts, RawPathParams};
 use http::request::Parts;
-use tool::InstanceId;
+use std::sync::Arc;
+use tool::{InstanceId, TenantId};
 
 /// Who comes to a door. The key of an instance stands in the path, and is the sign-in.
 pub(crate) struct Visitor {
     pub(crate) signed_in: SignedIn,
     /// The instance whose tools are all that is offered.
     pub(crate) instance: Option<InstanceId>,
+    /// The service whose tools are all that is offered.
+    pub(crate) service: Option<Arc<str>>,
 }
 
 impl FromRequestParts<Shared> for Visitor {
@@ -20,16 +25,32 @@ impl FromRequestParts<Shared> for Visitor {
     async fn from_request_parts(parts: &mut Parts, state: &Shared) -> Result<Self> {
         let params = RawPathParams::from_request_parts(parts, state).await;
         let params = params.map_err(|_| Problem::not_found("MCP instance"))?;
-        let key = params.iter().find(|(name, _)| *name == "api_key").map(|(_, key)| key.to_owned());
-        match key {
-            Some(key) => {
-                let (signed_in, instance) = state.auth.instance(&key)?;
-                Ok(Self { signed_in, instance: Some(instance) })
-            }
-            None => {
-                let signed_in = SignedIn::from_request_parts(parts, state).await?;
-                Ok(Self { signed_in, instance: None })
-            }
+        let param = |wanted: &str| params.iter().find(|(name, _)| *name == wanted).map(|(_, value)| value);
+        if let Some(key) = param("api_key") {
+            let (signed_in, instance) = state.auth.instance(key)?;
+            return Ok(Self { signed_in, instance: Some(instance), service: None });
         }
+        let named: Option<Arc<str>> = param("service").map(Into::into);
+        let signed_in = sign_in(parts, state).await?;
+        let is_default = signed_in.tenant == TenantId::default_tenant();
+        let service = match named {
+            Some(service) => {
+                let catalog = state.gateway.catalog().tenant(&signed_in.tenant).unwrap_or_default();
+                let missing = |error: tool::Error| Problem::new(Code::NotFound, error.message());
+                catalog.alone(&service).map_err(missing)?;
+                Some(service)
+            }
+            None => state.options.only_service.clone().filter(|_| is_default),
+        };
+        Ok(Self { signed_in, instance: None, service })
     }
+}
+
+/// Whoever shows a key is signed in by it; whoever shows none is let in where none is asked for.
+async fn sign_in(parts: &mut Parts, state: &Shared) -> Result<SignedIn> {
+    if state.options.asks_no_key && !SignedIn::is_tried(&parts.headers) {
+        check_stranger(parts)?;
+        return Ok(SignedIn::stranger());
+    }
+    SignedIn::from_request_parts(parts, state).await
 }

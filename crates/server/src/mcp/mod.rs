@@ -20,6 +20,7 @@ pub(crate) mod sse;
 pub mod stdio;
 mod stream;
 mod watches;
+pub(crate) mod ws;
 
 pub(crate) use door::Door;
 pub(crate) use sessions::Sessions;

@@ -1,14 +1,20 @@
-//! One client on a way of its own, where messages go out as they come up: stdio, or HTTP with SSE.
+//! One client on a way of its own, where messages go out as they come up: stdio, a WebSocket, or HTTP with SSE.
 
-use super::asked::{Asked, Filter};
+mod news;
+mod outside;
+
+use super::asked::Asked;
 use super::conversation::{Asker, Conversation, Next, Wishes};
 use super::flights::cancelled_id;
 use super::held::{Held, Resumed};
+use super::instance::Visitor;
 use super::order::{Order, Read, Request};
 use super::questions::Questions;
-use super::stream::Listener;
 use super::watches::Watches;
 use super::{Answered, Door, batch};
+use crate::Shared;
+use crate::auth::{SignedIn, caller_headers};
+use http::HeaderMap;
 use mcp::envelope::{self, Kind};
 use mcp::modern::Meta;
 use mcp::{Era, Message, RpcError, Version};
@@ -20,7 +26,7 @@ use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tool::{Caller, Context, Door as DoorKind, TenantId};
+use tool::{Caller, CallerHeaders, Context, Door as DoorKind, InstanceId, OnlyClient, TenantId};
 
 /// Messages that may wait for a client that does not read.
 pub(super) const QUEUE: usize = 256;
@@ -40,10 +46,37 @@ pub struct Options {
     pub call_timeout: Duration,
 }
 
-/// Who the client is.
+/// Who the client is, and what it is offered.
 pub(super) struct Who {
     pub(super) tenant: TenantId,
     pub(super) caller: Arc<Caller>,
+    pub(super) instance: Option<InstanceId>,
+    pub(super) service: Option<Arc<str>>,
+    /// Of the request that opened its way.
+    pub(super) headers: CallerHeaders,
+    /// How services ask the client while none of its calls runs, where it is the only one.
+    pub(super) only_client: Option<Arc<OnlyClient>>,
+}
+
+impl Who {
+    /// The owner of this process.
+    pub(super) fn local(only_client: Option<Arc<OnlyClient>>) -> Self {
+        let (tenant, caller) = (TenantId::default_tenant(), Arc::new(Caller::local()));
+        Self { tenant, caller, instance: None, service: None, headers: CallerHeaders::default(), only_client }
+    }
+
+    /// Somebody who came over HTTP.
+    pub(super) fn visiting(visitor: Visitor, headers: HeaderMap) -> Self {
+        let Visitor { signed_in: SignedIn { tenant, caller }, instance, service } = visitor;
+        let headers = caller_headers(Arc::new(headers));
+        Self { tenant, caller, instance, service, headers, only_client: None }
+    }
+
+    fn context(&self, time: Duration) -> Context {
+        let cx = Context::new(self.tenant.clone(), self.caller.clone(), DoorKind::Mcp, time);
+        let (instance, service) = (self.instance.clone(), self.service.clone());
+        Context { instance, service, headers: self.headers.clone(), ..cx }
+    }
 }
 
 /// One client.
@@ -101,6 +134,13 @@ impl Peer {
         (peer, rx)
     }
 
+    /// A client over HTTP, which finds the services that are there.
+    pub(super) fn visiting(state: &Shared, who: Who) -> (Arc<Self>, mpsc::Receiver<String>) {
+        let options = Options { start_wait: Duration::ZERO, call_timeout: state.options.call_timeout };
+        let (_, is_loaded) = watch::channel(true);
+        Self::new(Door { gateway: state.gateway.clone() }, who, is_loaded, options)
+    }
+
     /// The client asks nothing more, but may still read: what it has asked gets `time` to be answered.
     pub(super) async fn finish(&self, time: Duration) {
         // One of them tells changes, and ends with the client.
@@ -115,6 +155,9 @@ impl Peer {
     /// The client has gone: what it waits for is taken back, what runs may end.
     pub(super) async fn close(&self) {
         self.gone.cancel();
+        if let Some(client) = &self.who.only_client {
+            client.is_away();
+        }
         self.requests.close();
         self.requests.wait().await;
         self.calls.close();
@@ -154,7 +197,10 @@ impl Peer {
                 }
                 Read::Nothing
             }
-            Kind::Notification { .. } => Read::Nothing,
+            Kind::Notification { method } => {
+                self.hear(method);
+                Read::Nothing
+            }
             Kind::Reply { id } => {
                 self.questions.answer(OWNER, id, message);
                 Read::Nothing
@@ -168,7 +214,10 @@ impl Peer {
         }
         let meta = Meta::of(message.params)?;
         let version = match meta.version {
-            Some(_) => meta.check()?,
+            Some(_) => {
+                self.cannot_be_asked();
+                meta.check()?
+            }
             None => self.version().unwrap_or(Version::LATEST_LEGACY),
         };
         let asked = Asked::read(version.era(), method, message)?;
@@ -258,7 +307,7 @@ impl Peer {
         }
         match &asked {
             Asked::Initialize(asked) => {
-                let (version, result) = Door::initialize(asked);
+                let (version, result) = self.door.initialize(&cx, asked);
                 let capabilities = serde_json::value::to_raw_value(&asked.capabilities).ok();
                 *self.agreed() = Some((version, capabilities));
                 return Ok(Some(result));
@@ -319,65 +368,8 @@ impl Peer {
         }
     }
 
-    /// Tells what a client without a handshake wants to hear of, until it takes the request back.
-    async fn listen(&self, cx: Context, id: &RawValue, filter: Filter) {
-        let mut watches = Vec::new();
-        for uri in filter.resource_subscriptions.iter().take(1000) {
-            watches.extend(self.door.gateway.watch(&cx, uri).await.ok());
-        }
-        let cancel = cx.cancel.clone();
-        let listener = Listener::new(self.door.gateway.clone(), cx, filter, cancel.clone());
-        let mut listener = listener.answering(id);
-        while let Some(line) = listener.next(|_| false).await {
-            self.send(line).await;
-        }
-    }
-
     fn context(&self) -> Context {
-        let Who { tenant, caller } = &self.who;
-        Context::new(tenant.clone(), caller.clone(), DoorKind::Mcp, self.options.call_timeout)
-    }
-
-    /// Waits for services that are still starting, if the request needs them. A call needs only the one that has
-    /// its tool.
-    async fn wait_for_services(&self, asked: &Asked) {
-        if *self.is_ready.borrow() || matches!(asked, Asked::Initialize(_) | Asked::Discover | Asked::Ping) {
-            return;
-        }
-        let mut is_ready = self.is_ready.subscribe();
-        let mut changes = self.door.gateway.catalog().changes();
-        let cx = self.context();
-        let is_there = || match asked {
-            Asked::Call(call) => self.door.gateway.route(&cx, &call.name).is_some(),
-            _ => false,
-        };
-        while !is_there() && !*is_ready.borrow_and_update() {
-            tokio::select! {
-                () = self.gone.cancelled() => return,
-                ended = is_ready.changed() => if ended.is_err() { return },
-                ended = changes.changed() => if ended.is_err() { return },
-            }
-        }
-    }
-
-    /// Tells a client with a handshake what has changed, once it has said hello. Lists are given after this has begun.
-    async fn tell_changes(self: Arc<Self>) {
-        let mut is_loaded = self.is_loaded.clone();
-        let loaded = async {
-            let loaded = is_loaded.wait_for(|is_loaded| *is_loaded);
-            let _ = tokio::time::timeout(self.options.start_wait, loaded).await;
-        };
-        if self.gone.run_until_cancelled(loaded).await.is_none() {
-            return;
-        }
-        let (gateway, stopping) = (self.door.gateway.clone(), self.gone.clone());
-        let mut listener = Listener::new(gateway, self.context(), Filter::all_lists(), stopping);
-        self.is_ready.send_replace(true);
-        while let Some(line) = listener.next(|uri| self.watches.has(OWNER, uri)).await {
-            if self.agreed().is_some() {
-                self.send(line).await;
-            }
-        }
+        self.who.context(self.options.call_timeout)
     }
 
     /// The version that both sides have agreed on.

@@ -2,9 +2,9 @@
 //!
 //! Off unless asked for: its sessions live on one replica, and later versions do without.
 
-use super::Door;
 use super::headers::check_origin;
-use super::peer::{Options, Peer, Who};
+use super::instance::Visitor;
+use super::peer::{Peer, Who};
 use super::reply::{KEEP_ALIVE, event};
 use crate::Shared;
 use crate::auth::SignedIn;
@@ -18,8 +18,7 @@ use http::{HeaderMap, StatusCode};
 use serde::Deserialize;
 use std::convert::Infallible;
 use std::sync::Arc;
-use std::time::Duration;
-use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
 
 /// The clients whose streams are open, by the name of their session.
 #[derive(Default)]
@@ -35,26 +34,23 @@ pub(crate) struct Of {
     session: String,
 }
 
-/// `GET /sse`: opens a session; its first event says where messages go.
+/// `GET /sse` and `GET /servers/{service}/sse`: opens a session; its first event says where messages go.
 pub(crate) async fn get(
     State(state): State<Shared>,
-    signed_in: SignedIn,
+    visitor: Visitor,
     headers: HeaderMap,
 ) -> Result<Response> {
     check_origin(&state, &headers)?;
     let place = state.streams.clone().try_acquire_owned();
     let place =
         place.map_err(|_| Problem::new(Code::Unavailable, "too many streams are open; try again later"))?;
-    let owner = owner_of(&signed_in);
-    let options = Options { start_wait: Duration::ZERO, call_timeout: state.options.call_timeout };
-    let who = Who { tenant: signed_in.tenant, caller: signed_in.caller };
-    let door = Door { gateway: state.gateway.clone() };
-    // Whoever comes in over HTTP finds the services that are there.
-    let (_, is_loaded) = watch::channel(true);
-    let (peer, rx) = Peer::new(door, who, is_loaded, options);
+    let owner = owner_of(&visitor.signed_in);
+    let (peer, rx) = Peer::visiting(&state, Who::visiting(visitor, headers));
     let session = uuid::Uuid::new_v4().simple().to_string();
     state.memory.peers.0.pin().insert(session.clone(), Entry { owner, peer: peer.clone() });
-    let endpoint = Event::default().event("endpoint").data(format!("/messages?session={session}"));
+    let endpoint = Event::default()
+        .event("endpoint")
+        .data(format!("{}/messages?session={session}", state.options.base_path));
     let open = Open { state, session, peer, rx, _place: place };
     let lines = stream::unfold(open, async |mut open| {
         let line = open.next().await?;
@@ -67,7 +63,7 @@ pub(crate) async fn get(
 /// `POST /messages`: a message of a session; what it leads to comes on the stream.
 pub(crate) async fn post(
     State(state): State<Shared>,
-    signed_in: SignedIn,
+    Visitor { signed_in, .. }: Visitor,
     Query(Of { session }): Query<Of>,
     headers: HeaderMap,
     body: Bytes,

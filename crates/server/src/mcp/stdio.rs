@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{mpsc, watch};
-use tool::{Caller, TenantId};
 
 pub use super::peer::Options;
 
@@ -31,7 +30,7 @@ pub async fn serve(
     input: impl AsyncBufRead + Unpin + Send,
     output: impl AsyncWrite + Unpin + Send + 'static,
 ) {
-    let who = Who { tenant: TenantId::default_tenant(), caller: Arc::new(Caller::local()) };
+    let who = Who::local(gateway.only_client().cloned());
     let (peer, rx) = Peer::new(Door { gateway }, who, is_loaded, options);
     let writer = tokio::spawn(write_lines(rx, output));
     if let End::OfInput = read_messages(&peer, input).await {

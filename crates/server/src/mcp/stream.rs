@@ -1,7 +1,7 @@
-//! What a client is told that it did not ask for: changed lists, changed resources.
+//! What a client is told that it did not ask for: changed lists, changed resources, log entries between its calls.
 
-use super::asked::Filter;
-use gateway::{Fingerprints, Gateway, ResourceUpdate};
+use super::asked::{Filter, LEVELS};
+use gateway::{Fingerprints, Gateway, ResourceUpdate, ServiceLog};
 use mcp::envelope;
 use mcp::modern::{self, SUBSCRIPTION_ID};
 use serde_json::Value;
@@ -26,6 +26,7 @@ pub(super) struct Listener {
     subscription: Option<Box<RawValue>>,
     swaps: watch::Receiver<u64>,
     updates: broadcast::Receiver<ResourceUpdate>,
+    logs: broadcast::Receiver<ServiceLog>,
     /// The lists as the client knows them.
     told: Fingerprints,
     /// Notifications that are due, last first.
@@ -44,6 +45,7 @@ impl Listener {
             told: gateway.fingerprints(&cx),
             swaps: gateway.catalog().changes(),
             updates: gateway.resource_updates(),
+            logs: gateway.logs(),
             gateway,
             cx,
             filter,
@@ -75,8 +77,12 @@ impl Listener {
     }
 
     /// The next notification; `None` when the server stops. `is_watched` says which resources the
-    /// client wants to hear of besides those of its filter.
-    pub(super) async fn next(&mut self, is_watched: impl Fn(&str) -> bool) -> Option<String> {
+    /// client wants to hear of besides those of its filter, `log_level` which log entries, as a place in `LEVELS`.
+    pub(super) async fn next(
+        &mut self,
+        is_watched: impl Fn(&str) -> bool,
+        log_level: impl Fn() -> Option<usize>,
+    ) -> Option<String> {
         loop {
             if let Some(line) = self.due.pop() {
                 return Some(line);
@@ -87,6 +93,11 @@ impl Listener {
                     changed.ok()?;
                     self.compare();
                 }
+                log = self.logs.recv() => match log {
+                    Ok(log) => self.logged(&log, log_level()),
+                    Err(broadcast::error::RecvError::Lagged(_)) => {}
+                    Err(broadcast::error::RecvError::Closed) => return None,
+                },
                 update = self.updates.recv() => match update {
                     Ok(update) => self.updated(&update, &is_watched),
                     Err(broadcast::error::RecvError::Lagged(_)) => {}
@@ -111,11 +122,19 @@ impl Listener {
         }
     }
 
+    fn logged(&mut self, told: &ServiceLog, least: Option<usize>) {
+        let grave = LEVELS.iter().position(|name| *name == told.log.level).unwrap_or(LEVELS.len());
+        if least.is_some_and(|least| grave >= least) && self.gateway.may_hear(&self.cx, told) {
+            self.due.push(envelope::notification("notifications/message", told.log.entry.get()));
+        }
+    }
+
     fn updated(&mut self, update: &ResourceUpdate, is_watched: &impl Fn(&str) -> bool) {
-        let is_wanted = update.tenant == self.cx.tenant
-            && (self.filter.resource_subscriptions.contains(&update.uri) || is_watched(&update.uri));
-        if is_wanted {
-            let uri = format!("\"uri\":{}", Value::from(update.uri.as_str()));
+        for name in self.gateway.names_of(&self.cx, update) {
+            if !self.filter.resource_subscriptions.contains(&name) && !is_watched(&name) {
+                continue;
+            }
+            let uri = format!("\"uri\":{}", Value::from(name));
             let line = self.notification("notifications/resources/updated", &uri);
             self.due.push(line);
         }

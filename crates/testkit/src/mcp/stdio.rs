@@ -2,7 +2,9 @@
 //!
 //! Arguments: `--noise`, `--crash`, `--start-ms N`, `--tools N`, `--version V`, `--modern` (2026-07-28 only), `--linger` (stay
 //! when stdin closes), `--bad-tool` (one definition without a schema), `--loop` (cursors without
-//! end), `--count-starts FILE`, `--definitions FILE` (offer the tools in it, read at every list). More tools than the others have: `die`, `never`, `twice`, `late`,
+//! end), `--refuse TEXT` (the answer to a handshake), `--resource TEXT` (says TEXT of `memo://same` and of all that `memo://of/{id}` makes, and that each
+//! has changed when it is watched), `--instructions TEXT`, `--roots` (asks for roots when it has started and whenever they change), `--chatty` (log entries without end, in
+//! turn of the levels debug, info and error), `--count-starts FILE`, `--definitions FILE` (offer the tools in it, read at every list). More tools than the others have: `die`, `never`, `twice`, `late`,
 //! `huge`, `storm`, `change`, `ask`, `progress`, `seen`, `env`, `pid`, `child`, `deep`.
 
 use super::{call, initialized, reply, text};
@@ -58,6 +60,7 @@ fn serve(request: &Value, line: &str) {
     match request["method"].as_str() {
         _ if id.is_null() || request["method"].is_null() => {
             SEEN.lock().expect("no panic").push(line.to_owned());
+            hear(request["method"].as_str().unwrap_or_default());
         }
         Some("initialize") if has("--modern") => {
             let error = json!({ "code": -32022, "message": "2026-07-28 only" });
@@ -74,10 +77,79 @@ fn serve(request: &Value, line: &str) {
             })
             .to_string()),
         ),
-        Some("initialize") => send(&id, &Ok(initialized(request, option("--version").as_deref()))),
+        Some("initialize") if has("--refuse") => {
+            let message = option("--refuse").unwrap_or_default();
+            send(&id, &Err(json!({ "code": -32000, "message": message }).to_string()));
+        }
+        Some("initialize") => {
+            let hello = initialized(request, option("--version").as_deref());
+            let mut hello: Value = serde_json::from_str(&hello).expect("JSON");
+            if has("--resource") {
+                hello["capabilities"]["resources"] = json!({ "subscribe": true });
+                hello["capabilities"]["completions"] = json!({});
+            }
+            if let Some(instructions) = option("--instructions") {
+                hello["instructions"] = instructions.into();
+            }
+            send(&id, &Ok(hello.to_string()));
+        }
+        Some(method) if has("--resource") && is_about_resources(method) => {
+            send(&id, &Ok(resource(method, &request["params"])));
+        }
         Some("tools/list") => send(&id, &Ok(list(request))),
         Some("tools/call") => run(&id, request, line),
         _ => send(&id, &super::answer(request, line)),
+    }
+}
+
+fn is_about_resources(method: &str) -> bool {
+    method.starts_with("resources/") || method == "completion/complete"
+}
+
+fn resource(method: &str, params: &Value) -> String {
+    let (text, uri) = (option("--resource").unwrap_or_default(), &params["uri"]);
+    let result = match method {
+        "resources/list" => json!({ "resources": [{ "uri": "memo://same", "name": "same", "x-kept": 1.0 }] }),
+        "resources/templates/list" => {
+            json!({ "resourceTemplates": [{ "uriTemplate": "memo://of/{id}", "name": "of" }] })
+        }
+        "resources/read" => {
+            json!({ "contents": [{ "uri": uri, "text": format!("{text} of {}", uri.as_str().unwrap_or_default()) }] })
+        }
+        "completion/complete" => json!({ "completion": { "values": [text, params["ref"]["uri"]] } }),
+        _ => {
+            if method == "resources/subscribe" {
+                let updated = json!({ "jsonrpc": "2.0", "method": "notifications/resources/updated", "params": { "uri": uri } });
+                thread::spawn(move || {
+                    for _ in 0..100 {
+                        thread::sleep(Duration::from_millis(100));
+                        write(&format!("{updated}\n"));
+                    }
+                });
+            }
+            json!({})
+        }
+    };
+    result.to_string()
+}
+
+fn hear(notification: &str) {
+    let is_about_roots =
+        matches!(notification, "notifications/initialized" | "notifications/roots/list_changed");
+    if has("--roots") && is_about_roots {
+        write("{\"jsonrpc\":\"2.0\",\"id\":\"roots\",\"method\":\"roots/list\"}\n");
+    }
+    if has("--chatty") && notification == "notifications/initialized" {
+        thread::spawn(|| {
+            for (number, level) in ["debug", "info", "error"].into_iter().cycle().enumerate() {
+                let params = json!({ "level": level, "logger": "chatty", "data": number });
+                write(&format!(
+                    "{}\n",
+                    json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": params })
+                ));
+                thread::sleep(Duration::from_millis(50));
+            }
+        });
     }
 }
 
@@ -171,6 +243,7 @@ fn run(id: &Value, request: &Value, line: &str) {
             }
             send(id, &Ok(text("done")));
         }
+        "odd" => send(id, &Ok("[7]".to_owned())),
         "seen" => send(id, &Ok(text(&SEEN.lock().expect("no panic").join("\n")))),
         "env" => {
             let name = arguments["name"].as_str().unwrap_or_default();

@@ -1,0 +1,47 @@
+//! One MCP server from the command line: `serve -- npx -y some-server`, without any file.
+
+use gateway::ServiceDefinition;
+use serde_json::json;
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash, Hasher};
+use std::path::PathBuf;
+
+/// The id of the service, which nobody has named.
+pub(crate) const ID: &str = "server";
+
+/// A server that is started with these words, as its operator's own.
+#[derive(Debug, Clone)]
+pub struct OneServer(Vec<String>);
+
+impl OneServer {
+    /// The server, if there are words to start one with.
+    #[must_use]
+    pub fn new(words: Vec<String>) -> Option<Self> {
+        (!words.is_empty()).then_some(Self(words))
+    }
+
+    /// The service as the gateway takes it.
+    pub(crate) fn service(&self) -> ServiceDefinition {
+        let (command, args) =
+            self.0.split_first().map_or(("", &[] as &[String]), |(first, rest)| (first, rest));
+        ServiceDefinition {
+            scheme: "mcp".into(),
+            id: ID.into(),
+            name: ID.into(),
+            settings: json!({ "command": command, "args": args }),
+            is_enabled: true,
+            is_trusted: true,
+            variables: Vec::new(),
+            problem: None,
+            built_in: None,
+            version: 1,
+        }
+    }
+
+    /// What its pins are kept under: other words start another server. A hash, as the words may hold a key.
+    pub(crate) fn pinned_as(&self) -> PathBuf {
+        let mut hasher = DefaultHasher::new();
+        self.0.hash(&mut hasher);
+        PathBuf::from(format!("/serve/{:016x}", hasher.finish()))
+    }
+}

@@ -1,0 +1,52 @@
+//! A service's own door: what the service offers by its own names, and nothing else.
+
+use super::{Route, Service, TenantCatalog, shortened};
+use crate::catalog::Target;
+use std::sync::Arc;
+use tool::{Error, Result};
+
+impl TenantCatalog {
+    /// The service whose door this is.
+    ///
+    /// # Errors
+    /// `NotFound` when there is none of this id, or several of different types.
+    pub fn alone(&self, id: &str) -> Result<&Arc<Service>> {
+        let mut found = self.services.values().filter_map(|of_type| of_type.get(id));
+        let id = shortened(id);
+        match (found.next(), found.next()) {
+            (Some(service), None) => Ok(service),
+            (None, _) => Err(Error::not_found(format!("there is no service '{id}'"))),
+            (Some(one), Some(other)) => Err(Error::not_found(format!(
+                "two services have the id '{id}', {}://{id} and {}://{id}; give one of them another",
+                one.scheme, other.scheme
+            ))),
+        }
+    }
+
+    /// The routes of the service whose door this is, by the tools' own names.
+    pub(crate) fn routes_alone(&self, id: &str) -> Vec<&Arc<Route>> {
+        let Ok(service) = self.alone(id) else { return Vec::new() };
+        let mut routes: Vec<_> = self.routes_of(&service.scheme, &service.id).collect();
+        routes.sort_unstable_by(|a, b| a.tool.name().cmp(b.tool.name()));
+        routes
+    }
+
+    /// The route of a tool of the service whose door this is, or why there is none.
+    pub(super) fn resolve_alone(&self, id: &str, target: &Target) -> Result<Arc<Route>> {
+        let name = match target {
+            Target::Name(name) => name.as_str(),
+            Target::Uri(_) | Target::Trial(_) => {
+                return Err(Error::denied("a service's own door is called by the names of its tools"));
+            }
+        };
+        let service = self.alone(id)?;
+        if let Some(route) = self.route(&service.scheme, &service.id, name) {
+            return Ok(route.clone());
+        }
+        if let Some(error) = service.excuse().or_else(|| service.held(|held| held == name)) {
+            return Err(error);
+        }
+        let name = shortened(name);
+        Err(Error::not_found(format!("Tool '{name}' not found")).with("tool", name))
+    }
+}

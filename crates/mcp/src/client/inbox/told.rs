@@ -1,0 +1,116 @@
+//! What a server tells unasked, and whom it is for.
+
+use super::{Caller, Inbox, NOTIFICATION_BYTES, Notification};
+use crate::depth::is_too_deep;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use std::sync::atomic::Ordering;
+use tool::{Door, Event, Events};
+
+/// Whom a log entry is for.
+enum For {
+    Call(Events),
+    All,
+    Nobody,
+}
+
+impl Inbox {
+    pub(super) fn notified(&self, method: &str, params: Option<&RawValue>, about: Option<u64>) {
+        match method {
+            "notifications/progress" => return self.progressed(params),
+            "notifications/message" => return self.logged(params, about),
+            "notifications/cancelled" => return self.took_back(params),
+            "notifications/tools/list_changed"
+            | "notifications/prompts/list_changed"
+            | "notifications/resources/list_changed" => {
+                return self.lists_changed.send_modify(|count| *count += 1);
+            }
+            _ => {}
+        }
+        self.tell(method, params);
+    }
+
+    /// Hands on what is no call's affair, as long as there is room for it.
+    fn tell(&self, method: &str, params: Option<&RawValue>) {
+        let is_small = params.is_none_or(|params| params.get().len() <= NOTIFICATION_BYTES);
+        let sent = is_small
+            && self
+                .notifications
+                .try_send(Notification { method: method.to_owned(), params: params.map(ToOwned::to_owned) })
+                .is_ok();
+        if !sent {
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn progressed(&self, params: Option<&RawValue>) {
+        #[derive(Deserialize)]
+        struct Progress<'a> {
+            #[serde(borrow, rename = "progressToken")]
+            token: &'a RawValue,
+            progress: f64,
+            #[serde(default)]
+            total: Option<f64>,
+            #[serde(default)]
+            message: Option<String>,
+        }
+        let parsed = params.and_then(|params| serde_json::from_str::<Progress<'_>>(params.get()).ok());
+        let Some(Progress { token, progress, total, message }) = parsed else { return };
+        let Ok(id) = token.get().trim_matches('"').parse() else { return };
+        if let Some(caller) = self.waiting().calls.get(&id) {
+            caller.cx.events.emit(Event::Progress { progress, total, message });
+        }
+    }
+
+    /// A log entry goes to the caller it belongs to. One that belongs to no call is told to whoever listens to the
+    /// server; one that may belong to the call of any of several callers to nobody.
+    fn logged(&self, params: Option<&RawValue>, about: Option<u64>) {
+        #[derive(Deserialize)]
+        struct Entry {
+            level: String,
+        }
+        let is_usable =
+            |params: &&RawValue| params.get().len() <= NOTIFICATION_BYTES && !is_too_deep(params.get());
+        let Some(params) = params.filter(is_usable) else { return };
+        let Ok(Entry { level }) = serde_json::from_str(params.get()) else { return };
+        match self.logs_for(about) {
+            For::Call(events) => events.emit(Event::Log { level, entry: params.to_owned() }),
+            For::All => self.tell("notifications/message", Some(params)),
+            For::Nobody => {}
+        }
+    }
+
+    fn logs_for(&self, about: Option<u64>) -> For {
+        let waiting = self.waiting();
+        // What we ask on our own account is nobody's call.
+        let is_ours = |caller: &Caller| caller.cx.door == Door::Local && !caller.cx.events.is_heard();
+        if let Some(id) = about {
+            return match waiting.calls.get(&id) {
+                Some(caller) if is_ours(caller) => For::All,
+                Some(caller) => For::Call(caller.cx.events.clone()),
+                None => For::Nobody,
+            };
+        }
+        let mut calls = waiting.calls.values().filter(|caller| !is_ours(caller));
+        match (calls.next(), calls.next()) {
+            (None, _) => For::All,
+            (Some(caller), None) => For::Call(caller.cx.events.clone()),
+            (Some(_), Some(_)) if self.has_only_client() => For::All,
+            (Some(_), Some(_)) => For::Nobody,
+        }
+    }
+
+    /// The server does not want to know any more what it has asked.
+    fn took_back(&self, params: Option<&RawValue>) {
+        #[derive(Deserialize)]
+        struct Cancelled<'a> {
+            #[serde(borrow, rename = "requestId")]
+            id: &'a RawValue,
+        }
+        let cancelled = params.and_then(|params| serde_json::from_str::<Cancelled<'_>>(params.get()).ok());
+        let question = cancelled.and_then(|cancelled| self.waiting().questions.remove(cancelled.id.get()));
+        if let Some(question) = question {
+            question.cancel();
+        }
+    }
+}
