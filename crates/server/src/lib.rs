@@ -2,6 +2,7 @@
 
 mod audit_sink;
 mod auth;
+mod connections;
 mod edge;
 mod finish;
 pub mod first_start;
@@ -10,11 +11,13 @@ mod linger;
 mod listen;
 pub mod manage;
 pub mod mcp;
+mod pace;
 mod pins;
 mod reload;
 mod tool_definition;
 
 pub use audit_sink::AuditSink;
+pub use connections::ClientLimits;
 pub use manage::openapi_document;
 pub use pins::StoredPins;
 pub use reload::OwnServices;
@@ -23,6 +26,7 @@ use auth::{Attempts, Auth};
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::routing::{get, post};
+use connections::Connections;
 use gateway::Gateway;
 use http::{HeaderName, HeaderValue, Method, header};
 use metrics_exporter_prometheus::PrometheusHandle;
@@ -54,6 +58,8 @@ pub struct Options {
     pub audit_retention: Option<Duration>,
     /// Clients of 2024-11-05 may come in over HTTP with SSE.
     pub serves_sse: bool,
+    /// What clients may cost, whoever they are.
+    pub clients: ClientLimits,
 }
 
 impl Default for Options {
@@ -66,12 +72,13 @@ impl Default for Options {
             cors_origins: Vec::new(),
             audit_retention: Some(Duration::from_secs(90 * 24 * 60 * 60)),
             serves_sse: false,
+            clients: ClientLimits::default(),
         }
     }
 }
 
 /// Each holds a connection and a little memory.
-const MAX_STREAMS: usize = 10_000;
+pub(crate) const MAX_STREAMS: usize = 10_000;
 
 /// What every handler shares.
 pub(crate) type Shared = Arc<Shelf>;
@@ -86,6 +93,7 @@ pub(crate) struct Shelf {
     pub(crate) sessions: mcp::Sessions,
     /// Streams of notifications that may be open at the same time.
     pub(crate) streams: Arc<Semaphore>,
+    pub(crate) connections: Arc<Connections>,
     pub(crate) memory: mcp::Memory,
     /// We listen on this machine's own address alone; known once we do.
     is_local: OnceLock<bool>,
@@ -143,6 +151,7 @@ impl Server {
             attempts: Attempts::default(),
             sessions: mcp::Sessions::new(&key)?,
             streams: Arc::new(Semaphore::new(MAX_STREAMS)),
+            connections: Arc::new(Connections::new(&options.clients)),
             memory: mcp::Memory::default(),
             is_local: OnceLock::new(),
             reload,
@@ -182,7 +191,8 @@ impl Server {
             }
         };
         let body_limit = DefaultBodyLimit::max(shelf.options.max_body_bytes);
-        let serving = listen::serve(listener, router, body_limit, stopped);
+        let (limits, clients) = (&shelf.options.clients, shelf.connections.clone());
+        let serving = listen::serve(listener, router, body_limit, limits, clients, stopped);
         let time = shelf.options.shutdown_timeout;
         let too_late = async {
             stop.cancelled().await;
