@@ -22,7 +22,7 @@ pub use manage::openapi_document;
 pub use pins::StoredPins;
 pub use reload::OwnServices;
 
-use auth::{Attempts, Auth};
+use auth::{Attempts, Auth, Hashing};
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::routing::{get, post};
@@ -90,6 +90,7 @@ pub(crate) struct Shelf {
     pub(crate) gateway: Arc<Gateway>,
     pub(crate) auth: Arc<Auth>,
     pub(crate) attempts: Attempts,
+    pub(crate) hashing: Hashing,
     pub(crate) sessions: mcp::Sessions,
     /// Streams of notifications that may be open at the same time.
     pub(crate) streams: Arc<Semaphore>,
@@ -149,6 +150,7 @@ impl Server {
             gateway,
             auth,
             attempts: Attempts::default(),
+            hashing: Hashing::default(),
             sessions: mcp::Sessions::new(&key)?,
             streams: Arc::new(Semaphore::new(MAX_STREAMS)),
             connections: Arc::new(Connections::new(&options.clients)),
