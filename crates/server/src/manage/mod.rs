@@ -11,6 +11,7 @@ pub(crate) mod json;
 mod keys;
 mod masking;
 mod mcp_tools;
+mod moving;
 mod openapi;
 mod search_index;
 mod service_changes;
