@@ -39,7 +39,7 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tower_http::cors::CorsLayer;
+use tower_http::cors::{AllowHeaders, CorsLayer};
 
 /// How the server behaves.
 #[derive(Debug, Clone)]
@@ -247,13 +247,23 @@ fn router(shelf: Shared) -> Router {
     router.with_state(shelf)
 }
 
+/// What a page of a configured origin may do: all that REST and MCP offer. Headers are allowed as the page asks for
+/// them, as those that carry arguments of tools (`Mcp-Param-…`) have names that nobody can list.
 fn cors(origins: &[HeaderValue]) -> CorsLayer {
-    let headers = [header::AUTHORIZATION, header::CONTENT_TYPE, HeaderName::from_static("x-api-key")];
+    const BROWSERS_REMEMBER: Duration = Duration::from_secs(600);
+    let exposed = ["mcp-protocol-version", "mcp-session-id", "x-request-id"].map(HeaderName::from_static);
+    let exposed = exposed.into_iter().chain([
+        header::CONTENT_DISPOSITION,
+        header::LOCATION,
+        header::RETRY_AFTER,
+        header::WWW_AUTHENTICATE,
+    ]);
     CorsLayer::new()
         .allow_origin(origins.to_vec())
         .allow_methods([Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE])
-        .allow_headers(headers)
-        .expose_headers([HeaderName::from_static("x-request-id")])
+        .allow_headers(AllowHeaders::mirror_request())
+        .expose_headers(exposed.collect::<Vec<_>>())
+        .max_age(BROWSERS_REMEMBER)
 }
 
 /// Deletes old audit records now and then, and keeps the metrics small.
