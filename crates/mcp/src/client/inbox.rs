@@ -2,7 +2,6 @@
 
 use super::answers::{self, Asked};
 use super::failure::Failure;
-use crate::depth::{MAX_DEPTH, is_too_deep};
 use crate::envelope::Text;
 use crate::{RpcError, envelope};
 use serde::Deserialize;
@@ -12,6 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
+use tool::depth::{MAX_DEPTH, is_too_deep};
 use tool::{Ability, Context, Event, Question};
 use tracing::debug;
 
