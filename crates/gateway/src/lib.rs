@@ -9,6 +9,7 @@ pub mod lifecycle;
 mod metrics;
 pub mod pins;
 pub mod policy;
+mod service_metrics;
 pub mod shape;
 pub mod tools;
 
@@ -16,11 +17,13 @@ pub use catalog::{Catalog, InstanceDefinition, Route, Shelf, Target};
 pub use discovery::Discovery;
 pub use library::{Fingerprints, ResourceUpdate, Watch};
 pub use lifecycle::{BuiltIn, ServiceDefinition, TenantDefinition};
+pub use service_metrics::BUCKETS_SECONDS;
 pub use tools::{ToolBody, ToolDefinition, UriTool};
 
 use crate::audit::{Audit, Record};
 use crate::metrics::GatewayMetrics;
 use crate::pins::{MemoryPins, PinStore};
+use crate::service_metrics::AllServices;
 use futures::FutureExt;
 use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -73,6 +76,7 @@ pub struct Gateway {
     policy: policy::Policy,
     audit: Audit,
     metrics: GatewayMetrics,
+    numbers: Arc<AllServices>,
     pins: Arc<dyn PinStore>,
     options: Options,
     /// Held while a snapshot is made, so that two reloads do not undo each other.
@@ -102,7 +106,8 @@ impl Gateway {
         options: Options,
         pins: Arc<dyn PinStore>,
     ) -> Arc<Self> {
-        let types = catalog::Types::new(kinds, env.clone(), options.result_budget_bytes);
+        let numbers = Arc::new(AllServices::default());
+        let types = catalog::Types::new(kinds, env.clone(), numbers.clone(), options.result_budget_bytes);
         Arc::new(Self {
             kinds,
             types,
@@ -111,6 +116,7 @@ impl Gateway {
             policy: policy::Policy::default(),
             audit,
             metrics: GatewayMetrics::new(),
+            numbers,
             pins,
             options,
             loading: tokio::sync::Mutex::default(),
@@ -122,6 +128,12 @@ impl Gateway {
     #[must_use]
     pub fn catalog(&self) -> &Catalog {
         &self.catalog
+    }
+
+    /// The calls of each service in numbers, as Prometheus reads them.
+    #[must_use]
+    pub fn service_metrics(&self) -> String {
+        self.numbers.render()
     }
 
     /// The types of services there are, in the order of the registry.
@@ -230,11 +242,11 @@ impl Gateway {
             _ => record.route(),
         };
         let Some(route) = route else { return self.metrics.refused.increment(1) };
-        route.metrics.seconds.record(record.elapsed());
+        let time = record.elapsed();
         match result {
-            Ok(Outcome::Done(output)) if output.is_error() => route.metrics.failed.increment(1),
-            Ok(_) => route.metrics.ok.increment(1),
-            Err(_) => route.metrics.failed.increment(1),
+            Ok(Outcome::Done(output)) if output.is_error() => route.metrics.failed(time),
+            Ok(_) => route.metrics.succeeded(time),
+            Err(_) => route.metrics.failed(time),
         }
     }
 }

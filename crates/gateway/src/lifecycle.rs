@@ -103,13 +103,24 @@ impl Gateway {
         let (limits, instances) = (definition.limits, Arc::new(definition.instances));
         let stock = Stock { limits, services, own, instances };
         self.swap(&definition.id, stock, previous.as_deref());
+        self.forget_numbers(&definition.id);
         discovery
+    }
+
+    /// Services that are gone are not counted any more.
+    fn forget_numbers(&self, tenant: &TenantId) {
+        let Some(catalog) = self.catalog.tenant(tenant) else { return self.numbers.forget(tenant) };
+        let own = catalog.own_tools().filter_map(|own| own.service());
+        let all = catalog.services().chain(own);
+        self.numbers
+            .keep(tenant, &all.map(|service| (service.scheme.as_str(), service.id.as_str())).collect());
     }
 
     /// Takes a tenant out of the catalog.
     pub async fn unload(&self, tenant: &TenantId) {
         let _turn = self.loading.lock().await;
         self.catalog.replace(tenant, None);
+        self.forget_numbers(tenant);
     }
 
     /// Checks settings as `load` would, without keeping anything.
@@ -212,6 +223,7 @@ impl Gateway {
             State::Disabled | State::Broken(_) => Pinning::Off,
         };
         Service {
+            metrics: self.numbers.of(tenant, &wanted.scheme, &wanted.id),
             tenant: tenant.clone(),
             scheme: wanted.scheme,
             id: wanted.id,

@@ -1,8 +1,8 @@
 //! For those who run us: alive, ready, and in numbers.
 
-use crate::{MAX_STREAMS, Shared};
 use crate::auth::SignedIn;
 use crate::manage::error::{Code, Problem, Result};
+use crate::{MAX_STREAMS, Shared};
 use axum::Json;
 use axum::extract::{ConnectInfo, FromRequestParts, Request, State};
 use axum::response::IntoResponse;
@@ -35,7 +35,7 @@ pub(crate) async fn metrics(State(state): State<Shared>, request: Request) -> Re
     let tasks = tokio::runtime::Handle::current().metrics().num_alive_tasks();
     let (open, most, refused) = state.connections.numbers();
     let streams = MAX_STREAMS - state.streams.available_permits();
-    let mut text = state.metrics.render();
+    let mut text = state.metrics.render() + &state.gateway.service_metrics();
     for (name, kind, value) in [
         ("alive_tasks", "gauge", tasks as u64),
         ("connections", "gauge", open as u64),

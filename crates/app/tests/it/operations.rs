@@ -232,3 +232,41 @@ async fn a_configured_web_page_may_use_the_mcp_door() {
         }
     }
 }
+
+/// A number that nothing can change any more only costs, and names what somebody wanted gone.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn forgets_the_numbers_of_what_was_deleted() {
+    let upstream = http::Server::start().await;
+    let app = TestApp::start(Backend::Sqlite).await;
+    let manager = app.with_tenant("gone").await;
+    let mut service = crm(&upstream);
+    for (client, id) in [(&manager, "kept"), (&manager, "shortlived"), (&*app, "kept")] {
+        service["id"] = json!(id);
+        client.post("services", service.clone()).await.is(201);
+        client.call(&format!("api://{id}/ping"), json!({})).await.is(200);
+    }
+    let metrics = async || app.as_nobody().get("/metrics").await.is(200).text;
+    let calls = "mcp_all_in_one_calls_total";
+    let of = |tenant, service| [format!("tenant=\"{tenant}\""), format!("service=\"{service}\"")];
+    let count = |text: &str, tenant, service| {
+        let [tenant, service] = of(tenant, service);
+        value(text, calls, &[&tenant, &service, "status=\"ok\""])
+    };
+    let before = metrics().await;
+    for (tenant, service) in [("gone", "kept"), ("gone", "shortlived"), ("default", "kept")] {
+        assert_eq!(count(&before, tenant, service), 1.0, "{before}");
+    }
+    manager.delete("services/api/shortlived").await.is(204);
+    let after = metrics().await;
+    assert!(!after.contains("shortlived"), "{after}");
+    assert_eq!((count(&after, "gone", "kept"), count(&after, "default", "kept")), (1.0, 1.0));
+    app.delete("tenants/gone").await.is(204);
+    let after = metrics().await;
+    assert!(!after.contains("tenant=\"gone\""), "{after}");
+    assert_eq!(count(&after, "default", "kept"), 1.0);
+    // What is made again begins anew.
+    app.delete("services/api/kept").await.is(204);
+    app.service(service).await;
+    app.call("api://kept/ping", json!({})).await.is(200);
+    assert_eq!(count(&metrics().await, "default", "kept"), 1.0);
+}

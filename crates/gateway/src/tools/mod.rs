@@ -228,6 +228,7 @@ impl Gateway {
             State::Open,
         );
         Service {
+            metrics: self.numbers.of(tenant, OWN_TYPE, name),
             tenant: tenant.clone(),
             scheme: OWN_TYPE.to_owned(),
             id: name.clone(),
