@@ -47,6 +47,7 @@ mod outage;
 mod pins;
 mod pins_local;
 mod pipe;
+mod private_network;
 mod real_peers;
 mod replicas;
 mod search;
