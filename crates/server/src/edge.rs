@@ -6,7 +6,7 @@ use axum::extract::Request;
 use axum::response::{IntoResponse, Response};
 use futures::FutureExt;
 use http::header::{CONTENT_SECURITY_POLICY, HOST, VARY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS};
-use http::{HeaderName, HeaderValue, StatusCode, Version};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Version};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Instant;
@@ -59,11 +59,16 @@ pub(crate) async fn edge(mut request: Request, mut router: Router) -> Response {
     if let Ok(value) = HeaderValue::from_str(&id) {
         headers.insert(REQUEST_ID.clone(), value);
     }
+    protect(headers);
+    response
+}
+
+/// What browsers must not do with anything of ours.
+fn protect(headers: &mut HeaderMap) {
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     // A page that shows ours in a frame could make people press its buttons.
     headers.insert(X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
     headers.append(CONTENT_SECURITY_POLICY, HeaderValue::from_static("frame-ancestors 'none'"));
-    response
 }
 
 /// Whom a request is for must be said, and once: of two, what stands before us may believe the other. Clients older than

@@ -1,6 +1,6 @@
 //! The listener: a task for each connection, in which its requests and calls run.
 
-use crate::connections::{ClientLimits, Connections, Refusal};
+use crate::connections::{ClientLimits, Connections, Place, Refusal};
 use crate::edge::edge;
 use crate::linger::Lingering;
 use crate::pace::{Answer, Pace, Paced, PacedBody};
@@ -47,19 +47,12 @@ pub(crate) async fn serve(
 ) {
     let connections = GracefulShutdown::new();
     let builder = Builder::new(TokioExecutor::new());
-    let mut entrance = Entrance::new(listener, clients.clone());
+    let mut entrance = Entrance::new(listener, clients);
     let mut stop = pin!(stop);
     loop {
-        let (stream, peer) = tokio::select! {
-            accepted = entrance.accept() => accepted,
+        let (stream, peer, place) = tokio::select! {
+            client = entrance.next() => client,
             () = &mut stop => break,
-        };
-        let place = match clients.admit(peer.ip()) {
-            Ok(place) => place,
-            Err(refusal) => {
-                entrance.refuse(stream, refusal);
-                continue;
-            }
         };
         // An answer goes out at once, not when the client has confirmed the one before.
         let _ = stream.set_nodelay(true);
@@ -72,11 +65,9 @@ pub(crate) async fn serve(
             body_limit.apply(&mut request);
             request.extensions_mut().insert(pace.clone());
             let request = request.map(|body| Body::new(PacedBody::new(body, pace.clone())));
-            let answer = |response: Response| Ok(response.map(|body| Answer::new(body, under_way)));
+            let answer = |response: Response| response.map(|body| Answer::new(body, under_way));
             // hyper asks for the answer whenever anything happens on the connection.
-            InPlace::new(
-                edge(request, router.clone()).map(answer).map(|answer: Result<_, Infallible>| answer),
-            )
+            InPlace::new(edge(request, router.clone()).map(answer).map(Ok::<_, Infallible>))
         });
         let connection = builder.serve_connection_with_upgrades(stream, service).into_owned();
         let connection = InPlace::new(connections.watch(connection));
@@ -106,6 +97,17 @@ impl Entrance {
     fn new(listener: TcpListener, clients: Arc<Connections>) -> Self {
         let refusals = Arc::new(Semaphore::new(REFUSALS));
         Self { listener, clients, spare: TcpSocket::new_v4().ok(), refusals, logged: None }
+    }
+
+    /// The next client for whom there is room.
+    async fn next(&mut self) -> (TcpStream, SocketAddr, Place) {
+        loop {
+            let (stream, peer) = self.accept().await;
+            match self.clients.admit(peer.ip()) {
+                Ok(place) => return (stream, peer, place),
+                Err(refusal) => self.refuse(stream, refusal),
+            }
+        }
     }
 
     /// The next client.

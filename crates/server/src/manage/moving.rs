@@ -4,9 +4,9 @@
 
 use super::error::Problem;
 use super::masking::{items, masked, property, with_kept_secrets};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
-use store::ServiceTool;
+use store::{Service, ServiceTool};
 
 /// A change of settings: whether it leads somewhere else, and the stored secrets that did not go along.
 #[derive(Debug, Default)]
@@ -20,6 +20,21 @@ impl Moving {
     /// Compares the fields that the type's schema marks as addresses.
     pub(super) fn between(new: &Value, old: &Value, schema: &Value) -> Self {
         Self { is_moving: addresses(new, schema) != addresses(old, schema), dropped: Vec::new() }
+    }
+
+    /// Settings and tools of a service as a change leaves them, where it changes them.
+    pub(super) fn service(
+        config: Option<Map<String, Value>>,
+        tools: Option<Vec<ServiceTool>>,
+        old: &Service,
+        schema: &Value,
+    ) -> (Option<Value>, Option<Vec<ServiceTool>>, Self) {
+        let config = config.map(Value::Object);
+        let moving = config.as_ref().map(|new| Self::between(new, &old.config, schema));
+        let mut moving = moving.unwrap_or_default();
+        let config = config.map(|new| moving.with_secrets(new, &old.config, schema, "config"));
+        let tools = moving.tools_with_secrets(tools, &old.tools, schema);
+        (config, tools, moving)
     }
 
     /// The new settings with the old secrets where they are left out or masked; without them if they move.

@@ -252,12 +252,8 @@ pub(super) async fn change(
         found.note(check_name("name", name));
     }
     let schema = schema_of(state, scheme);
-    let config = body.config.map(Value::Object);
-    let moving = config.as_ref().map(|new| Moving::between(new, &old.config, &schema));
-    let mut moving = moving.unwrap_or_default();
-    let config = config.map(|new| moving.with_secrets(new, &old.config, &schema, "config"));
     let tools = body.tools.map(|tools| read_tools(tools, &mut found));
-    let tools = moving.tools_with_secrets(tools, &old.tools, &schema);
+    let (config, tools, moving) = Moving::service(body.config, tools, &old, &schema);
     if config.is_some() || tools.is_some() {
         let (config, tools) = (config.as_ref().unwrap_or(&old.config), tools.as_ref().unwrap_or(&old.tools));
         let checked = check_also(state, signed_in, scheme, config, tools, found).await;

@@ -63,13 +63,7 @@ pub(crate) async fn post(
         Err(rejection) if rejection.status() != StatusCode::PAYLOAD_TOO_LARGE => {
             return Err(unreadable(&rejection));
         }
-        Err(_) => {
-            let most = state.options.max_body_bytes;
-            let message =
-                format!("the message is too large: at most {most} bytes are taken (--max-body-bytes)");
-            let error = RpcError::invalid_request(message);
-            return Ok(refused(StatusCode::PAYLOAD_TOO_LARGE, None, &error));
-        }
+        Err(_) => return Ok(too_large(state.options.max_body_bytes)),
     };
     let owner = owner_of(&signed_in, instance.as_ref());
     let (SignedIn { tenant, caller }, time) = (signed_in, state.options.call_timeout);
@@ -88,6 +82,11 @@ pub(crate) async fn post(
         Err(error) => return Ok(refused(StatusCode::BAD_REQUEST, None, &error)),
     };
     visit.answer(&message, kind).await
+}
+
+fn too_large(most: usize) -> Response {
+    let message = format!("the message is too large: at most {most} bytes are taken (--max-body-bytes)");
+    refused(StatusCode::PAYLOAD_TOO_LARGE, None, &RpcError::invalid_request(message))
 }
 
 /// Who a session, a question or a held request belongs to.
