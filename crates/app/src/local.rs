@@ -77,6 +77,7 @@ impl Local {
                 let load = loading.load(TenantDefinition {
                     id,
                     limits,
+                    may_use_private_network: true,
                     services: wanted,
                     tools: Vec::new(),
                     instances: Vec::new(),

@@ -220,12 +220,10 @@ fn database_failure(message: &str, error: impl std::error::Error + Send + Sync +
 /// One recorder for the process: metrics are a property of the process.
 fn metrics() -> Result<PrometheusHandle, Failure> {
     static HANDLE: OnceLock<PrometheusHandle> = OnceLock::new();
-    const SECONDS: [f64; 14] =
-        [1e-6, 5e-6, 2e-5, 1e-4, 5e-4, 1e-3, 5e-3, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0];
     if let Some(handle) = HANDLE.get() {
         return Ok(handle.clone());
     }
-    let builder = PrometheusBuilder::new().set_buckets(&SECONDS);
+    let builder = PrometheusBuilder::new().set_buckets(&gateway::BUCKETS_SECONDS);
     match builder.map(PrometheusBuilder::install_recorder) {
         Ok(Ok(handle)) => Ok(HANDLE.get_or_init(|| handle).clone()),
         // Another start in this process was faster.

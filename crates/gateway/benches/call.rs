@@ -87,6 +87,7 @@ async fn gateway(services: usize, tools: usize) -> (Arc<Gateway>, Context) {
         .load(TenantDefinition {
             id: id.clone(),
             limits: Limits::default(),
+            may_use_private_network: true,
             services,
             tools: Vec::new(),
             instances: Vec::new(),

@@ -11,6 +11,7 @@ mod logs;
 mod metrics;
 pub mod pins;
 pub mod policy;
+mod service_metrics;
 pub mod shape;
 pub mod tools;
 
@@ -19,11 +20,13 @@ pub use discovery::Discovery;
 pub use library::{Fingerprints, ResourceUpdate, Watch};
 pub use lifecycle::{BuiltIn, ServiceDefinition, TenantDefinition};
 pub use logs::ServiceLog;
+pub use service_metrics::BUCKETS_SECONDS;
 pub use tools::{ToolBody, ToolDefinition, UriTool};
 
 use crate::audit::{Audit, Record};
 use crate::metrics::GatewayMetrics;
 use crate::pins::{MemoryPins, PinStore};
+use crate::service_metrics::AllServices;
 use futures::FutureExt;
 use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -76,6 +79,7 @@ pub struct Gateway {
     policy: policy::Policy,
     audit: Audit,
     metrics: GatewayMetrics,
+    numbers: Arc<AllServices>,
     pins: Arc<dyn PinStore>,
     options: Options,
     /// Held while a snapshot is made, so that two reloads do not undo each other.
@@ -106,7 +110,8 @@ impl Gateway {
         options: Options,
         pins: Arc<dyn PinStore>,
     ) -> Arc<Self> {
-        let types = catalog::Types::new(kinds, env.clone(), options.result_budget_bytes);
+        let numbers = Arc::new(AllServices::default());
+        let types = catalog::Types::new(kinds, env.clone(), numbers.clone(), options.result_budget_bytes);
         Arc::new(Self {
             kinds,
             types,
@@ -115,6 +120,7 @@ impl Gateway {
             policy: policy::Policy::default(),
             audit,
             metrics: GatewayMetrics::new(),
+            numbers,
             pins,
             options,
             loading: tokio::sync::Mutex::default(),
@@ -133,6 +139,12 @@ impl Gateway {
     #[must_use]
     pub fn catalog(&self) -> &Catalog {
         &self.catalog
+    }
+
+    /// The calls of each service in numbers, as Prometheus reads them.
+    #[must_use]
+    pub fn service_metrics(&self) -> String {
+        self.numbers.render()
     }
 
     /// The types of services there are, in the order of the registry.
@@ -244,11 +256,11 @@ impl Gateway {
             _ => record.route(),
         };
         let Some(route) = route else { return self.metrics.refused.increment(1) };
-        route.metrics.seconds.record(record.elapsed());
+        let time = record.elapsed();
         match result {
-            Ok(Outcome::Done(output)) if output.is_error() => route.metrics.failed.increment(1),
-            Ok(_) => route.metrics.ok.increment(1),
-            Err(_) => route.metrics.failed.increment(1),
+            Ok(Outcome::Done(output)) if output.is_error() => route.metrics.failed(time),
+            Ok(_) => route.metrics.succeeded(time),
+            Err(_) => route.metrics.failed(time),
         }
     }
 }

@@ -23,6 +23,8 @@ pub struct TenantDefinition {
     pub id: TenantId,
     /// What the tenant may use.
     pub limits: Limits,
+    /// Its services and Tools may say themselves that they call private addresses.
+    pub may_use_private_network: bool,
     /// Its services.
     pub services: Vec<ServiceDefinition>,
     /// The Tools it made itself.
@@ -81,35 +83,57 @@ impl Gateway {
     pub async fn load(self: &Arc<Self>, definition: TenantDefinition) -> Discovery {
         let _turn = self.loading.lock().await;
         let previous = self.catalog.tenant(&definition.id);
+        let may_use_private_network = definition.may_use_private_network;
+        // What was opened with another answer to that is opened anew.
+        let is_reusable =
+            |previous: &&TenantCatalog| previous.may_use_private_network() == may_use_private_network;
+        let reusable = previous.as_deref().filter(is_reusable);
+        let env = self.env_of(may_use_private_network);
         let mut fresh = Vec::new();
         let mut services = Vec::new();
         for wanted in definition.services {
-            let running = previous.as_deref().and_then(|tenant| tenant.service(&wanted.scheme, &wanted.id));
+            let running = reusable.and_then(|tenant| tenant.service(&wanted.scheme, &wanted.id));
             let service = match running {
                 Some(running) if running.version == wanted.version => {
                     self.look_again_later(running);
                     running.clone()
                 }
                 _ => {
-                    let service = Arc::new(self.open(&definition.id, wanted));
+                    let service = Arc::new(self.open(&definition.id, wanted, &env));
                     fresh.push(service.clone());
                     service
                 }
             };
             services.push(service);
         }
-        let own = self.open_tools(&definition.id, definition.tools, previous.as_deref(), &mut fresh);
+        let own = self.open_tools(&definition.id, definition.tools, reusable, &env, &mut fresh);
         let discovery = self.discover_all(fresh).await;
         let (limits, instances) = (definition.limits, Arc::new(definition.instances));
-        let stock = Stock { limits, services, own, instances };
-        self.swap(&definition.id, stock, previous.as_deref());
+        let stock = Stock { limits, may_use_private_network, services, own, instances };
+        self.swap(&definition.id, stock, reusable);
+        self.forget_numbers(&definition.id);
         discovery
+    }
+
+    /// Services that are gone are not counted any more.
+    fn forget_numbers(&self, tenant: &TenantId) {
+        let Some(catalog) = self.catalog.tenant(tenant) else { return self.numbers.forget(tenant) };
+        let own = catalog.own_tools().filter_map(|own| own.service());
+        let all = catalog.services().chain(own);
+        self.numbers
+            .keep(tenant, &all.map(|service| (service.scheme.as_str(), service.id.as_str())).collect());
+    }
+
+    /// What services of a tenant share.
+    pub(crate) fn env_of(&self, may_use_private_network: bool) -> Env {
+        Env { may_use_private_network, ..self.env.clone() }
     }
 
     /// Takes a tenant out of the catalog.
     pub async fn unload(&self, tenant: &TenantId) {
         let _turn = self.loading.lock().await;
         self.catalog.replace(tenant, None);
+        self.forget_numbers(tenant);
     }
 
     /// Checks settings as `load` would, without keeping anything.
@@ -141,11 +165,13 @@ impl Gateway {
     ///
     /// # Errors
     /// `NotFound` for a type that reads none, otherwise what is wrong with the description.
-    pub async fn import(&self, scheme: &str, request: ImportRequest) -> Result<Imported> {
+    pub async fn import(&self, tenant: &TenantId, scheme: &str, request: ImportRequest) -> Result<Imported> {
         let Some(import) = self.kind(scheme)?.import else {
             return Err(Error::not_found(format!("services of type '{scheme}' cannot be imported")));
         };
-        (import.read)(request, self.env.clone()).await
+        let catalog = self.catalog.tenant(tenant);
+        let env = self.env_of(catalog.is_some_and(|catalog| catalog.may_use_private_network()));
+        (import.read)(request, env).await
     }
 
     /// Asks a service whether it can be reached.
@@ -187,15 +213,15 @@ impl Gateway {
         self.audit.drain(half).await;
     }
 
-    fn open(&self, tenant: &TenantId, wanted: ServiceDefinition) -> Service {
+    fn open(&self, tenant: &TenantId, wanted: ServiceDefinition, env: &Env) -> Service {
         let is_for_admins = wanted.built_in.is_some();
         let state = if let Some(BuiltIn(connector)) = wanted.built_in {
             State::Open(connector)
         } else if let Some(problem) = wanted.problem.filter(|_| wanted.is_enabled) {
             State::Broken(problem)
         } else if wanted.is_enabled {
-            let allow_private_network = self.env.allow_private_network || wanted.is_trusted;
-            let env = Env { service: Some(wanted.id.clone()), allow_private_network, ..self.env.clone() };
+            let allow_private_network = env.allow_private_network || wanted.is_trusted;
+            let env = Env { service: Some(wanted.id.clone()), allow_private_network, ..env.clone() };
             match self.kind(&wanted.scheme).and_then(|kind| kind.open(wanted.settings, &env)) {
                 Ok(connector) => State::Open(connector),
                 Err(error) => {
@@ -212,6 +238,7 @@ impl Gateway {
             State::Disabled | State::Broken(_) => Pinning::Off,
         };
         Service {
+            metrics: self.numbers.of(tenant, &wanted.scheme, &wanted.id),
             tenant: tenant.clone(),
             scheme: wanted.scheme,
             id: wanted.id,
@@ -246,7 +273,9 @@ impl Gateway {
             let services = previous.services().cloned().collect();
             let own = previous.own_tools().cloned().collect();
             let (limits, instances) = (previous.limits(), previous.instances());
-            self.swap(tenant, Stock { limits, services, own, instances }, Some(&previous));
+            let may_use_private_network = previous.may_use_private_network();
+            let stock = Stock { limits, may_use_private_network, services, own, instances };
+            self.swap(tenant, stock, Some(&previous));
         }
     }
 

@@ -1,44 +1,6 @@
-//! What is counted: handles made once per route, so that a call only adds to atomics.
+//! What is counted for all services together: handles made once, so that a call only adds to atomics.
 
-use crate::catalog::Service;
 use metrics::{Counter, Histogram, counter, describe_counter, describe_histogram, histogram};
-
-/// The counters of one service's calls.
-#[derive(Debug, Clone)]
-pub(crate) struct RouteMetrics {
-    pub(crate) ok: Counter,
-    pub(crate) failed: Counter,
-    pub(crate) seconds: Histogram,
-}
-
-impl RouteMetrics {
-    pub(crate) fn new(service: &Service) -> Self {
-        Self::counted_as(service, &service.id)
-    }
-
-    /// The counters of all services of the type together.
-    pub(crate) fn of_all(service: &Service) -> Self {
-        Self::counted_as(service, "*")
-    }
-
-    fn counted_as(service: &Service, id: &str) -> Self {
-        let labels = [
-            ("tenant", service.tenant.to_string()),
-            ("type", service.scheme.clone()),
-            ("service", id.to_owned()),
-        ];
-        let counter = |status: &'static str| {
-            let mut labels = labels.to_vec();
-            labels.push(("status", status.to_owned()));
-            counter!("mcp_all_in_one_calls_total", &labels)
-        };
-        Self {
-            ok: counter("ok"),
-            failed: counter("error"),
-            seconds: histogram!("mcp_all_in_one_call_seconds", &labels),
-        }
-    }
-}
 
 /// The counters that belong to no service.
 #[derive(Debug, Clone)]
@@ -79,8 +41,6 @@ impl TemplateMetrics {
 }
 
 fn describe() {
-    describe_counter!("mcp_all_in_one_calls_total", "Calls that reached a service, by how they ended");
-    describe_histogram!("mcp_all_in_one_call_seconds", "Time of calls, from door to shape");
     describe_counter!(
         "mcp_all_in_one_calls_refused_total",
         "Calls turned away before they reached a service"

@@ -3,7 +3,6 @@
 //! Payloads stay raw: only the fields that route a message are parsed.
 
 pub mod client;
-mod depth;
 pub mod envelope;
 pub mod error;
 pub mod header_params;

@@ -5,8 +5,8 @@ use axum::Router;
 use axum::extract::Request;
 use axum::response::{IntoResponse, Response};
 use futures::FutureExt;
-use http::header::{VARY, X_CONTENT_TYPE_OPTIONS};
-use http::{HeaderName, HeaderValue, StatusCode};
+use http::header::{CONTENT_SECURITY_POLICY, HOST, VARY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Version};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Instant;
@@ -33,7 +33,10 @@ pub(crate) async fn edge(mut request: Request, mut router: Router) -> Response {
     let logged = tracing::enabled!(tracing::Level::INFO)
         .then(|| (request.method().clone(), logged_path(request.uri().path()), Instant::now()));
 
-    let ended = AssertUnwindSafe(router.call(request)).catch_unwind().await;
+    let ended = match check_host(&request) {
+        Ok(()) => AssertUnwindSafe(router.call(request)).catch_unwind().await,
+        Err(problem) => Ok(Ok(problem.into_response())),
+    };
 
     let mut response = match ended {
         Ok(Ok(response)) => response,
@@ -56,8 +59,29 @@ pub(crate) async fn edge(mut request: Request, mut router: Router) -> Response {
     if let Ok(value) = HeaderValue::from_str(&id) {
         headers.insert(REQUEST_ID.clone(), value);
     }
-    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    protect(headers);
     response
+}
+
+/// What browsers must not do with anything of ours.
+fn protect(headers: &mut HeaderMap) {
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    // A page that shows ours in a frame could make people press its buttons.
+    headers.insert(X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
+    headers.append(CONTENT_SECURITY_POLICY, HeaderValue::from_static("frame-ancestors 'none'"));
+}
+
+/// Whom a request is for must be said, and once: of two, what stands before us may believe the other. Clients older than
+/// HTTP/1.1 need not say it, and newer ones say it in the address.
+fn check_host(request: &Request) -> Result<(), Problem> {
+    let count = request.headers().get_all(HOST).iter().count();
+    let is_needed = request.version() == Version::HTTP_11;
+    if count == 1 || count == 0 && !is_needed {
+        return Ok(());
+    }
+    let detail =
+        format!("the request has {count} Host headers; send exactly one, with the name of this server");
+    Err(Problem::bad_request(detail))
 }
 
 fn request_id(request: &Request) -> Arc<str> {

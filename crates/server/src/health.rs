@@ -1,8 +1,8 @@
 //! For those who run us: alive, ready, and in numbers.
 
-use crate::Shared;
 use crate::auth::SignedIn;
 use crate::manage::error::{Code, Problem, Result};
+use crate::{MAX_STREAMS, Shared};
 use axum::Json;
 use axum::extract::{ConnectInfo, FromRequestParts, Request, State};
 use axum::response::IntoResponse;
@@ -33,6 +33,17 @@ pub(crate) async fn metrics(State(state): State<Shared>, request: Request) -> Re
     }
     // A number that only grows is a leak.
     let tasks = tokio::runtime::Handle::current().metrics().num_alive_tasks();
-    let tasks = format!("# TYPE mcp_all_in_one_alive_tasks gauge\nmcp_all_in_one_alive_tasks {tasks}\n");
-    Ok(([(CONTENT_TYPE, "text/plain; version=0.0.4")], state.metrics.render() + &tasks))
+    let (open, most, refused) = state.connections.numbers();
+    let streams = MAX_STREAMS - state.streams.available_permits();
+    let mut text = state.metrics.render() + &state.gateway.service_metrics();
+    for (name, kind, value) in [
+        ("alive_tasks", "gauge", tasks as u64),
+        ("connections", "gauge", open as u64),
+        ("connections_max", "gauge", most as u64),
+        ("connections_refused_total", "counter", refused),
+        ("listening_streams", "gauge", streams as u64),
+    ] {
+        text += &format!("# TYPE mcp_all_in_one_{name} {kind}\nmcp_all_in_one_{name} {value}\n");
+    }
+    Ok(([(CONTENT_TYPE, "text/plain; version=0.0.4")], text))
 }

@@ -2,6 +2,7 @@
 
 mod audit_sink;
 mod auth;
+mod connections;
 mod edge;
 mod finish;
 pub mod first_start;
@@ -10,19 +11,22 @@ mod linger;
 mod listen;
 pub mod manage;
 pub mod mcp;
+mod pace;
 mod pins;
 mod reload;
 mod tool_definition;
 
 pub use audit_sink::AuditSink;
+pub use connections::ClientLimits;
 pub use manage::openapi_document;
 pub use pins::StoredPins;
 pub use reload::OwnServices;
 
-use auth::{Attempts, Auth};
+use auth::{Attempts, Auth, Hashing};
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::routing::{get, post};
+use connections::Connections;
 use gateway::Gateway;
 use http::{HeaderName, HeaderValue, Method, header};
 use metrics_exporter_prometheus::PrometheusHandle;
@@ -35,7 +39,7 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tower_http::cors::CorsLayer;
+use tower_http::cors::{AllowHeaders, CorsLayer};
 
 /// How the server behaves.
 #[derive(Debug, Clone)]
@@ -60,6 +64,8 @@ pub struct Options {
     pub asks_no_key: bool,
     /// The service of the tenant `default` that is all its MCP doors offer.
     pub only_service: Option<Arc<str>>,
+    /// What clients may cost, whoever they are.
+    pub clients: ClientLimits,
 }
 
 impl Default for Options {
@@ -75,12 +81,13 @@ impl Default for Options {
             base_path: String::new(),
             asks_no_key: false,
             only_service: None,
+            clients: ClientLimits::default(),
         }
     }
 }
 
 /// Each holds a connection and a little memory.
-const MAX_STREAMS: usize = 10_000;
+pub(crate) const MAX_STREAMS: usize = 10_000;
 
 /// What every handler shares.
 pub(crate) type Shared = Arc<Shelf>;
@@ -92,9 +99,11 @@ pub(crate) struct Shelf {
     pub(crate) gateway: Arc<Gateway>,
     pub(crate) auth: Arc<Auth>,
     pub(crate) attempts: Attempts,
+    pub(crate) hashing: Hashing,
     pub(crate) sessions: mcp::Sessions,
     /// Streams of notifications that may be open at the same time.
     pub(crate) streams: Arc<Semaphore>,
+    pub(crate) connections: Arc<Connections>,
     pub(crate) memory: mcp::Memory,
     /// We listen on this machine's own address alone; known once we do.
     is_local: OnceLock<bool>,
@@ -150,8 +159,10 @@ impl Server {
             gateway,
             auth,
             attempts: Attempts::default(),
+            hashing: Hashing::default(),
             sessions: mcp::Sessions::new(&key)?,
             streams: Arc::new(Semaphore::new(MAX_STREAMS)),
+            connections: Arc::new(Connections::new(&options.clients)),
             memory: mcp::Memory::default(),
             is_local: OnceLock::new(),
             reload,
@@ -191,7 +202,8 @@ impl Server {
             }
         };
         let body_limit = DefaultBodyLimit::max(shelf.options.max_body_bytes);
-        let serving = listen::serve(listener, router, body_limit, stopped);
+        let (limits, clients) = (&shelf.options.clients, shelf.connections.clone());
+        let serving = listen::serve(listener, router, body_limit, limits, clients, stopped);
         let time = shelf.options.shutdown_timeout;
         let too_late = async {
             stop.cancelled().await;
@@ -257,13 +269,23 @@ fn router(shelf: Shared) -> Router {
     router.with_state(shelf)
 }
 
+/// What a page of a configured origin may do: all that REST and MCP offer. Headers are allowed as the page asks for
+/// them, as those that carry arguments of tools (`Mcp-Param-…`) have names that nobody can list.
 fn cors(origins: &[HeaderValue]) -> CorsLayer {
-    let headers = [header::AUTHORIZATION, header::CONTENT_TYPE, HeaderName::from_static("x-api-key")];
+    const BROWSERS_REMEMBER: Duration = Duration::from_secs(600);
+    let exposed = ["mcp-protocol-version", "mcp-session-id", "x-request-id"].map(HeaderName::from_static);
+    let exposed = exposed.into_iter().chain([
+        header::CONTENT_DISPOSITION,
+        header::LOCATION,
+        header::RETRY_AFTER,
+        header::WWW_AUTHENTICATE,
+    ]);
     CorsLayer::new()
         .allow_origin(origins.to_vec())
         .allow_methods([Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE])
-        .allow_headers(headers)
-        .expose_headers([HeaderName::from_static("x-request-id")])
+        .allow_headers(AllowHeaders::mirror_request())
+        .expose_headers(exposed.collect::<Vec<_>>())
+        .max_age(BROWSERS_REMEMBER)
 }
 
 /// Deletes old audit records now and then, and keeps the metrics small.

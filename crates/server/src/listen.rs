@@ -1,10 +1,13 @@
 //! The listener: a task for each connection, in which its requests and calls run.
 
+use crate::connections::{ClientLimits, Connections, Place, Refusal};
 use crate::edge::edge;
 use crate::linger::Lingering;
+use crate::pace::{Answer, Pace, Paced, PacedBody};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{ConnectInfo, DefaultBodyLimit};
+use axum::response::Response;
 use futures::FutureExt;
 use futures::task::AtomicWaker;
 use hyper::body::Incoming;
@@ -19,11 +22,17 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
-use std::time::Duration;
-use tokio::net::{TcpListener, TcpStream};
+use std::time::{Duration, Instant};
+use tokio::io::AsyncWriteExt;
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::sync::Semaphore;
 
-/// For errors that do not go away at once, such as too many open files.
+/// For errors that do not go away at once.
 const PAUSE: Duration = Duration::from_secs(1);
+/// Such an error is logged so often at the most.
+const QUIET: Duration = Duration::from_secs(10);
+/// Clients that are told at the same time, and heard out, that there is no room for them; others are only told.
+const REFUSALS: usize = 64;
 /// How often a connection may go on at once before others get their turn.
 const TURNS: usize = 8;
 
@@ -32,52 +41,126 @@ pub(crate) async fn serve(
     listener: TcpListener,
     router: Router,
     body_limit: DefaultBodyLimit,
+    limits: &ClientLimits,
+    clients: Arc<Connections>,
     stop: impl Future<Output = ()>,
 ) {
     let connections = GracefulShutdown::new();
     let builder = Builder::new(TokioExecutor::new());
+    let mut entrance = Entrance::new(listener, clients);
     let mut stop = pin!(stop);
     loop {
-        let (stream, peer) = tokio::select! {
-            accepted = accept(&listener) => accepted,
+        let (stream, peer, place) = tokio::select! {
+            client = entrance.next() => client,
             () = &mut stop => break,
         };
         // An answer goes out at once, not when the client has confirmed the one before.
         let _ = stream.set_nodelay(true);
+        let pace = Pace::new(limits);
+        let stream = TokioIo::new(Paced::new(Lingering::new(stream), pace.clone()));
         let router = router.clone();
         let service = service_fn(move |mut request: http::Request<Incoming>| {
+            let under_way = pace.begin();
             request.extensions_mut().insert(ConnectInfo(peer));
             body_limit.apply(&mut request);
+            request.extensions_mut().insert(pace.clone());
+            let request = request.map(|body| Body::new(PacedBody::new(body, pace.clone())));
+            let answer = |response: Response| response.map(|body| Answer::new(body, under_way));
             // hyper asks for the answer whenever anything happens on the connection.
-            InPlace::new(edge(request.map(Body::new), router.clone()).map(Ok::<_, Infallible>))
+            InPlace::new(edge(request, router.clone()).map(answer).map(Ok::<_, Infallible>))
         });
-        let stream = TokioIo::new(Lingering::new(stream));
         let connection = builder.serve_connection_with_upgrades(stream, service).into_owned();
         let connection = InPlace::new(connections.watch(connection));
         tokio::spawn(async move {
+            let _place = place;
             if let Err(error) = connection.await {
                 tracing::trace!("a connection ended early: {error}");
             }
         });
     }
-    drop(listener);
+    drop(entrance);
     connections.shutdown().await;
 }
 
-async fn accept(listener: &TcpListener) -> (TcpStream, SocketAddr) {
-    loop {
-        match listener.accept().await {
-            Ok(accepted) => return accepted,
-            Err(error) => match error.kind() {
-                // Gone before we came.
-                ErrorKind::ConnectionRefused | ErrorKind::ConnectionAborted | ErrorKind::ConnectionReset => {}
-                _ => {
-                    tracing::error!(%error, "no connection can be accepted: {error}");
-                    tokio::time::sleep(PAUSE).await;
-                }
-            },
+/// Where clients come in, and are told when they cannot.
+struct Entrance {
+    listener: TcpListener,
+    clients: Arc<Connections>,
+    /// A descriptor that is given up for a moment when there are no others: a client can then be told so, instead of
+    /// waiting in the kernel's queue for what may never come.
+    spare: Option<TcpSocket>,
+    refusals: Arc<Semaphore>,
+    logged: Option<Instant>,
+}
+
+impl Entrance {
+    fn new(listener: TcpListener, clients: Arc<Connections>) -> Self {
+        let refusals = Arc::new(Semaphore::new(REFUSALS));
+        Self { listener, clients, spare: TcpSocket::new_v4().ok(), refusals, logged: None }
+    }
+
+    /// The next client for whom there is room.
+    async fn next(&mut self) -> (TcpStream, SocketAddr, Place) {
+        loop {
+            let (stream, peer) = self.accept().await;
+            match self.clients.admit(peer.ip()) {
+                Ok(place) => return (stream, peer, place),
+                Err(refusal) => self.refuse(stream, refusal),
+            }
         }
     }
+
+    /// The next client.
+    async fn accept(&mut self) -> (TcpStream, SocketAddr) {
+        loop {
+            match self.listener.accept().await {
+                Ok(accepted) => return accepted,
+                Err(error) => match error.kind() {
+                    // Gone before we came.
+                    ErrorKind::ConnectionRefused
+                    | ErrorKind::ConnectionAborted
+                    | ErrorKind::ConnectionReset => {}
+                    _ => {
+                        if self.logged.is_none_or(|logged| logged.elapsed() > QUIET) {
+                            self.logged = Some(Instant::now());
+                            tracing::error!(%error, "no connection can be accepted, clients are sent away: {error}");
+                        }
+                        self.turn_away().await;
+                    }
+                },
+            }
+        }
+    }
+
+    /// Sends one client away that cannot be let in, or waits a moment where not even that can be done.
+    async fn turn_away(&mut self) {
+        if self.spare.take().is_some()
+            && let Ok(Ok((stream, _))) = tokio::time::timeout(PAUSE, self.listener.accept()).await
+        {
+            self.clients.count_refused();
+            tell(&stream, Refusal::NoDescriptors);
+        } else {
+            tokio::time::sleep(PAUSE).await;
+        }
+        self.spare = TcpSocket::new_v4().ok();
+    }
+
+    /// Tells a client why it is not let in.
+    fn refuse(&self, stream: TcpStream, refusal: Refusal) {
+        tell(&stream, refusal);
+        if let Ok(turn) = self.refusals.clone().try_acquire_owned() {
+            tokio::spawn(async move {
+                let _turn = turn;
+                let _ = Lingering::new(stream).shutdown().await;
+            });
+        }
+    }
+}
+
+/// A fresh socket has room for so little. What has come already is read, as it would turn our end into a reset.
+fn tell(stream: &TcpStream, refusal: Refusal) {
+    let _ = stream.try_write(&refusal.answer());
+    let _ = stream.try_read(&mut [0; 16 * 1024]);
 }
 
 /// A future that goes on at once when it wakes itself, and is left alone unless it was woken.

@@ -28,9 +28,16 @@ pub(crate) struct Reload {
     own: OwnServices,
     /// How long the database may take to answer.
     timeout: Duration,
-    /// The revision the snapshots show; held while they are made, so that an older read never
-    /// replaces a newer one.
-    revision: Mutex<i64>,
+    /// What the snapshots show; held while they are made, so that an older read never replaces a newer one.
+    shown: Mutex<Shown>,
+}
+
+/// What the snapshots were made of.
+#[derive(Clone, Copy)]
+struct Shown {
+    revision: i64,
+    /// There is one tenant, which need not be kept from what others have.
+    is_single_tenant: bool,
 }
 
 impl Reload {
@@ -43,10 +50,13 @@ impl Reload {
         timeout: Duration,
     ) -> store::Result<Self> {
         let revision = store.revisions().current().await?;
-        let reload = Self { store, gateway, auth, own, timeout, revision: Mutex::new(revision) };
+        let tenants = store.tenants().all().await?;
+        let is_single_tenant = tenants.len() < 2;
+        let shown = Mutex::new(Shown { revision, is_single_tenant });
+        let reload = Self { store, gateway, auth, own, timeout, shown };
         let mut discoveries = Vec::new();
-        for tenant in reload.store.tenants().all().await? {
-            discoveries.extend(reload.load(&tenant.id).await?);
+        for tenant in tenants {
+            discoveries.extend(reload.load(&tenant.id, is_single_tenant).await?);
         }
         wait_for(discoveries).await;
         Ok(reload)
@@ -61,25 +71,31 @@ impl Reload {
     }
 
     async fn try_catch_up(&self) -> store::Result<()> {
-        let mut revision = self.revision.lock().await;
-        let (current, tenants) =
-            within(self.timeout, self.store.revisions().changed_since(*revision)).await?;
+        let mut shown = self.shown.lock().await;
+        let (revision, mut tenants) =
+            within(self.timeout, self.store.revisions().changed_since(shown.revision)).await?;
         if tenants.is_empty() {
             return Ok(());
         }
         within(self.timeout, self.auth.reload(&self.store)).await?;
+        let is_single_tenant = within(self.timeout, self.store.tenants().count()).await? < 2;
+        if is_single_tenant != shown.is_single_tenant {
+            let all = within(self.timeout, self.store.tenants().all()).await?;
+            let others = all.into_iter().map(|tenant| tenant.id).filter(|id| !tenants.contains(id));
+            tenants.extend(others.collect::<Vec<_>>());
+        }
         let mut discoveries = Vec::new();
         for tenant in tenants {
-            discoveries.extend(self.load(&tenant).await?);
+            discoveries.extend(self.load(&tenant, is_single_tenant).await?);
         }
-        *revision = current;
+        *shown = Shown { revision, is_single_tenant };
         // Other changes do not wait for services that are slow.
-        drop(revision);
+        drop(shown);
         wait_for(discoveries).await;
         Ok(())
     }
 
-    async fn load(&self, id: &TenantId) -> store::Result<Option<Discovery>> {
+    async fn load(&self, id: &TenantId, is_single_tenant: bool) -> store::Result<Option<Discovery>> {
         let tenant = match within(self.timeout, self.store.tenants().get(id)).await {
             Ok(tenant) if tenant.status == Status::Active => tenant,
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
@@ -100,8 +116,14 @@ impl Reload {
             .collect();
         let bindings = within(self.timeout, self.store.instances().bindings(id, None)).await?;
         let instances = instances_of(bindings);
-        let definition =
-            TenantDefinition { id: tenant.id, limits: tenant.limits, services, tools, instances };
+        let definition = TenantDefinition {
+            id: tenant.id,
+            limits: tenant.limits,
+            may_use_private_network: tenant.allow_private_network.unwrap_or(is_single_tenant),
+            services,
+            tools,
+            instances,
+        };
         Ok(Some(self.gateway.load(definition).await))
     }
 
@@ -119,8 +141,8 @@ impl Reload {
                     self.catch_up().await;
                 }
                 Ok(()) = own.changed() => {
-                    let _turn = self.revision.lock().await;
-                    if let Err(error) = self.load(&TenantId::default_tenant()).await {
+                    let shown = self.shown.lock().await;
+                    if let Err(error) = self.load(&TenantId::default_tenant(), shown.is_single_tenant).await {
                         tracing::warn!(%error, "the changed mcp.json is not in use yet: {error}");
                     }
                 }

@@ -2,7 +2,7 @@
 
 use crate::error::check_text;
 use crate::vault::random_text;
-use crate::{Error, Page, PageRequest, Result, Status, Store, row};
+use crate::{Error, Page, PageRequest, Result, Status, Store, admins, row};
 use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -226,6 +226,7 @@ impl Keys<'_> {
     ) -> Result<Key> {
         check_text("name", changes.name.as_deref().unwrap_or_default())?;
         let mut write = self.0.write().await?;
+        let admins = admins::count(&mut write).await?;
         let row = sqlx::query(AssertSqlSafe(format!(
             "UPDATE keys SET name = COALESCE($4, name), role = COALESCE($5, role),
                  scopes = COALESCE($6, scopes), allow = COALESCE($7, allow),
@@ -253,13 +254,15 @@ impl Keys<'_> {
             self.get(tenant, id).await?;
             return Err(Error::stale("key"));
         };
+        admins::check_left(&mut write, admins).await?;
         write.commit_change(tenant).await?;
         decode(&row)
     }
 
-    /// Deletes the key.
+    /// Deletes the key; the last one of an admin is a conflict.
     pub async fn delete(self, tenant: &TenantId, id: &KeyId) -> Result<()> {
         let mut write = self.0.write().await?;
+        let admins = admins::count(&mut write).await?;
         let done = sqlx::query("DELETE FROM keys WHERE tenant = $1 AND id = $2")
             .bind(tenant.as_str())
             .bind(id.as_str())
@@ -268,6 +271,7 @@ impl Keys<'_> {
         if done.rows_affected() == 0 {
             return Err(missing());
         }
+        admins::check_left(&mut write, admins).await?;
         write.commit_change(tenant).await
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! The tenant is the first argument of every query. The few that serve the whole platform say so.
 
+mod admins;
 pub mod audit;
 pub mod bindings;
 mod database;

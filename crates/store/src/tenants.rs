@@ -8,7 +8,7 @@ use sqlx::any::AnyRow;
 use tool::{Limits, TenantId};
 
 /// Named one by one: `*` would break a running replica when a later version adds a column.
-const COLUMNS: &str = "id, name, status, limits, created_at, updated_at, version";
+const COLUMNS: &str = "id, name, status, limits, allow_private_network, created_at, updated_at, version";
 
 /// A tenant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -21,6 +21,8 @@ pub struct Tenant {
     pub status: Status,
     /// What all of it together may use.
     pub limits: Limits,
+    /// Its services may say themselves that they call private addresses; `None`: while there is no other tenant.
+    pub allow_private_network: Option<bool>,
     /// Milliseconds since 1970.
     pub created_at: i64,
     /// Milliseconds since 1970.
@@ -38,6 +40,8 @@ pub struct NewTenant {
     pub name: String,
     /// What all of it together may use.
     pub limits: Limits,
+    /// Its services may say themselves that they call private addresses.
+    pub allow_private_network: Option<bool>,
 }
 
 /// What to change; what is `None` stays.
@@ -49,6 +53,8 @@ pub struct TenantChanges {
     pub status: Option<Status>,
     /// What it may use.
     pub limits: Option<Limits>,
+    /// Its services may say themselves that they call private addresses; `Some(None)` is while it is alone.
+    pub allow_private_network: Option<Option<bool>>,
 }
 
 /// The tenants.
@@ -62,14 +68,15 @@ impl Tenants<'_> {
         let now = row::now();
         let mut write = self.0.write().await?;
         let row = sqlx::query(AssertSqlSafe(format!(
-            "INSERT INTO tenants (id, name, status, limits, created_at, updated_at, version)
-             VALUES ($1, $2, $3, $4, $5, $5, 1) RETURNING {COLUMNS}"
+            "INSERT INTO tenants (id, name, status, limits, created_at, updated_at, version, allow_private_network)
+             VALUES ($1, $2, $3, $4, $5, $5, 1, $6) RETURNING {COLUMNS}"
         )))
         .bind(new.id.as_str())
         .bind(new.name)
         .bind(Status::Active.as_str())
         .bind(row::to_json(&new.limits)?)
         .bind(now)
+        .bind(new.allow_private_network.map(i64::from))
         .fetch_one(write.connection())
         .await?;
         write.commit_change(&new.id).await?;
@@ -109,6 +116,12 @@ impl Tenants<'_> {
         rows.iter().map(decode).collect()
     }
 
+    /// How many tenants there are. Platform-wide: what one alone may do, it may not among others.
+    pub async fn count(self) -> Result<i64> {
+        let row = sqlx::query("SELECT COUNT(*) AS total FROM tenants").fetch_one(self.0.pool()).await?;
+        row::integer(&row, "total")
+    }
+
     /// Changes the tenant; with an expected version, only if it is still that one.
     pub async fn update(
         self,
@@ -120,7 +133,8 @@ impl Tenants<'_> {
         let mut write = self.0.write().await?;
         let row = sqlx::query(AssertSqlSafe(format!(
             "UPDATE tenants SET name = COALESCE($3, name), status = COALESCE($4, status),
-                 limits = COALESCE($5, limits), updated_at = $6, version = version + 1
+                 limits = COALESCE($5, limits), updated_at = $6, version = version + 1,
+                 allow_private_network = CASE WHEN $7 = 1 THEN $8 ELSE allow_private_network END
              WHERE id = $1 AND ($2 IS NULL OR version = $2) RETURNING {COLUMNS}"
         )))
         .bind(tenant.as_str())
@@ -129,6 +143,8 @@ impl Tenants<'_> {
         .bind(changes.status.map(Status::as_str))
         .bind(changes.limits.as_ref().map(row::to_json).transpose()?)
         .bind(row::now())
+        .bind(i64::from(changes.allow_private_network.is_some()))
+        .bind(changes.allow_private_network.flatten().map(i64::from))
         .fetch_optional(write.connection())
         .await?;
         let Some(row) = row else {
@@ -169,6 +185,7 @@ fn decode(row: &AnyRow) -> Result<Tenant> {
         name: row::text(row, "name")?,
         status: Status::parse(&row::text(row, "status")?)?,
         limits: row::json(row, "limits")?,
+        allow_private_network: row::optional_integer(row, "allow_private_network")?.map(|number| number != 0),
         created_at: row::integer(row, "created_at")?,
         updated_at: row::integer(row, "updated_at")?,
         version: row::integer(row, "version")?,

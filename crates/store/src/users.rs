@@ -1,7 +1,7 @@
 //! Users: the people of a tenant, who sign in with a password.
 
 use crate::error::check_text;
-use crate::{Error, Page, PageRequest, Result, Status, Store, row};
+use crate::{Error, Page, PageRequest, Result, Status, Store, admins, row};
 use serde::Serialize;
 use sqlx::AssertSqlSafe;
 use sqlx::any::AnyRow;
@@ -100,15 +100,19 @@ impl Users<'_> {
         decode(&row.ok_or_else(missing)?)
     }
 
-    /// The user of that name, if there is one, with the hash to check the password against.
+    /// The user of that name, if there is one and its tenant is active, with the hash to check the password against.
     pub async fn find_by_username(self, tenant: &TenantId, username: &str) -> Result<Option<(User, Secret)>> {
         if username.contains('\0') {
             return Ok(None);
         }
-        let sql = format!("SELECT {COLUMNS}, password_hash FROM users WHERE tenant = $1 AND username = $2");
+        let sql = format!(
+            "SELECT {COLUMNS}, password_hash FROM users WHERE tenant = $1 AND username = $2
+                 AND tenant IN (SELECT t.id FROM tenants t WHERE t.status = $3)"
+        );
         let row = sqlx::query(AssertSqlSafe(sql))
             .bind(tenant.as_str())
             .bind(username)
+            .bind(Status::Active.as_str())
             .fetch_optional(self.0.pool())
             .await?;
         row.map(|row| Ok((decode(&row)?, Secret::new(row::text(&row, "password_hash")?)))).transpose()
@@ -157,6 +161,7 @@ impl Users<'_> {
     ) -> Result<User> {
         check_text("display_name", changes.display_name.as_deref().unwrap_or_default())?;
         let mut write = self.0.write().await?;
+        let admins = admins::count(&mut write).await?;
         let row = sqlx::query(AssertSqlSafe(format!(
             "UPDATE users SET display_name = COALESCE($4, display_name), role = COALESCE($5, role),
                  status = COALESCE($6, status), updated_at = $7, version = version + 1
@@ -176,6 +181,7 @@ impl Users<'_> {
             self.get(tenant, id).await?;
             return Err(Error::stale("user"));
         };
+        admins::check_left(&mut write, admins).await?;
         write.commit_change(tenant).await?;
         decode(&row)
     }
@@ -217,9 +223,10 @@ impl Users<'_> {
         write.commit_change(tenant).await
     }
 
-    /// Deletes the user.
+    /// Deletes the user; the last admin is a conflict.
     pub async fn delete(self, tenant: &TenantId, id: &UserId) -> Result<()> {
         let mut write = self.0.write().await?;
+        let admins = admins::count(&mut write).await?;
         let done = sqlx::query("DELETE FROM users WHERE tenant = $1 AND id = $2")
             .bind(tenant.as_str())
             .bind(id.as_str())
@@ -228,6 +235,7 @@ impl Users<'_> {
         if done.rows_affected() == 0 {
             return Err(missing());
         }
+        admins::check_left(&mut write, admins).await?;
         write.commit_change(tenant).await
     }
 }

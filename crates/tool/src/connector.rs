@@ -60,6 +60,10 @@ pub struct LogEntry {
     pub entry: Arc<RawValue>,
 }
 
+/// Marks a field of settings, in their schema, as one that says where a service is: `#[schemars(extend("x-address" = true))]`.
+/// Stored secrets are meant for that place, so whoever changes the field gives them again.
+pub const ADDRESS: &str = "x-address";
+
 /// A connector's settings: parser, validator, console form and reference page in one struct.
 pub trait Settings: DeserializeOwned + JsonSchema {
     /// The type in URIs and in REST, e.g. `api`.

@@ -12,6 +12,8 @@ pub struct Env {
     pub service: Option<String>,
     /// Services may call private, loopback and link-local addresses without saying so themselves.
     pub allow_private_network: bool,
+    /// Services that say so themselves may. Whoever manages the platform decides that for each tenant.
+    pub may_use_private_network: bool,
     /// Where background work is started, so that shutdown can wait for it.
     pub tasks: TaskTracker,
     /// Fires when the process is shutting down.
@@ -31,6 +33,7 @@ impl Default for Env {
         Self {
             service: None,
             allow_private_network: false,
+            may_use_private_network: true,
             tasks: TaskTracker::new(),
             shutdown: CancellationToken::new(),
             tables: None,

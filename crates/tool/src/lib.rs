@@ -8,6 +8,7 @@ pub mod connector;
 pub mod content;
 mod context;
 pub mod definition;
+pub mod depth;
 pub mod env;
 pub mod error;
 pub mod fields;

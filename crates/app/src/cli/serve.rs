@@ -7,7 +7,7 @@ use crate::wiring::{self, Settings, Started};
 use clap::Args;
 use connectors::embeddings;
 use http::HeaderValue;
-use server::Options;
+use server::{ClientLimits, Options};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -65,6 +65,8 @@ pub(super) struct Serve {
     #[arg(long, env = "MCP_ALL_IN_ONE_NO_AUTH")]
     no_auth: bool,
     #[command(flatten)]
+    clients: ClientArguments,
+    #[command(flatten)]
     embeddings: EmbeddingsArguments,
     /// Serve this one MCP server and nothing else, e.g. -- npx -y some-server
     #[arg(last = true, value_name = "COMMAND", conflicts_with = "mcp_config")]
@@ -85,6 +87,44 @@ fn base_path(text: &str) -> Result<String, String> {
         _ => {
             Err("it begins with '/' and has letters, digits, '-', '.', '_' and '~' between its slashes"
                 .into())
+        }
+    }
+}
+
+/// What clients may cost, whoever they are.
+#[derive(Args)]
+struct ClientArguments {
+    /// How long the head of a request may take, in seconds
+    #[arg(long, env = "MCP_ALL_IN_ONE_HEAD_TIMEOUT", value_name = "SECONDS", default_value_t = 15,
+        value_parser = clap::value_parser!(u64).range(1..=3600))]
+    head_timeout: u64,
+    /// How long nothing may come of a request's body, or be taken of an answer, in seconds
+    #[arg(long, env = "MCP_ALL_IN_ONE_BODY_TIMEOUT", value_name = "SECONDS", default_value_t = 30,
+        value_parser = clap::value_parser!(u64).range(1..=3600))]
+    body_timeout: u64,
+    /// How long a connection may be without a request, in seconds; streams of notifications are requests
+    #[arg(long, env = "MCP_ALL_IN_ONE_KEEP_ALIVE_TIMEOUT", value_name = "SECONDS", default_value_t = 75,
+        value_parser = clap::value_parser!(u64).range(1..=86400))]
+    keep_alive_timeout: u64,
+    /// How many connections may be open [default: three quarters of the files this process may open, at most 10000]
+    #[arg(long, env = "MCP_ALL_IN_ONE_MAX_CONNECTIONS", value_name = "N",
+        value_parser = clap::value_parser!(u32).range(1..))]
+    max_connections: Option<u32>,
+    /// How many of them from one address [default: 256, and any number from this machine itself]
+    #[arg(long, env = "MCP_ALL_IN_ONE_MAX_CONNECTIONS_PER_ADDRESS", value_name = "N",
+        value_parser = clap::value_parser!(u32).range(1..))]
+    max_connections_per_address: Option<u32>,
+}
+
+impl ClientArguments {
+    fn limits(&self) -> ClientLimits {
+        let count = |number: Option<u32>| number.and_then(|number| usize::try_from(number).ok());
+        ClientLimits {
+            head_timeout: Duration::from_secs(self.head_timeout),
+            body_timeout: Duration::from_secs(self.body_timeout),
+            keep_alive: Duration::from_secs(self.keep_alive_timeout),
+            max_connections: count(self.max_connections),
+            max_connections_per_address: count(self.max_connections_per_address),
         }
     }
 }
@@ -160,6 +200,7 @@ impl Serve {
                 base_path: self.base_path,
                 asks_no_key: self.no_auth,
                 only_service: None,
+                clients: self.clients.limits(),
             },
         })
     }

@@ -11,6 +11,7 @@ on_both_databases! {
     tells_errors_with_status_and_body_at_both_doors
     sends_forms_and_files_at_both_doors
     gives_every_kind_of_answer_at_both_doors
+    refuses_answers_that_are_nested_too_deeply_at_both_doors
     leaves_a_failing_service_alone_and_comes_back
     reports_every_problem_of_a_service_at_once
 }
@@ -55,6 +56,34 @@ async fn makes_requests_of_arguments_at_both_doors(backend: Backend) {
     assert_eq!(posted["structuredContent"]["body"], arguments);
     let posted = app.call("api://a/get_profile?method=POST", arguments.clone()).await.is(200);
     assert_eq!(posted.body["structuredContent"]["method"], "POST");
+}
+
+/// What many programs that read JSON cannot bear is not passed on, whoever said it.
+async fn refuses_answers_that_are_nested_too_deeply_at_both_doors(backend: Backend) {
+    use base64::Engine as _;
+    let upstream = http::Server::start().await;
+    let app = TestApp::start(backend).await;
+    let answer = |depth: usize| {
+        let text = format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
+        base64::engine::general_purpose::STANDARD.encode(text).replace('=', "%3D").replace('+', "%2B")
+    };
+    let tool = |id: &str, depth: usize, kind: &str| json!({ "id": id, "endpoint": format!("/raw?type={kind}&base64={}", answer(depth)) });
+    let tools = json!([
+        tool("deep", 256, "application/json"),
+        tool("too_deep", 257, "application/json"),
+        tool("guessed", 257, "")
+    ]);
+    app.service(api(&upstream, json!({}), tools)).await;
+    let doors = BothDoors::open(&app).await;
+    // Deeper than what reads it here.
+    let deep = app.call_name("a__deep", json!({})).await.is(200).text;
+    assert!(deep.contains("\"isError\":false") && deep.contains(&"[".repeat(256)), "{deep:.200}");
+    for name in ["a__too_deep", "a__guessed"] {
+        let refused = doors.call(name, json!({})).await;
+        assert_eq!(refused["isError"], json!(true), "{name}");
+        let text = refused["content"][0]["text"].as_str().unwrap_or_default();
+        assert!(text.contains("nested more than 256 levels deep"), "{text:.200}");
+    }
 }
 
 /// AP-7

@@ -172,3 +172,31 @@ async fn keeps_a_sane_request_id_and_makes_one_otherwise() {
     assert_ne!(one.header("x-request-id"), two.header("x-request-id"));
     assert_eq!(one.header("x-content-type-options"), Some("nosniff"));
 }
+
+/// Who is meant must be said, and once: what stands between us and the client may believe the other one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn refuses_requests_with_no_host_or_two() {
+    let app = TestApp::start(Backend::Sqlite).await;
+    let ask = async |head: &str| {
+        let mut stream = tokio::net::TcpStream::connect(app.address()).await.unwrap();
+        stream.write_all(format!("{head}connection: close\r\n\r\n").as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        answer
+    };
+    for head in [
+        "GET /healthz HTTP/1.1\r\n",
+        "GET /healthz HTTP/1.1\r\nhost: a\r\nhost: b\r\n",
+        "GET /healthz HTTP/1.1\r\nhost: a\r\nHost: a\r\n",
+        "GET /healthz HTTP/1.0\r\nhost: a\r\nhost: b\r\n",
+    ] {
+        let answer = ask(head).await;
+        assert!(answer.starts_with("HTTP/1.1 400") || answer.starts_with("HTTP/1.0 400"), "{head}: {answer}");
+        assert!(answer.contains("\"BAD_REQUEST\"") && answer.contains("Host"), "{head}: {answer}");
+    }
+    let answer = ask("GET /healthz HTTP/1.1\r\nhost: a\r\n").await;
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    // Before 1.1 nobody had to say it, and probes still do not.
+    let answer = ask("GET /healthz HTTP/1.0\r\n").await;
+    assert!(answer.starts_with("HTTP/1.0 200"), "{answer}");
+}

@@ -9,6 +9,7 @@ on_both_databases! {
     stops_a_deleted_disabled_or_expired_key_at_once
     holds_a_key_to_its_scopes_and_allow_list
     limits_calls_of_keys_and_tenants
+    keeps_the_last_way_in_for_an_admin
 }
 
 async fn shows_a_key_once(backend: Backend) {
@@ -117,4 +118,33 @@ async fn limits_calls_of_keys_and_tenants(backend: Backend) {
     acme.call("api://crm/ping", json!({})).await.is_problem(429, "RATE_LIMITED");
     app.patch("tenants/acme", json!({ "limits": {} })).await.is(200);
     acme.call("api://crm/ping", json!({})).await.is(200);
+}
+
+async fn keeps_the_last_way_in_for_an_admin(backend: Backend) {
+    let app = TestApp::start(backend).await;
+    let own = format!("keys/{}", app.get("auth/me").await.is(200).string("id"));
+    // Neither another tenant's people nor an admin key that is worn out, of little use, or switched off can help.
+    app.with_tenant("acme").await;
+    for no_help in [
+        json!({ "name": "old", "role": "admin", "expires_at": "2001-01-01T00:00:00Z" }),
+        json!({ "name": "reader", "role": "admin", "scopes": ["read"] }),
+        json!({ "name": "manager", "role": "manager" }),
+    ] {
+        app.post("keys", no_help).await.is(201);
+    }
+    let refused = app.delete(&own).await.is_problem(409, "CONFLICT");
+    assert!(refused.string("detail").contains("last"), "{}", refused.text);
+    for change in [
+        json!({ "status": "disabled" }),
+        json!({ "role": "manager" }),
+        json!({ "scopes": ["read"] }),
+        json!({ "expires_at": "2001-01-01T00:00:00Z" }),
+    ] {
+        app.patch(&own, change).await.is_problem(409, "CONFLICT");
+    }
+    app.patch(&own, json!({ "name": "mine" })).await.is(200);
+    let second = app.with_key(json!({ "name": "second", "role": "admin" })).await;
+    app.delete(&own).await.is(204);
+    let last = format!("keys/{}", second.get("auth/me").await.is(200).string("id"));
+    second.delete(&last).await.is_problem(409, "CONFLICT");
 }

@@ -160,3 +160,113 @@ async fn lets_no_web_page_in_unless_configured() {
     let (preflight, reply) = ask(&open, "https://evil.example.com").await;
     assert_eq!((allowed(&preflight), allowed(&reply)), (None, None));
 }
+
+/// A page that shows ours in a frame could make people press its buttons.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn lets_no_page_put_ours_into_a_frame() {
+    let app = TestApp::start(Backend::Sqlite).await;
+    let paths =
+        ["/api/docs", "/api/docs/", "/api/openapi.json", "/healthz", "/nothing", "services", "/metrics"];
+    for path in paths {
+        for client in [app.as_nobody(), app.as_key(app.key().unwrap())] {
+            let reply = client.get(path).await;
+            assert_eq!(reply.header("x-frame-options"), Some("DENY"), "{path}");
+            let policy = reply.header("content-security-policy").unwrap_or_default();
+            assert!(policy.contains("frame-ancestors 'none'"), "{path}: {policy}");
+            assert_eq!(reply.header("x-content-type-options"), Some("nosniff"), "{path}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_configured_web_page_may_use_the_mcp_door() {
+    const ORIGIN: &str = "https://console.example.com";
+    let app = TestApp::start_with(Backend::Sqlite, |settings| {
+        settings.server.cors_origins = vec![ORIGIN.parse().unwrap()];
+    })
+    .await;
+    for method in ["POST", "GET", "DELETE"] {
+        let wanted = [
+            "authorization",
+            "content-type",
+            "accept",
+            "last-event-id",
+            "mcp-method",
+            "mcp-name",
+            "mcp-param-region",
+            "mcp-protocol-version",
+            "mcp-session-id",
+            "traceparent",
+            "x-api-key",
+            "x-request-id",
+        ];
+        let preflight = app.as_nobody().request(Method::OPTIONS, "/mcp").header("origin", ORIGIN);
+        let preflight = preflight
+            .header("access-control-request-method", method)
+            .header("access-control-request-headers", wanted.join(","));
+        let reply = send(preflight).await.is(200);
+        assert_eq!(reply.header("access-control-allow-origin"), Some(ORIGIN));
+        assert!(reply.header("access-control-allow-methods").unwrap().contains(method));
+        assert!(reply.header("access-control-max-age").is_some());
+        let allowed = reply.header("access-control-allow-headers").unwrap().to_ascii_lowercase();
+        let allowed: HashSet<_> = allowed.split(',').map(str::trim).collect();
+        let missing: Vec<_> = wanted.iter().filter(|name| !allowed.contains(*name)).collect();
+        assert!(missing.is_empty(), "{missing:?} are not in {allowed:?}");
+    }
+    let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "page", "version": "1" } } });
+    let ask = |client: &testkit::Client| {
+        let request = client.request(Method::POST, "/mcp").header("origin", ORIGIN);
+        request.header("accept", "application/json, text/event-stream").json(&hello)
+    };
+    let reply = send(ask(&app)).await.is(200);
+    assert!(reply.header("mcp-session-id").is_some());
+    let refused = send(ask(&app.as_nobody())).await.is(401);
+    for reply in [&reply, &refused] {
+        assert_eq!(reply.header("access-control-allow-origin"), Some(ORIGIN));
+        let exposed = reply.header("access-control-expose-headers").unwrap().to_ascii_lowercase();
+        for name in
+            ["mcp-session-id", "mcp-protocol-version", "www-authenticate", "retry-after", "x-request-id"]
+        {
+            assert!(exposed.contains(name), "{name} is not in {exposed}");
+        }
+    }
+}
+
+/// A number that nothing can change any more only costs, and names what somebody wanted gone.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn forgets_the_numbers_of_what_was_deleted() {
+    let upstream = http::Server::start().await;
+    let app = TestApp::start(Backend::Sqlite).await;
+    let manager = app.with_tenant("gone").await;
+    let mut service = crm(&upstream);
+    for (client, id) in [(&manager, "kept"), (&manager, "shortlived"), (&*app, "kept")] {
+        service["id"] = json!(id);
+        client.post("services", service.clone()).await.is(201);
+        client.call(&format!("api://{id}/ping"), json!({})).await.is(200);
+    }
+    let metrics = async || app.as_nobody().get("/metrics").await.is(200).text;
+    let calls = "mcp_all_in_one_calls_total";
+    let of = |tenant, service| [format!("tenant=\"{tenant}\""), format!("service=\"{service}\"")];
+    let count = |text: &str, tenant, service| {
+        let [tenant, service] = of(tenant, service);
+        value(text, calls, &[&tenant, &service, "status=\"ok\""])
+    };
+    let before = metrics().await;
+    for (tenant, service) in [("gone", "kept"), ("gone", "shortlived"), ("default", "kept")] {
+        assert_eq!(count(&before, tenant, service), 1.0, "{before}");
+    }
+    manager.delete("services/api/shortlived").await.is(204);
+    let after = metrics().await;
+    assert!(!after.contains("shortlived"), "{after}");
+    assert_eq!((count(&after, "gone", "kept"), count(&after, "default", "kept")), (1.0, 1.0));
+    app.delete("tenants/gone").await.is(204);
+    let after = metrics().await;
+    assert!(!after.contains("tenant=\"gone\""), "{after}");
+    assert_eq!(count(&after, "default", "kept"), 1.0);
+    // What is made again begins anew.
+    app.delete("services/api/kept").await.is(204);
+    app.service(service).await;
+    app.call("api://kept/ping", json!({})).await.is(200);
+    assert_eq!(count(&metrics().await, "default", "kept"), 1.0);
+}

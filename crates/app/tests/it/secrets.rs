@@ -11,6 +11,8 @@ on_both_databases! {
     keeps_a_secret_that_a_change_leaves_out_or_sends_back_masked
     forgets_the_secrets_of_a_sign_in_that_is_given_up
     seals_secrets_in_the_database
+    secrets_do_not_follow_a_service_to_another_address
+    secrets_do_not_follow_a_tool_to_another_address
 }
 
 fn with_secret(upstream: &http::Server) -> Value {
@@ -156,4 +158,69 @@ fn every_text(row: &sqlx::any::AnyRow) -> String {
         text.push('\n');
     }
     text
+}
+
+/// Whoever may change an address must not learn by that what was entrusted to the old one.
+async fn secrets_do_not_follow_a_service_to_another_address(backend: Backend) {
+    let (upstream, other) = (http::Server::start().await, http::Server::start().await);
+    let app = TestApp::start(backend).await;
+    app.service(with_secret(&upstream)).await;
+    let moved = |auth: Value| {
+        let headers = json!({ "Authorization": "***", "Accept": "application/json" });
+        json!({ "config": { "base_url": other.url(), "auth_type": "apikey", "auth_config": auth, "default_headers": headers } })
+    };
+    // A sign-in without its secret is none, so that is refused, and says why.
+    for auth in [json!({ "header": "X-Key", "value": "***" }), json!({ "header": "X-Key" })] {
+        let refused = app.patch("services/api/crm", moved(auth)).await.is_problem(422, "VALIDATION_FAILED");
+        assert!(refused.text.contains("auth_config.value"), "{}", refused.text);
+        assert!(refused.string("detail").contains("address"), "{}", refused.text);
+    }
+    // What is given again goes along, the rest does not.
+    let reply =
+        app.patch("services/api/crm", moved(json!({ "header": "X-Key", "value": "new" }))).await.is(200);
+    let dropped = &reply.body["dropped_secrets"];
+    assert!(dropped.to_string().contains("config.default_headers.Authorization"), "{dropped}");
+    assert!(dropped.to_string().contains("tools[0].headers.Cookie"), "{dropped}");
+    app.call("api://crm/ping", json!({})).await.is(200);
+    let sent = other.last();
+    assert_eq!(sent.header("x-key"), Some("new"));
+    assert_eq!((sent.header("authorization"), sent.header("cookie")), (None, None), "{sent:?}");
+    assert!(!app.get("services/api/crm").await.text.contains("dropped_secrets"));
+    // Where tokens are asked for is an address, too.
+    let oauth = |token_url: &str, secret: &str| {
+        json!({ "base_url": other.url(), "auth_type": "oauth2", "auth_config": {
+        "token_url": token_url, "client_id": "us", "client_secret": secret } })
+    };
+    let first = oauth(&format!("{}/token/60", upstream.url()), SECRET);
+    app.patch("services/api/crm", json!({ "config": first })).await.is(200);
+    let elsewhere = oauth(&format!("{}/token/60", other.url()), "***");
+    app.patch("services/api/crm", json!({ "config": elsewhere })).await.is_problem(422, "VALIDATION_FAILED");
+    assert!(other.requests().iter().all(|request| !format!("{request:?}").contains(SECRET)));
+}
+
+async fn secrets_do_not_follow_a_tool_to_another_address(backend: Backend) {
+    let (upstream, other) = (http::Server::start().await, http::Server::start().await);
+    let app = TestApp::start(backend).await;
+    let http = |url: &str, cookie: &str| {
+        json!({ "HTTP": {
+        "endpoint": format!("{url}/ping"), "headers": { "Cookie": cookie } } })
+    };
+    let tool = json!({ "name": "ping", "type": "http", "config": http(&upstream.url(), SECRET) });
+    let path = format!("tools/{}", app.post("tools", tool).await.is(201).string("id"));
+    let reply = app.patch(&path, json!({ "config": http(&other.url(), "***") })).await.is(200);
+    assert_eq!(reply.body["dropped_secrets"], json!(["config.HTTP.headers.Cookie"]), "{}", reply.text);
+    app.call_name("ping", json!({})).await.is(200);
+    assert_eq!(other.last().header("cookie"), None);
+    // An MCP server's headers and key stay with its address.
+    let mcp = |url: &str| json!({ "url": url, "headers": { "X-Team": "***" }, "api_key": "***" });
+    let mut first = mcp("http://127.0.0.1:9/mcp");
+    first["headers"]["X-Team"] = json!(SECRET);
+    first["api_key"] = json!(SECRET);
+    app.service(json!({ "type": "mcp", "id": "m", "config": first })).await;
+    let same = app.patch("services/mcp/m", json!({ "config": mcp("http://127.0.0.1:9/mcp") })).await.is(200);
+    assert_eq!(same.body["config"]["api_key"], "***");
+    let moved =
+        app.patch("services/mcp/m", json!({ "config": mcp("http://127.0.0.1:10/mcp") })).await.is(200);
+    assert_eq!(moved.body["dropped_secrets"], json!(["config.headers.X-Team", "config.api_key"]));
+    assert!(moved.body["config"].get("api_key").is_none(), "{}", moved.text);
 }

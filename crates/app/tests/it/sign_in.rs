@@ -10,6 +10,8 @@ on_both_databases! {
     voids_tokens_when_the_password_changes
     refuses_tampered_tokens
     tells_a_stranger_nothing_and_slows_guessing_down
+    nobody_of_a_disabled_tenant_signs_in
+    a_burst_of_guesses_is_braked_like_one_after_the_other
 }
 
 async fn with_ada(app: &TestApp) -> String {
@@ -136,6 +138,41 @@ async fn tells_a_stranger_nothing_and_slows_guessing_down(backend: Backend) {
     let wait: u64 = reply.header("retry-after").unwrap().parse().unwrap();
     assert!((1..=60).contains(&wait), "{wait}");
     nobody.post("auth/login", json!({ "username": "ada" })).await.is_problem(422, "VALIDATION_FAILED");
+}
+
+async fn nobody_of_a_disabled_tenant_signs_in(backend: Backend) {
+    let app = TestApp::start(backend).await;
+    with_ada(&app).await;
+    let unknown = app.as_nobody().post("auth/login", login("wrong horse")).await.string("detail");
+    app.patch("tenants/acme", json!({ "status": "disabled" })).await.is(200);
+    let refused = app.as_nobody().post("auth/login", login(PASSWORD)).await;
+    assert_eq!(refused.is_problem(401, "UNAUTHENTICATED").string("detail"), unknown);
+    app.patch("tenants/acme", json!({ "status": "active" })).await.is(200);
+    works(&app.as_key(token(&app, PASSWORD).await)).await;
+}
+
+async fn a_burst_of_guesses_is_braked_like_one_after_the_other(backend: Backend) {
+    let app = TestApp::start(backend).await;
+    with_ada(&app).await;
+    let nobody = app.as_nobody();
+    let wrong = login("wrong horse");
+    let guesses = (0..80).map(|_| nobody.post("auth/login", wrong.clone()));
+    let replies = futures::future::join_all(guesses).await;
+    let (guessed, braked): (Vec<_>, Vec<_>) = replies.into_iter().partition(|reply| reply.status == 401);
+    assert!((1..=10).contains(&guessed.len()), "{} passwords were looked at", guessed.len());
+    for reply in braked {
+        let reply = reply.is_problem(429, "RATE_LIMITED");
+        let wait: u64 = reply.header("retry-after").unwrap().parse().unwrap();
+        assert!((1..=60).contains(&wait), "{wait}");
+    }
+    // Many names from one address are one guesser, too.
+    let unknown =
+        |n: usize| json!({ "tenant": "acme", "username": format!("user{n}"), "password": PASSWORD });
+    let guesses = (0..80).map(|n| nobody.post("auth/login", unknown(n)));
+    let replies = futures::future::join_all(guesses).await;
+    let guessed = replies.iter().filter(|reply| reply.status == 401).count();
+    assert!((1..=40).contains(&guessed), "{guessed} passwords were looked at");
+    assert!(replies.iter().all(|reply| matches!(reply.status, 401 | 429)));
 }
 
 fn claims(token: &str) -> Value {

@@ -47,6 +47,7 @@ struct Config {
 #[serde(deny_unknown_fields)]
 struct Http {
     /// The whole URL, with `{name}` for each path parameter, e.g. `https://api.example.com/users/{userId}`.
+    #[schemars(extend("x-address" = true))]
     endpoint: String,
     /// The HTTP method.
     #[serde(default = "default_method")]

@@ -10,6 +10,7 @@ use fetch::http::header::{CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_TYPE, H
 use percent_encoding::{percent_decode_str, utf8_percent_encode};
 use serde_json::value::to_raw_value;
 use std::borrow::Cow;
+use tool::depth::{MAX_DEPTH, is_too_deep};
 use tool::secret::Blots;
 use tool::{Content, Error, Output, Result};
 
@@ -45,7 +46,8 @@ pub(super) async fn read(mut response: Response, max_bytes: usize) -> Result<Out
         let message = format!("the answer has more than {max_bytes} bytes, the limit (max_response_bytes)");
         return Err(Error::upstream(message).with("status", status.as_u16()));
     }
-    Ok(to_output(status, &content_type, &filename, &body.bytes))
+    let output = to_output(status, &content_type, &filename, &body.bytes);
+    output.map_err(|error| error.with("status", status.as_u16()))
 }
 
 /// The answer to a HEAD request, which says all it has to say in its headers.
@@ -123,16 +125,23 @@ async fn read_body(response: &mut Response, max_bytes: usize) -> Result<Body> {
     Ok(body)
 }
 
-fn to_output(status: StatusCode, content_type: &ContentType, filename: &str, bytes: &[u8]) -> Output {
+fn to_output(status: StatusCode, content_type: &ContentType, filename: &str, bytes: &[u8]) -> Result<Output> {
     if bytes.is_empty() {
-        return Output::notice(&format!("HTTP {}, no content", status.as_u16()));
+        return Ok(Output::notice(&format!("HTTP {}, no content", status.as_u16())));
     }
     if content_type.is_binary(bytes) {
-        return Output::blocks(vec![content_type.to_block(filename, bytes)]);
+        return Ok(Output::blocks(vec![content_type.to_block(filename, bytes)]));
     }
     let text = content_type.decode(bytes);
     let looks_like_json = content_type.is_json() || text.trim_start().starts_with(['{', '[']);
-    if looks_like_json { Output::unread(text) } else { Output::text(&text) }
+    if !looks_like_json {
+        return Ok(Output::text(&text));
+    }
+    if is_too_deep(&text) {
+        let message = format!("the answer is nested more than {MAX_DEPTH} levels deep, and not passed on");
+        return Err(Error::upstream(message));
+    }
+    Ok(Output::unread(text))
 }
 
 impl ContentType {

@@ -26,6 +26,7 @@ use tool::{Connector, Env, Import, Inline, Problem, Result};
 #[serde(deny_unknown_fields)]
 pub(crate) struct Settings {
     /// Where the API is, e.g. `https://api.example.com/v1`. Endpoints are appended to it.
+    #[schemars(extend("x-address" = true))]
     pub(super) base_url: String,
     /// How to sign in: `none`, `apikey`, `bearer`, `basic` or `oauth2`. What that needs stands in `auth_config`.
     #[serde(default)]

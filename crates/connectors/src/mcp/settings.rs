@@ -48,6 +48,7 @@ pub(crate) struct Settings {
     transport: Option<Type>,
     /// The command to start, a path or a name in `PATH`, e.g. `npx`.
     #[serde(default)]
+    #[schemars(extend("x-address" = true))]
     command: Option<String>,
     /// Arguments of the command. Keys and tokens belong into `env`.
     #[serde(default)]
@@ -60,12 +61,15 @@ pub(crate) struct Settings {
     cwd: Option<PathBuf>,
     /// Where the server is, e.g. `https://mcp.example.com/mcp`.
     #[serde(default)]
+    #[schemars(extend("x-address" = true))]
     url: Option<String>,
     /// The same as `url`, as some clients write it.
     #[serde(default, rename = "httpUrl")]
+    #[schemars(extend("x-address" = true))]
     http_url: Option<String>,
     /// The same as `url`, as some clients write it.
     #[serde(default, rename = "serverUrl")]
+    #[schemars(extend("x-address" = true))]
     server_url: Option<String>,
     /// Headers of every request to a URL, e.g. `Authorization`.
     #[serde(default)]

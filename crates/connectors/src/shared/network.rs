@@ -44,15 +44,20 @@ pub(crate) enum Setting {
     #[default]
     OfService,
     OfHttpTool,
+    /// The platform's admins have not let the tenant's services in, whatever they say themselves.
+    OfTenant,
 }
 
 impl Policy {
     /// What a service's setting and the process together allow; problems name the setting.
     pub(crate) fn new(setting: Option<&AllowPrivateNetwork>, env: &Env, problems: &mut Vec<Problem>) -> Self {
         let mut ranges = Vec::new();
+        let mut is_everything = env.allow_private_network;
         match setting {
-            Some(AllowPrivateNetwork::Everything(true)) => return Self::Anywhere,
-            None | Some(AllowPrivateNetwork::Everything(false)) => {}
+            Some(AllowPrivateNetwork::Everything(all)) => {
+                is_everything |= *all && env.may_use_private_network
+            }
+            None => {}
             Some(AllowPrivateNetwork::Ranges(texts)) => {
                 for (index, text) in texts.iter().enumerate() {
                     match text.parse() {
@@ -66,13 +71,17 @@ impl Policy {
                 }
             }
         }
-        if env.allow_private_network { Self::Anywhere } else { Self::PublicAnd(ranges, Setting::default()) }
+        match () {
+            () if is_everything => Self::Anywhere,
+            () if env.may_use_private_network => Self::PublicAnd(ranges, Setting::default()),
+            () => Self::PublicAnd(Vec::new(), Setting::OfTenant),
+        }
     }
 
     /// The same, told that the setting stands somewhere else.
     pub(crate) fn set_in(self, setting: Setting) -> Self {
         match self {
-            Self::Anywhere => self,
+            Self::Anywhere | Self::PublicAnd(_, Setting::OfTenant) => self,
             Self::PublicAnd(ranges, _) => Self::PublicAnd(ranges, setting),
         }
     }
@@ -120,12 +129,17 @@ pub(crate) struct Refused {
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let advice = match self.setting {
-            Setting::OfService => "\"allow_private_network\": true or a list of ranges on the service",
+            Setting::OfService => {
+                "to allow it, set \"allow_private_network\": true or a list of ranges on the service"
+            }
             Setting::OfHttpTool => {
-                "config.HTTP.allow_private_network of the tool to true or a list of ranges"
+                "to allow it, set config.HTTP.allow_private_network of the tool to true or a list of ranges"
+            }
+            Setting::OfTenant => {
+                "\"allow_private_network\" on a service or tool counts only where an admin of the platform has set \"allow_private_network\": true on its tenant (PATCH /api/v1/tenants/{id})"
             }
         };
-        write!(f, "the address {} is not public and was refused; to allow it, set {advice}", self.address)
+        write!(f, "the address {} is not public and was refused; {advice}", self.address)
     }
 }
 

@@ -47,6 +47,8 @@ pub struct TenantCatalog {
     /// The tenant's limits in use.
     pub(crate) limiter: Option<Arc<Limiter>>,
     limits: Limits,
+    /// Its services were opened with leave to use the private network where they say so.
+    may_use_private_network: bool,
     services: BTreeMap<String, BTreeMap<String, Arc<Service>>>,
     by_address: HashMap<String, HashMap<String, HashMap<String, Arc<Route>>>>,
     by_name: HashMap<String, Arc<Route>>,
@@ -62,6 +64,7 @@ pub struct TenantCatalog {
 /// What a tenant has, opened.
 pub(crate) struct Stock {
     pub(crate) limits: Limits,
+    pub(crate) may_use_private_network: bool,
     pub(crate) services: Vec<Arc<Service>>,
     pub(crate) own: Vec<Arc<OwnTool>>,
     pub(crate) instances: Arc<Vec<InstanceDefinition>>,
@@ -78,12 +81,12 @@ impl TenantCatalog {
         previous: Option<&Self>,
         result_budget: usize,
     ) -> Self {
-        let Stock { limits, services, own, instances } = stock;
+        let Stock { limits, may_use_private_network, services, own, instances } = stock;
         let limiter = match previous {
             Some(previous) if previous.limits == limits => previous.limiter.clone(),
             _ => Limiter::new(limits).map(Arc::new),
         };
-        let mut catalog = Self { limiter, limits, ..Self::default() };
+        let mut catalog = Self { limiter, limits, may_use_private_network, ..Self::default() };
         for service in services {
             let of_type = catalog.services.entry(service.scheme.clone()).or_default();
             of_type.insert(service.id.clone(), service);
@@ -165,6 +168,10 @@ impl TenantCatalog {
     /// What the tenant may use.
     pub(crate) fn limits(&self) -> Limits {
         self.limits
+    }
+
+    pub(crate) fn may_use_private_network(&self) -> bool {
+        self.may_use_private_network
     }
 
     /// A service by type and id.

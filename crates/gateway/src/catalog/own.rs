@@ -34,6 +34,14 @@ pub(crate) enum Behind {
 }
 
 impl OwnTool {
+    /// The service of its own, if it has one.
+    pub(crate) fn service(&self) -> Option<&Arc<Service>> {
+        match &self.behind {
+            Behind::Own(service) => Some(service),
+            Behind::Uri(_) => None,
+        }
+    }
+
     /// Where the Tool leads, if that is another tool.
     pub(super) fn target(&self) -> Option<&Uri> {
         match &self.behind {

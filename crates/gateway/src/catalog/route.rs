@@ -4,7 +4,7 @@ use super::types::Parts;
 use super::{OwnTool, Service};
 use crate::audit::Redaction;
 use crate::bind::Binder;
-use crate::metrics::RouteMetrics;
+use crate::service_metrics::ServiceMetrics;
 use crate::shape::Shape;
 use crate::tools::{UriTool, Via};
 use bytes::Bytes;
@@ -29,7 +29,7 @@ pub struct Route {
     pub(crate) binder: Arc<Binder>,
     pub(crate) shape: Arc<Shape>,
     pub(crate) redaction: Arc<Redaction>,
-    pub(crate) metrics: RouteMetrics,
+    pub(crate) metrics: Arc<ServiceMetrics>,
     /// The way to another route's tool, for those that are one under another name.
     pub(crate) via: Option<Via>,
     /// The same tool at its service's own door, made when somebody first comes there.
@@ -81,7 +81,7 @@ impl Route {
         Self {
             name: uri.to_string(),
             address: uri.to_string(),
-            metrics: RouteMetrics::of_all(&service),
+            metrics: service.metrics.clone(),
             listed: Bytes::new(),
             uri,
             service: Arc::new(service),
@@ -106,7 +106,7 @@ impl Route {
         let Parts { tool, binder, shape, redaction } = Self::parts(tool, &uri, result_budget);
         Self {
             address: uri.to_string(),
-            metrics: RouteMetrics::new(&service),
+            metrics: service.metrics.clone(),
             listed: listed.into(),
             name,
             uri,

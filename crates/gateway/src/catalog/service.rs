@@ -1,6 +1,7 @@
 //! A service in the catalog: what it is now, what it offers, and why it does not.
 
 use crate::pins::Report;
+use crate::service_metrics::ServiceMetrics;
 use arc_swap::{ArcSwap, ArcSwapOption};
 use std::collections::HashMap;
 use std::fmt;
@@ -35,6 +36,8 @@ pub struct Service {
     pub is_trusted: bool,
     /// Only those who manage the platform may use it.
     pub(crate) is_for_admins: bool,
+    /// Its calls in numbers.
+    pub(crate) metrics: Arc<ServiceMetrics>,
 }
 
 /// Why a service did not say what it offers.

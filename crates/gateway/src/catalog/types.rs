@@ -3,6 +3,7 @@
 use super::{Route, Service, State};
 use crate::audit::Redaction;
 use crate::bind::Binder;
+use crate::service_metrics::{ALL, AllServices};
 use crate::shape::Shape;
 use arc_swap::ArcSwapOption;
 use std::collections::HashMap;
@@ -14,6 +15,7 @@ use tool::{Ambient, Env, Kind, TenantId, Tool, Uri};
 pub(crate) struct Types {
     kinds: &'static [Kind],
     env: Env,
+    numbers: Arc<AllServices>,
     ambient: HashMap<&'static str, AmbientType>,
 }
 
@@ -34,7 +36,12 @@ pub(super) struct Parts {
 }
 
 impl Types {
-    pub(crate) fn new(kinds: &'static [Kind], env: Env, result_budget: usize) -> Self {
+    pub(crate) fn new(
+        kinds: &'static [Kind],
+        env: Env,
+        numbers: Arc<AllServices>,
+        result_budget: usize,
+    ) -> Self {
         let of_kind = |kind: &Kind| {
             let ambient = kind.ambient?;
             let tools = (ambient.tools)().unwrap_or_else(|error| {
@@ -47,7 +54,7 @@ impl Types {
             };
             Some((kind.scheme, AmbientType { ambient, tools: tools.into_iter().map(parts).collect() }))
         };
-        Self { kinds, env, ambient: kinds.iter().filter_map(of_kind).collect() }
+        Self { kinds, env, numbers, ambient: kinds.iter().filter_map(of_kind).collect() }
     }
 
     pub(crate) fn is_known(&self, scheme: &str) -> bool {
@@ -78,6 +85,7 @@ impl Types {
             failure: ArcSwapOption::empty(),
             report: arc_swap::ArcSwap::default(),
             is_trusted: false,
+            metrics: self.numbers.of(tenant, uri.scheme(), ALL),
             is_for_admins: false,
         };
         Some(Arc::new(Route::ambient(service, parts.clone())))

@@ -16,7 +16,9 @@ use std::sync::Arc;
 use std::time::Duration;
 use tool::schema::Schema;
 use tool::uri::ParseError;
-use tool::{Error, Inline, InlineTool, Outcome, Output, Problem, Result, Shape, TenantId, Tool, ToolId, Uri};
+use tool::{
+    Env, Error, Inline, InlineTool, Outcome, Output, Problem, Result, Shape, TenantId, Tool, ToolId, Uri,
+};
 
 const CHECK_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -173,6 +175,7 @@ impl Gateway {
         tenant: &TenantId,
         definitions: Vec<ToolDefinition>,
         previous: Option<&TenantCatalog>,
+        env: &Env,
         fresh: &mut Vec<Arc<Service>>,
     ) -> Vec<Arc<OwnTool>> {
         let mut taken = HashSet::new();
@@ -189,7 +192,7 @@ impl Gateway {
             }
             let behind = match &definition.body {
                 ToolBody::Inline { tool_type, config } => {
-                    let service = Arc::new(self.open_inline(tenant, &definition, tool_type, config));
+                    let service = Arc::new(self.open_inline(tenant, &definition, tool_type, config, env));
                     fresh.push(service.clone());
                     Behind::Own(service)
                 }
@@ -214,10 +217,11 @@ impl Gateway {
         definition: &ToolDefinition,
         tool_type: &str,
         config: &Value,
+        env: &Env,
     ) -> Service {
         let name = &definition.name;
         let opened = match self.inline(tool_type) {
-            Some(inline) => (inline.open)(inline_tool(definition, tool_type, config.clone()), &self.env),
+            Some(inline) => (inline.open)(inline_tool(definition, tool_type, config.clone()), env),
             None => Err(Error::not_found(format!("there is no tool type '{tool_type}'"))),
         };
         let state = opened.map_or_else(
@@ -228,6 +232,7 @@ impl Gateway {
             State::Open,
         );
         Service {
+            metrics: self.numbers.of(tenant, OWN_TYPE, name),
             tenant: tenant.clone(),
             scheme: OWN_TYPE.to_owned(),
             id: name.clone(),

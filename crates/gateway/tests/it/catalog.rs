@@ -109,6 +109,7 @@ async fn a_tenants_limit_holds_across_its_callers_and_reloads() {
             .load(TenantDefinition {
                 id: "acme".parse().unwrap(),
                 limits,
+                may_use_private_network: true,
                 services: vec![m],
                 tools: vec![],
                 instances: vec![],

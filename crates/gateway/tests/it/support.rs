@@ -189,7 +189,14 @@ impl World {
     pub async fn load_all(&self, services: Vec<ServiceDefinition>, tools: Vec<ToolDefinition>) {
         let id = "acme".parse().unwrap();
         self.gateway
-            .load(TenantDefinition { id, limits: Limits::default(), services, tools, instances: Vec::new() })
+            .load(TenantDefinition {
+                id,
+                limits: Limits::default(),
+                may_use_private_network: true,
+                services,
+                tools,
+                instances: Vec::new(),
+            })
             .await;
     }
 
@@ -199,6 +206,7 @@ impl World {
             .load(TenantDefinition {
                 id,
                 limits: Limits::default(),
+                may_use_private_network: true,
                 services,
                 tools: Vec::new(),
                 instances: Vec::new(),

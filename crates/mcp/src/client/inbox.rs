@@ -4,7 +4,6 @@ mod told;
 
 use super::answers::{self, Asked};
 use super::failure::Failure;
-use crate::depth::{MAX_DEPTH, is_too_deep};
 use crate::envelope::Text;
 use crate::{RpcError, envelope};
 use serde::Deserialize;
@@ -15,6 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
+use tool::depth::{MAX_DEPTH, is_too_deep};
 use tool::{Ability, Client, Context, Door, OnlyClient, Question, TenantId};
 use tracing::debug;
 

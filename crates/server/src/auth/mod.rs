@@ -1,9 +1,11 @@
 //! Sign-in: who a request comes from, answered from memory.
 
 mod attempts;
+mod hashing;
 mod token;
 
 pub(crate) use attempts::Attempts;
+pub(crate) use hashing::Hashing;
 
 use crate::Shared;
 use crate::manage::error::{Problem, Result};

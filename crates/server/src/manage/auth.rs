@@ -3,7 +3,7 @@
 use super::error::{Problem, Result};
 use super::json::Json;
 use super::time;
-use super::users::{UserView, check_password, hash};
+use super::users::{UserView, check_password};
 use crate::Shared;
 use crate::auth::SignedIn;
 use axum::Json as Answer;
@@ -11,7 +11,7 @@ use axum::extract::{ConnectInfo, State};
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
-use store::{Status, password};
+use store::{Status, User};
 use tool::{Identity, Secret, TenantId, UserId};
 use utoipa::ToSchema;
 
@@ -46,27 +46,29 @@ pub(super) async fn login(
     Json(login): Json<Login>,
 ) -> Result<Answer<LoggedIn>> {
     let Login { tenant, username, password } = login;
-    state.attempts.check(peer.ip(), &tenant, &username)?;
-    let found = match tenant.parse::<TenantId>() {
-        Ok(tenant) => state.store.users().find_by_username(&tenant, &username).await?,
-        Err(_) => None,
-    };
-    let user = tokio::task::spawn_blocking(move || match found {
-        Some((user, hash)) if password::verify(&password, &hash) => Some(user),
-        Some(_) => None,
-        None => {
-            // As slow as a wrong password, so that nobody learns which names exist.
-            password::verify_dummy(&password);
-            None
+    let guess = state.attempts.reserve(peer.ip(), &tenant, &username)?;
+    let user = match find(&state, &tenant, &username, password).await {
+        Ok(Some(user)) => user,
+        Ok(None) => return Err(Problem::unauthenticated("tenant, user name or password is wrong")),
+        Err(problem) => {
+            guess.is_no_failure();
+            return Err(problem);
         }
-    });
-    let user = user.await.ok().flatten().filter(|user| user.status == Status::Active);
-    let Some(user) = user else {
-        state.attempts.failed(peer.ip(), &tenant, &username);
-        return Err(Problem::unauthenticated("tenant, user name or password is wrong"));
     };
+    guess.is_no_failure();
     let (token, expires_at) = state.auth.issue(&user)?;
     Ok(Answer(LoggedIn { token, expires_at: time::show(expires_at * 1000), user: user.into() }))
+}
+
+/// The person of that name, if the password is right and they may sign in.
+async fn find(state: &Shared, tenant: &str, username: &str, password: Secret) -> Result<Option<User>> {
+    let found = match tenant.parse::<TenantId>() {
+        Ok(tenant) => state.store.users().find_by_username(&tenant, username).await?,
+        Err(_) => None,
+    };
+    let (user, hash) = found.unzip();
+    let is_right = state.hashing.verify(password, hash).await?;
+    Ok(user.filter(|user| is_right && user.status == Status::Active))
 }
 
 /// Signs a person out everywhere: all tokens issued until now become void.
@@ -113,7 +115,7 @@ pub(super) struct PasswordChange {
 
 /// Changes the caller's own password; all tokens issued until now become void.
 #[utoipa::path(post, path = "/auth/password", tag = "auth", request_body = PasswordChange,
-    responses((status = 204), (status = 401)))]
+    responses((status = 204), (status = 401), (status = 429)))]
 pub(super) async fn change_password(
     State(state): State<Shared>,
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
@@ -124,16 +126,15 @@ pub(super) async fn change_password(
     check_password("new_password", &change.new_password)?;
     let users = state.store.users();
     let username = users.get(&signed_in.tenant, &id).await?.username;
-    state.attempts.check(peer.ip(), signed_in.tenant.as_str(), &username)?;
-    let found = users.find_by_username(&signed_in.tenant, &username).await?;
-    let old = change.old_password;
-    let is_right =
-        tokio::task::spawn_blocking(move || found.is_some_and(|(_, hash)| password::verify(&old, &hash)));
-    if !is_right.await.unwrap_or(false) {
-        state.attempts.failed(peer.ip(), signed_in.tenant.as_str(), &username);
+    let guess = state.attempts.reserve(peer.ip(), signed_in.tenant.as_str(), &username)?;
+    let found = find(&state, signed_in.tenant.as_str(), &username, change.old_password).await;
+    if let Ok(None) = found {
         return Err(Problem::unauthenticated("the old password is wrong"));
     }
-    users.set_password(&signed_in.tenant, &id, &hash(change.new_password).await?).await?;
+    guess.is_no_failure();
+    found?;
+    let new_hash = state.hashing.hash(change.new_password).await?;
+    users.set_password(&signed_in.tenant, &id, &new_hash).await?;
     state.reload.catch_up().await;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -182,6 +182,12 @@ impl Problem {
         self
     }
 
+    /// The same with more to say about it.
+    pub(crate) fn and_so(mut self, more: &str) -> Self {
+        self.detail = format!("{}; {more}", self.detail);
+        self
+    }
+
     pub(crate) fn with_status(mut self, status: StatusCode) -> Self {
         self.status = status;
         self

@@ -1,6 +1,7 @@
 //! Bodies and queries: parsed strictly, refused with the path of what is wrong.
 
 use super::error::{Problem, Result};
+use crate::pace::TooSlow;
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{FromRequest, FromRequestParts, Request};
@@ -21,8 +22,12 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
     }
 }
 
-pub(super) fn unreadable(rejection: &BytesRejection) -> Problem {
+pub(crate) fn unreadable(rejection: &BytesRejection) -> Problem {
     let status = rejection.status();
+    if TooSlow::is_why(rejection) {
+        let detail = "nothing more came of the body for too long; send it without pauses (--body-timeout)";
+        return Problem::bad_request(detail).with_status(StatusCode::REQUEST_TIMEOUT);
+    }
     if status == StatusCode::PAYLOAD_TOO_LARGE {
         let detail = "the body is too large; the server was started with a smaller --max-body-bytes";
         return Problem::bad_request(detail).with_status(status);

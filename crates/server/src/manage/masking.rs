@@ -97,7 +97,7 @@ fn is_secret(name: &str, schemas: &[&Value]) -> bool {
 }
 
 /// Every schema that may speak of a field: one marks it secret, it is secret.
-fn property<'a>(schemas: &[&'a Value], name: &str, root: &'a Value) -> Vec<&'a Value> {
+pub(super) fn property<'a>(schemas: &[&'a Value], name: &str, root: &'a Value) -> Vec<&'a Value> {
     let mut result = Vec::new();
     for schema in schemas {
         let named = schema.get("properties").and_then(|properties| properties.get(name));
@@ -108,7 +108,8 @@ fn property<'a>(schemas: &[&'a Value], name: &str, root: &'a Value) -> Vec<&'a V
     result
 }
 
-fn items<'a>(schemas: &[&'a Value], root: &'a Value) -> Vec<&'a Value> {
+/// The schemas of a list's items.
+pub(super) fn items<'a>(schemas: &[&'a Value], root: &'a Value) -> Vec<&'a Value> {
     let mut result = Vec::new();
     for item in schemas.iter().filter_map(|schema| schema.get("items")) {
         resolve(item, root, &mut result, 0);

@@ -11,6 +11,7 @@ pub(crate) mod json;
 mod keys;
 mod masking;
 mod mcp_tools;
+mod moving;
 mod openapi;
 mod search_index;
 mod service_changes;
@@ -36,12 +37,15 @@ mod users;
 pub use openapi::document as openapi_document;
 pub(crate) use openapi::pages as documentation;
 
+use crate::pace::Pace;
 use crate::{Options, Shared};
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use error::{Code, Problem};
+use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
@@ -122,12 +126,19 @@ const TABLE_BODY_BYTES: usize = store::MAX_DOCUMENT_BYTES + 64 * 1024;
 /// The longest a request may wait, in answers of the database.
 const STORE_ANSWERS: u32 = 3;
 
-/// Answers for a handler that waits too long, which only a database that is gone makes it do.
+/// Answers for a handler that waits too long, which only a database that is gone makes it do. A client that is slow to
+/// send its body has a limit of its own.
 async fn answer_within(State(time): State<Duration>, request: Request, next: Next) -> Response {
-    let answer = tokio::time::timeout(time, next.run(request)).await;
-    answer.unwrap_or_else(|_| {
-        let detail =
-            format!("there was no answer within {time:?}; the database may be gone, try again later");
-        Problem::new(Code::Unavailable, detail).into_response()
-    })
+    let pace = request.extensions().get::<Arc<Pace>>().cloned();
+    let mut answer = pin!(next.run(request));
+    loop {
+        if let Ok(answer) = tokio::time::timeout(time, answer.as_mut()).await {
+            return answer;
+        }
+        if !pace.as_ref().is_some_and(|pace| pace.is_awaiting_body()) {
+            break;
+        }
+    }
+    let detail = format!("there was no answer within {time:?}; the database may be gone, try again later");
+    Problem::new(Code::Unavailable, detail).into_response()
 }

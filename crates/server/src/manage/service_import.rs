@@ -153,7 +153,7 @@ pub(super) async fn import(
     }
     let request = request_of(&mut body)?;
     let given = request.config.clone();
-    let imported = state.gateway.import(&scheme, request).await?;
+    let imported = state.gateway.import(&signed_in.tenant, &scheme, request).await?;
     let id = body.id.clone().unwrap_or_else(|| imported.id.clone());
     let old = match body.mode {
         Mode::Create => None,

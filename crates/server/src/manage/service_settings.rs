@@ -1,11 +1,10 @@
 //! What a service is checked for before it is stored.
 
 use super::error::{Problem, Result};
-use super::masking::with_kept_secrets;
 use crate::Shared;
 use crate::auth::SignedIn;
 use crate::reload::settings_of;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use store::ServiceTool;
 
 const MAX_ID: usize = 64;
@@ -73,23 +72,6 @@ pub(super) fn read_tool(at: usize, mut definition: Map<String, Value>, found: &m
         }
     };
     ServiceTool { id, definition: Value::Object(definition) }
-}
-
-/// Each tool's secrets as they were, where the new definition leaves them out.
-pub(super) fn tools_with_kept_secrets(
-    new: Vec<ServiceTool>,
-    old: &[ServiceTool],
-    schema: &Value,
-) -> Vec<ServiceTool> {
-    let kept = |mut tool: ServiceTool| {
-        if let Some(old) = old.iter().find(|old| old.id == tool.id) {
-            let wrap = |definition: &Value| json!({ "tools": [definition] });
-            let mut merged = with_kept_secrets(wrap(&tool.definition), &wrap(&old.definition), schema);
-            tool.definition = merged["tools"][0].take();
-        }
-        tool
-    };
-    new.into_iter().map(kept).collect()
 }
 
 /// Refuses what could not be opened, with every problem and its path in the body.

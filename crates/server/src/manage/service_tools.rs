@@ -2,8 +2,9 @@
 
 use super::error::{Code, Problem, Result};
 use super::json::{Json, Paging, Path, Query};
+use super::moving::Moving;
 use super::service_references::check_tools_unreferenced;
-use super::service_settings::{Findings, check_also, read_tool, tools_with_kept_secrets};
+use super::service_settings::{Findings, check_also, read_tool};
 use super::services::{ForceQuery, masked_tool, schema_of};
 use crate::Shared;
 use crate::auth::SignedIn;
@@ -174,7 +175,9 @@ pub(super) async fn update(
         definition.extend(body);
     }
     let schema = schema_of(&state, &scheme);
-    tools.extend(tools_with_kept_secrets(vec![tool], &service.tools, &schema));
+    // A tool stands behind the address of its service, which does not change here.
+    let kept = Moving::default().tools_with_secrets(Some(vec![tool]), &service.tools, &schema);
+    tools.extend(kept.into_iter().flatten());
     let tool = check_last(&state, &signed_in, &service, tools, Findings::default()).await?;
     services.update_tool(&signed_in.tenant, &scheme, &id, tool, Some(service.version)).await?;
     state.reload.catch_up().await;

@@ -3,9 +3,10 @@
 use super::error::{Code, Problem, Result};
 use super::json::{Json, Paging, Path, Query};
 use super::keys::given;
-use super::masking::{masked, with_kept_secrets};
+use super::masking::masked;
+use super::moving::Moving;
 use super::service_references::{check_tools_unreferenced, check_unreferenced};
-use super::service_settings::{Findings, check_also, check_id, read_tools, tools_with_kept_secrets};
+use super::service_settings::{Findings, check_also, check_id, read_tools};
 use super::time;
 use super::users::check_name;
 use crate::Shared;
@@ -38,6 +39,10 @@ pub(super) struct ServiceView {
     created_at: String,
     updated_at: String,
     version: i64,
+    /// Stored secrets that this change did not keep, as the service has another address now: give them again.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    dropped_secrets: Vec<String>,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -64,6 +69,7 @@ impl ServiceView {
             created_at: time::show(service.created_at),
             updated_at: time::show(service.updated_at),
             version: service.version,
+            dropped_secrets: Vec::new(),
         }
     }
 }
@@ -112,7 +118,7 @@ pub(super) struct Update {
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<String>)]
     pub(super) description: Option<Option<String>>,
-    /// The settings as a whole; secrets left out or masked stay as they are.
+    /// The settings as a whole; secrets left out or masked stay as they are, unless the address changes.
     #[schema(value_type = Option<Object>)]
     pub(super) config: Option<Map<String, Value>>,
     /// The tools as a whole.
@@ -246,12 +252,12 @@ pub(super) async fn change(
         found.note(check_name("name", name));
     }
     let schema = schema_of(state, scheme);
-    let config = body.config.map(|new| with_kept_secrets(Value::Object(new), &old.config, &schema));
     let tools = body.tools.map(|tools| read_tools(tools, &mut found));
-    let tools = tools.map(|new| tools_with_kept_secrets(new, &old.tools, &schema));
+    let (config, tools, moving) = Moving::service(body.config, tools, &old, &schema);
     if config.is_some() || tools.is_some() {
         let (config, tools) = (config.as_ref().unwrap_or(&old.config), tools.as_ref().unwrap_or(&old.tools));
-        check_also(state, signed_in, scheme, config, tools, found).await?;
+        let checked = check_also(state, signed_in, scheme, config, tools, found).await;
+        checked.map_err(|problem| moving.explain(problem))?;
     } else {
         found.refuse()?;
     }
@@ -271,7 +277,7 @@ pub(super) async fn change(
     let expected = Some(body.version.unwrap_or(old.version));
     let service = state.store.services().update(&signed_in.tenant, scheme, id, changes, expected).await?;
     state.reload.catch_up().await;
-    Ok(ServiceView::new(state, service))
+    Ok(ServiceView { dropped_secrets: moving.dropped, ..ServiceView::new(state, service) })
 }
 
 #[derive(Deserialize)]

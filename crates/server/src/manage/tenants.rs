@@ -2,6 +2,7 @@
 
 use super::error::{Code, Problem, Result};
 use super::json::{Json, Paging, Path};
+use super::keys::given;
 use super::time;
 use crate::Shared;
 use crate::auth::SignedIn;
@@ -21,6 +22,9 @@ pub(super) struct TenantView {
     status: Status,
     #[schema(value_type = LimitsView)]
     limits: Limits,
+    /// Whether services and tools of the tenant may call private addresses where they say `allow_private_network`
+    /// themselves; `null`: as long as there is no other tenant.
+    allow_private_network: Option<bool>,
     created_at: String,
     updated_at: String,
     version: i64,
@@ -51,6 +55,7 @@ impl From<Tenant> for TenantView {
             name: tenant.name,
             status: tenant.status,
             limits: tenant.limits,
+            allow_private_network: tenant.allow_private_network,
             created_at: time::show(tenant.created_at),
             updated_at: time::show(tenant.updated_at),
             version: tenant.version,
@@ -68,6 +73,9 @@ pub(super) struct Create {
     #[serde(default)]
     #[schema(value_type = Option<LimitsView>)]
     limits: Limits,
+    /// Lets services and tools of the tenant call private addresses where they say `allow_private_network` themselves.
+    /// Unless given, only while there is no other tenant.
+    allow_private_network: Option<bool>,
 }
 
 #[derive(Deserialize, ToSchema)]
@@ -79,6 +87,11 @@ pub(super) struct Update {
     status: Option<Status>,
     #[schema(value_type = Option<LimitsView>)]
     limits: Option<Limits>,
+    /// Lets services and tools of the tenant call private addresses where they say `allow_private_network` themselves;
+    /// `null`: only while there is no other tenant.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<bool>)]
+    allow_private_network: Option<Option<bool>>,
     /// Refuses the change if the tenant has another version by now.
     version: Option<i64>,
 }
@@ -112,7 +125,13 @@ pub(super) async fn create(
 ) -> Result<(StatusCode, Answer<TenantView>)> {
     signed_in.may_administer()?;
     let name = body.name.unwrap_or_else(|| body.id.to_string());
-    let tenant = state.store.tenants().create(NewTenant { id: body.id, name, limits: body.limits }).await?;
+    let new = NewTenant {
+        id: body.id,
+        name,
+        limits: body.limits,
+        allow_private_network: body.allow_private_network,
+    };
+    let tenant = state.store.tenants().create(new).await?;
     state.reload.catch_up().await;
     Ok((StatusCode::CREATED, Answer(tenant.into())))
 }
@@ -130,7 +149,7 @@ pub(super) async fn get(
     Ok(Answer(state.store.tenants().get(&id).await?.into()))
 }
 
-/// Changes a tenant's name, status or limits.
+/// Changes a tenant's name, status, limits, or whether it may use the private network.
 #[utoipa::path(patch, path = "/tenants/{id}", tag = "tenants", params(("id" = String, Path)), request_body = Update,
     responses((status = 200, body = TenantView), (status = 404), (status = 409)))]
 pub(super) async fn update(
@@ -144,7 +163,12 @@ pub(super) async fn update(
     if body.status == Some(Status::Disabled) {
         refuse_for_default(&id, "disabled")?;
     }
-    let changes = TenantChanges { name: body.name, status: body.status, limits: body.limits };
+    let changes = TenantChanges {
+        name: body.name,
+        status: body.status,
+        limits: body.limits,
+        allow_private_network: body.allow_private_network,
+    };
     let tenant = state.store.tenants().update(&id, changes, body.version).await?;
     state.reload.catch_up().await;
     Ok(Answer(tenant.into()))

@@ -1,7 +1,8 @@
 //! What a Tool is checked for before it is stored: every problem at once, with its path in the body.
 
 use super::error::{Code, Problem, Result};
-use super::masking::{masked, with_kept_secrets};
+use super::masking::masked;
+use super::moving::Moving;
 use super::tables;
 use crate::Shared;
 use crate::auth::SignedIn;
@@ -252,19 +253,25 @@ pub(super) fn body_from(tool: &Tool) -> Map<String, Value> {
     body
 }
 
-/// The Tool with the fields of a change; secrets that were left out or sent back masked stay.
-pub(super) fn changed(state: &Shared, old: &Tool, mut changes: Map<String, Value>) -> Map<String, Value> {
+/// The Tool with the fields of a change; secrets that were left out or sent back masked stay, unless the Tool leads
+/// somewhere else now.
+pub(super) fn changed(
+    state: &Shared,
+    old: &Tool,
+    mut changes: Map<String, Value>,
+) -> (Map<String, Value>, Moving) {
     let mut body = body_from(old);
+    let mut moving = Moving::default();
     if let Some(config) = changes.get_mut("config").filter(|config| config.is_object()) {
-        let kept =
-            with_kept_secrets(config.take(), &old.definition["config"], &config_schema(state, &old.kind));
-        *config = kept;
+        let (old_config, schema) = (&old.definition["config"], config_schema(state, &old.kind));
+        moving = Moving::between(config, old_config, &schema);
+        *config = moving.with_secrets(config.take(), old_config, &schema, "config");
     }
     if let Some(arguments) = changes.get_mut("arguments") {
         restore(arguments, &old.definition["arguments"]);
     }
     body.extend(changes);
-    body
+    (body, moving)
 }
 
 /// The definition with every secret masked.

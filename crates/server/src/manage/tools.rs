@@ -36,6 +36,10 @@ pub(crate) struct ToolView {
     created_at: String,
     updated_at: String,
     version: i64,
+    /// Stored secrets that this change did not keep, as the tool has another address now: give them again.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    dropped_secrets: Vec<String>,
     /// What its type needs: `config`, or `uri`, `arguments` and the like. Secrets are shown as `***`.
     #[serde(flatten)]
     #[schema(value_type = Object)]
@@ -66,6 +70,7 @@ impl ToolView {
             created_at: time::show(tool.created_at),
             updated_at: time::show(tool.updated_at),
             version: tool.version,
+            dropped_secrets: Vec::new(),
         }
     }
 
@@ -228,8 +233,11 @@ pub(super) async fn update(
     if body.get("type").is_some_and(|kind| *kind != old.kind.as_str()) {
         return Err(Problem::invalid_field("type", "a tool keeps its type; make a new one and delete this"));
     }
-    let draft = check(&state, &signed_in, changed(&state, &old, body)).await?.accepted()?;
-    save(&state, &signed_in, &old, draft, expected).await
+    let (body, moving) = changed(&state, &old, body);
+    let draft =
+        check(&state, &signed_in, body).await?.accepted().map_err(|problem| moving.explain(problem))?;
+    let Answer(view) = save(&state, &signed_in, &old, draft, expected).await?;
+    Ok(Answer(ToolView { dropped_secrets: moving.dropped, ..view }))
 }
 
 /// Stores a checked change of a tool and puts it in force. Secrets were taken over from the

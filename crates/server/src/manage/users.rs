@@ -1,6 +1,6 @@
 //! `/users`: the people of a tenant.
 
-use super::error::{Code, Problem, Result};
+use super::error::{Problem, Result};
 use super::json::{Json, Paging, Path};
 use super::time;
 use crate::Shared;
@@ -9,7 +9,7 @@ use axum::Json as Answer;
 use axum::extract::State;
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
-use store::{NewUser, Status, User, UserChanges, password};
+use store::{NewUser, Status, User, UserChanges};
 use tool::{Role, Secret, TenantId, UserId};
 use utoipa::ToSchema;
 
@@ -122,7 +122,7 @@ pub(super) async fn create(
         display_name: body.display_name.unwrap_or_else(|| body.username.clone()),
         username: body.username,
         role,
-        password_hash: hash(body.password).await?,
+        password_hash: state.hashing.hash(body.password).await?,
     };
     let user = state.store.users().create(&tenant, new).await?;
     state.reload.catch_up().await;
@@ -157,7 +157,7 @@ pub(super) async fn update(
     let new_hash = match body.password {
         Some(password) => {
             check_password("password", &password)?;
-            Some(hash(password).await?)
+            Some(state.hashing.hash(password).await?)
         }
         None => None,
     };
@@ -205,12 +205,4 @@ pub(super) fn check_password(field: &str, password: &Secret) -> Result<()> {
     }
     let message = format!("'{field}' must have {MIN_PASSWORD} to {MAX_PASSWORD} characters");
     Err(Problem::invalid_field(field, message))
-}
-
-/// Hashes off the threads that serve requests.
-pub(super) async fn hash(password: Secret) -> Result<Secret> {
-    let hashed = tokio::task::spawn_blocking(move || password::hash(&password)).await;
-    hashed
-        .map_err(|_| Problem::new(Code::Internal, "the password could not be hashed"))?
-        .map_err(Problem::from)
 }

@@ -13,6 +13,7 @@ use crate::Shared;
 use crate::auth::{SignedIn, caller_headers};
 use crate::edge::{RequestId, TraceId};
 use crate::manage::error::{Code, Problem, Result};
+use crate::manage::json::unreadable;
 use axum::Extension;
 use axum::body::Bytes;
 use axum::extract::{FromRequest, Request, State};
@@ -57,11 +58,12 @@ pub(crate) async fn post(
     let headers = Arc::new(std::mem::take(request.headers_mut()));
     check_origin(&state, &headers)?;
     check_accept(&headers, &["application/json", "text/event-stream"])?;
-    let Ok(body) = Bytes::from_request(request, &()).await else {
-        let most = state.options.max_body_bytes;
-        let message = format!("the message is too large: at most {most} bytes are taken (--max-body-bytes)");
-        let error = RpcError::invalid_request(message);
-        return Ok(refused(StatusCode::PAYLOAD_TOO_LARGE, None, &error));
+    let body = match Bytes::from_request(request, &()).await {
+        Ok(body) => body,
+        Err(rejection) if rejection.status() != StatusCode::PAYLOAD_TOO_LARGE => {
+            return Err(unreadable(&rejection));
+        }
+        Err(_) => return Ok(too_large(state.options.max_body_bytes)),
     };
     let owner = owner_of(&signed_in, instance.as_ref(), service.as_deref());
     let (SignedIn { tenant, caller }, time) = (signed_in, state.options.call_timeout);
@@ -80,6 +82,11 @@ pub(crate) async fn post(
         Err(error) => return Ok(refused(StatusCode::BAD_REQUEST, None, &error)),
     };
     visit.answer(&message, kind).await
+}
+
+fn too_large(most: usize) -> Response {
+    let message = format!("the message is too large: at most {most} bytes are taken (--max-body-bytes)");
+    refused(StatusCode::PAYLOAD_TOO_LARGE, None, &RpcError::invalid_request(message))
 }
 
 /// Who a session, a question or a held request belongs to.

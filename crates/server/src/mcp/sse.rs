@@ -9,7 +9,9 @@ use super::reply::{KEEP_ALIVE, event};
 use crate::Shared;
 use crate::auth::SignedIn;
 use crate::manage::error::{Code, Problem, Result};
+use crate::manage::json::unreadable;
 use axum::body::Bytes;
+use axum::extract::rejection::BytesRejection;
 use axum::extract::{Query, State};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
@@ -66,8 +68,9 @@ pub(crate) async fn post(
     Visitor { signed_in, .. }: Visitor,
     Query(Of { session }): Query<Of>,
     headers: HeaderMap,
-    body: Bytes,
+    body: std::result::Result<Bytes, BytesRejection>,
 ) -> Result<Response> {
+    let body = body.map_err(|rejection| unreadable(&rejection))?;
     check_origin(&state, &headers)?;
     let owner = owner_of(&signed_in);
     let peer = state

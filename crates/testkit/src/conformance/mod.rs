@@ -113,6 +113,7 @@ pub async fn check(subject: &Subject) {
         ("the settings schema is valid and closed", settings::schema_is_valid_and_closed(subject)),
         ("every setting is described", settings::every_setting_is_described(subject)),
         ("secrets are write-only in the schema", settings::secrets_are_write_only(subject)),
+        ("secrets have an address", settings::secrets_have_an_address(subject)),
         ("the examples in the README open", settings::readme_examples_open(subject)),
         ("an unknown setting is refused by name", settings::unknown_setting_is_refused_by_name(subject)),
         ("open succeeds on a dead address", subject.open_dead().map(drop)),

@@ -47,6 +47,17 @@ pub(super) fn secrets_are_write_only(subject: &Subject) -> Verdict {
     Ok(())
 }
 
+/// Without one, stored secrets would follow the service wherever a change leads it.
+pub(super) fn secrets_have_an_address(subject: &Subject) -> Verdict {
+    let root = subject.tested.kind.settings_schema();
+    let properties = schema::properties(&root);
+    let has = |mark: &str| properties.iter().any(|(_, property)| property[mark] == true);
+    ensure(!has("writeOnly") || has(tool::connector::ADDRESS), || {
+        "mark the fields that say where the service is with #[schemars(extend(\"x-address\" = true))]"
+            .to_owned()
+    })
+}
+
 pub(super) fn readme_examples_open(subject: &Subject) -> Verdict {
     let mut blocks = 0;
     for block in subject.readme.split("```json\n").skip(1) {

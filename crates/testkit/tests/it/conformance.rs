@@ -38,7 +38,8 @@ enum Fault {
 struct Settings {
     /// What it does wrong.
     fault: Fault,
-    /// Nobody answers.
+    /// Where it is: nowhere, so that nobody answers, or here.
+    #[schemars(extend("x-address" = true))]
     is_dead: bool,
     /// The key.
     key: Secret,

@@ -1,11 +1,12 @@
 //! How deeply JSON is nested: what many programs that read it cannot bear, we do not pass on.
 
 /// Levels in a payload. Arguments, which we read ourselves, have at most 127.
-pub(crate) const MAX_DEPTH: usize = 256;
+pub const MAX_DEPTH: usize = 256;
 
 /// The JSON in `text` is nested more deeply than we pass on. Most texts are too short for that, or have too few
 /// brackets, which is seen at a glance; only the others are walked through.
-pub(crate) fn is_too_deep(text: &str) -> bool {
+#[must_use]
+pub fn is_too_deep(text: &str) -> bool {
     let text = text.as_bytes();
     // Each level opens and closes.
     text.len() > 2 * MAX_DEPTH && openings(text) > MAX_DEPTH && is_deeper(text)
