@@ -160,14 +160,12 @@ pub fn main() -> ExitCode {
         (Some(_), Some(_)) => usage(ErrorKind::ArgumentConflict, "a command and a flag that stands for one"),
         (None, None) => usage(ErrorKind::MissingSubcommand, "a command is missing; see --help"),
     };
-    match run(&cli.logging, command) {
-        Ok(code) => code,
-        Err(failure) => {
-            let report = miette::Report::new(failure);
-            print_error(&report);
-            ExitCode::FAILURE
-        }
-    }
+    let code = run(&cli.logging, command).unwrap_or_else(|failure| {
+        crate::logging::say(&format!("{:?}", miette::Report::new(failure)));
+        ExitCode::FAILURE
+    });
+    crate::logging::end();
+    code
 }
 
 fn usage(kind: ErrorKind, message: &str) -> ! {
@@ -212,15 +210,9 @@ fn run(logging: &Logging, command: Command) -> Result<ExitCode, Failure> {
     }
 }
 
-#[expect(clippy::print_stderr, reason = "the last words of the program")]
-fn print_error(report: &miette::Report) {
-    eprintln!("{report:?}");
-}
-
 /// What helps a person at a terminal, beside the result.
-#[expect(clippy::print_stderr, reason = "it is said while the program waits for the person")]
 fn note(text: &str) {
-    eprintln!("{text}");
+    crate::logging::say(text);
 }
 
 /// Results go to stdout. A reader that has gone away (`| head`) is no error.

@@ -28,6 +28,7 @@ mod isolation;
 mod keys;
 mod lists;
 mod login;
+mod logs;
 mod masked;
 mod matrix;
 mod mcp_http;
