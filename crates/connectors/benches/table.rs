@@ -74,7 +74,12 @@ async fn open(folder: &std::path::Path, document: &Value) -> (Arc<dyn Connector>
     let tenant = TenantId::default_tenant();
     store
         .tenants()
-        .create(NewTenant { id: tenant.clone(), name: "default".into(), limits: Limits::default() })
+        .create(NewTenant {
+            id: tenant.clone(),
+            name: "default".into(),
+            limits: Limits::default(),
+            table_quota_bytes: None,
+        })
         .await
         .unwrap();
     let documents = Documents::new(store, Duration::from_secs(60));

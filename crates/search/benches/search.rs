@@ -54,7 +54,12 @@ fn texts() -> Vec<String> {
 
 async fn index(store: &Store, documents: &Documents) -> (TableId, ToolId, Node) {
     let tenant = TenantId::default_tenant();
-    let new = NewTenant { id: tenant.clone(), name: "default".into(), limits: Limits::default() };
+    let new = NewTenant {
+        id: tenant.clone(),
+        name: "default".into(),
+        limits: Limits::default(),
+        table_quota_bytes: None,
+    };
     store.tenants().create(new).await.unwrap();
     let document = Node::from(&json!(texts()));
     let new = NewTable {

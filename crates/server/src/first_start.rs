@@ -10,7 +10,12 @@ use tool::{Limits, Role, Secret, TenantId};
 /// When the store fails.
 pub async fn prepare(store: &Store, given: Option<&Secret>) -> store::Result<Option<Secret>> {
     let tenant = TenantId::default_tenant();
-    let new = NewTenant { id: tenant.clone(), name: "Default".into(), limits: Limits::default() };
+    let new = NewTenant {
+        id: tenant.clone(),
+        name: "Default".into(),
+        limits: Limits::default(),
+        table_quota_bytes: None,
+    };
     unless_there(store.tenants().create(new).await)?;
     if let Some(given) = given {
         unless_there(store.keys().insert(&tenant, admin_key("MCP_ALL_IN_ONE_ADMIN_TOKEN"), given).await)?;

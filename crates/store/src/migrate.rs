@@ -20,6 +20,7 @@ const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("../migrations/0006_audit_sqlite.sql"),
         postgres: include_str!("../migrations/0006_audit_postgres.sql"),
     },
+    Migration::both(include_str!("../migrations/0007_management.sql")),
 ];
 
 /// One step: what both databases understand, then what only one does.

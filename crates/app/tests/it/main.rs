@@ -20,6 +20,7 @@ mod crash;
 mod doors;
 mod examples;
 mod faults;
+mod full_disk;
 mod generated;
 mod guides;
 mod instance_client;

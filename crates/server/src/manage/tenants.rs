@@ -2,6 +2,7 @@
 
 use super::error::{Code, Problem, Result};
 use super::json::{Json, Paging, Path};
+use super::keys::given;
 use super::time;
 use crate::Shared;
 use crate::auth::SignedIn;
@@ -21,6 +22,8 @@ pub(super) struct TenantView {
     status: Status,
     #[schema(value_type = LimitsView)]
     limits: Limits,
+    /// What the tenant's tables with their older versions may take.
+    table_quota_bytes: i64,
     created_at: String,
     updated_at: String,
     version: i64,
@@ -51,6 +54,7 @@ impl From<Tenant> for TenantView {
             name: tenant.name,
             status: tenant.status,
             limits: tenant.limits,
+            table_quota_bytes: tenant.table_quota_bytes,
             created_at: time::show(tenant.created_at),
             updated_at: time::show(tenant.updated_at),
             version: tenant.version,
@@ -68,6 +72,9 @@ pub(super) struct Create {
     #[serde(default)]
     #[schema(value_type = Option<LimitsView>)]
     limits: Limits,
+    /// What the tenant's tables with their older versions may take; 1 GB unless given.
+    #[schema(minimum = 0)]
+    table_quota_bytes: Option<i64>,
 }
 
 #[derive(Deserialize, ToSchema)]
@@ -79,6 +86,10 @@ pub(super) struct Update {
     status: Option<Status>,
     #[schema(value_type = Option<LimitsView>)]
     limits: Option<Limits>,
+    /// What the tenant's tables with their older versions may take; `null` is 1 GB.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<i64>, minimum = 0)]
+    table_quota_bytes: Option<Option<i64>>,
     /// Refuses the change if the tenant has another version by now.
     version: Option<i64>,
 }
@@ -112,7 +123,9 @@ pub(super) async fn create(
 ) -> Result<(StatusCode, Answer<TenantView>)> {
     signed_in.may_administer()?;
     let name = body.name.unwrap_or_else(|| body.id.to_string());
-    let tenant = state.store.tenants().create(NewTenant { id: body.id, name, limits: body.limits }).await?;
+    check_quota(body.table_quota_bytes)?;
+    let new = NewTenant { id: body.id, name, limits: body.limits, table_quota_bytes: body.table_quota_bytes };
+    let tenant = state.store.tenants().create(new).await?;
     state.reload.catch_up().await;
     Ok((StatusCode::CREATED, Answer(tenant.into())))
 }
@@ -144,7 +157,13 @@ pub(super) async fn update(
     if body.status == Some(Status::Disabled) {
         refuse_for_default(&id, "disabled")?;
     }
-    let changes = TenantChanges { name: body.name, status: body.status, limits: body.limits };
+    check_quota(body.table_quota_bytes.flatten())?;
+    let changes = TenantChanges {
+        name: body.name,
+        status: body.status,
+        limits: body.limits,
+        table_quota_bytes: body.table_quota_bytes,
+    };
     let tenant = state.store.tenants().update(&id, changes, body.version).await?;
     state.reload.catch_up().await;
     Ok(Answer(tenant.into()))
@@ -164,6 +183,14 @@ pub(super) async fn delete(
     state.store.tenants().delete(&id).await?;
     state.reload.catch_up().await;
     Ok(StatusCode::NO_CONTENT)
+}
+
+fn check_quota(bytes: Option<i64>) -> Result<()> {
+    if bytes.is_some_and(|bytes| bytes < 0) {
+        let message = "'table_quota_bytes' is a number of bytes from 0, or null for the usual";
+        return Err(Problem::invalid_field("table_quota_bytes", message));
+    }
+    Ok(())
 }
 
 /// The admins live there.

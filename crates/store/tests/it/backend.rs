@@ -137,7 +137,12 @@ pub(crate) fn other() -> TenantId {
 }
 
 pub(crate) fn new_tenant(id: &str) -> NewTenant {
-    NewTenant { id: id.parse().unwrap(), name: id.to_uppercase(), limits: Limits::default() }
+    NewTenant {
+        id: id.parse().unwrap(),
+        name: id.to_uppercase(),
+        limits: Limits::default(),
+        table_quota_bytes: None,
+    }
 }
 
 pub(crate) fn new_user(username: &str) -> NewUser {

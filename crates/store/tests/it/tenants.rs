@@ -33,7 +33,8 @@ async fn changes_only_what_is_given(db: Arc<Backend>) {
     let changed = store.tenants().update(&acme(), changes, None).await.unwrap();
     assert_eq!((changed.name.as_str(), changed.status, changed.version), ("ACME", Status::Disabled, 2));
     let limits = Limits { calls_per_minute: None, concurrent_calls: Some(3) };
-    let changes = TenantChanges { name: Some("New".into()), limits: Some(limits), status: None };
+    let changes =
+        TenantChanges { name: Some("New".into()), limits: Some(limits), ..TenantChanges::default() };
     let changed = store.tenants().update(&acme(), changes, Some(2)).await.unwrap();
     assert_eq!((changed.name.as_str(), changed.status, changed.limits), ("New", Status::Disabled, limits));
     assert_eq!(store.tenants().get(&acme()).await.unwrap(), changed);
