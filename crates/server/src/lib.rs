@@ -22,6 +22,7 @@ pub use reload::OwnServices;
 use auth::{Attempts, Auth};
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
+use axum::middleware::from_fn_with_state;
 use axum::routing::{get, post};
 use gateway::Gateway;
 use http::{HeaderName, HeaderValue, Method, header};
@@ -211,6 +212,8 @@ impl Server {
 fn router(shelf: Shared) -> Router {
     // What the document says is made again when somebody asks for it.
     let (api, _document) = manage::router(&shelf.options);
+    let recorder = manage::Recorder { state: shelf.clone(), rest: api.clone().with_state(shelf.clone()) };
+    let api = api.layer(from_fn_with_state(recorder, manage::record));
     let sse = match shelf.options.serves_sse {
         true => Router::new().route("/sse", get(mcp::sse::get)).route("/messages", post(mcp::sse::post)),
         false => Router::new(),

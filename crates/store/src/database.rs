@@ -3,6 +3,7 @@
 use crate::audit::Audit;
 use crate::instances::Instances;
 use crate::keys::Keys;
+use crate::management::{self, Management};
 use crate::meta::Meta;
 use crate::revisions::{self, Revisions};
 use crate::search::Search;
@@ -166,6 +167,12 @@ impl Store {
         Audit(self)
     }
 
+    /// The record of changes.
+    #[must_use]
+    pub fn management(&self) -> Management<'_> {
+        Management(self)
+    }
+
     /// Small values of the whole platform.
     #[must_use]
     pub fn meta(&self) -> Meta<'_> {
@@ -270,10 +277,13 @@ impl Write {
 
     /// Commits without telling the other replicas: for audit and the like.
     pub(crate) async fn commit(mut self) -> Result<()> {
+        let record = management::begin(&mut self).await?;
         let Some(transaction) = self.transaction.take() else { return Ok(()) };
         let done = transaction.commit().await;
         self.store.0.is_suspect.store(done.is_err(), Ordering::Relaxed);
-        Ok(done?)
+        done?;
+        record.keep();
+        Ok(())
     }
 
     /// Commits a change that concerns the tenant's configuration, and tells the other replicas.

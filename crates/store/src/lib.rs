@@ -10,6 +10,7 @@ pub mod documents;
 pub mod error;
 pub mod instances;
 pub mod keys;
+pub mod management;
 pub mod meta;
 mod migrate;
 pub mod page;
@@ -40,7 +41,7 @@ pub mod users;
 pub mod vault;
 mod watch;
 
-pub use audit::{AuditDetails, AuditRow, Filter};
+pub use audit::{AuditDetails, AuditRow, Filter, Kind as AuditKind};
 pub use bindings::{Binding, BindingStatus};
 pub use database::{Options, Store};
 pub use deadline::within;

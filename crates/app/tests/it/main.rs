@@ -22,6 +22,7 @@ mod examples;
 mod faults;
 mod full_disk;
 mod generated;
+mod grants;
 mod guides;
 mod instance_client;
 mod instances;

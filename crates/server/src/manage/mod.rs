@@ -12,6 +12,7 @@ mod keys;
 mod masking;
 mod mcp_tools;
 mod openapi;
+mod recording;
 mod search_index;
 mod service_changes;
 mod service_import;
@@ -25,7 +26,7 @@ mod table_data;
 mod table_files;
 pub(crate) mod tables;
 mod tenants;
-mod time;
+pub(crate) mod time;
 mod tool_draft;
 mod tool_trial;
 mod tool_versions;
@@ -35,6 +36,7 @@ mod users;
 
 pub use openapi::document as openapi_document;
 pub(crate) use openapi::pages as documentation;
+pub(crate) use recording::{Recorder, record};
 
 use crate::{Options, Shared};
 use axum::Router;

@@ -64,7 +64,7 @@ pub(crate) async fn post(
         return Ok(refused(StatusCode::PAYLOAD_TOO_LARGE, None, &error));
     };
     let owner = owner_of(&signed_in, instance.as_ref());
-    let (SignedIn { tenant, caller }, time) = (signed_in, state.options.call_timeout);
+    let (SignedIn { tenant, caller, .. }, time) = (signed_in, state.options.call_timeout);
     let cx = Context::for_request(request_id, tenant, caller, DoorKind::Mcp, time);
     let cx = Context { trace_id, headers: caller_headers(headers.clone()), instance, ..cx };
     let visit = Visit { state, headers, cx, owner };
