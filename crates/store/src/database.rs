@@ -79,16 +79,21 @@ struct Inner {
 impl Store {
     /// Connects, brings the schema up to date and checks that the vault belongs to the database.
     pub async fn open(options: &Options, vault: Vault) -> Result<Self> {
+        let store = Self::connect(options, vault).await?;
+        migrate::run(&store).await?;
+        meta::check_vault(&store).await?;
+        Ok(store)
+    }
+
+    /// Connects, and changes nothing: to back up what there is, or to put something in its place.
+    pub async fn connect(options: &Options, vault: Vault) -> Result<Self> {
         sqlx::any::install_default_drivers();
         let (backend, pool, writers) = connect(options).await?;
         let url = options.url.clone();
         let (changed, tables_changed) = (Notify::new(), Notify::new());
         let is_suspect = AtomicBool::new(false);
         let inner = Inner { pool, writers, backend, url, vault, changed, tables_changed, is_suspect };
-        let store = Self(Arc::new(inner));
-        migrate::run(&store).await?;
-        meta::check_vault(&store).await?;
-        Ok(store)
+        Ok(Self(Arc::new(inner)))
     }
 
     /// Answers when the database does: for readiness probes. After a write that was not completed it must also

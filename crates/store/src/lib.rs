@@ -3,6 +3,7 @@
 //! The tenant is the first argument of every query. The few that serve the whole platform say so.
 
 pub mod audit;
+pub mod backup;
 pub mod bindings;
 mod database;
 mod deadline;

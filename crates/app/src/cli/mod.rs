@@ -1,6 +1,7 @@
 //! The command line: one file per command.
 
 mod add;
+mod backup;
 mod call;
 mod completions;
 mod config;
@@ -87,6 +88,10 @@ enum Command {
     Login(login::Login),
     /// Render response templates
     Template(template::Template),
+    /// Write everything in the database to a file, while the server runs
+    Backup(backup::Backup),
+    /// Put a backup into an empty database
+    Restore(backup::Restore),
     /// Re-encrypt all secrets with a new master key
     RotateKey(rotate_key::RotateKey),
     /// Print a completion script for a shell
@@ -195,6 +200,8 @@ fn run(logging: &Logging, command: Command) -> Result<ExitCode, Failure> {
         Command::Call(command) => runtime.block_on(command.run()),
         Command::Tools(command) => runtime.block_on(command.run()),
         Command::ImportOpenapi(command) => runtime.block_on(command.run()),
+        Command::Backup(command) => runtime.block_on(command.run()),
+        Command::Restore(command) => runtime.block_on(command.run()),
         Command::RotateKey(command) => runtime.block_on(command.run()),
         Command::Config(command) => command.run(),
         Command::Add(command) => command.run(),

@@ -7,6 +7,7 @@ mod setup;
 mod api_services;
 mod api_sign_in;
 mod audit;
+mod backup;
 mod bad_input;
 mod binary;
 mod both_doors;

@@ -182,7 +182,6 @@ fn json_line(view: &AuditView) -> String {
 
 const COLUMNS: [&str; 18] = [
     "id",
-    "kind",
     "at",
     "tenant",
     "caller",
@@ -199,6 +198,7 @@ const COLUMNS: [&str; 18] = [
     "request_id",
     "trace_id",
     "result_bytes",
+    "kind",
 ];
 
 fn csv_head() -> String {
