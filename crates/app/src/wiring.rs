@@ -201,14 +201,42 @@ pub async fn open_store(
             .because(error)
             .advice("choose another with --data-dir or MCP_ALL_IN_ONE_HOME")
     })?;
-    let vault = Vault::load(data_dir, master_key)
-        .map_err(|error| Failure::new("the master key cannot be used").because(error))?;
-    let url = match database {
+    let vault = load_vault(data_dir, master_key)?;
+    let opened = Store::open(&store_options(data_dir, database), vault).await;
+    opened.map_err(|error| database_failure("the database cannot be opened", error))
+}
+
+/// Connects to the database of a server, as it is: nothing in it is brought up to date, and no key is made.
+///
+/// # Errors
+/// What cannot be opened, and what to do about it.
+pub async fn connect_store(
+    data_dir: &Path,
+    database: Option<Secret>,
+    master_key: Option<&Secret>,
+) -> Result<Store, Failure> {
+    let key = data_dir.join("master.key");
+    if master_key.is_none() && !key.exists() {
+        let failure = Failure::new(format!("there is no master key in {}", data_dir.display()));
+        return Err(failure.advice(
+            "give the server's own folder with --data-dir, put its master.key there, or set MCP_ALL_IN_ONE_MASTER_KEY",
+        ));
+    }
+    let vault = load_vault(data_dir, master_key)?;
+    let connected = Store::connect(&store_options(data_dir, database), vault).await;
+    connected.map_err(|error| database_failure("the database cannot be opened", error))
+}
+
+fn load_vault(data_dir: &Path, master_key: Option<&Secret>) -> Result<Vault, Failure> {
+    let loaded = Vault::load(data_dir, master_key);
+    loaded.map_err(|error| Failure::new("the master key cannot be used").because(error))
+}
+
+fn store_options(data_dir: &Path, database: Option<Secret>) -> store::Options {
+    store::Options::new(match database {
         Some(url) => url.expose().to_owned(),
         None => format!("sqlite:{}", data_dir.join("data.db").display()),
-    };
-    let opened = Store::open(&store::Options::new(url), vault).await;
-    opened.map_err(|error| database_failure("the database cannot be opened", error))
+    })
 }
 
 fn database_failure(message: &str, error: impl std::error::Error + Send + Sync + 'static) -> Failure {

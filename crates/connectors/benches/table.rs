@@ -79,6 +79,7 @@ async fn open(folder: &std::path::Path, document: &Value) -> (Arc<dyn Connector>
             name: "default".into(),
             limits: Limits::default(),
             allow_private_network: None,
+            table_quota_bytes: None,
         })
         .await
         .unwrap();

@@ -184,8 +184,14 @@ impl Gateway {
     async fn run(&self, cx: &Context, request: Request, record: &mut Record) -> Result<Outcome> {
         let (route, tenant) = self.catalog.resolve(cx, &request.target, &self.types)?;
         record.routed_to(&route); // an Arc: a reload never disturbs a call
-        let _permit = self.policy.admit(cx, &route, tenant)?; // the same rule that filters the list
-        let call = self.bind(&route, request)?;
+        let options = match route.options(&request.target) {
+            Ok(options) => options,
+            // Whoever may not use the tool learns nothing else about it.
+            Err(error) => return Err(policy::permits(&cx.caller, &route).err().unwrap_or(error)),
+        };
+        record.with_options(&options);
+        let _permit = self.policy.admit(cx, &route, &options, tenant)?; // the same rule that filters the list
+        let call = self.bind(&route, options, request)?;
         if tracing::enabled!(tracing::Level::DEBUG) {
             let arguments = route.redaction.apply(&call.arguments.to_raw());
             tracing::debug!(uri = route.address, arguments, "calls {} with {arguments}", route.address);
@@ -236,15 +242,11 @@ impl Gateway {
         offered.iter().filter(is_permitted).cloned().collect()
     }
 
-    fn bind(&self, route: &Route, request: Request) -> Result<Call> {
+    fn bind(&self, route: &Route, options: uri::Options, request: Request) -> Result<Call> {
         let begun = Instant::now();
-        let options = match request.target {
-            Target::Uri(uri) => uri.options().clone(),
-            Target::Name(_) | Target::Trial(_) => Default::default(),
-        };
-        let (arguments, options) = match &route.via {
-            None => (route.binder.bind(request.arguments)?, options),
-            Some(via) => (via.bind(&route.binder, request.arguments)?, options.or(via.tool.uri.options())),
+        let arguments = match &route.via {
+            None => route.binder.bind(request.arguments)?,
+            Some(via) => via.bind(&route.binder, request.arguments)?,
         };
         self.metrics.bind_seconds.record(begun.elapsed());
         Ok(Call { tool: route.tool.name().to_owned(), arguments, options, extras: request.extras })
@@ -267,9 +269,11 @@ impl Gateway {
 
 /// The context as the connector sees it: with a deadline no later than the URI's `timeout` allows,
 /// and knowing whether a Tool of the tenant led here. With `max-attempts` the `timeout` is that of one attempt,
-/// which is the connector's affair.
+/// which is the connector's affair; but what a Tool has set for the whole call stays so.
 fn on_route<'a>(cx: &'a Context, route: &Route, options: &uri::Options) -> Cow<'a, Context> {
-    let timeout = options.timeout.filter(|_| options.max_attempts.is_none());
+    let of_call = |options: &uri::Options| options.timeout.filter(|_| options.max_attempts.is_none());
+    let of_tool = route.via.as_ref().and_then(|via| of_call(via.tool.uri.options()));
+    let timeout = of_call(options).into_iter().chain(of_tool).min();
     let is_through_tool = route.is_own();
     if timeout.is_none() && is_through_tool == cx.is_through_tool {
         return Cow::Borrowed(cx);

@@ -59,6 +59,7 @@ async fn index(store: &Store, documents: &Documents) -> (TableId, ToolId, Node) 
         name: "default".into(),
         limits: Limits::default(),
         allow_private_network: None,
+        table_quota_bytes: None,
     };
     store.tenants().create(new).await.unwrap();
     let document = Node::from(&json!(texts()));

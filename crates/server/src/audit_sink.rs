@@ -103,10 +103,22 @@ fn lines(rows: &[AuditRow<'_>]) -> serde_json::Result<Vec<u8>> {
 
 fn append(path: &std::path::Path, text: &[u8]) -> std::io::Result<()> {
     use std::io::Write;
-    use std::os::unix::fs::OpenOptionsExt;
-    let mut file = std::fs::OpenOptions::new().append(true).create(true).mode(0o600).open(path)?;
-    file.write_all(text)?;
-    file.sync_data()
+    use std::os::unix::fs::{FileExt, OpenOptionsExt};
+    let mut file = std::fs::OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path)?;
+    let end = file.metadata()?.len();
+    // A line that a crash has cut would swallow the next one.
+    let is_cut = end > 0 && {
+        let mut last = [0];
+        file.read_exact_at(&mut last, end - 1)?;
+        last != *b"\n"
+    };
+    let separator: &[u8] = if is_cut { b"\n" } else { b"" };
+    let written =
+        file.write_all(separator).and_then(|()| file.write_all(text)).and_then(|()| file.sync_data());
+    written.inspect_err(|_| {
+        // A full disk takes the beginning of a batch; the whole of it is offered again.
+        let _ = file.set_len(end);
+    })
 }
 
 /// The rows in the file. A last line cut by a crash is passed over.

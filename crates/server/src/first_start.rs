@@ -15,6 +15,7 @@ pub async fn prepare(store: &Store, given: Option<&Secret>) -> store::Result<Opt
         name: "Default".into(),
         limits: Limits::default(),
         allow_private_network: None,
+        table_quota_bytes: None,
     };
     unless_there(store.tenants().create(new).await)?;
     if let Some(given) = given {

@@ -25,6 +25,7 @@ pub use reload::OwnServices;
 use auth::{Attempts, Auth, Hashing};
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
+use axum::middleware::from_fn_with_state;
 use axum::routing::{get, post};
 use connections::Connections;
 use gateway::Gateway;
@@ -232,6 +233,8 @@ impl Server {
 fn router(shelf: Shared) -> Router {
     // What the document says is made again when somebody asks for it.
     let (api, _document) = manage::router(&shelf.options);
+    let recorder = manage::Recorder { state: shelf.clone(), rest: api.clone().with_state(shelf.clone()) };
+    let api = api.layer(from_fn_with_state(recorder, manage::record));
     let sse = match shelf.options.serves_sse {
         true => Router::new()
             .route("/sse", get(mcp::sse::get))

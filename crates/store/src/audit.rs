@@ -1,6 +1,6 @@
 //! The audit: one row per call, refused ones too, appended in batches and read in pages.
 
-use crate::database::Backend;
+use crate::database::{Backend, Write};
 use crate::{Page, PageRequest, Result, Store, row};
 use serde::{Deserialize, Serialize};
 use sqlx::any::AnyRow;
@@ -30,6 +30,35 @@ const COLUMN_COUNT: usize = 9;
 const WHERE: &str = "tenant = $1 AND ($2 IS NULL OR tool = $2) AND ($3 IS NULL OR service = $3)
     AND ($4 IS NULL OR caller = $4) AND ($5 IS NULL OR status = $5)
     AND ($6 IS NULL OR at >= $6) AND ($7 IS NULL OR at < $7)";
+
+/// What a record is about.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Kind {
+    /// A call of a tool.
+    #[default]
+    Call,
+    /// A change of what is configured.
+    Management,
+}
+
+impl Kind {
+    /// The kind as it is asked for.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Call => "call",
+            Self::Management => "management",
+        }
+    }
+
+    /// Each has a table of its own, with the same columns.
+    fn table(self) -> &'static str {
+        match self {
+            Self::Call => "audit",
+            Self::Management => "management",
+        }
+    }
+}
 
 /// What is remembered of a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -83,6 +112,8 @@ pub struct AuditDetails<'a> {
 /// Which rows to read; what is `None` does not matter.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Filter {
+    /// Of this kind.
+    pub kind: Kind,
     /// Of this tool.
     pub tool: Option<String>,
     /// Of this service.
@@ -113,7 +144,9 @@ impl Audit<'_> {
         for chunk in rows.chunks(size) {
             let mut insert = match chunk.len() == size {
                 true => sqlx::query(whole_insert(self.0.backend())),
-                false => sqlx::query(AssertSqlSafe(insert_statement(self.0.backend(), chunk.len()))),
+                false => {
+                    sqlx::query(AssertSqlSafe(insert_statement(self.0.backend(), Kind::Call, chunk.len())))
+                }
             };
             for row in chunk {
                 insert = bind(insert, row)?;
@@ -132,12 +165,14 @@ impl Audit<'_> {
         page: PageRequest,
     ) -> Result<Page<AuditRow<'static>>> {
         let mut snapshot = self.0.snapshot().await?;
-        let total = filtered(format!("SELECT COUNT(*) FROM audit WHERE {WHERE}"), tenant, filter)
+        let table = filter.kind.table();
+        let total = filtered(format!("SELECT COUNT(*) FROM {table} WHERE {WHERE}"), tenant, filter)
             .fetch_one(&mut *snapshot)
             .await?
             .try_get(0)?;
-        let sql =
-            format!("SELECT {COLUMNS} FROM audit WHERE {WHERE} ORDER BY at DESC, id DESC LIMIT $8 OFFSET $9");
+        let sql = format!(
+            "SELECT {COLUMNS} FROM {table} WHERE {WHERE} ORDER BY at DESC, id DESC LIMIT $8 OFFSET $9"
+        );
         let rows = filtered(sql, tenant, filter)
             .bind(page.limit())
             .bind(page.offset())
@@ -160,39 +195,41 @@ impl Audit<'_> {
         }
     }
 
-    /// Deletes the rows of calls begun before `time`. Platform-wide: for the retention period.
+    /// Deletes the rows of what began before `time`. Platform-wide: for the retention period.
     pub async fn purge_before(self, time: i64) -> Result<u64> {
         let mut count = 0;
-        let mut tenant = self.tenant_after("").await?;
-        while let Some(name) = tenant {
-            count += self.purge_tenant(&name, time).await?;
-            tenant = self.tenant_after(&name).await?;
+        for kind in [Kind::Call, Kind::Management] {
+            let mut tenant = self.tenant_after(kind, "").await?;
+            while let Some(name) = tenant {
+                count += self.purge_tenant(kind, &name, time).await?;
+                tenant = self.tenant_after(kind, &name).await?;
+            }
         }
         Ok(count)
     }
 
     /// The next tenant that has rows, by name: a step through the key, whatever the number of rows.
-    async fn tenant_after(self, tenant: &str) -> Result<Option<String>> {
-        let row = sqlx::query("SELECT MIN(tenant) FROM audit WHERE tenant > $1")
-            .bind(tenant)
-            .fetch_one(self.0.pool())
-            .await?;
+    async fn tenant_after(self, kind: Kind, tenant: &str) -> Result<Option<String>> {
+        let sql = format!("SELECT MIN(tenant) FROM {} WHERE tenant > $1", kind.table());
+        let row = sqlx::query(AssertSqlSafe(sql)).bind(tenant).fetch_one(self.0.pool()).await?;
         Ok(row.try_get(0)?)
     }
 
-    async fn purge_tenant(self, tenant: &str, time: i64) -> Result<u64> {
+    async fn purge_tenant(self, kind: Kind, tenant: &str, time: i64) -> Result<u64> {
+        let table = kind.table();
+        let sql = format!(
+            "DELETE FROM {table} WHERE (tenant, at, id) IN
+                 (SELECT tenant, at, id FROM {table} WHERE tenant = $1 AND at < $2 ORDER BY at, id LIMIT $3)"
+        );
         let mut count = 0;
         loop {
             let mut write = self.0.write().await?;
-            let done = sqlx::query(
-                "DELETE FROM audit WHERE (tenant, at, id) IN
-                     (SELECT tenant, at, id FROM audit WHERE tenant = $1 AND at < $2 ORDER BY at, id LIMIT $3)",
-            )
-            .bind(tenant)
-            .bind(time)
-            .bind(PURGE_STEP)
-            .execute(write.connection())
-            .await?;
+            let done = sqlx::query(AssertSqlSafe(sql.clone()))
+                .bind(tenant)
+                .bind(time)
+                .bind(PURGE_STEP)
+                .execute(write.connection())
+                .await?;
             write.commit().await?;
             if done.rows_affected() == 0 {
                 return Ok(count);
@@ -217,7 +254,8 @@ impl Export {
     pub async fn next(&mut self) -> Result<Option<Vec<AuditRow<'static>>>> {
         let Some((at, id)) = self.after.clone() else { return Ok(None) };
         let sql = format!(
-            "SELECT {COLUMNS} FROM audit WHERE {WHERE} AND (at, id) > ($8, $9) ORDER BY at, id LIMIT $10"
+            "SELECT {COLUMNS} FROM {} WHERE {WHERE} AND (at, id) > ($8, $9) ORDER BY at, id LIMIT $10",
+            self.filter.kind.table()
         );
         let rows = filtered(sql, &self.tenant, &self.filter)
             .bind(at)
@@ -244,10 +282,17 @@ fn filtered<'q>(sql: String, tenant: &TenantId, filter: &Filter) -> Query<'q> {
         .bind(filter.to)
 }
 
+/// Puts one row into a transaction.
+pub(crate) async fn insert(write: &mut Write, kind: Kind, row: &AuditRow<'_>) -> Result<()> {
+    let sql = insert_statement(write.backend(), kind, 1);
+    bind(sqlx::query(AssertSqlSafe(sql)), row)?.execute(write.connection()).await?;
+    Ok(())
+}
+
 /// The statement for a whole chunk, made once.
 fn whole_insert(backend: Backend) -> AssertSqlSafe<&'static str> {
     fn whole(backend: Backend) -> String {
-        insert_statement(backend, chunk_size(backend))
+        insert_statement(backend, Kind::Call, chunk_size(backend))
     }
     static SQLITE: LazyLock<String> = LazyLock::new(|| whole(Backend::Sqlite));
     static POSTGRES: LazyLock<String> = LazyLock::new(|| whole(Backend::Postgres));
@@ -259,8 +304,8 @@ fn whole_insert(backend: Backend) -> AssertSqlSafe<&'static str> {
 
 /// `INSERT … VALUES ($1, …, $9), ($10, …) …`; for SQLite with `?`, since a parameter with a name is
 /// looked up by it, in time linear in their number.
-fn insert_statement(backend: Backend, rows: usize) -> String {
-    let mut sql = format!("INSERT INTO audit ({COLUMNS}) VALUES ");
+fn insert_statement(backend: Backend, kind: Kind, rows: usize) -> String {
+    let mut sql = format!("INSERT INTO {} ({COLUMNS}) VALUES ", kind.table());
     for row in 0..rows {
         for column in 0..COLUMN_COUNT {
             let before = match (row, column) {

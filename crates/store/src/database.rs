@@ -3,6 +3,7 @@
 use crate::audit::Audit;
 use crate::instances::Instances;
 use crate::keys::Keys;
+use crate::management::{self, Management};
 use crate::meta::Meta;
 use crate::revisions::{self, Revisions};
 use crate::search::Search;
@@ -18,6 +19,7 @@ use sqlx::AnyConnection;
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
 use sqlx::{Any, AnyPool, ConnectOptions as _, Transaction};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::sync::Notify;
 use tool::{Secret, TenantId};
@@ -70,24 +72,38 @@ struct Inner {
     vault: Vault,
     changed: Notify,
     tables_changed: Notify,
+    /// A write was not completed, for whatever reason: the next look at the database is to write, too.
+    is_suspect: AtomicBool,
 }
 
 impl Store {
     /// Connects, brings the schema up to date and checks that the vault belongs to the database.
     pub async fn open(options: &Options, vault: Vault) -> Result<Self> {
-        sqlx::any::install_default_drivers();
-        let (backend, pool, writers) = connect(options).await?;
-        let url = options.url.clone();
-        let (changed, tables_changed) = (Notify::new(), Notify::new());
-        let store = Self(Arc::new(Inner { pool, writers, backend, url, vault, changed, tables_changed }));
+        let store = Self::connect(options, vault).await?;
         migrate::run(&store).await?;
         meta::check_vault(&store).await?;
         Ok(store)
     }
 
-    /// Answers when the database does: for readiness probes.
+    /// Connects, and changes nothing: to back up what there is, or to put something in its place.
+    pub async fn connect(options: &Options, vault: Vault) -> Result<Self> {
+        sqlx::any::install_default_drivers();
+        let (backend, pool, writers) = connect(options).await?;
+        let url = options.url.clone();
+        let (changed, tables_changed) = (Notify::new(), Notify::new());
+        let is_suspect = AtomicBool::new(false);
+        let inner = Inner { pool, writers, backend, url, vault, changed, tables_changed, is_suspect };
+        Ok(Self(Arc::new(inner)))
+    }
+
+    /// Answers when the database does: for readiness probes. After a write that was not completed it must also
+    /// take one, which a full disk does not.
     pub async fn ping(&self) -> Result<()> {
-        self.revisions().current().await.map(|_| ())
+        self.revisions().current().await?;
+        if self.0.is_suspect.load(Ordering::Relaxed) {
+            self.meta().put("write-probe", &crate::row::now().to_string()).await?;
+        }
+        Ok(())
     }
 
     /// Lets the statements under way finish and closes the connections.
@@ -156,6 +172,12 @@ impl Store {
         Audit(self)
     }
 
+    /// The record of changes.
+    #[must_use]
+    pub fn management(&self) -> Management<'_> {
+        Management(self)
+    }
+
     /// Small values of the whole platform.
     #[must_use]
     pub fn meta(&self) -> Meta<'_> {
@@ -209,7 +231,13 @@ impl Store {
             Backend::Sqlite => "BEGIN IMMEDIATE",
             Backend::Postgres => "BEGIN",
         };
-        Ok(Write { transaction: begin(&self.0.writers, statement).await?, store: self.clone() })
+        match begin(&self.0.writers, statement).await {
+            Ok(transaction) => Ok(Write { transaction: Some(transaction), store: self.clone() }),
+            Err(error) => {
+                self.0.is_suspect.store(true, Ordering::Relaxed);
+                Err(error)
+            }
+        }
     }
 }
 
@@ -230,13 +258,22 @@ impl std::fmt::Debug for Store {
 
 /// A write under way.
 pub(crate) struct Write {
-    transaction: Transaction<'static, Any>,
+    /// There until it is committed.
+    transaction: Option<Transaction<'static, Any>>,
     store: Store,
+}
+
+impl Drop for Write {
+    fn drop(&mut self) {
+        if self.transaction.is_some() {
+            self.store.0.is_suspect.store(true, Ordering::Relaxed);
+        }
+    }
 }
 
 impl Write {
     pub(crate) fn connection(&mut self) -> &mut AnyConnection {
-        &mut self.transaction
+        self.transaction.as_mut().expect("a write is there until it is committed")
     }
 
     pub(crate) fn backend(&self) -> Backend {
@@ -244,16 +281,23 @@ impl Write {
     }
 
     /// Commits without telling the other replicas: for audit and the like.
-    pub(crate) async fn commit(self) -> Result<()> {
-        Ok(self.transaction.commit().await?)
+    pub(crate) async fn commit(mut self) -> Result<()> {
+        let record = management::begin(&mut self).await?;
+        let Some(transaction) = self.transaction.take() else { return Ok(()) };
+        let done = transaction.commit().await;
+        self.store.0.is_suspect.store(done.is_err(), Ordering::Relaxed);
+        done?;
+        record.keep();
+        Ok(())
     }
 
     /// Commits a change that concerns the tenant's configuration, and tells the other replicas.
     /// The counter comes last: its row lock is held only for the commit, and orders all changes.
     pub(crate) async fn commit_change(mut self, tenant: &TenantId) -> Result<()> {
-        revisions::bump(&mut self.transaction, self.store.backend(), tenant).await?;
-        self.transaction.commit().await?;
-        self.store.changed().notify_waiters();
+        let (backend, store) = (self.store.backend(), self.store.clone());
+        revisions::bump(self.connection(), backend, tenant).await?;
+        self.commit().await?;
+        store.changed().notify_waiters();
         Ok(())
     }
 }

@@ -157,8 +157,9 @@ impl Documents {
             _ => change.growth_bytes(&document),
         };
         change.apply(&mut document).map_err(|error| Error::invalid(error.to_string()).at("data"))?;
+        let size_before = table.size_bytes;
         table.size_bytes = (table.size_bytes + growth).max(0);
-        write_change(write.connection(), &mut table, &change, &document, by).await?;
+        write_change(write.connection(), &mut table, &change, &document, by, size_before).await?;
         write.commit().await?;
         self.0.store.tables_changed().notify_waiters();
         Ok(self.keep(entry, table, document))

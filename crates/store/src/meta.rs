@@ -65,7 +65,14 @@ pub(crate) async fn check_vault(store: &Store) -> Result<()> {
         insert_if_missing(write.connection(), CANARY, &sealed).await?;
         write.commit().await?;
     }
-    let sealed = find(store, CANARY).await?.ok_or_else(|| Error::not_found("value"))?;
+    check_canary(store, &mut *store.pool().acquire().await?).await
+}
+
+/// Refuses a database that was sealed with another master key.
+pub(crate) async fn check_canary(store: &Store, connection: &mut AnyConnection) -> Result<()> {
+    let row = sqlx::query("SELECT value FROM meta WHERE name = $1").bind(CANARY).fetch_optional(connection);
+    let sealed = row.await?.map(|row| row::text(&row, "value")).transpose()?;
+    let sealed = sealed.ok_or_else(|| Error::not_found("value"))?;
     match store.vault().open(&place(CANARY), &sealed) {
         Ok(_) => Ok(()),
         Err(error) if error.kind() == ErrorKind::Corrupt => Err(foreign_master_key()),

@@ -1,8 +1,8 @@
 //! Brings the schema up to date, one numbered file after the other.
 
-use crate::database::Backend;
+use crate::database::{Backend, Write};
 use crate::{Error, Result, Store, row};
-use sqlx::Row as _;
+use sqlx::{AnyConnection, Row as _};
 
 /// In order; the position is the version. A released file never changes.
 const MIGRATIONS: &[Migration] = &[
@@ -20,6 +20,7 @@ const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("../migrations/0006_audit_sqlite.sql"),
         postgres: include_str!("../migrations/0006_audit_postgres.sql"),
     },
+    Migration::both(include_str!("../migrations/0007_management.sql")),
     Migration::both(include_str!("../migrations/0008_tenant_private_network.sql")),
 ];
 
@@ -40,28 +41,37 @@ impl Migration {
 /// Processes that start at once take turns, and the later ones find nothing to do.
 pub(crate) async fn run(store: &Store) -> Result<()> {
     let mut write = store.write().await?;
-    let connection = write.connection();
     if store.backend() == Backend::Postgres {
-        sqlx::query("SELECT pg_advisory_xact_lock(7236412951)").execute(&mut *connection).await?;
+        sqlx::query("SELECT pg_advisory_xact_lock(7236412951)").execute(write.connection()).await?;
     }
+    to(&mut write, newest()).await?;
+    write.commit().await
+}
+
+/// The version that this program brings databases to.
+pub(crate) fn newest() -> usize {
+    MIGRATIONS.len()
+}
+
+/// The steps that are missing up to `version`.
+pub(crate) async fn to(write: &mut Write, version: usize) -> Result<()> {
+    let backend = write.backend();
+    let connection = write.connection();
     sqlx::query(
         "CREATE TABLE IF NOT EXISTS schema_version (version BIGINT PRIMARY KEY, applied_at BIGINT NOT NULL)",
     )
     .execute(&mut *connection)
     .await?;
-    let found = sqlx::query("SELECT COALESCE(MAX(version), 0) FROM schema_version")
-        .fetch_one(&mut *connection)
-        .await?;
-    let found = usize::try_from(found.try_get::<i64, _>(0)?).unwrap_or_default();
+    let found = version_of(connection).await?;
     if found > MIGRATIONS.len() {
         return Err(Error::invalid(format!(
             "the database has schema version {found}, but this program knows only up to {}; use a newer program",
             MIGRATIONS.len()
         )));
     }
-    for (index, migration) in MIGRATIONS.iter().enumerate().skip(found) {
+    for (index, migration) in MIGRATIONS.iter().enumerate().take(version).skip(found) {
         let version = i64::try_from(index + 1).unwrap_or(i64::MAX);
-        let own = match store.backend() {
+        let own = match backend {
             Backend::Sqlite => migration.sqlite,
             Backend::Postgres => migration.postgres,
         };
@@ -75,5 +85,31 @@ pub(crate) async fn run(store: &Store) -> Result<()> {
             .await?;
         tracing::info!(version, "brought the database to schema version {version}");
     }
-    write.commit().await
+    Ok(())
+}
+
+/// The version of the schema; 0 where there is none.
+pub(crate) async fn version(connection: &mut AnyConnection, backend: Backend) -> Result<usize> {
+    match has_table(connection, backend, "schema_version").await? {
+        true => version_of(connection).await,
+        false => Ok(0),
+    }
+}
+
+async fn version_of(connection: &mut AnyConnection) -> Result<usize> {
+    let found =
+        sqlx::query("SELECT COALESCE(MAX(version), 0) FROM schema_version").fetch_one(connection).await?;
+    Ok(usize::try_from(found.try_get::<i64, _>(0)?).unwrap_or_default())
+}
+
+/// Whether there is a table of this name.
+pub(crate) async fn has_table(connection: &mut AnyConnection, backend: Backend, name: &str) -> Result<bool> {
+    let sql = match backend {
+        Backend::Sqlite => "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = $1",
+        Backend::Postgres => {
+            "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = current_schema() AND table_name = $1"
+        }
+    };
+    let row = sqlx::query(sql).bind(name).fetch_one(connection).await?;
+    Ok(row.try_get::<i64, _>(0)? > 0)
 }

@@ -231,6 +231,25 @@ pub(crate) async fn drop_words(write: &mut Write, tenant: &TenantId, tool: &Tool
     Ok(())
 }
 
+/// Drops the full text index of every Tool.
+pub(crate) async fn drop_all_words(write: &mut Write) -> Result<()> {
+    if write.backend() == Backend::Postgres {
+        return Ok(());
+    }
+    let rows = sqlx::query(
+        "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE VIRTUAL TABLE%'
+             AND name LIKE 'search!_words!_%' ESCAPE '!'",
+    )
+    .fetch_all(write.connection())
+    .await?;
+    for row in rows {
+        let number: i64 = row.try_get::<String, _>(0)?["search_words_".len()..].parse().unwrap_or(-1);
+        let sql = format!("DROP TABLE IF EXISTS {}", words_table(number));
+        sqlx::query(AssertSqlSafe(sql)).execute(write.connection()).await?;
+    }
+    Ok(())
+}
+
 /// The full text index of a Tool on SQLite.
 pub(crate) fn words_table(number: i64) -> String {
     format!("search_words_{number}")

@@ -35,6 +35,12 @@ pub(crate) async fn connect(options: &Options) -> Result<(AnyPool, AnyPool)> {
         let settings = settings.clone();
         // A file does not go away: there is no need to ask before each use whether it has.
         let pool = AnyPoolOptions::new().max_connections(max_connections).test_before_acquire(false);
+        // SQLite takes a transaction back by itself when its disk is full. sqlx does not notice and takes the
+        // connection for one inside a transaction from then on: nothing could begin on it any more.
+        let pool = pool.before_acquire(|connection, _| {
+            let is_usable = !connection.is_in_transaction();
+            Box::pin(std::future::ready(Ok(is_usable)))
+        });
         pool.acquire_timeout(patience).after_connect(move |connection, _| {
             let settings = settings.clone();
             Box::pin(async move {

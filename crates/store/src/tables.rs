@@ -2,6 +2,7 @@
 
 use crate::error::check_text;
 use crate::table_log::{self, Log};
+use crate::table_quota;
 use crate::{Error, Page, PageRequest, Result, Store, row as column};
 use document::{Change, Node};
 use serde::Serialize;
@@ -114,6 +115,7 @@ impl Tables<'_> {
         .await?;
         table_log::note(write.connection(), &table, None, &table.owner).await?;
         table_log::snapshot(write.connection(), &table, content).await?;
+        table_quota::check(write.connection(), &table, 0).await?;
         write.commit().await?;
         Ok(table)
     }
@@ -214,9 +216,11 @@ pub(crate) async fn write_change(
     change: &Change,
     document: &Node,
     by: &str,
+    size_before: i64,
 ) -> Result<()> {
     table.version += 1;
     table.updated_at = column::now();
+    let mut is_snapshot = true;
     if let Change::Set { value } = change {
         let content = table_log::text_of(value).await?;
         table.size_bytes = check_size(content.len())?;
@@ -229,7 +233,8 @@ pub(crate) async fn write_change(
         let text = column::to_json(change)?;
         table.log.add(text.len());
         table_log::note(connection, table, Some(text), by).await?;
-        if table.log.is_due(size) {
+        is_snapshot = table.log.is_due(size);
+        if is_snapshot {
             let content = table_log::text_of(document).await?;
             table.size_bytes = i64::try_from(content.len()).unwrap_or(i64::MAX);
             table.log = Log::default();
@@ -247,9 +252,9 @@ pub(crate) async fn write_change(
     .bind(table.log.bytes)
     .bind(table.updated_at)
     .bind(table.version)
-    .execute(connection)
+    .execute(&mut *connection)
     .await?;
-    Ok(())
+    if is_snapshot { table_quota::check(connection, table, size_before).await } else { Ok(()) }
 }
 
 /// Holds the row until the transaction ends, so that changes follow one another.

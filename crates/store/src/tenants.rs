@@ -1,14 +1,16 @@
 //! Tenants: the walls that nothing crosses.
 
 use crate::error::check_text;
+use crate::table_quota::TABLE_QUOTA_BYTES;
 use crate::{Error, Page, PageRequest, Result, Status, Store, row};
 use serde::Serialize;
-use sqlx::AssertSqlSafe;
 use sqlx::any::AnyRow;
+use sqlx::{AssertSqlSafe, Row as _};
 use tool::{Limits, TenantId};
 
 /// Named one by one: `*` would break a running replica when a later version adds a column.
-const COLUMNS: &str = "id, name, status, limits, allow_private_network, created_at, updated_at, version";
+const COLUMNS: &str =
+    "id, name, status, limits, table_quota_bytes, allow_private_network, created_at, updated_at, version";
 
 /// A tenant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -23,6 +25,8 @@ pub struct Tenant {
     pub limits: Limits,
     /// Its services may say themselves that they call private addresses; `None`: while there is no other tenant.
     pub allow_private_network: Option<bool>,
+    /// What its tables may take.
+    pub table_quota_bytes: i64,
     /// Milliseconds since 1970.
     pub created_at: i64,
     /// Milliseconds since 1970.
@@ -42,6 +46,8 @@ pub struct NewTenant {
     pub limits: Limits,
     /// Its services may say themselves that they call private addresses.
     pub allow_private_network: Option<bool>,
+    /// What its tables may take; the usual unless given.
+    pub table_quota_bytes: Option<i64>,
 }
 
 /// What to change; what is `None` stays.
@@ -55,6 +61,8 @@ pub struct TenantChanges {
     pub limits: Option<Limits>,
     /// Its services may say themselves that they call private addresses; `Some(None)` is while it is alone.
     pub allow_private_network: Option<Option<bool>>,
+    /// What its tables may take; `Some(None)` is the usual.
+    pub table_quota_bytes: Option<Option<i64>>,
 }
 
 /// The tenants.
@@ -68,13 +76,15 @@ impl Tenants<'_> {
         let now = row::now();
         let mut write = self.0.write().await?;
         let row = sqlx::query(AssertSqlSafe(format!(
-            "INSERT INTO tenants (id, name, status, limits, created_at, updated_at, version, allow_private_network)
-             VALUES ($1, $2, $3, $4, $5, $5, 1, $6) RETURNING {COLUMNS}"
+            "INSERT INTO tenants (id, name, status, limits, table_quota_bytes, created_at, updated_at, version,
+                 allow_private_network)
+             VALUES ($1, $2, $3, $4, $5, $6, $6, 1, $7) RETURNING {COLUMNS}"
         )))
         .bind(new.id.as_str())
         .bind(new.name)
         .bind(Status::Active.as_str())
         .bind(row::to_json(&new.limits)?)
+        .bind(new.table_quota_bytes)
         .bind(now)
         .bind(new.allow_private_network.map(i64::from))
         .fetch_one(write.connection())
@@ -134,7 +144,8 @@ impl Tenants<'_> {
         let row = sqlx::query(AssertSqlSafe(format!(
             "UPDATE tenants SET name = COALESCE($3, name), status = COALESCE($4, status),
                  limits = COALESCE($5, limits), updated_at = $6, version = version + 1,
-                 allow_private_network = CASE WHEN $7 = 1 THEN $8 ELSE allow_private_network END
+                 allow_private_network = CASE WHEN $7 = 1 THEN $8 ELSE allow_private_network END,
+                 table_quota_bytes = CASE WHEN $9 = 1 THEN $10 ELSE table_quota_bytes END
              WHERE id = $1 AND ($2 IS NULL OR version = $2) RETURNING {COLUMNS}"
         )))
         .bind(tenant.as_str())
@@ -145,6 +156,8 @@ impl Tenants<'_> {
         .bind(row::now())
         .bind(i64::from(changes.allow_private_network.is_some()))
         .bind(changes.allow_private_network.flatten().map(i64::from))
+        .bind(i64::from(changes.table_quota_bytes.is_some()))
+        .bind(changes.table_quota_bytes.flatten())
         .fetch_optional(write.connection())
         .await?;
         let Some(row) = row else {
@@ -167,10 +180,9 @@ impl Tenants<'_> {
         if done.rows_affected() == 0 {
             return Err(missing());
         }
-        sqlx::query("DELETE FROM audit WHERE tenant = $1")
-            .bind(tenant.as_str())
-            .execute(write.connection())
-            .await?;
+        for sql in ["DELETE FROM audit WHERE tenant = $1", "DELETE FROM management WHERE tenant = $1"] {
+            sqlx::query(sql).bind(tenant.as_str()).execute(write.connection()).await?;
+        }
         write.commit_change(tenant).await
     }
 }
@@ -186,6 +198,7 @@ fn decode(row: &AnyRow) -> Result<Tenant> {
         status: Status::parse(&row::text(row, "status")?)?,
         limits: row::json(row, "limits")?,
         allow_private_network: row::optional_integer(row, "allow_private_network")?.map(|number| number != 0),
+        table_quota_bytes: row.try_get::<Option<i64>, _>("table_quota_bytes")?.unwrap_or(TABLE_QUOTA_BYTES),
         created_at: row::integer(row, "created_at")?,
         updated_at: row::integer(row, "updated_at")?,
         version: row::integer(row, "version")?,

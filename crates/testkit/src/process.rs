@@ -82,20 +82,25 @@ impl Server {
     /// When it does not listen in time.
     #[must_use]
     pub fn start(mut command: Command) -> Self {
+        command.stderr(Stdio::piped());
+        Self::try_start(&mut command).unwrap_or_else(|said| panic!("the server did not start: {said}"))
+    }
+
+    /// The same with a log that goes somewhere else.
+    ///
+    /// # Panics
+    /// When it does not listen in time.
+    #[must_use]
+    pub fn start_with_stderr(mut command: Command, stderr: impl Into<Stdio>) -> Self {
+        command.stderr(stderr);
         Self::try_start(&mut command).unwrap_or_else(|said| panic!("the server did not start: {said}"))
     }
 
     fn try_start(command: &mut Command) -> Result<Self, String> {
-        let mut child = command
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .map_err(|error| error.to_string())?;
+        let mut child = command.stdout(Stdio::piped()).spawn().map_err(|error| error.to_string())?;
         let (stdout, stderr) = (Arc::default(), Arc::default());
-        let readers = vec![
-            collect(child.stdout.take().expect("stdout is piped"), &stdout),
-            collect(child.stderr.take().expect("stderr is piped"), &stderr),
-        ];
+        let mut readers = vec![collect(child.stdout.take().expect("stdout is piped"), &stdout)];
+        readers.extend(child.stderr.take().map(|log| collect(log, &stderr)));
         let address = SocketAddr::from(([127, 0, 0, 1], 0));
         let mut server = Self { child, address, admin_key: None, stdout, stderr, readers };
         let deadline = Instant::now() + START;

@@ -58,6 +58,18 @@ pub enum Scope {
     Manage,
 }
 
+impl Scope {
+    /// The role that it takes at least.
+    #[must_use]
+    pub fn role(self) -> Role {
+        match self {
+            Self::Read => Role::Viewer,
+            Self::Call => Role::Caller,
+            Self::Manage => Role::Manager,
+        }
+    }
+}
+
 /// How much a tenant or a key may use. A limit left out is no limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -78,19 +90,49 @@ pub struct Limits {
 pub struct Pattern(pub String);
 
 impl Pattern {
+    /// Whether an address is meant that is called with `options`, those that change what is done. Options
+    /// need a pattern that speaks of them behind a `?`: no `*` before it stands for any.
+    #[must_use]
+    pub fn matches_with(&self, address: &str, options: &str) -> bool {
+        match self.0.split_once('?') {
+            None => options.is_empty() && self.matches(address),
+            Some((pattern, of_options)) => {
+                matches(pattern, address) && matches(of_options, options.trim_start_matches('?'))
+            }
+        }
+    }
+
+    /// Whether everything that `other` means is meant by this one, too. A star of `other` can only be
+    /// within one of ours, so it is compared like any other character.
+    #[must_use]
+    pub fn covers(&self, other: &Self) -> bool {
+        match (self.0.split_once('?'), other.0.split_once('?')) {
+            (None, None) => self.matches(&other.0),
+            (None, Some(_)) => false,
+            (Some((pattern, options)), None) => matches(pattern, &other.0) && matches(options, ""),
+            (Some((pattern, options)), Some((theirs, their_options))) => {
+                matches(pattern, theirs) && matches(options, their_options)
+            }
+        }
+    }
+
     /// Compares the whole text, in time linear in both.
     #[must_use]
     pub fn matches(&self, text: &str) -> bool {
-        let mut parts = self.0.split('*');
-        let first = parts.next().unwrap_or_default();
-        let Some(mut rest) = text.strip_prefix(first) else { return false };
-        let Some(last) = parts.next_back() else { return rest.is_empty() };
-        for part in parts {
-            let Some(at) = rest.find(part) else { return false };
-            rest = &rest[at + part.len()..];
-        }
-        rest.ends_with(last)
+        matches(&self.0, text)
     }
+}
+
+fn matches(pattern: &str, text: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let first = parts.next().unwrap_or_default();
+    let Some(mut rest) = text.strip_prefix(first) else { return false };
+    let Some(last) = parts.next_back() else { return rest.is_empty() };
+    for part in parts {
+        let Some(at) = rest.find(part) else { return false };
+        rest = &rest[at + part.len()..];
+    }
+    rest.ends_with(last)
 }
 
 impl fmt::Display for Pattern {
@@ -118,6 +160,47 @@ mod tests {
             ("exact", "exactly", false),
         ] {
             assert_eq!(Pattern(pattern.into()).matches(text), expected, "{pattern} on {text}");
+        }
+    }
+
+    #[test]
+    fn takes_options_only_where_the_pattern_speaks_of_them() {
+        for (pattern, options, expected) in [
+            ("api://crm/get", "", true),
+            ("api://crm/get", "?method=DELETE", false),
+            ("api://crm/*", "?method=DELETE", false),
+            ("*", "?method=DELETE", false),
+            ("api://crm/get?method=DELETE", "?method=DELETE", true),
+            ("api://crm/get?method=DELETE", "", false),
+            ("api://crm/*?method=*", "?method=DELETE", true),
+            ("*?*", "", true),
+        ] {
+            let pattern = Pattern(pattern.into());
+            assert_eq!(pattern.matches_with("api://crm/get", options), expected, "{pattern} on {options}");
+        }
+    }
+
+    #[test]
+    fn covers_patterns_that_mean_less() {
+        for (wide, narrow, expected) in [
+            ("*", "time__*", true),
+            ("time__*", "time__n*", true),
+            ("time__*", "time__now", true),
+            ("time__*", "time*", false),
+            ("time__*", "*", false),
+            ("a*c", "a*b*c", true),
+            ("a*b*c", "a*c", false),
+            ("*", "*?method=*", false),
+            ("*?*", "*?method=*", true),
+            ("*?*", "time__*", true),
+            ("x?method=GET", "x", false),
+            ("x?method=*", "x?method=GET", true),
+        ] {
+            assert_eq!(
+                Pattern(wide.into()).covers(&Pattern(narrow.into())),
+                expected,
+                "{wide} over {narrow}"
+            );
         }
     }
 

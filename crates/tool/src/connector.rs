@@ -84,7 +84,8 @@ pub trait Settings: DeserializeOwned + JsonSchema {
     /// How such a service is made from a description of its API, if it can be.
     const IMPORT: Option<Import> = None;
 
-    /// Options in URIs of such services, beside those that all have.
+    /// Options in URIs of such services, beside those that all have. They narrow what a tool does, and never
+    /// widen it: an allow-list that names the tool covers them.
     const URI_OPTIONS: &'static [&'static str] = &[];
 
     /// Such settings do something on this machine itself, e.g. start a process, so that only

@@ -179,12 +179,7 @@ impl Caller {
     /// Neither the role nor the scopes speak against it.
     #[must_use]
     pub fn may(&self, scope: Scope) -> bool {
-        let role = match scope {
-            Scope::Read => Role::Viewer,
-            Scope::Call => Role::Caller,
-            Scope::Manage => Role::Manager,
-        };
-        self.role >= role && (self.scopes.is_empty() || self.scopes.contains(&scope))
+        self.role >= scope.role() && (self.scopes.is_empty() || self.scopes.contains(&scope))
     }
 }
 

@@ -1,6 +1,7 @@
 //! A tool as clients see it: name, description, schema, and every field its service gave it.
 
 use crate::sanitize::{Hidden, clean, clean_field};
+use crate::uri::Method;
 use crate::{Error, Result};
 use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
@@ -20,6 +21,7 @@ pub struct Tool {
     fields: Vec<(String, Box<RawValue>)>,
     shape: Shape,
     takes_null: bool,
+    methods: Vec<Method>,
 }
 
 /// How the answer of a tool is to look; compiled by the gateway when the tool is loaded.
@@ -38,6 +40,7 @@ impl PartialEq for Tool {
     fn eq(&self, other: &Self) -> bool {
         self.shape == other.shape
             && self.takes_null == other.takes_null
+            && self.methods == other.methods
             && self
                 .fields
                 .iter()
@@ -87,6 +90,7 @@ impl Tool {
             fields: fields.0,
             shape: Shape::default(),
             takes_null: false,
+            methods: Vec::new(),
         })
     }
 
@@ -109,6 +113,19 @@ impl Tool {
     #[must_use]
     pub fn takes_null(&self) -> bool {
         self.takes_null
+    }
+
+    /// The same tool, which uses the first of these methods unless its caller chooses another of them.
+    #[must_use]
+    pub fn using(mut self, methods: Vec<Method>) -> Self {
+        self.methods = methods;
+        self
+    }
+
+    /// The methods a caller may choose, the tool's own first; none where there is nothing to choose.
+    #[must_use]
+    pub fn methods(&self) -> &[Method] {
+        &self.methods
     }
 
     /// The name within its service.

@@ -1,6 +1,7 @@
 //! The command line: one file per command.
 
 mod add;
+mod backup;
 mod call;
 mod completions;
 mod config;
@@ -87,6 +88,10 @@ enum Command {
     Login(login::Login),
     /// Render response templates
     Template(template::Template),
+    /// Write everything in the database to a file, while the server runs
+    Backup(backup::Backup),
+    /// Put a backup into an empty database
+    Restore(backup::Restore),
     /// Re-encrypt all secrets with a new master key
     RotateKey(rotate_key::RotateKey),
     /// Print a completion script for a shell
@@ -160,14 +165,12 @@ pub fn main() -> ExitCode {
         (Some(_), Some(_)) => usage(ErrorKind::ArgumentConflict, "a command and a flag that stands for one"),
         (None, None) => usage(ErrorKind::MissingSubcommand, "a command is missing; see --help"),
     };
-    match run(&cli.logging, command) {
-        Ok(code) => code,
-        Err(failure) => {
-            let report = miette::Report::new(failure);
-            print_error(&report);
-            ExitCode::FAILURE
-        }
-    }
+    let code = run(&cli.logging, command).unwrap_or_else(|failure| {
+        crate::logging::say(&format!("{:?}", miette::Report::new(failure)));
+        ExitCode::FAILURE
+    });
+    crate::logging::end();
+    code
 }
 
 fn usage(kind: ErrorKind, message: &str) -> ! {
@@ -197,6 +200,8 @@ fn run(logging: &Logging, command: Command) -> Result<ExitCode, Failure> {
         Command::Call(command) => runtime.block_on(command.run()),
         Command::Tools(command) => runtime.block_on(command.run()),
         Command::ImportOpenapi(command) => runtime.block_on(command.run()),
+        Command::Backup(command) => runtime.block_on(command.run()),
+        Command::Restore(command) => runtime.block_on(command.run()),
         Command::RotateKey(command) => runtime.block_on(command.run()),
         Command::Config(command) => command.run(),
         Command::Add(command) => command.run(),
@@ -212,15 +217,9 @@ fn run(logging: &Logging, command: Command) -> Result<ExitCode, Failure> {
     }
 }
 
-#[expect(clippy::print_stderr, reason = "the last words of the program")]
-fn print_error(report: &miette::Report) {
-    eprintln!("{report:?}");
-}
-
 /// What helps a person at a terminal, beside the result.
-#[expect(clippy::print_stderr, reason = "it is said while the program waits for the person")]
 fn note(text: &str) {
-    eprintln!("{text}");
+    crate::logging::say(text);
 }
 
 /// Results go to stdout. A reader that has gone away (`| head`) is no error.

@@ -45,6 +45,7 @@ impl Stdio {
         stop.run_until_cancelled(served).await;
         local.close().await;
         // A read of stdin that never ends must not keep the process.
+        crate::logging::end();
         std::process::exit(0);
     }
 }

@@ -31,7 +31,7 @@ async fn makes_requests_of_arguments_at_both_doors(backend: Backend) {
     let parameters = json!([{ "name": "userId" }, { "name": "tags", "parameter_type": "Array" }]);
     let path = |name: &str| json!({ "name": name, "required": true, "position": "path" });
     let tools = json!([
-        { "id": "get_profile", "endpoint": "/profile", "method": "GET", "parameters": parameters },
+        { "id": "get_profile", "endpoint": "/profile", "method": "GET", "methods": ["POST"], "parameters": parameters },
         { "id": "sync_order", "endpoint": "/orders", "method": "POST", "parameters": parameters },
         { "id": "find", "endpoint": "/users/{userId}/orders/{orderId}", "parameters": [path("userId"), path("orderId")] }
     ]);
@@ -48,7 +48,7 @@ async fn makes_requests_of_arguments_at_both_doors(backend: Backend) {
     assert_eq!(sent["headers"]["content-type"], "application/json");
     let found = doors.call("a__find", json!({ "userId": "U001", "orderId": "O/1" })).await;
     assert_eq!(found["structuredContent"]["path"], "/v1/users/U001/orders/O%2F1");
-    // The URI chooses the method, at the MCP door through a tool over it.
+    // The URI chooses the method where the tool leaves it open, at the MCP door through a tool over it.
     app.post("tools", json!({ "name": "posted", "type": "uri", "uri": "api://a/get_profile?method=POST" }))
         .await
         .is(201);

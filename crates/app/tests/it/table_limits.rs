@@ -11,6 +11,7 @@ on_both_databases! {
     calls_operations_by_uri
     lists_the_tools_of_a_table
     takes_huge_elements_and_very_many
+    keeps_the_tables_of_a_tenant_within_its_quota
 }
 
 async fn cuts_large_answers_and_goes_on(backend: Backend) {
@@ -167,4 +168,40 @@ async fn takes_huge_elements_and_very_many(backend: Backend) {
     assert_eq!(read("/map/k99999").await, 99_999);
     assert_eq!(read("/list/99999/n").await, 99_999);
     assert_eq!(read("/map/huge").await.as_str().unwrap().len(), huge.len());
+}
+
+/// No caller fills the disk; the platform's admin says how much a tenant may have.
+async fn keeps_the_tables_of_a_tenant_within_its_quota(backend: Backend) {
+    let app = TestApp::start(backend).await;
+    let manager = app.with_tenant("acme").await;
+    let tenant = app.get("tenants/acme").await.is(200).body;
+    assert_eq!(tenant["table_quota_bytes"], 1024 * 1024 * 1024);
+    let quota = |bytes: Value| json!({ "table_quota_bytes": bytes });
+    manager.patch("tenants/acme", quota(json!(1))).await.is_problem(403, "FORBIDDEN");
+    let reply = app.patch("tenants/acme", quota(json!(-1))).await.is_problem(422, "VALIDATION_FAILED");
+    assert_eq!(reply.errors()[0].0, "table_quota_bytes");
+    app.patch("tenants/acme", quota(json!(1_000_000))).await.is(200);
+
+    let new = |size: usize| json!({ "name": "t", "data": { "text": "x".repeat(size) } });
+    let id = manager.post("tables", new(600_000)).await.is(201).string("id");
+    let refused = manager.post("tables", new(600_000)).await.is_problem(422, "VALIDATION_FAILED");
+    assert_eq!(refused.errors()[0].0, "data");
+    let said = refused.string("detail");
+    assert!(said.contains("quota is 1000000") && said.contains("table_quota_bytes"), "{said}");
+    let data = format!("tables/{id}/data");
+    let put = async |size: usize| {
+        let body = json!({ "data": { "text": "y".repeat(size) } });
+        testkit::client::send_json(manager.request(reqwest::Method::PUT, &data), &body).await
+    };
+    put(1_100_000).await.is_problem(422, "VALIDATION_FAILED");
+    // Older versions go before anything is refused, and there is always a way back.
+    for _ in 0..5 {
+        put(600_000).await.is(200);
+    }
+    put(900_000).await.is(200);
+    app.patch("tenants/acme", quota(json!(1000))).await.is(200);
+    put(800_000).await.is(200);
+    put(800_001).await.is_problem(422, "VALIDATION_FAILED");
+    app.patch("tenants/acme", quota(Value::Null)).await.is(200);
+    manager.post("tables", new(600_000)).await.is(201);
 }

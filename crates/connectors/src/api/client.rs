@@ -109,7 +109,9 @@ impl Client {
 
     /// Runs a tool, all attempts included, until the deadline or the caller ends it.
     pub(super) async fn call(&self, cx: &Context, definition: &Definition, call: &Call) -> Result<Output> {
-        let method = call.options.method.unwrap_or(definition.method);
+        call.options.check_method(&definition.methods)?;
+        let own = definition.methods.first().copied();
+        let method = call.options.method.or(own).ok_or_else(|| Error::internal("a tool has no method"))?;
         let begun = Instant::now();
         let request = self.base.request(definition, method, call.arguments.as_map()?, &cx.headers)?;
         self.building.record(begun.elapsed());
@@ -146,21 +148,19 @@ impl Client {
     }
 
     fn budget(&self, cx: &Context, definition: &Definition, call: &Call, method: Method) -> Budget {
-        let mut budget = Budget {
-            deadline: cx.deadline,
-            attempt: definition.timeout.unwrap_or(self.limits.timeout),
-            attempts: 1,
-            is_callers: call.options.timeout.is_some(),
-        };
+        let attempt = definition.timeout.unwrap_or(self.limits.timeout);
+        let is_callers = call.options.timeout.is_some_and(|timeout| timeout < attempt);
+        let mut budget = Budget { deadline: cx.deadline, attempt, attempts: 1, is_callers };
         if definition.is_idempotent.unwrap_or_else(|| is_idempotent(method)) {
             budget.attempts = self.limits.retry.max_attempts;
         }
+        // A caller may want less than the service allows, never more.
         if let Some(timeout) = call.options.timeout {
-            budget.attempt = timeout;
+            budget.attempt = budget.attempt.min(timeout);
         }
         match (call.options.max_attempts, call.options.timeout) {
-            // Whoever wants several attempts gives each of them so long.
-            (Some(attempts), _) => budget.attempts = attempts,
+            // Whoever speaks of attempts gives each of them so long.
+            (Some(attempts), _) => budget.attempts = budget.attempts.min(attempts),
             (None, Some(timeout)) => budget.deadline = budget.deadline.min(Instant::now() + timeout),
             (None, None) => {}
         }

@@ -119,6 +119,7 @@ impl Http {
             description,
             endpoint,
             method: self.method,
+            methods: Vec::new(),
             headers: self.headers,
             parameters: self.parameters,
             response_template: self.response_template,

@@ -91,7 +91,7 @@ pub(crate) struct Settings {
 #[serde(deny_unknown_fields, default)]
 pub(super) struct RetrySettings {
     /// How often the API is asked at the most. POST and PATCH are asked once, unless the tool is
-    /// `idempotent` or the caller says `max-attempts`.
+    /// `idempotent`.
     #[schemars(range(min = 1, max = 20))]
     pub(super) max_attempts: u32,
     /// The pause after the first failure, in milliseconds; it doubles with each one.
@@ -141,6 +141,11 @@ pub(super) struct ToolSettings {
     #[serde(default = "default_method")]
     #[schemars(schema_with = "method_schema")]
     pub(super) method: String,
+    /// Methods that a caller may choose from with the URI's option `method`, beside `method` itself. Without it
+    /// there is nothing to choose.
+    #[serde(default)]
+    #[schemars(schema_with = "methods_schema")]
+    pub(super) methods: Vec<String>,
     /// Headers that each request of this tool carries, beside the service's `default_headers`.
     #[serde(default)]
     pub(super) headers: BTreeMap<String, String>,
@@ -293,6 +298,10 @@ fn auth_schema(generator: &mut SchemaGenerator) -> Schema {
 
 pub(super) fn method_schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "enum": Method::ALL.map(Method::as_str) })
+}
+
+fn methods_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "array", "items": { "type": "string", "enum": Method::ALL.map(Method::as_str) } })
 }
 
 fn tls_schema(generator: &mut SchemaGenerator) -> Schema {

@@ -22,7 +22,8 @@ pub(super) struct Definition {
     pub(super) path: Vec<Piece>,
     /// What stands behind the endpoint's question mark.
     pub(super) query: String,
-    pub(super) method: Method,
+    /// Those that may be sent, the tool's own first.
+    pub(super) methods: Vec<Method>,
     pub(super) headers: HeaderMap,
     pub(super) parameters: Vec<Parameter>,
     pub(super) timeout: Option<Duration>,
@@ -43,12 +44,12 @@ impl Definition {
         let required = self.parameters.iter().filter(|parameter| parameter.is_required);
         let required = required.map(|parameter| parameter.name.clone()).collect();
         let description = if self.description.is_empty() {
-            format!("{} {}", self.method.as_str(), self.endpoint)
+            format!("{} {}", self.methods.first().map_or("", |method| method.as_str()), self.endpoint)
         } else {
             self.description.clone()
         };
         let tool = Tool::new(&self.id, description, &object_schema(properties, required))?;
-        Ok(tool.shaped(self.shape.clone()).taking_null(true))
+        Ok(tool.shaped(self.shape.clone()).taking_null(true).using(self.methods.clone()))
     }
 
     /// Whether any parameter goes there.
@@ -87,13 +88,21 @@ fn check_id(id: &str, path: &str, problems: &mut Vec<Problem>) {
     }
 }
 
-fn check_method(method: &str, path: &str, problems: &mut Vec<Problem>) -> Option<Method> {
-    let known = method.parse().ok();
-    if known.is_none() {
-        let message = format!("'{method}' is no method; use GET, POST, PUT, PATCH, DELETE or HEAD");
-        problems.push(Problem::new(format!("{path}.method"), "InvalidMethod", message));
+/// The tool's own method and those that are open beside it.
+fn check_methods(settings: &ToolSettings, path: &str, problems: &mut Vec<Problem>) -> Vec<Method> {
+    let more = settings.methods.iter().enumerate().map(|(at, method)| (format!("methods[{at}]"), method));
+    let mut methods = Vec::new();
+    for (field, method) in [("method".to_owned(), &settings.method)].into_iter().chain(more) {
+        match method.parse() {
+            Ok(known) if methods.contains(&known) => {}
+            Ok(known) => methods.push(known),
+            Err(()) => {
+                let message = format!("'{method}' is no method; use GET, POST, PUT, PATCH, DELETE or HEAD");
+                problems.push(Problem::new(format!("{path}.{field}"), "InvalidMethod", message));
+            }
+        }
     }
-    known
+    methods
 }
 
 fn check_tool(
@@ -102,12 +111,12 @@ fn check_tool(
     reserved: Reserved<'_>,
     problems: &mut Vec<Problem>,
 ) -> Option<Definition> {
-    let method = check_method(&settings.method, path, problems);
+    let methods = check_methods(settings, path, problems);
     let error_template = ErrorTemplate::check(settings.error_template.as_deref(), path, problems);
     let headers = check_headers(&settings.headers, &format!("{path}.headers"), problems);
     let parameters = check_parameters(&settings.parameters, path, reserved, problems);
-    check_places(settings, method, path, problems);
-    let form_encoding = check_body(settings, &parameters, method, path, problems);
+    check_places(settings, &methods, path, problems);
+    let form_encoding = check_body(settings, &parameters, &methods, path, problems);
     let (path_text, query) = settings.endpoint.split_once('?').unwrap_or((&settings.endpoint, ""));
     let pieces = parse_endpoint(path_text).and_then(|pieces| check_query(query).map(|()| pieces));
     let pieces = match pieces {
@@ -123,7 +132,7 @@ fn check_tool(
         endpoint: settings.endpoint.clone(),
         path: pieces,
         query: query.to_owned(),
-        method: method?,
+        methods,
         headers,
         parameters,
         timeout: settings.timeout_ms.map(Duration::from_millis),
@@ -144,7 +153,7 @@ fn check_tool(
 fn check_body(
     settings: &ToolSettings,
     parameters: &[Parameter],
-    method: Option<Method>,
+    methods: &[Method],
     path: &str,
     problems: &mut Vec<Problem>,
 ) -> FormEncoding {
@@ -163,9 +172,9 @@ fn check_body(
         refuse("form_encoding", "Unused", message.to_owned());
     }
     if let Some(file) = file
-        && method.is_some_and(|method| !takes_body(method))
+        && let Some(method) = methods.iter().find(|method| !takes_body(**method))
     {
-        let method = method.map_or("", Method::as_str);
+        let method = method.as_str();
         let message = format!("a {method} request cannot carry the file '{}'; use POST or PUT", file.name);
         refuse("method", "ParameterPositionMismatch", message);
     }

@@ -69,12 +69,7 @@ impl ValueSchema {
 }
 
 /// Two parameters must not claim the same place, and a body is one thing or many fields.
-pub(super) fn check_places(
-    tool: &ToolSettings,
-    method: Option<Method>,
-    path: &str,
-    problems: &mut Vec<Problem>,
-) {
+pub(super) fn check_places(tool: &ToolSettings, methods: &[Method], path: &str, problems: &mut Vec<Problem>) {
     let mut taken = HashSet::new();
     let position_of = |parameter: &ParameterSettings| Position::parse(&parameter.position);
     let is_field = |parameter| matches!(position_of(parameter), Some(Position::Body | Position::Form));
@@ -105,8 +100,8 @@ pub(super) fn check_places(
                 let message = format!("'{name}' is the whole body, so nothing else can be in the body");
                 refuse("position", "ParameterPositionMismatch", message);
             }
-            if matches!(method, Some(Method::Get | Method::Head)) {
-                let message = format!("'{name}' is the whole body, but {} sends none", tool.method);
+            if let Some(method) = methods.iter().find(|method| matches!(method, Method::Get | Method::Head)) {
+                let message = format!("'{name}' is the whole body, but {} sends none", method.as_str());
                 refuse("position", "ParameterPositionMismatch", message);
             }
         }

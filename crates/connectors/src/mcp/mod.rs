@@ -104,7 +104,7 @@ impl Connector for Mcp {
 impl Mcp {
     /// The caller's context, for no longer than the service's time-out.
     fn within(&self, cx: &Context, wanted: Option<Duration>) -> Context {
-        let time = wanted.unwrap_or(self.timeout);
+        let time = wanted.map_or(self.timeout, |wanted| wanted.min(self.timeout));
         Context { deadline: cx.deadline.min(Instant::now() + time), ..cx.clone() }
     }
 

@@ -11,6 +11,7 @@ use crate::catalog::{Route, Service, Target, shortened};
 use serde_json::value::RawValue;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use tool::uri::Options;
 use tool::{Arguments, Caller, Context, Door, Error, Outcome, TenantId};
 
 /// Arguments longer than this are counted, not kept.
@@ -26,6 +27,7 @@ pub(crate) struct Record {
     trace_id: Option<Arc<str>>,
     target: Target,
     route: Option<Arc<Route>>,
+    options: Options,
     /// What the record is about, if it is not a call.
     subject: Option<Subject>,
     arguments: Result<Box<RawValue>, usize>,
@@ -109,6 +111,10 @@ impl Record {
             trace_id: cx.trace_id.clone(),
             target: target.clone(),
             route: None,
+            options: match target {
+                Target::Uri(uri) => uri.options().clone(),
+                Target::Name(_) | Target::Trial(_) => Options::default(),
+            },
             subject: None,
             arguments: if size_bytes > MAX_ARGUMENTS_BYTES {
                 Err(size_bytes)
@@ -143,6 +149,13 @@ impl Record {
     /// Where the call went.
     pub(crate) fn routed_to(&mut self, route: &Arc<Route>) {
         self.route = Some(route.clone());
+    }
+
+    /// With which options it was called, those that a Tool has set among them.
+    pub(crate) fn with_options(&mut self, options: &Options) {
+        if !options.is_empty() {
+            self.options = options.clone();
+        }
     }
 
     /// Who answered.
@@ -200,7 +213,13 @@ impl Record {
     fn into_entry(self: Box<Self>) -> Entry {
         let route = self.route.as_deref();
         let (uri, service) = match (route, self.subject) {
-            (Some(route), _) => (Some(route.address.clone()), Some(route.service.id.clone())),
+            (Some(route), _) if self.options.is_empty() => {
+                (Some(route.address.clone()), Some(route.service.id.clone()))
+            }
+            (Some(route), _) => {
+                let uri = route.uri.with_options(self.options).to_string();
+                (Some(uri), Some(route.service.id.clone()))
+            }
             (None, Some(subject)) => (Some(subject.uri), Some(subject.service)),
             (None, None) => (None, None),
         };

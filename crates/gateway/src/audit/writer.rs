@@ -17,6 +17,8 @@ const BATCH: usize = 2048;
 const LINGER: Duration = Duration::from_millis(50);
 const FIRST_RETRY: Duration = Duration::from_millis(100);
 const LAST_RETRY: Duration = Duration::from_secs(5);
+/// How long the records that nothing keeps may take on their way to the log.
+const LAST_WORDS: Duration = Duration::from_secs(2);
 /// How long there is nothing to write before the sink may see to what it put aside.
 const IDLE: Duration = Duration::from_secs(1);
 
@@ -46,6 +48,7 @@ pub struct Audit {
     hurry: Arc<Notify>,
     writer: Mutex<Option<JoinHandle<()>>>,
     closing: CancellationToken,
+    giving_up: CancellationToken,
 }
 
 impl Audit {
@@ -53,13 +56,19 @@ impl Audit {
     #[must_use]
     pub fn start(sink: Arc<dyn Sink>) -> Self {
         let (tx, rx) = mpsc::channel(QUEUE);
-        let closing = CancellationToken::new();
+        let (closing, giving_up) = (CancellationToken::new(), CancellationToken::new());
         let (kept_tx, kept) = watch::channel(0);
         let hurry = Arc::new(Notify::new());
-        let writer =
-            Writer { rx, sink: sink.clone(), kept: kept_tx, hurry: hurry.clone(), closing: closing.clone() };
+        let writer = Writer {
+            rx,
+            sink: sink.clone(),
+            kept: kept_tx,
+            hurry: hurry.clone(),
+            closing: closing.clone(),
+            giving_up: giving_up.clone(),
+        };
         let writer = Mutex::new(Some(tokio::spawn(writer.run())));
-        Self { sink, tx, handed: AtomicU64::new(0), kept, hurry, writer, closing }
+        Self { sink, tx, handed: AtomicU64::new(0), kept, hurry, writer, closing, giving_up }
     }
 
     /// Hands a record over; waits only while the queue is full.
@@ -84,12 +93,17 @@ impl Audit {
         let _ = tokio::time::timeout(time, kept.wait_for(|kept| *kept >= handed)).await;
     }
 
-    /// Writes what is waiting and ends the writer, within `time`.
+    /// Writes what is waiting and ends the writer, within `time`. What cannot be kept by then goes to the log.
     pub async fn drain(&self, time: Duration) {
         self.closing.cancel();
         let Some(mut writer) = self.writer.lock().await.take() else { return };
-        if tokio::time::timeout(time, &mut writer).await.is_err() {
-            tracing::error!("the audit could not be written within {time:?}; records are lost");
+        if tokio::time::timeout(time, &mut writer).await.is_ok() {
+            return;
+        }
+        tracing::error!("the audit could not be written within {time:?}; its last records stand in this log");
+        self.giving_up.cancel();
+        if tokio::time::timeout(LAST_WORDS, &mut writer).await.is_err() {
+            tracing::error!("the audit does not end; records are lost");
             writer.abort();
         }
     }
@@ -101,6 +115,7 @@ struct Writer {
     kept: watch::Sender<u64>,
     hurry: Arc<Notify>,
     closing: CancellationToken,
+    giving_up: CancellationToken,
 }
 
 impl Writer {
@@ -116,7 +131,11 @@ impl Writer {
                 self.wait_for_company(&mut records).await;
             }
             let entries: Vec<Entry> = records.drain(..).map(Record::into_entry).collect();
-            write_until_kept(&*self.sink, &entries).await;
+            tokio::select! {
+                biased;
+                () = self.giving_up.cancelled() => log(&entries),
+                () = write_until_kept(&*self.sink, &entries) => {}
+            }
             self.kept.send_modify(|kept| *kept += entries.len() as u64);
         }
     }
@@ -133,6 +152,13 @@ impl Writer {
         {
             records.push(record);
         }
+    }
+}
+
+/// The last resort: a record in the log is better than none.
+fn log(entries: &[Entry]) {
+    for entry in entries {
+        tracing::error!(?entry, "an audit record that nothing else could keep");
     }
 }
 

@@ -1,7 +1,7 @@
 //! A route: everything a call to one tool needs, made once when the tool is loaded.
 
 use super::types::Parts;
-use super::{OwnTool, Service};
+use super::{OwnTool, Service, Target};
 use crate::audit::Redaction;
 use crate::bind::Binder;
 use crate::service_metrics::ServiceMetrics;
@@ -9,7 +9,8 @@ use crate::shape::Shape;
 use crate::tools::{UriTool, Via};
 use bytes::Bytes;
 use std::sync::{Arc, OnceLock};
-use tool::{Tool, Uri};
+use tool::uri::{Method, Options};
+use tool::{Result, Tool, Uri};
 
 /// From a name or a URI to the connector that answers.
 #[derive(Debug)]
@@ -18,7 +19,7 @@ pub struct Route {
     pub name: String,
     /// The address, without options.
     pub uri: Uri,
-    /// The address as text, compared with allow-lists and written to the audit.
+    /// The address as text, compared with allow-lists.
     pub address: String,
     /// Whose tool it is.
     pub service: Arc<Service>,
@@ -155,6 +156,29 @@ impl Route {
         });
         let redaction = Arc::new(Redaction::of_schema(tool.input_schema()));
         Parts { tool, binder, shape: Arc::new(shape), redaction }
+    }
+
+    /// The options of a call: its own within those that the Tool has set.
+    ///
+    /// # Errors
+    /// `InvalidInput` for those that do more than the tool.
+    pub(crate) fn options(&self, target: &Target) -> Result<Options> {
+        let given = match target {
+            Target::Uri(uri) => uri.options().clone(),
+            Target::Name(_) | Target::Trial(_) => Options::default(),
+        };
+        let (options, tool) = match &self.via {
+            None => (given, &self.tool),
+            Some(via) => (given.within(via.tool.uri.options())?, &via.target.tool),
+        };
+        options.check_method(tool.methods())?;
+        Ok(options)
+    }
+
+    /// The method that is used where nobody chooses one, by the tool that is called in the end.
+    pub(crate) fn own_method(&self) -> Option<Method> {
+        let tool = self.via.as_ref().map_or(&self.tool, |via| &via.target.tool);
+        tool.methods().first().copied()
     }
 
     /// The tenant's own Tool leads here, so that its callers need no right to what is behind it.

@@ -7,7 +7,8 @@ pub use limiter::{Limiter, Permit};
 use crate::catalog::{Entry, Route};
 use std::sync::Arc;
 use std::time::Instant;
-use tool::{Caller, Context, Error, Identity, Result, Role, Scope, TenantId};
+use tool::uri::Options;
+use tool::{Caller, Context, Error, Identity, Pattern, Result, Role, Scope, TenantId};
 
 /// With so many limiters, those of callers that have gone are looked for.
 const MANY_LIMITERS: usize = 1024;
@@ -18,12 +19,45 @@ pub(crate) struct Policy {
     callers: papaya::HashMap<(TenantId, Identity), Arc<Limiter>>,
 }
 
-/// The one rule: may this caller use this tool at all?
+/// The one rule: may this caller use this tool at all? Called by nothing but its name, it has the options
+/// that a Tool has set.
 pub(crate) fn permits(caller: &Caller, route: &Route) -> Result<()> {
+    let set = route.via.as_ref().map(|via| via.tool.uri.options());
+    permits_with(caller, route, set.unwrap_or(&Options::default()))
+}
+
+/// The same rule for a call with options.
+fn permits_with(caller: &Caller, route: &Route, options: &Options) -> Result<()> {
     if route.service.is_for_admins && caller.role < Role::Admin {
         return Err(Error::denied(format!("'{}' is for those who manage the platform", route.name)));
     }
-    permits_named(caller, &route.name, &route.address)
+    may_call(caller)?;
+    if caller.allow.is_empty() {
+        return Ok(());
+    }
+    let acting = options.acting(route.own_method());
+    // A Tool's own name stands for what the Tool has set.
+    let set = route.via.as_ref().map(|via| via.tool.uri.options().acting(route.own_method()));
+    let is_as_named = acting == set.unwrap_or_default();
+    let (shown, in_full) = (shown(route, &acting), shown(route, &options.without_limits()));
+    let is_allowed = |allow: &Pattern| {
+        (is_as_named && allow.matches(&route.name))
+            || allow.matches_with(&route.address, &shown)
+            || (acting.is_empty() && allow.matches_with(&route.address, &in_full))
+    };
+    if caller.allow.iter().any(is_allowed) {
+        return Ok(());
+    }
+    Err(not_listed(caller, &format!("{}{shown}", route.name)))
+}
+
+/// Options as they stand behind an address: `?method=DELETE`.
+fn shown(route: &Route, options: &Options) -> String {
+    if options.is_empty() {
+        return String::new();
+    }
+    let shown = route.uri.with_options(options.clone()).to_string();
+    shown.split_once('?').map(|(_, options)| format!("?{options}")).unwrap_or_default()
 }
 
 /// The same rule for a document or a prompt.
@@ -36,10 +70,11 @@ pub(crate) fn permits_named(caller: &Caller, name: &str, address: &str) -> Resul
     may_call(caller)?;
     let is_allowed = caller.allow.is_empty()
         || caller.allow.iter().any(|allow| allow.matches(name) || allow.matches(address));
-    if !is_allowed {
-        return Err(Error::denied(format!("'{name}' is not on the allow-list of {}", caller.name)));
-    }
-    Ok(())
+    if is_allowed { Ok(()) } else { Err(not_listed(caller, name)) }
+}
+
+fn not_listed(caller: &Caller, name: &str) -> Error {
+    Error::denied(format!("'{name}' is not on the allow-list of {}", caller.name))
 }
 
 fn may_call(caller: &Caller) -> Result<()> {
@@ -55,8 +90,14 @@ fn may_call(caller: &Caller) -> Result<()> {
 
 impl Policy {
     /// Lets a call in, or says why not. The permit counts against the limits until dropped.
-    pub(crate) fn admit(&self, cx: &Context, route: &Route, tenant: Option<Arc<Limiter>>) -> Result<Permit> {
-        permits(&cx.caller, route)?;
+    pub(crate) fn admit(
+        &self,
+        cx: &Context,
+        route: &Route,
+        options: &Options,
+        tenant: Option<Arc<Limiter>>,
+    ) -> Result<Permit> {
+        permits_with(&cx.caller, route, options)?;
         self.admit_within_limits(cx, tenant)
     }
 

@@ -157,6 +157,9 @@ impl Gateway {
         let target = catalog.as_deref().and_then(|catalog| catalog.target_of(tenant, &tool.uri, &self.types));
         let Some(target) = target else { return Checked { problems, tool: None } };
         problems.extend(tool.check_against(target.tool.input_schema().get()));
+        if let Err(error) = tool.uri.options().check_method(target.tool.methods()) {
+            problems.extend(error.problems().iter().cloned());
+        }
         let described = tool.over(&target.tool, definition.description.as_deref());
         let tool = match described {
             Ok(described) => Some(described).filter(|_| problems.is_empty()),

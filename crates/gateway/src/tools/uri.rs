@@ -129,7 +129,7 @@ impl UriTool {
         let shape = if has_shape { self.shape.clone() } else { target.shape().clone() };
         let max_bytes = self.shape.max_bytes.or(target.shape().max_bytes);
         let tool = Tool::from_raw(&definition)?.shaped(Shape { max_bytes, ..shape });
-        Ok(tool.taking_null(target.takes_null()))
+        Ok(tool.taking_null(target.takes_null()).using(target.methods().to_vec()))
     }
 
     fn has_same_arguments(&self) -> bool {

@@ -1,10 +1,12 @@
 //! Sign-in: who a request comes from, answered from memory.
 
 mod attempts;
+mod grant;
 mod hashing;
 mod token;
 
 pub(crate) use attempts::Attempts;
+pub(crate) use grant::Grant;
 pub(crate) use hashing::Hashing;
 
 use crate::Shared;
@@ -93,7 +95,11 @@ impl Auth {
             if entry.expires_at_ms.is_some_and(|end| end <= Utc::now().timestamp_millis()) {
                 return Err(Problem::unauthenticated("the key has expired; ask for a new one"));
             }
-            return Ok(SignedIn { tenant: entry.tenant.clone(), caller: entry.caller.clone() });
+            return Ok(SignedIn {
+                tenant: entry.tenant.clone(),
+                caller: entry.caller.clone(),
+                expires_at_ms: entry.expires_at_ms,
+            });
         }
         let unknown = || Problem::unauthenticated("the key or token is not valid here");
         let claims = self.tokens.verify(credential).ok_or_else(unknown)?;
@@ -107,7 +113,7 @@ impl Auth {
             allow: Vec::new(),
             limits: Limits::default(),
         };
-        Ok(SignedIn { tenant: user.tenant.clone(), caller: Arc::new(caller) })
+        Ok(SignedIn { tenant: user.tenant.clone(), caller: Arc::new(caller), expires_at_ms: None })
     }
 }
 
@@ -121,7 +127,8 @@ fn visitor_of(instance: Instance) -> (SignedIn, InstanceId) {
         allow: Vec::new(),
         limits: Limits::default(),
     };
-    (SignedIn { tenant: instance.tenant, caller: Arc::new(caller) }, instance.id)
+    let visitor = SignedIn { tenant: instance.tenant, caller: Arc::new(caller), expires_at_ms: None };
+    (visitor, instance.id)
 }
 
 /// A request's caller, and the tenant it acts on: its own, or the `tenant_id` of the query for
@@ -130,9 +137,18 @@ fn visitor_of(instance: Instance) -> (SignedIn, InstanceId) {
 pub(crate) struct SignedIn {
     pub(crate) tenant: TenantId,
     pub(crate) caller: Arc<Caller>,
+    /// When the key ends; a person's token is renewed by signing in again.
+    pub(crate) expires_at_ms: Option<i64>,
 }
 
 impl SignedIn {
+    /// What it may give to others, and no more.
+    pub(crate) fn holds(&self) -> Grant {
+        let Caller { role, scopes, allow, limits, .. } = &*self.caller;
+        let (scopes, allow) = (scopes.clone(), allow.clone());
+        Grant { role: *role, scopes, allow, limits: *limits, expires_at_ms: self.expires_at_ms }
+    }
+
     /// May look at what is configured.
     pub(crate) fn may_read(&self) -> Result<()> {
         self.must(Scope::Read, "read this")
@@ -148,10 +164,22 @@ impl SignedIn {
     pub(crate) fn may_make_tools(&self) -> Result<()> {
         let caller = &self.caller;
         let is_in_scope = caller.scopes.is_empty() || caller.scopes.contains(&Scope::Manage);
-        if caller.role == Role::Caller && is_in_scope && caller.allow.is_empty() {
+        if caller.role != Role::Caller || !is_in_scope {
+            self.may_manage()?;
+        }
+        if caller.allow.is_empty() {
             return Ok(());
         }
-        self.may_manage()
+        Err(Problem::forbidden(format!(
+            "{} has an allow-list, and what it makes could lead around it; use a key without one",
+            caller.name
+        )))
+    }
+
+    /// May make MCP instances and say what they offer: whoever has an instance's key has no limits.
+    pub(crate) fn may_make_instances(&self) -> Result<()> {
+        self.may_make_tools()?;
+        self.holds().must_cover_all(&Grant::of_instance(), "the key of an MCP instance")
     }
 
     /// The id of those who only call, and see only what is their own. Viewers look at everything

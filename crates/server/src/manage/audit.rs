@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::time::Duration;
-use store::{AuditRow, Filter};
+use store::{AuditKind, AuditRow, Filter};
 use utoipa::ToSchema;
 
 /// Whoever asks sees the calls that have ended before, unless the audit is far behind.
@@ -25,15 +25,20 @@ const FLUSH: Duration = Duration::from_secs(1);
 #[derive(Serialize, ToSchema)]
 pub(super) struct AuditView {
     id: String,
+    /// `call` or `management`.
+    #[schema(value_type = String, example = "call")]
+    kind: &'static str,
     at: String,
     tenant: String,
     caller: String,
     caller_kind: String,
     door: String,
+    /// The tool; of management, the method and the path.
     tool: String,
+    /// The tool's URI with the options of the call.
     uri: Option<String>,
     service: Option<String>,
-    /// The arguments with secrets redacted.
+    /// The arguments with secrets redacted; of management, `before` and `after`.
     arguments: Value,
     /// `ok`, `error` or `refused`.
     status: String,
@@ -53,12 +58,13 @@ pub(super) struct AuditPage {
     total: i64,
 }
 
-impl From<AuditRow<'_>> for AuditView {
-    fn from(row: AuditRow<'_>) -> Self {
+impl AuditView {
+    fn new(kind: AuditKind, row: AuditRow<'_>) -> Self {
         let some = |text: Cow<'_, str>| Some(text.into_owned()).filter(|text| !text.is_empty());
         let details = row.details;
         Self {
             id: row.id.into_owned(),
+            kind: kind.as_str(),
             at: time::show(row.at),
             tenant: row.tenant.into_owned(),
             caller: row.caller.into_owned(),
@@ -81,6 +87,7 @@ impl From<AuditRow<'_>> for AuditView {
 
 #[derive(Deserialize)]
 pub(super) struct AuditQuery {
+    kind: Option<String>,
     tool: Option<String>,
     service: Option<String>,
     caller: Option<String>,
@@ -92,7 +99,16 @@ pub(super) struct AuditQuery {
 
 impl AuditQuery {
     fn filter(&self) -> Result<Filter> {
+        let kind = match self.kind.as_deref() {
+            None | Some("call") => AuditKind::Call,
+            Some("management") => AuditKind::Management,
+            Some(other) => {
+                let detail = format!("kind is 'call' or 'management', not '{other}'");
+                return Err(Problem::bad_request(detail));
+            }
+        };
         Ok(Filter {
+            kind,
             tool: self.tool.clone(),
             service: self.service.clone(),
             caller: self.caller.clone(),
@@ -105,7 +121,8 @@ impl AuditQuery {
 
 /// Lists calls, newest first.
 #[utoipa::path(get, path = "/audit", tag = "audit",
-    params(("tool" = Option<String>, Query), ("service" = Option<String>, Query), ("caller" = Option<String>, Query),
+    params(("kind" = Option<String>, Query, description = "`call` unless given, or `management`: who changed what is configured"),
+        ("tool" = Option<String>, Query), ("service" = Option<String>, Query), ("caller" = Option<String>, Query),
         ("status" = Option<String>, Query), ("from" = Option<String>, Query), ("to" = Option<String>, Query),
         ("page" = Option<u32>, Query), ("limit" = Option<u32>, Query)),
     responses((status = 200, body = AuditPage)))]
@@ -117,14 +134,16 @@ pub(super) async fn list(
 ) -> Result<Answer<AuditPage>> {
     signed_in.may_manage()?;
     state.gateway.audit().flush(FLUSH).await;
-    let found = state.store.audit().query(&signed_in.tenant, &query.filter()?, page).await?;
-    let items = found.items.into_iter().map(AuditView::from).collect();
+    let filter = query.filter()?;
+    let found = state.store.audit().query(&signed_in.tenant, &filter, page).await?;
+    let items = found.items.into_iter().map(|row| AuditView::new(filter.kind, row)).collect();
     Ok(Answer(AuditPage { items, page: found.page, limit: found.limit, total: found.total }))
 }
 
 /// Streams all calls that fit, oldest first.
 #[utoipa::path(get, path = "/audit/export", tag = "audit",
-    params(("format" = Option<String>, Query, description = "`csv` or `jsonl`"), ("tool" = Option<String>, Query),
+    params(("format" = Option<String>, Query, description = "`csv` or `jsonl`"),
+        ("kind" = Option<String>, Query, description = "`call` unless given, or `management`"), ("tool" = Option<String>, Query),
         ("service" = Option<String>, Query), ("caller" = Option<String>, Query), ("status" = Option<String>, Query),
         ("from" = Option<String>, Query), ("to" = Option<String>, Query)),
     responses((status = 200, content_type = "text/csv"), (status = 400)))]
@@ -141,10 +160,12 @@ pub(super) async fn export(
             other => return Err(Problem::bad_request(format!("format is 'csv' or 'jsonl', not '{other}'"))),
         };
     state.gateway.audit().flush(FLUSH).await;
-    let export = state.store.audit().export(&signed_in.tenant, query.filter()?);
+    let filter = query.filter()?;
+    let kind = filter.kind;
+    let export = state.store.audit().export(&signed_in.tenant, filter);
     let rows = stream::try_unfold(export, move |mut export| async move {
         let Some(rows) = export.next().await? else { return Ok::<_, store::Error>(None) };
-        let text: String = rows.into_iter().map(|row| line(&row.into())).collect();
+        let text: String = rows.into_iter().map(|row| line(&AuditView::new(kind, row))).collect();
         Ok(Some((text, export)))
     });
     let head = stream::iter((!head.is_empty()).then_some(Ok(head)));
@@ -159,7 +180,7 @@ fn json_line(view: &AuditView) -> String {
     line
 }
 
-const COLUMNS: [&str; 17] = [
+const COLUMNS: [&str; 18] = [
     "id",
     "at",
     "tenant",
@@ -177,6 +198,7 @@ const COLUMNS: [&str; 17] = [
     "request_id",
     "trace_id",
     "result_bytes",
+    "kind",
 ];
 
 fn csv_head() -> String {

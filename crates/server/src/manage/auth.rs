@@ -93,7 +93,7 @@ pub(super) struct Me {
 /// Who this key or token belongs to.
 #[utoipa::path(get, path = "/auth/me", tag = "auth", responses((status = 200, body = Me)))]
 pub(super) async fn me(signed_in: SignedIn) -> Answer<Me> {
-    let SignedIn { tenant, caller } = signed_in;
+    let SignedIn { tenant, caller, .. } = signed_in;
     Answer(Me {
         tenant: tenant.into(),
         kind: caller.identity.kind(),

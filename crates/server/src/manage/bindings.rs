@@ -81,7 +81,7 @@ pub(super) async fn create(
     Path(id): Path<InstanceId>,
     Json(body): Json<Bind>,
 ) -> Result<(StatusCode, Answer<BoundToolPage>)> {
-    signed_in.may_make_tools()?;
+    signed_in.may_make_instances()?;
     find(&state, &signed_in, &id).await?;
     if !(1..=MAX_BINDINGS).contains(&body.bindings.len()) {
         let message = format!("'bindings' must hold 1 to {MAX_BINDINGS} tools");
@@ -111,7 +111,7 @@ pub(super) async fn update(
     Path((id, tool)): Path<(InstanceId, ToolId)>,
     Json(body): Json<Switch>,
 ) -> Result<Answer<BoundTool>> {
-    signed_in.may_make_tools()?;
+    signed_in.may_make_instances()?;
     find(&state, &signed_in, &id).await?;
     let binding = state.store.instances().switch(&signed_in.tenant, &id, &tool, body.status).await?;
     state.reload.catch_up().await;
@@ -129,7 +129,7 @@ pub(super) async fn delete(
     signed_in: SignedIn,
     Path((id, tool)): Path<(InstanceId, ToolId)>,
 ) -> Result<StatusCode> {
-    signed_in.may_make_tools()?;
+    signed_in.may_make_instances()?;
     find(&state, &signed_in, &id).await?;
     state.store.instances().unbind(&signed_in.tenant, &id, &tool).await?;
     state.reload.catch_up().await;

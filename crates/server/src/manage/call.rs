@@ -81,7 +81,7 @@ pub(super) async fn call(
 /// What a call knows about its request.
 pub(super) fn context(state: &Shared, signed_in: SignedIn, trace: Trace) -> Context {
     let (Extension(RequestId(request_id)), Extension(TraceId(trace_id)), headers) = trace;
-    let SignedIn { tenant, caller } = signed_in;
+    let SignedIn { tenant, caller, .. } = signed_in;
     let headers = caller_headers(Arc::new(headers));
     let cx = Context::for_request(request_id, tenant, caller, Door::Rest, state.options.call_timeout);
     Context { trace_id, headers, ..cx }

@@ -154,6 +154,17 @@ impl Problem {
         Self::new(Code::Forbidden, detail)
     }
 
+    /// Somebody wants to give more than they hold.
+    pub(crate) fn beyond(field: &str, message: String) -> Self {
+        let errors = vec![tool::Problem::new(field, "BeyondYourOwn", &message)];
+        Self { errors, ..Self::forbidden(message) }
+    }
+
+    /// What happened, in a sentence.
+    pub(crate) fn detail(&self) -> &str {
+        &self.detail
+    }
+
     pub(crate) fn unauthenticated(detail: impl Into<String>) -> Self {
         Self::new(Code::Unauthenticated, detail)
     }

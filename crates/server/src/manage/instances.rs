@@ -115,7 +115,7 @@ pub(super) async fn create(
     signed_in: SignedIn,
     Json(body): Json<Create>,
 ) -> Result<(StatusCode, Answer<NewInstanceView>)> {
-    signed_in.may_make_tools()?;
+    signed_in.may_make_instances()?;
     check_name("name", &body.name)?;
     let owner = signed_in.caller.identity.id().to_owned();
     let new = NewInstance { name: body.name, description: body.description, owner };
@@ -145,7 +145,7 @@ pub(super) async fn update(
     Path(id): Path<InstanceId>,
     Json(body): Json<Update>,
 ) -> Result<Answer<InstanceView>> {
-    signed_in.may_make_tools()?;
+    signed_in.may_make_instances()?;
     find(&state, &signed_in, &id).await?;
     if let Some(name) = &body.name {
         check_name("name", name)?;
@@ -164,7 +164,7 @@ pub(super) async fn delete(
     signed_in: SignedIn,
     Path(id): Path<InstanceId>,
 ) -> Result<StatusCode> {
-    signed_in.may_make_tools()?;
+    signed_in.may_make_instances()?;
     find(&state, &signed_in, &id).await?;
     state.store.instances().delete(&signed_in.tenant, &id).await?;
     state.reload.catch_up().await;
@@ -179,7 +179,7 @@ pub(super) async fn rotate_key(
     signed_in: SignedIn,
     Path(id): Path<InstanceId>,
 ) -> Result<Answer<NewInstanceView>> {
-    signed_in.may_make_tools()?;
+    signed_in.may_make_instances()?;
     find(&state, &signed_in, &id).await?;
     let (instance, key) = state.store.instances().rotate_key(&signed_in.tenant, &id).await?;
     state.reload.catch_up().await;

@@ -6,7 +6,7 @@ use super::tenants::LimitsView;
 use super::time;
 use super::users::check_name;
 use crate::Shared;
-use crate::auth::SignedIn;
+use crate::auth::{Grant, SignedIn};
 use axum::Json as Answer;
 use axum::extract::State;
 use http::StatusCode;
@@ -158,18 +158,23 @@ pub(super) async fn create(
 ) -> Result<(StatusCode, Answer<NewKeyView>)> {
     signed_in.may_manage()?;
     let tenant = signed_in.tenant_or(body.tenant)?;
-    let role = body.role.unwrap_or(Role::Caller);
-    signed_in.may_grant(role)?;
     check_name("name", &body.name)?;
     let new = NewKey {
         name: body.name,
-        role,
+        role: body.role.unwrap_or(Role::Caller),
         scopes: body.scopes,
         allow: body.allow,
         limits: body.limits,
         expires_at: body.expires_at.map(|text| time::parse("expires_at", &text)).transpose()?,
         created_by: Some(signed_in.caller.identity.id().to_owned()),
     };
+    signed_in.holds().must_cover(&Grant {
+        role: new.role,
+        scopes: new.scopes.clone(),
+        allow: new.allow.clone(),
+        limits: new.limits,
+        expires_at_ms: new.expires_at,
+    })?;
     let (key, secret) = state.store.keys().create(&tenant, new).await?;
     state.reload.catch_up().await;
     let view = NewKeyView { key: secret.expose().to_owned(), view: key.into() };
@@ -199,8 +204,8 @@ pub(super) async fn update(
 ) -> Result<Answer<KeyView>> {
     signed_in.may_manage()?;
     let keys = state.store.keys();
-    signed_in.may_grant(keys.get(&signed_in.tenant, &id).await?.role)?;
-    signed_in.may_grant(body.role.unwrap_or(Role::Viewer))?;
+    let known = Grant::of_key(&keys.get(&signed_in.tenant, &id).await?);
+    signed_in.holds().must_cover(&known)?;
     if let Some(name) = &body.name {
         check_name("name", name)?;
     }
@@ -218,9 +223,21 @@ pub(super) async fn update(
         status: body.status,
         expires_at,
     };
+    signed_in.holds().must_cover(&changed(known, &changes))?;
     let key = keys.update(&signed_in.tenant, &id, changes, body.version).await?;
     state.reload.catch_up().await;
     Ok(Answer(key.into()))
+}
+
+/// What a key holds after a change.
+fn changed(known: Grant, changes: &KeyChanges) -> Grant {
+    Grant {
+        role: changes.role.unwrap_or(known.role),
+        scopes: changes.scopes.clone().unwrap_or(known.scopes),
+        allow: changes.allow.clone().unwrap_or(known.allow),
+        limits: changes.limits.unwrap_or(known.limits),
+        expires_at_ms: changes.expires_at.unwrap_or(known.expires_at_ms),
+    }
 }
 
 /// Deletes a key; it stops working at once.
@@ -233,7 +250,7 @@ pub(super) async fn delete(
 ) -> Result<StatusCode> {
     signed_in.may_manage()?;
     let keys = state.store.keys();
-    signed_in.may_grant(keys.get(&signed_in.tenant, &id).await?.role)?;
+    signed_in.holds().must_cover(&Grant::of_key(&keys.get(&signed_in.tenant, &id).await?))?;
     keys.delete(&signed_in.tenant, &id).await?;
     state.reload.catch_up().await;
     Ok(StatusCode::NO_CONTENT)

@@ -13,6 +13,7 @@ mod masking;
 mod mcp_tools;
 mod moving;
 mod openapi;
+mod recording;
 mod search_index;
 mod service_changes;
 mod service_import;
@@ -26,7 +27,7 @@ mod table_data;
 mod table_files;
 pub(crate) mod tables;
 mod tenants;
-mod time;
+pub(crate) mod time;
 mod tool_draft;
 mod tool_trial;
 mod tool_versions;
@@ -36,6 +37,7 @@ mod users;
 
 pub use openapi::document as openapi_document;
 pub(crate) use openapi::pages as documentation;
+pub(crate) use recording::{Recorder, record};
 
 use crate::pace::Pace;
 use crate::{Options, Shared};

@@ -25,6 +25,8 @@ pub(super) struct TenantView {
     /// Whether services and tools of the tenant may call private addresses where they say `allow_private_network`
     /// themselves; `null`: as long as there is no other tenant.
     allow_private_network: Option<bool>,
+    /// What the tenant's tables with their older versions may take.
+    table_quota_bytes: i64,
     created_at: String,
     updated_at: String,
     version: i64,
@@ -56,6 +58,7 @@ impl From<Tenant> for TenantView {
             status: tenant.status,
             limits: tenant.limits,
             allow_private_network: tenant.allow_private_network,
+            table_quota_bytes: tenant.table_quota_bytes,
             created_at: time::show(tenant.created_at),
             updated_at: time::show(tenant.updated_at),
             version: tenant.version,
@@ -76,6 +79,9 @@ pub(super) struct Create {
     /// Lets services and tools of the tenant call private addresses where they say `allow_private_network` themselves.
     /// Unless given, only while there is no other tenant.
     allow_private_network: Option<bool>,
+    /// What the tenant's tables with their older versions may take; 1 GB unless given.
+    #[schema(minimum = 0)]
+    table_quota_bytes: Option<i64>,
 }
 
 #[derive(Deserialize, ToSchema)]
@@ -92,6 +98,10 @@ pub(super) struct Update {
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<bool>)]
     allow_private_network: Option<Option<bool>>,
+    /// What the tenant's tables with their older versions may take; `null` is 1 GB.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<i64>, minimum = 0)]
+    table_quota_bytes: Option<Option<i64>>,
     /// Refuses the change if the tenant has another version by now.
     version: Option<i64>,
 }
@@ -125,11 +135,13 @@ pub(super) async fn create(
 ) -> Result<(StatusCode, Answer<TenantView>)> {
     signed_in.may_administer()?;
     let name = body.name.unwrap_or_else(|| body.id.to_string());
+    check_quota(body.table_quota_bytes)?;
     let new = NewTenant {
         id: body.id,
         name,
         limits: body.limits,
         allow_private_network: body.allow_private_network,
+        table_quota_bytes: body.table_quota_bytes,
     };
     let tenant = state.store.tenants().create(new).await?;
     state.reload.catch_up().await;
@@ -163,11 +175,13 @@ pub(super) async fn update(
     if body.status == Some(Status::Disabled) {
         refuse_for_default(&id, "disabled")?;
     }
+    check_quota(body.table_quota_bytes.flatten())?;
     let changes = TenantChanges {
         name: body.name,
         status: body.status,
         limits: body.limits,
         allow_private_network: body.allow_private_network,
+        table_quota_bytes: body.table_quota_bytes,
     };
     let tenant = state.store.tenants().update(&id, changes, body.version).await?;
     state.reload.catch_up().await;
@@ -188,6 +202,14 @@ pub(super) async fn delete(
     state.store.tenants().delete(&id).await?;
     state.reload.catch_up().await;
     Ok(StatusCode::NO_CONTENT)
+}
+
+fn check_quota(bytes: Option<i64>) -> Result<()> {
+    if bytes.is_some_and(|bytes| bytes < 0) {
+        let message = "'table_quota_bytes' is a number of bytes from 0, or null for the usual";
+        return Err(Problem::invalid_field("table_quota_bytes", message));
+    }
+    Ok(())
 }
 
 /// The admins live there.

@@ -4,7 +4,7 @@ use super::error::{Problem, Result};
 use chrono::{DateTime, SecondsFormat};
 
 /// Milliseconds since 1970 as RFC 3339.
-pub(super) fn show(ms: i64) -> String {
+pub(crate) fn show(ms: i64) -> String {
     let time = DateTime::from_timestamp_millis(ms).unwrap_or_default();
     time.to_rfc3339_opts(SecondsFormat::Millis, true)
 }

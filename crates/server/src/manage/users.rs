@@ -4,7 +4,7 @@ use super::error::{Problem, Result};
 use super::json::{Json, Paging, Path};
 use super::time;
 use crate::Shared;
-use crate::auth::SignedIn;
+use crate::auth::{Grant, SignedIn};
 use axum::Json as Answer;
 use axum::extract::State;
 use http::StatusCode;
@@ -115,7 +115,7 @@ pub(super) async fn create(
     signed_in.may_manage()?;
     let tenant = signed_in.tenant_or(body.tenant)?;
     let role = body.role.unwrap_or(Role::Caller);
-    signed_in.may_grant(role)?;
+    may_have(&signed_in, role)?;
     check_name("username", &body.username)?;
     check_password("password", &body.password)?;
     let new = NewUser {
@@ -152,8 +152,8 @@ pub(super) async fn update(
 ) -> Result<Answer<UserView>> {
     signed_in.may_manage()?;
     let users = state.store.users();
-    signed_in.may_grant(users.get(&signed_in.tenant, &id).await?.role)?;
-    signed_in.may_grant(body.role.unwrap_or(Role::Viewer))?;
+    may_have(&signed_in, users.get(&signed_in.tenant, &id).await?.role)?;
+    may_have(&signed_in, body.role.unwrap_or(Role::Viewer))?;
     let new_hash = match body.password {
         Some(password) => {
             check_password("password", &password)?;
@@ -180,10 +180,15 @@ pub(super) async fn delete(
 ) -> Result<StatusCode> {
     signed_in.may_manage()?;
     let users = state.store.users();
-    signed_in.may_grant(users.get(&signed_in.tenant, &id).await?.role)?;
+    may_have(&signed_in, users.get(&signed_in.tenant, &id).await?.role)?;
     users.delete(&signed_in.tenant, &id).await?;
     state.reload.catch_up().await;
     Ok(StatusCode::NO_CONTENT)
+}
+
+/// Refuses those who hold less than a person with this role.
+fn may_have(signed_in: &SignedIn, role: Role) -> Result<()> {
+    signed_in.holds().must_cover_all(&Grant::of_user(role), "a user")
 }
 
 /// Refuses names that are empty, endless or hold control characters.

@@ -66,7 +66,7 @@ pub(crate) async fn post(
         Err(_) => return Ok(too_large(state.options.max_body_bytes)),
     };
     let owner = owner_of(&signed_in, instance.as_ref(), service.as_deref());
-    let (SignedIn { tenant, caller }, time) = (signed_in, state.options.call_timeout);
+    let (SignedIn { tenant, caller, .. }, time) = (signed_in, state.options.call_timeout);
     let cx = Context::for_request(request_id, tenant, caller, DoorKind::Mcp, time);
     let cx = Context { trace_id, headers: caller_headers(headers.clone()), instance, service, ..cx };
     let visit = Visit { state, headers, cx, owner };

@@ -142,6 +142,7 @@ pub(crate) fn new_tenant(id: &str) -> NewTenant {
         name: id.to_uppercase(),
         limits: Limits::default(),
         allow_private_network: None,
+        table_quota_bytes: None,
     }
 }
 

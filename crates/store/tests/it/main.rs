@@ -6,6 +6,7 @@
 mod backend;
 
 mod audit;
+mod backup;
 mod concurrency;
 mod crash;
 mod faults;

@@ -65,6 +65,12 @@ impl Uri {
     pub fn options(&self) -> &Options {
         &self.options
     }
+
+    /// The same address with other options.
+    #[must_use]
+    pub fn with_options(&self, options: Options) -> Self {
+        Self { options, ..self.clone() }
+    }
 }
 
 /// Everything that would end a part or is not plain text.

@@ -1,6 +1,7 @@
 //! The options of a tool URI: typed where they are known, kept as text where not.
 
 use super::ParseError;
+use crate::{Error, Problem};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::str::FromStr;
@@ -88,18 +89,74 @@ impl Options {
         ParseError::of_options(unknown.map(error).collect())
     }
 
-    /// These options, and those of `others` where these say nothing.
-    #[must_use]
-    pub fn or(mut self, others: &Self) -> Self {
-        self.timeout = self.timeout.or(others.timeout);
-        self.max_attempts = self.max_attempts.or(others.max_attempts);
-        self.method = self.method.or(others.method);
-        self.is_async = self.is_async.or(others.is_async);
-        self.version = self.version.or(others.version);
-        let more = others.other.iter().filter(|(name, _)| self.get(name).is_none()).cloned();
-        let more: Vec<_> = more.collect();
+    /// What is left of these options within those that somebody has set before: time and attempts are the
+    /// smaller ones, and everything else stays as it was set.
+    ///
+    /// # Errors
+    /// `InvalidInput` when one would be another than was set.
+    pub fn within(mut self, set: &Self) -> crate::Result<Self> {
+        self.timeout = smaller(self.timeout, set.timeout);
+        self.max_attempts = smaller(self.max_attempts, set.max_attempts);
+        for (name, value) in set.deeds() {
+            match self.deeds().find(|(own, _)| *own == name) {
+                Some((_, own)) if own != value => {
+                    let message = format!(
+                        "the option {name}={own} cannot be chosen, the tool has set {name}={value}; leave it out"
+                    );
+                    return Err(refused("OptionIsSet", message));
+                }
+                _ => {}
+            }
+        }
+        self.method = self.method.or(set.method);
+        self.is_async = self.is_async.or(set.is_async);
+        self.version = self.version.or(set.version);
+        let more: Vec<_> = set.other.iter().filter(|(name, _)| self.get(name).is_none()).cloned().collect();
         self.other.extend(more);
-        self
+        Ok(self)
+    }
+
+    /// Refuses a method that a tool with these does not leave open. The first is the one it uses by itself.
+    ///
+    /// # Errors
+    /// `InvalidInput` with what is open.
+    pub fn check_method(&self, open: &[Method]) -> crate::Result<()> {
+        let Some(wanted) = self.method.filter(|wanted| !open.contains(wanted)) else { return Ok(()) };
+        let open: Vec<_> = open.iter().map(|method| method.as_str()).collect();
+        let what = match open.as_slice() {
+            [] => "it has no method to choose; leave the option out".to_owned(),
+            [own] => format!(
+                "it sends {own}; leave the option out, or let the tool's definition list more in 'methods'"
+            ),
+            several => format!("it leaves {} open; choose one of them", several.join(", ")),
+        };
+        let message = format!("the tool does not take the option method={}: {what}", wanted.as_str());
+        Err(refused("MethodNotOpen", message))
+    }
+
+    /// Those options that change what is done, not only how long or how often, for a tool that uses the
+    /// method `own` by itself. Allow-lists see these.
+    #[must_use]
+    pub fn acting(&self, own: Option<Method>) -> Self {
+        let method = self.method.filter(|method| Some(*method) != own);
+        Self { method, is_async: self.is_async, version: self.version, ..Self::default() }
+    }
+
+    /// The same without time and attempts, which only narrow.
+    #[must_use]
+    pub fn without_limits(&self) -> Self {
+        Self { timeout: None, max_attempts: None, ..self.clone() }
+    }
+
+    /// Nothing stands behind the question mark.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Every option but time and attempts, as text.
+    fn deeds(&self) -> impl Iterator<Item = (Cow<'_, str>, Cow<'_, str>)> {
+        self.pairs().filter(|(name, _)| !matches!(name.as_ref(), "timeout" | "max-attempts"))
     }
 
     /// Every option as text, the typed ones first.
@@ -153,6 +210,17 @@ impl Options {
         };
         if is_duplicate { Err(ParseError::DuplicateOption(name)) } else { Ok(()) }
     }
+}
+
+fn smaller<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    }
+}
+
+fn refused(code: &'static str, message: String) -> Error {
+    Error::invalid_input(&message).with_problems(vec![Problem::new("uri", code, message)])
 }
 
 /// Digits only, without leading zeros or signs, from 1 to `max`.

@@ -82,13 +82,20 @@ async fn makes_a_query_string_of_the_arguments_of_a_get() {
 
 /// AP-1, AP-2
 #[tokio::test]
-async fn lets_the_uri_choose_the_method() {
+async fn lets_the_uri_choose_the_method_where_it_is_open() {
     let server = Server::start().await;
-    let api = with_tool(&server, json!({ "endpoint": "/x", "parameters": [{ "name": "a" }] }));
+    let open = json!({ "endpoint": "/x", "methods": ["POST"], "parameters": [{ "name": "a" }] });
+    let api = with_tool(&server, open);
     call_with(&*api, "?method=POST", json!({ "a": "1" })).await.unwrap();
     assert_eq!((server.last().method.as_str(), server.last().json()), ("POST", json!({ "a": "1" })));
     call_with(&*api, "?method=GET", json!({ "a": "1" })).await.unwrap();
     assert_eq!((server.last().method.as_str(), server.last().query.as_str()), ("GET", "a=1"));
+    let error = call_with(&*api, "?method=DELETE", json!({ "a": "1" })).await.unwrap_err();
+    assert_eq!((error.kind(), error.problems()[0].code), (tool::ErrorKind::InvalidInput, "MethodNotOpen"));
+    let closed = with_tool(&server, json!({ "endpoint": "/x" }));
+    call_with(&*closed, "?method=GET", json!({})).await.unwrap();
+    call_with(&*closed, "?method=POST", json!({})).await.unwrap_err();
+    assert_eq!(server.requests().len(), 3);
 }
 
 /// HT-2.1, HT-2.2, AP-6

@@ -34,7 +34,8 @@ async fn sends_form_parameters_urlencoded() {
         received.body,
         "plain=a%20b%26c%3D%C3%A9&n=7&list=x&list=y&deep%5Bk%5D%5Bl%5D%5B%5D=1&deep%5Bk%5D%5Bl%5D%5B%5D=2&json=%7B%22a%22%3A1%7D"
     );
-    call_with(&*api, "?method=GET", json!({ "plain": "x" })).await.unwrap();
+    let open = json!({ "endpoint": "/x", "method": "POST", "methods": ["GET"], "parameters": [{ "name": "plain", "position": "form" }] });
+    call_with(&*with_tool(&server, open), "?method=GET", json!({ "plain": "x" })).await.unwrap();
     assert_eq!((server.last().query.as_str(), server.last().body.as_str()), ("plain=x", ""));
 }
 

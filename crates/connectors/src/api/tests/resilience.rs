@@ -61,14 +61,35 @@ async fn pauses_longer_each_time() {
 }
 
 #[tokio::test]
-async fn repeats_a_post_only_when_the_caller_says_so() {
+async fn repeats_no_post_whatever_the_caller_says() {
     let server = Server::start().await;
     let api = with_tool(&server, json!({ "endpoint": "/flaky/1?key=a", "method": "POST" }));
     let error = error_of(&*api, json!({})).await;
     assert_eq!((error.kind(), error.context("status")), (ErrorKind::Upstream, Some("503")));
     assert!(error.is_retryable());
     let api = with_tool(&server, json!({ "endpoint": "/flaky/1?key=b", "method": "POST" }));
-    call_with(&*api, "?max-attempts=2", json!({})).await.unwrap();
+    call_with(&*api, "?max-attempts=2", json!({})).await.unwrap_err();
+    assert_eq!(server.requests().len(), 2);
+}
+
+#[tokio::test]
+async fn gives_a_caller_less_than_the_service_allows_and_never_more() {
+    let server = Server::start().await;
+    let service = json!({ "timeout_ms": 200, "retry": { "max_attempts": 2, "initial_delay_ms": 1 } });
+    let api = with_settings(&server, service, json!({ "endpoint": "/slow/5000" }));
+    for (options, sent) in [
+        ("?timeout=60000&max-attempts=20", 2),
+        ("?timeout=60000", 4),
+        ("?max-attempts=20", 6),
+        ("?max-attempts=1", 7),
+    ] {
+        let error = call_with(&*api, options, json!({})).await.unwrap_err();
+        assert!(
+            error.to_string().starts_with("the service did not answer within 200 ms"),
+            "{options}: {error}"
+        );
+        assert_eq!(server.requests().len(), sent, "{options}");
+    }
 }
 
 #[tokio::test]

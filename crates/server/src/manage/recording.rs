@@ -1,0 +1,189 @@
+//! The record of management: who changed what, what it was before and what it is after.
+//!
+//! One layer around all of REST, so that no handler can forget it. What was before is what a GET of the same path
+//! answers the same caller, which masks secrets as always. The record is committed with the change itself
+//! (`store::management`); what is after is added when the handler has answered.
+
+use super::error::Problem;
+use crate::Shared;
+use crate::auth::SignedIn;
+use crate::edge::{RequestId, TraceId};
+use axum::Router;
+use axum::body::{Body, HttpBody as _, to_bytes};
+use axum::extract::{FromRequestParts, Request, State};
+use axum::middleware::Next;
+use axum::response::Response;
+use http::request::Parts;
+use http::{Method, StatusCode};
+use serde_json::{Map, Value, json};
+use store::{AuditDetails, AuditRow};
+use tower::ServiceExt as _;
+
+/// Views longer than this are counted, not kept.
+const MAX_VIEW_BYTES: usize = 16 * 1024;
+/// Answers longer than this are not looked into.
+const MAX_ANSWER_BYTES: u64 = 4 * 1024 * 1024;
+const MAX_PATH_CHARACTERS: usize = 200;
+
+/// Those change nothing, and come often.
+const CALLS: [&str; 2] = ["/api/v1/call", "/api/v1/mcp/tools/call"];
+
+/// What the layer needs: the server, and REST itself to read with.
+#[derive(Clone)]
+pub(crate) struct Recorder {
+    pub(crate) state: Shared,
+    pub(crate) rest: Router,
+}
+
+/// Puts on record what a request changes, and who was not allowed to.
+pub(crate) async fn record(State(recorder): State<Recorder>, request: Request, next: Next) -> Response {
+    let is_reading = matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
+    if is_reading || CALLS.contains(&request.uri().path()) {
+        return next.run(request).await;
+    }
+    let (mut parts, body) = request.into_parts();
+    let who = SignedIn::from_request_parts(&mut parts, &recorder.state).await;
+    let Ok(who) = who else { return next.run(Request::from_parts(parts, body)).await };
+    let before = recorder.before(&parts).await;
+    let mut row = begin(&who, &parts);
+    row.arguments = Some(json!({ "before": bounded(&before), "after": null }).to_string().into());
+    let handled = next.run(Request::from_parts(parts, body));
+    let (response, is_written) = store::management::recording(row.clone(), handled).await;
+    if is_written {
+        return recorder.complete(row, before, response).await;
+    }
+    if response.status() == StatusCode::FORBIDDEN {
+        let problem = response.extensions().get::<Problem>();
+        let detail = problem.map(|problem| problem.detail().to_owned());
+        recorder.refuse(row, detail).await;
+    }
+    response
+}
+
+impl Recorder {
+    /// What a GET says about what is to be changed: the thing itself, or the one that an action is about.
+    async fn before(&self, parts: &Parts) -> Value {
+        let path = parts.uri.path();
+        let about = match parts.method {
+            Method::POST => path.rsplit_once('/').map_or(path, |(parent, _)| parent),
+            // The document of a table may be large, and has versions of its own.
+            _ => path.strip_suffix("/data").unwrap_or(path),
+        };
+        let query = parts.uri.query().map(|query| format!("?{query}")).unwrap_or_default();
+        let Ok(uri) = format!("{about}{query}").parse::<http::Uri>() else { return Value::Null };
+        let mut request = Request::new(Body::empty());
+        *request.uri_mut() = uri;
+        *request.headers_mut() = parts.headers.clone();
+        // Not all that is known of the request: the parts of its path are not those of this one.
+        if let (Some(id), Some(trace)) =
+            (parts.extensions.get::<RequestId>(), parts.extensions.get::<TraceId>())
+        {
+            request.extensions_mut().insert(id.clone());
+            request.extensions_mut().insert(trace.clone());
+        }
+        let Ok(response) = self.rest.clone().oneshot(request).await;
+        if response.status() != StatusCode::OK {
+            return Value::Null;
+        }
+        let (_, view) = read(response).await;
+        // A list is not what is changed: something is added to it.
+        if view.get("items").is_some() { Value::Null } else { view }
+    }
+
+    /// Adds what came of a change that is on record already.
+    async fn complete(&self, mut row: AuditRow<'static>, before: Value, response: Response) -> Response {
+        let (response, after) = match response.status().is_success() {
+            true => read(response).await,
+            false => (response, Value::Null),
+        };
+        let (before, after) = differing(before, after);
+        let arguments = json!({ "before": bounded(&before), "after": bounded(&after) });
+        row.arguments = Some(arguments.to_string().into());
+        if let Err(error) = self.state.store.management().complete(&row).await {
+            tracing::warn!(%error, "the record of {} does not say what is after: {error}", row.tool);
+        }
+        response
+    }
+
+    async fn refuse(&self, mut row: AuditRow<'static>, detail: Option<String>) {
+        row.status = "refused".into();
+        row.details.code = Some("FORBIDDEN".into());
+        row.details.message = detail.map(Into::into);
+        if let Err(error) = self.state.store.management().append(&row).await {
+            tracing::warn!(%error, "that {} was refused is not on record: {error}", row.tool);
+        }
+    }
+}
+
+fn begin(who: &SignedIn, parts: &Parts) -> AuditRow<'static> {
+    let path = parts.uri.path();
+    let action = format!("{} {path}", parts.method);
+    let request_id = parts.extensions.get::<RequestId>().map(|id| id.0.to_string()).unwrap_or_default();
+    let trace_id = parts.extensions.get::<TraceId>().and_then(|id| id.0.as_deref().map(str::to_owned));
+    AuditRow {
+        id: tool::new_id::<String>().into(),
+        tenant: who.tenant.to_string().into(),
+        at: chrono::Utc::now().timestamp_millis(),
+        caller: who.caller.identity.id().to_owned().into(),
+        tool: action.chars().take(MAX_PATH_CHARACTERS).collect::<String>().into(),
+        service: "".into(),
+        arguments: None,
+        status: "ok".into(),
+        details: AuditDetails {
+            caller_kind: who.caller.identity.kind().into(),
+            door: tool::Door::Rest.as_str().into(),
+            uri: "".into(),
+            code: None,
+            message: None,
+            duration_us: 0,
+            request_id: request_id.into(),
+            trace_id: trace_id.unwrap_or_default().into(),
+            result_bytes: 0,
+        },
+    }
+}
+
+/// The view in an answer, without what is shown only once; the answer stays as it is.
+async fn read(response: Response) -> (Response, Value) {
+    if response.body().size_hint().upper().is_none_or(|size| size > MAX_ANSWER_BYTES) {
+        return (response, json!({ "omitted": "a large answer" }));
+    }
+    let (parts, body) = response.into_parts();
+    let bytes = to_bytes(body, usize::MAX).await.unwrap_or_default();
+    let mut view: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+    hide(&mut view);
+    (Response::from_parts(parts, Body::from(bytes)), view)
+}
+
+/// Takes out what is shown this once, wherever it stands.
+fn hide(view: &mut Value) {
+    match view {
+        Value::Object(fields) => fields.iter_mut().for_each(|(name, value)| {
+            let is_shown_once = matches!(name.as_str(), "key" | "api_key" | "token" | "password");
+            if value.is_string() && (is_shown_once || gateway::audit::is_secret_name(name)) {
+                *value = tool::secret::MASK.into();
+            } else {
+                hide(value);
+            }
+        }),
+        Value::Array(items) => items.iter_mut().for_each(hide),
+        _ => {}
+    }
+}
+
+/// Of two views of the same thing, the fields that differ.
+fn differing(before: Value, after: Value) -> (Value, Value) {
+    let (Value::Object(before), Value::Object(after)) = (&before, &after) else { return (before, after) };
+    let only = |own: &Map<String, Value>, other: &Map<String, Value>| {
+        own.iter()
+            .filter(|(name, value)| other.get(*name) != Some(value))
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect()
+    };
+    (Value::Object(only(before, after)), Value::Object(only(after, before)))
+}
+
+fn bounded(view: &Value) -> Value {
+    let size = view.to_string().len();
+    if size > MAX_VIEW_BYTES { json!({ "omitted": format!("{size} bytes") }) } else { view.clone() }
+}
