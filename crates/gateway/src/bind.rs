@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 use tool::schema::Schema;
 use tool::uri::Uri;
-use tool::{Arguments, Error, Problem, Result, Tool};
+use tool::{Arguments, Error, Problem, Result, Tool, readable};
 
 /// Fills in defaults and checks arguments against the tool's schema.
 ///
@@ -47,7 +47,7 @@ impl Binder {
 
 impl Rules {
     fn of_tool(tool: &Tool) -> Result<Self> {
-        let schema: Value = serde_json::from_str(tool.input_schema().get())
+        let schema: Value = serde_json::from_str(&readable(tool.input_schema().get()))
             .map_err(|error| Error::invalid_config(format!("the input schema is unusable: {error}")))?;
         let properties = schema.get("properties").and_then(Value::as_object);
         let defaults = properties

@@ -1,7 +1,7 @@
 //! A tool as clients see it: name, description, schema, and every field its service gave it.
 
 use crate::sanitize::{Hidden, clean, clean_field};
-use crate::{Error, Result};
+use crate::{Error, Result, readable};
 use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
@@ -74,7 +74,11 @@ impl Tool {
                 .map_err(|_| invalid(format!("'{key}' is no string"))),
         };
         let name = text("name")?.filter(|name| !name.is_empty()).ok_or_else(|| invalid("no name".into()))?;
-        let description = text("description")?;
+        let description = match fields.get("description") {
+            None => None,
+            Some(words) => serde_json::from_str::<Option<String>>(&readable(words.get()))
+                .map_err(|_| invalid("'description' is no string".into()))?,
+        };
         let input_schema: Arc<RawValue> = match fields.get("inputSchema") {
             Some(schema) if schema.get().starts_with('{') => schema.to_owned().into(),
             Some(_) => return Err(invalid(format!("the inputSchema of '{name}' is no object"))),

@@ -20,6 +20,7 @@ mod crash;
 mod doors;
 mod examples;
 mod faults;
+mod fidelity;
 mod generated;
 mod guides;
 mod instance_client;

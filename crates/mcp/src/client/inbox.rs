@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
-use tool::{Ability, Context, Event, Question};
+use tool::{Ability, Context, Event, Question, readable};
 use tracing::debug;
 
 /// How many notifications wait to be read; more are dropped and counted.
@@ -330,7 +330,8 @@ impl Inbox {
             #[serde(default)]
             message: Option<String>,
         }
-        let parsed = params.and_then(|params| serde_json::from_str::<Progress<'_>>(params.get()).ok());
+        let Some(params) = params.map(|params| readable(params.get())) else { return };
+        let parsed = serde_json::from_str::<Progress<'_>>(&params).ok();
         let Some(Progress { token, progress, total, message }) = parsed else { return };
         let Ok(id) = token.get().trim_matches('"').parse() else { return };
         if let Some(caller) = self.waiting().calls.get(&id) {

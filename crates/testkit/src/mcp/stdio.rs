@@ -171,6 +171,7 @@ fn run(id: &Value, request: &Value, line: &str) {
             }
             send(id, &Ok(text("done")));
         }
+        "rest" => write_rest(id, arguments["rest"].as_str().unwrap_or_default()),
         "seen" => send(id, &Ok(text(&SEEN.lock().expect("no panic").join("\n")))),
         "env" => {
             let name = arguments["name"].as_str().unwrap_or_default();
@@ -187,6 +188,21 @@ fn run(id: &Value, request: &Value, line: &str) {
         }
         name if name.starts_with("tool_") || name == "new" => send(id, &Ok(text(name))),
         _ => send(id, &call(request, line)),
+    }
+}
+
+/// The tool `rest`, which only `--definitions` can offer: an answer that goes on as the caller says, where `ÿ` stands for
+/// a byte that is no UTF-8.
+fn write_rest(id: &Value, rest: &str) {
+    let mut answer = format!(r#"{{"jsonrpc":"2.0","id":{id}"#).into_bytes();
+    rest.chars().for_each(|character| match character {
+        'ÿ' => answer.push(0xff),
+        other => answer.extend_from_slice(other.to_string().as_bytes()),
+    });
+    answer.extend_from_slice(b"}\n");
+    let mut out = io::stdout().lock();
+    if out.write_all(&answer).and_then(|()| out.flush()).is_err() {
+        process::exit(0);
     }
 }
 
