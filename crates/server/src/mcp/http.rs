@@ -355,7 +355,7 @@ fn notifications<K: Send + 'static>(
             Some(line) => line,
             None => end.take()?,
         };
-        Some((Ok::<_, Infallible>(reply::event(&line)), (listener, kept, is_watched, end)))
+        Some((Ok::<_, Infallible>(reply::event(line)), (listener, kept, is_watched, end)))
     });
     Sse::new(lines).keep_alive(KeepAlive::new().interval(reply::KEEP_ALIVE)).into_response()
 }

@@ -3,7 +3,7 @@
 use super::Door;
 use super::peer::{Peer, Who};
 use gateway::Gateway;
-use mcp::{RpcError, envelope};
+use mcp::{RpcError, envelope, one_line};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWrite, AsyncWriteExt};
@@ -112,10 +112,10 @@ fn taken(line: Vec<u8>, size: usize) -> Result<Vec<u8>, TooLong> {
 
 async fn write_lines(mut rx: mpsc::Receiver<String>, mut output: impl AsyncWrite + Unpin) {
     while let Some(line) = rx.recv().await {
-        let mut lines = line.into_bytes();
+        let mut lines = one_line(line).into_bytes();
         lines.push(b'\n');
         while let Ok(more) = rx.try_recv() {
-            lines.extend_from_slice(more.as_bytes());
+            lines.extend_from_slice(one_line(more).as_bytes());
             lines.push(b'\n');
         }
         if output.write_all(&lines).await.is_err() || output.flush().await.is_err() {

@@ -2,9 +2,11 @@
 //!
 //! Arguments: `--noise`, `--crash`, `--start-ms N`, `--tools N`, `--version V`, `--modern` (2026-07-28 only), `--linger` (stay
 //! when stdin closes), `--bad-tool` (one definition without a schema), `--loop` (cursors without
-//! end), `--count-starts FILE`, `--definitions FILE` (offer the tools in it, read at every list). More tools than the others have: `die`, `never`, `twice`, `late`,
+//! end), `--count-starts FILE`, `--definitions FILE` (offer the tools in it, read at every list), `--wide FILE SPACE` (a
+//! [`Wide`] server that writes every line it reads to the file). More tools than the others have: `die`, `never`, `twice`, `late`,
 //! `huge`, `storm`, `change`, `ask`, `progress`, `seen`, `env`, `pid`, `child`, `deep`.
 
+use super::wide::Wide;
 use super::{call, initialized, reply, text};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -37,6 +39,9 @@ pub fn main() {
     if has("--noise") {
         write("Server v1.0 started!\n{\"level\":\"info\"}\n[1,2\n\u{1b}[32mready\u{1b}[0m\n\n7\n");
     }
+    if let Some(file) = option("--wide") {
+        return serve_wide(&file);
+    }
     for line in io::stdin().lock().lines() {
         let Ok(line) = line else { break };
         let Ok(request) = serde_json::from_str::<Value>(&line) else { continue };
@@ -44,6 +49,20 @@ pub fn main() {
     }
     while has("--linger") {
         thread::sleep(Duration::from_secs(1));
+    }
+}
+
+/// Takes every line for a message, as those do that end a line at `\r`, too, and notes it.
+fn serve_wide(file: &str) {
+    let space = env::args().skip_while(|argument| argument != "--wide").nth(2).unwrap_or_default();
+    let mut wide = Wide::new(&space);
+    let mut journal = std::fs::OpenOptions::new().create(true).append(true).open(file).expect("a journal");
+    for read in io::stdin().lock().lines() {
+        let Ok(read) = read else { break };
+        for line in read.split('\r') {
+            journal.write_all(format!("{line}\n").as_bytes()).expect("the journal can be written");
+            wide.take(line).iter().for_each(|message| write(&format!("{message}\n")));
+        }
     }
 }
 
