@@ -41,7 +41,12 @@ impl Stdio {
             BufReader::with_capacity(64 * 1024, pipes::input()),
             pipes::output(),
         );
-        stop.run_until_cancelled(served).await;
+        tokio::select! {
+            () = served => {}
+            () = stop.cancelled() => {}
+            // Whoever hears nothing needs no answers either.
+            () = pipes::output_closed() => {}
+        }
         local.close().await;
         // A read of stdin that never ends must not keep the process.
         std::process::exit(0);

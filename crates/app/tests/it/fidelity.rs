@@ -3,6 +3,7 @@
 use crate::pipe::Pipe;
 use crate::stdio::service;
 use serde_json::{Value, json};
+use std::time::{Duration, Instant};
 
 /// A service on stdio with these tools; the folder holds their definitions.
 fn offering(definitions: &str) -> (Value, tempfile::TempDir) {
@@ -65,4 +66,33 @@ fn keeps_the_spelling_of_the_data_of_errors() {
     let error = r#"{"code":-31000,"message":"no","data":{"b": 1.0,"a":[123456789012345678901234, 1E2],"t":"\u0041"}}"#;
     let answer = rest(&mut pipe, &format!(r#","error":{error}"#));
     assert!(answer.contains(&format!("\"error\":{error}")), "{answer}");
+}
+
+#[test]
+fn an_answer_that_is_none_fails_at_once() {
+    let (mut pipe, _folder) = start(REST);
+    let begun = Instant::now();
+    for (said, why) in [
+        (r#","result":null"#, "no tool result"),
+        ("", "neither result nor error"),
+        (r#","result":{"content":[{"type":"text","text":"ÿ"}]}"#, "UTF-8"),
+        (r#","error":null"#, "neither result nor error"),
+    ] {
+        let answer = rest(&mut pipe, said);
+        assert!(answer.contains(why), "{said}: {answer}");
+    }
+    assert!(begun.elapsed() < Duration::from_secs(60), "none waited for its time-out of 300 s");
+    // The connection is good for others.
+    let answer = rest(&mut pipe, r#","result":{"content":[]}"#);
+    assert!(answer.contains(r#""result":{"content":[]}"#), "{answer}");
+}
+
+#[test]
+fn does_not_list_tools_that_work_as_tasks_only() {
+    let definitions = r#"[
+        {"name":"a","inputSchema":{"type":"object"},"execution":{"taskSupport":"optional"}},
+        {"name":"b","inputSchema":{"type":"object"},"execution":{"taskSupport":"required"}},
+        {"name":"c","inputSchema":{"type":"object"},"execution":{"taskSupport":"forbidden"}}]"#;
+    let (mut pipe, _folder) = start(definitions);
+    assert_eq!(pipe.names(), ["s__a", "s__c"]);
 }

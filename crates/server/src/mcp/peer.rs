@@ -67,8 +67,9 @@ pub(super) struct Peer {
     /// Calls go on until they have ended and are audited, whoever waits.
     pub(super) calls: TaskTracker,
     pub(super) requests: TaskTracker,
-    /// Fires when the client has gone.
+    /// Fire when the client has gone, and when it has closed its input.
     gone: CancellationToken,
+    asked_all: CancellationToken,
 }
 
 impl Peer {
@@ -96,20 +97,23 @@ impl Peer {
             calls: TaskTracker::new(),
             requests: TaskTracker::new(),
             gone: CancellationToken::new(),
+            asked_all: CancellationToken::new(),
         });
         peer.requests.spawn(peer.clone().tell_changes());
         (peer, rx)
     }
 
-    /// The client asks nothing more, but may still read: what it has asked gets `time` to be answered.
-    pub(super) async fn finish(&self, time: Duration) {
+    /// The client asks and answers nothing more, but may still read: what it has asked has the time that a call has.
+    pub(super) async fn finish(&self) {
+        self.asked_all.cancel();
+        self.questions.close();
         // One of them tells changes, and ends with the client.
         let answered = async {
             while self.requests.len() > 1 {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
-        let _ = tokio::time::timeout(time, answered).await;
+        let _ = tokio::time::timeout(self.options.call_timeout, answered).await;
     }
 
     /// The client has gone: what it waits for is taken back, what runs may end.
@@ -178,10 +182,7 @@ impl Peer {
         Ok(Request::Other(Box::new(Order {
             version,
             asked,
-            capabilities: match version.era() {
-                Era::Legacy => None,
-                Era::Modern => meta.capabilities.map(ToOwned::to_owned),
-            },
+            capabilities: meta.capabilities.filter(|_| version.era() == Era::Modern).map(ToOwned::to_owned),
             wishes: Wishes::of(version.era(), &meta, self.log_level.load(Ordering::Relaxed)),
         })))
     }
@@ -325,17 +326,16 @@ impl Peer {
         for uri in filter.resource_subscriptions.iter().take(1000) {
             watches.extend(self.door.gateway.watch(&cx, uri).await.ok());
         }
-        let cancel = cx.cancel.clone();
-        let listener = Listener::new(self.door.gateway.clone(), cx, filter, cancel.clone());
-        let mut listener = listener.answering(id);
-        while let Some(line) = listener.next(|_| false).await {
+        let (gateway, cancel) = (self.door.gateway.clone(), cx.cancel.clone());
+        let mut listener = Listener::new(gateway, cx, filter, cancel).answering(id);
+        while let Some(Some(line)) = self.asked_all.run_until_cancelled(listener.next(|_| false)).await {
             self.send(line).await;
         }
     }
 
     fn context(&self) -> Context {
-        let Who { tenant, caller } = &self.who;
-        Context::new(tenant.clone(), caller.clone(), DoorKind::Mcp, self.options.call_timeout)
+        let (tenant, caller) = (self.who.tenant.clone(), self.who.caller.clone());
+        Context::new(tenant, caller, DoorKind::Mcp, self.options.call_timeout)
     }
 
     /// Waits for services that are still starting, if the request needs them. A call needs only the one that has

@@ -18,9 +18,6 @@ const MAX_LINE_BYTES: usize = 64 * 1024 * 1024;
 /// What is kept of a longer one, to find its id, which mostly stands near the front.
 const KEPT_BYTES: usize = 4 * 1024;
 
-/// How long what was asked before the end of the input may take to be answered, as in `echo … | mcp-all-in-one stdio`.
-const LAST_ANSWERS: Duration = Duration::from_secs(1);
-
 /// Serves one client until it says `exit` or closes its end.
 ///
 /// `is_loaded` turns true when every service has said what it offers, or has had its time.
@@ -35,7 +32,8 @@ pub async fn serve(
     let (peer, rx) = Peer::new(Door { gateway }, who, is_loaded, options);
     let writer = tokio::spawn(write_lines(rx, output));
     if let End::OfInput = read_messages(&peer, input).await {
-        peer.finish(LAST_ANSWERS).await;
+        // As in `echo … | mcp-all-in-one stdio`.
+        peer.finish().await;
     }
     peer.close().await;
     drop(peer);
