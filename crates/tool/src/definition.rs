@@ -20,6 +20,8 @@ pub struct Tool {
     fields: Vec<(String, Box<RawValue>)>,
     shape: Shape,
     takes_null: bool,
+    is_relayed: bool,
+    fills_defaults: bool,
 }
 
 /// How the answer of a tool is to look; compiled by the gateway when the tool is loaded.
@@ -38,6 +40,8 @@ impl PartialEq for Tool {
     fn eq(&self, other: &Self) -> bool {
         self.shape == other.shape
             && self.takes_null == other.takes_null
+            && self.is_relayed == other.is_relayed
+            && self.fills_defaults == other.fills_defaults
             && self
                 .fields
                 .iter()
@@ -91,6 +95,8 @@ impl Tool {
             fields: fields.0,
             shape: Shape::default(),
             takes_null: false,
+            is_relayed: false,
+            fills_defaults: true,
         })
     }
 
@@ -113,6 +119,34 @@ impl Tool {
     #[must_use]
     pub fn takes_null(&self) -> bool {
         self.takes_null
+    }
+
+    /// The same tool, whose arguments and answers belong to its service: nothing is added to what the caller wrote, and
+    /// nothing is cut of the answer unless somebody asks for it.
+    #[must_use]
+    pub fn relayed(mut self, is_relayed: bool) -> Self {
+        self.is_relayed = is_relayed;
+        self.fills_defaults = !is_relayed;
+        self
+    }
+
+    /// The same tool, with or without the defaults of its schema in the arguments that its service gets.
+    #[must_use]
+    pub fn filling_defaults(mut self, fills_defaults: bool) -> Self {
+        self.fills_defaults = fills_defaults;
+        self
+    }
+
+    /// Arguments that are left out are given with the defaults of the schema.
+    #[must_use]
+    pub fn fills_defaults(&self) -> bool {
+        self.fills_defaults
+    }
+
+    /// Its arguments and answers belong to its service.
+    #[must_use]
+    pub fn is_relayed(&self) -> bool {
+        self.is_relayed
     }
 
     /// The name within its service.

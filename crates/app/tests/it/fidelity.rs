@@ -29,6 +29,21 @@ fn rest(pipe: &mut Pipe, rest: &str) -> String {
 }
 
 #[test]
+fn adds_no_defaults_to_arguments_of_mcp_services() {
+    let schema = r#"{"type":"object","properties":{"name":{"type":"string","default":null},"list":{"type":"array","minItems":1,"default":[]},"n":{"type":"integer","default":7}},"oneOf":[{"required":["a"]},{"not":{"required":["n"]}}]}"#;
+    let (mut pipe, _folder) = start(&format!(r#"[{{"name":"params","inputSchema":{schema}}}]"#));
+    for arguments in
+        ["{}", r#"{"big":123456789012345678901234, "e": 1e2,"f":1.50}"#, r#"{"name":"x","list":[ 0.10 ]}"#]
+    {
+        let params = format!(r#"{{"name":"s__params","arguments":{arguments}}}"#);
+        let answer: Value = serde_json::from_str(&pipe.ask_raw("tools/call", &params)).unwrap();
+        let seen = answer["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}"));
+        assert!(seen.contains(&format!("\"arguments\":{arguments}")), "{seen}");
+        assert!(!seen.contains("null") && !seen.contains("\"n\""), "{seen}");
+    }
+}
+
+#[test]
 fn relays_half_a_surrogate_pair_in_results_errors_and_prompts() {
     let (mut pipe, _folder) = start(REST);
     for result in [

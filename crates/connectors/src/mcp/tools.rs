@@ -113,7 +113,7 @@ impl Tools {
 
     fn take(&self, definition: &RawValue, link: &Link, list: &mut List) {
         // Many programs write null for what they do not give; what it means is the server's business.
-        match Tool::from_raw(definition).map(|tool| tool.taking_null(true)) {
+        match Tool::from_raw(definition).map(|tool| tool.taking_null(true).relayed(true)) {
             Ok(tool) if !self.filter.allows(tool.name()) => {}
             Ok(tool) if is_for_tasks_only(&tool) => {
                 let (server, tool) = (link.name(), tool.name());
