@@ -188,6 +188,15 @@ impl Output {
         }
     }
 
+    /// The answer has content blocks of its own: it is more than data that is shown in one.
+    #[must_use]
+    pub fn has_blocks(&self) -> bool {
+        match self.body {
+            Body::Relayed(..) | Body::Blocks(_) | Body::Notice(_) => true,
+            Body::Json(..) | Body::Unread(_) => false,
+        }
+    }
+
     /// How many bytes the answer has, roughly: what a budget is compared with.
     #[must_use]
     pub fn size_bytes(&self) -> usize {

@@ -21,6 +21,9 @@ pub(super) struct Stdio {
     #[arg(long, env = "MCP_ALL_IN_ONE_CALL_TIMEOUT", value_name = "SECONDS", default_value_t = 300,
         value_parser = clap::value_parser!(u64).range(1..=3600))]
     call_timeout: u64,
+    /// The most bytes of a tool's answer; more is cut at whole items, or refused [default: none]
+    #[arg(long, env = "MCP_ALL_IN_ONE_MAX_RESULT_BYTES", value_name = "N")]
+    max_result_bytes: Option<usize>,
     /// Offer tools that show, check and change the mcp.json itself; only for callers you would
     /// let run any command
     #[arg(long, env = "MCP_ALL_IN_ONE_SELF_TOOLS")]
@@ -30,7 +33,11 @@ pub(super) struct Stdio {
 impl Stdio {
     pub(super) async fn run(self) -> Result<ExitCode, Failure> {
         let stop = super::stop_on_signal()?;
-        let setup = Setup { has_self_tools: self.self_tools, ..Setup::new(START_WAIT, pins_path()?) };
+        let setup = Setup {
+            has_self_tools: self.self_tools,
+            max_result_bytes: self.max_result_bytes,
+            ..Setup::new(START_WAIT, pins_path()?)
+        };
         let local = Local::open(&self.config.path()?, setup)?;
         let options =
             Options { start_wait: START_WAIT, call_timeout: Duration::from_secs(self.call_timeout) };

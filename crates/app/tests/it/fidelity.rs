@@ -111,3 +111,83 @@ fn does_not_list_tools_that_work_as_tasks_only() {
     let (mut pipe, _folder) = start(definitions);
     assert_eq!(pipe.names(), ["s__a", "s__c"]);
 }
+
+/// A picture of so many bytes, in base64.
+fn picture(size: usize) -> Value {
+    json!({ "type": "image", "mimeType": "image/png", "data": "A".repeat(size) })
+}
+
+#[test]
+fn cuts_nothing_of_mcp_services_unless_told_to() {
+    let (mut pipe, _folder) = start(REST);
+    let data = "A".repeat(900_000);
+    for result in [
+        json!({ "content": [picture(3_000_000)] }),
+        json!({ "content": [{ "type": "text", "text": "a\n".repeat(1_000_000) }] }),
+        json!({ "content": [picture(900_000)], "structuredContent": { "data": data } }),
+    ] {
+        let answer = rest(&mut pipe, &format!(r#","result":{result}"#));
+        assert!(answer.contains(&format!("\"result\":{result}")), "{}", &answer[..answer.len().min(500)]);
+    }
+}
+
+/// A service whose tool promises `rows` and `total`, behind a budget.
+fn start_with_budget(bytes: &str) -> (Pipe, tempfile::TempDir) {
+    let schema = r#"{"type":"object","required":["rows"],"properties":{"rows":{"type":"array","minItems":2,"items":{"type":"object"}},"note":{"type":"string"}}}"#;
+    let (services, folder) = offering(&format!(
+        r#"[{{"name":"rest","inputSchema":{{"type":"object"}},"outputSchema":{schema}}},{{"name":"params","inputSchema":{{"type":"object"}}}}]"#
+    ));
+    let mut pipe = Pipe::start_with(&services, |command| {
+        command.args(["--max-result-bytes", bytes]);
+    });
+    pipe.hello("2025-11-25");
+    (pipe, folder)
+}
+
+fn result_of(pipe: &mut Pipe, result: &Value) -> Value {
+    let answer = rest(pipe, &format!(r#","result":{result}"#));
+    serde_json::from_str::<Value>(&answer).unwrap()["result"].clone()
+}
+
+#[test]
+fn a_budget_keeps_structured_content_valid_or_makes_the_call_an_error() {
+    let (mut pipe, _folder) = start_with_budget("2000");
+    let rows: Vec<_> = (0..200).map(|n| json!({ "n": n, "text": "0123456789" })).collect();
+    let data = json!({ "rows": rows, "note": "all" });
+    let text = json!([{ "type": "text", "text": data.to_string() }]);
+    let cut = result_of(&mut pipe, &json!({ "content": text, "structuredContent": data }));
+    let kept = cut["structuredContent"]["rows"].as_array().unwrap().len();
+    assert!((10..100).contains(&kept) && cut["isError"] != true, "{cut}");
+    assert_eq!(
+        (&cut["structuredContent"]["rows"][1]["n"], &cut["structuredContent"]["note"]),
+        (&json!(1), &json!("all"))
+    );
+    assert!(cut.to_string().contains(&format!("'/rows' shows the first {kept} of 200 items")), "{cut}");
+
+    let long = json!({ "rows": [{}, {}], "note": "x".repeat(5000) });
+    let one = json!({ "rows": [{ "a": "x".repeat(1500) }, { "a": "x".repeat(1500) }] });
+    for data in [long, one] {
+        let refused = result_of(&mut pipe, &json!({ "content": [], "structuredContent": data }));
+        assert_eq!(refused["isError"], true, "{refused}");
+        assert!(refused.get("structuredContent").is_none(), "{refused}");
+        let said = refused["content"][0]["text"].as_str().unwrap();
+        assert!(said.contains("2000 bytes") && said.contains("--max-result-bytes"), "{said}");
+    }
+}
+
+#[test]
+fn a_budget_never_drops_a_picture_in_silence() {
+    let (mut pipe, _folder) = start_with_budget("2000");
+    let data = json!({ "rows": [{}, {}] });
+    for result in [
+        json!({ "content": [picture(3000)], "structuredContent": data }),
+        json!({ "content": [{ "type": "text", "text": "look" }, picture(3000)], "structuredContent": data }),
+    ] {
+        let refused = result_of(&mut pipe, &result);
+        assert_eq!(refused["isError"], true, "{refused}");
+        assert!(refused.to_string().contains("image of 30"), "{refused}");
+        assert!(!refused.to_string().contains("AAAA"), "{refused}");
+    }
+    let small = json!({ "content": [picture(300)], "structuredContent": data });
+    assert_eq!(result_of(&mut pipe, &small), small);
+}

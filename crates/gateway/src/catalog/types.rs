@@ -34,7 +34,7 @@ pub(super) struct Parts {
 }
 
 impl Types {
-    pub(crate) fn new(kinds: &'static [Kind], env: Env, result_budget: usize) -> Self {
+    pub(crate) fn new(kinds: &'static [Kind], env: Env, result_budget: Option<usize>) -> Self {
         let of_kind = |kind: &Kind| {
             let ambient = kind.ambient?;
             let tools = (ambient.tools)().unwrap_or_else(|error| {
