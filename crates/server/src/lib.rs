@@ -6,6 +6,7 @@ mod edge;
 mod finish;
 pub mod first_start;
 mod health;
+mod keyless;
 mod linger;
 mod listen;
 pub mod manage;
@@ -22,6 +23,7 @@ pub use reload::OwnServices;
 use auth::{Attempts, Auth};
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
+use axum::middleware::from_fn_with_state;
 use axum::routing::{get, post};
 use gateway::Gateway;
 use http::{HeaderName, HeaderValue, Method, header};
@@ -215,15 +217,18 @@ fn router(shelf: Shared) -> Router {
         true => Router::new().route("/sse", get(mcp::sse::get)).route("/messages", post(mcp::sse::post)),
         false => Router::new(),
     };
+    let keyless = Router::new()
+        .merge(manage::documentation())
+        .route("/healthz", get(health::alive))
+        .route("/readyz", get(health::ready))
+        .route_layer(from_fn_with_state(shelf.clone(), keyless::guard));
     let router = Router::new()
         .merge(sse)
         .merge(api)
-        .merge(manage::documentation())
+        .merge(keyless)
         .route("/mcp", post(mcp::http::post).get(mcp::http::get))
         .route("/mcp/{api_key}", post(mcp::http::post).get(mcp::http::get))
         .route("/tools/by-table/{table_id}", get(manage::tools_by_table::list))
-        .route("/healthz", get(health::alive))
-        .route("/readyz", get(health::ready))
         .route("/metrics", get(health::metrics))
         .fallback(edge::no_such_path)
         .method_not_allowed_fallback(edge::no_such_method);

@@ -26,6 +26,7 @@ mod guides;
 mod instance_client;
 mod instances;
 mod isolation;
+mod keyless;
 mod keys;
 mod lists;
 mod login;

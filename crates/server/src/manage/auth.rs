@@ -6,9 +6,10 @@ use super::time;
 use super::users::{UserView, check_password, hash};
 use crate::Shared;
 use crate::auth::SignedIn;
+use crate::keyless::check_origin;
 use axum::Json as Answer;
 use axum::extract::{ConnectInfo, State};
-use http::StatusCode;
+use http::{HeaderMap, StatusCode};
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use store::{Status, password};
@@ -43,8 +44,10 @@ pub(super) struct LoggedIn {
 pub(super) async fn login(
     State(state): State<Shared>,
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    headers: HeaderMap,
     Json(login): Json<Login>,
 ) -> Result<Answer<LoggedIn>> {
+    check_origin(&state, &headers)?;
     let Login { tenant, username, password } = login;
     state.attempts.check(peer.ip(), &tenant, &username)?;
     let found = match tenant.parse::<TenantId>() {
