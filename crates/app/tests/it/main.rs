@@ -50,6 +50,7 @@ mod outage;
 mod pins;
 mod pins_local;
 mod pipe;
+mod private_network;
 mod real_peers;
 mod replicas;
 mod search;
