@@ -24,6 +24,8 @@ pub struct Setup {
     pub pins: PathBuf,
     /// Whether tools that show and change the file are among the services.
     pub has_self_tools: bool,
+    /// The most bytes of an answer, where there is such a limit.
+    pub max_result_bytes: Option<usize>,
     /// This service alone.
     pub only: Option<String>,
     /// There is a client, which services may ask something.
@@ -34,7 +36,8 @@ impl Setup {
     /// All services of the file and nothing else.
     #[must_use]
     pub fn new(discovery_wait: Duration, pins: PathBuf) -> Self {
-        Self { discovery_wait, pins, has_self_tools: false, only: None, has_client: false }
+        let (has_self_tools, has_client) = (false, false);
+        Self { discovery_wait, pins, has_self_tools, has_client, max_result_bytes: None, only: None }
     }
 }
 
@@ -56,13 +59,14 @@ impl Local {
         let config = McpConfig::open(path)?;
         config.repeated().iter().for_each(|repeated| tracing::warn!("{repeated}"));
         let stop = CancellationToken::new();
-        let Setup { discovery_wait, pins, has_self_tools, only, has_client } = setup;
+        let Setup { discovery_wait, pins, has_self_tools, max_result_bytes, only, has_client } = setup;
         let followed = Followed { path: path.to_owned(), pins: pins.clone(), has_self_tools };
         let mut services = mcp_config::follow(followed, &config, stop.clone());
         let audit = Audit::start(Arc::new(Log));
         let pins = Arc::new(FilePins::new(pins, path));
         let env = Env { only_client: has_client.then(Arc::default), ..Env::default() };
-        let gateway = Gateway::with_pins(connectors::ALL, env, audit, Options::default(), pins);
+        let options = Options { result_budget_bytes: max_result_bytes };
+        let gateway = Gateway::with_pins(connectors::ALL, env, audit, options, pins);
         let (tx, is_loaded) = watch::channel(false);
         let loading = gateway.clone();
         let stopped = stop.clone();

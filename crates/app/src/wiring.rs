@@ -41,7 +41,7 @@ pub struct Settings {
     /// All services may call private addresses.
     pub allow_private_network: bool,
     /// The most bytes of an answer.
-    pub max_result_bytes: usize,
+    pub max_result_bytes: Option<usize>,
     /// Where embeddings come from; search goes by words alone without.
     pub embeddings: Option<embeddings::Settings>,
     /// How indexes of texts are made.
@@ -64,7 +64,7 @@ impl Settings {
             one_server: None,
             has_self_tools: false,
             allow_private_network: false,
-            max_result_bytes: gateway::RESULT_BUDGET_BYTES,
+            max_result_bytes: None,
             embeddings: None,
             search: search::Options::default(),
             server: Options::default(),
@@ -109,7 +109,7 @@ pub async fn start(mut settings: Settings) -> Result<Started, Failure> {
     let mut env = Env {
         allow_private_network: settings.allow_private_network,
         tables: Some(Arc::new(documents.clone())),
-        result_budget_bytes: settings.max_result_bytes,
+        result_budget_bytes: settings.max_result_bytes.unwrap_or(gateway::RESULT_BUDGET_BYTES),
         ..Env::default()
     };
     let embeddings = embeddings_from(settings.embeddings, &env)?;

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 use tool::schema::Schema;
 use tool::uri::Uri;
-use tool::{Arguments, Error, Problem, Result, Tool};
+use tool::{Arguments, Error, Problem, Result, Tool, readable};
 
 /// Fills in defaults and checks arguments against the tool's schema.
 ///
@@ -22,6 +22,8 @@ pub(crate) struct Binder {
 struct Rules {
     schema: Option<Schema>,
     defaults: Vec<(String, Value)>,
+    /// Of parameters that must be given, where defaults are not filled in.
+    required_defaults: Vec<(String, Value)>,
     /// Parameters for which `null` is passed on without a look at the schema.
     nullable: HashSet<String>,
 }
@@ -34,29 +36,45 @@ impl Binder {
 
     /// The arguments as the tool takes them: untouched where nothing was missing.
     pub(crate) fn bind(&self, arguments: Arguments) -> Result<Arguments> {
-        let rules = self.rules.get_or_init(|| {
+        self.rules().bind(arguments)
+    }
+
+    /// What stands in for a parameter that must be given, where the service leaves that to those who build the request.
+    pub(crate) fn required_default_of(&self, name: &str) -> Option<&Value> {
+        self.rules().required_defaults.iter().find(|(key, _)| key == name).map(|(_, default)| default)
+    }
+
+    fn rules(&self) -> &Rules {
+        self.rules.get_or_init(|| {
             Rules::of_tool(&self.tool).unwrap_or_else(|error| {
                 let uri = &self.uri;
                 tracing::warn!(tool = %uri, %error, "arguments of {uri} are not checked: {error}");
                 Rules::default()
             })
-        });
-        rules.bind(arguments)
+        })
     }
 }
 
 impl Rules {
     fn of_tool(tool: &Tool) -> Result<Self> {
-        let schema: Value = serde_json::from_str(tool.input_schema().get())
+        let schema: Value = serde_json::from_str(&readable(tool.input_schema().get()))
             .map_err(|error| Error::invalid_config(format!("the input schema is unusable: {error}")))?;
         let properties = schema.get("properties").and_then(Value::as_object);
         let defaults = properties
             .into_iter()
             .flatten()
             .filter_map(|(name, property)| Some((name.clone(), property.get("default")?.clone())));
-        let defaults = defaults.collect();
+        let mut defaults: Vec<(String, Value)> = defaults.collect();
+        let mut required_defaults = Vec::new();
+        if !tool.fills_defaults() {
+            // They are notes of the service, which knows best what to do without them.
+            let optional = optional_of(&schema);
+            required_defaults = std::mem::take(&mut defaults);
+            required_defaults.retain(|(name, _)| !optional.contains(name));
+        }
         let nullable = if tool.takes_null() { optional_of(&schema) } else { HashSet::new() };
-        Ok(Self { schema: Some(Schema::compile(&schema, "parameter")?), defaults, nullable })
+        let schema = Some(Schema::compile(&schema, "parameter")?);
+        Ok(Self { schema, defaults, required_defaults, nullable })
     }
 
     fn bind(&self, arguments: Arguments) -> Result<Arguments> {
@@ -152,6 +170,25 @@ mod tests {
         let schema = json!({ "properties": { "limit": { "type": "integer", "default": 20 } } });
         assert_eq!(bind(&schema, r#"{"a":1}"#).unwrap(), r#"{"a":1,"limit":20}"#);
         assert_eq!(bind(&schema, r#"{"limit": 5, "n":1.0}"#).unwrap(), r#"{"limit": 5, "n":1.0}"#);
+    }
+
+    #[test]
+    fn adds_nothing_to_what_is_relayed() {
+        let schema =
+            json!({ "properties": { "a": { "default": null, "type": "string" }, "b": { "default": 1 } } });
+        let tool = Tool::new("it", "", &schema).unwrap().relayed(true);
+        for arguments in ["{}", r#"{"n":123456789012345678901234, "b": 1.0}"#] {
+            assert_eq!(bind_to(&tool, arguments).unwrap(), arguments);
+        }
+        assert!(bind_to(&tool, r#"{"a":1}"#).is_err(), "it is checked all the same");
+        let schema =
+            json!({ "properties": { "a": { "default": 1 }, "b": { "default": 2 } }, "required": ["b"] });
+        let binder = Binder::new(
+            Arc::new(Tool::new("it", "", &schema).unwrap().relayed(true)),
+            Uri::of_tool("x", "y", "it"),
+        );
+        let defaults = ["a", "b"].map(|name| binder.required_default_of(name).cloned());
+        assert_eq!(defaults, [None, Some(json!(2))], "for those who hide what must be given");
     }
 
     #[test]

@@ -37,7 +37,8 @@ use tokio::sync::broadcast;
 use tool::{Arguments, Call, Context, Env, Error, Extras, Kind, OnlyClient, Outcome, Result, uri};
 use tracing::Instrument;
 
-/// The most bytes of an answer, unless the tool or the server says less.
+/// The most bytes of an answer, unless the tool or the server says otherwise. Answers that are relayed have no such
+/// limit.
 pub const RESULT_BUDGET_BYTES: usize = 1024 * 1024;
 
 /// Changes of resources, and log entries, that may wait for a slow listener; more are missed.
@@ -47,16 +48,10 @@ const UPDATES: usize = 1024;
 const GRACE: Duration = Duration::from_secs(1);
 
 /// How the gateway behaves.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Options {
-    /// The most bytes of an answer; a tool may say less.
-    pub result_budget_bytes: usize,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self { result_budget_bytes: RESULT_BUDGET_BYTES }
-    }
+    /// The most bytes of any answer, where somebody has said so; a tool may say less.
+    pub result_budget_bytes: Option<usize>,
 }
 
 /// What a caller wants.

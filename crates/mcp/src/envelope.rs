@@ -124,7 +124,9 @@ pub fn parse_error(error: &serde_json::Error) -> RpcError {
 }
 
 /// `null` is a value here, so that it can be told from nothing.
-fn also_null<'de: 'a, 'a, D: Deserializer<'de>>(value: D) -> Result<Option<&'a RawValue>, D::Error> {
+pub(crate) fn also_null<'de: 'a, 'a, D: Deserializer<'de>>(
+    value: D,
+) -> Result<Option<&'a RawValue>, D::Error> {
     <&RawValue>::deserialize(value).map(Some)
 }
 

@@ -1,11 +1,12 @@
 //! Protocol errors, and the one place where kinds of failure meet JSON-RPC codes.
 
+use crate::depth::is_too_deep;
 use crate::{Era, Version};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
-use tool::{Error, ErrorKind};
+use tool::{Error, ErrorKind, readable};
 
 /// The most of an error's message that is kept.
 const MESSAGE_BYTES: usize = 16 * 1024;
@@ -18,7 +19,32 @@ pub struct RpcError {
     /// What happened, and what to do.
     pub message: String,
     /// Facts for programs.
-    pub data: Option<Value>,
+    pub data: Option<Data>,
+}
+
+/// JSON as it was written.
+#[derive(Debug, Clone)]
+pub struct Data(Box<RawValue>);
+
+impl Data {
+    /// The JSON text.
+    #[must_use]
+    pub fn get(&self) -> &str {
+        self.0.get()
+    }
+}
+
+impl PartialEq for Data {
+    fn eq(&self, other: &Self) -> bool {
+        self.get() == other.get()
+    }
+}
+
+impl From<Value> for Data {
+    fn from(value: Value) -> Self {
+        // What a value writes is JSON.
+        Self(RawValue::from_string(value.to_string()).unwrap_or_default())
+    }
 }
 
 impl RpcError {
@@ -49,26 +75,26 @@ impl RpcError {
             #[serde(borrow, default)]
             data: Option<&'a RawValue>,
         }
-        let Ok(head) = serde_json::from_str::<Head<'_>>(raw.get()) else {
+        let text = match serde_json::from_str::<Head<'_>>(raw.get()) {
+            Ok(_) => Cow::Borrowed(raw.get()),
+            Err(_) => readable(raw.get()),
+        };
+        let Ok(head) = serde_json::from_str::<Head<'_>>(&text) else {
             return Self::new(-32603, "the other side's error cannot be read");
         };
-        // Deeper data than the parser goes is left out.
-        let data = head.data.and_then(|data| serde_json::from_str::<Value>(data.get()).ok());
+        let data = head.data.filter(|data| data.get() != "null" && !is_too_deep(data.get()));
         let mut message = head.message.map_or_else(|| "no message".to_owned(), Cow::into_owned);
         message.truncate(message.floor_char_boundary(MESSAGE_BYTES));
-        Self { code: head.code as i32, message, data: data.filter(|data| !data.is_null()) }
+        Self { code: head.code as i32, message, data: data.map(|data| Data(data.to_owned())) }
     }
 
     /// The error as a JSON object.
     #[must_use]
     pub fn to_raw(&self) -> Box<RawValue> {
-        let mut object = Map::new();
-        object.insert("code".into(), self.code.into());
-        object.insert("message".into(), self.message.as_str().into());
-        if let Some(data) = &self.data {
-            object.insert("data".into(), data.clone());
-        }
-        RawValue::from_string(Value::Object(object).to_string()).unwrap_or_default()
+        let message = Value::from(self.message.as_str());
+        let data = self.data.as_ref().map_or_else(String::new, |data| format!(",\"data\":{}", data.get()));
+        let object = format!("{{\"code\":{},\"message\":{message}{data}}}", self.code);
+        RawValue::from_string(object).unwrap_or_default()
     }
 
     /// A method we do not have.
@@ -106,7 +132,8 @@ pub fn failure_of_call(error: &Error, version: Version) -> Failure {
         }
         ErrorKind::InvalidInput => {
             let mut refused = RpcError::invalid_params(format!("Invalid params: {}", error.message()));
-            refused.data = error.context("parameter").map(|parameter| json!({ "parameter": parameter }));
+            refused.data =
+                error.context("parameter").map(|parameter| json!({ "parameter": parameter }).into());
             Failure::Error(refused)
         }
         ErrorKind::Unauthenticated
@@ -128,14 +155,14 @@ pub fn failure_of_call(error: &Error, version: Version) -> Failure {
     }
 }
 
-fn data_of(error: &Error) -> Option<Value> {
+fn data_of(error: &Error) -> Option<Data> {
     let mut data = Map::new();
     for key in ["service", "retry_after_ms"] {
         if let Some(value) = error.context(key) {
             data.insert(key.into(), value.into());
         }
     }
-    (!data.is_empty()).then_some(Value::Object(data))
+    (!data.is_empty()).then(|| Value::Object(data).into())
 }
 
 #[cfg(test)]
@@ -148,7 +175,7 @@ mod tests {
         let Failure::Error(refused) = failure_of_call(&error, Version::V2025_06_18) else { panic!() };
         assert_eq!(refused.code, -32602);
         assert_eq!(refused.message, "Invalid params: Missing required parameter 'query'");
-        assert_eq!(refused.data, Some(json!({ "parameter": "query" })));
+        assert_eq!(refused.data, Some(json!({ "parameter": "query" }).into()));
         assert!(matches!(failure_of_call(&error, Version::V2025_11_25), Failure::Result(_)));
     }
 }

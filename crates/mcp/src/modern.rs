@@ -78,7 +78,7 @@ pub fn unsupported_version(requested: &str) -> RpcError {
     let requested: String = requested.chars().take(100).collect();
     let message = format!("MCP version '{requested}' is not supported");
     RpcError {
-        data: Some(json!({ "supported": supported, "requested": requested })),
+        data: Some(json!({ "supported": supported, "requested": requested }).into()),
         ..RpcError::new(-32022, message)
     }
 }

@@ -1,12 +1,13 @@
 //! For those who run us: alive, ready, and in numbers.
 
 use crate::auth::SignedIn;
+use crate::keyless::{check_host, check_origin};
 use crate::manage::error::{Code, Problem, Result};
 use crate::{MAX_STREAMS, Shared};
 use axum::Json;
 use axum::extract::{ConnectInfo, FromRequestParts, Request, State};
 use axum::response::IntoResponse;
-use http::header::CONTENT_TYPE;
+use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use serde_json::{Value, json};
 use std::net::SocketAddr;
 
@@ -24,11 +25,16 @@ pub(crate) async fn ready(State(state): State<Shared>) -> Result<Json<Value>> {
     Ok(Json(json!({ "status": "ready" })))
 }
 
-/// Numbers for Prometheus. They name services, so strangers on the network need an admin key.
+/// Numbers for Prometheus. They name tenants and services, so that only programs on this machine need no admin key.
 pub(crate) async fn metrics(State(state): State<Shared>, request: Request) -> Result<impl IntoResponse> {
     let (mut parts, _) = request.into_parts();
     let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>();
-    if !peer.is_some_and(|ConnectInfo(peer)| peer.ip().is_loopback()) {
+    let is_near = peer.is_some_and(|ConnectInfo(peer)| peer.ip().is_loopback());
+    let checked = check_origin(&state, &parts.headers).and_then(|()| check_host(&state, &parts));
+    let has_key = parts.headers.contains_key(AUTHORIZATION) || parts.headers.contains_key("x-api-key");
+    if is_near && !has_key {
+        checked?;
+    } else if !is_near || checked.is_err() {
         SignedIn::from_request_parts(&mut parts, &state).await?.may_administer()?;
     }
     // A number that only grows is a leak.

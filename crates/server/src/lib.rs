@@ -7,6 +7,7 @@ mod edge;
 mod finish;
 pub mod first_start;
 mod health;
+mod keyless;
 mod linger;
 mod listen;
 pub mod manage;
@@ -242,9 +243,15 @@ fn router(shelf: Shared) -> Router {
             .route("/messages", post(mcp::sse::post)),
         false => Router::new(),
     };
+    let guard = from_fn_with_state(shelf.clone(), keyless::guard);
+    let keyless = Router::new()
+        .route("/healthz", get(health::alive))
+        .route("/readyz", get(health::ready))
+        .route_layer(guard.clone());
     let router = Router::new()
         .merge(sse)
         .merge(api)
+        .merge(keyless)
         .route("/mcp", post(mcp::http::post).get(mcp::http::get))
         .route("/mcp/{api_key}", post(mcp::http::post).get(mcp::http::get))
         .route("/mcp/{api_key}/ws", get(mcp::ws::get))
@@ -252,8 +259,6 @@ fn router(shelf: Shared) -> Router {
         .route("/servers/{service}/ws", get(mcp::ws::get))
         .route("/ws", get(mcp::ws::get))
         .route("/tools/by-table/{table_id}", get(manage::tools_by_table::list))
-        .route("/healthz", get(health::alive))
-        .route("/readyz", get(health::ready))
         .route("/metrics", get(health::metrics))
         .fallback(edge::no_such_path)
         .method_not_allowed_fallback(edge::no_such_method);
@@ -263,7 +268,7 @@ fn router(shelf: Shared) -> Router {
         base => Router::new().nest(base, router).fallback(edge::no_such_path),
     };
     // Its pages name themselves by their whole paths.
-    let router = router.merge(manage::documentation(&base));
+    let router = router.merge(manage::documentation(&base).route_layer(guard));
     // Off unless configured: the layer would say 200 to every OPTIONS.
     let router = match shelf.options.cors_origins.as_slice() {
         [] => router,

@@ -2,7 +2,7 @@
 
 use crate::sanitize::{Hidden, clean, clean_field};
 use crate::uri::Method;
-use crate::{Error, Result};
+use crate::{Error, Result, readable};
 use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
@@ -22,6 +22,8 @@ pub struct Tool {
     shape: Shape,
     takes_null: bool,
     methods: Vec<Method>,
+    is_relayed: bool,
+    fills_defaults: bool,
 }
 
 /// How the answer of a tool is to look; compiled by the gateway when the tool is loaded.
@@ -41,6 +43,8 @@ impl PartialEq for Tool {
         self.shape == other.shape
             && self.takes_null == other.takes_null
             && self.methods == other.methods
+            && self.is_relayed == other.is_relayed
+            && self.fills_defaults == other.fills_defaults
             && self
                 .fields
                 .iter()
@@ -77,7 +81,11 @@ impl Tool {
                 .map_err(|_| invalid(format!("'{key}' is no string"))),
         };
         let name = text("name")?.filter(|name| !name.is_empty()).ok_or_else(|| invalid("no name".into()))?;
-        let description = text("description")?;
+        let description = match fields.get("description") {
+            None => None,
+            Some(words) => serde_json::from_str::<Option<String>>(&readable(words.get()))
+                .map_err(|_| invalid("'description' is no string".into()))?,
+        };
         let input_schema: Arc<RawValue> = match fields.get("inputSchema") {
             Some(schema) if schema.get().starts_with('{') => schema.to_owned().into(),
             Some(_) => return Err(invalid(format!("the inputSchema of '{name}' is no object"))),
@@ -91,6 +99,8 @@ impl Tool {
             shape: Shape::default(),
             takes_null: false,
             methods: Vec::new(),
+            is_relayed: false,
+            fills_defaults: true,
         })
     }
 
@@ -126,6 +136,34 @@ impl Tool {
     #[must_use]
     pub fn methods(&self) -> &[Method] {
         &self.methods
+    }
+
+    /// The same tool, whose arguments and answers belong to its service: nothing is added to what the caller wrote, and
+    /// nothing is cut of the answer unless somebody asks for it.
+    #[must_use]
+    pub fn relayed(mut self, is_relayed: bool) -> Self {
+        self.is_relayed = is_relayed;
+        self.fills_defaults = !is_relayed;
+        self
+    }
+
+    /// The same tool, with or without the defaults of its schema in the arguments that its service gets.
+    #[must_use]
+    pub fn filling_defaults(mut self, fills_defaults: bool) -> Self {
+        self.fills_defaults = fills_defaults;
+        self
+    }
+
+    /// Arguments that are left out are given with the defaults of the schema.
+    #[must_use]
+    pub fn fills_defaults(&self) -> bool {
+        self.fills_defaults
+    }
+
+    /// Its arguments and answers belong to its service.
+    #[must_use]
+    pub fn is_relayed(&self) -> bool {
+        self.is_relayed
     }
 
     /// The name within its service.

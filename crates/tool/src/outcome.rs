@@ -1,6 +1,6 @@
 //! What comes of a call: an answer, a question back, or work that goes on.
 
-use crate::{Content, Error, Result};
+use crate::{Content, Error, Result, readable};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -67,8 +67,9 @@ struct Relayed<'a> {
 
 #[derive(Deserialize)]
 struct Block<'a> {
+    /// Not read before somebody has to: it may be long, and no text.
     #[serde(borrow, default)]
-    text: Option<Cow<'a, str>>,
+    text: Option<&'a RawValue>,
 }
 
 impl Output {
@@ -187,6 +188,15 @@ impl Output {
         }
     }
 
+    /// The answer has content blocks of its own: it is more than data that is shown in one.
+    #[must_use]
+    pub fn has_blocks(&self) -> bool {
+        match self.body {
+            Body::Relayed(..) | Body::Blocks(_) | Body::Notice(_) => true,
+            Body::Json(..) | Body::Unread(_) => false,
+        }
+    }
+
     /// How many bytes the answer has, roughly: what a budget is compared with.
     #[must_use]
     pub fn size_bytes(&self) -> usize {
@@ -292,7 +302,17 @@ fn as_json(text: &str) -> Option<&str> {
 }
 
 fn text_data(block: Block<'_>) -> Option<Cow<'_, str>> {
-    block.text.map(to_data)
+    block.text.and_then(as_text).map(to_data)
+}
+
+/// The text that a JSON string says; one that is none is readable all the same.
+fn as_text(json: &RawValue) -> Option<Cow<'_, str>> {
+    #[derive(Deserialize)]
+    struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+    match serde_json::from_str::<Text<'_>>(json.get()) {
+        Ok(Text(text)) => Some(text),
+        Err(_) => serde_json::from_str::<String>(&readable(json.get())).ok().map(Cow::Owned),
+    }
 }
 
 /// The text if it is JSON, or else a JSON string of it.

@@ -6,7 +6,8 @@
 use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::FileTypeExt;
-use tokio::io::{AsyncRead, AsyncWrite};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite, Interest};
 use tokio::net::{UnixStream, unix::pipe};
 
 /// What others write to us.
@@ -30,6 +31,32 @@ pub(super) fn output() -> Box<dyn AsyncWrite + Send + Unpin> {
         },
         Some(Kind::Socket(socket)) => Box::new(socket),
         None => Box::new(tokio::io::stdout()),
+    }
+}
+
+/// Ends when nobody can read any more what we write, where the system tells.
+pub(super) async fn output_closed() {
+    /// It is looked at now and then, as nothing else depends on it than how soon we go.
+    const PAUSE: Duration = Duration::from_millis(500);
+    enum Output {
+        Pipe(pipe::Sender),
+        Socket(UnixStream),
+    }
+    let output = match Kind::of(std::io::stdout()) {
+        Some(Kind::Pipe(pipe)) => pipe::Sender::from_file(pipe).map(Output::Pipe).ok(),
+        Some(Kind::Socket(socket)) => Some(Output::Socket(socket)),
+        None => None,
+    };
+    let Some(output) = output else { return std::future::pending().await };
+    loop {
+        tokio::time::sleep(PAUSE).await;
+        let ready = match &output {
+            Output::Pipe(pipe) => pipe.ready(Interest::WRITABLE).await,
+            Output::Socket(socket) => socket.ready(Interest::WRITABLE).await,
+        };
+        if ready.is_ok_and(|ready| ready.is_write_closed()) {
+            return;
+        }
     }
 }
 

@@ -37,9 +37,9 @@ pub(super) struct Serve {
     /// The most bytes of a request's body
     #[arg(long, env = "MCP_ALL_IN_ONE_MAX_BODY_BYTES", value_name = "N", default_value_t = 4 * 1024 * 1024)]
     max_body_bytes: usize,
-    /// The most bytes of a tool's answer; more is cut at whole items
-    #[arg(long, env = "MCP_ALL_IN_ONE_MAX_RESULT_BYTES", value_name = "N", default_value_t = gateway::RESULT_BUDGET_BYTES)]
-    max_result_bytes: usize,
+    /// The most bytes of a tool's answer; more is cut at whole items, or refused [default: 1048576, and none for MCP services]
+    #[arg(long, env = "MCP_ALL_IN_ONE_MAX_RESULT_BYTES", value_name = "N")]
+    max_result_bytes: Option<usize>,
     /// How long a call may take, in seconds
     #[arg(long, env = "MCP_ALL_IN_ONE_CALL_TIMEOUT", value_name = "SECONDS", default_value_t = 300,
         value_parser = clap::value_parser!(u64).range(1..=3600))]

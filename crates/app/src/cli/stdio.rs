@@ -21,6 +21,9 @@ pub(super) struct Stdio {
     #[arg(long, env = "MCP_ALL_IN_ONE_CALL_TIMEOUT", value_name = "SECONDS", default_value_t = 300,
         value_parser = clap::value_parser!(u64).range(1..=3600))]
     call_timeout: u64,
+    /// The most bytes of a tool's answer; more is cut at whole items, or refused [default: none]
+    #[arg(long, env = "MCP_ALL_IN_ONE_MAX_RESULT_BYTES", value_name = "N")]
+    max_result_bytes: Option<usize>,
     /// Offer tools that show, check and change the mcp.json itself; only for callers you would
     /// let run any command
     #[arg(long, env = "MCP_ALL_IN_ONE_SELF_TOOLS")]
@@ -30,8 +33,12 @@ pub(super) struct Stdio {
 impl Stdio {
     pub(super) async fn run(self) -> Result<ExitCode, Failure> {
         let stop = super::stop_on_signal()?;
-        let setup = Setup::new(START_WAIT, pins_path()?);
-        let setup = Setup { has_self_tools: self.self_tools, has_client: true, ..setup };
+        let setup = Setup {
+            has_self_tools: self.self_tools,
+            has_client: true,
+            max_result_bytes: self.max_result_bytes,
+            ..Setup::new(START_WAIT, pins_path()?)
+        };
         let local = Local::open(&self.config.path()?, setup)?;
         let options =
             Options { start_wait: START_WAIT, call_timeout: Duration::from_secs(self.call_timeout) };
@@ -42,7 +49,12 @@ impl Stdio {
             BufReader::with_capacity(64 * 1024, pipes::input()),
             pipes::output(),
         );
-        stop.run_until_cancelled(served).await;
+        tokio::select! {
+            () = served => {}
+            () = stop.cancelled() => {}
+            // Whoever hears nothing needs no answers either.
+            () = pipes::output_closed() => {}
+        }
         local.close().await;
         // A read of stdin that never ends must not keep the process.
         crate::logging::end();

@@ -145,7 +145,7 @@ impl Events {
         }
     }
 
-    async fn next(&mut self) -> (String, String) {
+    pub(crate) async fn next(&mut self) -> (String, String) {
         loop {
             if let Some(end) = self.read.find("\n\n") {
                 let event: String = self.read.drain(..end + 2).collect();

@@ -1,7 +1,7 @@
 //! The ends of the aggregator's pipe: what they may be, and what is heard there.
 
 use crate::setup::PATIENCE;
-use crate::stdio::{Aggregator, good};
+use crate::stdio::{Aggregator, good, service};
 use serde_json::json;
 use std::io::{BufRead, BufReader, Write};
 use testkit::mcp::http::{Behaviour, Server};
@@ -76,4 +76,26 @@ async fn logs_are_heard_down_to_the_level_that_was_set() {
     })
     .await
     .unwrap();
+}
+
+/// As in `echo … | mcp-all-in-one stdio`, however long it takes.
+#[test]
+fn answers_what_was_asked_before_the_end_of_the_input_however_long_it_takes() {
+    let mut client = Aggregator::start(json!({ "s": { "command": service() } }));
+    client.hello();
+    let call = json!({ "name": "s__slow", "arguments": { "ms": 4000, "text": "at last" } });
+    let listen = json!({ "jsonrpc": "2.0", "id": "l", "method": "subscriptions/listen", "params": { "_meta": {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {} },
+        "notifications": { "toolsListChanged": true } } });
+    client.send(&listen.to_string());
+    assert_eq!(client.next()["method"], "notifications/subscriptions/acknowledged");
+    client.send(&json!({ "jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": call }).to_string());
+    client.close_input();
+    let answer = client.next();
+    assert_eq!(
+        (&answer["id"], &answer["result"]["content"][0]["text"]),
+        (&json!(5), &json!("at last")),
+        "{answer}"
+    );
+    assert!(client.wait().success(), "what never ends by itself keeps nobody");
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Semaphore, watch};
 use tool::{Context, Pattern, Result, Tool};
-use tracing::warn;
+use tracing::{info, warn};
 
 pub(super) type List = BTreeMap<String, Known>;
 
@@ -113,8 +113,12 @@ impl Tools {
 
     fn take(&self, definition: &RawValue, link: &Link, list: &mut List) {
         // Many programs write null for what they do not give; what it means is the server's business.
-        match Tool::from_raw(definition).map(|tool| tool.taking_null(true)) {
+        match Tool::from_raw(definition).map(|tool| tool.taking_null(true).relayed(true)) {
             Ok(tool) if !self.filter.allows(tool.name()) => {}
+            Ok(tool) if is_for_tasks_only(&tool) => {
+                let (server, tool) = (link.name(), tool.name());
+                info!(server, tool, "a tool of the MCP server is left out: it works as a task only");
+            }
             Ok(tool) if list.contains_key(tool.name()) => {
                 warn!(
                     server = link.name(),
@@ -135,4 +139,16 @@ impl Tools {
             Err(error) => warn!(server = link.name(), %error, "a tool of the MCP server is left out"),
         }
     }
+}
+
+/// The tool must be called as a task, which we do not know.
+fn is_for_tasks_only(tool: &Tool) -> bool {
+    #[derive(serde::Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Execution {
+        task_support: String,
+    }
+    let execution =
+        tool.field("execution").map(|execution| serde_json::from_str::<Execution>(execution.get()));
+    matches!(execution, Some(Ok(execution)) if execution.task_support == "required")
 }

@@ -6,6 +6,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
+use tool::readable;
 use tool::secret::{Blots, MASK};
 
 /// Names, without case and separators, that mean a secret wherever they end a field's name.
@@ -47,7 +48,9 @@ pub(crate) struct Redaction {
 impl Redaction {
     /// What the schema says; one that cannot be read says nothing.
     pub(crate) fn of_schema(schema: &RawValue) -> Self {
-        serde_json::from_str(schema.get()).map(|schema| Self::of_value(&schema)).unwrap_or_default()
+        serde_json::from_str(&readable(schema.get()))
+            .map(|schema| Self::of_value(&schema))
+            .unwrap_or_default()
     }
 
     fn of_value(schema: &Value) -> Self {

@@ -79,7 +79,7 @@ impl TenantCatalog {
         types: &Types,
         stock: Stock,
         previous: Option<&Self>,
-        result_budget: usize,
+        result_budget: Option<usize>,
     ) -> Self {
         let Stock { limits, may_use_private_network, services, own, instances } = stock;
         let limiter = match previous {
@@ -113,7 +113,7 @@ impl TenantCatalog {
         service: &Arc<Service>,
         taken: &HashSet<&str>,
         previous: Option<&Self>,
-        result_budget: usize,
+        result_budget: Option<usize>,
     ) {
         for tool in service.tools.load().iter().flat_map(|tools| tools.iter()) {
             let mut name = match service.is_prefixed() {

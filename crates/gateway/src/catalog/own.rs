@@ -66,7 +66,7 @@ impl TenantCatalog {
         tool: Arc<OwnTool>,
         target: Option<Arc<Route>>,
         previous: Option<&Self>,
-        result_budget: usize,
+        result_budget: Option<usize>,
     ) {
         let known = previous.and_then(|previous| previous.own.get(&tool.name));
         let known = known.filter(|known| Arc::ptr_eq(&known.tool, &tool));

@@ -40,7 +40,12 @@ pub struct Route {
 impl Route {
     /// Compiles the shape; the schema is left to the first call. What cannot be compiled is left out with a
     /// warning: such a tool was refused when it was saved, so this is an old or a foreign definition.
-    pub(super) fn new(service: Arc<Service>, tool: Arc<Tool>, name: String, result_budget: usize) -> Self {
+    pub(super) fn new(
+        service: Arc<Service>,
+        tool: Arc<Tool>,
+        name: String,
+        result_budget: Option<usize>,
+    ) -> Self {
         let description = match service.is_prefixed() {
             true => Some(format!("[{}] {}", service.id, tool.description().unwrap_or_default())),
             false => tool.description().map(str::to_owned),
@@ -53,14 +58,19 @@ impl Route {
         service: Arc<Service>,
         tool: Arc<Tool>,
         own: &OwnTool,
-        result_budget: usize,
+        result_budget: Option<usize>,
     ) -> Self {
         let description = tool.description().map(str::to_owned);
         Self::compile(service, tool, own.name.clone(), description.as_deref(), result_budget)
     }
 
     /// The route of a tenant's own Tool that leads to a service's tool. Its address is where it leads.
-    pub(super) fn over(target: Arc<Self>, over: &UriTool, own: &OwnTool, result_budget: usize) -> Self {
+    pub(super) fn over(
+        target: Arc<Self>,
+        over: &UriTool,
+        own: &OwnTool,
+        result_budget: Option<usize>,
+    ) -> Self {
         let tool = match over.over(&target.tool, own.description.as_deref()) {
             Ok(tool) => Arc::new(tool),
             Err(error) => {
@@ -100,7 +110,7 @@ impl Route {
         tool: Arc<Tool>,
         name: String,
         description: Option<&str>,
-        result_budget: usize,
+        result_budget: Option<usize>,
     ) -> Self {
         let uri = Uri::of_tool(&service.scheme, &service.id, tool.name());
         let listed = tool.listed_as(&name, description);
@@ -148,11 +158,11 @@ impl Route {
     }
 
     /// What is compiled of a tool.
-    pub(super) fn parts(tool: Arc<Tool>, uri: &Uri, result_budget: usize) -> Parts {
+    pub(super) fn parts(tool: Arc<Tool>, uri: &Uri, result_budget: Option<usize>) -> Parts {
         let binder = Arc::new(Binder::new(tool.clone(), uri.clone()));
-        let shape = Shape::compile(tool.shape(), result_budget).unwrap_or_else(|error| {
+        let shape = Shape::of_tool(&tool, result_budget).unwrap_or_else(|error| {
             tracing::warn!(tool = %uri, %error, "answers of {uri} are not shaped: {error}");
-            Shape::plain(result_budget)
+            Shape::plain(&tool, result_budget)
         });
         let redaction = Arc::new(Redaction::of_schema(tool.input_schema()));
         Parts { tool, binder, shape: Arc::new(shape), redaction }

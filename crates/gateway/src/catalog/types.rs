@@ -40,7 +40,7 @@ impl Types {
         kinds: &'static [Kind],
         env: Env,
         numbers: Arc<AllServices>,
-        result_budget: usize,
+        result_budget: Option<usize>,
     ) -> Self {
         let of_kind = |kind: &Kind| {
             let ambient = kind.ambient?;

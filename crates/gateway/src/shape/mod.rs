@@ -4,11 +4,12 @@ mod budget;
 mod select;
 mod template;
 
-use budget::cut;
+use crate::RESULT_BUDGET_BYTES;
+use budget::{Promise, cut};
 use select::Select;
 use serde_json::value::RawValue;
 use template::Template;
-use tool::{Content, Error, Outcome, Output, Problem, Result};
+use tool::{Content, Error, Outcome, Output, Problem, Result, Tool};
 
 /// The shape of one tool's answers, compiled once.
 #[derive(Debug)]
@@ -16,12 +17,22 @@ pub(crate) struct Shape {
     select: Option<Select>,
     template: Option<Template>,
     budget_bytes: usize,
+    /// What is promised of an answer that is not shaped.
+    promise: Option<Promise>,
 }
 
 impl Shape {
     /// No more than the budget.
-    pub(crate) fn plain(budget_bytes: usize) -> Self {
-        Self { select: None, template: None, budget_bytes }
+    pub(crate) fn plain(tool: &Tool, budget: Option<usize>) -> Self {
+        let budget_bytes = budget_of(tool, budget);
+        Self { select: None, template: None, budget_bytes, promise: Promise::of(tool) }
+    }
+
+    /// The shape of a tool's answers, within the budget that all have, where there is one.
+    pub(crate) fn of_tool(tool: &Tool, budget: Option<usize>) -> Result<Self> {
+        let shape = Self::compile(tool.shape(), budget_of(tool, budget))?;
+        let is_plain = shape.select.is_none() && shape.template.is_none();
+        Ok(Self { promise: Promise::of(tool).filter(|_| is_plain), ..shape })
     }
 
     /// Compiles the expressions.
@@ -30,14 +41,16 @@ impl Shape {
         let template = settings.template.as_deref().filter(|source| !source.is_empty());
         let template = template.map(Template::compile).transpose()?;
         let budget_bytes = settings.max_bytes.unwrap_or(budget_bytes).min(budget_bytes);
-        Ok(Self { select, template, budget_bytes })
+        Ok(Self { select, template, budget_bytes, promise: None })
     }
 
     /// The answer as the caller gets it. Errors of the tool pass as they are, within the budget.
     pub(crate) fn apply(&self, outcome: Outcome) -> Outcome {
         match outcome {
-            Outcome::Done(output) if output.is_error() => Outcome::Done(cut(output, self.budget_bytes)),
-            Outcome::Done(output) => Outcome::Done(cut(self.shaped(output), self.budget_bytes)),
+            Outcome::Done(output) if output.is_error() => Outcome::Done(cut(output, self.budget_bytes, None)),
+            Outcome::Done(output) => {
+                Outcome::Done(cut(self.shaped(output), self.budget_bytes, self.promise.as_ref()))
+            }
             Outcome::NeedsInput(_) | Outcome::Started(_) => outcome,
         }
     }
@@ -70,6 +83,12 @@ impl Shape {
             (None, None) => output,
         }
     }
+}
+
+/// How much a tool may answer. What belongs to a service is not cut unless somebody says so; how much can come at all
+/// is limited where it comes in.
+fn budget_of(tool: &Tool, budget: Option<usize>) -> usize {
+    budget.unwrap_or(if tool.is_relayed() { usize::MAX } else { RESULT_BUDGET_BYTES })
 }
 
 /// What is wrong with a shape, as problems of the tool definition at `path`.

@@ -5,10 +5,10 @@ mod uri;
 pub use uri::UriTool;
 pub(crate) use uri::Via;
 
-use crate::Gateway;
 use crate::catalog::{Behind, OWN_TOOL, OWN_TYPE, OwnTool, Service, State, TenantCatalog, naming};
 use crate::lifecycle::system_context;
 use crate::shape;
+use crate::{Gateway, RESULT_BUDGET_BYTES};
 use arc_swap::ArcSwapOption;
 use serde_json::Value;
 use std::collections::HashSet;
@@ -97,7 +97,8 @@ impl Gateway {
     /// # Errors
     /// How it fails.
     pub fn preview(&self, shape: &Shape, answer: Output) -> Result<Output> {
-        let compiled = shape::Shape::compile(shape, self.options.result_budget_bytes)?;
+        let budget = self.options.result_budget_bytes.unwrap_or(RESULT_BUDGET_BYTES);
+        let compiled = shape::Shape::compile(shape, budget)?;
         match compiled.apply(Outcome::Done(answer)) {
             Outcome::Done(output) => Ok(output),
             Outcome::NeedsInput(_) | Outcome::Started(_) => Err(Error::internal("a shape asked back")),

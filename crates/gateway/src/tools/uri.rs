@@ -129,7 +129,10 @@ impl UriTool {
         let shape = if has_shape { self.shape.clone() } else { target.shape().clone() };
         let max_bytes = self.shape.max_bytes.or(target.shape().max_bytes);
         let tool = Tool::from_raw(&definition)?.shaped(Shape { max_bytes, ..shape });
-        Ok(tool.taking_null(target.takes_null()).using(target.methods().to_vec()))
+        let tool = tool.taking_null(target.takes_null()).relayed(target.is_relayed());
+        // A schema of the Tool's own has defaults of its own.
+        let tool = tool.filling_defaults(target.fills_defaults() || self.input_schema.is_some());
+        Ok(tool.using(target.methods().to_vec()))
     }
 
     fn has_same_arguments(&self) -> bool {
@@ -210,7 +213,15 @@ impl Via {
         }
         let given = self.tool.without_presets(arguments.as_map()?.clone());
         let bound = own.bind(given.into())?;
-        let translated = self.tool.translate(bound.as_map()?)?;
+        let mut translated = self.tool.translate(bound.as_map()?)?;
+        // Nobody else can give what is hidden.
+        for name in &self.tool.hidden {
+            if let Some(default) = self.target.binder.required_default_of(name)
+                && !translated.contains_key(name)
+            {
+                translated.insert(name.clone(), default.clone());
+            }
+        }
         self.target.binder.bind(translated.into()).map_err(|error| self.tool.in_callers_words(error))
     }
 }

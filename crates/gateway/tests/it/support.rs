@@ -176,7 +176,7 @@ impl World {
     pub fn new() -> Self {
         let sink = Arc::new(MemorySink::default());
         let audit = Audit::start(sink.clone());
-        let options = Options { result_budget_bytes: 10_000 };
+        let options = Options { result_budget_bytes: Some(10_000) };
         Self { gateway: Gateway::new(&KINDS, Env::default(), audit, options), sink }
     }
 

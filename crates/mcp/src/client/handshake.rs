@@ -6,7 +6,7 @@ use super::{About, Client, meta};
 use crate::{RpcError, Version};
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use tool::Context;
+use tool::{Context, readable};
 
 const NAME: &str = "mcp-all-in-one";
 /// What we offer a server with a handshake, which is made before anybody calls: everything that the
@@ -78,7 +78,7 @@ impl Client {
         );
         let message = Outgoing { text, id: Some(id), method: "initialize", about: About::default() };
         let result = self.ask(cx, message, id).await?;
-        let answer: Initialized = serde_json::from_str(result.get()).map_err(unreadable)?;
+        let answer: Initialized = serde_json::from_str(&readable(result.get())).map_err(unreadable)?;
         if answer.protocol_version == Version::V2026_07_28.as_str() {
             let message = "the server answers the handshake with a version that has none";
             return Err(Failure::Rpc(RpcError::new(-32022, message)));
@@ -110,7 +110,7 @@ impl Client {
         text.push('}');
         let message = Outgoing { text, id: Some(id), method, about: About::default() };
         let result = self.ask(cx, message, id).await?;
-        let answer: Discovered = serde_json::from_str(result.get()).map_err(unreadable)?;
+        let answer: Discovered = serde_json::from_str(&readable(result.get())).map_err(unreadable)?;
         if !answer.supported_versions.iter().any(|name| name == version.as_str()) {
             return Err(Failure::Protocol("the server speaks no version that we speak".into()));
         }
@@ -165,10 +165,13 @@ pub(super) fn may_be_modern(failure: &Failure) -> bool {
 
 /// A refusal of our version that names it among those that would be taken.
 pub(super) fn is_invitation(refused: &RpcError) -> bool {
-    let supported = refused.data.as_ref().and_then(|data| data.get("supported")?.as_array());
-    refused.code == -32022
-        && supported
-            .is_some_and(|versions| versions.iter().any(|name| *name == Version::V2026_07_28.as_str()))
+    #[derive(Default, Deserialize)]
+    struct Facts {
+        supported: Vec<String>,
+    }
+    let facts = refused.data.as_ref().and_then(|data| serde_json::from_str::<Facts>(data.get()).ok());
+    let supported = facts.unwrap_or_default().supported;
+    refused.code == -32022 && supported.iter().any(|name| *name == Version::V2026_07_28.as_str())
 }
 
 /// What a server that wants a handshake may answer to a request without one.

@@ -4,7 +4,7 @@ mod told;
 
 use super::answers::{self, Asked};
 use super::failure::Failure;
-use crate::envelope::Text;
+use super::incoming::{Incoming, Noise, number};
 use crate::{RpcError, envelope};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -15,7 +15,7 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use tool::depth::{MAX_DEPTH, is_too_deep};
-use tool::{Ability, Client, Context, Door, OnlyClient, Question, TenantId};
+use tool::{Ability, Client, Context, Door, OnlyClient, Question, TenantId, readable};
 use tracing::debug;
 
 /// How many notifications wait to be read; more are dropped and counted.
@@ -70,35 +70,6 @@ struct Caller {
 pub(super) struct Outlets {
     pub(super) notifications: mpsc::Receiver<Notification>,
     pub(super) asked: mpsc::Receiver<Asked>,
-}
-
-/// The parts of a message that decide where it goes.
-#[derive(Deserialize)]
-struct Incoming<'a> {
-    #[serde(borrow, default)]
-    id: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    method: Option<Text<'a>>,
-    #[serde(borrow, default)]
-    params: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    result: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    error: Option<&'a RawValue>,
-}
-
-/// The text is no message.
-#[derive(Debug)]
-pub(super) struct Noise;
-
-impl<'a> Incoming<'a> {
-    fn read(text: &'a [u8]) -> Result<Self, Noise> {
-        // A struct could be read from an array as well.
-        if !envelope::is_object(text) {
-            return Err(Noise);
-        }
-        serde_json::from_slice(text).map_err(|_| Noise)
-    }
 }
 
 impl Inbox {
@@ -203,6 +174,26 @@ impl Inbox {
         about: Option<u64>,
         answers: &mut Vec<String>,
     ) -> Result<(), Noise> {
+        let delivered = self.deliver_text(text, about, answers);
+        if delivered.is_err() {
+            self.fail_unreadable(text);
+        }
+        delivered
+    }
+
+    /// An answer that is no UTF-8 is none, and whoever waits for it waits in vain.
+    fn fail_unreadable(&self, text: &[u8]) {
+        if std::str::from_utf8(text).is_ok() {
+            return;
+        }
+        let text = String::from_utf8_lossy(text);
+        let Ok(Incoming { id: Some(id), method: None, .. }) = Incoming::read(text.as_bytes()) else { return };
+        if let Some(id) = number(id) {
+            self.fail(id, Failure::Protocol("its answer is not valid UTF-8".into()));
+        }
+    }
+
+    fn deliver_text(&self, text: &[u8], about: Option<u64>, answers: &mut Vec<String>) -> Result<(), Noise> {
         if text.trim_ascii_start().starts_with(b"[") {
             let batch: Vec<&RawValue> = serde_json::from_slice(text).map_err(|_| Noise)?;
             let batch = batch.into_iter().map(|message| Incoming::read(message.get().as_bytes()));
@@ -229,6 +220,11 @@ impl Inbox {
             }
             (None, id) if message.result.is_some() || message.error.is_some() => {
                 self.replied(id, message);
+                Ok(())
+            }
+            // What else a server writes may have an id as well, but does not say that it is JSON-RPC.
+            (None, Some(id)) if message.jsonrpc.is_some() => {
+                self.replied(Some(id), message);
                 Ok(())
             }
             (None, _) => Err(Noise),
@@ -308,9 +304,7 @@ impl Inbox {
     }
 
     fn replied(&self, id: Option<&RawValue>, message: &Incoming<'_>) {
-        // Some servers send our number back as a string.
-        let number = id.and_then(|id| id.get().trim_matches('"').parse::<u64>().ok());
-        let caller = number.and_then(|id| self.waiting().calls.remove(&id));
+        let caller = id.and_then(number).and_then(|id| self.waiting().calls.remove(&id));
         let Some(caller) = caller else {
             debug!(id = id.map(RawValue::get), "an answer that nobody waits for was ignored");
             return;

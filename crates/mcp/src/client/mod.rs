@@ -5,6 +5,7 @@ mod diagnosis;
 mod failure;
 mod handshake;
 mod inbox;
+mod incoming;
 mod meta;
 pub mod transport;
 

@@ -6,9 +6,10 @@ use super::time;
 use super::users::{UserView, check_password};
 use crate::Shared;
 use crate::auth::SignedIn;
+use crate::keyless::check_origin;
 use axum::Json as Answer;
 use axum::extract::{ConnectInfo, State};
-use http::StatusCode;
+use http::{HeaderMap, StatusCode};
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use store::{Status, User};
@@ -43,8 +44,10 @@ pub(super) struct LoggedIn {
 pub(super) async fn login(
     State(state): State<Shared>,
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    headers: HeaderMap,
     Json(login): Json<Login>,
 ) -> Result<Answer<LoggedIn>> {
+    check_origin(&state, &headers)?;
     let Login { tenant, username, password } = login;
     let guess = state.attempts.reserve(peer.ip(), &tenant, &username)?;
     let user = match find(&state, &tenant, &username, password).await {

@@ -155,7 +155,7 @@ fn refusal_of_get(error: &tool::Error, version: Version) -> RpcError {
     if error.kind() == ErrorKind::NotFound {
         let code = if uri.is_some() && version.era() == Era::Legacy { NO_RESOURCE } else { -32602 };
         return RpcError {
-            data: uri.map(|uri| json!({ "uri": uri })),
+            data: uri.map(|uri| json!({ "uri": uri }).into()),
             ..RpcError::new(code, error.message())
         };
     }

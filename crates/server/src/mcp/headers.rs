@@ -1,6 +1,7 @@
 //! What the headers of a request over HTTP must say before anything else is looked at.
 
 use crate::Shared;
+use crate::keyless::{is_allowed_origin, is_this_machine};
 use crate::manage::error::{Problem, Result};
 use http::header::{ACCEPT, HOST, ORIGIN};
 use http::request::Parts;
@@ -11,15 +12,9 @@ use mcp::{RpcError, Version, modern};
 /// Browsers say with it what kind of page makes them ask.
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// A page of another origin must not reach a server on this machine through its browser, not even
-/// under a name that its owner has pointed at this machine.
+/// A page of another origin must not reach a server on this machine through its browser.
 pub(super) fn check_origin(state: &Shared, headers: &HeaderMap) -> Result<()> {
-    let Some(origin) = headers.get(ORIGIN) else { return Ok(()) };
-    let is_configured = state.options.cors_origins.contains(origin);
-    let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
-    let authority = origin.to_str().ok().and_then(|origin| origin.split_once("://")).map(|(_, rest)| rest);
-    let is_own = !host.is_empty() && authority == Some(host);
-    if is_configured || is_own && (is_this_machine(host) || !state.is_local()) {
+    if is_allowed_origin(state, headers) {
         return Ok(());
     }
     Err(Problem::forbidden("this origin may not use the MCP door; allow it with --cors-origin"))
@@ -41,14 +36,6 @@ pub(super) fn check_stranger(parts: &Parts) -> Result<()> {
         ));
     }
     Ok(())
-}
-
-fn is_this_machine(host: &str) -> bool {
-    let name = match host.rsplit_once(':') {
-        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
-        _ => host,
-    };
-    matches!(name, "localhost" | "127.0.0.1" | "[::1]")
 }
 
 pub(super) fn check_accept(headers: &HeaderMap, wanted: &[&str]) -> Result<()> {

@@ -365,7 +365,7 @@ fn notifications<K: Send + 'static>(
             Some(line) => line,
             None => end.take()?,
         };
-        Some((Ok::<_, Infallible>(reply::event(&line)), (listener, kept, wishes, end)))
+        Some((Ok::<_, Infallible>(reply::event(line)), (listener, kept, wishes, end)))
     });
     Sse::new(lines).keep_alive(KeepAlive::new().interval(reply::KEEP_ALIVE)).into_response()
 }

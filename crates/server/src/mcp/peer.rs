@@ -67,7 +67,7 @@ impl Who {
 
     /// Somebody who came over HTTP.
     pub(super) fn visiting(visitor: Visitor, headers: HeaderMap) -> Self {
-        let Visitor { signed_in: SignedIn { tenant, caller }, instance, service } = visitor;
+        let Visitor { signed_in: SignedIn { tenant, caller, .. }, instance, service } = visitor;
         let headers = caller_headers(Arc::new(headers));
         Self { tenant, caller, instance, service, headers, only_client: None }
     }
@@ -100,8 +100,9 @@ pub(super) struct Peer {
     /// Calls go on until they have ended and are audited, whoever waits.
     pub(super) calls: TaskTracker,
     pub(super) requests: TaskTracker,
-    /// Fires when the client has gone.
+    /// Fire when the client has gone, and when it has closed its input.
     gone: CancellationToken,
+    asked_all: CancellationToken,
 }
 
 impl Peer {
@@ -129,6 +130,7 @@ impl Peer {
             calls: TaskTracker::new(),
             requests: TaskTracker::new(),
             gone: CancellationToken::new(),
+            asked_all: CancellationToken::new(),
         });
         peer.requests.spawn(peer.clone().tell_changes());
         (peer, rx)
@@ -141,15 +143,17 @@ impl Peer {
         Self::new(Door { gateway: state.gateway.clone() }, who, is_loaded, options)
     }
 
-    /// The client asks nothing more, but may still read: what it has asked gets `time` to be answered.
-    pub(super) async fn finish(&self, time: Duration) {
+    /// The client asks and answers nothing more, but may still read: what it has asked has the time that a call has.
+    pub(super) async fn finish(&self) {
+        self.asked_all.cancel();
+        self.questions.close();
         // One of them tells changes, and ends with the client.
         let answered = async {
             while self.requests.len() > 1 {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
-        let _ = tokio::time::timeout(time, answered).await;
+        let _ = tokio::time::timeout(self.options.call_timeout, answered).await;
     }
 
     /// The client has gone: what it waits for is taken back, what runs may end.
@@ -227,10 +231,7 @@ impl Peer {
         Ok(Request::Other(Box::new(Order {
             version,
             asked,
-            capabilities: match version.era() {
-                Era::Legacy => None,
-                Era::Modern => meta.capabilities.map(ToOwned::to_owned),
-            },
+            capabilities: meta.capabilities.filter(|_| version.era() == Era::Modern).map(ToOwned::to_owned),
             wishes: Wishes::of(version.era(), &meta, self.log_level.load(Ordering::Relaxed)),
         })))
     }

@@ -3,6 +3,7 @@
 use mcp::Message;
 use serde_json::value::RawValue;
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
 use tool::{Error, Result};
@@ -12,7 +13,11 @@ const MAX_WAITING: usize = 10_000;
 
 /// Who waits for which answer.
 #[derive(Default)]
-pub(crate) struct Questions(Mutex<HashMap<String, Waiting>>);
+pub(crate) struct Questions {
+    waiting: Mutex<HashMap<String, Waiting>>,
+    /// Nobody answers any more.
+    is_closed: AtomicBool,
+}
 
 struct Waiting {
     /// Nobody else's answer counts.
@@ -36,7 +41,7 @@ type Expected = (String, oneshot::Receiver<Result<Box<RawValue>>>, Forget);
 
 impl Questions {
     fn waiting(&self) -> MutexGuard<'_, HashMap<String, Waiting>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// An id for a new question, and where its answer will arrive.
@@ -44,12 +49,22 @@ impl Questions {
         let id = uuid::Uuid::new_v4().to_string();
         let (reply, answer) = oneshot::channel();
         let mut waiting = self.waiting();
+        if self.is_closed.load(Ordering::Relaxed) {
+            return Err(Error::unavailable("the calling program has closed its end, and answers nothing"));
+        }
         if waiting.len() >= MAX_WAITING {
             return Err(Error::rate_limited("too many questions wait for answers"));
         }
         waiting.insert(id.clone(), Waiting { owner: owner.to_owned(), reply });
         let forget = Forget { questions: self.clone(), id: id.clone() };
         Ok((id, answer, forget))
+    }
+
+    /// No answer will come: whoever waits for one, or comes to wait, is told.
+    pub(super) fn close(&self) {
+        let mut waiting = self.waiting();
+        self.is_closed.store(true, Ordering::Relaxed);
+        waiting.clear();
     }
 
     /// Takes an answer. One that nobody waits for is ignored, and so is another client's.

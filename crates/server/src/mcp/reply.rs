@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use futures::stream;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, StatusCode};
-use mcp::{RpcError, envelope};
+use mcp::{RpcError, envelope, one_line};
 use serde_json::value::RawValue;
 use std::convert::Infallible;
 use std::time::Duration;
@@ -68,14 +68,14 @@ pub(super) fn json(body: String) -> Response {
 fn stream_of(telling: Telling) -> Response {
     let lines = stream::unfold(telling, async |mut telling| {
         let line = telling.next().await?;
-        Some((Ok::<_, Infallible>(event(&line)), telling))
+        Some((Ok::<_, Infallible>(event(line)), telling))
     });
     Sse::new(lines).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response()
 }
 
-/// A message as an event.
-pub(super) fn event(line: &str) -> Event {
-    Event::default().event("message").data(line)
+/// A message as an event. Its data is one line, as many read no more of it, and some take `\r` for the end of one.
+pub(super) fn event(line: String) -> Event {
+    Event::default().event("message").data(one_line(line))
 }
 
 struct Telling {

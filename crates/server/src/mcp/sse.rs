@@ -56,7 +56,7 @@ pub(crate) async fn get(
     let open = Open { state, session, peer, rx, _place: place };
     let lines = stream::unfold(open, async |mut open| {
         let line = open.next().await?;
-        Some((event(&line), open))
+        Some((event(line), open))
     });
     let lines = stream::iter([endpoint]).chain(lines).map(Ok::<_, Infallible>);
     Ok(Sse::new(lines).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response())

@@ -3,7 +3,7 @@
 use super::Door;
 use super::peer::{Peer, Who};
 use gateway::Gateway;
-use mcp::{RpcError, envelope};
+use mcp::{RpcError, envelope, one_line};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWrite, AsyncWriteExt};
@@ -16,9 +16,6 @@ const MAX_LINE_BYTES: usize = 64 * 1024 * 1024;
 
 /// What is kept of a longer one, to find its id, which mostly stands near the front.
 const KEPT_BYTES: usize = 4 * 1024;
-
-/// How long what was asked before the end of the input may take to be answered, as in `echo … | mcp-all-in-one stdio`.
-const LAST_ANSWERS: Duration = Duration::from_secs(1);
 
 /// Serves one client until it says `exit` or closes its end.
 ///
@@ -34,7 +31,8 @@ pub async fn serve(
     let (peer, rx) = Peer::new(Door { gateway }, who, is_loaded, options);
     let writer = tokio::spawn(write_lines(rx, output));
     if let End::OfInput = read_messages(&peer, input).await {
-        peer.finish(LAST_ANSWERS).await;
+        // As in `echo … | mcp-all-in-one stdio`.
+        peer.finish().await;
     }
     peer.close().await;
     drop(peer);
@@ -111,10 +109,10 @@ fn taken(line: Vec<u8>, size: usize) -> Result<Vec<u8>, TooLong> {
 
 async fn write_lines(mut rx: mpsc::Receiver<String>, mut output: impl AsyncWrite + Unpin) {
     while let Some(line) = rx.recv().await {
-        let mut lines = line.into_bytes();
+        let mut lines = one_line(line).into_bytes();
         lines.push(b'\n');
         while let Ok(more) = rx.try_recv() {
-            lines.extend_from_slice(more.as_bytes());
+            lines.extend_from_slice(one_line(more).as_bytes());
             lines.push(b'\n');
         }
         if output.write_all(&lines).await.is_err() || output.flush().await.is_err() {

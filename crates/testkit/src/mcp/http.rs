@@ -1,5 +1,6 @@
 //! An MCP server over Streamable HTTP that can be told to fail in every way a real one may.
 
+use super::wide::Wide;
 use super::{answer, complete, initialized, reply};
 use crate::oauth::Guard;
 use bytes::Bytes;
@@ -42,6 +43,8 @@ pub struct Behaviour {
     pub told: Option<String>,
     /// Offers these tools instead of the usual ones.
     pub tools: Option<Vec<Value>>,
+    /// Is a [`Wide`] server, with this between the words of what it says.
+    pub wide: Option<&'static str>,
 }
 
 /// A running server; it stops when dropped.
@@ -193,6 +196,9 @@ async fn serve(request: Request<Incoming>, state: Arc<Mutex<State>>) -> Result<A
     let mut waiting = Waiting { state: state.clone(), method: method.clone(), is_answered: false };
     wait(&message).await;
     waiting.is_answered = true;
+    if let Some(space) = behaviour.wide {
+        return Ok(wide(&line, space, behaviour.is_streaming));
+    }
     if behaviour.is_modern {
         return Ok(modern(&message, &line, &method, &header));
     }
@@ -259,6 +265,26 @@ fn stream(state: &Mutex<State>, behaviour: &Behaviour, last_event: Option<&str>)
         }
         None => plain(StatusCode::METHOD_NOT_ALLOWED, ""),
     }
+}
+
+/// What a wide server says to a message: JSON if it is one thing and streams are not asked for, else events.
+fn wide(line: &str, space: &str, is_streaming: bool) -> Answer {
+    let said = Wide::new(space).take(line);
+    match said.as_slice() {
+        [] => plain(StatusCode::ACCEPTED, ""),
+        [one] if !is_streaming => typed(StatusCode::OK, "application/json", one.clone()),
+        several => {
+            let several: String = several.iter().map(|message| event(message)).collect();
+            typed(StatusCode::OK, "text/event-stream", several)
+        }
+    }
+}
+
+/// A message as an event; every line of it is a field of its own.
+fn event(message: &str) -> String {
+    let lines = message.replace("\r\n", "\n").replace('\r', "\n");
+    let lines: String = lines.split('\n').map(|line| format!("data: {line}\n")).collect();
+    lines + "\n"
 }
 
 /// The header rules of 2026-07-28, and no handshake.

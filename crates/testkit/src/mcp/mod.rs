@@ -11,6 +11,7 @@
 
 pub mod http;
 pub mod stdio;
+pub mod wide;
 pub mod ws;
 
 use serde_json::{Value, json};

@@ -4,9 +4,11 @@
 //! when stdin closes), `--bad-tool` (one definition without a schema), `--loop` (cursors without
 //! end), `--refuse TEXT` (the answer to a handshake), `--resource TEXT` (says TEXT of `memo://same` and of all that `memo://of/{id}` makes, and that each
 //! has changed when it is watched), `--instructions TEXT`, `--roots` (asks for roots when it has started and whenever they change), `--chatty` (log entries without end, in
-//! turn of the levels debug, info and error), `--count-starts FILE`, `--definitions FILE` (offer the tools in it, read at every list). More tools than the others have: `die`, `never`, `twice`, `late`,
+//! turn of the levels debug, info and error), `--count-starts FILE`, `--definitions FILE` (offer the tools in it, read at every list), `--wide FILE SPACE` (a
+//! [`Wide`] server that writes every line it reads to the file). More tools than the others have: `die`, `never`, `twice`, `late`,
 //! `huge`, `storm`, `change`, `ask`, `progress`, `seen`, `env`, `pid`, `child`, `deep`.
 
+use super::wide::Wide;
 use super::{call, initialized, reply, text};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -39,6 +41,9 @@ pub fn main() {
     if has("--noise") {
         write("Server v1.0 started!\n{\"level\":\"info\"}\n[1,2\n\u{1b}[32mready\u{1b}[0m\n\n7\n");
     }
+    if let Some(file) = option("--wide") {
+        return serve_wide(&file);
+    }
     for line in io::stdin().lock().lines() {
         let Ok(line) = line else { break };
         let Ok(request) = serde_json::from_str::<Value>(&line) else { continue };
@@ -46,6 +51,20 @@ pub fn main() {
     }
     while has("--linger") {
         thread::sleep(Duration::from_secs(1));
+    }
+}
+
+/// Takes every line for a message, as those do that end a line at `\r`, too, and notes it.
+fn serve_wide(file: &str) {
+    let space = env::args().skip_while(|argument| argument != "--wide").nth(2).unwrap_or_default();
+    let mut wide = Wide::new(&space);
+    let mut journal = std::fs::OpenOptions::new().create(true).append(true).open(file).expect("a journal");
+    for read in io::stdin().lock().lines() {
+        let Ok(read) = read else { break };
+        for line in read.split('\r') {
+            journal.write_all(format!("{line}\n").as_bytes()).expect("the journal can be written");
+            wide.take(line).iter().for_each(|message| write(&format!("{message}\n")));
+        }
     }
 }
 
@@ -244,6 +263,7 @@ fn run(id: &Value, request: &Value, line: &str) {
             send(id, &Ok(text("done")));
         }
         "odd" => send(id, &Ok("[7]".to_owned())),
+        "rest" => write_rest(id, arguments["rest"].as_str().unwrap_or_default()),
         "seen" => send(id, &Ok(text(&SEEN.lock().expect("no panic").join("\n")))),
         "env" => {
             let name = arguments["name"].as_str().unwrap_or_default();
@@ -260,6 +280,21 @@ fn run(id: &Value, request: &Value, line: &str) {
         }
         name if name.starts_with("tool_") || name == "new" => send(id, &Ok(text(name))),
         _ => send(id, &call(request, line)),
+    }
+}
+
+/// The tool `rest`, which only `--definitions` can offer: an answer that goes on as the caller says, where `ÿ` stands for
+/// a byte that is no UTF-8.
+fn write_rest(id: &Value, rest: &str) {
+    let mut answer = format!(r#"{{"jsonrpc":"2.0","id":{id}"#).into_bytes();
+    rest.chars().for_each(|character| match character {
+        'ÿ' => answer.push(0xff),
+        other => answer.extend_from_slice(other.to_string().as_bytes()),
+    });
+    answer.extend_from_slice(b"}\n");
+    let mut out = io::stdout().lock();
+    if out.write_all(&answer).and_then(|()| out.flush()).is_err() {
+        process::exit(0);
     }
 }
 

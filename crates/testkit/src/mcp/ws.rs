@@ -1,5 +1,6 @@
 //! An MCP server on a WebSocket.
 
+use super::wide::Wide;
 use super::{answer, reply};
 use futures::{SinkExt, StreamExt};
 use serde_json::Value;
@@ -22,6 +23,8 @@ pub struct Server {
 #[derive(Debug, Default)]
 struct State {
     key: Option<String>,
+    /// Is a [`Wide`] server, with this between the words of what it says.
+    wide: Option<&'static str>,
     connections: Mutex<usize>,
     open: Mutex<JoinSet<()>>,
 }
@@ -32,9 +35,18 @@ impl Server {
     /// # Panics
     /// When the machine has no free port.
     pub async fn start(key: Option<&str>) -> Self {
+        Self::start_with(State { key: key.map(str::to_owned), ..State::default() }).await
+    }
+
+    /// Starts a [`Wide`] server on a free port, with this between the words of what it says.
+    pub async fn start_wide(space: &'static str) -> Self {
+        Self::start_with(State { wide: Some(space), ..State::default() }).await
+    }
+
+    async fn start_with(state: State) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port on loopback");
         let address = listener.local_addr().expect("a bound socket has an address");
-        let state = Arc::new(State { key: key.map(str::to_owned), ..State::default() });
+        let state = Arc::new(state);
         let task = tokio::spawn(accept(listener, state.clone()));
         Self { address, state, task }
     }
@@ -95,8 +107,15 @@ async fn serve(stream: TcpStream, state: Arc<State>) {
     let (sink, mut messages) = socket.split();
     let sink = Arc::new(tokio::sync::Mutex::new(sink));
     let mut answers = JoinSet::new();
+    let mut wide = state.wide.map(Wide::new);
     while let Some(Ok(message)) = messages.next().await {
         let Message::Text(line) = message else { continue };
+        if let Some(wide) = &mut wide {
+            for message in wide.take(&line) {
+                let _ = sink.lock().await.send(Message::text(message)).await;
+            }
+            continue;
+        }
         let Ok(request) = serde_json::from_str::<Value>(&line) else { continue };
         if request["id"].is_null() {
             continue;

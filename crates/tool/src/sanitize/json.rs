@@ -2,6 +2,7 @@
 //! the rest stays.
 
 use super::{Hidden, clean};
+use crate::readable;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
@@ -78,7 +79,8 @@ pub(crate) fn clean_field(key: &str, value: &str, found: &mut BTreeSet<Hidden>) 
 
 /// A string as it is to be written, if not as it was.
 fn take_string(frame: &mut Frame, string: &str, found: &mut BTreeSet<Hidden>) -> Option<String> {
-    let decoded: String = serde_json::from_str(string).unwrap_or_default();
+    // What cannot be read could not be cleaned, so half a pair is no way round it.
+    let decoded: String = serde_json::from_str(&readable(string)).unwrap_or_default();
     let cleaned = clean(&decoded, found);
     let is_clean = matches!(cleaned, Cow::Borrowed(_));
     if std::mem::take(&mut frame.is_key_next) {

@@ -1,11 +1,11 @@
 //! What a server tells unasked, and whom it is for.
 
 use super::{Caller, Inbox, NOTIFICATION_BYTES, Notification};
-use crate::depth::is_too_deep;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::sync::atomic::Ordering;
-use tool::{Door, Event, Events};
+use tool::depth::is_too_deep;
+use tool::{Door, Event, Events, readable};
 
 /// Whom a log entry is for.
 enum For {
@@ -54,7 +54,8 @@ impl Inbox {
             #[serde(default)]
             message: Option<String>,
         }
-        let parsed = params.and_then(|params| serde_json::from_str::<Progress<'_>>(params.get()).ok());
+        let Some(params) = params.map(|params| readable(params.get())) else { return };
+        let parsed = serde_json::from_str::<Progress<'_>>(&params).ok();
         let Some(Progress { token, progress, total, message }) = parsed else { return };
         let Ok(id) = token.get().trim_matches('"').parse() else { return };
         if let Some(caller) = self.waiting().calls.get(&id) {

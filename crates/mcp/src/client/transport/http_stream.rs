@@ -1,7 +1,8 @@
 //! What both HTTP transports read: bodies within limits, streams of events, refusals.
 
 use super::super::failure::Failure;
-use super::super::inbox::{Inbox, Noise};
+use super::super::inbox::Inbox;
+use super::super::incoming::Noise;
 use super::sse_events::SseEvents;
 use crate::RpcError;
 use bytes::{Bytes, BytesMut};

@@ -18,6 +18,8 @@ pub(super) struct SseEvent {
 pub(super) struct SseEvents {
     buffer: BytesMut,
     searched: usize,
+    /// The last line ended with `\r`, so that a `\n` now is a part of its end.
+    is_after_cr: bool,
     event: SseEvent,
     has_data: bool,
     limit: usize,
@@ -31,6 +33,7 @@ impl SseEvents {
         Self {
             buffer: BytesMut::new(),
             searched: 0,
+            is_after_cr: false,
             event: SseEvent::default(),
             has_data: false,
             limit,
@@ -73,22 +76,20 @@ impl SseEvents {
 
     /// A line without its end, which is `\n`, `\r\n` or `\r`.
     fn line(&mut self) -> Option<String> {
+        if self.is_after_cr && !self.buffer.is_empty() {
+            self.is_after_cr = false;
+            if self.buffer[0] == b'\n' {
+                let _ = self.buffer.split_to(1);
+            }
+        }
         let Some(at) = memchr::memchr2(b'\n', b'\r', &self.buffer[self.searched..]) else {
             self.searched = self.buffer.len();
             return None;
         };
         let at = self.searched + at;
-        let ending = match (self.buffer[at], self.buffer.get(at + 1)) {
-            (b'\n', _) => 1,
-            (_, Some(b'\n')) => 2,
-            (_, Some(_)) => 1,
-            // Whether the other half of the ending follows is not known yet.
-            (_, None) => {
-                self.searched = at;
-                return None;
-            }
-        };
-        let line = self.buffer.split_to(at + ending);
+        // Nobody waits for the other half of an ending: there may be none, and nothing for a long time.
+        self.is_after_cr = self.buffer[at] == b'\r';
+        let line = self.buffer.split_to(at + 1);
         self.searched = 0;
         Some(String::from_utf8_lossy(&line[..at]).into_owned())
     }
@@ -139,6 +140,18 @@ mod tests {
         assert_eq!(all(&[text]), expected);
         let pieces: Vec<String> = text.chars().map(String::from).collect();
         assert_eq!(all(&pieces.iter().map(String::as_str).collect::<Vec<_>>()), expected);
+    }
+
+    #[test]
+    fn takes_an_event_that_ends_in_bare_carriage_returns_as_soon_as_it_is_there() {
+        let mut events = SseEvents::new(100);
+        events.push(b"event: message\rdata: {\rdata: }\r\r");
+        let event = events.next().unwrap().unwrap();
+        assert_eq!((event.name.as_str(), event.data.as_str()), ("message", "{\n}"));
+        events.push(b"\ndata: x\r\n\r");
+        assert_eq!(events.next().unwrap().unwrap().data, "x");
+        events.push(b"\n");
+        assert_eq!(events.next().unwrap(), None);
     }
 
     #[test]

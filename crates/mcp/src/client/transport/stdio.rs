@@ -5,6 +5,7 @@ use super::super::failure::Failure;
 use super::super::inbox::Inbox;
 use super::process::Group;
 use super::{Outgoing, Owned};
+use crate::one_line;
 use bytes::BytesMut;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -125,7 +126,7 @@ async fn write(mut stdin: ChildStdin, mut queued: mpsc::Receiver<Queued>, inbox:
         text.clear();
         let mut ends = Vec::with_capacity(messages.len());
         for message in messages.drain(..) {
-            text.extend_from_slice(message.text.as_bytes());
+            text.extend_from_slice(one_line(message.text).as_bytes());
             text.push(b'\n');
             ends.push((text.len(), message.id));
         }

@@ -19,10 +19,9 @@ impl Peer {
         for uri in filter.resource_subscriptions.iter().take(1000) {
             watches.extend(self.door.gateway.watch(&cx, uri).await.ok());
         }
-        let cancel = cx.cancel.clone();
-        let listener = Listener::new(self.door.gateway.clone(), cx, filter, cancel.clone());
-        let mut listener = listener.answering(id);
-        while let Some(line) = listener.next(|_| false, || None).await {
+        let (gateway, cancel) = (self.door.gateway.clone(), cx.cancel.clone());
+        let mut listener = Listener::new(gateway, cx, filter, cancel).answering(id);
+        while let Some(Some(line)) = self.asked_all.run_until_cancelled(listener.next(|_| false, || None)).await {
             self.send(line).await;
         }
     }
