@@ -47,6 +47,7 @@ mod outage;
 mod pins;
 mod pins_local;
 mod pipe;
+mod real_home;
 mod real_peers;
 mod replicas;
 mod search;
