@@ -1,10 +1,10 @@
 //! `add` and `remove`: one service of an mcp.json.
 
-use super::{McpConfigPath, config};
+use super::{McpConfigPath, ask, config};
 use crate::Failure;
 use crate::mcp_config::file::{self, Saved};
-use crate::mcp_config::jsonc::{self, Document};
-use crate::mcp_config::{McpConfig, check_name};
+use crate::mcp_config::jsonc::Document;
+use crate::mcp_config::{self, McpConfig, check_name};
 use clap::{Args, ValueEnum};
 use serde_json::{Map, Value, json};
 use std::path::Path;
@@ -74,6 +74,7 @@ impl Add {
         })?;
         let warnings: Vec<String> = warnings;
         super::print(&config::said(&path, &saved));
+        let warnings = ask::for_inputs(&path, warnings)?;
         warnings.iter().for_each(|warning| super::print(&format!("warning: {warning}")));
         super::print(&format!("'{}' is there; `mcp-all-in-one doctor` tries it", self.name));
         Ok(ExitCode::SUCCESS)
@@ -193,11 +194,10 @@ pub(super) fn with_services(
     edit: impl FnOnce(&McpConfig, &mut Document) -> Result<(), Failure>,
 ) -> Result<(String, McpConfig), Failure> {
     let text = there.unwrap_or_default();
+    mcp_config::check_format(path)?;
     let config = McpConfig::parse(path, text)?;
     let unchangeable = |why: String| Failure::new(format!("{} cannot be changed: {why}", path.display()));
-    let place =
-        jsonc::parse(text).ok().and_then(|root| jsonc::place_of_services(&root)).unwrap_or(&["mcpServers"]);
-    let mut document = Document::open(text, place).map_err(unchangeable)?;
+    let mut document = Document::open(text, config.place()).map_err(unchangeable)?;
     edit(&config, &mut document)?;
     let text = document.text().map_err(unchangeable)?;
     let config = McpConfig::parse(path, &text)?;

@@ -1,6 +1,7 @@
 //! The command line: one file per command.
 
 mod add;
+mod ask;
 mod call;
 mod completions;
 mod config;
@@ -221,6 +222,12 @@ fn print_error(report: &miette::Report) {
 #[expect(clippy::print_stderr, reason = "it is said while the program waits for the person")]
 fn note(text: &str) {
     eprintln!("{text}");
+}
+
+/// The same without a line end, for an answer behind it.
+#[expect(clippy::print_stderr, reason = "it is said while the program waits for the person")]
+fn prompt(text: &str) {
+    eprint!("{text}");
 }
 
 /// Results go to stdout. A reader that has gone away (`| head`) is no error.
