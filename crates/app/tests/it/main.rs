@@ -9,6 +9,7 @@ mod api_sign_in;
 mod audit;
 mod bad_input;
 mod binary;
+mod blank;
 mod both_doors;
 mod calls;
 mod cancels;
