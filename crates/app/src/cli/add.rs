@@ -4,7 +4,8 @@ use super::{McpConfigPath, ask, config};
 use crate::Failure;
 use crate::mcp_config::file::{self, Saved};
 use crate::mcp_config::jsonc::Document;
-use crate::mcp_config::{self, McpConfig, check_name};
+use crate::mcp_config::{self, McpConfig, check_name, masked_text};
+use clap::error::ErrorKind;
 use clap::{Args, ValueEnum};
 use serde_json::{Map, Value, json};
 use std::path::Path;
@@ -124,6 +125,12 @@ impl Add {
         if !self.env.is_empty() {
             return Err(Failure::new("-e is for a command").advice("give a URL its secrets with -H"));
         }
+        if !url.contains("://") && !url.contains("${") && !url.contains(char::is_whitespace) {
+            return Err(Failure::new(format!(
+                "'{url}' is no URL: the address of a server begins with https://"
+            ))
+            .advice(format!("for a command, write: mcp-all-in-one add {} -- {url}", self.name)));
+        }
         let is_socket = url.starts_with("ws://") || url.starts_with("wss://");
         let transport = match self.transport {
             Some(Transport::Stdio) => {
@@ -152,6 +159,36 @@ impl Add {
         }
         Ok(())
     }
+}
+
+/// What somebody meant who wrote a command without the two dashes before it.
+pub(super) fn meant(error: &clap::Error, arguments: impl Iterator<Item = String>) -> Option<String> {
+    if error.kind() != ErrorKind::UnknownArgument {
+        return None;
+    }
+    let words: Vec<String> = arguments.collect();
+    let add = words.iter().position(|word| word == "add")?;
+    let (mut at, mut is_named) = (add + 1, false);
+    // Behind the name, and behind options with their values, stands what is to be added.
+    while let Some(word) = words.get(at) {
+        match word.as_str() {
+            "--" => return None,
+            "-e" | "--env" | "-H" | "--header" | "-t" | "--type" | "--mcp-config" | "--log-level" => at += 2,
+            word if word.starts_with('-') => at += 1,
+            _ if !is_named => {
+                is_named = true;
+                at += 1;
+            }
+            word if word.contains("://") => return None,
+            _ => {
+                // It may go on into a log.
+                let text = |words: &[String]| masked_text(&words.join(" "));
+                let (options, command) = (text(&words[add + 1..at]), text(&words[at..]));
+                return Some(format!("write -- before a command: mcp-all-in-one add {options} -- {command}"));
+            }
+        }
+    }
+    None
 }
 
 /// Remove an MCP server from an mcp.json.

@@ -2,13 +2,15 @@
 
 use super::Data;
 use crate::Failure;
+use crate::home::home;
+use crate::mcp_config::{FILE_NAME, McpConfig};
 use crate::wiring::{self, Settings, Started};
 use clap::Args;
 use connectors::embeddings;
 use http::HeaderValue;
 use server::Options;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 use tool::Secret;
@@ -21,11 +23,12 @@ pub(super) struct Serve {
     listen: SocketAddr,
     #[command(flatten)]
     data: Data,
-    /// An mcp.json whose services belong to the tenant 'default'
+    /// An mcp.json whose services belong to the tenant 'default' [default: without --data-dir, mcp.json in
+    /// ~/.mcp-all-in-one]
     #[arg(long, env = "MCP_ALL_IN_ONE_MCP_CONFIG", value_name = "PATH")]
     mcp_config: Option<PathBuf>,
     /// Offer admins tools that show, check and change the mcp.json itself
-    #[arg(long, env = "MCP_ALL_IN_ONE_SELF_TOOLS", requires = "mcp_config")]
+    #[arg(long, env = "MCP_ALL_IN_ONE_SELF_TOOLS")]
     self_tools: bool,
     /// An admin key to use instead of a generated one
     #[arg(long, env = "MCP_ALL_IN_ONE_ADMIN_TOKEN", hide_env_values = true, value_name = "KEY", value_parser = super::secret)]
@@ -96,8 +99,10 @@ impl EmbeddingsArguments {
 impl Serve {
     pub(super) async fn run(self) -> Result<ExitCode, Failure> {
         let stop = super::stop_on_signal()?;
-        let started = wiring::start(self.settings()?).await?;
-        super::print(&welcome(&started));
+        let settings = self.settings()?;
+        let services = settings.mcp_config.as_deref().map(services_of).transpose()?;
+        let started = wiring::start(settings).await?;
+        super::print(&welcome(&started, services.as_deref()));
         started.run(stop).await;
         tracing::info!("stopped: calls have ended, the audit is written");
         Ok(ExitCode::SUCCESS)
@@ -105,13 +110,22 @@ impl Serve {
 
     fn settings(self) -> Result<Settings, Failure> {
         let days = u64::from(self.audit_retention_days);
+        // Data elsewhere is a server of its own, and no person's home.
+        let at_home = || self.data.data_dir.is_none().then(home).transpose();
+        let mcp_config = match self.mcp_config {
+            Some(path) => Some(path),
+            None => at_home()?.map(|home| home.join(FILE_NAME)),
+        };
+        if self.self_tools && mcp_config.is_none() {
+            return Err(Failure::new("--self-tools needs an mcp.json").advice("name one with --mcp-config"));
+        }
         Ok(Settings {
             listen: self.listen,
             data_dir: self.data.dir()?,
             database: self.data.database,
             master_key: self.data.master_key,
             admin_token: self.admin_token,
-            mcp_config: self.mcp_config,
+            mcp_config,
             has_self_tools: self.self_tools,
             allow_private_network: self.allow_private_network,
             max_result_bytes: self.max_result_bytes,
@@ -130,11 +144,21 @@ impl Serve {
     }
 }
 
+/// Which file is in use, and what it holds.
+fn services_of(path: &Path) -> Result<String, Failure> {
+    let count = McpConfig::open(path)?.services().iter().filter(|service| service.is_enabled).count();
+    let how_many = match count {
+        0 => "none yet; `mcp-all-in-one add` adds one, and it is served at once".to_owned(),
+        count => format!("{count}; a change of the file is seen at once"),
+    };
+    Ok(format!("Services of {}: {how_many}\n", path.display()))
+}
+
 /// What a newcomer needs next, ready to paste.
-fn welcome(started: &Started) -> String {
+fn welcome(started: &Started, services: Option<&str>) -> String {
     let url = format!("http://{}", started.address);
     let version = env!("CARGO_PKG_VERSION");
-    let mut text = format!("mcp-all-in-one {version} listens on {url}\n");
+    let mut text = format!("mcp-all-in-one {version} listens on {url}\n{}", services.unwrap_or_default());
     let key = match &started.admin_key {
         Some(key) => {
             text.push_str(&format!("\nAdmin key, shown this once:\n  {}\n", key.expose()));
