@@ -7,6 +7,9 @@ mod mcp;
 mod shared;
 mod table;
 
+/// YAML as JSON values, for other files of people than API descriptions.
+pub use api::openapi::yaml::parse as parse_yaml;
+
 /// The attended sign-in to an MCP server.
 pub use mcp::Login;
 

@@ -220,7 +220,9 @@ impl Gateway {
         } else if let Some(problem) = wanted.problem.filter(|_| wanted.is_enabled) {
             State::Broken(problem)
         } else if wanted.is_enabled {
-            let allow_private_network = env.allow_private_network || wanted.is_trusted;
+            // Who is trusted may go anywhere, unless the settings themselves say where.
+            let says = wanted.settings.get("allow_private_network").is_some_and(|value| !value.is_null());
+            let allow_private_network = env.allow_private_network || (wanted.is_trusted && !says);
             let env = Env { service: Some(wanted.id.clone()), allow_private_network, ..env.clone() };
             match self.kind(&wanted.scheme).and_then(|kind| kind.open(wanted.settings, &env)) {
                 Ok(connector) => State::Open(connector),

@@ -2,6 +2,7 @@
 
 use crate::client::Client;
 use crate::database::Database;
+use std::ffi::OsStr;
 use std::io::{BufRead as _, BufReader, Read};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -26,7 +27,7 @@ pub struct Server {
 /// The binary with nothing of this machine's environment that it would take for settings.
 #[must_use]
 pub fn command(binary: &str) -> Command {
-    let mut command = Command::new(binary);
+    let mut command = sheltered(binary);
     for (name, _) in
         std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("MCP_ALL_IN_ONE_"))
     {
@@ -34,6 +35,30 @@ pub fn command(binary: &str) -> Command {
     }
     command.env("MCP_ALL_IN_ONE_HOME", home()).stdin(Stdio::null());
     command
+}
+
+/// Any program, in a home of this test's own. What it starts in turn, ourselves for one, may get `HOME` and
+/// nothing else from it.
+#[must_use]
+pub fn sheltered(program: impl AsRef<OsStr>) -> Command {
+    let user = user_home();
+    let mut command = Command::new(program);
+    command.env("HOME", &user).env("MCP_ALL_IN_ONE_HOME", home());
+    for (name, folder) in [
+        ("XDG_CONFIG_HOME", ".config"),
+        ("XDG_DATA_HOME", ".local/share"),
+        ("XDG_STATE_HOME", ".local/state"),
+        ("XDG_CACHE_HOME", ".cache"),
+    ] {
+        command.env(name, user.join(folder));
+    }
+    command
+}
+
+/// The home of the person who runs this test, as its programs see it.
+#[must_use]
+pub fn user_home() -> PathBuf {
+    home().join("user")
 }
 
 /// A home for all that this test process starts, so that nothing is left in a real one. Those of
@@ -52,7 +77,9 @@ fn home() -> &'static Path {
         let found = std::fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path());
         // Another test may be faster.
         found.filter(|path| is_old(path)).for_each(|path| drop(std::fs::remove_dir_all(path)));
-        folder.join(format!("{NAME}{}", std::process::id()))
+        let home = folder.join(format!("{NAME}{}", std::process::id()));
+        std::fs::create_dir_all(home.join("user")).expect("a home can be made");
+        home
     })
 }
 

@@ -1,10 +1,11 @@
 //! `add` and `remove`: one service of an mcp.json.
 
-use super::{McpConfigPath, config};
+use super::{McpConfigPath, ask, config};
 use crate::Failure;
 use crate::mcp_config::file::{self, Saved};
-use crate::mcp_config::jsonc::{self, Document};
-use crate::mcp_config::{McpConfig, check_name};
+use crate::mcp_config::jsonc::Document;
+use crate::mcp_config::{self, McpConfig, check_name, masked_text};
+use clap::error::ErrorKind;
 use clap::{Args, ValueEnum};
 use serde_json::{Map, Value, json};
 use std::path::Path;
@@ -74,6 +75,7 @@ impl Add {
         })?;
         let warnings: Vec<String> = warnings;
         super::print(&config::said(&path, &saved));
+        let warnings = ask::for_inputs(&path, warnings)?;
         warnings.iter().for_each(|warning| super::print(&format!("warning: {warning}")));
         super::print(&format!("'{}' is there; `mcp-all-in-one doctor` tries it", self.name));
         Ok(ExitCode::SUCCESS)
@@ -123,6 +125,12 @@ impl Add {
         if !self.env.is_empty() {
             return Err(Failure::new("-e is for a command").advice("give a URL its secrets with -H"));
         }
+        if !url.contains("://") && !url.contains("${") && !url.contains(char::is_whitespace) {
+            return Err(Failure::new(format!(
+                "'{url}' is no URL: the address of a server begins with https://"
+            ))
+            .advice(format!("for a command, write: mcp-all-in-one add {} -- {url}", self.name)));
+        }
         let is_socket = url.starts_with("ws://") || url.starts_with("wss://");
         let transport = match self.transport {
             Some(Transport::Stdio) => {
@@ -151,6 +159,36 @@ impl Add {
         }
         Ok(())
     }
+}
+
+/// What somebody meant who wrote a command without the two dashes before it.
+pub(super) fn meant(error: &clap::Error, arguments: impl Iterator<Item = String>) -> Option<String> {
+    if error.kind() != ErrorKind::UnknownArgument {
+        return None;
+    }
+    let words: Vec<String> = arguments.collect();
+    let add = words.iter().position(|word| word == "add")?;
+    let (mut at, mut is_named) = (add + 1, false);
+    // Behind the name, and behind options with their values, stands what is to be added.
+    while let Some(word) = words.get(at) {
+        match word.as_str() {
+            "--" => return None,
+            "-e" | "--env" | "-H" | "--header" | "-t" | "--type" | "--mcp-config" | "--log-level" => at += 2,
+            word if word.starts_with('-') => at += 1,
+            _ if !is_named => {
+                is_named = true;
+                at += 1;
+            }
+            word if word.contains("://") => return None,
+            _ => {
+                // It may go on into a log.
+                let text = |words: &[String]| masked_text(&words.join(" "));
+                let (options, command) = (text(&words[add + 1..at]), text(&words[at..]));
+                return Some(format!("write -- before a command: mcp-all-in-one add {options} -- {command}"));
+            }
+        }
+    }
+    None
 }
 
 /// Remove an MCP server from an mcp.json.
@@ -193,11 +231,10 @@ pub(super) fn with_services(
     edit: impl FnOnce(&McpConfig, &mut Document) -> Result<(), Failure>,
 ) -> Result<(String, McpConfig), Failure> {
     let text = there.unwrap_or_default();
+    mcp_config::check_format(path)?;
     let config = McpConfig::parse(path, text)?;
     let unchangeable = |why: String| Failure::new(format!("{} cannot be changed: {why}", path.display()));
-    let place =
-        jsonc::parse(text).ok().and_then(|root| jsonc::place_of_services(&root)).unwrap_or(&["mcpServers"]);
-    let mut document = Document::open(text, place).map_err(unchangeable)?;
+    let mut document = Document::open(text, config.place()).map_err(unchangeable)?;
     edit(&config, &mut document)?;
     let text = document.text().map_err(unchangeable)?;
     let config = McpConfig::parse(path, &text)?;

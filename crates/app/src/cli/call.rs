@@ -3,7 +3,9 @@
 use super::remote::Remote;
 use super::{input, pins_path};
 use crate::Failure;
+use crate::home::home;
 use crate::local::{Local, Setup};
+use crate::mcp_config::FILE_NAME;
 use clap::Args;
 use gateway::{Request, Target};
 use serde_json::{Value, json};
@@ -29,7 +31,8 @@ pub(super) struct Call {
     /// The arguments: JSON, @FILE, or - for stdin
     #[arg(long, value_name = "JSON|@FILE|-", default_value = "{}")]
     args: String,
-    /// Call a service of this mcp.json, without a server
+    /// Call a service of this mcp.json, without a server [default: for mcp:// without --server and --token, mcp.json in
+    /// ~/.mcp-all-in-one]
     #[arg(long, env = "MCP_ALL_IN_ONE_MCP_CONFIG", value_name = "PATH", conflicts_with = "server")]
     mcp_config: Option<PathBuf>,
     #[command(flatten)]
@@ -39,8 +42,11 @@ pub(super) struct Call {
 impl Call {
     pub(super) async fn run(self) -> Result<ExitCode, Failure> {
         let arguments = read_arguments(&self.args)?;
+        // Without a server, services of one's own are those of the file at home.
+        let is_own = self.uri.scheme() == "mcp" && !self.remote.is_meant();
         let result = match &self.mcp_config {
             Some(path) => call_locally(path, self.uri, arguments).await?,
+            None if is_own => call_locally(&home()?.join(FILE_NAME), self.uri, arguments).await?,
             None => self.remote.post("/call", &json!({ "uri": self.uri, "arguments": arguments })).await?,
         };
         super::print(&text_of(&result));

@@ -1,6 +1,6 @@
 //! `config`: look at an mcp.json, or put a whole new one in its place.
 
-use super::{McpConfigPath, input};
+use super::{McpConfigPath, ask, input as given};
 use crate::Failure;
 use crate::mcp_config::file::Saved;
 use crate::mcp_config::{self, McpConfig, Set};
@@ -32,6 +32,15 @@ enum Command {
         /// The new configuration: JSON, @FILE, or - for stdin
         #[arg(long, value_name = "JSON|@FILE|-", default_value = "-")]
         json: String,
+    },
+    /// Give what services ask for with ${input:…}: it is asked for, or read from stdin, and kept in a
+    /// private file of the home folder
+    Input {
+        /// Which one; all that have not been given, if none is named
+        #[arg(value_name = "ID")]
+        id: Option<String>,
+        #[command(flatten)]
+        at: At,
     },
 }
 
@@ -91,6 +100,7 @@ impl Config {
         let shown = match self.command {
             Command::Validate(at) => return validate(&at.path()?),
             Command::Set { at, json } => return set(&at.path()?, &json),
+            Command::Input { id, at } => return input(&at.path()?, id.as_deref()),
             Command::Show(at) => McpConfig::open(&at.path()?)?.masked(),
             Command::Schema => mcp_config::schema(connectors::ALL),
         };
@@ -101,20 +111,21 @@ impl Config {
 
 fn validate(path: &Path) -> Result<ExitCode, Failure> {
     let config = McpConfig::open(path)?;
-    let problems = config.problems_here();
-    problems.iter().for_each(|problem| super::print(problem));
-    if !problems.is_empty() {
+    let findings = config.findings_here();
+    findings.problems.iter().for_each(|problem| super::print(problem));
+    findings.warnings.iter().for_each(|warning| super::print(&format!("warning: {warning}")));
+    if !findings.problems.is_empty() {
         return Ok(ExitCode::FAILURE);
     }
     super::print(&format!("{}: {} services, nothing wrong", path.display(), config.names().count()));
     Ok(ExitCode::SUCCESS)
 }
 
-fn set(path: &Path, given: &str) -> Result<ExitCode, Failure> {
-    if given == "-" && std::io::stdin().is_terminal() {
+fn set(path: &Path, json: &str) -> Result<ExitCode, Failure> {
+    if json == "-" && std::io::stdin().is_terminal() {
         super::note("reading the new configuration from here; end with Ctrl-D, or give it with --json");
     }
-    let text = input::read(given, mcp_config::file::MAX_BYTES)?;
+    let text = given::read(json, mcp_config::file::MAX_BYTES)?;
     match mcp_config::set(path, &text)? {
         Set::Refused(problems) => {
             problems.iter().for_each(|problem| super::print(problem));
@@ -123,10 +134,40 @@ fn set(path: &Path, given: &str) -> Result<ExitCode, Failure> {
         }
         Set::Done { saved, services, warnings } => {
             super::print(&format!("{}, {services} services", said(path, &saved)));
+            let warnings = ask::for_inputs(path, warnings)?;
             warnings.iter().for_each(|warning| super::print(&format!("warning: {warning}")));
             Ok(ExitCode::SUCCESS)
         }
     }
+}
+
+/// Keeps one answer, or asks for all that are missing.
+fn input(path: &Path, id: Option<&str>) -> Result<ExitCode, Failure> {
+    let questions = McpConfig::open(path)?.questions();
+    let Some(id) = id else {
+        if !ask::is_possible() {
+            return Err(Failure::new("there is nobody to ask").advice("name the input, and give it on stdin"));
+        }
+        let left = ask::for_inputs(path, Vec::new())?;
+        left.iter().for_each(|warning| super::print(&format!("warning: {warning}")));
+        return Ok(ExitCode::SUCCESS);
+    };
+    let Some((question, _)) = questions.iter().find(|(question, _)| question.id == id) else {
+        let ids: Vec<&str> = questions.iter().map(|(question, _)| question.id.as_str()).collect();
+        return Err(Failure::new(format!("no service asks for an input '{id}'"))
+            .advice(format!("there are: {}", ids.join(", "))));
+    };
+    let answer = if ask::is_possible() {
+        ask::ask(question)?.ok_or_else(|| Failure::new("nothing was given"))?
+    } else {
+        match ask::read_line(false)?.as_str() {
+            "" => return Err(Failure::new("nothing was given")),
+            line => question.check(line)?,
+        }
+    };
+    mcp_config::inputs::keep(path, id, &answer)?;
+    super::print(&format!("the input '{id}' is kept"));
+    Ok(ExitCode::SUCCESS)
 }
 
 /// What happened to a file, for people.

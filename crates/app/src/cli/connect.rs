@@ -1,26 +1,32 @@
 //! `connect`: puts ourselves into the file of another client.
 
-use super::{McpConfigPath, config};
+use super::connections::{self, Connection};
+use super::import::{Offers, Taken};
+use super::{McpConfigPath, ask, config};
 use crate::Failure;
 use crate::clients::{Client, Folders, Source};
 use crate::mcp_config::file::{self, Saved};
-use crate::mcp_config::jsonc::{self, Document};
-use crate::mcp_config::{self, McpConfig};
+use crate::mcp_config::format::{Change, Format};
+use crate::mcp_config::{self, McpConfig, jsonc};
 use clap::Args;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Under this name the client sees us.
-const NAME: &str = "mcp-all-in-one";
+pub(super) const NAME: &str = "mcp-all-in-one";
 
 /// Let another client start `mcp-all-in-one stdio`: writes an entry into that client's file, with a
-/// backup. Its other servers stay.
+/// backup. Its other servers stay, unless they are taken over; `disconnect` undoes it.
 #[derive(Args)]
 pub(super) struct Connect {
     /// Which client
     #[arg(value_name = "CLIENT")]
     client: Client,
+    /// Move the client's other servers into the mcp.json, so that it has them once, through us; at a
+    /// terminal you are asked
+    #[arg(long)]
+    take_over: bool,
     /// Print what would change, and change nothing
     #[arg(long)]
     dry_run: bool,
@@ -37,9 +43,9 @@ impl Connect {
             .map_err(|error| Failure::new("our own program cannot be found").because(error))?;
         let path = mcp_config.to_string_lossy();
         let entry = self.client.entry(&program, &["stdio", "--mcp-config", &path]);
-        let edit = |there: Option<&str>| edited(&source, there.unwrap_or_default(), &entry);
+        self.check_format(&source, &entry)?;
         if self.dry_run {
-            let (_, old) = edit(file::read(&source.file)?.as_deref())?;
+            let (_, old) = edited(&source, file::read(&source.file)?.as_deref(), &entry, &[])?;
             super::print(&difference(&source, old.as_ref(), &entry));
             return Ok(ExitCode::SUCCESS);
         }
@@ -48,13 +54,46 @@ impl Connect {
         if is_new {
             super::print(&format!("made {}, with no services yet", mcp_config.display()));
         }
-        let (saved, _) = file::change(&source.file, edit)?;
+        let gone = self.take_over(&source, &mcp_config)?;
+        let saved = change(&source, &entry, &gone)?;
         super::print(&config::said(&source.file, &saved));
         if saved != Saved::Same {
-            let title = self.client.title();
-            super::print(&format!("restart {title}; `mcp-all-in-one import` takes its other servers over"));
+            let (title, client) = (self.client.title(), self.name());
+            super::print(&format!("restart {title}; `mcp-all-in-one disconnect {client}` undoes it"));
         }
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// Takes the client's own servers over if somebody wants it; the names of those that we have now.
+    fn take_over(&self, source: &Source, mcp_config: &Path) -> Result<Vec<String>, Failure> {
+        let mut offers = Offers::default();
+        offers.add(self.client, source).map_err(unchangeable(source))?;
+        let names = offers.names();
+        if names.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (title, names) = (self.client.title(), names.join(", "));
+        let question =
+            format!("{title} has servers of its own: {names}. Move them into {}?", mcp_config.display());
+        let is_wanted = self.take_over || (ask::is_possible() && ask::confirm(&question)?);
+        if !is_wanted {
+            let command = self.config.command(&format!("connect {} --take-over", self.name()));
+            super::print(&format!("{title} keeps its own servers ({names}); `{command}` moves them"));
+            return Ok(Vec::new());
+        }
+        let (saved, taken) = file::change(mcp_config, |there| offers.written_into(mcp_config, there))?;
+        taken
+            .iter()
+            .filter(|taken| !taken.said.contains("itself"))
+            .for_each(|taken| super::print(&taken.said));
+        super::print(&config::said(mcp_config, &saved));
+        ask::for_inputs(mcp_config, Vec::new())?;
+        Ok(taken.into_iter().filter(|taken| taken.is_ours).map(|Taken { name, .. }| name).collect())
+    }
+
+    fn name(&self) -> String {
+        let value = clap::ValueEnum::to_possible_value(&self.client);
+        value.map(|value| value.get_name().to_owned()).unwrap_or_default()
     }
 
     fn check(&self, source: &Source, mcp_config: &Path) -> Result<(), Failure> {
@@ -75,22 +114,89 @@ impl Connect {
         }
         Ok(())
     }
+
+    /// What we do not change is shown to the person who can.
+    fn check_format(&self, source: &Source, entry: &Value) -> Result<(), Failure> {
+        if Format::of(&source.file) != Format::Yaml {
+            return Ok(());
+        }
+        // Continue has a list, Goose a map; JSON is YAML.
+        let head =
+            if self.client == Client::Continue { format!("- name: {NAME}") } else { format!("{NAME}:") };
+        let fields = entry.as_object().into_iter().flatten();
+        let lines: String = fields.map(|(key, value)| format!("    {key}: {value}\n")).collect();
+        super::print(&format!("{}:\n  {head}\n{lines}", source.place.join(".")));
+        let why = Format::Yaml.only_read().unwrap_or_default();
+        Err(Failure::new(format!("{}: {why}", source.file.display())).advice("write the lines above into it"))
+    }
 }
 
-/// The client's text with our entry, and the entry that was there.
-fn edited(source: &Source, text: &str, entry: &Value) -> Result<(String, Option<Value>), Failure> {
+/// Puts us into the client's file and takes out what we have now. How it was is remembered first, so that
+/// nothing is lost whenever we are killed.
+fn change(source: &Source, entry: &Value, gone: &[String]) -> Result<Saved, Failure> {
+    let earlier = connections::of(&source.file)?;
+    let plan = |there: Option<&str>| {
+        let (text, _) = edited(source, there, entry, gone)?;
+        let now = entries(source, there.unwrap_or_default())?;
+        // Who has taken us out by hand begins anew.
+        let earlier = earlier.clone().filter(|_| now.contains_key(NAME));
+        let taken = now.into_iter().filter(|(name, _)| gone.contains(name)).collect();
+        let is_same = there == Some(text.as_str());
+        let connection = (!is_same).then(|| Connection::then(earlier, there, &text, taken));
+        Ok::<_, Failure>((text, connection))
+    };
+    let (_, planned) = plan(file::read(&source.file)?.as_deref())?;
+    if planned.is_some() {
+        connections::remember(&source.file, planned.as_ref())?;
+    }
+    let (saved, done) = file::change(&source.file, plan)?;
+    if done.is_some() && done != planned {
+        connections::remember(&source.file, done.as_ref())?;
+    }
+    Ok(saved)
+}
+
+fn unchangeable(source: &Source) -> impl Fn(Failure) -> Failure {
+    let file = source.file.display().to_string();
+    move |failure| {
+        Failure::new(format!("{file} cannot be changed: {failure}"))
+            .advice("mend it by hand; nothing was written")
+    }
+}
+
+/// The entries in the client's file.
+pub(super) fn entries(source: &Source, text: &str) -> Result<Map<String, Value>, Failure> {
+    let wrong = |why: String| Failure::new(format!("{} cannot be used: {why}", source.file.display()));
+    let root = Format::of(&source.file).parse(text).map_err(wrong)?;
+    match jsonc::at(&root, source.place) {
+        None => Ok(Map::new()),
+        Some(_) => jsonc::services_at(&root, source.place).map_err(wrong),
+    }
+}
+
+/// The client's text with our entry and without others, and the entry that was there.
+fn edited(
+    source: &Source,
+    text: Option<&str>,
+    entry: &Value,
+    gone: &[String],
+) -> Result<(String, Option<Value>), Failure> {
+    let text = text.unwrap_or_default();
     let wrong = |why: String| {
         Failure::new(format!("{} cannot be changed: {why}", source.file.display()))
             .advice("mend it by hand; nothing was written")
     };
-    let old =
-        jsonc::at(&jsonc::parse(text).map_err(wrong)?, source.place).and_then(|all| all.get(NAME)).cloned();
-    if old.as_ref() == Some(entry) {
+    let now = entries(source, text).map_err(unchangeable(source))?;
+    let old = now.get(NAME).cloned();
+    let mut changes: Vec<Change<'_>> =
+        gone.iter().filter(|name| now.contains_key(*name)).map(|name| Change::Remove(name)).collect();
+    if old.as_ref() != Some(entry) {
+        changes.push(Change::Set(NAME, entry));
+    }
+    if changes.is_empty() {
         return Ok((text.to_owned(), old));
     }
-    let mut document = Document::open(text, source.place).map_err(wrong)?;
-    document.set(NAME, entry);
-    Ok((document.text().map_err(wrong)?, old))
+    Ok((Format::of(&source.file).edit(text, source.place, &changes).map_err(wrong)?, old))
 }
 
 /// What would change: our entry alone, because what stands around it may hold secrets.

@@ -4,7 +4,8 @@ use super::McpConfigPath;
 use crate::Failure;
 use crate::mcp_config::{McpConfig, masked_entry, problems};
 use clap::Args;
-use serde_json::Value;
+use gateway::ServiceDefinition;
+use serde_json::{Value, json};
 use std::process::ExitCode;
 
 /// What to do about an empty file.
@@ -14,6 +15,9 @@ pub(super) const NO_SERVICES: &str = "there are no services; add one with `mcp-a
 /// List the services of an mcp.json.
 #[derive(Args)]
 pub(super) struct List {
+    /// Print them as JSON, secrets masked
+    #[arg(long)]
+    json: bool,
     #[command(flatten)]
     config: McpConfigPath,
 }
@@ -22,6 +26,11 @@ impl List {
     pub(super) fn run(self) -> Result<ExitCode, Failure> {
         let config = McpConfig::open(&self.config.path()?)?;
         let services = config.services();
+        if self.json {
+            let listed: Vec<Value> = services.iter().map(|service| as_json(&config, service)).collect();
+            super::print(&serde_json::to_string_pretty(&listed).unwrap_or_default());
+            return Ok(ExitCode::SUCCESS);
+        }
         if services.is_empty() {
             super::note(NO_SERVICES);
         }
@@ -30,7 +39,7 @@ impl List {
             let state = match (service.is_enabled, problems(&service).first()) {
                 (false, _) => "disabled".to_owned(),
                 (true, Some(problem)) => format!("broken: {problem}"),
-                (true, None) => config.entries().get(&service.id).map(what_it_is).unwrap_or_default(),
+                (true, None) => what_it_is(&masked_entry(&config.understood(&service.id))),
             };
             super::print(&format!("{:width$}  {state}", service.id));
         }
@@ -38,14 +47,46 @@ impl List {
     }
 }
 
-/// The command or the address as they stand in the file, without what may be secret.
+/// What it says, as it stands in the file, without what may be secret.
+fn as_json(config: &McpConfig, service: &ServiceDefinition) -> Value {
+    let entry = masked_entry(&config.understood(&service.id));
+    let kind = match (entry.get("type"), entry.get("command")) {
+        (Some(kind), _) => kind.clone(),
+        (None, Some(_)) => "stdio".into(),
+        (None, None) => Value::Null,
+    };
+    let mut listed = json!({ "name": service.id, "type": kind, "enabled": service.is_enabled });
+    for key in ["command", "args", "url"] {
+        if let Some(value) = entry.get(key) {
+            listed[key] = value.clone();
+        }
+    }
+    let found = if service.is_enabled { problems(service) } else { Vec::new() };
+    if !found.is_empty() {
+        listed["problems"] = found.into();
+    }
+    listed
+}
+
+/// The command with its arguments, or the address.
 fn what_it_is(entry: &Value) -> String {
-    let entry = masked_entry(entry);
     let text = |key: &str| entry.get(key).and_then(Value::as_str);
-    let url = ["url", "httpUrl", "serverUrl"].into_iter().find_map(text);
-    match (text("command"), url) {
-        (Some(command), _) => command.to_owned(),
+    match (text("command"), text("url")) {
+        (Some(command), _) => {
+            let arguments = entry.get("args").and_then(Value::as_array).into_iter().flatten();
+            let arguments = arguments.filter_map(Value::as_str).map(quoted);
+            std::iter::once(command.to_owned()).chain(arguments).collect::<Vec<_>>().join(" ")
+        }
         (_, Some(url)) => url.split('?').next().unwrap_or_default().to_owned(),
         _ => String::new(),
     }
+}
+
+/// A word as a shell would take it.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./:@=+,%*${}".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
 }

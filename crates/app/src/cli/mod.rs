@@ -1,11 +1,14 @@
 //! The command line: one file per command.
 
 mod add;
+mod ask;
 mod backup;
 mod call;
 mod completions;
 mod config;
 mod connect;
+mod connections;
+mod disconnect;
 mod doctor;
 mod import;
 mod import_openapi;
@@ -80,6 +83,8 @@ enum Command {
     Import(import::Import),
     /// Let another client start `mcp-all-in-one stdio`
     Connect(connect::Connect),
+    /// Undo `connect`: give another client back what it had
+    Disconnect(disconnect::Disconnect),
     /// Start every service of an mcp.json, ask what it offers, and say what to fix
     Doctor(doctor::Doctor),
     /// Approve that a service of an mcp.json has changed its tools
@@ -158,7 +163,13 @@ fn secret(text: &str) -> Result<Secret, std::convert::Infallible> {
 pub fn main() -> ExitCode {
     // The other provider is not compiled in, so this fails only if it has been done already.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => match add::meant(&error, std::env::args().skip(1)) {
+            Some(right) => usage(error.kind(), &right),
+            None => error.exit(),
+        },
+    };
     let command = match (cli.command, cli.config.command()) {
         (Some(command), None) => command,
         (None, Some(config)) => Command::Config(config),
@@ -209,6 +220,7 @@ fn run(logging: &Logging, command: Command) -> Result<ExitCode, Failure> {
         Command::List(command) => command.run(),
         Command::Import(command) => command.run(),
         Command::Connect(command) => command.run(),
+        Command::Disconnect(command) => command.run(),
         Command::Approve(command) => runtime.block_on(command.run()),
         Command::Doctor(command) => runtime.block_on(command.run()),
         Command::Login(command) => runtime.block_on(command.run()),
@@ -220,6 +232,12 @@ fn run(logging: &Logging, command: Command) -> Result<ExitCode, Failure> {
 /// What helps a person at a terminal, beside the result.
 fn note(text: &str) {
     crate::logging::say(text);
+}
+
+/// The same without a line end, for an answer behind it.
+#[expect(clippy::print_stderr, reason = "it is said while the program waits for the person")]
+fn prompt(text: &str) {
+    eprint!("{text}");
 }
 
 /// Results go to stdout. A reader that has gone away (`| head`) is no error.

@@ -12,6 +12,12 @@ pub(super) fn remedy(service: &ServiceDefinition, error: &Error, config: &McpCon
     if said.contains("is not set") {
         return Some("set the variable where you start this program, or write ${NAME:-default}".to_owned());
     }
+    if said.contains("mcp-all-in-one config input") {
+        return None;
+    }
+    if let Some(setting) = about_setting(service, error, &said) {
+        return Some(setting);
+    }
     if said.contains("mcp-all-in-one login") {
         let login = config.command(&format!("login {}", service.id));
         return Some(format!("run `{login}`, or give it a key in 'headers'"));
@@ -24,10 +30,40 @@ pub(super) fn remedy(service: &ServiceDefinition, error: &Error, config: &McpCon
     }
     let setting = |key: &str| service.settings.get(key).and_then(Value::as_str);
     match (setting("command"), setting("url")) {
-        (Some(command), _) => about_command(command, error),
+        (Some(_), _) => about_command(service, error),
         (None, Some(url)) => about_url(url, error, &said),
         (None, None) => None,
     }
+}
+
+/// The setting of the entry that helps, if one does.
+fn about_setting(service: &ServiceDefinition, error: &Error, said: &str) -> Option<String> {
+    const START_MS: u64 = 30_000;
+    const CALL_MS: u64 = 60_000;
+    let number = |key: &str| service.settings.get(key).and_then(Value::as_u64);
+    let more = |given: Option<u64>, usual: u64, most: u64| (given.unwrap_or(usual) * 2).clamp(usual, most);
+    if said.contains("'start_timeout'") {
+        let ms = more(number("start_timeout"), START_MS, 600_000);
+        let by_hand = about_command_of(service).map(|how| format!(", or {how}")).unwrap_or_default();
+        return Some(format!(
+            "if it needs longer, write \"start_timeout\": {ms} into its entry, in milliseconds{by_hand}"
+        ));
+    }
+    if said.contains("allow_private_network") {
+        return Some(
+            "write \"allow_private_network\": true into its entry, or leave that setting out".to_owned(),
+        );
+    }
+    if error.kind() == ErrorKind::Timeout && said.contains("'timeout'") {
+        let ms = more(number("timeout"), CALL_MS, 3_600_000);
+        return Some(format!("if it needs longer, write \"timeout\": {ms} into its entry, in milliseconds"));
+    }
+    None
+}
+
+fn about_command_of(service: &ServiceDefinition) -> Option<String> {
+    let command = masked_text(service.settings.get("command")?.as_str()?);
+    Some(format!("run '{command}' by hand with its arguments and variables, and see what it says"))
 }
 
 fn about_key(service: &ServiceDefinition) -> String {
@@ -38,10 +74,9 @@ fn about_key(service: &ServiceDefinition) -> String {
     }
 }
 
-fn about_command(command: &str, error: &Error) -> Option<String> {
+fn about_command(service: &ServiceDefinition, error: &Error) -> Option<String> {
     let is_down = matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::Timeout);
-    let command = masked_text(command);
-    is_down.then(|| format!("run '{command}' by hand with its arguments and variables, and see what it says"))
+    about_command_of(service).filter(|_| is_down)
 }
 
 fn about_url(url: &str, error: &Error, said: &str) -> Option<String> {

@@ -10,17 +10,29 @@ use tool::Secret;
 /// Which server to ask, and as whom.
 #[derive(Args)]
 pub(super) struct Remote {
-    /// The server to ask
-    #[arg(long, env = "MCP_ALL_IN_ONE_SERVER", value_name = "URL", default_value = "http://127.0.0.1:3095")]
-    server: String,
+    /// The server to ask [default: http://127.0.0.1:3095]
+    #[arg(long, env = "MCP_ALL_IN_ONE_SERVER", value_name = "URL")]
+    server: Option<String>,
     /// A key or token to sign in with
     #[arg(long, env = "MCP_ALL_IN_ONE_TOKEN", hide_env_values = true, value_name = "TOKEN", value_parser = super::secret)]
     token: Option<Secret>,
 }
 
+/// Where `serve` listens unless told otherwise.
+const DEFAULT: &str = "http://127.0.0.1:3095";
+
 impl Remote {
     pub(super) fn at(server: String, token: Option<Secret>) -> Self {
-        Self { server, token }
+        Self { server: Some(server), token }
+    }
+
+    /// Whether somebody means a server: none answers without a key.
+    pub(super) fn is_meant(&self) -> bool {
+        self.server.is_some() || self.token.is_some()
+    }
+
+    fn server(&self) -> &str {
+        self.server.as_deref().unwrap_or(DEFAULT)
     }
 
     pub(super) async fn get(&self, path: &str) -> Result<Value, Failure> {
@@ -32,7 +44,7 @@ impl Remote {
     }
 
     fn url(&self, path: &str) -> String {
-        format!("{}/api/v1{path}", self.server.trim_end_matches('/'))
+        format!("{}/api/v1{path}", self.server().trim_end_matches('/'))
     }
 
     fn client(&self) -> Result<Client, Failure> {
@@ -47,7 +59,7 @@ impl Remote {
             request = request.bearer_auth(token.expose());
         }
         let response = request.send().await.map_err(|error| {
-            Failure::new(format!("the server at {} cannot be asked", self.server))
+            Failure::new(format!("the server at {} cannot be asked", self.server()))
                 .because(error.without_url())
                 .advice("start one with 'mcp-all-in-one serve', or name another with --server")
         })?;
@@ -57,7 +69,7 @@ impl Remote {
     async fn read(&self, response: Response) -> Result<Value, Failure> {
         let status = response.status();
         let body: Value = response.json().await.map_err(|error| {
-            Failure::new(format!("{} answered {status}, but no JSON", self.server))
+            Failure::new(format!("{} answered {status}, but no JSON", self.server()))
                 .because(error.without_url())
                 .advice("is that an mcp-all-in-one server?")
         })?;

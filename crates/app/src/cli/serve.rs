@@ -2,6 +2,8 @@
 
 use super::Data;
 use crate::Failure;
+use crate::home::home;
+use crate::mcp_config::{FILE_NAME, McpConfig};
 use crate::one_server::OneServer;
 use crate::wiring::{self, Settings, Started};
 use clap::Args;
@@ -9,7 +11,7 @@ use connectors::embeddings;
 use http::HeaderValue;
 use server::{ClientLimits, Options};
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 use tool::Secret;
@@ -22,11 +24,12 @@ pub(super) struct Serve {
     listen: SocketAddr,
     #[command(flatten)]
     data: Data,
-    /// An mcp.json whose services belong to the tenant 'default'
+    /// An mcp.json whose services belong to the tenant 'default' [default: without --data-dir, mcp.json in
+    /// ~/.mcp-all-in-one]
     #[arg(long, env = "MCP_ALL_IN_ONE_MCP_CONFIG", value_name = "PATH")]
     mcp_config: Option<PathBuf>,
     /// Offer admins tools that show, check and change the mcp.json itself
-    #[arg(long, env = "MCP_ALL_IN_ONE_SELF_TOOLS", requires = "mcp_config")]
+    #[arg(long, env = "MCP_ALL_IN_ONE_SELF_TOOLS")]
     self_tools: bool,
     /// An admin key to use instead of a generated one
     #[arg(long, env = "MCP_ALL_IN_ONE_ADMIN_TOKEN", hide_env_values = true, value_name = "KEY", value_parser = super::secret)]
@@ -167,8 +170,9 @@ impl Serve {
         let stop = super::stop_on_signal()?;
         let settings = self.settings()?;
         let (base_path, asks_no_key) = (settings.server.base_path.clone(), settings.server.asks_no_key);
+        let services = settings.mcp_config.as_deref().map(services_of).transpose()?;
         let started = wiring::start(settings).await?;
-        super::print(&welcome(&started, &base_path, asks_no_key));
+        super::print(&welcome(&started, services.as_deref(), &base_path, asks_no_key));
         started.run(stop).await;
         tracing::info!("stopped: calls have ended, the audit is written");
         Ok(ExitCode::SUCCESS)
@@ -176,14 +180,26 @@ impl Serve {
 
     fn settings(self) -> Result<Settings, Failure> {
         let days = u64::from(self.audit_retention_days);
+        // Data elsewhere is a server of its own, and no person's home.
+        let at_home = || self.data.data_dir.is_none().then(home).transpose();
+        let one_server = OneServer::new(self.command);
+        let mcp_config = match self.mcp_config {
+            Some(path) => Some(path),
+            // One server is all there is.
+            None if one_server.is_some() => None,
+            None => at_home()?.map(|home| home.join(FILE_NAME)),
+        };
+        if self.self_tools && mcp_config.is_none() {
+            return Err(Failure::new("--self-tools needs an mcp.json").advice("name one with --mcp-config"));
+        }
         Ok(Settings {
             listen: self.listen,
             data_dir: self.data.dir()?,
             database: self.data.database,
             master_key: self.data.master_key,
             admin_token: self.admin_token,
-            mcp_config: self.mcp_config,
-            one_server: OneServer::new(self.command),
+            mcp_config,
+            one_server,
             has_self_tools: self.self_tools,
             allow_private_network: self.allow_private_network,
             max_result_bytes: self.max_result_bytes,
@@ -206,11 +222,21 @@ impl Serve {
     }
 }
 
+/// Which file is in use, and what it holds.
+fn services_of(path: &Path) -> Result<String, Failure> {
+    let count = McpConfig::open(path)?.services().iter().filter(|service| service.is_enabled).count();
+    let how_many = match count {
+        0 => "none yet; `mcp-all-in-one add` adds one, and it is served at once".to_owned(),
+        count => format!("{count}; a change of the file is seen at once"),
+    };
+    Ok(format!("Services of {}: {how_many}\n", path.display()))
+}
+
 /// What a newcomer needs next, ready to paste.
-fn welcome(started: &Started, base_path: &str, asks_no_key: bool) -> String {
+fn welcome(started: &Started, services: Option<&str>, base_path: &str, asks_no_key: bool) -> String {
     let url = format!("http://{}{base_path}", started.address);
     let version = env!("CARGO_PKG_VERSION");
-    let mut text = format!("mcp-all-in-one {version} listens on {url}\n");
+    let mut text = format!("mcp-all-in-one {version} listens on {url}\n{}", services.unwrap_or_default());
     let key = match &started.admin_key {
         Some(key) => {
             text.push_str(&format!("\nAdmin key, shown this once:\n  {}\n", key.expose()));

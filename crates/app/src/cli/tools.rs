@@ -4,7 +4,9 @@ use super::call::START_WAIT;
 use super::pins_path;
 use super::remote::Remote;
 use crate::Failure;
+use crate::home::home;
 use crate::local::{Local, Setup};
+use crate::mcp_config::FILE_NAME;
 use clap::Args;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -18,7 +20,8 @@ pub(super) struct Tools {
     /// Print the definitions as JSON
     #[arg(long)]
     json: bool,
-    /// List the services of this mcp.json, without a server
+    /// List the services of this mcp.json, without a server [default: without --server and --token, mcp.json in
+    /// ~/.mcp-all-in-one]
     #[arg(long, env = "MCP_ALL_IN_ONE_MCP_CONFIG", value_name = "PATH", conflicts_with = "server")]
     mcp_config: Option<PathBuf>,
     #[command(flatten)]
@@ -29,6 +32,14 @@ impl Tools {
     pub(super) async fn run(self) -> Result<ExitCode, Failure> {
         let tools = match &self.mcp_config {
             Some(path) => local_tools(path).await?,
+            None if !self.remote.is_meant() => {
+                let path = home()?.join(FILE_NAME);
+                super::note(&format!(
+                    "the tools of {}; those of a server: --server and --token",
+                    path.display()
+                ));
+                local_tools(&path).await?
+            }
             None => self.all().await?,
         };
         if self.json {

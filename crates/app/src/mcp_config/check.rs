@@ -1,7 +1,7 @@
 //! What is wrong with services, found without starting anything.
 
+use super::McpConfig;
 use super::jsonc::Repeated;
-use super::{McpConfig, entry};
 use gateway::ServiceDefinition;
 use tool::Env;
 
@@ -48,24 +48,31 @@ impl McpConfig {
     /// Looks at every service, as if every variable were set.
     pub(crate) fn findings(&self) -> Findings {
         let mut findings = Findings { problems: self.repeated(), warnings: Vec::new() };
+        let surroundings = self.surroundings();
         for (name, value) in &self.services {
             let named = |text: String| format!("{name}: {text}");
-            let service = entry::definition_anywhere(name, value, self.folder());
+            let service = surroundings.definition_anywhere(name, value);
             findings.problems.extend(problems(&service).into_iter().map(named));
-            let (unset, open) = entry::doubts(value);
-            findings.warnings.extend(unset.into_iter().chain(open).map(named));
+            let (unset, odd) = surroundings.doubts(value);
+            findings.warnings.extend(unset.into_iter().chain(odd).map(named));
         }
         findings
     }
 
-    /// Everything that is wrong with the file where we are.
-    pub(crate) fn problems_here(&self) -> Vec<String> {
-        let mut found = self.repeated();
-        for service in self.services() {
-            let named = |text: String| format!("{}: {text}", service.id);
-            found.extend(problems(&service).into_iter().map(named));
-            let open = self.services.get(&service.id).map(|entry| entry::doubts(entry).1);
-            found.extend(open.into_iter().flatten().map(named));
+    /// Everything that is wrong with the file where we are, and what may be.
+    pub(crate) fn findings_here(&self) -> Findings {
+        let mut found = Findings { problems: self.repeated(), warnings: Vec::new() };
+        let surroundings = self.surroundings();
+        for (name, value) in &self.services {
+            let named = |text: String| format!("{name}: {text}");
+            let mut wrong = surroundings.problems(name, value);
+            if wrong.is_empty() {
+                wrong = problems(&surroundings.definition(name, value));
+            }
+            let open = surroundings.open_variables(value);
+            let odd = surroundings.warnings(value).into_iter().filter(|text| !open.contains(text));
+            found.warnings.extend(odd.map(named));
+            found.problems.extend(wrong.into_iter().chain(open.clone()).map(named));
         }
         found
     }

@@ -1,12 +1,18 @@
-//! Variables in strings: `${VAR}`, `${VAR:-default}` and `${env:VAR}`. A default may hold variables itself.
+//! Variables in strings: `${VAR}`, `${VAR:-default}`, `${env:VAR}`, `${input:id}` and folders as clients name
+//! them. A default may hold variables itself.
 
 use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// So deep variables may stand in each other's defaults.
 const MAX_DEPTH: usize = 16;
-/// What VS Code asks for, or knows, and we cannot.
-const OTHERS: [&str; 3] = ["input:", "command:", "config:"];
+/// What only the client knows that it was written for.
+const OTHERS: [&str; 4] = ["command:", "config:", "file:", "workspaceFolder:"];
+/// Before the id of something that a person is asked for.
+pub(super) const INPUT: &str = "input:";
+/// What clients fill in by themselves. A variable of the same name wins.
+pub(super) const FOLDERS: [&str; 6] =
+    ["workspaceFolder", "workspaceFolderBasename", "userHome", "cwd", "pathSeparator", "/"];
 
 /// So much of a text is shown in a message.
 const NAMED_CHARS: usize = 40;
@@ -18,6 +24,10 @@ pub(super) struct Found {
     pub(super) names: BTreeSet<String>,
     /// Those that are not set and have no default.
     pub(super) unset: BTreeSet<String>,
+    /// The inputs that were asked for.
+    pub(super) inputs: BTreeSet<String>,
+    /// Those of them that nobody has given yet.
+    pub(super) unset_inputs: BTreeSet<String>,
     /// What only another program can fill in, and what is nested too deep.
     pub(super) impossible: BTreeSet<String>,
     /// What begins as a variable and has no end; it stays as it is.
@@ -59,8 +69,12 @@ fn expand_text(
         let name = name.strip_prefix("env:").unwrap_or(name);
         if depth > MAX_DEPTH {
             found.impossible.insert(format!("{}: variables are nested too deep", beginning(whole)));
-        } else if is_variable(name) {
-            found.names.insert(name.to_owned());
+        } else if is_known(name) {
+            match name.strip_prefix(INPUT) {
+                Some(id) => drop(found.inputs.insert(id.to_owned())),
+                None if FOLDERS.contains(&name) => {}
+                None => drop(found.names.insert(name.to_owned())),
+            }
             // What stands in a default that nobody needs may be unset, but not wrong.
             let mut aside = Found::default();
             let value = lookup(name);
@@ -68,14 +82,16 @@ fn expand_text(
             let default = default.map(|default| expand_text(default, lookup, of_default, depth + 1));
             found.impossible.append(&mut aside.impossible);
             found.open.append(&mut aside.open);
-            match value.or(default) {
-                Some(value) => result.push_str(&value),
-                None => drop(found.unset.insert(name.to_owned())),
+            found.inputs.append(&mut aside.inputs);
+            match (value.or(default), name.strip_prefix(INPUT)) {
+                (Some(value), _) => result.push_str(&value),
+                (None, Some(id)) => drop(found.unset_inputs.insert(id.to_owned())),
+                (None, None) => drop(found.unset.insert(name.to_owned())),
             }
         } else {
-            // Not ours: `${workspaceFolder:…}` and the like stay as they are.
+            // Not ours: what a shell would fill in stays as it is.
             if OTHERS.iter().any(|other| name.starts_with(other)) {
-                let why = "can be asked for by VS Code alone; write ${VARIABLE} and set the variable";
+                let why = "can be filled in by another client alone; write ${VARIABLE} and set the variable";
                 found.impossible.insert(format!("{} {why}", beginning(whole)));
             }
             result.push_str(whole);
@@ -110,6 +126,10 @@ fn beginning(text: &str) -> String {
     let text = text.split(":-").next().unwrap_or_default();
     let name: String = text.chars().take(NAMED_CHARS).take_while(|c| !c.is_whitespace()).collect();
     format!("'{name}'")
+}
+
+fn is_known(name: &str) -> bool {
+    FOLDERS.contains(&name) || name.strip_prefix(INPUT).is_some_and(|id| !id.is_empty()) || is_variable(name)
 }
 
 fn is_variable(name: &str) -> bool {
@@ -164,14 +184,32 @@ mod tests {
     }
 
     #[test]
+    fn names_inputs_by_themselves() {
+        let look = |text: &str| {
+            let mut found = Found::default();
+            let mut value = json!(text);
+            expand(&mut value, &|name| (name == "input:given").then(|| "x".to_owned()), &mut found);
+            let unset: Vec<_> = found.unset_inputs.into_iter().collect();
+            (value.as_str().unwrap().to_owned(), unset.join(","), found.inputs.len(), found.names.len())
+        };
+        assert_eq!(look("a${input:given}b"), ("axb".into(), String::new(), 1, 0));
+        assert_eq!(look("${input:my key}${input:given}"), ("x".into(), "my key".into(), 2, 0));
+        assert_eq!(look("${input:none:-y}"), ("y".into(), String::new(), 1, 0));
+        assert_eq!(look("${input:}"), ("${input:}".into(), String::new(), 0, 0));
+    }
+
+    #[test]
     fn names_what_nobody_can_fill_in() {
         let look = |text: &str| {
             let mut found = Found::default();
             expand(&mut json!(text), &|name| (name == "HOME").then(String::new), &mut found);
             (found.impossible.into_iter().collect::<Vec<_>>().join("\n"), found.open)
         };
-        for text in ["Bearer ${input:tok}", "${HOME:-${input:tok}}", "${NOPE:-${input:tok}}"] {
-            assert!(look(text).0.starts_with("'${input:tok}' can be asked for by VS Code alone"), "{text}");
+        for text in ["Bearer ${command:tok}", "${HOME:-${command:tok}}", "${NOPE:-${command:tok}}"] {
+            assert!(
+                look(text).0.starts_with("'${command:tok}' can be filled in by another client"),
+                "{text}"
+            );
         }
         assert!(look("${config:a.b}").0.contains("'${config:a.b}'"));
         for (text, open) in

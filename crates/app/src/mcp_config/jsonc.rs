@@ -7,7 +7,18 @@ use serde_json::{Map, Value};
 use std::collections::HashMap;
 
 /// Where the services may stand, in the order in which they are looked for.
-const PLACES: [&[&str]; 4] = [&["mcpServers"], &["servers"], &["mcp", "servers"], &["mcp"]];
+const PLACES: [&[&str]; 8] = [
+    &["mcpServers"],
+    &["servers"],
+    &["mcp", "servers"],
+    &["context_servers"],
+    &["amp.mcpServers"],
+    &["mcp_servers"],
+    &["mcp"],
+    &["extensions"],
+];
+/// One of these is in every entry.
+const TELLING: [&str; 6] = ["command", "url", "httpUrl", "serverUrl", "cmd", "uri"];
 
 /// Reads a text: JSON, with comments and trailing commas. Nothing at all is an empty object.
 pub(crate) fn parse(text: &str) -> Result<Map<String, Value>, String> {
@@ -25,9 +36,47 @@ pub(crate) fn is_plain(text: &str) -> bool {
     serde_json::from_str::<IgnoredAny>(text).is_ok()
 }
 
-/// Where the services stand, if there are any.
+/// Whether a text says nothing at all: editors empty a file before they write it.
+pub(crate) fn is_blank(text: &str) -> bool {
+    let text = text.trim_start_matches('\u{feff}');
+    jsonc_parser::parse_to_serde_value::<Value>(text, &options()).is_ok_and(|value| value.is_null())
+}
+
+/// Where the services stand, if there are any. They may be the whole file.
 pub(crate) fn place_of_services(root: &Map<String, Value>) -> Option<&'static [&'static str]> {
-    PLACES.into_iter().find(|place| at(root, place).is_some())
+    let is_entry = |value: &Value| TELLING.iter().any(|key| value.get(key).is_some());
+    let is_bare = || !root.is_empty() && root.values().all(is_entry);
+    PLACES.into_iter().find(|place| at(root, place).is_some()).or_else(|| is_bare().then_some(&[][..]))
+}
+
+/// The services at this place. A list is read by the names in it.
+pub(crate) fn services_at(root: &Map<String, Value>, place: &[&str]) -> Result<Map<String, Value>, String> {
+    if place.is_empty() {
+        return Ok(root.clone());
+    }
+    match at(root, place) {
+        Some(Value::Object(services)) => Ok(services.clone()),
+        Some(Value::Array(items)) if items.iter().all(Value::is_object) && !items.is_empty() => {
+            let mut services = Map::new();
+            for (at, item) in items.iter().enumerate() {
+                let mut name = name_in(item, at);
+                if services.contains_key(&name) {
+                    name.push_str(&format!("-{}", at + 1));
+                }
+                services.insert(name, item.clone());
+            }
+            Ok(services)
+        }
+        _ => Err(format!("'{}' must be an object", place.join("."))),
+    }
+}
+
+fn name_in(item: &Value, at: usize) -> String {
+    let name = item.get("name").and_then(Value::as_str);
+    name.map_or_else(
+        || format!("server-{}", at + 1),
+        |name| name.split_whitespace().collect::<Vec<_>>().join("-"),
+    )
 }
 
 /// The value under these keys.

@@ -6,9 +6,9 @@ use serde_json::Value;
 use tool::secret::MASK;
 
 /// Fields in which everything may be secret, whatever its name is.
-const SECRET_FIELDS: [&str; 5] = ["env", "environment", "headers", "http_headers", "auth_config"];
+const SECRET_FIELDS: [&str; 6] = ["env", "envs", "environment", "headers", "http_headers", "auth_config"];
 /// Fields with an address that may lack its scheme.
-const ADDRESSES: [&str; 3] = ["url", "httpUrl", "serverUrl"];
+const ADDRESSES: [&str; 4] = ["url", "httpUrl", "serverUrl", "uri"];
 /// Last words of names, beside those that the audit knows, behind which a person keeps secrets.
 const SECRET_WORDS: [&str; 13] = [
     "key",

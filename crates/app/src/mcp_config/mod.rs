@@ -1,25 +1,32 @@
 //! mcp.json: the services of one person, in the dialects of all the clients that write such files.
 
 mod check;
+pub(crate) mod dialect;
 mod entry;
 mod expand;
 pub(crate) mod file;
+pub(crate) mod format;
+pub(crate) mod inputs;
 pub(crate) mod jsonc;
 mod mask;
 mod set;
 mod show;
 mod token;
 mod watch;
+pub(crate) mod words;
 
 pub use check::{check_name, problems};
 pub(crate) use mask::{masked_text, masked_url};
-pub(crate) use set::{Set, set};
+pub(crate) use set::{Set, check_format, set};
 pub(crate) use show::masked_entry;
 pub use show::schema;
 pub use watch::{Followed, follow};
 
 use crate::Failure;
+use crate::clients;
 use crate::home::home;
+use entry::Surroundings;
+use format::Format;
 use gateway::ServiceDefinition;
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
@@ -34,6 +41,7 @@ type Fields = Map<String, Value>;
 pub struct McpConfig {
     path: PathBuf,
     root: Fields,
+    place: &'static [&'static str],
     services: Fields,
     repeated: Vec<jsonc::Repeated>,
 }
@@ -53,11 +61,13 @@ impl McpConfig {
 
     /// Reads the text of the file.
     pub(crate) fn parse(path: &Path, text: &str) -> Result<Self, Failure> {
-        let (root, services) = parse(text).map_err(|why| {
+        let format = Format::of(path);
+        let (root, place, services) = parse(format, text).map_err(|why| {
             Failure::new(format!("{} is no mcp.json: {why}", path.display()))
                 .advice("it looks like {\"mcpServers\": {\"time\": {\"command\": \"uvx\", \"args\": [\"mcp-server-time\"]}}}")
         })?;
-        Ok(Self { path: path.to_owned(), root, services, repeated: jsonc::repeated(text) })
+        let repeated = if format == Format::Json { jsonc::repeated(text) } else { Vec::new() };
+        Ok(Self { path: path.to_owned(), root, place, services, repeated })
     }
 
     /// Reads the file. If it is the one in the home folder and missing, it is made; another path may
@@ -66,9 +76,7 @@ impl McpConfig {
     /// # Errors
     /// As [`McpConfig::read`].
     pub fn open(path: &Path) -> Result<Self, Failure> {
-        let whole = |path: &Path| std::path::absolute(path).ok();
-        let own = home().ok().and_then(|home| whole(&home.join(FILE_NAME)));
-        if own.is_some() && own == whole(path) { Self::read_or_create(path) } else { Self::read(path) }
+        if is_at_home(path) { Self::read_or_create(path) } else { Self::read(path) }
     }
 
     /// Reads the file; one that is missing is made, with no services in it.
@@ -85,15 +93,24 @@ impl McpConfig {
     /// The services as the gateway takes them. One that cannot be used says why, by itself.
     #[must_use]
     pub fn services(&self) -> Vec<ServiceDefinition> {
-        let folder = self.folder();
-        let logins = home().map_or_else(|_| folder.join("logins"), |home| home.join("logins"));
-        let entries = self.services.iter();
-        entries.map(|(name, entry)| entry::definition(name, entry, folder, &logins)).collect()
+        let surroundings = self.surroundings();
+        self.services.iter().map(|(name, entry)| surroundings.definition(name, entry)).collect()
+    }
+
+    /// What a service says in the words of the connector, as it stands in the file.
+    pub(crate) fn understood(&self, name: &str) -> Value {
+        let entry = self.services.get(name);
+        Value::Object(entry.map(|entry| self.surroundings().understood(entry)).unwrap_or_default())
     }
 
     /// The names of the services, as they stand in the file.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.services.keys().map(String::as_str)
+    }
+
+    /// The whole file, as it was read.
+    pub(crate) fn root(&self) -> &Fields {
+        &self.root
     }
 
     /// The services, as they stand in the file.
@@ -102,28 +119,55 @@ impl McpConfig {
     }
 
     /// Where the services stand.
-    fn place(&self) -> &'static [&'static str] {
-        jsonc::place_of_services(&self.root).unwrap_or(&["mcpServers"])
+    pub(crate) fn place(&self) -> &'static [&'static str] {
+        self.place
     }
 
-    fn folder(&self) -> &Path {
-        self.path.parent().unwrap_or(Path::new("."))
+    fn surroundings(&self) -> Surroundings {
+        let folder = self.path.parent().unwrap_or(Path::new("."));
+        Surroundings {
+            folder: folder.to_owned(),
+            logins: home().map_or_else(|_| folder.join("logins"), |home| home.join("logins")),
+            dialect: clients::dialect_of(&self.path, self.place),
+            inputs: inputs::given(&self.path),
+            workspace: workspace_of(folder),
+            named: (!is_at_home(&self.path)).then(|| self.path.clone()),
+        }
     }
 }
 
+/// Whether this is the file in the home folder.
+pub(crate) fn is_at_home(path: &Path) -> bool {
+    let whole = |path: &Path| std::path::absolute(path).ok();
+    let own = home().ok().and_then(|home| whole(&home.join(FILE_NAME)));
+    own.is_some() && own == whole(path)
+}
+
+/// The folder that somebody works in: around `.vscode` and the like, or where we were started.
+fn workspace_of(folder: &Path) -> PathBuf {
+    let whole = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
+    let is_inside = |name: &str| name.starts_with('.') && name != ".mcp-all-in-one";
+    let home = std::env::home_dir();
+    match (whole.file_name().and_then(|name| name.to_str()), whole.parent()) {
+        (Some(name), Some(parent)) if is_inside(name) && Some(parent) != home.as_deref() => parent.to_owned(),
+        _ => std::env::current_dir().unwrap_or(whole),
+    }
+}
+
+type Parsed = (Fields, &'static [&'static str], Fields);
+
 /// The file's keys, and the services in it, under one of the keys that clients use.
-fn parse(text: &str) -> Result<(Fields, Fields), String> {
-    let root = jsonc::parse(text)?;
+fn parse(format: Format, text: &str) -> Result<Parsed, String> {
+    let root = format.parse(text)?;
     let Some(place) = jsonc::place_of_services(&root) else {
         return if root.is_empty() {
-            Ok((root, Map::new()))
+            Ok((root, &["mcpServers"], Map::new()))
         } else {
             Err("it has no key 'mcpServers'".into())
         };
     };
-    let services = jsonc::at(&root, place).and_then(Value::as_object).cloned();
-    let services = services.ok_or_else(|| format!("'{}' must be an object", place.join(".")))?;
-    Ok((root, services))
+    let services = jsonc::services_at(&root, place)?;
+    Ok((root, place, services))
 }
 
 #[cfg(test)]
@@ -137,12 +181,18 @@ mod tests {
             r#"{"servers":{"a":{}}, "inputs":[]}"#,
             r#"{"mcp":{"servers":{"a":{}}}}"#,
             r#"{"mcp":{"a":{}}}"#,
+            r#"{"context_servers":{"a":{}}, "theme":"x"}"#,
+            r#"{"amp.mcpServers":{"a":{}}}"#,
+            r#"{"a":{"command":"x"}}"#,
+            r#"{"mcpServers":[{"name":"a","command":"x"}]}"#,
             "\u{feff}{ // a comment\n \"mcpServers\": {\"a\": {},}, /* more */ }",
         ] {
-            assert_eq!(parse(text).unwrap().1.keys().collect::<Vec<_>>(), ["a"], "{text}");
+            assert_eq!(parse(Format::Json, text).unwrap().2.keys().collect::<Vec<_>>(), ["a"], "{text}");
         }
-        assert!(parse("").unwrap().1.is_empty());
-        assert!(parse("{}").unwrap().1.is_empty());
+        let twice = r#"{"mcpServers":[{"name":"a","command":"x"},{"name":"a","command":"y"}]}"#;
+        assert_eq!(parse(Format::Json, twice).unwrap().2.keys().collect::<Vec<_>>(), ["a", "a-2"]);
+        assert!(parse(Format::Json, "").unwrap().2.is_empty());
+        assert!(parse(Format::Json, "{}").unwrap().2.is_empty());
     }
 
     #[test]
@@ -153,7 +203,7 @@ mod tests {
             (r#"{"other":1}"#, "no key 'mcpServers'"),
             (r#"{"mcpServers":[]}"#, "must be an object"),
         ] {
-            let error = parse(text).unwrap_err();
+            let error = parse(Format::Json, text).unwrap_err();
             assert!(error.contains(why), "{text}: {error}");
         }
     }

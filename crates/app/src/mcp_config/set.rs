@@ -2,6 +2,7 @@
 
 use super::check::Findings;
 use super::file::{self, Saved};
+use super::format::Format;
 use super::jsonc::{self, Document};
 use super::{Fields, McpConfig, show};
 use crate::Failure;
@@ -44,7 +45,21 @@ pub(crate) fn set(path: &Path, given: &str) -> Result<Set, Failure> {
     }
 }
 
+/// A file in another format is its client's: it can be read and taken over.
+pub(crate) fn check_format(path: &Path) -> Result<(), Failure> {
+    match Format::of(path).only_read() {
+        None => Ok(()),
+        Some(why) => Err(Failure::new(format!("{} cannot be changed: {why}", path.display()))
+            .advice("`mcp-all-in-one import` takes over what other clients have, into an mcp.json")),
+    }
+}
+
 fn prepare(path: &Path, current: &str, given: &str) -> Result<(String, usize, Findings), Failure> {
+    if jsonc::is_blank(given) {
+        return Err(Failure::new("nothing was given, and an empty file is no configuration")
+            .advice("write {\"mcpServers\": {}} if there are to be no services"));
+    }
+    check_format(path)?;
     let as_given = McpConfig::parse(path, given)?;
     // A file that is broken is no reason not to replace it.
     let old = McpConfig::parse(path, current).ok();
@@ -74,16 +89,17 @@ impl McpConfig {
         let mut root = Value::Object(self.root.clone());
         show::unmask(&mut root, &Value::Object(old.root.clone()), &old.masked());
         let Value::Object(root) = root else { return self.clone() };
-        let services = jsonc::at(&root, self.place()).and_then(Value::as_object).cloned();
+        let services = jsonc::services_at(&root, self.place).unwrap_or_default();
         let (path, repeated) = (self.path.clone(), self.repeated.clone());
-        Self { path, services: services.unwrap_or_default(), root, repeated }
+        Self { path, place: self.place, services, root, repeated }
     }
 
     /// Where something is masked.
     fn masks(&self) -> Vec<String> {
         let mut places = Vec::new();
         self.services.iter().for_each(|(name, entry)| show::masks(entry, name, &mut places));
-        let rest = self.root.iter().filter(|(key, _)| Some(&key.as_str()) != self.place().first());
+        let is_own = |key: &str| self.place.first().is_none_or(|own| *own == key);
+        let rest = self.root.iter().filter(|(key, _)| !is_own(key));
         rest.for_each(|(key, value)| show::masks(value, key, &mut places));
         places
     }
@@ -110,8 +126,7 @@ impl McpConfig {
             document.set(name, entry);
         }
         let text = document.text()?;
-        let (_, services) = super::parse(&text)?;
-        if services != self.services {
+        if jsonc::services_at(&jsonc::parse(&text)?, self.place)? != self.services {
             return Err("the services would not be what was given".into());
         }
         Ok(text)

@@ -1,6 +1,8 @@
 //! A file that is followed: a change is seen within a second, a mistake keeps the last good state.
 
-use super::McpConfig;
+use super::format::Format;
+use super::{McpConfig, file, inputs};
+use crate::Failure;
 use crate::self_tools;
 use gateway::ServiceDefinition;
 use std::path::{Path, PathBuf};
@@ -36,7 +38,9 @@ pub fn follow(
     let (tx, rx) = watch::channel(services(first));
     tokio::spawn(async move {
         let Followed { path, pins, .. } = followed;
-        let mut seen = (tokio::fs::read(&path).await.unwrap_or_default(), stamp(&pins));
+        let inputs = inputs::place().ok();
+        let stamps = || (stamp(&pins), inputs.as_deref().and_then(stamp));
+        let mut seen = (tokio::fs::read(&path).await.unwrap_or_default(), stamps());
         loop {
             tokio::select! {
                 () = cancel.cancelled() => return,
@@ -44,13 +48,13 @@ pub fn follow(
                 () = poke.notified() => {}
             }
             let Ok(now) = tokio::fs::read(&path).await else { continue };
-            let now = (now, stamp(&pins));
+            let now = (now, stamps());
             if now == seen {
                 continue;
             }
             let is_changed = now.0 != seen.0;
             seen = now;
-            match McpConfig::read(&path) {
+            match read(&path) {
                 Ok(config) => {
                     if is_changed {
                         tracing::info!("{} has changed and is in use", path.display());
@@ -62,6 +66,15 @@ pub fn follow(
         }
     });
     rx
+}
+
+/// The file, if it says anything: editors empty a file before they write it.
+fn read(path: &Path) -> Result<McpConfig, Failure> {
+    if file::read(path)?.is_none_or(|text| Format::of(path).is_blank(&text)) {
+        return Err(Failure::new(format!("{} is empty", path.display()))
+            .advice("write {\"mcpServers\": {}} if there are to be no services"));
+    }
+    McpConfig::read(path)
 }
 
 /// Changes whenever the file is replaced.

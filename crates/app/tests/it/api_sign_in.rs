@@ -3,7 +3,7 @@
 use crate::setup::{BothDoors, api};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::Duration;
 use testkit::certificates::Authority;
 use testkit::{Backend, TestApp, http, on_both_databases};
@@ -79,7 +79,7 @@ impl Provider {
         let folder = std::env::var_os("MCP_TEST_SERVERS")
             .expect("MCP_TEST_SERVERS is not set; run the tests with scripts/mcp-servers run CMD");
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/oidc_provider.mjs");
-        let mut command = Command::new("node");
+        let mut command = testkit::process::sheltered("node");
         command.arg(script).arg(folder).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut process = command.stderr(Stdio::null()).spawn().expect("node runs");
         let mut line = String::new();

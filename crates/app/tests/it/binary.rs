@@ -36,7 +36,7 @@ async fn says_where_it_listens_and_the_admin_key_once(backend: Backend) {
     let line = welcome.lines().find(|line| line.trim().starts_with("curl ")).unwrap().trim();
     let curl = tokio::task::spawn_blocking({
         let script = format!("{line} --silent --show-error --noproxy '*'");
-        move || process::run(Command::new("sh").args(["-c", &script]))
+        move || process::run(process::sheltered("sh").args(["-c", &script]))
     });
     let (stdout, stderr) = said(&curl.await.unwrap());
     let list: Value = serde_json::from_str(&stdout).unwrap_or_else(|_| panic!("{line}: {stdout}{stderr}"));
@@ -220,7 +220,7 @@ async fn rotates_the_master_key_and_forgets_the_old_one(backend: Backend) {
         command.args(database.url().map(|url| format!("--database={url}")));
         move || {
             process::run(
-                Command::new("timeout").arg("60").arg(command.get_program()).args(command.get_args()),
+                process::sheltered("timeout").arg("60").arg(command.get_program()).args(command.get_args()),
             )
         }
     });
@@ -244,7 +244,7 @@ async fn rotates_the_master_key_and_forgets_the_old_one(backend: Backend) {
         let command = serve(&database);
         move || {
             process::run(
-                Command::new("timeout").arg("60").arg(command.get_program()).args(command.get_args()),
+                process::sheltered("timeout").arg("60").arg(command.get_program()).args(command.get_args()),
             )
         }
     });

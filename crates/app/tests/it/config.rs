@@ -65,16 +65,63 @@ fn validate_sees_what_reading_loses() {
 fn validate_names_variables_that_cannot_be_filled_in() {
     let entry = |text: &str| json!({ "mcpServers": { "a": { "command": "x", "args": [text] } } }).to_string();
     for (text, why) in [
-        ("--token=${input:tok}", "a: '${input:tok}' can be asked for by VS Code alone"),
+        (
+            "--token=${input:tok}",
+            "a: the input 'tok' has no value yet: give it with `mcp-all-in-one config input tok",
+        ),
+        ("--token=${config:tok}", "a: '${config:tok}' can be filled in by another client alone"),
         ("${open", "a: '${open' has no '}' and is used as it stands"),
         ("${MCP_TEST_UNSET:-x${HV", "a: '${MCP_TEST_UNSET' has no '}'"),
-        ("${MCP_TEST_SET:-${input:tok}}", "a: '${input:tok}' can be asked for by VS Code alone"),
+        ("${MCP_TEST_SET:-${command:tok}}", "a: '${command:tok}' can be filled in by another client alone"),
     ] {
         let (code, said) = validate(&entry(text));
         assert!(code == Some(1) && said.contains(why), "{text}: {said}");
     }
     let (code, said) = validate(&entry("${MCP_TEST_UNSET:-x${MCP_TEST_SET}y}"));
     assert_eq!(code, Some(0), "{said}");
+}
+
+/// What `config schema` lists is used, and of the wrong type named.
+#[test]
+fn settings_that_the_schema_lists_are_honoured() {
+    let (_, schema) = on(&["config", "schema"], &json!({}));
+    let schema: Value = serde_json::from_str(&schema).unwrap();
+    for (key, value, why) in [
+        ("start_timeout", json!("soon"), "'start_timeout' must be an integer"),
+        ("start_timeout", json!(0), "'start_timeout' must be at least 1"),
+        ("idle_timeout", json!(true), "'idle_timeout' must be an integer"),
+        ("max_concurrent_calls", json!(0), "'max_concurrent_calls' must be at least 1"),
+        ("max_concurrent_calls", json!("2"), "'max_concurrent_calls' must be"),
+        ("allow_private_network", json!("yes"), "'allow_private_network'"),
+        ("timeout", json!("60"), "'timeout' must be an integer"),
+        ("disabled", json!("true"), "'disabled' must be true or false, not a string"),
+        ("enabled", json!(1), "'enabled' must be true or false, not a number"),
+        ("envFile", json!([]), "'envFile' must be the path of a file, not a list"),
+    ] {
+        assert!(schema["$defs"]["Service"]["properties"].get(key).is_some(), "{key}");
+        let config = json!({ "mcpServers": { "a": { "command": "x", key: value } } });
+        let (output, said) = on(&["config", "validate"], &config);
+        assert_eq!(output.status.code(), Some(1), "{key} {value}: {said}");
+        assert!(said.starts_with("a: ") && said.contains(why), "{key}: {said}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn doctor_advises_the_setting_that_helps() {
+    let server = testkit::http::Server::start().await;
+    let config = json!({ "mcpServers": {
+        "slow": { "command": "sleep", "args": ["60"], "start_timeout": 300 },
+        "inside": { "type": "http", "url": format!("{}/mcp", server.url()), "allow_private_network": false },
+    } });
+    let (_, said) = tokio::task::spawn_blocking(move || on(&["doctor"], &config)).await.unwrap();
+    for words in [
+        "within 300 ms",
+        "fix: if it needs longer, write \"start_timeout\": 30000 into its entry, in milliseconds",
+        "fix: write \"allow_private_network\": true into its entry",
+    ] {
+        assert!(said.contains(words), "{words} in {said}");
+    }
+    assert!(server.requests().is_empty(), "an address that is refused is not asked");
 }
 
 #[test]

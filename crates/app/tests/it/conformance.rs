@@ -6,7 +6,7 @@ use crate::binary::{BINARY, serve};
 use crate::setup::example;
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use suite::Suite;
 use testkit::process::Server;
 use testkit::{Backend, Database, KeyProxy};
@@ -19,7 +19,7 @@ struct Fixture {
 
 impl Fixture {
     fn start(era: &str) -> Self {
-        let mut command = Command::new(example("conformance_server"));
+        let mut command = testkit::process::sheltered(example("conformance_server"));
         let mut child = command.args(["0", era]).stdout(Stdio::piped()).spawn().unwrap();
         let mut url = String::new();
         BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut url).unwrap();

@@ -3,7 +3,6 @@
 use serde_json::Value;
 use std::fmt::Write;
 use std::path::Path;
-use std::process::Command;
 
 /// Compares a page with what the code says now, or writes it when asked to.
 fn check(page: &str, made: &str) {
@@ -24,8 +23,8 @@ fn the_openapi_document_is_fresh() {
 #[test]
 fn the_command_line_page_is_fresh() {
     let help = |words: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_mcp-all-in-one"));
-        let output = command.args(words).arg("--help").env_clear().env("COLUMNS", "100").output().unwrap();
+        let mut command = testkit::process::command(env!("CARGO_BIN_EXE_mcp-all-in-one"));
+        let output = command.args(words).arg("--help").env("COLUMNS", "100").output().unwrap();
         String::from_utf8(output.stdout).unwrap().trim().to_owned()
     };
     let top = help(&[]);

@@ -1,7 +1,7 @@
 //! Guides whose commands are run as they stand.
 
 use serde_json::Value;
-use std::process::Command;
+use testkit::process;
 use testkit::{Backend, TestApp};
 
 /// The shell blocks of a guide, in order.
@@ -20,7 +20,7 @@ async fn the_guide_to_tables_does_what_it_says() {
     assert!(blocks[0].contains("export SERVER="), "the first block is what the reader fills in");
     let script = format!("set -euo pipefail\n{}", blocks[1..].join("\n"));
     let folder = tempfile::tempdir().unwrap();
-    let mut shell = Command::new("bash");
+    let mut shell = process::sheltered("bash");
     shell.arg("-c").arg(script).current_dir(folder.path());
     shell.env("SERVER", format!("http://{}", app.address())).env("TOKEN", key.key().unwrap());
     let output = tokio::task::spawn_blocking(move || shell.output().unwrap()).await.unwrap();

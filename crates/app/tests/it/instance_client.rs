@@ -58,7 +58,7 @@ async fn a_real_client_lists_calls_and_is_told() {
     app.post(&format!("mcp/id/{}/bindings", door.id), json!({ "bindings": bindings })).await.is(201);
 
     let url = format!("http://{}/mcp/{}", app.address(), door.key);
-    let mut client = Command::new(python);
+    let mut client = Command::from(testkit::process::sheltered(python));
     client.arg("-c").arg(CLIENT).arg(url).stdout(Stdio::piped()).kill_on_drop(true);
     let mut child = client.spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();

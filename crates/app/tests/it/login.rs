@@ -11,8 +11,8 @@ use tokio::process::Command;
 
 /// The program at home in `home`.
 fn command(home: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(BINARY);
-    command.env_clear().env("MCP_ALL_IN_ONE_HOME", home).args(arguments).kill_on_drop(true);
+    let mut command = Command::from(testkit::process::command(BINARY));
+    command.env("MCP_ALL_IN_ONE_HOME", home).args(arguments).kill_on_drop(true);
     command.arg("--mcp-config").arg(home.join("mcp.json"));
     command
 }

@@ -4,7 +4,6 @@ use crate::binary::{BINARY, serve};
 use crate::command_line::{run, run_with};
 use serde_json::Value;
 use std::path::Path;
-use std::process::Command;
 use testkit::process::{self, Server};
 use testkit::{Backend, Database, http};
 
@@ -112,7 +111,7 @@ async fn the_commands_of_the_guide_work() {
     let (mut outputs, mut warnings) = (Vec::new(), Vec::new());
     for block in commands {
         let script = block.replace("127.0.0.1:3095", &server.address().to_string());
-        let mut shell = Command::new("sh");
+        let mut shell = process::sheltered("sh");
         let folder = Path::new(BINARY).parent().unwrap();
         let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
         shell

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 impl Person {
     /// Puts a file of another client into place.
-    fn has(&self, path: &str, text: &str) -> PathBuf {
+    pub(crate) fn has(&self, path: &str, text: &str) -> PathBuf {
         let file = self.home.path().join(path);
         fs::create_dir_all(file.parent().unwrap()).unwrap();
         fs::write(&file, text).unwrap();
@@ -50,7 +50,7 @@ fn takes_over_the_servers_of_every_client() {
         .has("time: skipped, there is another one of this name (Claude Code)")
         .has("My-Server: taken from Cursor")
         .has("us: skipped, it is mcp-all-in-one itself (Cursor)")
-        .has("${input:");
+        .has("warning: vs: the input 'k' has no value yet: give it with `mcp-all-in-one config input k`");
     for name in ["code", "vs", "older", "cline", "gem"] {
         assert!(said.stdout.contains(&format!("{name}: taken from ")), "{name}: {}", said.stdout);
     }

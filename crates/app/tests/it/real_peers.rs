@@ -89,10 +89,14 @@ fn services(folder: &Path, everything: &Peer, everything_sse: &Peer, python_http
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn servers_of_others_answer_through_the_gateway() {
     let port = async || testkit::http::dead_address().await.port();
-    let everything =
-        Peer::start(port().await, Command::new(node("mcp-server-everything")).arg("streamableHttp"));
-    let everything_sse = Peer::start(port().await, Command::new(node("mcp-server-everything")).arg("sse"));
-    let python_http = Peer::start(port().await, Command::new(python()).args(["-c", PYTHON_SERVER, "http"]));
+    let everything = Peer::start(
+        port().await,
+        testkit::process::sheltered(node("mcp-server-everything")).arg("streamableHttp"),
+    );
+    let everything_sse =
+        Peer::start(port().await, testkit::process::sheltered(node("mcp-server-everything")).arg("sse"));
+    let python_http =
+        Peer::start(port().await, testkit::process::sheltered(python()).args(["-c", PYTHON_SERVER, "http"]));
     tokio::task::spawn_blocking(move || {
         [&everything, &everything_sse, &python_http].into_iter().for_each(Peer::wait);
         let folder = tempfile::tempdir().unwrap();
@@ -203,11 +207,14 @@ async fn the_python_client_is_content_in_every_mode() {
     let expected = expected("2025-11-25", "legacy")
         + &expected("2026-07-28", "auto")
         + &expected("2026-07-28", "2026-07-28");
-    let over_http = run(Command::new(python()).args(["-c", PYTHON_CLIENT, "http", &url, key, modes]));
+    let over_http =
+        run(testkit::process::sheltered(python()).args(["-c", PYTHON_CLIENT, "http", &url, key, modes]));
     assert_eq!(over_http, expected);
     let config = database.data_dir().join("mcp.json");
-    let on_stdio =
-        run(Command::new(python()).args(["-c", PYTHON_CLIENT, "stdio", BINARY]).arg(config).arg(modes));
+    let on_stdio = run(testkit::process::sheltered(python())
+        .args(["-c", PYTHON_CLIENT, "stdio", BINARY])
+        .arg(config)
+        .arg(modes));
     assert_eq!(on_stdio, expected);
 }
 
@@ -234,7 +241,7 @@ await client.close();
 async fn the_npm_client_is_content_at_both_doors() {
     let (gateway, database) = gateway().await;
     let node = |kind: &str, target: &str, rest: &str| {
-        let mut command = Command::new(node("node"));
+        let mut command = testkit::process::sheltered(node("node"));
         command.current_dir(servers()).args(["--input-type=module", "-e", NODE_CLIENT, kind, target, rest]);
         run(&mut command)
     };
@@ -252,7 +259,7 @@ async fn the_inspector_is_content_in_every_era() {
     let header = format!("Authorization: Bearer {}", gateway.admin_key().unwrap());
     for era in ["legacy", "auto", "modern"] {
         let inspect = |more: &[&str]| {
-            let mut command = Command::new(node("mcp-inspector"));
+            let mut command = testkit::process::sheltered(node("mcp-inspector"));
             command.env("HOME", database.data_dir());
             command.args(["--cli", &url, "--header", &header, "--protocol-era", era, "--method"]).args(more);
             run(&mut command)

@@ -8,7 +8,7 @@ mod form;
 mod headers;
 mod inline;
 mod oauth;
-mod openapi;
+pub(crate) mod openapi;
 mod parameter_settings;
 mod parameters;
 mod places;

@@ -183,3 +183,21 @@ fn long_files_are_listed_and_only_get_shorter() {
     offenders.extend(caps.keys().map(|name| format!("{name} is gone: take it off the list")));
     none(&offenders, "crates/testkit/tests/it/long-files.txt");
 }
+
+/// A program that a test starts by itself, or what it starts in turn, would use the home of whoever runs the test.
+#[test]
+fn tests_of_the_program_start_others_in_a_home_of_their_own() {
+    // They write nothing, or are the subject.
+    let is_harmless =
+        |name: &str, line: &str| line.contains("Command::new(\"kill\")") || name.ends_with("/real_home.rs");
+    let offenders: Vec<_> = sources()
+        .into_iter()
+        .filter(|(name, _)| name.starts_with("crates/app/tests/"))
+        .flat_map(|(name, text)| {
+            let lines =
+                text.lines().filter(|line| line.contains("Command::new(") && !is_harmless(&name, line));
+            lines.map(|line| format!("{name}: {}", line.trim())).collect::<Vec<_>>()
+        })
+        .collect();
+    none(&offenders, "use testkit::process::command, serve or sheltered instead of Command::new");
+}

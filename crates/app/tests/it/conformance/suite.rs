@@ -120,7 +120,8 @@ impl Suite {
     }
 
     fn command(&self, role: &str, out: &TempDir) -> Command {
-        let mut command = Command::new(servers().join("node_modules/.bin/conformance"));
+        let mut command =
+            Command::from(testkit::process::sheltered(servers().join("node_modules/.bin/conformance")));
         command.env("PATH", path_with_node()).kill_on_drop(true).arg(role).arg("-o").arg(out.path());
         if let Some(file) = &self.exceptions {
             command.arg("--expected-failures").arg(file);

@@ -22,7 +22,7 @@ mod styles;
 #[cfg(test)]
 mod tests;
 mod values;
-mod yaml;
+pub(crate) mod yaml;
 mod yaml_error;
 
 // All that this folder uses of the connector.

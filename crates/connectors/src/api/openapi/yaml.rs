@@ -21,7 +21,7 @@ const STACK_BYTES: usize = 16 * 1024 * 1024;
 ///
 /// # Errors
 /// Why it is none, or is too much.
-pub(super) fn parse(text: &str) -> Result<Value, String> {
+pub fn parse(text: &str) -> Result<Value, String> {
     // A stack of its own: how much of one is left here depends on who called.
     std::thread::scope(|scope| {
         let thread =

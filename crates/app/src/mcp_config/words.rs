@@ -1,0 +1,379 @@
+//! The words of clients: what each key of an entry means to us, whoever wrote it.
+
+use serde_json::{Map, Value};
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+/// What a key of a client's means.
+#[derive(Clone, Copy)]
+enum Meaning {
+    /// The same as a key of ours, which wins where both are given.
+    Is(&'static str),
+    /// Names that are added to a list of ours.
+    AddsTo(&'static str),
+    /// The only tools that are offered; none named is all of them.
+    OnlyIfAny(&'static str),
+    /// Names of variables that the server is to have.
+    Variables,
+    /// Headers whose values are in the variables named.
+    HeadersFromVariables,
+    /// The variable with a token.
+    Bearer,
+    /// Settings of requests, among them headers.
+    Requests,
+    /// The client's own business.
+    Nothing,
+}
+
+/// Every word that is not a setting of ours. Whose each one is, see `docs/guides/mcp-json.md`.
+const WORDS: &[(&str, Meaning)] = &[
+    ("httpUrl", Meaning::Is("url")),
+    ("serverUrl", Meaning::Is("url")),
+    ("uri", Meaning::Is("url")),
+    ("cmd", Meaning::Is("command")),
+    ("envs", Meaning::Is("env")),
+    ("environment", Meaning::Is("env")),
+    ("http_headers", Meaning::Is("headers")),
+    ("transport", Meaning::Is("type")),
+    ("transportType", Meaning::Is("type")),
+    ("connectionTimeout", Meaning::Is("start_timeout")),
+    ("startup_timeout_ms", Meaning::Is("start_timeout")),
+    ("disabledTools", Meaning::AddsTo("excludeTools")),
+    ("disabled_tools", Meaning::AddsTo("excludeTools")),
+    ("enabledTools", Meaning::Is("includeTools")),
+    ("enabled_tools", Meaning::Is("includeTools")),
+    ("available_tools", Meaning::OnlyIfAny("includeTools")),
+    ("env_keys", Meaning::Variables),
+    ("env_http_headers", Meaning::HeadersFromVariables),
+    ("bearer_token_env_var", Meaning::Bearer),
+    ("requestOptions", Meaning::Requests),
+    // Servers that we start have our whole environment.
+    ("env_vars", Meaning::Nothing),
+    ("alwaysAllow", Meaning::Nothing),
+    ("autoApprove", Meaning::Nothing),
+    ("trust", Meaning::Nothing),
+    ("description", Meaning::Nothing),
+    ("name", Meaning::Nothing),
+    ("title", Meaning::Nothing),
+    ("display_name", Meaning::Nothing),
+    ("bundled", Meaning::Nothing),
+    ("source", Meaning::Nothing),
+    ("gallery", Meaning::Nothing),
+    ("version", Meaning::Nothing),
+    ("dev", Meaning::Nothing),
+    ("watchPaths", Meaning::Nothing),
+    ("icon", Meaning::Nothing),
+    ("faviconUrl", Meaning::Nothing),
+    ("sourceFile", Meaning::Nothing),
+    ("serverName", Meaning::Nothing),
+    ("extensionName", Meaning::Nothing),
+    ("required", Meaning::Nothing),
+    ("supports_parallel_tool_calls", Meaning::Nothing),
+    ("default_tools_approval_mode", Meaning::Nothing),
+    ("experimental_environment", Meaning::Nothing),
+    ("remote", Meaning::Nothing),
+    ("sessionless", Meaning::Nothing),
+];
+
+/// Types of servers that are inside a client and cannot be started by anybody else.
+const BUILT_IN: [&str; 4] = ["builtin", "platform", "frontend", "inline_python"];
+
+/// The settings of the connector: whatever the schema lists is honoured.
+static SETTINGS: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
+    let schema = connectors::find("mcp").map(tool::Kind::settings_schema).unwrap_or_default();
+    let properties = schema.get("properties").and_then(Value::as_object);
+    properties.into_iter().flatten().map(|(name, _)| name.clone()).collect()
+});
+
+/// An entry as we understand it.
+#[derive(Debug, Default)]
+pub(crate) struct Understood {
+    /// What the connector takes.
+    pub(crate) settings: Map<String, Value>,
+    /// A file with more of its environment.
+    pub(crate) env_file: Option<String>,
+    /// Whether it is switched on.
+    pub(crate) is_enabled: bool,
+    /// What else was said, as it was said.
+    pub(crate) rest: Map<String, Value>,
+    /// Keys that nobody knows.
+    pub(crate) unknown: Vec<String>,
+    /// What is wrong with it, by name.
+    pub(crate) problems: Vec<String>,
+}
+
+impl Understood {
+    /// What an entry says.
+    pub(crate) fn of(entry: &Map<String, Value>) -> Self {
+        let mut understood = Self { is_enabled: true, ..Self::default() };
+        let inner = entry.get("transport").and_then(Value::as_object);
+        let fields = entry.iter().filter(|(key, _)| !(*key == "transport" && inner.is_some()));
+        // Ours come first, so that they win.
+        let (ours, theirs): (Vec<_>, Vec<_>) = fields
+            .chain(inner.into_iter().flatten())
+            .filter(|(_, value)| !value.is_null())
+            .partition(|(key, _)| SETTINGS.contains(*key) && !WORDS.iter().any(|(word, _)| word == key));
+        ours.into_iter().chain(theirs).for_each(|(key, value)| understood.take(key, value));
+        understood.settle_command();
+        understood.settle_type(entry);
+        understood.settle_timeout();
+        for key in ["env", "headers"] {
+            understood.settings.entry(key).and_modify(values_as_text);
+        }
+        understood.settings.retain(|_, value| !value.is_null());
+        understood
+    }
+
+    /// The entry in the words of an mcp.json, with whatever else was said.
+    pub(crate) fn into_entry(self) -> Map<String, Value> {
+        self.settings.into_iter().chain(self.rest).collect()
+    }
+
+    fn take(&mut self, key: &str, value: &Value) {
+        let known = WORDS.iter().find(|(word, _)| *word == key).map(|(_, meaning)| *meaning);
+        match (key, known) {
+            ("disabled" | "enabled", _) => {
+                match value.as_bool() {
+                    Some(flag) => self.is_enabled &= flag == (key == "enabled"),
+                    None => self.wrong_type(key, "true or false", value),
+                }
+                self.rest.insert(key.to_owned(), value.clone());
+            }
+            ("envFile", _) => {
+                self.env_file = value.as_str().map(str::to_owned);
+                if self.env_file.is_none() {
+                    self.wrong_type(key, "the path of a file", value);
+                }
+                self.rest.insert(key.to_owned(), value.clone());
+            }
+            // A list of tools, or how each of them is approved.
+            ("tools", _) if value.is_array() => self.put_new("includeTools", key, value),
+            ("tools", _) if value.is_object() => drop(self.rest.insert(key.to_owned(), value.clone())),
+            (_, Some(meaning)) => self.take_word(key, meaning, value),
+            _ if SETTINGS.contains(key) => drop(self.settings.insert(key.to_owned(), value.clone())),
+            _ => {
+                if !(key.starts_with(['_', '$', '/', '#']) || key.starts_with("x-")) {
+                    self.unknown.push(key.to_owned());
+                }
+                self.rest.insert(key.to_owned(), value.clone());
+            }
+        }
+    }
+
+    fn take_word(&mut self, key: &str, meaning: Meaning, value: &Value) {
+        match meaning {
+            Meaning::Is(ours) => self.put_new(ours, key, value),
+            Meaning::OnlyIfAny(ours) => {
+                if value.as_array().is_none_or(|names| !names.is_empty()) {
+                    self.put_new(ours, key, value);
+                }
+            }
+            Meaning::AddsTo(ours) => match (self.settings.get_mut(ours), value) {
+                (Some(Value::Array(there)), Value::Array(more)) => there.extend(more.iter().cloned()),
+                _ => drop(self.settings.insert(ours.to_owned(), value.clone())),
+            },
+            Meaning::Variables => {
+                let names = value.as_array().into_iter().flatten().filter_map(Value::as_str);
+                names.for_each(|name| self.add("env", name, format!("${{{name}}}")));
+            }
+            Meaning::HeadersFromVariables => {
+                for (header, variable) in value.as_object().into_iter().flatten() {
+                    let variable = variable.as_str().unwrap_or_default();
+                    self.add("headers", header, format!("${{{variable}}}"));
+                }
+            }
+            Meaning::Bearer => {
+                let variable = value.as_str().unwrap_or_default();
+                self.add("headers", "Authorization", format!("Bearer ${{{variable}}}"));
+            }
+            Meaning::Requests => {
+                for (inner, value) in value.as_object().into_iter().flatten() {
+                    match (inner.as_str(), value) {
+                        ("headers", Value::Object(headers)) => {
+                            for (name, value) in headers {
+                                let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                                self.add("headers", name, text);
+                            }
+                        }
+                        _ => self.unknown.push(format!("{key}.{inner}")),
+                    }
+                }
+            }
+            Meaning::Nothing => drop(self.rest.insert(key.to_owned(), value.clone())),
+        }
+    }
+
+    /// Puts a value under our key, unless we have one.
+    fn put_new(&mut self, ours: &str, theirs: &str, value: &Value) {
+        if self.settings.contains_key(ours) {
+            self.unknown.push(format!("{theirs} beside {ours}"));
+            return;
+        }
+        self.settings.insert(ours.to_owned(), value.clone());
+    }
+
+    /// Puts a variable or a header in, unless it is there.
+    fn add(&mut self, place: &str, name: &str, text: String) {
+        let place = self.settings.entry(place).or_insert_with(|| Value::Object(Map::new()));
+        if let Some(place) = place.as_object_mut() {
+            place.entry(name).or_insert_with(|| text.into());
+        }
+    }
+
+    /// A command may be a list, or an object with its path.
+    fn settle_command(&mut self) {
+        let arguments = match self.settings.get("command") {
+            Some(Value::Array(words)) if !words.is_empty() && words.iter().all(Value::is_string) => {
+                let mut words = words.clone();
+                let arguments = words.split_off(1);
+                self.settings.insert("command".into(), words.remove(0));
+                arguments
+            }
+            Some(Value::Object(command)) if command.contains_key("path") => {
+                let command = command.clone();
+                if let Some(env) = command.get("env").filter(|env| !env.is_null()) {
+                    self.put_new("env", "command.env", env);
+                }
+                let arguments = command.get("args").and_then(Value::as_array).cloned();
+                self.settings.insert("command".into(), command["path"].clone());
+                arguments.unwrap_or_default()
+            }
+            _ => return,
+        };
+        match self.settings.get_mut("args") {
+            Some(Value::Array(more)) => drop(more.splice(0..0, arguments)),
+            Some(_) => {}
+            None if arguments.is_empty() => {}
+            None => drop(self.settings.insert("args".into(), arguments.into())),
+        }
+    }
+
+    fn settle_type(&mut self, entry: &Map<String, Value>) {
+        let kind = self.settings.get("type").and_then(Value::as_str).map(str::to_owned);
+        match kind.as_deref() {
+            Some("local") => drop(self.settings.insert("type".into(), "stdio".into())),
+            Some("remote") => drop(self.settings.remove("type")),
+            Some("streamable_http") => drop(self.settings.insert("type".into(), "http".into())),
+            Some(kind) if BUILT_IN.contains(&kind) => {
+                self.problems.push(format!("it is a part of its client itself (type {kind})"));
+            }
+            None if entry.contains_key("httpUrl") => drop(self.settings.insert("type".into(), "http".into())),
+            _ => {}
+        }
+    }
+
+    /// A time may be one for the start and one for each request.
+    fn settle_timeout(&mut self) {
+        let Some(Value::Object(times)) = self.settings.get("timeout").cloned() else { return };
+        self.settings.remove("timeout");
+        for (key, value) in &times {
+            match key.as_str() {
+                "startup" => self.put_new("start_timeout", "timeout.startup", value),
+                "request" => self.put_new("timeout", "timeout.request", value),
+                _ => self.unknown.push(format!("timeout.{key}")),
+            }
+        }
+    }
+
+    fn wrong_type(&mut self, key: &str, wanted: &str, value: &Value) {
+        self.problems.push(format!("'{key}' must be {wanted}, not {}", kind(value)));
+    }
+}
+
+/// Variables and headers are texts; numbers stand for theirs, and null for none.
+fn values_as_text(values: &mut Value) {
+    let Some(values) = values.as_object_mut() else { return };
+    values.retain(|_, value| !value.is_null());
+    for value in values.values_mut() {
+        if value.is_number() || value.is_boolean() {
+            *value = Value::String(value.to_string());
+        }
+    }
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "true or false",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn settings(entry: &Value) -> Value {
+        let understood = Understood::of(entry.as_object().unwrap());
+        assert!(understood.problems.is_empty() && understood.unknown.is_empty(), "{understood:?}");
+        Value::Object(understood.settings)
+    }
+
+    #[test]
+    fn honours_every_setting_that_the_schema_lists() {
+        assert!(SETTINGS.len() > 20, "{:?}", *SETTINGS);
+        for name in SETTINGS.iter().filter(|name| !WORDS.iter().any(|(word, _)| word == name)) {
+            let understood = Understood::of(json!({ name.as_str(): 7 }).as_object().unwrap());
+            assert_eq!(understood.settings.get(name), Some(&json!(7)), "{name}");
+        }
+    }
+
+    #[test]
+    fn understands_the_words_of_all() {
+        for (entry, wanted) in [
+            (
+                json!({ "type": "local", "command": ["a", "b"], "args": ["c"] }),
+                json!({ "type": "stdio", "command": "a", "args": ["b", "c"] }),
+            ),
+            (
+                json!({ "type": "remote", "url": "u", "tools": ["x"] }),
+                json!({ "url": "u", "includeTools": ["x"] }),
+            ),
+            (
+                json!({ "command": { "path": "a", "args": ["b"], "env": { "C": 1 } } }),
+                json!({ "command": "a", "args": ["b"], "env": { "C": "1" } }),
+            ),
+            (
+                json!({ "cmd": "a", "envs": { "A": null, "B": false }, "env_keys": ["K"], "available_tools": [] }),
+                json!({ "command": "a", "env": { "B": "false", "K": "${K}" } }),
+            ),
+            (
+                json!({ "uri": "u", "type": "streamable_http", "requestOptions": { "headers": { "A": "b" } } }),
+                json!({ "url": "u", "type": "http", "headers": { "A": "b" } }),
+            ),
+            (
+                json!({ "url": "u", "bearer_token_env_var": "T", "env_http_headers": { "H": "V" } }),
+                json!({ "url": "u", "headers": { "Authorization": "Bearer ${T}", "H": "${V}" } }),
+            ),
+            (
+                json!({ "command": "a", "timeout": { "startup": 1, "request": 2 } }),
+                json!({ "command": "a", "start_timeout": 1, "timeout": 2 }),
+            ),
+            (
+                json!({ "transport": { "type": "stdio", "command": "a" }, "env": null }),
+                json!({ "type": "stdio", "command": "a" }),
+            ),
+        ] {
+            assert_eq!(settings(&entry), wanted, "{entry}");
+        }
+    }
+
+    #[test]
+    fn names_what_is_wrong_and_what_nobody_knows() {
+        let entry = json!({ "command": "a", "disabled": "true", "envFile": 7, "wobble": 1, "uri": "u", "url": "v", "_note": 1 });
+        let understood = Understood::of(entry.as_object().unwrap());
+        assert_eq!(
+            understood.problems,
+            [
+                "'disabled' must be true or false, not a string",
+                "'envFile' must be the path of a file, not a number"
+            ]
+        );
+        assert_eq!(understood.unknown, ["wobble", "uri beside url"]);
+        assert!(!Understood::of(json!({ "type": "builtin" }).as_object().unwrap()).problems.is_empty());
+    }
+}
