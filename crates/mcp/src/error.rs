@@ -1,11 +1,11 @@
 //! Protocol errors, and the one place where kinds of failure meet JSON-RPC codes.
 
-use crate::depth::is_too_deep;
 use crate::{Era, Version};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
+use tool::depth::is_too_deep;
 use tool::{Error, ErrorKind, readable};
 
 /// The most of an error's message that is kept.

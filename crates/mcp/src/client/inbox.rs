@@ -6,7 +6,6 @@ use super::answers::{self, Asked};
 use super::failure::Failure;
 use super::incoming::{Incoming, Noise, number};
 use crate::{RpcError, envelope};
-use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -15,7 +14,7 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use tool::depth::{MAX_DEPTH, is_too_deep};
-use tool::{Ability, Client, Context, Door, OnlyClient, Question, TenantId, readable};
+use tool::{Ability, Client, Context, Door, OnlyClient, Question, TenantId};
 use tracing::debug;
 
 /// How many notifications wait to be read; more are dropped and counted.

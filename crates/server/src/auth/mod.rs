@@ -254,7 +254,7 @@ impl SignedIn {
             scopes: vec![Scope::Call],
             ..Caller::local()
         };
-        Self { tenant: TenantId::default_tenant(), caller: Arc::new(caller) }
+        Self { tenant: TenantId::default_tenant(), caller: Arc::new(caller), expires_at_ms: None }
     }
 
     /// The request shows something to sign in with.

@@ -21,7 +21,9 @@ impl Peer {
         }
         let (gateway, cancel) = (self.door.gateway.clone(), cx.cancel.clone());
         let mut listener = Listener::new(gateway, cx, filter, cancel).answering(id);
-        while let Some(Some(line)) = self.asked_all.run_until_cancelled(listener.next(|_| false, || None)).await {
+        while let Some(Some(line)) =
+            self.asked_all.run_until_cancelled(listener.next(|_| false, || None)).await
+        {
             self.send(line).await;
         }
     }
