@@ -65,7 +65,7 @@ struct Relayed<'a> {
     content: Vec<Block<'a>>,
 }
 
-#[derive(Deserialize)]
+#[derive(Clone, Copy, Deserialize)]
 struct Block<'a> {
     /// Not read before somebody has to: it may be long, and no text.
     #[serde(borrow, default)]
