@@ -47,7 +47,10 @@ async fn calls_a_services_tool_with_presets_and_other_names(backend: Backend) {
         app.call_name("find_orders", bad).await.is_problem(422, "VALIDATION_FAILED");
     }
     let records = audited(&app, "tool=find_orders&status=ok", 1).await;
-    assert_eq!((&records[0]["uri"], &records[0]["service"]), (&json!("api://crm/get_order"), &json!("crm")));
+    assert_eq!(
+        (&records[0]["uri"], &records[0]["service"]),
+        (&json!("api://crm/get_order?timeout=5000"), &json!("crm"))
+    );
 
     // A masked preset that is sent back stays what it was.
     let change =

@@ -92,7 +92,10 @@ async fn calls_a_services_tool_with_presets_hidden_and_renamed_parameters() {
     );
 
     let entries = world.audited().await;
-    assert_eq!((entries[0].tool.as_str(), entries[0].uri.as_deref()), ("look", Some("memory://m/find")));
+    assert_eq!(
+        (entries[0].tool.as_str(), entries[0].uri.as_deref()),
+        ("look", Some("memory://m/find?timeout=5000"))
+    );
     assert_eq!(entries[0].service.as_deref(), Some("m"));
 }
 
