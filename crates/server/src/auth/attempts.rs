@@ -79,7 +79,7 @@ impl Count {
     }
 }
 
-/// A guess under way. It counts as a failure unless it is said to be none, also when nobody waits for it any more.
+/// A guess under way. It counts as a failure unless it is excused, also when nobody waits for it any more.
 pub(crate) struct Guess<'a> {
     of: &'a Attempts,
     attempts: [Attempt; 2],
@@ -87,8 +87,8 @@ pub(crate) struct Guess<'a> {
 }
 
 impl Guess<'_> {
-    /// The password was right, or was not looked at.
-    pub(crate) fn is_no_failure(mut self) {
+    /// Counts as none: the password was right, or was not looked at.
+    pub(crate) fn excuse(mut self) {
         self.has_failed = false;
     }
 }
@@ -122,8 +122,8 @@ mod tests {
             drop(attempts.reserve(HERE, "acme", "ada").unwrap());
         }
         assert!(attempts.reserve(HERE, "acme", "ada").is_err());
-        attempts.reserve(HERE, "acme", "bob").unwrap().is_no_failure();
-        attempts.reserve(IpAddr::from([127, 0, 0, 2]), "acme", "ada").unwrap().is_no_failure();
+        attempts.reserve(HERE, "acme", "bob").unwrap().excuse();
+        attempts.reserve(IpAddr::from([127, 0, 0, 2]), "acme", "ada").unwrap().excuse();
         for n in MAX_FAILURES..MAX_FAILURES_PER_ADDRESS {
             drop(attempts.reserve(HERE, "acme", &n.to_string()).unwrap());
         }
@@ -136,7 +136,7 @@ mod tests {
         let under_way: Vec<_> =
             (0..MAX_FAILURES).map(|_| attempts.reserve(HERE, "acme", "ada").unwrap()).collect();
         assert!(attempts.reserve(HERE, "acme", "ada").is_err());
-        under_way.into_iter().for_each(Guess::is_no_failure);
-        attempts.reserve(HERE, "acme", "ada").unwrap().is_no_failure();
+        under_way.into_iter().for_each(Guess::excuse);
+        attempts.reserve(HERE, "acme", "ada").unwrap().excuse();
     }
 }

@@ -54,11 +54,11 @@ pub(super) async fn login(
         Ok(Some(user)) => user,
         Ok(None) => return Err(Problem::unauthenticated("tenant, user name or password is wrong")),
         Err(problem) => {
-            guess.is_no_failure();
+            guess.excuse();
             return Err(problem);
         }
     };
-    guess.is_no_failure();
+    guess.excuse();
     let (token, expires_at) = state.auth.issue(&user)?;
     Ok(Answer(LoggedIn { token, expires_at: time::show(expires_at * 1000), user: user.into() }))
 }
@@ -134,7 +134,7 @@ pub(super) async fn change_password(
     if let Ok(None) = found {
         return Err(Problem::unauthenticated("the old password is wrong"));
     }
-    guess.is_no_failure();
+    guess.excuse();
     found?;
     let new_hash = state.hashing.hash(change.new_password).await?;
     users.set_password(&signed_in.tenant, &id, &new_hash).await?;
