@@ -56,6 +56,7 @@ mod self_tools;
 mod service_tools;
 mod services;
 mod sign_in;
+mod static_secrets;
 mod stdio;
 mod stdio_ends;
 mod stdio_slow;

@@ -9,7 +9,7 @@ use std::fmt;
 use tool::secret::{Blots, MASK};
 
 /// Names, without case and separators, that mean a secret wherever they end a field's name.
-const SECRET_NAMES: [&str; 15] = [
+const SECRET_NAMES: [&str; 19] = [
     "password",
     "passwd",
     "passphrase",
@@ -19,6 +19,10 @@ const SECRET_NAMES: [&str; 15] = [
     "apikey",
     "accesskey",
     "privatekey",
+    "appkey",
+    "applicationkey",
+    "secretkey",
+    "subscriptionkey",
     "authorization",
     "credential",
     "credentials",

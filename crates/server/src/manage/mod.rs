@@ -12,6 +12,7 @@ mod keys;
 mod masking;
 mod mcp_tools;
 mod openapi;
+mod openapi_rules;
 mod search_index;
 mod service_changes;
 mod service_import;
@@ -32,6 +33,7 @@ mod tool_versions;
 mod tools;
 pub(crate) mod tools_by_table;
 mod users;
+mod words;
 
 pub use openapi::document as openapi_document;
 pub(crate) use openapi::pages as documentation;
