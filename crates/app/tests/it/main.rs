@@ -49,6 +49,7 @@ mod pins_local;
 mod pipe;
 mod real_peers;
 mod replicas;
+mod rest_document;
 mod search;
 mod search_faults;
 mod secrets;
