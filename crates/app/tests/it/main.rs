@@ -50,6 +50,8 @@ mod pipe;
 mod real_peers;
 mod replicas;
 mod rest_document;
+mod roles;
+mod roles_rows;
 mod search;
 mod search_faults;
 mod secrets;
