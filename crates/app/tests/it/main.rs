@@ -59,6 +59,7 @@ mod self_tools;
 mod service_tools;
 mod services;
 mod sign_in;
+mod ssrf;
 mod static_secrets;
 mod stdio;
 mod stdio_ends;
