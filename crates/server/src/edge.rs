@@ -5,7 +5,7 @@ use axum::Router;
 use axum::extract::Request;
 use axum::response::{IntoResponse, Response};
 use futures::FutureExt;
-use http::header::{CONTENT_SECURITY_POLICY, HOST, VARY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS};
+use http::header::{ALLOW, CONTENT_SECURITY_POLICY, HOST, VARY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Version};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -45,8 +45,9 @@ pub(crate) async fn edge(mut request: Request, mut router: Router) -> Response {
     };
     if let Some(problem) = response.extensions_mut().remove::<Problem>() {
         let before = std::mem::replace(&mut response, problem.into_response_for(&id));
-        // What browsers must know of a problem, too.
-        let is_kept = |name: &HeaderName| *name == VARY || name.as_str().starts_with("access-control-");
+        // What browsers must know of a problem, too, and which methods there are.
+        let is_kept =
+            |name: &HeaderName| [VARY, ALLOW].contains(name) || name.as_str().starts_with("access-control-");
         let kept = before.headers().iter().filter(|(name, _)| is_kept(name));
         response.headers_mut().extend(kept.map(|(name, value)| (name.clone(), value.clone())));
     }

@@ -1,8 +1,11 @@
 //! Who is calling, and what that someone may do.
 
+use crate::whole::whole_or_null;
 use crate::{Error, Result};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
@@ -71,7 +74,7 @@ impl Scope {
 }
 
 /// How much a tenant or a key may use. A limit left out is no limit.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Limits {
     /// Calls begun within a minute, with bursts of as many.
@@ -82,6 +85,34 @@ pub struct Limits {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub concurrent_calls: Option<u32>,
+}
+
+impl<'de> Deserialize<'de> for Limits {
+    /// Of an object: what serde derives would also take a list of the fields in their order.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Fields {
+            #[serde(default, deserialize_with = "whole_or_null")]
+            calls_per_minute: Option<u32>,
+            #[serde(default, deserialize_with = "whole_or_null")]
+            concurrent_calls: Option<u32>,
+        }
+        struct Object;
+        impl<'de> Visitor<'de> for Object {
+            type Value = Fields;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> std::result::Result<Fields, A::Error> {
+                Fields::deserialize(MapAccessDeserializer::new(map))
+            }
+        }
+        let Fields { calls_per_minute, concurrent_calls } = deserializer.deserialize_map(Object)?;
+        Ok(Self { calls_per_minute, concurrent_calls })
+    }
 }
 
 /// A name with `*` for any run of characters, e.g. `api://crm-service/*` or `time__*`.

@@ -30,6 +30,7 @@ pub mod search;
 pub mod secret;
 pub mod tables;
 pub mod uri;
+pub mod whole;
 
 pub use ambient::Ambient;
 pub use call::{Arguments, Call, Extras};

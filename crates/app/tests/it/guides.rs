@@ -26,7 +26,7 @@ async fn the_guide_to_tables_does_what_it_says() {
     let output = tokio::task::spawn_blocking(move || shell.output().unwrap()).await.unwrap();
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{out}\n{err}");
-    assert!(out.contains(r#""binding_status":"enabled""#), "{out}");
+    assert!(out.contains(r#""binding_status":true"#), "{out}");
     let queried =
         r#""structuredContent":{"data":["Ada"],"query":"[?status=='open'].customer"},"isError":false}"#;
     assert!(out.contains(queried), "{out}");

@@ -43,9 +43,14 @@ async fn bind(client: &Client, instance: &Instance, tools: &[&str]) -> Reply {
     client.post(&format!("mcp/id/{}/bindings", instance.id), json!({ "bindings": bindings })).await
 }
 
-async fn switch(client: &Client, instance: &Instance, tool: &str, status: &str) {
+async fn switch(client: &Client, instance: &Instance, tool: &str, status: Value) {
     let path = format!("mcp/id/{}/bindings/{tool}", instance.id);
-    client.patch(&path, json!({ "status": status })).await.is(200);
+    let is_on = status == true || status == "enabled";
+    let switched = client.patch(&path, json!({ "status": status })).await.is(200);
+    assert_eq!(switched.body["binding_status"], is_on, "{}", switched.text);
+    for status in [json!(null), json!(1), json!("on"), json!("true")] {
+        client.patch(&path, json!({ "status": status })).await.is_problem(422, "VALIDATION_FAILED");
+    }
 }
 
 /// A client of an instance's door that has said hello. It has no other credentials.
@@ -98,7 +103,7 @@ async fn offers_exactly_the_enabled_bindings(backend: Backend) {
     let door = instance(&app, "door").await;
     let bound = bind(&app, &door, &[&query, &add]).await.is(201);
     assert_eq!(bound.body["total"], 2);
-    assert!(bound.items().iter().all(|binding| binding["binding_status"] == "enabled"), "{}", bound.text);
+    assert!(bound.items().iter().all(|binding| binding["binding_status"] == true), "{}", bound.text);
     let again = bind(&app, &door, &[&query]).await.is_problem(409, "CONFLICT");
     assert!(again.string("detail").contains("'query_orders' is bound"), "{}", again.text);
 
@@ -116,11 +121,11 @@ async fn offers_exactly_the_enabled_bindings(backend: Backend) {
             let refused = session.call(name, json!({})).await;
             assert!(refused["error"]["message"].as_str().unwrap().contains(why), "{refused}");
         }
-        switch(&app, &door, &query, "disabled").await;
+        switch(&app, &door, &query, json!(false)).await;
         assert_eq!(session.names().await, json!(["add_item"]));
         let refused = session.call("query_orders", json!({ "query": "@" })).await;
         assert!(refused["error"]["message"].as_str().unwrap().contains("not enabled"), "{refused}");
-        switch(&app, &door, &query, "enabled").await;
+        switch(&app, &door, &query, json!(true)).await;
         assert_eq!(session.names().await, json!(["add_item", "query_orders"]));
     }
     assert_eq!(app.get(&format!("tables/{two}/data")).await.body["data"].as_array().unwrap().len(), 5);
@@ -176,7 +181,7 @@ async fn refuses_two_tools_of_one_name(backend: Backend) {
     assert!(refused.string("detail").contains("'read'"), "{}", refused.text);
     let listed = format!("mcp/id/{}/tools?include_disabled=true", door.id);
     assert_eq!(app.get(&listed).await.is(200).body["total"], 0, "all or none");
-    let off = json!({ "bindings": [{ "tool_id": first, "status": "disabled" }] });
+    let off = json!({ "bindings": [{ "tool_id": first, "status": false }] });
     app.post(&format!("mcp/id/{}/bindings", door.id), off).await.is(201);
     let refused = bind(&app, &door, &[&second]).await.is_problem(409, "CONFLICT");
     let detail = refused.string("detail");
@@ -214,7 +219,8 @@ async fn refuses_a_rename_that_collides(backend: Backend) {
     let (door, other) = (instance(&app, "front door").await, instance(&app, "other").await);
     bind(&app, &door, &[&a, &b]).await.is(201);
     bind(&app, &other, &[&b]).await.is(201);
-    for status in ["enabled", "disabled"] {
+    // In the words of older clients, too.
+    for status in [json!("enabled"), json!(true), json!("disabled"), json!(false)] {
         switch(&app, &door, &a, status).await;
         let refused =
             app.patch(&format!("tools/{b}"), json!({ "name": "a" })).await.is_problem(409, "CONFLICT");
@@ -238,7 +244,7 @@ async fn lists_bindings_by_key_and_by_id(backend: Backend) {
     let off = tool(&ada, "off", "query_data", &orders, "").await;
     let door = instance(&ada, "door").await;
     bind(&ada, &door, &[&on, &off]).await.is(201);
-    switch(&ada, &door, &off, "disabled").await;
+    switch(&ada, &door, &off, json!(false)).await;
     for (client, path) in [
         (app.as_nobody(), format!("mcp/{}/tools", door.key)),
         (ada.clone(), format!("mcp/id/{}/tools", door.id)),
@@ -251,14 +257,14 @@ async fn lists_bindings_by_key_and_by_id(backend: Backend) {
             ("tool_id", json!(on)),
             ("name", json!("on")),
             ("type", json!("get_all_data")),
-            ("binding_status", json!("enabled")),
+            ("binding_status", json!(true)),
         ] {
             assert_eq!(item[field], expected, "{field}: {item}");
         }
         assert!(!item["binding_id"].as_str().unwrap().is_empty());
         let all = client.get(&format!("{path}?include_disabled=true")).await.is(200);
         let statuses: Vec<_> = all.items().iter().map(|item| item["binding_status"].clone()).collect();
-        assert_eq!(json!(statuses), json!(["enabled", "disabled"]));
+        assert_eq!(json!(statuses), json!([true, false]));
     }
     for key in ["nope", "mi_nope", "id", "tools", &door.id] {
         app.get(&format!("mcp/{key}/tools")).await.is_problem(404, "NOT_FOUND");
@@ -331,11 +337,11 @@ async fn tells_connected_clients_at_once(backend: Backend) {
             }
         }
     };
-    switch(&app, &door, &one, "disabled").await;
+    switch(&app, &door, &one, json!(false)).await;
     told().await;
     // What happens to tools of others is not its business, so that the next word is about its own.
     tool(&app, "two", "get_all_data", &orders, "").await;
-    switch(&app, &door, &one, "enabled").await;
+    switch(&app, &door, &one, json!(true)).await;
     told().await;
     app.patch(&format!("tools/{one}"), json!({ "description": "Changed" })).await.is(200);
     told().await;
@@ -358,6 +364,6 @@ async fn another_replica_opens_the_same_doors(backend: Backend) {
     eventually("the tool is there", PATIENCE, async || session.names().await == json!(["add"])).await;
     let made = session.call("add", json!({ "elements": [{ "content": 1 }] })).await;
     assert_eq!(made["result"]["structuredContent"]["created_keys"], json!(["3"]));
-    switch(&one, &door, &add, "disabled").await;
+    switch(&one, &door, &add, json!(false)).await;
     eventually("the tool is gone", PATIENCE, async || session.names().await == json!([])).await;
 }

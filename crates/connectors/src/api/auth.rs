@@ -68,7 +68,7 @@ pub(super) struct AuthSettings {
     /// For `basic`: the user's password.
     password: Option<Secret>,
     /// For `oauth2`: where tokens are asked for, e.g. `https://login.example.com/oauth/token`.
-    #[schemars(extend("x-address" = true))]
+    #[schemars(extend("x-address" = true, "x-secret" = "query"))]
     token_url: Option<String>,
     /// For `oauth2`: who asks.
     client_id: Option<String>,

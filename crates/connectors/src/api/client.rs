@@ -237,8 +237,9 @@ impl Client {
             return Ok(response::read(response, self.limits.response_bytes).await?);
         }
         let retry_after = retry_after(&response);
-        let mut secrets = self.base.secrets_of(&request);
-        secrets.extend(token.as_deref().map(|token| token.secret().expose()));
+        let secrets = self.base.secrets_of(&request);
+        let token = token.as_deref().map(|token| token.secret().expose());
+        let secrets = secrets.iter().map(AsRef::as_ref).chain(token);
         let template = definition.error_template.as_ref();
         let (error, body) = response::read_error(response, template, &Blots::new(secrets)).await;
         cx.inspection.note(|seen| seen.raw = Some(body));

@@ -5,6 +5,7 @@ use super::parameters::Position;
 use percent_encoding::percent_decode_str;
 use std::collections::HashSet;
 use tool::Problem;
+use tool::secret::names::has_masked_query;
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Piece {
@@ -55,6 +56,9 @@ pub(super) fn check_query(text: &str) -> Result<(), &'static str> {
     }
     if text.contains(|c: char| c.is_control() || c.is_whitespace() || c == '#') {
         return Err("holds spaces, control characters or '#'");
+    }
+    if has_masked_query(text) {
+        return Err("holds '***', which stands for a secret that is kept; give the secret itself");
     }
     Ok(())
 }

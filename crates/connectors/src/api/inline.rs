@@ -1,9 +1,10 @@
 //! HTTP tools without a service: an API with one tool, whose base is the endpoint's origin.
 
+use super::auth::{AuthSettings, AuthType};
 use super::parameter_settings::ParameterSettings;
 use super::redirect::Redirects;
 use super::settings::{
-    BreakerSettings, FormEncoding, RetrySettings, Settings, ToolSettings, default_max_response,
+    BreakerSettings, FormEncoding, RetrySettings, Settings, ToolSettings, auth_schema, default_max_response,
     default_method, method_schema,
 };
 use crate::shared::network::{AllowPrivateNetwork, Setting, allow_private_network_schema};
@@ -13,6 +14,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tool::connector::{invalid_settings, open_checked};
+use tool::secret::names::headers_schema;
 use tool::{Connector, Env, Inline, InlineTool, Problem, Result, Settings as _};
 
 /// Tools of type `http`.
@@ -47,14 +49,27 @@ struct Config {
 #[serde(deny_unknown_fields)]
 struct Http {
     /// The whole URL, with `{name}` for each path parameter, e.g. `https://api.example.com/users/{userId}`.
-    #[schemars(extend("x-address" = true))]
+    #[schemars(extend("x-address" = true, "x-secret" = "query"))]
     endpoint: String,
     /// The HTTP method.
     #[serde(default = "default_method")]
     #[schemars(schema_with = "method_schema")]
     method: String,
-    /// Headers that each request carries.
+    /// How to sign in: `none`, `apikey`, `bearer`, `basic` or `oauth2`. What that needs stands in `auth_config`.
     #[serde(default)]
+    auth_type: Option<AuthType>,
+    /// What the `auth_type` needs: `header` and `value`, `token`, `username` and `password`, or
+    /// `token_url`, `client_id` and `client_secret`.
+    #[serde(default)]
+    #[schemars(schema_with = "auth_schema")]
+    auth_config: Option<AuthSettings>,
+    /// Type and details of the sign-in in one object, instead of `auth_type` and `auth_config`.
+    #[serde(default)]
+    #[schemars(schema_with = "auth_schema")]
+    auth: Option<AuthSettings>,
+    /// Headers that each request carries. Keys and tokens belong into `auth_config`.
+    #[serde(default)]
+    #[schemars(schema_with = "headers_schema")]
     headers: BTreeMap<String, String>,
     /// What the tool can be told.
     #[serde(default)]
@@ -133,9 +148,9 @@ impl Http {
         let retries = self.retry_count.unwrap_or(DEFAULT_RETRIES);
         Settings {
             base_url,
-            auth_type: None,
-            auth_config: None,
-            auth: None,
+            auth_type: self.auth_type,
+            auth_config: self.auth_config,
+            auth: self.auth,
             default_headers: BTreeMap::new(),
             pass_headers: Vec::new(),
             tls: None,
@@ -167,9 +182,7 @@ fn in_config(problems: &[Problem]) -> Vec<Problem> {
         problem.path = match problem.path.strip_prefix("tools[0].") {
             Some(rest) => format!("HTTP.{rest}"),
             None if problem.path == "base_url" => {
-                let message =
-                    problem.message.replace("base_url", "endpoint").replace("auth_config", "headers");
-                problem.message = message;
+                problem.message = problem.message.replace("base_url", "endpoint");
                 "HTTP.endpoint".to_owned()
             }
             None => format!("HTTP.{}", problem.path),

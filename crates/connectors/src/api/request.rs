@@ -14,9 +14,14 @@ use fetch::http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap
 use fetch::{Request, Url, http};
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value, json};
-use tool::secret::{Blots, HEADERS, MASK};
+use std::borrow::Cow;
+use tool::secret::names::{query_secrets, smells, without_query_secrets};
+use tool::secret::{Blots, MASK};
 use tool::uri::Method;
 use tool::{CallerHeaders, Error, Result};
+
+/// A blot over each "1" of `?key=1` would hide more than a secret.
+const SHORTEST_SECRET: usize = 4;
 
 /// What every request of a service starts from.
 #[derive(Debug)]
@@ -80,17 +85,19 @@ impl Base {
     }
 
     /// The values in a request that nobody may see, wherever they are quoted.
-    pub(super) fn secrets_of<'a>(&'a self, request: &'a Request) -> Vec<&'a str> {
+    pub(super) fn secrets_of<'a>(&'a self, request: &'a Request) -> Vec<Cow<'a, str>> {
         let headers = request.headers.iter().filter(|(name, value)| is_secret(name, value));
         let headers = headers.filter_map(|(name, value)| {
             let text = std::str::from_utf8(value.as_bytes()).ok()?;
             // `Bearer` and `Basic` are no secrets, and what follows them may be repeated alone.
-            Some(match text.split_once(' ') {
+            Some(Cow::Borrowed(match text.split_once(' ') {
                 Some((_scheme, secret)) if name == AUTHORIZATION => secret,
                 _ => text,
-            })
+            }))
         });
-        self.auth.secrets().into_iter().chain(headers).collect()
+        let query = query_secrets(request.url.as_str()).into_iter();
+        let query = query.filter(|value| value.len() >= SHORTEST_SECRET).map(Cow::Owned);
+        self.auth.secrets().into_iter().map(Cow::Borrowed).chain(headers).chain(query).collect()
     }
 
     /// A request as those may see it who try a tool out: secrets are masked.
@@ -104,7 +111,7 @@ impl Base {
                 (name.to_string(), text.into())
             })
             .collect();
-        let url = Blots::new(self.auth.secrets()).apply(request.url.as_str());
+        let url = Blots::new(self.auth.secrets()).apply(&without_query_secrets(request.url.as_str()));
         let body = Some(&request.body).filter(|body| !body.is_empty());
         let body = body.map(|body| String::from_utf8_lossy(body));
         json!({ "method": request.method.as_str(), "url": url, "headers": headers, "body": body })
@@ -166,7 +173,7 @@ impl Base {
 }
 
 fn is_secret(name: &HeaderName, value: &HeaderValue) -> bool {
-    value.is_sensitive() || HEADERS.contains(&name.as_str())
+    value.is_sensitive() || smells(name.as_str())
 }
 
 fn add_body(request: &mut Request, definition: &Definition, places: Places<'_>) {

@@ -18,6 +18,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use tool::connector::invalid_settings;
+use tool::secret::names::headers_schema;
 use tool::uri::Method;
 use tool::{Connector, Env, Import, Inline, Problem, Result};
 
@@ -42,6 +43,7 @@ pub(crate) struct Settings {
     pub(super) auth: Option<AuthSettings>,
     /// Headers that every request carries. Keys and tokens belong into `auth_config`.
     #[serde(default)]
+    #[schemars(schema_with = "headers_schema")]
     pub(super) default_headers: BTreeMap<String, String>,
     /// Headers of the caller's own request that are handed on, e.g. `["X-User-Token"]`. What signs
     /// the caller in to us is never among them.
@@ -136,6 +138,7 @@ pub(super) struct ToolSettings {
     #[serde(default)]
     pub(super) description: String,
     /// The path behind `base_url`, with `{name}` for each path parameter, e.g. `/users/{userId}`.
+    #[schemars(extend("x-secret" = "query"))]
     pub(super) endpoint: String,
     /// The HTTP method.
     #[serde(default = "default_method")]
@@ -148,6 +151,7 @@ pub(super) struct ToolSettings {
     pub(super) methods: Vec<String>,
     /// Headers that each request of this tool carries, beside the service's `default_headers`.
     #[serde(default)]
+    #[schemars(schema_with = "headers_schema")]
     pub(super) headers: BTreeMap<String, String>,
     /// What the tool can be told.
     #[serde(default)]
@@ -290,7 +294,7 @@ pub(super) fn default_method() -> String {
 }
 
 /// Schemars would write `anyOf` with null, whose complaints name no field.
-fn auth_schema(generator: &mut SchemaGenerator) -> Schema {
+pub(super) fn auth_schema(generator: &mut SchemaGenerator) -> Schema {
     let mut schema = AuthSettings::json_schema(generator);
     schema.insert("type".to_owned(), serde_json::json!(["object", "null"]));
     schema

@@ -11,12 +11,14 @@ use serde_json::Map;
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 use tool::definition::object_schema;
+use tool::secret::names::without_query_secrets;
 use tool::uri::Method;
 use tool::{Problem, Result, Shape, Tool};
 
 /// A tool whose parts fit together.
 #[derive(Debug)]
 pub(super) struct Definition {
+    /// As everybody may see it: without the secrets in its query string.
     pub(super) endpoint: String,
     /// The path of the endpoint in pieces.
     pub(super) path: Vec<Piece>,
@@ -122,14 +124,14 @@ fn check_tool(
     let pieces = match pieces {
         Ok(pieces) => pieces,
         Err(why) => {
-            let message = format!("the endpoint '{}' {why}", settings.endpoint);
+            let message = format!("the endpoint '{}' {why}", without_query_secrets(&settings.endpoint));
             problems.push(Problem::new(format!("{path}.endpoint"), "InvalidEndpoint", message));
             return None;
         }
     };
     check_placeholders(&pieces, &settings.parameters, path, problems);
     Some(Definition {
-        endpoint: settings.endpoint.clone(),
+        endpoint: without_query_secrets(&settings.endpoint).into_owned(),
         path: pieces,
         query: query.to_owned(),
         methods,

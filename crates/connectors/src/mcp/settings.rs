@@ -61,15 +61,15 @@ pub(crate) struct Settings {
     cwd: Option<PathBuf>,
     /// Where the server is, e.g. `https://mcp.example.com/mcp`.
     #[serde(default)]
-    #[schemars(extend("x-address" = true))]
+    #[schemars(extend("x-address" = true, "x-secret" = "query"))]
     url: Option<String>,
     /// The same as `url`, as some clients write it.
     #[serde(default, rename = "httpUrl")]
-    #[schemars(extend("x-address" = true))]
+    #[schemars(extend("x-address" = true, "x-secret" = "query"))]
     http_url: Option<String>,
     /// The same as `url`, as some clients write it.
     #[serde(default, rename = "serverUrl")]
-    #[schemars(extend("x-address" = true))]
+    #[schemars(extend("x-address" = true, "x-secret" = "query"))]
     server_url: Option<String>,
     /// Headers of every request to a URL, e.g. `Authorization`.
     #[serde(default)]

@@ -10,7 +10,7 @@ use tool::readable;
 use tool::secret::{Blots, MASK};
 
 /// Names, without case and separators, that mean a secret wherever they end a field's name.
-const SECRET_NAMES: [&str; 15] = [
+const SECRET_NAMES: [&str; 19] = [
     "password",
     "passwd",
     "passphrase",
@@ -20,6 +20,10 @@ const SECRET_NAMES: [&str; 15] = [
     "apikey",
     "accesskey",
     "privatekey",
+    "appkey",
+    "applicationkey",
+    "secretkey",
+    "subscriptionkey",
     "authorization",
     "credential",
     "credentials",

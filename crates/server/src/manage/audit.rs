@@ -2,8 +2,9 @@
 
 use super::csv;
 use super::error::{Problem, Result};
-use super::json::{Paging, Query};
+use super::json::{Page, Paging, Query};
 use super::time;
+use super::words;
 use crate::Shared;
 use crate::auth::SignedIn;
 use axum::Json as Answer;
@@ -40,7 +41,7 @@ pub(super) struct AuditView {
     service: Option<String>,
     /// The arguments with secrets redacted; of management, `before` and `after`.
     arguments: Value,
-    /// `ok`, `error` or `refused`.
+    #[schema(value_type = words::CallStatus)]
     status: String,
     code: Option<String>,
     message: Option<String>,
@@ -48,14 +49,6 @@ pub(super) struct AuditView {
     request_id: String,
     trace_id: Option<String>,
     result_bytes: i64,
-}
-
-#[derive(Serialize, ToSchema)]
-pub(super) struct AuditPage {
-    items: Vec<AuditView>,
-    page: u32,
-    limit: u32,
-    total: i64,
 }
 
 impl AuditView {
@@ -125,28 +118,27 @@ impl AuditQuery {
         ("tool" = Option<String>, Query), ("service" = Option<String>, Query), ("caller" = Option<String>, Query),
         ("status" = Option<String>, Query), ("from" = Option<String>, Query), ("to" = Option<String>, Query),
         ("page" = Option<u32>, Query), ("limit" = Option<u32>, Query)),
-    responses((status = 200, body = AuditPage)))]
+    responses((status = 200, body = Page<AuditView>)))]
 pub(super) async fn list(
     State(state): State<Shared>,
     signed_in: SignedIn,
     Query(query): Query<AuditQuery>,
     Paging(page): Paging,
-) -> Result<Answer<AuditPage>> {
+) -> Result<Answer<Page<AuditView>>> {
     signed_in.may_manage()?;
     state.gateway.audit().flush(FLUSH).await;
     let filter = query.filter()?;
     let found = state.store.audit().query(&signed_in.tenant, &filter, page).await?;
-    let items = found.items.into_iter().map(|row| AuditView::new(filter.kind, row)).collect();
-    Ok(Answer(AuditPage { items, page: found.page, limit: found.limit, total: found.total }))
+    Ok(Answer(Page::of(found, |row| AuditView::new(filter.kind, row))))
 }
 
 /// Streams all calls that fit, oldest first.
 #[utoipa::path(get, path = "/audit/export", tag = "audit",
-    params(("format" = Option<String>, Query, description = "`csv` or `jsonl`"),
-        ("kind" = Option<String>, Query, description = "`call` unless given, or `management`"), ("tool" = Option<String>, Query),
+    params(("format" = inline(Option<words::AuditFormat>), Query),
+        ("kind" = inline(Option<words::AuditKind>), Query, description = "`call` unless given"), ("tool" = Option<String>, Query),
         ("service" = Option<String>, Query), ("caller" = Option<String>, Query), ("status" = Option<String>, Query),
         ("from" = Option<String>, Query), ("to" = Option<String>, Query)),
-    responses((status = 200, content_type = "text/csv"), (status = 400)))]
+    responses((status = 200, content((String = "application/x-ndjson"), (String = "text/csv")))))]
 pub(super) async fn export(
     State(state): State<Shared>,
     signed_in: SignedIn,

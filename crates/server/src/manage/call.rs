@@ -27,6 +27,7 @@ pub(super) type Trace = (Extension<RequestId>, Extension<TraceId>, HeaderMap);
 pub(super) struct CallByUri {
     /// e.g. `api://crm-service/customer_list?timeout=5000`
     uri: String,
+    /// As the tool's own schema says.
     #[serde(default)]
     #[schema(value_type = Object)]
     arguments: Option<Box<RawValue>>,
@@ -39,7 +40,7 @@ pub(super) struct CallResult {
     #[schema(value_type = Vec<Object>)]
     content: Vec<Value>,
     /// The answer as data, where it is data.
-    #[schema(rename = "structuredContent", value_type = Option<Object>)]
+    #[schema(rename = "structuredContent", value_type = Value, required = false)]
     structured_content: Option<Value>,
     /// The tool ran and failed.
     #[schema(rename = "isError")]

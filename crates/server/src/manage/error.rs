@@ -108,8 +108,9 @@ pub struct Problem {
     retry_after: Option<Duration>,
 }
 
-/// A problem as it is sent.
+/// A problem as it is sent, RFC 9457.
 #[derive(Serialize, ToSchema)]
+#[schema(as = Problem)]
 pub(crate) struct ProblemBody<'a> {
     /// The status in words.
     title: &'a str,

@@ -1,10 +1,11 @@
 //! `/mcp`: MCP instances, doors of their own with a key of their own.
 
 use super::error::{Problem, Result};
-use super::json::{Json, Paging, Path};
+use super::json::{Json, Page, Paging, Path};
 use super::keys::given;
 use super::time;
 use super::users::check_name;
+use super::words;
 use crate::Shared;
 use crate::auth::SignedIn;
 use axum::Json as Answer;
@@ -21,7 +22,7 @@ pub(super) struct InstanceView {
     name: String,
     description: Option<String>,
     /// `active` or `disabled`; the door of a disabled one is not there.
-    #[schema(value_type = String, example = "active")]
+    #[schema(value_type = words::Status)]
     status: Status,
     /// The id of the key or user that made it.
     owner: String,
@@ -30,14 +31,6 @@ pub(super) struct InstanceView {
     created_at: String,
     updated_at: String,
     version: i64,
-}
-
-#[derive(Serialize, ToSchema)]
-pub(super) struct InstancePage {
-    items: Vec<InstanceView>,
-    page: u32,
-    limit: u32,
-    total: i64,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -74,6 +67,7 @@ impl NewInstanceView {
 #[serde(deny_unknown_fields)]
 #[schema(as = InstanceCreate)]
 pub(super) struct Create {
+    #[schema(min_length = 1, max_length = 128, pattern = r"^[^\x00-\x1F\x7F-\x9F]*$")]
     name: String,
     description: Option<String>,
 }
@@ -82,29 +76,29 @@ pub(super) struct Create {
 #[serde(deny_unknown_fields)]
 #[schema(as = InstanceUpdate)]
 pub(super) struct Update {
+    #[schema(min_length = 1, max_length = 128, pattern = r"^[^\x00-\x1F\x7F-\x9F]*$")]
     name: Option<String>,
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<String>)]
     description: Option<Option<String>>,
     /// `active` or `disabled`.
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<words::Status>)]
     status: Option<Status>,
 }
 
 /// Lists the tenant's MCP instances; those who only call see their own.
 #[utoipa::path(get, path = "/mcp", tag = "mcp instances",
     params(("page" = Option<u32>, Query), ("limit" = Option<u32>, Query)),
-    responses((status = 200, body = InstancePage)))]
+    responses((status = 200, body = Page<InstanceView>)))]
 pub(super) async fn list(
     State(state): State<Shared>,
     signed_in: SignedIn,
     Paging(page): Paging,
-) -> Result<Answer<InstancePage>> {
+) -> Result<Answer<Page<InstanceView>>> {
     signed_in.may_read()?;
     let owner = signed_in.only_own();
     let found = state.store.instances().list(&signed_in.tenant, owner.as_deref(), page).await?;
-    let items = found.items.into_iter().map(InstanceView::from).collect();
-    Ok(Answer(InstancePage { items, page: found.page, limit: found.limit, total: found.total }))
+    Ok(Answer(Page::of(found, InstanceView::from)))
 }
 
 /// Makes an MCP instance and shows its key, this once.

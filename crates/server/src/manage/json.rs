@@ -7,8 +7,10 @@ use axum::extract::rejection::BytesRejection;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use http::StatusCode;
 use http::request::Parts;
+use serde::Serialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use store::PageRequest;
+use utoipa::ToSchema;
 
 /// A JSON body. Unlike axum's, it says where in the body the problem is.
 pub(crate) struct Json<T>(pub(crate) T);
@@ -36,6 +38,10 @@ pub(crate) fn unreadable(rejection: &BytesRejection) -> Problem {
 }
 
 fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
+    // A list of a struct's fields in their order is one to serde; nobody means that.
+    if body.trim_ascii_start().first() == Some(&b'[') && is_json(body) {
+        return Err(Problem::invalid_field("", "the body must be an object, not an array"));
+    }
     let mut deserializer = serde_json::Deserializer::from_slice(body);
     let value = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
         let path = error.path().to_string();
@@ -121,6 +127,43 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Path<T>
     }
 }
 
+/// One page of a list.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Page<T> {
+    pub(super) items: Vec<T>,
+    /// Which page this is; the first is 1.
+    pub(super) page: u32,
+    /// How many items a page has at the most.
+    pub(super) limit: u32,
+    /// How many items there are on all pages.
+    pub(super) total: i64,
+}
+
+impl<T> Page<T> {
+    /// What a query found, as it is shown.
+    pub(super) fn of<R>(found: store::Page<R>, show: impl FnMut(R) -> T) -> Self {
+        let store::Page { items, page, limit, total } = found;
+        Self { items: items.into_iter().map(show).collect(), page, limit, total }
+    }
+
+    /// The part that is asked for of a list that is there as a whole.
+    pub(super) fn cut<R>(all: Vec<R>, page: PageRequest, show: impl FnMut(R) -> T) -> Self {
+        let total = i64::try_from(all.len()).unwrap_or(i64::MAX);
+        let first = (page.page as usize - 1).saturating_mul(page.limit as usize);
+        let items = all.into_iter().skip(first).take(page.limit as usize).map(show).collect();
+        Self { items, page: page.page, limit: page.limit, total }
+    }
+
+    /// A list that is always whole.
+    pub(super) fn whole(items: Vec<T>) -> Self {
+        let total = i64::try_from(items.len()).unwrap_or(i64::MAX);
+        Self { items, page: 1, limit: MAX_LIMIT, total }
+    }
+}
+
+/// Items on a page, at the most.
+pub(super) const MAX_LIMIT: u32 = 1000;
+
 /// Which part of a list: `page` from 1, `limit` 50 unless given, at most 1000.
 pub(crate) struct Paging(pub(crate) PageRequest);
 
@@ -140,7 +183,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Paging {
         if page == 0 {
             return Err(Problem::bad_request("page counts from 1"));
         }
-        if !(1..=1000).contains(&limit) {
+        if !(1..=MAX_LIMIT).contains(&limit) {
             return Err(Problem::bad_request("limit must be from 1 to 1000"));
         }
         Ok(Self(PageRequest { page, limit }))

@@ -1,10 +1,11 @@
 //! `/keys`: what programs sign in with. A key is shown once and stored as a hash.
 
 use super::error::Result;
-use super::json::{Json, Paging, Path};
+use super::json::{Json, Page, Paging, Path};
 use super::tenants::LimitsView;
 use super::time;
 use super::users::check_name;
+use super::words;
 use crate::Shared;
 use crate::auth::{Grant, SignedIn};
 use axum::Json as Answer;
@@ -12,6 +13,7 @@ use axum::extract::State;
 use http::StatusCode;
 use serde::{Deserialize, Deserializer, Serialize};
 use store::{Key, KeyChanges, NewKey, Status};
+use tool::whole::whole_or_null;
 use tool::{KeyId, Limits, Pattern, Role, Scope, TenantId};
 use utoipa::ToSchema;
 
@@ -22,31 +24,23 @@ pub(super) struct KeyView {
     name: String,
     /// The first characters, to recognise it by.
     prefix: String,
-    #[schema(value_type = String, example = "caller")]
+    #[schema(value_type = words::Role)]
     role: Role,
     /// `read`, `call`, `manage`; empty is everything the role allows.
-    #[schema(value_type = Vec<String>)]
+    #[schema(value_type = Vec<words::Scope>)]
     scopes: Vec<Scope>,
     /// Names or URIs with `*`; empty is everything.
     #[schema(value_type = Vec<String>)]
     allow: Vec<Pattern>,
     #[schema(value_type = LimitsView)]
     limits: Limits,
-    #[schema(value_type = String, example = "active")]
+    #[schema(value_type = words::Status)]
     status: Status,
     expires_at: Option<String>,
     created_by: Option<String>,
     created_at: String,
     updated_at: String,
     version: i64,
-}
-
-#[derive(Serialize, ToSchema)]
-pub(super) struct KeyPage {
-    items: Vec<KeyView>,
-    page: u32,
-    limit: u32,
-    total: i64,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -82,21 +76,22 @@ impl From<Key> for KeyView {
 #[serde(deny_unknown_fields)]
 #[schema(as = KeyCreate)]
 pub(super) struct Create {
+    #[schema(min_length = 1, max_length = 128, pattern = r"^[^\x00-\x1F\x7F-\x9F]*$")]
     name: String,
     /// The caller's own tenant unless given; only an admin may give another.
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, pattern = r"^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,127}$")]
     tenant: Option<TenantId>,
     /// `caller` unless given.
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<words::Role>)]
     role: Option<Role>,
     #[serde(default)]
-    #[schema(value_type = Vec<String>)]
+    #[schema(value_type = Vec<words::Scope>)]
     scopes: Vec<Scope>,
     #[serde(default)]
     #[schema(value_type = Vec<String>)]
     allow: Vec<Pattern>,
     #[serde(default)]
-    #[schema(value_type = Option<LimitsView>)]
+    #[schema(value_type = LimitsView)]
     limits: Limits,
     /// When the key ends, e.g. `2027-01-01T00:00:00Z`.
     expires_at: Option<String>,
@@ -106,22 +101,24 @@ pub(super) struct Create {
 #[serde(deny_unknown_fields)]
 #[schema(as = KeyUpdate)]
 pub(super) struct Update {
+    #[schema(min_length = 1, max_length = 128, pattern = r"^[^\x00-\x1F\x7F-\x9F]*$")]
     name: Option<String>,
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<words::Role>)]
     role: Option<Role>,
-    #[schema(value_type = Option<Vec<String>>)]
+    #[schema(value_type = Option<Vec<words::Scope>>)]
     scopes: Option<Vec<Scope>>,
     #[schema(value_type = Option<Vec<String>>)]
     allow: Option<Vec<Pattern>>,
     #[schema(value_type = Option<LimitsView>)]
     limits: Option<Limits>,
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<words::Status>)]
     status: Option<Status>,
     /// `null` takes the end away.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<String>)]
     expires_at: Option<Option<String>>,
     /// Refuses the change if the key has another version by now.
+    #[serde(default, deserialize_with = "whole_or_null")]
     version: Option<i64>,
 }
 
@@ -136,16 +133,15 @@ where
 
 /// Lists the tenant's keys.
 #[utoipa::path(get, path = "/keys", tag = "keys", params(("page" = Option<u32>, Query), ("limit" = Option<u32>, Query)),
-    responses((status = 200, body = KeyPage)))]
+    responses((status = 200, body = Page<KeyView>)))]
 pub(super) async fn list(
     State(state): State<Shared>,
     signed_in: SignedIn,
     Paging(page): Paging,
-) -> Result<Answer<KeyPage>> {
+) -> Result<Answer<Page<KeyView>>> {
     signed_in.may_manage()?;
     let found = state.store.keys().list(&signed_in.tenant, page).await?;
-    let items = found.items.into_iter().map(KeyView::from).collect();
-    Ok(Answer(KeyPage { items, page: found.page, limit: found.limit, total: found.total }))
+    Ok(Answer(Page::of(found, KeyView::from)))
 }
 
 /// Makes a key and shows it, this once.

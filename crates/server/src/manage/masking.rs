@@ -1,16 +1,31 @@
 //! Secrets in settings: shown as `***`, and kept when a change leaves them out or sends them back.
 
+use crate::auth::SignedIn;
 use serde_json::{Map, Value, json};
+use tool::Scope;
+use tool::secret::names::{HEADER, MARK, QUERY, smells, with_query_secrets_of, without_query_secrets};
 use tool::secret::{HEADERS, MASK};
 
+/// How much somebody sees of settings; secrets nobody does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sight {
+    /// All but what is a secret by its type or its name.
+    Manager,
+    /// No value of any header, either: what they are for is only known to those who set them.
+    Other,
+}
+
+impl Sight {
+    /// What this caller may see.
+    pub(super) fn of(signed_in: &SignedIn) -> Self {
+        if signed_in.caller.may(Scope::Manage) { Self::Manager } else { Self::Other }
+    }
+}
+
 /// The settings with every secret masked. `schema` is the JSON Schema of the settings.
-pub(super) fn masked(settings: &Value, schema: &Value) -> Value {
+pub(super) fn masked(settings: &Value, schema: &Value, sight: Sight) -> Value {
     let mut settings = settings.clone();
-    visit(&mut settings, &[schema], schema, &mut |secret| {
-        if secret.is_string() {
-            *secret = MASK.into();
-        }
-    });
+    mask(&mut settings, &[schema], schema, sight);
     settings
 }
 
@@ -20,6 +35,12 @@ pub(super) fn with_kept_secrets(mut new: Value, old: &Value, schema: &Value) -> 
     let mut old = old.clone();
     if let (Value::Object(new), Value::Object(old)) = (&mut new, &mut old) {
         align_sign_in(new, old);
+        // That of an inline tool stands one level deeper.
+        for (name, part) in new.iter_mut().filter_map(|(name, part)| Some((name, part.as_object_mut()?))) {
+            if let Some(old) = old.get_mut(name).and_then(Value::as_object_mut) {
+                align_sign_in(part, old);
+            }
+        }
     }
     fill(&mut new, &old, &[schema], schema);
     new
@@ -49,13 +70,23 @@ fn fill(new: &mut Value, old: &Value, schemas: &[&Value], root: &Value) {
         (Value::Object(new), Value::Object(old)) => {
             for (name, old_field) in old {
                 let of_field = property(schemas, name, root);
-                if is_secret(name, &of_field) {
+                let is_header = is_marked(&of_field, HEADER);
+                if is_header && new.get(name).is_some_and(Value::is_null) {
+                    // One that is a secret stays when it is left out, so there must be a way to take it away.
+                    new.shift_remove(name);
+                } else if is_secret(name, &of_field, Sight::Manager) {
                     let is_left_out = new.get(name).is_none_or(|value| value.as_str() == Some(MASK));
                     if is_left_out && old_field.is_string() {
                         new.insert(name.clone(), old_field.clone());
                     }
                 } else if let Some(new_field) = new.get_mut(name) {
-                    fill(new_field, old_field, &of_field, root);
+                    match (new_field.as_str(), old_field.as_str()) {
+                        (Some(MASK), Some(_)) if is_header => *new_field = old_field.clone(),
+                        (Some(new), Some(old)) if is_marked(&of_field, QUERY) => {
+                            *new_field = with_query_secrets_of(new, old).into();
+                        }
+                        _ => fill(new_field, old_field, &of_field, root),
+                    }
                 }
             }
         }
@@ -69,31 +100,38 @@ fn fill(new: &mut Value, old: &Value, schemas: &[&Value], root: &Value) {
     }
 }
 
-fn visit(value: &mut Value, schemas: &[&Value], root: &Value, found: &mut dyn FnMut(&mut Value)) {
+fn mask(value: &mut Value, schemas: &[&Value], root: &Value, sight: Sight) {
     match value {
         Value::Object(fields) => {
             for (name, field) in fields {
                 let of_field = property(schemas, name, root);
-                if is_secret(name, &of_field) {
-                    found(field);
-                } else {
-                    visit(field, &of_field, root, found);
+                if !is_secret(name, &of_field, sight) {
+                    mask(field, &of_field, root, sight);
+                } else if field.is_string() {
+                    *field = MASK.into();
                 }
             }
         }
         Value::Array(list) => {
             let of_item = items(schemas, root);
             for item in list {
-                visit(item, &of_item, root, found);
+                mask(item, &of_item, root, sight);
             }
         }
+        Value::String(text) if is_marked(schemas, QUERY) => *text = without_query_secrets(text).into_owned(),
         _ => {}
     }
 }
 
-fn is_secret(name: &str, schemas: &[&Value]) -> bool {
+fn is_secret(name: &str, schemas: &[&Value], sight: Sight) -> bool {
     HEADERS.contains(&name.to_ascii_lowercase().as_str())
+        || is_marked(schemas, HEADER) && (sight == Sight::Other || smells(name))
         || schemas.iter().any(|schema| schema.get("writeOnly").and_then(Value::as_bool) == Some(true))
+}
+
+/// Whether one of the schemas says that a text may be such a secret.
+fn is_marked(schemas: &[&Value], kind: &str) -> bool {
+    schemas.iter().any(|schema| schema.get(MARK).and_then(Value::as_str) == Some(kind))
 }
 
 /// Every schema that may speak of a field: one marks it secret, it is secret.
@@ -159,12 +197,40 @@ mod tests {
             "headers": { "Authorization": "Bearer x", "Accept": "a" }
         });
         assert_eq!(
-            masked(&settings, &schema()),
+            masked(&settings, &schema(), Sight::Manager),
             json!({
                 "url": "u", "auth": { "type": "basic", "user": "ada", "password": "***" },
                 "headers": { "Authorization": "***", "Accept": "a" }
             })
         );
+    }
+
+    #[test]
+    fn masks_headers_by_their_names_and_for_those_who_may_not_manage_all_of_them() {
+        let schema = json!({ "properties": {
+            "headers": { "additionalProperties": { "x-secret": "header" } },
+            "tools": { "items": { "properties": { "endpoint": { "x-secret": "query" } } } },
+        } });
+        let old = json!({
+            "headers": { "Private-Token": "S1", "Accept": "a", "X-Tenant": "t" },
+            "tools": [{ "endpoint": "/x?api_key=S2&q=1" }]
+        });
+        let of_manager = masked(&old, &schema, Sight::Manager);
+        assert_eq!(of_manager["headers"], json!({ "Private-Token": "***", "Accept": "a", "X-Tenant": "t" }));
+        let of_other = masked(&old, &schema, Sight::Other);
+        assert_eq!(
+            of_other["headers"],
+            json!({ "Private-Token": "***", "Accept": "***", "X-Tenant": "***" })
+        );
+        for shown in [of_manager, of_other] {
+            assert_eq!(shown["tools"][0]["endpoint"], "/x?api_key=***&q=1");
+            assert_eq!(with_kept_secrets(shown, &old, &schema), old);
+        }
+        let fewer = json!({ "headers": { "Accept": "b", "Private-Token": null } });
+        assert_eq!(with_kept_secrets(fewer, &old, &schema), json!({ "headers": { "Accept": "b" } }));
+        let fewer = json!({ "headers": { "Accept": "b" } });
+        let kept = json!({ "headers": { "Accept": "b", "Private-Token": "S1" } });
+        assert_eq!(with_kept_secrets(fewer, &old, &schema), kept);
     }
 
     #[test]

@@ -22,7 +22,7 @@ use utoipa::ToSchema;
 
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "documents what is streamed")]
-pub(super) struct ToolPage {
+pub(super) struct McpToolPage {
     /// MCP tool definitions.
     tools: Vec<McpTool>,
     page: u32,
@@ -35,6 +35,7 @@ pub(super) struct ToolPage {
 pub(super) struct McpTool {
     name: String,
     description: String,
+    /// JSON Schema of the arguments.
     #[schema(rename = "inputSchema", value_type = Object)]
     input_schema: Value,
 }
@@ -42,7 +43,7 @@ pub(super) struct McpTool {
 /// Lists the tools the caller may use.
 #[utoipa::path(get, path = "/mcp/tools", tag = "calls",
     params(("tenant_id" = Option<String>, Query), ("page" = Option<u32>, Query), ("limit" = Option<u32>, Query)),
-    responses((status = 200, body = ToolPage)))]
+    responses((status = 200, body = McpToolPage)))]
 pub(super) async fn list(
     State(state): State<Shared>,
     signed_in: SignedIn,
@@ -71,6 +72,7 @@ fn definitions(tools: Vec<Arc<Route>>, tail: String) -> impl Iterator<Item = Byt
 pub(super) struct CallByName {
     /// A name of the list.
     name: String,
+    /// As the tool's `inputSchema` says.
     #[serde(default)]
     #[schema(value_type = Object)]
     arguments: Option<Box<RawValue>>,

@@ -13,6 +13,7 @@ mod masking;
 mod mcp_tools;
 mod moving;
 mod openapi;
+mod openapi_rules;
 mod recording;
 mod search_index;
 mod service_changes;
@@ -34,6 +35,7 @@ mod tool_versions;
 mod tools;
 pub(crate) mod tools_by_table;
 mod users;
+mod words;
 
 pub use openapi::document as openapi_document;
 pub(crate) use openapi::pages as documentation;

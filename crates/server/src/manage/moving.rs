@@ -3,10 +3,11 @@
 //! Whoever may change an address could otherwise have every stored secret sent to a server of their own.
 
 use super::error::Problem;
-use super::masking::{items, masked, property, with_kept_secrets};
+use super::masking::{Sight, items, masked, property, with_kept_secrets};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use store::{Service, ServiceTool};
+use tool::secret::names::without_query_secrets;
 
 /// A change of settings: whether it leads somewhere else, and the stored secrets that did not go along.
 #[derive(Debug, Default)]
@@ -57,7 +58,7 @@ impl Moving {
         let wrap = |definition: &Value| json!({ "tools": [definition] });
         let is_given = new.is_some();
         let mask = |tool: &ServiceTool| {
-            let mut shown = masked(&wrap(&tool.definition), schema);
+            let mut shown = masked(&wrap(&tool.definition), schema, Sight::Manager);
             ServiceTool { id: tool.id.clone(), definition: shown["tools"][0].take() }
         };
         let new = match new {
@@ -129,23 +130,29 @@ impl Moving {
     }
 }
 
-/// Where the settings lead, by path.
-fn addresses<'a>(settings: &'a Value, schema: &Value) -> BTreeMap<String, &'a Value> {
+/// Where the settings lead, by path. Secrets in a query string are no part of it: they may come back masked.
+fn addresses(settings: &Value, schema: &Value) -> BTreeMap<String, Value> {
     let mut found = BTreeMap::new();
     collect(settings, &[schema], schema, "", &mut found);
     found
 }
 
-fn collect<'a>(
-    value: &'a Value,
+fn collect(
+    value: &Value,
     schemas: &[&Value],
     root: &Value,
     path: &str,
-    found: &mut BTreeMap<String, &'a Value>,
+    found: &mut BTreeMap<String, Value>,
 ) {
     if schemas.iter().any(|schema| schema.get(tool::connector::ADDRESS) == Some(&Value::Bool(true))) {
-        if !value.is_null() {
-            found.insert(path.to_owned(), value);
+        match value {
+            Value::Null => {}
+            Value::String(text) => {
+                found.insert(path.to_owned(), without_query_secrets(text).into());
+            }
+            other => {
+                found.insert(path.to_owned(), other.clone());
+            }
         }
         return;
     }

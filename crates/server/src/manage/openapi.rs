@@ -1,15 +1,17 @@
 //! The OpenAPI document, and the page to browse it.
 
+use super::error::{Code, FieldProblem, ProblemBody};
+use super::openapi_rules::complete;
 use crate::Shared;
 use axum::Router;
 use axum::routing::get;
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
+use serde_json::{Value, json};
 use std::sync::{Arc, OnceLock};
+use utoipa::PartialSchema;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
-use utoipa::openapi::{
-    Components, InfoBuilder, License, OpenApi, OpenApiBuilder, SecurityRequirement, Server,
-};
+use utoipa::openapi::{Components, InfoBuilder, License, OpenApi, OpenApiBuilder, SecurityRequirement};
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
 const DESCRIPTION: &str = "One governed door to everything an agent can call. \
@@ -23,6 +25,13 @@ pub(super) fn head() -> OpenApi {
     let bearer = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
     let mut components = Components::new();
     components.add_security_scheme("bearer", bearer);
+    for (name, schema) in [
+        ("Problem", ProblemBody::schema()),
+        ("FieldProblem", FieldProblem::schema()),
+        ("Code", Code::schema()),
+    ] {
+        components.schemas.insert(name.to_owned(), schema);
+    }
     let mut license = License::new("Apache-2.0");
     license.identifier = Some("Apache-2.0".into());
     let info = InfoBuilder::new()
@@ -41,38 +50,12 @@ pub(super) fn head() -> OpenApi {
 /// The whole document as JSON text, the same at every run.
 #[must_use]
 pub fn document() -> String {
-    whole().to_pretty_json().unwrap_or_default()
+    serde_json::to_string_pretty(&whole()).unwrap_or_default()
 }
 
-fn whole() -> OpenApi {
+fn whole() -> Value {
     let (_, document) = super::router(&crate::Options::default());
-    with_operation_ids(document)
-}
-
-/// Names each operation after its method and path, e.g. `get_services_type_id`: handlers in
-/// different files have the same short names.
-fn with_operation_ids(mut document: OpenApi) -> OpenApi {
-    for (path, item) in &mut document.paths.paths {
-        let words: Vec<_> = path
-            .trim_start_matches("/api/v1")
-            .split(|c: char| !c.is_alphanumeric())
-            .filter(|word| !word.is_empty())
-            .collect();
-        let name = words.join("_");
-        let operations = [
-            ("get", &mut item.get),
-            ("post", &mut item.post),
-            ("patch", &mut item.patch),
-            ("put", &mut item.put),
-            ("delete", &mut item.delete),
-        ];
-        for (method, operation) in operations {
-            if let Some(operation) = operation {
-                operation.operation_id = Some(format!("{method}_{name}"));
-            }
-        }
-    }
-    document
+    complete(serde_json::to_value(document).unwrap_or_default())
 }
 
 /// `/api/openapi.json` and `/api/docs`, behind what stands before every path.
@@ -92,7 +75,7 @@ pub(crate) fn pages(base: &str) -> Router<Shared> {
 fn document_at(base: &str) -> String {
     let mut document = whole();
     if !base.is_empty() {
-        document.servers = Some(vec![Server::new(base)]);
+        document["servers"] = json!([{ "url": base }]);
     }
-    document.to_json().unwrap_or_default()
+    document.to_string()
 }

@@ -4,6 +4,7 @@ use super::error::{Problem, Result};
 use super::json::{Json, Path};
 use super::time;
 use super::tools::{ToolCreate, ToolView, create_from, find};
+use super::words;
 use crate::Shared;
 use crate::auth::SignedIn;
 use axum::Json as Answer;
@@ -21,8 +22,7 @@ pub(super) const MIRROR: &str = "search_index";
 
 #[derive(Serialize, ToSchema)]
 pub(super) struct SearchIndexView {
-    /// `pending`, `indexing`, `ready` or `error`.
-    #[schema(example = "ready")]
+    #[schema(value_type = words::IndexStatus)]
     status: &'static str,
     /// When it was last ready.
     indexed_at: Option<String>,

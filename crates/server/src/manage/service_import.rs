@@ -2,7 +2,7 @@
 
 use super::error::{Code, FieldProblem, Problem, Result};
 use super::json::{Json, Path, Query};
-use super::masking::masked;
+use super::masking::{Sight, masked};
 use super::service_changes::{Changes, between, kept_config, removed, updated};
 use super::service_references::{names_of, references_to_tools};
 use super::service_settings::{check, tools_of};
@@ -45,7 +45,7 @@ pub(super) enum Mode {
 #[schema(as = ServiceImport)]
 pub(super) struct Body {
     /// The OpenAPI document (2.0, 3.0, 3.1): an object, or its text in JSON or YAML.
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Value, required = false)]
     document: Option<Value>,
     /// Where the document is, instead.
     url: Option<String>,
@@ -319,11 +319,11 @@ impl Draft {
         let changes = self.changes(&schema);
         let with_input_schema = |tool: ServiceTool| {
             let input_schema = self.input_schemas.remove(&tool.id);
-            PreviewedTool { definition: masked_tool(tool, &schema), input_schema }
+            PreviewedTool { definition: masked_tool(tool, &schema, Sight::Manager), input_schema }
         };
         Ok(ImportPreview {
             tools: self.tools.into_iter().map(with_input_schema).collect(),
-            config: masked(&config, &schema),
+            config: masked(&config, &schema, Sight::Manager),
             scheme: self.scheme,
             id: self.id,
             name: self.name,
@@ -337,7 +337,7 @@ impl Draft {
     /// The differences to the service there is, secrets masked.
     fn changes(&self, schema: &Value) -> Option<Changes> {
         let shown = |tools: &[ServiceTool]| -> Vec<Value> {
-            tools.iter().map(|tool| masked_tool(tool.clone(), schema)).collect()
+            tools.iter().map(|tool| masked_tool(tool.clone(), schema, Sight::Manager)).collect()
         };
         self.old.as_ref().map(|old| between(&shown(&old.tools), &shown(&self.tools)))
     }

@@ -3,6 +3,7 @@
 use super::call::{Trace, context};
 use super::error::{Problem, Result};
 use super::json::{Json, Path};
+use super::words;
 use crate::Shared;
 use crate::auth::SignedIn;
 use axum::Json as Answer;
@@ -17,8 +18,8 @@ use utoipa::ToSchema;
 
 #[derive(Serialize, ToSchema)]
 pub(super) struct PinsView {
-    /// What the service's settings say: `off`, `warn` or `enforce`.
-    #[schema(value_type = String)]
+    /// What the service's settings say.
+    #[schema(value_type = words::Pinning)]
     pin: Pinning,
     /// The tools that the service offered when it was last asked.
     items: Vec<PinView>,
@@ -30,6 +31,7 @@ pub(super) struct PinsView {
 pub(super) struct PinView {
     tool: String,
     /// `pinned`: as when it was first seen; `new`: it came later; `changed`: it was another one.
+    #[schema(value_type = words::PinState)]
     state: &'static str,
     /// The parts that have changed.
     changed: Vec<&'static str>,

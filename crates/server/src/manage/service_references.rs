@@ -1,7 +1,7 @@
 //! What refers to a service, or to one of its tools, and would break without it.
 
 use super::error::{Code, Problem, Result};
-use super::json::Path;
+use super::json::{Page, Path};
 use crate::Shared;
 use crate::auth::SignedIn;
 use crate::tool_definition::body_of;
@@ -11,14 +11,6 @@ use gateway::ToolBody;
 use serde::Serialize;
 use tool::Uri;
 use utoipa::ToSchema;
-
-#[derive(Serialize, ToSchema)]
-pub(super) struct References {
-    items: Vec<Reference>,
-    page: u32,
-    limit: u32,
-    total: usize,
-}
 
 #[derive(Serialize, ToSchema)]
 pub(super) struct Reference {
@@ -34,17 +26,16 @@ pub(super) struct Reference {
 /// What refers to a service and would break without it.
 #[utoipa::path(get, path = "/services/{type}/{id}/references", tag = "services",
     params(("type" = String, Path), ("id" = String, Path)),
-    responses((status = 200, body = References), (status = 404)))]
+    responses((status = 200, body = Page<Reference>), (status = 404)))]
 pub(super) async fn list(
     State(state): State<Shared>,
     signed_in: SignedIn,
     Path((scheme, id)): Path<(String, String)>,
-) -> Result<Answer<References>> {
+) -> Result<Answer<Page<Reference>>> {
     signed_in.may_read()?;
     state.store.services().get(&signed_in.tenant, &scheme, &id).await?;
     let items = references_to(&state, &signed_in, &scheme, &id).await?;
-    let total = items.len();
-    Ok(Answer(References { items, page: 1, limit: 1000, total }))
+    Ok(Answer(Page::whole(items)))
 }
 
 /// Refuses to go on with a service that others refer to.

@@ -1,7 +1,8 @@
 //! `/services/{type}/{id}/tools`: what a service offers, and the tools users define on it.
 
 use super::error::{Code, Problem, Result};
-use super::json::{Json, Paging, Path, Query};
+use super::json::{Json, Page, Paging, Path, Query};
+use super::masking::Sight;
 use super::moving::Moving;
 use super::service_references::check_tools_unreferenced;
 use super::service_settings::{Findings, check_also, read_tool};
@@ -28,41 +29,31 @@ pub(super) struct ServiceToolView {
     name: Option<String>,
     uri: String,
     description: Option<String>,
+    /// JSON Schema of the arguments; none while the service is disabled.
     #[serde(rename = "inputSchema")]
     input_schema: Option<Value>,
     /// What the user wrote, for tools that users define.
     definition: Option<Value>,
 }
 
-#[derive(Serialize, ToSchema)]
-pub(super) struct ServiceToolPage {
-    items: Vec<ServiceToolView>,
-    page: u32,
-    limit: u32,
-    total: usize,
-}
-
 /// Lists what a service offers.
 #[utoipa::path(get, path = "/services/{type}/{id}/tools", tag = "services",
     params(("type" = String, Path), ("id" = String, Path), ("page" = Option<u32>, Query), ("limit" = Option<u32>, Query)),
-    responses((status = 200, body = ServiceToolPage), (status = 404)))]
+    responses((status = 200, body = Page<ServiceToolView>), (status = 404)))]
 pub(super) async fn list(
     State(state): State<Shared>,
     signed_in: SignedIn,
     Path((scheme, id)): Path<(String, String)>,
     Paging(page): Paging,
-) -> Result<Answer<ServiceToolPage>> {
+) -> Result<Answer<Page<ServiceToolView>>> {
     signed_in.may_read()?;
     let service = state.store.services().get(&signed_in.tenant, &scheme, &id).await?;
-    let all = views(&state, service);
-    let total = all.len();
-    let first = (page.page as usize - 1).saturating_mul(page.limit as usize);
-    let items = all.into_iter().skip(first).take(page.limit as usize).collect();
-    Ok(Answer(ServiceToolPage { items, page: page.page, limit: page.limit, total }))
+    let all = views(&state, service, Sight::of(&signed_in));
+    Ok(Answer(Page::cut(all, page, |view| view)))
 }
 
 /// What users defined in their order, then what the service itself offers.
-fn views(state: &Shared, service: Service) -> Vec<ServiceToolView> {
+fn views(state: &Shared, service: Service, sight: Sight) -> Vec<ServiceToolView> {
     let catalog = state.gateway.catalog().tenant(&service.tenant);
     let mut routes: Vec<Arc<Route>> =
         catalog.iter().flat_map(|catalog| catalog.routes_of(&service.scheme, &service.id)).cloned().collect();
@@ -72,25 +63,19 @@ fn views(state: &Shared, service: Service) -> Vec<ServiceToolView> {
     for tool in service.tools {
         let at = routes.iter().position(|route| route.tool.name() == tool.id);
         let route = at.map(|at| routes.remove(at));
-        views.push(defined(tool, route.as_deref(), &service.scheme, &service.id, &schema));
+        let definition = masked_tool(tool.clone(), &schema, sight);
+        let uri = tool::Uri::of_tool(&service.scheme, &service.id, &tool.id).to_string();
+        views.push(defined(tool.id, definition, uri, route.as_deref()));
     }
     views.extend(routes.iter().map(|route| offered(route)));
     views
 }
 
-fn defined(
-    tool: ServiceTool,
-    route: Option<&Route>,
-    scheme: &str,
-    id: &str,
-    schema: &Value,
-) -> ServiceToolView {
+fn defined(id: String, definition: Value, uri: String, route: Option<&Route>) -> ServiceToolView {
     let offered = route.map(offered);
-    let uri = tool::Uri::of_tool(scheme, id, &tool.id).to_string();
-    let definition = masked_tool(tool.clone(), schema);
     let description = definition.get("description").and_then(Value::as_str).map(str::to_owned);
     let (name, input_schema) = offered.map_or((None, None), |view| (view.name, view.input_schema));
-    ServiceToolView { id: tool.id, name, uri, description, input_schema, definition: Some(definition) }
+    ServiceToolView { id, name, uri, description, input_schema, definition: Some(definition) }
 }
 
 fn offered(route: &Route) -> ServiceToolView {
@@ -115,11 +100,11 @@ pub(super) async fn get(
 ) -> Result<Answer<ServiceToolView>> {
     signed_in.may_read()?;
     let service = state.store.services().get(&signed_in.tenant, &scheme, &id).await?;
-    view_of(&state, service, &tool).map(Answer)
+    view_of(&state, service, &tool, Sight::of(&signed_in)).map(Answer)
 }
 
-fn view_of(state: &Shared, service: Service, tool: &str) -> Result<ServiceToolView> {
-    let found = views(state, service).into_iter().find(|view| view.id == tool);
+fn view_of(state: &Shared, service: Service, tool: &str, sight: Sight) -> Result<ServiceToolView> {
+    let found = views(state, service, sight).into_iter().find(|view| view.id == tool);
     found.ok_or_else(|| Problem::not_found("tool"))
 }
 
@@ -149,7 +134,7 @@ pub(super) async fn create(
     services.create_tool(&signed_in.tenant, &scheme, &id, tool, Some(service.version)).await?;
     state.reload.catch_up().await;
     let service = services.get(&signed_in.tenant, &scheme, &id).await?;
-    Ok((StatusCode::CREATED, Answer(view_of(&state, service, &name)?)))
+    Ok((StatusCode::CREATED, Answer(view_of(&state, service, &name, Sight::of(&signed_in))?)))
 }
 
 /// Changes the fields of a tool's definition that are given.
@@ -182,7 +167,7 @@ pub(super) async fn update(
     services.update_tool(&signed_in.tenant, &scheme, &id, tool, Some(service.version)).await?;
     state.reload.catch_up().await;
     let service = services.get(&signed_in.tenant, &scheme, &id).await?;
-    view_of(&state, service, &name).map(Answer)
+    view_of(&state, service, &name, Sight::of(&signed_in)).map(Answer)
 }
 
 /// Deletes a tool of a service; with `force` also one that others refer to.

@@ -1,6 +1,7 @@
 //! `/service-types`: what kinds of services there are, and what settings each takes.
 
 use super::error::Result;
+use super::json::Page;
 use crate::Shared;
 use crate::auth::SignedIn;
 use axum::Json as Answer;
@@ -26,22 +27,15 @@ pub(super) struct ServiceType {
     fixed_tools: Vec<Value>,
 }
 
-#[derive(Serialize, ToSchema)]
-pub(super) struct ServiceTypes {
-    items: Vec<ServiceType>,
-    page: u32,
-    limit: u32,
-    total: usize,
-}
-
 /// Lists the types of services.
-#[utoipa::path(get, path = "/service-types", tag = "services", responses((status = 200, body = ServiceTypes)))]
-pub(super) async fn list(State(state): State<Shared>, signed_in: SignedIn) -> Result<Answer<ServiceTypes>> {
+#[utoipa::path(get, path = "/service-types", tag = "services", responses((status = 200, body = Page<ServiceType>)))]
+pub(super) async fn list(
+    State(state): State<Shared>,
+    signed_in: SignedIn,
+) -> Result<Answer<Page<ServiceType>>> {
     signed_in.may_read()?;
-    let items: Vec<_> =
-        state.gateway.kinds().iter().filter(|kind| kind.ambient.is_none()).map(describe).collect();
-    let total = items.len();
-    Ok(Answer(ServiceTypes { items, page: 1, limit: 1000, total }))
+    let items = state.gateway.kinds().iter().filter(|kind| kind.ambient.is_none()).map(describe).collect();
+    Ok(Answer(Page::whole(items)))
 }
 
 fn describe(kind: &tool::Kind) -> ServiceType {

@@ -1,14 +1,15 @@
 //! `/services`: configured connections — made, changed, switched, tested.
 
 use super::error::{Code, Problem, Result};
-use super::json::{Json, Paging, Path, Query};
+use super::json::{Json, Page, Paging, Path, Query};
 use super::keys::given;
-use super::masking::masked;
+use super::masking::{Sight, masked};
 use super::moving::Moving;
 use super::service_references::{check_tools_unreferenced, check_unreferenced};
 use super::service_settings::{Findings, check_also, check_id, read_tools};
 use super::time;
 use super::users::check_name;
+use super::words;
 use crate::Shared;
 use crate::auth::SignedIn;
 use crate::reload::tool_settings;
@@ -19,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::time::Instant;
 use store::{NewService, Service, ServiceChanges, ServiceFilter, ServiceTool};
+use tool::whole::whole_or_null;
 use tool::{Error, Kind};
 use utoipa::ToSchema;
 
@@ -33,7 +35,7 @@ pub(super) struct ServiceView {
     config: Value,
     /// The tools that users defined.
     tools: Vec<Value>,
-    /// `enabled` or `disabled`.
+    #[schema(value_type = words::ServiceStatus)]
     status: &'static str,
     enabled: bool,
     created_at: String,
@@ -45,20 +47,12 @@ pub(super) struct ServiceView {
     dropped_secrets: Vec<String>,
 }
 
-#[derive(Serialize, ToSchema)]
-pub(super) struct ServicePage {
-    items: Vec<ServiceView>,
-    page: u32,
-    limit: u32,
-    total: i64,
-}
-
 impl ServiceView {
-    fn new(state: &Shared, service: Service) -> Self {
+    fn new(state: &Shared, service: Service, sight: Sight) -> Self {
         let schema = schema_of(state, &service.scheme);
-        let tools = service.tools.into_iter().map(|tool| masked_tool(tool, &schema)).collect();
+        let tools = service.tools.into_iter().map(|tool| masked_tool(tool, &schema, sight)).collect();
         Self {
-            config: masked(&service.config, &schema),
+            config: masked(&service.config, &schema, sight),
             tools,
             scheme: service.scheme,
             id: service.id,
@@ -81,9 +75,9 @@ pub(super) fn schema_of(state: &Shared, scheme: &str) -> Value {
 }
 
 /// A tool's definition with its id, secrets masked.
-pub(super) fn masked_tool(tool: ServiceTool, schema: &Value) -> Value {
+pub(super) fn masked_tool(tool: ServiceTool, schema: &Value, sight: Sight) -> Value {
     let settings = json!({ "tools": [tool_settings(tool.id, tool.definition)] });
-    let mut settings = masked(&settings, schema);
+    let mut settings = masked(&settings, schema, sight);
     settings["tools"][0].take()
 }
 
@@ -95,7 +89,9 @@ pub(super) struct Create {
     #[serde(rename = "type")]
     pub(super) scheme: String,
     /// The service's name in URIs and tool names.
+    #[schema(pattern = r"^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,63}$")]
     pub(super) id: String,
+    #[schema(min_length = 1, max_length = 128, pattern = r"^[^\x00-\x1F\x7F-\x9F]*$")]
     pub(super) name: Option<String>,
     pub(super) description: Option<String>,
     /// Settings as the type's schema says.
@@ -114,6 +110,7 @@ pub(super) struct Create {
 #[serde(deny_unknown_fields)]
 #[schema(as = ServiceUpdate)]
 pub(super) struct Update {
+    #[schema(min_length = 1, max_length = 128, pattern = r"^[^\x00-\x1F\x7F-\x9F]*$")]
     pub(super) name: Option<String>,
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<String>)]
@@ -126,6 +123,7 @@ pub(super) struct Update {
     pub(super) tools: Option<Vec<Map<String, Value>>>,
     pub(super) enabled: Option<bool>,
     /// Refuses the change if the service has another version by now.
+    #[serde(default, deserialize_with = "whole_or_null")]
     pub(super) version: Option<i64>,
     /// Tools go although others refer to them.
     #[serde(skip)]
@@ -144,18 +142,18 @@ pub(super) struct ListQuery {
 #[utoipa::path(get, path = "/services", tag = "services",
     params(("type" = Option<String>, Query), ("enabled" = Option<bool>, Query), ("q" = Option<String>, Query),
         ("page" = Option<u32>, Query), ("limit" = Option<u32>, Query)),
-    responses((status = 200, body = ServicePage)))]
+    responses((status = 200, body = Page<ServiceView>)))]
 pub(super) async fn list(
     State(state): State<Shared>,
     signed_in: SignedIn,
     Query(query): Query<ListQuery>,
     Paging(page): Paging,
-) -> Result<Answer<ServicePage>> {
+) -> Result<Answer<Page<ServiceView>>> {
     signed_in.may_read()?;
     let filter = ServiceFilter { scheme: query.scheme, is_enabled: query.enabled, text: query.q };
     let found = state.store.services().list(&signed_in.tenant, &filter, page).await?;
-    let items = found.items.into_iter().map(|service| ServiceView::new(&state, service)).collect();
-    Ok(Answer(ServicePage { items, page: found.page, limit: found.limit, total: found.total }))
+    let sight = Sight::of(&signed_in);
+    Ok(Answer(Page::of(found, |service| ServiceView::new(&state, service, sight))))
 }
 
 /// Adds a service; its tools are callable when this answers.
@@ -193,7 +191,7 @@ pub(super) async fn add(state: &Shared, signed_in: &SignedIn, body: Create) -> R
     };
     let service = state.store.services().create(&signed_in.tenant, new).await?;
     state.reload.catch_up().await;
-    Ok(ServiceView::new(state, service))
+    Ok(ServiceView::new(state, service, Sight::of(signed_in)))
 }
 
 /// Refuses an id that no service can have.
@@ -217,7 +215,7 @@ pub(super) async fn get(
 ) -> Result<Answer<ServiceView>> {
     signed_in.may_read()?;
     let service = state.store.services().get(&signed_in.tenant, &scheme, &id).await?;
-    Ok(Answer(ServiceView::new(&state, service)))
+    Ok(Answer(ServiceView::new(&state, service, Sight::of(&signed_in))))
 }
 
 /// Changes a service; calls in flight end with the settings they began with.
@@ -277,7 +275,8 @@ pub(super) async fn change(
     let expected = Some(body.version.unwrap_or(old.version));
     let service = state.store.services().update(&signed_in.tenant, scheme, id, changes, expected).await?;
     state.reload.catch_up().await;
-    Ok(ServiceView { dropped_secrets: moving.dropped, ..ServiceView::new(state, service) })
+    let view = ServiceView::new(state, service, Sight::of(signed_in));
+    Ok(ServiceView { dropped_secrets: moving.dropped, ..view })
 }
 
 #[derive(Deserialize)]
@@ -339,7 +338,7 @@ async fn switch(
     signed_in.may_manage()?;
     let service = state.store.services().set_enabled(&signed_in.tenant, scheme, id, is_enabled).await?;
     state.reload.catch_up().await;
-    Ok(Answer(ServiceView::new(state, service)))
+    Ok(Answer(ServiceView::new(state, service, Sight::of(signed_in))))
 }
 
 #[derive(Serialize, ToSchema)]

@@ -1,7 +1,7 @@
 //! `/tables/{id}/data`: the document, whole or in part, now or as it was.
 
 use super::error::{Code, Problem, Result};
-use super::json::{Json, Paging, Path, Query};
+use super::json::{Json, Page, Paging, Path, Query};
 use super::tables::{TableView, check_owner, find, parse};
 use super::time;
 use crate::Shared;
@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use store::Loaded;
 use tool::TableId;
+use tool::whole::whole;
 use utoipa::ToSchema;
 
 #[derive(Deserialize)]
@@ -37,7 +38,7 @@ impl DataQuery {
 #[serde(deny_unknown_fields)]
 pub(super) struct Data {
     /// Any JSON.
-    #[schema(value_type = Object)]
+    #[schema(value_type = serde_json::Value)]
     data: Box<RawValue>,
 }
 
@@ -45,7 +46,7 @@ pub(super) struct Data {
 #[expect(dead_code, reason = "documents what is written as text")]
 pub(super) struct DataView {
     /// What is at `json_path`.
-    #[schema(value_type = Object)]
+    #[schema(value_type = serde_json::Value)]
     data: serde_json::Value,
     version: i64,
 }
@@ -210,47 +211,39 @@ pub(super) fn refused(error: &DocumentError) -> Problem {
 }
 
 #[derive(Serialize, ToSchema)]
-pub(super) struct VersionView {
+pub(super) struct TableVersionView {
     version: i64,
     /// The id of the key or user that made it.
     changed_by: String,
     at: String,
 }
 
-#[derive(Serialize, ToSchema)]
-pub(super) struct VersionPage {
-    items: Vec<VersionView>,
-    page: u32,
-    limit: u32,
-    total: i64,
-}
-
 /// The versions that can be read and restored, newest first.
 #[utoipa::path(get, path = "/tables/{id}/versions", tag = "tables",
     params(("id" = String, Path), ("page" = Option<u32>, Query), ("limit" = Option<u32>, Query)),
-    responses((status = 200, body = VersionPage), (status = 404)))]
+    responses((status = 200, body = Page<TableVersionView>), (status = 404)))]
 pub(super) async fn versions(
     State(state): State<Shared>,
     signed_in: SignedIn,
     Path(id): Path<TableId>,
     Paging(page): Paging,
-) -> Result<Answer<VersionPage>> {
+) -> Result<Answer<Page<TableVersionView>>> {
     signed_in.may_read()?;
     find(&state, &signed_in, &id).await?;
     let found = state.store.tables().versions(&signed_in.tenant, &id, page).await?;
-    let view = |version: store::TableVersion| VersionView {
+    let view = |version: store::TableVersion| TableVersionView {
         version: version.version,
         changed_by: version.changed_by,
         at: time::show(version.at),
     };
-    let items = found.items.into_iter().map(view).collect();
-    Ok(Answer(VersionPage { items, page: found.page, limit: found.limit, total: found.total }))
+    Ok(Answer(Page::of(found, view)))
 }
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Restore {
     /// A version of the list.
+    #[serde(deserialize_with = "whole")]
     version: i64,
 }
 

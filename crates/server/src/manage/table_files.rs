@@ -5,6 +5,7 @@ use super::error::{Problem, Result};
 use super::json::{Path, Query, unreadable};
 use super::table_data::{DataQuery, change, look, replacement};
 use super::tables::{TableView, make};
+use super::words;
 use crate::Shared;
 use crate::auth::SignedIn;
 use axum::Json as Answer;
@@ -47,7 +48,7 @@ pub(super) struct FormatQuery {
 #[utoipa::path(post, path = "/tables/import", tag = "tables",
     request_body(content = String, content_type = "application/octet-stream"),
     params(("name" = String, Query), ("description" = Option<String>, Query),
-        ("format" = Option<String>, Query, description = "`json`, `jsonl` or `csv`")),
+        ("format" = inline(Option<words::TableFormat>), Query)),
     responses((status = 201, body = TableView), (status = 422)))]
 pub(super) async fn create(
     State(state): State<Shared>,
@@ -65,7 +66,7 @@ pub(super) async fn create(
 #[utoipa::path(post, path = "/tables/{id}/import", tag = "tables",
     request_body(content = String, content_type = "application/octet-stream"),
     params(("id" = String, Path), ("json_path" = Option<String>, Query), ("version" = Option<i64>, Query),
-        ("format" = Option<String>, Query, description = "`json`, `jsonl` or `csv`")),
+        ("format" = inline(Option<words::TableFormat>), Query)),
     responses((status = 200, body = TableView), (status = 404), (status = 422)))]
 pub(super) async fn replace(
     State(state): State<Shared>,
@@ -83,8 +84,8 @@ pub(super) async fn replace(
 /// The document, or what is at `json_path` in it, as a file.
 #[utoipa::path(get, path = "/tables/{id}/export", tag = "tables",
     params(("id" = String, Path), ("json_path" = Option<String>, Query), ("version" = Option<i64>, Query),
-        ("format" = Option<String>, Query, description = "`json`, `jsonl` or `csv`")),
-    responses((status = 200, content_type = "application/json"), (status = 404), (status = 422)))]
+        ("format" = inline(Option<words::TableFormat>), Query)),
+    responses((status = 200, content((serde_json::Value = "application/json"), (String = "application/x-ndjson"), (String = "text/csv")))))]
 pub(super) async fn export(
     State(state): State<Shared>,
     signed_in: SignedIn,

@@ -1,7 +1,7 @@
 //! `/tables`: JSON documents, each with an owner, that Tools read and change.
 
 use super::error::{Problem, Result};
-use super::json::{Json, Paging, Path, Query};
+use super::json::{Json, Page, Paging, Path, Query};
 use super::keys::given;
 use super::time;
 use super::users::check_name;
@@ -33,14 +33,6 @@ pub(super) struct TableView {
     version: i64,
 }
 
-#[derive(Serialize, ToSchema)]
-pub(super) struct TablePage {
-    items: Vec<TableView>,
-    page: u32,
-    limit: u32,
-    total: i64,
-}
-
 impl From<&Table> for TableView {
     fn from(table: &Table) -> Self {
         Self {
@@ -60,10 +52,11 @@ impl From<&Table> for TableView {
 #[serde(deny_unknown_fields)]
 #[schema(as = TableCreate)]
 pub(super) struct Create {
+    #[schema(min_length = 1, max_length = 128, pattern = r"^[^\x00-\x1F\x7F-\x9F]*$")]
     name: String,
     description: Option<String>,
     /// The document, any JSON up to 64 MB; an empty object unless given.
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Value, required = false)]
     data: Option<Box<RawValue>>,
 }
 
@@ -71,6 +64,7 @@ pub(super) struct Create {
 #[serde(deny_unknown_fields)]
 #[schema(as = TableUpdate)]
 pub(super) struct Update {
+    #[schema(min_length = 1, max_length = 128, pattern = r"^[^\x00-\x1F\x7F-\x9F]*$")]
     name: Option<String>,
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<String>)]
@@ -85,18 +79,17 @@ pub(super) struct ListQuery {
 /// Lists the tenant's tables; those who only call see their own.
 #[utoipa::path(get, path = "/tables", tag = "tables",
     params(("q" = Option<String>, Query), ("page" = Option<u32>, Query), ("limit" = Option<u32>, Query)),
-    responses((status = 200, body = TablePage)))]
+    responses((status = 200, body = Page<TableView>)))]
 pub(super) async fn list(
     State(state): State<Shared>,
     signed_in: SignedIn,
     Query(query): Query<ListQuery>,
     Paging(page): Paging,
-) -> Result<Answer<TablePage>> {
+) -> Result<Answer<Page<TableView>>> {
     signed_in.may_read()?;
     let filter = TableFilter { owner: signed_in.only_own(), text: query.q };
     let found = state.store.tables().list(&signed_in.tenant, &filter, page).await?;
-    let items = found.items.iter().map(TableView::from).collect();
-    Ok(Answer(TablePage { items, page: found.page, limit: found.limit, total: found.total }))
+    Ok(Answer(Page::of(found, |table| (&table).into())))
 }
 
 /// Makes a table.

@@ -1,16 +1,18 @@
 //! `/tenants`: the walls. Only those who manage the platform see more than their own.
 
 use super::error::{Code, Problem, Result};
-use super::json::{Json, Paging, Path};
+use super::json::{Json, Page, Paging, Path};
 use super::keys::given;
 use super::time;
+use super::words;
 use crate::Shared;
 use crate::auth::SignedIn;
 use axum::Json as Answer;
 use axum::extract::State;
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
-use store::{NewTenant, Page, Status, Tenant, TenantChanges};
+use store::{NewTenant, Status, Tenant, TenantChanges};
+use tool::whole::whole_or_null;
 use tool::{Limits, Role, TenantId};
 use utoipa::ToSchema;
 
@@ -18,7 +20,7 @@ use utoipa::ToSchema;
 pub(super) struct TenantView {
     id: String,
     name: String,
-    #[schema(value_type = String, example = "active")]
+    #[schema(value_type = words::Status)]
     status: Status,
     #[schema(value_type = LimitsView)]
     limits: Limits,
@@ -33,21 +35,14 @@ pub(super) struct TenantView {
 }
 
 /// How much may be used; a limit left out is no limit.
-#[derive(ToSchema)]
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "documents tool::Limits, which knows nothing of OpenAPI")]
 pub(super) struct LimitsView {
     /// Calls begun within a minute.
     calls_per_minute: Option<u32>,
     /// Calls under way at the same time.
     concurrent_calls: Option<u32>,
-}
-
-#[derive(Serialize, ToSchema)]
-pub(super) struct TenantPage {
-    items: Vec<TenantView>,
-    page: u32,
-    limit: u32,
-    total: i64,
 }
 
 impl From<Tenant> for TenantView {
@@ -70,11 +65,11 @@ impl From<Tenant> for TenantView {
 #[serde(deny_unknown_fields)]
 #[schema(as = TenantCreate)]
 pub(super) struct Create {
-    #[schema(value_type = String, example = "acme")]
+    #[schema(value_type = String, example = "acme", pattern = r"^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,127}$")]
     id: TenantId,
     name: Option<String>,
     #[serde(default)]
-    #[schema(value_type = Option<LimitsView>)]
+    #[schema(value_type = LimitsView)]
     limits: Limits,
     /// Lets services and tools of the tenant call private addresses where they say `allow_private_network` themselves.
     /// Unless given, only while there is no other tenant.
@@ -89,7 +84,7 @@ pub(super) struct Create {
 #[schema(as = TenantUpdate)]
 pub(super) struct Update {
     name: Option<String>,
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<words::Status>)]
     status: Option<Status>,
     #[schema(value_type = Option<LimitsView>)]
     limits: Option<Limits>,
@@ -103,26 +98,26 @@ pub(super) struct Update {
     #[schema(value_type = Option<i64>, minimum = 0)]
     table_quota_bytes: Option<Option<i64>>,
     /// Refuses the change if the tenant has another version by now.
+    #[serde(default, deserialize_with = "whole_or_null")]
     version: Option<i64>,
 }
 
 /// Lists tenants: all of them for an admin, one's own for everyone else.
 #[utoipa::path(get, path = "/tenants", tag = "tenants", params(("page" = Option<u32>, Query), ("limit" = Option<u32>, Query)),
-    responses((status = 200, body = TenantPage)))]
+    responses((status = 200, body = Page<TenantView>)))]
 pub(super) async fn list(
     State(state): State<Shared>,
     signed_in: SignedIn,
     Paging(page): Paging,
-) -> Result<Answer<TenantPage>> {
+) -> Result<Answer<Page<TenantView>>> {
     signed_in.may_read()?;
     let found = if signed_in.caller.role == Role::Admin {
         state.store.tenants().list(page).await?
     } else {
         let own = state.store.tenants().get(&signed_in.tenant).await?;
-        Page { items: vec![own], page: page.page, limit: page.limit, total: 1 }
+        store::Page { items: vec![own], page: page.page, limit: page.limit, total: 1 }
     };
-    let items = found.items.into_iter().map(TenantView::from).collect();
-    Ok(Answer(TenantPage { items, page: found.page, limit: found.limit, total: found.total }))
+    Ok(Answer(Page::of(found, TenantView::from)))
 }
 
 /// Adds a tenant.

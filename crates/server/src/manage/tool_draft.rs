@@ -1,7 +1,7 @@
 //! What a Tool is checked for before it is stored: every problem at once, with its path in the body.
 
 use super::error::{Code, Problem, Result};
-use super::masking::masked;
+use super::masking::{Sight, masked};
 use super::moving::Moving;
 use super::tables;
 use crate::Shared;
@@ -275,10 +275,10 @@ pub(super) fn changed(
 }
 
 /// The definition with every secret masked.
-pub(super) fn shown(state: &Shared, kind: &str, definition: &Value) -> Map<String, Value> {
+pub(super) fn shown(state: &Shared, kind: &str, definition: &Value, sight: Sight) -> Map<String, Value> {
     let mut shown = definition.as_object().cloned().unwrap_or_default();
     if let Some(config) = shown.get_mut("config") {
-        *config = masked(config, &config_schema(state, kind));
+        *config = masked(config, &config_schema(state, kind), sight);
     }
     if let Some(arguments) = shown.get_mut("arguments") {
         let raw = RawValue::from_string(arguments.to_string()).unwrap_or_default();

@@ -3,8 +3,9 @@
 use super::call::{Trace, context, result_of, start};
 use super::error::Result;
 use super::json::{Json, Path};
+use super::masking::Sight;
 use super::tool_draft::{Draft, check, shares_names};
-use super::tools::{ToolCreate, find};
+use super::tools::find;
 use crate::Shared;
 use crate::auth::SignedIn;
 use axum::Json as Answer;
@@ -13,6 +14,7 @@ use gateway::Target;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
+use tool::secret::MASK;
 use tool::{Context, Inspection, Output, Problem, ToolId};
 use utoipa::ToSchema;
 
@@ -32,7 +34,8 @@ pub(super) struct Validation {
 }
 
 /// Checks a tool without saving it; with a `sample_response` it also shows what becomes of that.
-#[utoipa::path(post, path = "/tools/validate", tag = "tools", request_body = ToolCreate,
+#[utoipa::path(post, path = "/tools/validate", tag = "tools",
+    request_body(content = Object, description = "What would make a tool; whatever is wrong with it is in the answer."),
     responses((status = 200, body = Validation)))]
 pub(super) async fn validate(
     State(state): State<Shared>,
@@ -84,6 +87,7 @@ fn render(state: &Shared, draft: &mut Draft, sample: &Value) -> Option<String> {
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Trial {
+    /// As the tool's own schema says.
     #[serde(default)]
     #[schema(value_type = Object)]
     arguments: Option<Box<RawValue>>,
@@ -109,6 +113,15 @@ pub(super) struct RawAnswer {
     body: Option<Value>,
 }
 
+/// The request without its headers' values for those who may not manage.
+fn as_seen(mut request: Value, sight: Sight) -> Value {
+    let headers = request.get_mut("headers").and_then(Value::as_object_mut);
+    for value in headers.into_iter().flat_map(Map::values_mut).filter(|_| sight == Sight::Other) {
+        *value = MASK.into();
+    }
+    request
+}
+
 /// Really calls a tool, active or not, and shows every step.
 #[utoipa::path(post, path = "/tools/{id}/test", tag = "tools", request_body = Trial,
     params(("id" = String, Path)),
@@ -122,6 +135,7 @@ pub(super) async fn test(
 ) -> Result<Answer<TrialResult>> {
     signed_in.may_make_tools()?;
     let tool = find(&state, &signed_in, &id).await?;
+    let sight = Sight::of(&signed_in);
     let inspection = Inspection::on();
     let cx = Context { inspection: inspection.clone(), ..context(&state, signed_in, trace) };
     let ended = start(&state, cx, Target::Trial(tool.id), body.arguments).await?;
@@ -129,7 +143,7 @@ pub(super) async fn test(
     let seen = inspection.seen();
     let raw = seen.raw.map(|raw| serde_json::from_str(&raw).unwrap_or_else(|_| raw.into()));
     Ok(Answer(TrialResult {
-        request: seen.request,
+        request: seen.request.map(|request| as_seen(request, sight)),
         raw: RawAnswer { status: seen.status, body: raw },
         result: RawValue::from_string(result).unwrap_or_default(),
     }))

@@ -1,10 +1,12 @@
 //! `/tools/{id}/versions`: what a tool was, and the way back.
 
 use super::error::Result;
-use super::json::{Json, Paging, Path};
+use super::json::{Json, Page, Paging, Path};
+use super::masking::Sight;
 use super::time;
 use super::tool_draft::{body_from, check, shown};
 use super::tools::{ToolView, find, save};
+use super::words;
 use crate::Shared;
 use crate::auth::SignedIn;
 use axum::Json as Answer;
@@ -13,10 +15,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use store::{Tool, ToolStatus, ToolVersion};
 use tool::ToolId;
+use tool::whole::whole;
 use utoipa::ToSchema;
 
 #[derive(Serialize, ToSchema)]
-pub(super) struct VersionView {
+pub(super) struct ToolVersionView {
     version: i64,
     /// The id of the key or user that made it.
     changed_by: String,
@@ -26,7 +29,7 @@ pub(super) struct VersionView {
     description: Option<String>,
     /// `testing`, `active` or `inactive`; versions of older releases do not say.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>, example = "active")]
+    #[schema(value_type = Option<words::ToolStatus>)]
     status: Option<ToolStatus>,
     /// What the type needs; secrets are shown as `***`.
     #[serde(flatten)]
@@ -34,18 +37,10 @@ pub(super) struct VersionView {
     definition: Map<String, Value>,
 }
 
-#[derive(Serialize, ToSchema)]
-pub(super) struct VersionPage {
-    items: Vec<VersionView>,
-    page: u32,
-    limit: u32,
-    total: i64,
-}
-
-impl VersionView {
-    fn new(state: &Shared, kind: &str, version: ToolVersion) -> Self {
+impl ToolVersionView {
+    fn new(state: &Shared, kind: &str, version: ToolVersion, sight: Sight) -> Self {
         Self {
-            definition: shown(state, kind, &version.content.definition),
+            definition: shown(state, kind, &version.content.definition, sight),
             version: version.version,
             changed_by: version.changed_by,
             at: time::show(version.at),
@@ -60,24 +55,25 @@ impl VersionView {
 /// Lists what a tool was, newest first; the present version is the first.
 #[utoipa::path(get, path = "/tools/{id}/versions", tag = "tools",
     params(("id" = String, Path), ("page" = Option<u32>, Query), ("limit" = Option<u32>, Query)),
-    responses((status = 200, body = VersionPage), (status = 404)))]
+    responses((status = 200, body = Page<ToolVersionView>), (status = 404)))]
 pub(super) async fn list(
     State(state): State<Shared>,
     signed_in: SignedIn,
     Path(id): Path<ToolId>,
     Paging(page): Paging,
-) -> Result<Answer<VersionPage>> {
+) -> Result<Answer<Page<ToolVersionView>>> {
     signed_in.may_read()?;
     let tool = find(&state, &signed_in, &id).await?;
     let found = state.store.tools().versions(&signed_in.tenant, &id, page).await?;
-    let items = found.items.into_iter().map(|one| VersionView::new(&state, &tool.kind, one)).collect();
-    Ok(Answer(VersionPage { items, page: found.page, limit: found.limit, total: found.total }))
+    let sight = Sight::of(&signed_in);
+    Ok(Answer(Page::of(found, |one| ToolVersionView::new(&state, &tool.kind, one, sight))))
 }
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Rollback {
     /// Which version to go back to.
+    #[serde(deserialize_with = "whole")]
     version: i64,
 }
 

@@ -1,10 +1,12 @@
 //! `/tools`: what a tenant calls by names of its own — HTTP requests, and services' tools under another name.
 
 use super::error::{Problem, Result};
-use super::json::{Json, Paging, Path, Query};
+use super::json::{Json, Page, Paging, Path, Query};
+use super::masking::Sight;
 use super::search_index;
 use super::time;
 use super::tool_draft::{Draft, changed, check, check_free, check_table, shown};
+use super::words;
 use crate::Shared;
 use crate::auth::SignedIn;
 use crate::tool_definition::table_of;
@@ -27,7 +29,7 @@ pub(crate) struct ToolView {
     pub(super) kind: String,
     description: Option<String>,
     /// `testing`, `active` or `inactive`; only active tools are listed and called.
-    #[schema(value_type = String, example = "active")]
+    #[schema(value_type = words::ToolStatus)]
     status: ToolStatus,
     /// The id of the key or user that made it.
     owner: String,
@@ -46,19 +48,10 @@ pub(crate) struct ToolView {
     pub(super) definition: Map<String, Value>,
 }
 
-#[derive(Serialize, ToSchema)]
-#[schema(as = OwnToolPage)]
-pub(crate) struct ToolPage {
-    pub(super) items: Vec<ToolView>,
-    pub(super) page: u32,
-    pub(super) limit: u32,
-    pub(super) total: i64,
-}
-
 impl ToolView {
-    pub(super) fn new(state: &Shared, tool: Tool) -> Self {
+    pub(super) fn new(state: &Shared, tool: Tool, sight: Sight) -> Self {
         Self {
-            definition: shown(state, &tool.kind, &tool.definition),
+            definition: shown(state, &tool.kind, &tool.definition, sight),
             address: gateway::tools::address_of(&tool.name).to_string(),
             id: tool.id.into(),
             name: tool.name,
@@ -75,9 +68,9 @@ impl ToolView {
     }
 
     /// One tool with how far its index is, where it has one.
-    async fn whole(state: &Shared, tool: Tool) -> Result<Self> {
+    async fn whole(state: &Shared, tool: Tool, sight: Sight) -> Result<Self> {
         let tenant = tool.tenant.clone();
-        let mut view = Self::new(state, tool);
+        let mut view = Self::new(state, tool, sight);
         search_index::mirror(state, &tenant, std::slice::from_mut(&mut view)).await?;
         Ok(view)
     }
@@ -92,6 +85,7 @@ impl ToolView {
 #[expect(dead_code, reason = "documents what is checked by schema")]
 pub(super) struct ToolCreate {
     /// What it is called by: 1 to 64 letters, digits, `_`, `.` or `-`.
+    #[schema(pattern = r"^[A-Za-z0-9_.-]{1,64}$")]
     name: String,
     /// `http` for a request of its own, `uri` for a service's tool, or an operation on a table:
     /// `get_data_schema`, `get_all_data`, `query_data`, `create`, `update`, `delete`, `preview`, `select`, `search`.
@@ -100,6 +94,7 @@ pub(super) struct ToolCreate {
     alias: Option<String>,
     description: Option<String>,
     /// `active` unless given, `testing` or `inactive`.
+    #[schema(value_type = Option<words::ToolStatus>)]
     status: Option<String>,
     /// For `http`: `{"HTTP": {"endpoint", "method", "headers", "parameters", "timeout_seconds", "retry_count", "response_template"}}`.
     #[schema(value_type = Option<Object>)]
@@ -145,22 +140,23 @@ pub(super) struct ListQuery {
 
 /// Lists the tenant's tools; those who only call see their own.
 #[utoipa::path(get, path = "/tools", tag = "tools",
-    params(("type" = Option<String>, Query), ("status" = Option<String>, Query), ("q" = Option<String>, Query),
+    params(("type" = Option<String>, Query), ("status" = inline(Option<words::ToolStatus>), Query), ("q" = Option<String>, Query),
         ("page" = Option<u32>, Query), ("limit" = Option<u32>, Query)),
-    responses((status = 200, body = ToolPage)))]
+    responses((status = 200, body = Page<ToolView>)))]
 pub(super) async fn list(
     State(state): State<Shared>,
     signed_in: SignedIn,
     Query(query): Query<ListQuery>,
     Paging(page): Paging,
-) -> Result<Answer<ToolPage>> {
+) -> Result<Answer<Page<ToolView>>> {
     signed_in.may_read()?;
     let owner = signed_in.only_own();
     let filter = ToolFilter { kind: query.kind, status: query.status, owner, text: query.q };
     let found = state.store.tools().list(&signed_in.tenant, &filter, page).await?;
-    let mut items: Vec<_> = found.items.into_iter().map(|tool| ToolView::new(&state, tool)).collect();
-    search_index::mirror(&state, &signed_in.tenant, &mut items).await?;
-    Ok(Answer(ToolPage { items, page: found.page, limit: found.limit, total: found.total }))
+    let sight = Sight::of(&signed_in);
+    let mut page = Page::of(found, |tool| ToolView::new(&state, tool, sight));
+    search_index::mirror(&state, &signed_in.tenant, &mut page.items).await?;
+    Ok(Answer(page))
 }
 
 /// Makes a tool; it is callable when this answers.
@@ -194,7 +190,7 @@ pub(super) async fn create_from(
     };
     let tool = state.store.tools().create(&signed_in.tenant, new).await?;
     state.reload.catch_up().await;
-    let mut made = ToolView::whole(state, tool).await?;
+    let mut made = ToolView::whole(state, tool, Sight::of(signed_in)).await?;
     search_index::mirror_new(&mut made);
     Ok((StatusCode::CREATED, Answer(made)))
 }
@@ -209,7 +205,7 @@ pub(super) async fn get(
 ) -> Result<Answer<ToolView>> {
     signed_in.may_read()?;
     let tool = find(&state, &signed_in, &id).await?;
-    Ok(Answer(ToolView::whole(&state, tool).await?))
+    Ok(Answer(ToolView::whole(&state, tool, Sight::of(&signed_in)).await?))
 }
 
 /// Changes the fields of a tool that are given; `null` takes a field away.
@@ -266,7 +262,7 @@ pub(super) async fn save(
     let tools = state.store.tools();
     let tool = tools.update(&signed_in.tenant, &old.id, changes, by, Some(expected_version)).await?;
     state.reload.catch_up().await;
-    Ok(Answer(ToolView::whole(state, tool).await?))
+    Ok(Answer(ToolView::whole(state, tool, Sight::of(signed_in)).await?))
 }
 
 /// Deletes a tool with its versions.

@@ -1,8 +1,9 @@
 //! `/users`: the people of a tenant.
 
 use super::error::{Problem, Result};
-use super::json::{Json, Paging, Path};
+use super::json::{Json, Page, Paging, Path};
 use super::time;
+use super::words;
 use crate::Shared;
 use crate::auth::{Grant, SignedIn};
 use axum::Json as Answer;
@@ -10,6 +11,7 @@ use axum::extract::State;
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use store::{NewUser, Status, User, UserChanges};
+use tool::whole::whole_or_null;
 use tool::{Role, Secret, TenantId, UserId};
 use utoipa::ToSchema;
 
@@ -24,21 +26,13 @@ pub(super) struct UserView {
     tenant: String,
     username: String,
     display_name: String,
-    #[schema(value_type = String, example = "caller")]
+    #[schema(value_type = words::Role)]
     role: Role,
-    #[schema(value_type = String, example = "active")]
+    #[schema(value_type = words::Status)]
     status: Status,
     created_at: String,
     updated_at: String,
     version: i64,
-}
-
-#[derive(Serialize, ToSchema)]
-pub(super) struct UserPage {
-    items: Vec<UserView>,
-    page: u32,
-    limit: u32,
-    total: i64,
 }
 
 impl From<User> for UserView {
@@ -62,15 +56,16 @@ impl From<User> for UserView {
 #[schema(as = UserCreate)]
 pub(super) struct Create {
     /// The caller's own tenant unless given; only an admin may give another.
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, pattern = r"^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,127}$")]
     tenant: Option<TenantId>,
+    #[schema(min_length = 1, max_length = 128, pattern = r"^[^\x00-\x1F\x7F-\x9F]*$")]
     username: String,
     /// At least 8 characters.
     #[schema(value_type = String, format = Password, min_length = 8)]
     password: Secret,
     display_name: Option<String>,
     /// `caller` unless given.
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<words::Role>)]
     role: Option<Role>,
 }
 
@@ -79,29 +74,29 @@ pub(super) struct Create {
 #[schema(as = UserUpdate)]
 pub(super) struct Update {
     display_name: Option<String>,
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<words::Role>)]
     role: Option<Role>,
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<words::Status>)]
     status: Option<Status>,
     /// A new password; the person's tokens become void.
     #[schema(value_type = Option<String>, format = Password, min_length = 8)]
     password: Option<Secret>,
     /// Refuses the change if the user has another version by now.
+    #[serde(default, deserialize_with = "whole_or_null")]
     version: Option<i64>,
 }
 
 /// Lists the tenant's users.
 #[utoipa::path(get, path = "/users", tag = "users", params(("page" = Option<u32>, Query), ("limit" = Option<u32>, Query)),
-    responses((status = 200, body = UserPage)))]
+    responses((status = 200, body = Page<UserView>)))]
 pub(super) async fn list(
     State(state): State<Shared>,
     signed_in: SignedIn,
     Paging(page): Paging,
-) -> Result<Answer<UserPage>> {
+) -> Result<Answer<Page<UserView>>> {
     signed_in.may_manage()?;
     let found = state.store.users().list(&signed_in.tenant, page).await?;
-    let items = found.items.into_iter().map(UserView::from).collect();
-    Ok(Answer(UserPage { items, page: found.page, limit: found.limit, total: found.total }))
+    Ok(Answer(Page::of(found, UserView::from)))
 }
 
 /// Adds a user.

@@ -1,6 +1,7 @@
 //! Secrets: texts that reach their destination and nothing else.
 
 mod blots;
+pub mod names;
 
 pub use blots::Blots;
 

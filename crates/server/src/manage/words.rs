@@ -1,0 +1,111 @@
+//! Closed sets of words as the OpenAPI document lists them; the types themselves know nothing of OpenAPI.
+
+#![expect(dead_code, reason = "documents types of other crates")]
+
+use utoipa::ToSchema;
+
+/// What somebody may do: look, call, manage a tenant, manage the platform.
+#[derive(ToSchema)]
+#[schema(rename_all = "lowercase")]
+pub(super) enum Role {
+    Viewer,
+    Caller,
+    Manager,
+    Admin,
+}
+
+/// Whether a tenant, a user, a key or an MCP instance can be used.
+#[derive(ToSchema)]
+#[schema(rename_all = "lowercase")]
+pub(super) enum Status {
+    Active,
+    Disabled,
+}
+
+/// What a key is for.
+#[derive(ToSchema)]
+#[schema(rename_all = "lowercase")]
+pub(super) enum Scope {
+    Read,
+    Call,
+    Manage,
+}
+
+/// Only active tools are listed and called.
+#[derive(ToSchema)]
+#[schema(rename_all = "lowercase")]
+pub(super) enum ToolStatus {
+    Testing,
+    Active,
+    Inactive,
+}
+
+/// Whether the tools of a service can be called.
+#[derive(ToSchema)]
+#[schema(rename_all = "lowercase")]
+pub(super) enum ServiceStatus {
+    Enabled,
+    Disabled,
+}
+
+/// How far a search index is.
+#[derive(ToSchema)]
+#[schema(rename_all = "lowercase")]
+pub(super) enum IndexStatus {
+    Pending,
+    Indexing,
+    Ready,
+    Error,
+}
+
+/// What is done about tools that change.
+#[derive(ToSchema)]
+#[schema(rename_all = "lowercase")]
+pub(super) enum Pinning {
+    Off,
+    Warn,
+    Enforce,
+}
+
+/// As when it was first seen; it came later; it was another one.
+#[derive(ToSchema)]
+#[schema(rename_all = "lowercase")]
+pub(super) enum PinState {
+    Pinned,
+    New,
+    Changed,
+}
+
+/// How a call ended: well, with an error of the service, or before it began.
+#[derive(ToSchema)]
+#[schema(rename_all = "lowercase")]
+pub(super) enum CallStatus {
+    Ok,
+    Error,
+    Refused,
+}
+
+/// How a table is written in a file.
+#[derive(ToSchema)]
+#[schema(rename_all = "lowercase")]
+pub(super) enum TableFormat {
+    Json,
+    Jsonl,
+    Csv,
+}
+
+/// How the audit is written in a file.
+#[derive(ToSchema)]
+#[schema(rename_all = "lowercase")]
+pub(super) enum AuditFormat {
+    Jsonl,
+    Csv,
+}
+
+/// What a record of the audit is about.
+#[derive(ToSchema)]
+#[schema(rename_all = "lowercase")]
+pub(super) enum AuditKind {
+    Call,
+    Management,
+}

@@ -1,0 +1,208 @@
+//! Names that smell of a secret: the one place that decides which headers and query keys carry one.
+
+use super::MASK;
+use percent_encoding::percent_decode_str;
+use schemars::{Schema, SchemaGenerator, json_schema};
+use std::borrow::Cow;
+
+/// In a settings schema: what kind of a secret a text may be. [`HEADER`] or [`QUERY`] stands there.
+pub const MARK: &str = "x-secret";
+/// The value of a header: a secret for everybody where its name smells, and for those who may not manage in any case.
+pub const HEADER: &str = "header";
+/// An address: the values in its query string whose names smell are secrets.
+pub const QUERY: &str = "query";
+
+/// Words that mean a secret wherever they stand in a word.
+const WITHIN: [&str; 12] = [
+    "token",
+    "secret",
+    "passw",
+    "passphrase",
+    "passcode",
+    "credential",
+    "signature",
+    "session",
+    "cookie",
+    "private",
+    "vault",
+    "subscription",
+];
+/// Words that are too short for that.
+const WHOLE: [&str; 13] =
+    ["auth", "pass", "pwd", "sig", "jwt", "bearer", "otp", "hmac", "sas", "psk", "pat", "sid", "appid"];
+
+/// Whether the value of a header or of a query key with this name is a secret, as far as names tell.
+#[must_use]
+pub fn smells(name: &str) -> bool {
+    words(name).any(|word| {
+        let word = word.to_lowercase();
+        WHOLE.contains(&word.as_str())
+            || WITHIN.iter().any(|part| word.contains(part))
+            || word.starts_with("authori")
+            || word.starts_with("authent")
+            || word.ends_with("auth")
+            || word.ends_with("key")
+    })
+}
+
+/// `api` and `Key` of `apiKey`, `api-key` and `api_key`.
+fn words(name: &str) -> impl Iterator<Item = &str> {
+    name.split(|c: char| !c.is_alphanumeric()).flat_map(|part| {
+        let humps = part.char_indices().zip(part.chars().skip(1));
+        let humps = humps.filter(|((_, left), right)| left.is_lowercase() && right.is_uppercase());
+        let ends: Vec<_> = humps.map(|((at, left), _)| at + left.len_utf8()).chain([part.len()]).collect();
+        ends.into_iter().scan(0, move |from, end| part.get(std::mem::replace(from, end)..end))
+    })
+}
+
+/// An address, whole or from its path on, as everybody may see it: without the values in its query
+/// string whose names smell.
+#[must_use]
+pub fn without_query_secrets(address: &str) -> Cow<'_, str> {
+    map_query(address, |name, value| (smells(name) && !value.is_empty()).then(|| MASK.to_owned()))
+}
+
+/// The values that [`without_query_secrets`] hides, decoded.
+#[must_use]
+pub fn query_secrets(address: &str) -> Vec<String> {
+    let pairs = query_of(address).map_or("", |(_, query, _)| query).split('&').filter_map(pair);
+    let secret = pairs.filter(|(name, value)| smells(name) && !value.is_empty());
+    secret.map(|(_, value)| decoded(value).into_owned()).collect()
+}
+
+/// An address with the old values where it has masks. One that leads to another host gets none: what was meant for
+/// the old one must not go there.
+#[must_use]
+pub fn with_query_secrets_of(address: &str, old: &str) -> String {
+    if host_of(address) != host_of(old) {
+        return address.to_owned();
+    }
+    let mut kept: Vec<_> =
+        query_of(old).map_or("", |(_, query, _)| query).split('&').filter_map(pair).collect();
+    let put_back = |name: &str, value: &str| {
+        let at = kept.iter().position(|(old, _)| old == name).filter(|_| value == MASK)?;
+        Some(kept.remove(at).1.to_owned())
+    };
+    map_query(address, put_back).into_owned()
+}
+
+/// Whether a mask stands in the query string, in place of a value that nobody has given.
+#[must_use]
+pub fn has_masked_query(query: &str) -> bool {
+    query.split('&').filter_map(pair).any(|(_, value)| value == MASK)
+}
+
+fn host_of(address: &str) -> &str {
+    let Some(from) = address.find("://").map(|at| at + "://".len()) else { return "" };
+    let end = address[from..].find(['/', '?', '#']).map_or(address.len(), |at| from + at);
+    &address[..end]
+}
+
+/// What stands before the query string, the query string, and what stands behind it.
+fn query_of(address: &str) -> Option<(&str, &str, &str)> {
+    let from = address.find('?')? + 1;
+    let end = address[from..].find('#').map_or(address.len(), |at| from + at);
+    Some((&address[..from], &address[from..end], &address[end..]))
+}
+
+fn pair(text: &str) -> Option<(Cow<'_, str>, &str)> {
+    text.split_once('=').map(|(name, value)| (decoded(name), value))
+}
+
+fn decoded(text: &str) -> Cow<'_, str> {
+    percent_decode_str(text).decode_utf8_lossy()
+}
+
+fn map_query(address: &str, mut new: impl FnMut(&str, &str) -> Option<String>) -> Cow<'_, str> {
+    let Some((before, query, behind)) = query_of(address) else { return address.into() };
+    let parts = query.split('&').map(|part| {
+        let found = pair(part).and_then(|(name, value)| new(&name, value));
+        match (found, part.split_once('=')) {
+            (Some(value), Some((name, _))) => Cow::Owned(format!("{name}={value}")),
+            _ => Cow::Borrowed(part),
+        }
+    });
+    let parts: Vec<_> = parts.collect();
+    if parts.iter().all(|part| matches!(part, Cow::Borrowed(_))) {
+        return address.into();
+    }
+    format!("{before}{}{behind}", parts.join("&")).into()
+}
+
+/// The schema of headers with fixed values.
+pub fn headers_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "object", "additionalProperties": { "type": "string", MARK: HEADER } })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn knows_the_names_of_secrets() {
+        for name in [
+            "Private-Token",
+            "DD-APPLICATION-KEY",
+            "x-goog-api-key",
+            "X-Vault-Token",
+            "Ocp-Apim-Subscription-Key",
+            "api_key",
+            "apiKey",
+            "APIKEY",
+            "key",
+            "accessToken",
+            "X-Auth",
+            "Authorization",
+            "X-Amz-Signature",
+            "sig",
+            "Cookie",
+            "client_secret",
+            "PASSWORD",
+            "sessionId",
+            "X-Shopify-Access-Token",
+            "xoauth",
+            "geheim_token_ü",
+        ] {
+            assert!(smells(name), "{name}");
+        }
+        for name in [
+            "Accept",
+            "Accept-Language",
+            "Content-Type",
+            "User-Agent",
+            "X-Tenant",
+            "X-Author",
+            "keyword",
+            "keys",
+            "passenger",
+            "compass",
+            "page",
+            "limit",
+            "design",
+            "",
+            "Ünïcode",
+        ] {
+            assert!(!smells(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn hides_values_in_addresses_and_puts_them_back() {
+        let old = "https://a.example/x?api%5Fkey=S%2B1&q=1&token=&key=S2#key=3";
+        let shown = without_query_secrets(old);
+        assert_eq!(shown, "https://a.example/x?api%5Fkey=***&q=1&token=&key=***#key=3");
+        assert_eq!(query_secrets(old), ["S+1", "S2"]);
+        assert_eq!(with_query_secrets_of(&shown, old), old);
+        let moved = "https://a.example/y?key=***&api_key=***&q=2";
+        assert_eq!(with_query_secrets_of(moved, old), "https://a.example/y?key=S2&api_key=S%2B1&q=2");
+        let elsewhere = shown.replace("a.example", "b.example");
+        assert_eq!(with_query_secrets_of(&elsewhere, old), elsewhere);
+        assert!(has_masked_query("a=1&key=***") && !has_masked_query("a=1&key=x"));
+        for plain in ["/x", "/x?", "/x?a", "/x?a=b&c", "/x#key=1", ""] {
+            assert_eq!(without_query_secrets(plain), plain);
+            assert_eq!(with_query_secrets_of(plain, old), plain);
+        }
+        assert_eq!(without_query_secrets("/x?a=1&x-key=S"), "/x?a=1&x-key=***");
+        assert_eq!(without_query_secrets("/x#?key=S"), "/x#?key=***", "wrong, but no reason to show it");
+    }
+}
