@@ -194,7 +194,7 @@ async fn refuses_requests_with_no_host_or_two() {
         assert!(answer.starts_with("HTTP/1.1 400") || answer.starts_with("HTTP/1.0 400"), "{head}: {answer}");
         assert!(answer.contains("\"BAD_REQUEST\"") && answer.contains("Host"), "{head}: {answer}");
     }
-    let answer = ask("GET /healthz HTTP/1.1\r\nhost: a\r\n").await;
+    let answer = ask("GET /healthz HTTP/1.1\r\nhost: localhost\r\n").await;
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     // Before 1.1 nobody had to say it, and probes still do not.
     let answer = ask("GET /healthz HTTP/1.0\r\n").await;

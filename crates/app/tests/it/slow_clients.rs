@@ -17,7 +17,7 @@ use tokio::time::timeout;
 
 const SHORT: Duration = Duration::from_millis(300);
 const LONG: Duration = Duration::from_secs(3600);
-const HEALTH: &str = "GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n";
+const HEALTH: &str = "GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n";
 
 /// No limit that a test could meet by accident.
 fn patient() -> ClientLimits {
@@ -60,7 +60,7 @@ async fn ask(stream: &mut TcpStream, request: &str) -> String {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ends_clients_that_do_not_finish_the_head_of_a_request() {
     let app = app_with(ClientLimits { head_timeout: SHORT, ..patient() }).await;
-    for begun in ["", "G", "GET /healthz HTTP/1.1\r\nhost: a\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"] {
+    for begun in ["", "G", "GET /healthz HTTP/1.1\r\nhost: localhost\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"] {
         let mut stream = connect(&app).await;
         stream.write_all(begun.as_bytes()).await.unwrap();
         let said = until_end(&mut stream).await;
@@ -91,7 +91,7 @@ async fn tells_a_client_whose_body_stops_coming_and_waits_for_one_that_is_slow()
     let key = app.key().unwrap();
     let head = |path: &str| {
         format!(
-            "POST {path} HTTP/1.1\r\nhost: a\r\nauthorization: Bearer {key}\r\ncontent-type: application/json\r\n\
+            "POST {path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {key}\r\ncontent-type: application/json\r\n\
              accept: application/json, text/event-stream\r\n"
         )
     };
@@ -110,7 +110,7 @@ async fn tells_a_client_whose_body_stops_coming_and_waits_for_one_that_is_slow()
     let body = json!({ "username": "x".repeat(40), "password": "y" }).to_string();
     let mut stream = connect(&app).await;
     let head =
-        format!("POST /api/v1/auth/login HTTP/1.1\r\nhost: a\r\ncontent-length: {}\r\n\r\n", body.len());
+        format!("POST /api/v1/auth/login HTTP/1.1\r\nhost: localhost\r\ncontent-length: {}\r\n\r\n", body.len());
     stream.write_all(head.as_bytes()).await.unwrap();
     let begun = Instant::now();
     for byte in body.bytes() {
@@ -162,7 +162,7 @@ async fn whoever_waits_for_an_answer_is_not_slow() {
 async fn ends_clients_that_take_nothing_of_their_answers() {
     let app = app_with(ClientLimits { body_timeout: SHORT, ..patient() }).await;
     let mut stream = connect(&app).await;
-    let request = "GET /api/openapi.json HTTP/1.1\r\nhost: a\r\n\r\n";
+    let request = "GET /api/openapi.json HTTP/1.1\r\nhost: localhost\r\n\r\n";
     // More than the kernel keeps for somebody who does not read.
     stream.write_all(request.repeat(300).as_bytes()).await.unwrap();
     eventually("only who asks for the numbers is connected", PATIENCE, async || {
