@@ -4,7 +4,7 @@ use crate::binary::{BINARY, said, serve};
 use crate::setup::{PATIENCE, audited};
 use serde_json::json;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 use std::time::Duration;
 use testkit::process::{self, Server};
 use testkit::{Backend, Client, Database, eventually, http, on_both_databases};
@@ -181,5 +181,5 @@ async fn refuses_backups_that_do_not_fit(backend: Backend) {
 fn make_key(folder: &Path) {
     let path = folder.join("master.key");
     let script = "umask 077; head -c 32 /dev/urandom | base64 > \"$0\"";
-    assert!(Command::new("sh").args(["-c", script]).arg(&path).status().unwrap().success());
+    assert!(process::sheltered("sh").args(["-c", script]).arg(&path).status().unwrap().success());
 }

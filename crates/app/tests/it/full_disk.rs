@@ -6,9 +6,8 @@ use serde_json::json;
 use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
-use testkit::process::Server;
+use testkit::process::{self, Server};
 use testkit::{Backend, Database, eventually, http};
 
 /// A server whose data folder is a small disk of its own, in a mount namespace that needs no rights.
@@ -22,7 +21,7 @@ impl SmallDisk {
         let folder = database.data_dir();
         std::fs::create_dir_all(&folder).unwrap();
         let inner = serve(database);
-        let mut command = Command::new("unshare");
+        let mut command = process::sheltered("unshare");
         command.args(["--map-root-user", "--mount", "sh", "-c"]);
         command.arg("mount -t tmpfs -o size=8m,mode=700 none \"$0\" && exec \"$@\"").arg(&folder);
         command.arg(inner.get_program()).args(inner.get_args());
@@ -62,7 +61,7 @@ fn fill(path: &Path) {
 /// Whether this machine lets us have a disk of our own. Where it does not, the test fails on purpose
 /// in CI and says so loudly elsewhere.
 fn has_namespaces() -> bool {
-    let probe = Command::new("unshare").args(["--map-root-user", "--mount", "true"]).output();
+    let probe = process::sheltered("unshare").args(["--map-root-user", "--mount", "true"]).output();
     let is_able = probe.is_ok_and(|output| output.status.success());
     assert!(
         is_able || std::env::var_os("CI").is_none(),

@@ -28,7 +28,7 @@ async fn a_client_in_typescript_can_be_generated() {
     let (source, client) = (folder.path().join("openapi.json"), folder.path().join("client.ts"));
     std::fs::write(&source, server::openapi_document()).unwrap();
     let bin = servers().join("node_modules/.bin");
-    let mut generate = Command::new(bin.join("openapi-typescript"));
+    let mut generate = Command::from(process::sheltered(bin.join("openapi-typescript")));
     generate.env("PATH", path_with_node()).arg(&source).arg("-o").arg(&client);
     let output = generate.output().await.unwrap();
     is_well(&output);
@@ -43,7 +43,7 @@ async fn a_client_in_typescript_can_be_generated() {
         export { key, refused, bound };"#,
     )
     .unwrap();
-    let mut check = Command::new(bin.join("tsc"));
+    let mut check = Command::from(process::sheltered(bin.join("tsc")));
     check.env("PATH", path_with_node()).current_dir(folder.path()).args(["--noEmit", "--strict", "use.ts"]);
     is_well(&check.output().await.unwrap());
 }
@@ -55,7 +55,7 @@ async fn schemathesis_finds_nothing() {
     let gateway = process::Server::start(serve(&database));
     let admin = gateway.admin();
     let folder = tempfile::tempdir().unwrap();
-    let mut check = Command::new(servers().join("rest/bin/st"));
+    let mut check = Command::from(process::sheltered(servers().join("rest/bin/st")));
     check.kill_on_drop(true).current_dir(folder.path());
     check
         .arg("--config-file")

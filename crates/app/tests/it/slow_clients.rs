@@ -60,7 +60,8 @@ async fn ask(stream: &mut TcpStream, request: &str) -> String {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ends_clients_that_do_not_finish_the_head_of_a_request() {
     let app = app_with(ClientLimits { head_timeout: SHORT, ..patient() }).await;
-    for begun in ["", "G", "GET /healthz HTTP/1.1\r\nhost: localhost\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"] {
+    for begun in ["", "G", "GET /healthz HTTP/1.1\r\nhost: localhost\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"]
+    {
         let mut stream = connect(&app).await;
         stream.write_all(begun.as_bytes()).await.unwrap();
         let said = until_end(&mut stream).await;
@@ -109,8 +110,10 @@ async fn tells_a_client_whose_body_stops_coming_and_waits_for_one_that_is_slow()
     let app = app_with(ClientLimits { body_timeout: time, ..patient() }).await;
     let body = json!({ "username": "x".repeat(40), "password": "y" }).to_string();
     let mut stream = connect(&app).await;
-    let head =
-        format!("POST /api/v1/auth/login HTTP/1.1\r\nhost: localhost\r\ncontent-length: {}\r\n\r\n", body.len());
+    let head = format!(
+        "POST /api/v1/auth/login HTTP/1.1\r\nhost: localhost\r\ncontent-length: {}\r\n\r\n",
+        body.len()
+    );
     stream.write_all(head.as_bytes()).await.unwrap();
     let begun = Instant::now();
     for byte in body.bytes() {

@@ -137,13 +137,7 @@ fn addresses(settings: &Value, schema: &Value) -> BTreeMap<String, Value> {
     found
 }
 
-fn collect(
-    value: &Value,
-    schemas: &[&Value],
-    root: &Value,
-    path: &str,
-    found: &mut BTreeMap<String, Value>,
-) {
+fn collect(value: &Value, schemas: &[&Value], root: &Value, path: &str, found: &mut BTreeMap<String, Value>) {
     if schemas.iter().any(|schema| schema.get(tool::connector::ADDRESS) == Some(&Value::Bool(true))) {
         match value {
             Value::Null => {}
