@@ -172,7 +172,7 @@ impl Gateway {
         let outcome = within_deadline(cx, route.service.connector()?.call(cx, call)).await;
         let outcome = outcome.map_err(|error| name_service(in_callers_words(error, &route), &route))?;
         cx.inspection.note(|seen| seen.raw = raw_of(&outcome));
-        Ok(route.shape.apply(outcome))
+        route.shape.apply(cx, &self.env.compute, outcome).await
     }
 
     /// The tools this caller may use, by name: exactly those whose call would be admitted.

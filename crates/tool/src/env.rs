@@ -1,6 +1,6 @@
 //! What the services of one process share.
 
-use crate::{Search, Tables};
+use crate::{Compute, Search, Tables};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -22,6 +22,8 @@ pub struct Env {
     pub search: Option<Arc<dyn Search>>,
     /// The most bytes of an answer, for connectors that can stop before they are cut.
     pub result_budget_bytes: usize,
+    /// Where long computations run.
+    pub compute: Compute,
 }
 
 impl Default for Env {
@@ -34,6 +36,7 @@ impl Default for Env {
             tables: None,
             search: None,
             result_budget_bytes: 1024 * 1024,
+            compute: Compute::default(),
         }
     }
 }

@@ -19,7 +19,8 @@ use serde_json::value::RawValue;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use tool::{
-    Call, Connector, Context, Env, Error, Outcome, Output, Result, Role, Search, Table, TableId, Tables, Tool,
+    Call, Compute, Connector, Context, Env, Error, Outcome, Output, Result, Role, Search, Table, TableId,
+    Tables, Tool,
 };
 use tools::Operation;
 
@@ -41,6 +42,7 @@ pub(crate) struct TableTools {
     preview_keys: Vec<String>,
     budget_bytes: usize,
     queries: Mutex<HashMap<String, Arc<Query>>>,
+    compute: Compute,
 }
 
 impl TableTools {
@@ -54,6 +56,7 @@ impl TableTools {
             preview_keys: Vec::new(),
             budget_bytes: env.result_budget_bytes,
             queries: Mutex::default(),
+            compute: env.compute.clone(),
         }
     }
 

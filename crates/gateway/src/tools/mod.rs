@@ -94,9 +94,10 @@ impl Gateway {
     ///
     /// # Errors
     /// How it fails.
-    pub fn preview(&self, shape: &Shape, answer: Output) -> Result<Output> {
-        let compiled = shape::Shape::compile(shape, self.options.result_budget_bytes)?;
-        match compiled.apply(Outcome::Done(answer)) {
+    pub async fn preview(&self, shape: &Shape, answer: Output) -> Result<Output> {
+        let compiled = Arc::new(shape::Shape::compile(shape, self.options.result_budget_bytes)?);
+        let cx = system_context(CHECK_TIMEOUT);
+        match compiled.apply(&cx, &self.env.compute, Outcome::Done(answer)).await? {
             Outcome::Done(output) => Ok(output),
             Outcome::NeedsInput(_) | Outcome::Started(_) => Err(Error::internal("a shape asked back")),
         }
