@@ -4,7 +4,7 @@ use super::form::{ESCAPED, Form, MAX_BODY_BYTES, Part, TooLong, add_pair, flatte
 use super::headers::header_value;
 use super::parameters::{File, Parameter, Position};
 use super::text_of;
-use super::tools::{Definition, takes_body};
+use super::tools::{Definition, takes_body, takes_form};
 use fetch::http::header::HeaderMap;
 use percent_encoding::{percent_decode_str, utf8_percent_encode};
 use serde_json::{Map, Value};
@@ -94,7 +94,7 @@ fn place<'a>(
             return problem("Required", format!("Parameter '{name}' is part of the path and cannot be null"));
         }
         _ if is_nothing => {}
-        Position::Form if takes_body(method) => match &parameter.file {
+        Position::Form if takes_form(method) => match &parameter.file {
             None => places.form.add(wire_name, value, parameter.style(value)).map_err(too_long)?,
             Some(file) => places.form.push(part(parameter, value, file)?).map_err(too_long)?,
         },
