@@ -133,9 +133,9 @@ fn read_lines(text: &str) -> Result<Node> {
 /// writes it, so that `007` stays what it is.
 fn read_csv(text: &str) -> Result<Node> {
     let mut reader = ::csv::Reader::from_reader(text.as_bytes());
-    let wrong = |error: &::csv::Error| Problem::bad_request(format!("the file is no CSV: {error}"));
     let names: Vec<Arc<str>> =
-        reader.headers().map_err(|error| wrong(&error))?.iter().map(Arc::from).collect();
+        reader.headers().map_err(|error| wrong(&error))?.iter().map(|name| csv::bare(name).into()).collect();
+    check_names(&names)?;
     let row = |record: std::result::Result<::csv::StringRecord, ::csv::Error>| {
         let record = record.map_err(|error| wrong(&error))?;
         Ok(Node::Object(names.iter().cloned().zip(record.iter().map(value)).collect()))
@@ -143,7 +143,38 @@ fn read_csv(text: &str) -> Result<Node> {
     Ok(Node::Array(reader.records().map(row).collect::<Result<_>>()?))
 }
 
+/// What is wrong with a file of rows, in words for whoever wrote it.
+fn wrong(error: &::csv::Error) -> Problem {
+    let message = match error.kind() {
+        ::csv::ErrorKind::UnequalLengths { pos, expected_len, len } => {
+            let line = pos.as_ref().map_or(0, ::csv::Position::line);
+            format!(
+                "line {line} has {len} fields, and the first line names {expected_len}; give each line as many"
+            )
+        }
+        _ => "the file cannot be read as CSV; check its quotes".to_owned(),
+    };
+    Problem::bad_request(message)
+}
+
+/// Two columns of one name would be one field, and one of them lost.
+fn check_names(names: &[Arc<str>]) -> Result<()> {
+    let mut known = std::collections::HashMap::new();
+    for (at, name) in names.iter().enumerate() {
+        if let Some(first) = known.insert(name, at) {
+            let message = format!(
+                "columns {} and {} are both named '{name}'; give each column a name of its own",
+                first + 1,
+                at + 1
+            );
+            return Err(Problem::bad_request(message));
+        }
+    }
+    Ok(())
+}
+
 fn value(field: &str) -> Node {
+    let field = csv::bare(field);
     match Node::parse(field) {
         Ok(node @ (Node::Number(_) | Node::Bool(_))) if node.to_json() == field => node,
         _ => field.into(),
