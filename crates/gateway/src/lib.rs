@@ -21,6 +21,7 @@ pub use tools::{ToolBody, ToolDefinition, UriTool};
 use crate::audit::{Audit, Record};
 use crate::metrics::GatewayMetrics;
 use crate::pins::{MemoryPins, PinStore};
+use document::{did_you_mean, nearest};
 use futures::FutureExt;
 use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -28,7 +29,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::broadcast;
-use tool::{Arguments, Call, Context, Env, Error, Extras, Kind, Outcome, Result, uri};
+use tool::{Arguments, Call, Context, Env, Error, Extras, Kind, Outcome, Result, Uri, uri};
 use tracing::Instrument;
 
 /// The most bytes of an answer, unless the tool or the server says less.
@@ -159,8 +160,8 @@ impl Gateway {
     }
 
     async fn run(&self, cx: &Context, request: Request, record: &mut Record) -> Result<Outcome> {
-        let (route, tenant) =
-            self.catalog.resolve(&cx.tenant, cx.instance.as_ref(), &request.target, &self.types)?;
+        let found = self.catalog.resolve(&cx.tenant, cx.instance.as_ref(), &request.target, &self.types);
+        let (route, tenant) = found.map_err(|error| self.name_nearest(cx, &request.target, error))?;
         record.routed_to(&route); // an Arc: a reload never disturbs a call
         let _permit = self.policy.admit(cx, &route, tenant)?; // the same rule that filters the list
         let call = self.bind(&route, request)?;
@@ -210,6 +211,36 @@ impl Gateway {
         offered.iter().filter(is_permitted).cloned().collect()
     }
 
+    /// Names the tool that was probably meant, among those that this caller may use.
+    fn name_nearest(&self, cx: &Context, target: &Target, error: Error) -> Error {
+        if error.kind() != tool::ErrorKind::NotFound {
+            return error;
+        }
+        let permitted = self.permitted(cx);
+        let advice = match target {
+            Target::Name(name) => {
+                let names = permitted.iter().map(|route| route.name.as_str());
+                did_you_mean(name, names.filter(|known| is_near_each(name.split("__"), known.split("__"))))
+            }
+            Target::Uri(uri) => {
+                let parts = |uri: &Uri| {
+                    [uri.scheme(), uri.service(), uri.tool().unwrap_or_default()].map(str::to_owned)
+                };
+                let meant = parts(uri);
+                let near = permitted.iter().filter(|route| {
+                    is_near_each(
+                        meant.iter().map(String::as_str),
+                        parts(&route.uri).iter().map(String::as_str),
+                    )
+                });
+                let address = Uri::of_tool(&meant[0], &meant[1], &meant[2]).to_string();
+                did_you_mean(&address, near.map(|route| route.address.as_str()))
+            }
+            Target::Trial(_) => String::new(),
+        };
+        error.advising(&advice)
+    }
+
     fn bind(&self, route: &Route, request: Request) -> Result<Call> {
         let begun = Instant::now();
         let options = match request.target {
@@ -237,6 +268,12 @@ impl Gateway {
             Err(_) => route.metrics.failed.increment(1),
         }
     }
+}
+
+/// Each part of a name is one part of the other or nearly so: what they share must not hide what they do not.
+fn is_near_each<'a>(words: impl Iterator<Item = &'a str>, names: impl Iterator<Item = &'a str>) -> bool {
+    let is_near = |(word, name): (&str, &str)| word == name || nearest(word, [name]).is_some();
+    words.zip(names).all(is_near)
 }
 
 /// The context as the connector sees it: with a deadline no later than the URI's `timeout` allows,

@@ -17,6 +17,7 @@ pub mod id;
 pub mod import;
 pub mod inline;
 pub mod inspection;
+pub mod json_words;
 pub mod library;
 pub mod outcome;
 pub mod pinning;

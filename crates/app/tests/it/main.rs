@@ -37,6 +37,7 @@ mod mcp_json_faults;
 mod mcp_older;
 mod mcp_services;
 mod mcp_watch;
+mod mistakes;
 mod openapi_bodies;
 mod openapi_command;
 mod openapi_import;

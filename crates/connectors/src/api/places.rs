@@ -5,6 +5,7 @@ use super::headers::header_value;
 use super::parameters::{File, Parameter, Position};
 use super::text_of;
 use super::tools::{Definition, takes_body, takes_form};
+use document::did_you_mean;
 use fetch::http::header::HeaderMap;
 use percent_encoding::{percent_decode_str, utf8_percent_encode};
 use serde_json::{Map, Value};
@@ -53,11 +54,11 @@ pub(super) fn place_all<'a>(
     }
     if known < arguments.len() {
         let is_unknown = |name: &&String| !definition.parameters.iter().any(|known| known.name == **name);
-        problems.extend(
-            arguments.keys().filter(is_unknown).map(|name| {
-                Problem::new(name, "Unknown", format!("Unknown parameter '{name}'; leave it out"))
-            }),
-        );
+        problems.extend(arguments.keys().filter(is_unknown).map(|name| {
+            let meant = did_you_mean(name, definition.parameters.iter().map(|known| known.name.as_str()));
+            let advice = if meant.is_empty() { "; leave it out" } else { meant.as_str() };
+            Problem::new(name, "Unknown", format!("Unknown parameter '{name}'{advice}"))
+        }));
     }
     let Some(first) = problems.first() else { return Ok(places) };
     Err(Error::invalid_input(first.message.clone()).with_problems(problems))

@@ -158,8 +158,11 @@ impl Connector for TableTools {
 /// The arguments as the operation takes them; the schema has said the same before, if the Tool
 /// has no schema of its own.
 fn arguments<T: DeserializeOwned>(call: &Call) -> Result<T> {
-    T::deserialize(call.arguments.as_value()?)
-        .map_err(|error| Error::invalid_input(format!("the arguments do not fit: {error}")))
+    tool::json_words::read(call.arguments.as_value()?).map_err(|misfit| {
+        let problem = tool::Problem::new(&misfit.path, misfit.code, &misfit.message);
+        Error::invalid_input(format!("the arguments do not fit: {}", misfit.message))
+            .with_problems(vec![problem])
+    })
 }
 
 /// What is at the mount.

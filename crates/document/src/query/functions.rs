@@ -75,6 +75,10 @@ impl Function {
         ALL.iter().find(|(known, ..)| *known == name).map(|(_, function, _)| *function)
     }
 
+    pub(super) fn names() -> impl Iterator<Item = &'static str> {
+        ALL.iter().map(|(name, ..)| *name)
+    }
+
     fn name(self) -> &'static str {
         ALL.iter().find(|(_, function, _)| *function == self).map_or("?", |(name, ..)| name)
     }

@@ -8,6 +8,7 @@ mod functions;
 mod make;
 mod order;
 mod plan;
+mod words;
 
 use crate::Node;
 use plan::Plan;

@@ -17,7 +17,7 @@ use http::StatusCode;
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use serde::Deserialize;
 use std::sync::Arc;
-use tool::TableId;
+use tool::{TableId, json_words};
 
 /// How a document is written in a file.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
@@ -111,8 +111,9 @@ async fn read(format: Format, body: std::result::Result<Bytes, BytesRejection>) 
         let text = std::str::from_utf8(&body).map_err(|_| Problem::bad_request("the file is no UTF-8"))?;
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         match format {
-            Format::Json => Node::parse(text)
-                .map_err(|error| Problem::bad_request(format!("the file is no JSON: {error}"))),
+            Format::Json => Node::parse(text).map_err(|error| {
+                Problem::bad_request(format!("the file is no JSON: {}", json_words::syntax(&error)))
+            }),
             Format::Jsonl => read_lines(text),
             Format::Csv => read_csv(text),
         }
@@ -123,8 +124,9 @@ async fn read(format: Format, body: std::result::Result<Bytes, BytesRejection>) 
 fn read_lines(text: &str) -> Result<Node> {
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     let read = |(at, line): (usize, &str)| {
-        Node::parse(line)
-            .map_err(|error| Problem::bad_request(format!("line {} is no JSON: {error}", at + 1)))
+        Node::parse(line).map_err(|error| {
+            Problem::bad_request(format!("line {} is no JSON: {}", at + 1, json_words::syntax(&error)))
+        })
     };
     Ok(Node::Array(lines.map(read).collect::<Result<_>>()?))
 }

@@ -148,7 +148,7 @@ fn parse_text(text: &str) -> Result<Value> {
     }
     serde_json::from_str(text).or_else(|error| {
         // What begins with a brace may still be YAML, but whoever wrote JSON wants to hear of JSON.
-        let message = format!("the document is neither JSON ({error}) nor YAML");
+        let message = format!("the document is neither YAML nor JSON: {}", tool::json_words::syntax(&error));
         parse_yaml(text).map_err(|_| refuse("document", "Unreadable", message))
     })
 }
