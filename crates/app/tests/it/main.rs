@@ -23,6 +23,7 @@ mod examples;
 mod faults;
 mod generated;
 mod guides;
+mod hostile_answers;
 mod instance_client;
 mod instances;
 mod isolation;
