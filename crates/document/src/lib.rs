@@ -4,6 +4,7 @@
 mod array;
 mod change;
 mod error;
+mod nearest;
 mod node;
 mod object;
 mod pointer;
@@ -13,6 +14,7 @@ mod text;
 pub use array::Array;
 pub use change::{Change, MAX_DEPTH};
 pub use error::{Error, Result};
+pub use nearest::{did_you_mean, nearest};
 pub use node::Node;
 pub use object::Object;
 pub use pointer::Pointer;

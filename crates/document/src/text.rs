@@ -36,10 +36,15 @@ impl Node {
     /// How many bytes the value has as JSON text.
     #[must_use]
     pub fn size_bytes(&self) -> usize {
-        let mut size = Size(0);
-        // Counting cannot fail.
-        let _ = serde_json::to_writer(&mut size, self);
-        size.0
+        self.size_bytes_within(usize::MAX).unwrap_or(usize::MAX)
+    }
+
+    /// The same, unless it is more than this: counting stops there.
+    #[must_use]
+    pub fn size_bytes_within(&self, max_bytes: usize) -> Option<usize> {
+        let mut size = Size { counted: 0, max_bytes };
+        serde_json::to_writer(&mut size, self).ok()?;
+        Some(size.counted)
     }
 }
 
@@ -62,12 +67,15 @@ impl Write for Bounded {
     }
 }
 
-struct Size(usize);
+struct Size {
+    counted: usize,
+    max_bytes: usize,
+}
 
 impl Write for Size {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0 += bytes.len();
-        Ok(bytes.len())
+        self.counted = self.counted.saturating_add(bytes.len());
+        if self.counted > self.max_bytes { Err(io::Error::other("too large")) } else { Ok(bytes.len()) }
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -99,14 +99,14 @@ impl Chunked {
             (State::TrailerStart | State::Trailer, byte) if byte != b'\n' => self.skip_trailer()?,
             (State::TrailerEnd, b'\n') => State::TrailerStart,
             (State::LastEnd, b'\n') => State::Ended,
-            _ => return Err(Error::broken("the chunks of the answer are not as they should be")),
+            _ => return Err(Error::malformed("the chunks of the answer are not as they should be")),
         })
     }
 
     fn skip_extension(&mut self, state: State) -> Result<State, Error> {
         self.extension_bytes += 1;
         if self.extension_bytes > MAX_EXTENSION_BYTES {
-            return Err(Error::broken("the chunk extensions of the answer are too long"));
+            return Err(Error::malformed("the chunk extensions of the answer are too long"));
         }
         Ok(state)
     }
@@ -114,7 +114,7 @@ impl Chunked {
     fn skip_trailer(&mut self) -> Result<State, Error> {
         self.trailer_bytes += 1;
         if self.trailer_bytes > MAX_TRAILER_BYTES {
-            return Err(Error::broken("the trailers of the answer are too long"));
+            return Err(Error::malformed("the trailers of the answer are too long"));
         }
         Ok(State::Trailer)
     }
@@ -126,11 +126,11 @@ fn larger(digits: u8, size: u64, digit: u8) -> Result<u64, Error> {
         b'0'..=b'9' => digit - b'0',
         b'a'..=b'f' => digit - b'a' + 10,
         b'A'..=b'F' => digit - b'A' + 10,
-        _ => return Err(Error::broken("the size of a chunk is no number")),
+        _ => return Err(Error::malformed("the size of a chunk is no number")),
     };
     if digits >= MAX_DIGITS {
-        return Err(Error::broken("the size of a chunk is too large"));
+        return Err(Error::malformed("the size of a chunk is too large"));
     }
     let size = size.checked_mul(16).and_then(|size| size.checked_add(u64::from(value)));
-    size.ok_or_else(|| Error::broken("the size of a chunk is too large"))
+    size.ok_or_else(|| Error::malformed("the size of a chunk is too large"))
 }

@@ -7,6 +7,7 @@ use bytes::{Bytes, BytesMut};
 use futures::stream::{self, BoxStream, StreamExt};
 use http::HeaderMap;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
+use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
 use tokio::io::{AsyncRead, AsyncReadExt};
@@ -24,7 +25,12 @@ pub(crate) enum Encoding {
 
 /// How the body is packed, if in a way that we undo; then the headers speak of it no more.
 pub(crate) fn encoding(headers: &mut HeaderMap) -> Option<Encoding> {
-    let encoding = match headers.get(CONTENT_ENCODING)?.as_bytes() {
+    let mut codings = headers.get_all(CONTENT_ENCODING).iter();
+    let coding = codings.next()?.as_bytes().trim_ascii().to_ascii_lowercase();
+    if codings.next().is_some() {
+        return None;
+    }
+    let encoding = match coding.as_slice() {
         b"gzip" | b"x-gzip" => Encoding::Gzip,
         b"br" => Encoding::Brotli,
         b"zstd" => Encoding::Zstd,
@@ -35,15 +41,21 @@ pub(crate) fn encoding(headers: &mut HeaderMap) -> Option<Encoding> {
     Some(encoding)
 }
 
-pub(crate) struct Decoder(Pin<Box<dyn AsyncRead + Send>>);
+pub(crate) enum Decoder {
+    /// Nothing has come yet: an empty body is empty, however it is packed.
+    Waiting(Encoding, Flow),
+    Unpacking(Pin<Box<dyn AsyncRead + Send>>),
+}
 
 type Packed = StreamReader<BoxStream<'static, io::Result<Bytes>>, Bytes>;
 
 impl Decoder {
-    pub(crate) fn new(encoding: Encoding, mut flow: Flow) -> Self {
-        let parts = stream::poll_fn(move |cx| flow.poll_next(cx)).map(|part| part.map_err(io::Error::other));
+    /// Begins to unpack, with what has come first.
+    fn unpack(encoding: Encoding, first: Bytes, mut flow: Flow) -> Pin<Box<dyn AsyncRead + Send>> {
+        let rest = stream::poll_fn(move |cx| flow.poll_next(cx)).map(|part| part.map_err(io::Error::other));
+        let parts = stream::iter([Ok(first)]).chain(rest);
         let packed: Packed = StreamReader::new(parts.boxed());
-        Self(match encoding {
+        match encoding {
             Encoding::Gzip => {
                 let mut decoder = GzipDecoder::new(packed);
                 decoder.multiple_members(true);
@@ -51,12 +63,27 @@ impl Decoder {
             }
             Encoding::Brotli => Box::pin(BrotliDecoder::new(packed)),
             Encoding::Zstd => Box::pin(ZstdDecoder::new(packed)),
-        })
+        }
     }
 
     pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, Error> {
+        let unpacked = match self {
+            Self::Unpacking(unpacked) => unpacked,
+            Self::Waiting(encoding, flow) => {
+                let encoding = *encoding;
+                let Some(first) = poll_fn(|cx| flow.poll_next(cx)).await.transpose()? else {
+                    return Ok(None);
+                };
+                let unpacked = Self::unpack(encoding, first, flow.take());
+                *self = Self::Unpacking(unpacked);
+                match self {
+                    Self::Unpacking(unpacked) => unpacked,
+                    Self::Waiting(..) => return Ok(None),
+                }
+            }
+        };
         let mut part = BytesMut::with_capacity(PART_BYTES);
-        match self.0.read_buf(&mut part).await {
+        match unpacked.read_buf(&mut part).await {
             Ok(0) => Ok(None),
             Ok(_) => Ok(Some(part.freeze())),
             // A broken connection is not the packing's fault.

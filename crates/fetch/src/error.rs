@@ -2,6 +2,7 @@
 
 use std::error::Error as StdError;
 use std::fmt;
+use std::io;
 
 type Source = Box<dyn StdError + Send + Sync>;
 
@@ -20,6 +21,8 @@ enum Kind {
     Connect,
     /// The connection broke after something was sent.
     Broken,
+    /// What came is no answer.
+    Malformed(&'static str),
     /// The body is not packed as it says.
     Packing,
 }
@@ -36,6 +39,14 @@ impl Error {
 
     pub(crate) fn broken(source: impl Into<Source>) -> Self {
         Self { kind: Kind::Broken, source: Some(source.into()) }
+    }
+
+    pub(crate) fn malformed(why: &'static str) -> Self {
+        Self { kind: Kind::Malformed(why), source: Some(why.into()) }
+    }
+
+    pub(crate) fn malformed_by(why: &'static str, source: impl Into<Source>) -> Self {
+        Self { kind: Kind::Malformed(why), source: Some(source.into()) }
     }
 
     pub(crate) fn packing(source: impl Into<Source>) -> Self {
@@ -66,6 +77,20 @@ impl Error {
         self.kind == Kind::Packing
     }
 
+    /// What came is no answer, for this reason.
+    pub(crate) fn malformed_because(&self) -> Option<&'static str> {
+        match self.kind {
+            Kind::Malformed(why) => Some(why),
+            Kind::Unusable | Kind::Resolve | Kind::Connect | Kind::Broken | Kind::Packing => None,
+        }
+    }
+
+    /// What came is no proper answer; it would be none the next time.
+    #[must_use]
+    pub fn is_malformed(&self) -> bool {
+        matches!(self.kind, Kind::Malformed(_))
+    }
+
     /// The cause of this type, if there is one.
     #[must_use]
     pub fn find<E: StdError + 'static>(&self) -> Option<&E> {
@@ -79,7 +104,9 @@ fn find<'a, E: StdError + 'static>(error: &'a (dyn StdError + 'static)) -> Optio
         if let Some(found) = error.downcast_ref() {
             return Some(found);
         }
-        cause = error.source();
+        // What such an error was made of is not among its causes.
+        let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        cause = inner.map(|inner| inner as _).or_else(|| error.source());
     }
     None
 }
@@ -90,7 +117,7 @@ impl fmt::Display for Error {
             Kind::Unusable => "the request cannot be sent",
             Kind::Resolve => "the name cannot be resolved",
             Kind::Connect => "no connection can be made",
-            Kind::Broken => "the connection broke",
+            Kind::Broken | Kind::Malformed(_) => "the connection broke",
             Kind::Packing => "the answer cannot be unpacked",
         })
     }

@@ -62,9 +62,9 @@ fn content_length(headers: &HeaderMap) -> Result<Option<u64>, Error> {
     let mut said = None;
     for value in headers.get_all(CONTENT_LENGTH).iter().flat_map(tokens) {
         let length =
-            number(value).ok_or_else(|| Error::broken("the content-length of the answer is no number"))?;
+            number(value).ok_or_else(|| Error::malformed("the content-length of the answer is no number"))?;
         if said.is_some_and(|said| said != length) {
-            return Err(Error::broken("the answer has several content-lengths"));
+            return Err(Error::malformed("the answer has several content-lengths"));
         }
         said = Some(length);
     }

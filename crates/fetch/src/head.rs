@@ -31,12 +31,12 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Option<(Head, usize)>, Error> {
     let mut headers = [const { MaybeUninit::uninit() }; MAX_HEADERS];
     let mut parsed = httparse::Response::new(&mut []);
     let read = ParserConfig::default().parse_response_with_uninit_headers(&mut parsed, bytes, &mut headers);
-    let length = match read.map_err(Error::broken)? {
+    let length = match read.map_err(|error| no_head(bytes, error))? {
         Status::Complete(length) => Some(length),
         Status::Partial => None,
     };
     if length.unwrap_or(bytes.len()) > MAX_BYTES {
-        return Err(Error::broken("the head of the answer is too long"));
+        return Err(Error::malformed("the head of the answer is too long"));
     }
     let (Some(length), Some(version), Some(code)) = (length, parsed.version, parsed.code) else {
         return Ok(None);
@@ -47,11 +47,29 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Option<(Head, usize)>, Error> {
         let start = header.value.as_ptr().addr() - bytes.as_ptr().addr();
         let value = head.slice(start..start + header.value.len());
         let name = name_of(header.name.as_bytes())?;
-        headers.append(name, HeaderValue::from_maybe_shared(value).map_err(Error::broken)?);
+        headers.append(
+            name,
+            HeaderValue::from_maybe_shared(value).map_err(|error| {
+                Error::malformed_by("a header of the answer holds what headers must not", error)
+            })?,
+        );
     }
     let version = if version == 0 { Version::HTTP_10 } else { Version::HTTP_11 };
-    let status = StatusCode::from_u16(code).map_err(Error::broken)?;
+    let status = StatusCode::from_u16(code)
+        .map_err(|error| Error::malformed_by("the answer has no proper status", error))?;
     Ok(Some((Head { version, status, headers }, length)))
+}
+
+/// Why something is no head. A server that wants TLS says so in TLS.
+fn no_head(bytes: &[u8], error: httparse::Error) -> Error {
+    let why = match (bytes, error) {
+        ([0x15 | 0x16, 0x03, ..], _) => {
+            "the service speaks TLS at that port; write https:// instead of http://"
+        }
+        (_, httparse::Error::TooManyHeaders) => "the answer has too many headers",
+        _ => "the answer is no HTTP/1.1; check that the address is that of an HTTP service",
+    };
+    Error::malformed_by(why, error)
 }
 
 /// Most names are the same few, and most servers write them in one of two ways.
@@ -65,7 +83,8 @@ fn name_of(bytes: &[u8]) -> Result<HeaderName, Error> {
         b"cache-control" | b"Cache-Control" => CACHE_CONTROL,
         b"content-length" | b"Content-Length" => CONTENT_LENGTH,
         b"transfer-encoding" | b"Transfer-Encoding" => TRANSFER_ENCODING,
-        _ => HeaderName::from_bytes(bytes).map_err(Error::broken)?,
+        _ => HeaderName::from_bytes(bytes)
+            .map_err(|error| Error::malformed_by("a header of the answer has no proper name", error))?,
     })
 }
 

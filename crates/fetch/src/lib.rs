@@ -16,6 +16,7 @@ mod message;
 mod outgoing;
 mod pool;
 mod response;
+mod words;
 
 pub use connect::{Resolve, Resolving, Tls};
 pub use connection::Stream;

@@ -37,7 +37,7 @@ impl Response {
         } else {
             let flow = Flow { connection: Some(connection), pool };
             match decode::encoding(&mut headers) {
-                Some(encoding) => Body::Packed(Decoder::new(encoding, flow)),
+                Some(encoding) => Body::Packed(Decoder::Waiting(encoding, flow)),
                 None => Body::Plain(flow),
             }
         };
@@ -94,6 +94,11 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
+    /// The rest of the body, for another reader.
+    pub(crate) fn take(&mut self) -> Self {
+        Self { connection: self.connection.take(), pool: self.pool.clone() }
+    }
+
     pub(crate) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Error>>> {
         let Some(connection) = &mut self.connection else { return Poll::Ready(None) };
         let part = ready!(connection.poll_body(cx));

@@ -68,7 +68,7 @@ impl Template {
     ///
     /// When the data does not suit the template, or a limit is passed.
     pub fn render(&self, data: &Json) -> Result<String, Error> {
-        self.run(Value::from_json(data))
+        self.run(Value::from_json(data), &self.0.options)
     }
 
     /// Renders over JSON text, where integers of any size keep their digits.
@@ -77,12 +77,22 @@ impl Template {
     ///
     /// When the text is no JSON, and as for [`Template::render`].
     pub fn render_json(&self, data: &str) -> Result<String, Error> {
+        self.render_json_within(data, usize::MAX)
+    }
+
+    /// The same with less work than the template's own limit, for those who would rather do much of it elsewhere.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Template::render_json`]; the end of the work is [`ErrorKind::Limit`].
+    pub fn render_json_within(&self, data: &str, work: usize) -> Result<String, Error> {
         // Reading the data is not the template's work.
         let mut options = self.0.options.clone();
         options.limits.work = usize::MAX;
         let mut budget = Budget::new(&options, &self.0.regexes);
         let data = json::read(&mut budget, data).map_err(|fault| self.locate(fault, 0))?;
-        self.run(data)
+        options.limits.work = self.0.options.limits.work.min(work);
+        self.run(data, &options)
     }
 
     /// Renders into a writer; nothing is written unless the whole rendering succeeds.
@@ -115,12 +125,12 @@ impl Template {
         &self.0.options
     }
 
-    fn run(&self, data: Value<'_>) -> Result<String, Error> {
+    fn run(&self, data: Value<'_>, options: &Options) -> Result<String, Error> {
         let compiled = &*self.0;
         let bytes = exec::run(
             &compiled.program,
             &compiled.source,
-            &compiled.options,
+            options,
             &compiled.regexes,
             data,
             compiled.last_size.load(Ordering::Relaxed),

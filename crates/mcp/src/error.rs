@@ -151,7 +151,7 @@ pub fn failure_of_call(error: &Error, version: Version) -> Failure {
         | ErrorKind::Unavailable
         | ErrorKind::CircuitOpen
         | ErrorKind::Missing
-        | ErrorKind::Upstream => Failure::Result(error.full_message()),
+        | ErrorKind::Upstream => Failure::Result(error.in_words()),
     }
 }
 

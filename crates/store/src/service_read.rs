@@ -2,7 +2,8 @@
 
 use crate::service_row::{COLUMNS, decode, decode_tools};
 use crate::services::{Service, ServiceFilter, Services, check_name, missing};
-use crate::{Page, PageRequest, Result, Status, row as column};
+use crate::{Error, ErrorKind, Page, PageRequest, Result, Status, row as column};
+use document::nearest;
 use sqlx::any::AnyRow;
 use sqlx::{AnyConnection, AssertSqlSafe, Row as _};
 use tool::TenantId;
@@ -15,7 +16,12 @@ impl Services<'_> {
     /// The service with its tools.
     pub async fn get(self, tenant: &TenantId, scheme: &str, id: &str) -> Result<Service> {
         let mut snapshot = self.0.snapshot().await?;
-        self.read(&mut snapshot, tenant, scheme, id).await
+        match self.read(&mut snapshot, tenant, scheme, id).await {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                Err(misspelt(&mut snapshot, tenant, scheme, id).await.unwrap_or(error))
+            }
+            found => found,
+        }
     }
 
     /// The tenant's services that fit the filter, oldest first.
@@ -106,4 +112,18 @@ impl Services<'_> {
         }
         Ok(result)
     }
+}
+
+/// The refusal that names the tenant's service which was probably meant.
+async fn misspelt(snapshot: &mut AnyConnection, tenant: &TenantId, scheme: &str, id: &str) -> Option<Error> {
+    let sql = "SELECT type, id FROM services WHERE tenant = $1 ORDER BY type, id LIMIT 1000";
+    let rows = sqlx::query(sql).bind(tenant.as_str().to_owned()).fetch_all(snapshot).await.ok()?;
+    let name = |row: &AnyRow| Some((column::text(row, "type").ok()?, column::text(row, "id").ok()?));
+    let mut names: Vec<(String, String)> = rows.iter().filter_map(name).collect();
+    names.retain(|(known, _)| known == scheme || nearest(scheme, [known.as_str()]).is_some());
+    let is_same = names.iter().any(|(_, known)| known == id);
+    let meant = if is_same { id } else { nearest(id, names.iter().map(|(_, id)| id.as_str()))? };
+    let (scheme, id) = names.iter().find(|(_, id)| id == meant)?;
+    let meant = format!("{scheme}/{id}");
+    Some(Error::not_found(&format!("service; did you mean '{meant}'?")))
 }

@@ -55,22 +55,52 @@ impl Authority {
     /// When the certificates do not fit together.
     #[must_use]
     pub fn server_that_asks_for_certificates(&self) -> rustls::ServerConfig {
-        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-        let key = KeyPair::generate().expect("a key");
-        let params = CertificateParams::new(vec!["127.0.0.1".to_owned()]).expect("a legal name");
-        let certificate = params.signed_by(&key, &self.issuer).expect("a certificate");
         let mut roots = rustls::RootCertStore::empty();
         roots.add(self.issuer.der().clone()).expect("an authority");
-        let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider.clone());
+        let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider());
         let verifier = verifier.build().expect("a verifier");
-        let key = PrivateKeyDer::try_from(key.serialize_der()).expect("a private key");
-        rustls::ServerConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .expect("the provider knows them")
-            .with_client_cert_verifier(verifier)
-            .with_single_cert(vec![certificate.der().clone()], key)
-            .expect("the key belongs to the certificate")
+        self.serve(local(), builder().with_client_cert_verifier(verifier))
     }
+
+    /// A server on 127.0.0.1 that talks to everybody.
+    #[must_use]
+    pub fn server(&self) -> rustls::ServerConfig {
+        self.serve(local(), builder().with_no_client_auth())
+    }
+
+    /// The same with a certificate of last century.
+    #[must_use]
+    pub fn expired_server(&self) -> rustls::ServerConfig {
+        let mut params = local();
+        params.not_before = rcgen::date_time_ymd(1998, 1, 1);
+        params.not_after = rcgen::date_time_ymd(1999, 1, 1);
+        self.serve(params, builder().with_no_client_auth())
+    }
+
+    fn serve(
+        &self,
+        params: CertificateParams,
+        server: rustls::ConfigBuilder<rustls::ServerConfig, rustls::server::WantsServerCert>,
+    ) -> rustls::ServerConfig {
+        let key = KeyPair::generate().expect("a key");
+        let certificate = params.signed_by(&key, &self.issuer).expect("a certificate");
+        let key = PrivateKeyDer::try_from(key.serialize_der()).expect("a private key");
+        let chain = vec![certificate.der().clone()];
+        server.with_single_cert(chain, key).expect("the key belongs to the certificate")
+    }
+}
+
+fn local() -> CertificateParams {
+    CertificateParams::new(vec!["127.0.0.1".to_owned()]).expect("a legal name")
+}
+
+fn provider() -> Arc<rustls::crypto::CryptoProvider> {
+    Arc::new(rustls::crypto::aws_lc_rs::default_provider())
+}
+
+fn builder() -> rustls::ConfigBuilder<rustls::ServerConfig, rustls::WantsVerifier> {
+    let builder = rustls::ServerConfig::builder_with_provider(provider());
+    builder.with_safe_default_protocol_versions().expect("the provider knows them")
 }
 
 impl Default for Authority {

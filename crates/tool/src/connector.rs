@@ -1,5 +1,6 @@
 //! What a type of service must be able to do, and how its settings become a working service.
 
+use crate::json_words;
 use crate::salvage::{check_rest, take_out};
 use crate::schema::Schema;
 use crate::{
@@ -195,12 +196,8 @@ pub fn open_checked<S: DeserializeOwned + JsonSchema>(
 /// Parses what the schema has let through, so what fails here is finer than a schema can say.
 fn parse<S: DeserializeOwned>(scheme: &str, settings: Value) -> Result<S> {
     serde_path_to_error::deserialize(settings).map_err(|error| {
-        let path = error.path().to_string();
-        let path = if path == "." { String::new() } else { path };
-        invalid_settings(
-            scheme,
-            vec![Problem::new(path, "Invalid", crate::plain(&error.inner().to_string()))],
-        )
+        let misfit = json_words::misfit(&error.path().to_string(), &error.inner().to_string());
+        invalid_settings(scheme, vec![Problem::new(misfit.path, misfit.code, misfit.message)])
     })
 }
 

@@ -1,6 +1,6 @@
 //! What the services of one process share.
 
-use crate::{OnlyClient, Search, Tables};
+use crate::{Compute, OnlyClient, Search, Tables};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -26,6 +26,8 @@ pub struct Env {
     pub only_client: Option<Arc<OnlyClient>>,
     /// The most bytes of an answer, for connectors that can stop before they are cut.
     pub result_budget_bytes: usize,
+    /// Where long computations run.
+    pub compute: Compute,
 }
 
 impl Default for Env {
@@ -40,6 +42,7 @@ impl Default for Env {
             search: None,
             only_client: None,
             result_budget_bytes: 1024 * 1024,
+            compute: Compute::default(),
         }
     }
 }

@@ -172,6 +172,13 @@ impl Error {
         self
     }
 
+    /// Adds advice behind the message.
+    #[must_use]
+    pub fn advising(mut self, advice: &str) -> Self {
+        self.0.message.push_str(advice);
+        self
+    }
+
     /// Puts what the error is about in front of its message.
     #[must_use]
     pub fn about(mut self, subject: &str) -> Self {
@@ -215,7 +222,23 @@ impl Error {
         self
     }
 
-    /// The message followed by its causes, for a log line or a terminal.
+    /// The message followed by its causes as far as they are in our words, for callers: what libraries say of
+    /// themselves stays in the log.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        let mut text = self.0.message.clone();
+        let mut source = std::error::Error::source(self);
+        while let Some(cause) = source.and_then(|cause| cause.downcast_ref::<Self>()) {
+            if !text.contains(&cause.0.message) {
+                text.push_str(": ");
+                text.push_str(&cause.0.message);
+            }
+            source = std::error::Error::source(cause);
+        }
+        text
+    }
+
+    /// The message followed by its causes, for a log line.
     #[must_use]
     pub fn full_message(&self) -> String {
         let mut text = self.0.message.clone();

@@ -2,6 +2,7 @@
 
 use crate::salvage::escaped;
 use crate::{Error, Problem, Result};
+use document::did_you_mean;
 use jsonschema::error::{TypeKind, ValidationErrorKind as Fault};
 use jsonschema::{ReferencingError, ValidationError, Validator};
 use serde_json::Value;
@@ -15,6 +16,8 @@ const MAX_PROBLEMS: usize = 50;
 pub struct Schema {
     validator: Validator,
     noun: &'static str,
+    /// The names of fields, those of the outermost object first.
+    names: Vec<String>,
 }
 
 /// A problem with the place it is about, as a JSON Pointer.
@@ -34,7 +37,9 @@ impl Schema {
         let validator = jsonschema::validator_for(schema).map_err(|error| {
             Error::invalid_config(format!("the JSON schema is invalid: {}", wrong(&error)))
         })?;
-        Ok(Self { validator, noun })
+        let mut names = Vec::new();
+        collect_names(schema, &mut names);
+        Ok(Self { validator, noun, names })
     }
 
     /// Whether nothing is wrong; much cheaper than asking what is.
@@ -87,7 +92,9 @@ impl Schema {
                     .iter()
                     .map(|name| {
                         let path = join(&at, name);
-                        let message = format!("Unknown {noun} '{path}'; leave it out");
+                        let meant = did_you_mean(name, self.names.iter().map(String::as_str));
+                        let advice = if meant.is_empty() { "; leave it out" } else { meant.as_str() };
+                        let message = format!("Unknown {noun} '{path}'{advice}");
                         (Some(name.clone()), Problem::new(&path, "Unknown", message))
                     })
                     .collect()
@@ -123,6 +130,27 @@ impl Schema {
             // The library's own words would repeat the value, which may be a secret.
             other => one("Invalid", format!("{} must {}", subject(), rule(other))),
         }
+    }
+}
+
+/// The fields that a schema knows, level by level.
+fn collect_names(schema: &Value, names: &mut Vec<String>) {
+    const MAX_NAMES: usize = 500;
+    let mut level = vec![schema];
+    while !level.is_empty() && names.len() < MAX_NAMES {
+        let properties = level.iter().filter_map(|schema| schema.get("properties")?.as_object());
+        names.extend(properties.flat_map(|fields| fields.keys().cloned()).take(MAX_NAMES));
+        level = level.iter().flat_map(|schema| inner(schema)).take(MAX_NAMES).collect();
+    }
+    names.truncate(MAX_NAMES);
+}
+
+/// The values in a value.
+fn inner(value: &Value) -> Vec<&Value> {
+    match value {
+        Value::Object(fields) => fields.values().collect(),
+        Value::Array(items) => items.iter().collect(),
+        _ => Vec::new(),
     }
 }
 

@@ -80,7 +80,7 @@ async fn call_locally(path: &Path, uri: Uri, arguments: Value) -> Result<Value, 
         Ok(Outcome::NeedsInput(_) | Outcome::Started(_)) => {
             Err(Failure::new("the tool asks back or goes on, which the command line cannot follow"))
         }
-        Err(error) => Err(Failure::new(error.full_message())),
+        Err(error) => Err(Failure::new(error.in_words())),
     }
 }
 

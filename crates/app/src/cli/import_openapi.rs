@@ -120,7 +120,7 @@ impl ImportOpenapi {
         // Whoever runs this can reach the private network anyway.
         let env = Env { allow_private_network: true, ..Env::default() };
         let imported = (import.read)(request, env).await;
-        let imported = imported.map_err(|error| Failure::new(error.full_message()))?;
+        let imported = imported.map_err(|error| Failure::new(error.in_words()))?;
         Ok(self.report(imported))
     }
 

@@ -84,8 +84,8 @@ fn about_url(url: &str, error: &Error, said: &str) -> Option<String> {
         let target = target.split(", and").next().filter(|target| target.contains("://"));
         return Some(format!("write {} as 'url'", target.map_or("the final address".into(), masked_url)));
     }
-    // What a TLS library says about an answer in plain HTTP.
-    if said.contains("InvalidContentType") {
+    // What our HTTP client, or the TLS library behind a WebSocket, says about an answer in plain HTTP.
+    if said.contains("does not speak TLS") || said.contains("InvalidContentType") {
         let (plain, secure) = if url.starts_with("ws") { ("ws", "wss") } else { ("http", "https") };
         return Some(format!("the port does not speak TLS: write {plain}:// instead of {secure}://"));
     }

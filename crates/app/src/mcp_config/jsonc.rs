@@ -23,12 +23,41 @@ const TELLING: [&str; 6] = ["command", "url", "httpUrl", "serverUrl", "cmd", "ur
 /// Reads a text: JSON, with comments and trailing commas. Nothing at all is an empty object.
 pub(crate) fn parse(text: &str) -> Result<Map<String, Value>, String> {
     let root: Value = jsonc_parser::parse_to_serde_value(text.trim_start_matches('\u{feff}'), &options())
-        .map_err(|error| error.to_string())?;
+        .map_err(|error| in_words(&error.to_string()))?;
     match root {
         Value::Object(root) => Ok(root),
         Value::Null => Ok(Map::new()),
         _ => Err("it must be a JSON object".into()),
     }
+}
+
+/// What is wrong with a text, for whoever wrote it; the parser says `what on line 1 column 2`.
+fn in_words(error: &str) -> String {
+    let (what, place) = error.rsplit_once(" on line ").unwrap_or((error, ""));
+    let words = match what {
+        "Unterminated object" => "an object is not closed; add the missing '}'",
+        "Unterminated array" => "a list is not closed; add the missing ']'",
+        "Unterminated comment block" => "a comment is not closed; add the missing */",
+        "Expected comma" => "a ',' is missing",
+        "Unexpected comma" => "there is a ',' too many",
+        "Unexpected close brace" => "there is a '}' too many",
+        "Unexpected close bracket" => "there is a ']' too many",
+        "Expected colon after the string or word in object property" => {
+            "a ':' is missing behind the name of a field"
+        }
+        "Expected value after colon in object property" => "a value is missing behind the ':'",
+        "Expected string for object property" => "the name of a field must be in double quotes",
+        "Single-quoted strings are not allowed" => "texts must be in double quotes",
+        "Unexpected word" => "a text must be in double quotes",
+        "Text cannot contain more than one JSON value" => {
+            "something follows the end of the JSON; take it away"
+        }
+        "Maximum nesting depth exceeded" => "it is nested too deep",
+        what if what.starts_with("Unterminated string") => "a string is not closed; add the missing '\"'",
+        _ => "this cannot be read as JSON",
+    };
+    let place = place.replace(" column ", ", column ").trim_end_matches('.').to_owned();
+    if place.is_empty() { words.to_owned() } else { format!("line {place}: {words}") }
 }
 
 /// Whether a text is JSON as machines write it, without anything of a person's.
@@ -151,7 +180,7 @@ impl Document {
     pub(crate) fn open(text: &str, place: &[&str]) -> Result<Self, String> {
         let expected = parse(text)?;
         let root = CstRootNode::parse(text.trim_start_matches('\u{feff}'), &options())
-            .map_err(|error| error.to_string())?;
+            .map_err(|error| in_words(&error.to_string()))?;
         let object = root.object_value_or_create().ok_or("it must be a JSON object")?;
         let mut services = object.clone();
         for key in place {

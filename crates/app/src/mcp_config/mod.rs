@@ -199,7 +199,7 @@ mod tests {
     fn says_what_is_no_such_file() {
         for (text, why) in [
             ("[]", "must be a JSON object"),
-            ("{", "line 1 column 2"),
+            ("{", "line 1, column 2: an object is not closed"),
             (r#"{"other":1}"#, "no key 'mcpServers'"),
             (r#"{"mcpServers":[]}"#, "must be an object"),
         ] {

@@ -4,6 +4,7 @@
 
 mod setup;
 
+mod amplification;
 mod api_services;
 mod api_sign_in;
 mod audit;
@@ -30,6 +31,7 @@ mod full_disk;
 mod generated;
 mod grants;
 mod guides;
+mod hostile_answers;
 mod inputs;
 mod instance_client;
 mod instances;
@@ -48,6 +50,7 @@ mod mcp_json_faults;
 mod mcp_older;
 mod mcp_services;
 mod mcp_watch;
+mod mistakes;
 mod one_line;
 mod one_story;
 mod openapi_bodies;

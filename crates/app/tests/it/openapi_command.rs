@@ -67,7 +67,7 @@ async fn makes_and_changes_a_service_on_a_server() {
         preview.stderr
     );
     let changed = import(&[&broken, "--id", "bodies", "--update"]).await;
-    assert_eq!(changed.stdout, "changed api://bodies with 7 tools\n", "{}", changed.stderr);
+    assert_eq!(changed.stdout, "changed api://bodies with 8 tools\n", "{}", changed.stderr);
     server.admin().call("api://bodies/good", serde_json::json!({})).await.is(200);
     assert_eq!(upstream.last().path, "/good");
 }

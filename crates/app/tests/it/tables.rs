@@ -163,6 +163,18 @@ async fn takes_and_gives_files(backend: Backend) {
         assert_eq!(reply.body["code"], "BAD_REQUEST", "{format}: {}", reply.text);
     }
     upload("tables/import?format=json", "{}").await.is_problem(422, "VALIDATION_FAILED");
+    let twice = upload("tables/import?name=twice&format=csv", "id,name,id\n1,a,2\n").await;
+    let twice = twice.is_problem(400, "BAD_REQUEST");
+    assert_eq!(
+        twice.body["detail"],
+        "columns 1 and 3 are both named 'id'; give each column a name of its own"
+    );
+    let formulas = json!([{ "=a": "=1+1", "b": "'=1+1", "c": "+49 30" }, { "=a": "-5 apples", "b": "@x", "c": "'quoted'" }]);
+    let id = table(&app, formulas.clone()).await;
+    let exported = app.get(&format!("tables/{id}/export?format=csv")).await.is(200).text;
+    assert!(!exported.contains("\n=") && !exported.contains(",@"), "nothing a spreadsheet runs: {exported}");
+    let again = upload("tables/import?name=formulas&format=csv", &exported).await.is(201).string("id");
+    assert_eq!(app.get(&format!("tables/{again}/data")).await.is(200).body["data"], formulas);
 }
 
 async fn keeps_documents_of_many_megabytes(backend: Backend) {

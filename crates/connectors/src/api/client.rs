@@ -355,12 +355,16 @@ pub(super) fn explain(error: fetch::Error) -> Error {
     if error.is_unusable() {
         return Error::internal("the request cannot be sent").caused_by(error);
     }
-    let message = if error.is_resolve() {
-        "the service's name cannot be resolved"
-    } else if error.is_connect() {
-        "the service cannot be connected to"
-    } else {
-        "the connection broke before the service answered"
+    if error.is_resolve() {
+        let message = "the service's name cannot be resolved; check the host in its address";
+        return Error::unavailable(message).caused_by(error).retryable();
+    }
+    let message = match (error.is_connect(), error.is_malformed()) {
+        (true, _) => "the service cannot be connected to",
+        (false, true) => "the service's answer cannot be used",
+        (false, false) => "the connection broke before the service answered",
     };
-    Error::unavailable(message).caused_by(error).retryable()
+    let advice = error.advice().map(|advice| format!(": {advice}")).unwrap_or_default();
+    let explained = Error::unavailable(format!("{message}{advice}")).caused_by(error);
+    explained.retryable()
 }

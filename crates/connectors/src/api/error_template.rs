@@ -6,6 +6,9 @@ use gotemplate::{Options, Template};
 use serde_json::{Map, Value, json};
 use tool::Problem;
 
+/// What a template may do: the thread that renders it is one that others wait for.
+const MAX_WORK: usize = 2 << 20;
+
 /// A Go template over `status`, `reason`, `headers` and `body` of an answer with a bad status.
 #[derive(Debug)]
 pub(super) struct ErrorTemplate(Template);
@@ -14,7 +17,9 @@ impl ErrorTemplate {
     /// Compiles the source; what is wrong is told with line and column.
     pub(super) fn check(source: Option<&str>, path: &str, problems: &mut Vec<Problem>) -> Option<Self> {
         let source = source.filter(|source| !source.is_empty())?;
-        match Template::compile("error_template", source, &Options::default()) {
+        let mut options = Options::default();
+        options.limits.work = MAX_WORK;
+        match Template::compile("error_template", source, &options) {
             Ok(template) => Some(Self(template)),
             Err(error) => {
                 let message = format!("the error template is wrong: {error}");

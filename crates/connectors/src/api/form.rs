@@ -63,6 +63,11 @@ impl Form {
         Ok(())
     }
 
+    /// Nothing was put in.
+    pub(super) fn is_empty(&self) -> bool {
+        self.parts.is_empty()
+    }
+
     /// As `application/x-www-form-urlencoded`.
     pub(super) fn urlencoded(&self) -> String {
         let mut text = String::with_capacity(self.size_bytes + 2 * self.parts.len());

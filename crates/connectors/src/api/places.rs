@@ -4,7 +4,8 @@ use super::form::{ESCAPED, Form, MAX_BODY_BYTES, Part, TooLong, add_pair, flatte
 use super::headers::header_value;
 use super::parameters::{File, Parameter, Position};
 use super::text_of;
-use super::tools::{Definition, takes_body};
+use super::tools::{Definition, takes_body, takes_form};
+use document::did_you_mean;
 use fetch::http::header::HeaderMap;
 use percent_encoding::{percent_decode_str, utf8_percent_encode};
 use serde_json::{Map, Value};
@@ -53,11 +54,11 @@ pub(super) fn place_all<'a>(
     }
     if known < arguments.len() {
         let is_unknown = |name: &&String| !definition.parameters.iter().any(|known| known.name == **name);
-        problems.extend(
-            arguments.keys().filter(is_unknown).map(|name| {
-                Problem::new(name, "Unknown", format!("Unknown parameter '{name}'; leave it out"))
-            }),
-        );
+        problems.extend(arguments.keys().filter(is_unknown).map(|name| {
+            let meant = did_you_mean(name, definition.parameters.iter().map(|known| known.name.as_str()));
+            let advice = if meant.is_empty() { "; leave it out" } else { meant.as_str() };
+            Problem::new(name, "Unknown", format!("Unknown parameter '{name}'{advice}"))
+        }));
     }
     let Some(first) = problems.first() else { return Ok(places) };
     Err(Error::invalid_input(first.message.clone()).with_problems(problems))
@@ -94,7 +95,7 @@ fn place<'a>(
             return problem("Required", format!("Parameter '{name}' is part of the path and cannot be null"));
         }
         _ if is_nothing => {}
-        Position::Form if takes_body(method) => match &parameter.file {
+        Position::Form if takes_form(method) => match &parameter.file {
             None => places.form.add(wire_name, value, parameter.style(value)).map_err(too_long)?,
             Some(file) => places.form.push(part(parameter, value, file)?).map_err(too_long)?,
         },

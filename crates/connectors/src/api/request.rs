@@ -59,7 +59,9 @@ impl Base {
         }
         match places.whole_body.take() {
             Some(body) => set_whole_body(&mut request, body),
-            None if takes_body(method) => add_body(&mut request, definition, places),
+            None if takes_body(method) || !places.form.is_empty() => {
+                add_body(&mut request, definition, places)
+            }
             None => {}
         }
         if takes_body(method) && request.body.is_empty() {

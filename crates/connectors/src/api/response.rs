@@ -34,20 +34,28 @@ struct ContentType {
 pub(super) async fn read(mut response: Response, max_bytes: usize) -> Result<Output> {
     let status = response.status();
     let content_type = ContentType::of(response.headers());
-    if let Some(encoding) = response.headers().get(CONTENT_ENCODING).filter(|value| *value != "identity") {
-        let encoding = String::from_utf8_lossy(encoding.as_bytes()).into_owned();
+    let filename = filename(response.headers());
+    let body = read_body(&mut response, max_bytes).await?;
+    // Nothing is nothing, however it is packed.
+    if let Some(encoding) = unknown_encoding(response.headers()).filter(|_| !body.bytes.is_empty()) {
         let message =
             format!("the answer is compressed with '{encoding}', which we did not ask for and cannot read");
         return Err(Error::upstream(message).with("status", status.as_u16()));
     }
-    let filename = filename(response.headers());
-    let body = read_body(&mut response, max_bytes).await?;
     if body.is_too_long {
         let message = format!("the answer has more than {max_bytes} bytes, the limit (max_response_bytes)");
         return Err(Error::upstream(message).with("status", status.as_u16()));
     }
     let output = to_output(status, &content_type, &filename, &body.bytes);
     output.map_err(|error| error.with("status", status.as_u16()))
+}
+
+/// How the body is packed, where that could not be undone.
+fn unknown_encoding(headers: &HeaderMap) -> Option<String> {
+    let encodings = headers.get_all(CONTENT_ENCODING).iter();
+    let mut unknown =
+        encodings.filter(|value| !value.as_bytes().trim_ascii().eq_ignore_ascii_case(b"identity"));
+    unknown.next().map(|encoding| String::from_utf8_lossy(encoding.as_bytes()).into_owned())
 }
 
 /// The answer to a HEAD request, which says all it has to say in its headers.
@@ -109,7 +117,14 @@ async fn read_body(response: &mut Response, max_bytes: usize) -> Result<Body> {
     let mut body = Body::default();
     let broken = |error: fetch::Error| match error.is_packing() {
         // It would be no better the next time.
-        true => Error::upstream("the answer cannot be unpacked").caused_by(error),
+        true => {
+            Error::upstream("the answer cannot be unpacked; it is not packed as it says").caused_by(error)
+        }
+        false if error.is_malformed() => Error::upstream(format!(
+            "the service's answer cannot be used: {}",
+            error.advice().unwrap_or_default()
+        ))
+        .caused_by(error),
         false => {
             Error::unavailable("the connection broke while the answer was read").caused_by(error).retryable()
         }

@@ -174,7 +174,7 @@ fn check_body(
         refuse("form_encoding", "Unused", message.to_owned());
     }
     if let Some(file) = file
-        && let Some(method) = methods.iter().find(|method| !takes_body(**method))
+        && let Some(method) = methods.iter().find(|method| !takes_form(**method))
     {
         let method = method.as_str();
         let message = format!("a {method} request cannot carry the file '{}'; use POST or PUT", file.name);
@@ -189,6 +189,11 @@ fn check_body(
         (None, Some(_)) => FormEncoding::Multipart,
         (given, _) => given.unwrap_or_default(),
     }
+}
+
+/// Methods whose forms travel in the body: whoever asks for a form means one.
+pub(super) fn takes_form(method: Method) -> bool {
+    takes_body(method) || method == Method::Delete
 }
 
 /// Methods whose arguments travel in the body; those of the others go into the query string.

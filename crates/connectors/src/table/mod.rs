@@ -19,7 +19,8 @@ use serde_json::value::RawValue;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use tool::{
-    Call, Connector, Context, Env, Error, Outcome, Output, Result, Role, Search, Table, TableId, Tables, Tool,
+    Call, Compute, Connector, Context, Env, Error, Outcome, Output, Result, Role, Search, Table, TableId,
+    Tables, Tool,
 };
 use tools::Operation;
 
@@ -41,6 +42,7 @@ pub(crate) struct TableTools {
     preview_keys: Vec<String>,
     budget_bytes: usize,
     queries: Mutex<HashMap<String, Arc<Query>>>,
+    compute: Compute,
 }
 
 impl TableTools {
@@ -54,6 +56,7 @@ impl TableTools {
             preview_keys: Vec::new(),
             budget_bytes: env.result_budget_bytes,
             queries: Mutex::default(),
+            compute: env.compute.clone(),
         }
     }
 
@@ -155,8 +158,11 @@ impl Connector for TableTools {
 /// The arguments as the operation takes them; the schema has said the same before, if the Tool
 /// has no schema of its own.
 fn arguments<T: DeserializeOwned>(call: &Call) -> Result<T> {
-    T::deserialize(call.arguments.as_value()?)
-        .map_err(|error| Error::invalid_input(format!("the arguments do not fit: {error}")))
+    tool::json_words::read(call.arguments.as_value()?).map_err(|misfit| {
+        let problem = tool::Problem::new(&misfit.path, misfit.code, &misfit.message);
+        Error::invalid_input(format!("the arguments do not fit: {}", misfit.message))
+            .with_problems(vec![problem])
+    })
 }
 
 /// What is at the mount.

@@ -3,7 +3,7 @@
 use super::page::{Page, Paged};
 use super::tools::Operation;
 use super::{LARGE_BYTES, TableTools, arguments, bad_query, mounted, output};
-use document::{Array, Budget, Node, Object, Pointer, Query};
+use document::{Array, Budget, Node, Object, Pointer, Query, QueryError};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
@@ -13,6 +13,8 @@ use tool::{Call, Context, Error, Output, Result};
 
 /// What a query may do: a few seconds' work.
 const MAX_STEPS: u64 = 50_000_000;
+/// What it may do at once, on a thread that others wait for: a few milliseconds.
+const MAX_STEPS_AT_ONCE: u64 = 50_000;
 /// Objects with more fields are taken for maps, whose keys are data and not structure.
 const MAX_FIELDS_SHOWN: usize = 100;
 
@@ -66,34 +68,71 @@ impl TableTools {
         let budget_bytes = self.budget_bytes;
         let (cancel, deadline) = (cx.cancel.clone(), cx.deadline);
         let is_over = move || cancel.is_cancelled() || Instant::now() >= deadline;
-        let work = move || asked.answer(mounted(&table.document, &mount)?, budget_bytes, &is_over);
+        let limits = |steps| Limits { budget_bytes, steps };
         if is_small {
-            return work();
+            let data = mounted(&table.document, &mount)?;
+            if let Some(answer) = asked.answer_at_once(data, limits(MAX_STEPS_AT_ONCE), &is_over) {
+                return answer;
+            }
         }
-        tokio::task::spawn_blocking(work).await.map_err(|_| Error::internal("a question broke its thread"))?
+        let limits = limits(MAX_STEPS);
+        let work = move || asked.answer(mounted(&table.document, &mount)?, limits, &is_over);
+        self.compute.run(cx, work).await?
     }
 }
 
+#[derive(Clone, Copy)]
+struct Limits {
+    budget_bytes: usize,
+    steps: u64,
+}
+
 impl Asked {
-    fn answer(self, data: &Node, budget_bytes: usize, is_over: &dyn Fn() -> bool) -> Result<Output> {
-        let paged = |page, beside| Paged { page, budget_bytes, beside };
+    /// The answer over little data, unless a query makes much work of it.
+    fn answer_at_once(
+        &self,
+        data: &Node,
+        limits: Limits,
+        is_over: &dyn Fn() -> bool,
+    ) -> Option<Result<Output>> {
+        if let Self::Query(query, page) = self {
+            return match query.run(data, &mut Budget::new(limits.steps, is_over)) {
+                Err(error) if error.is_out_of_steps() => None,
+                found => Some(answer_query(query, found, page, limits)),
+            };
+        }
+        Some(self.answer(data, limits, is_over))
+    }
+
+    fn answer(&self, data: &Node, limits: Limits, is_over: &dyn Fn() -> bool) -> Result<Output> {
+        let budget_bytes = limits.budget_bytes;
         match self {
             Self::Schema => output(&schema(data)),
-            Self::All(page) => paged(page, Vec::new()).of(data),
-            Self::Preview(page, keys) => preview(data, &keys, page, budget_bytes),
+            Self::All(page) => Paged { page: page.clone(), budget_bytes, beside: Vec::new() }.of(data),
+            Self::Preview(page, keys) => preview(data, keys, page.clone(), budget_bytes),
             Self::Query(query, page) => {
-                let found = query.run(data, &mut Budget::new(MAX_STEPS, is_over));
-                let found = found.map_err(|error| bad_query(&error))?;
-                // Put together from shared parts, it may be much larger than what it is made of.
-                if found.to_json_within(16 * budget_bytes.max(1024 * 1024)).is_none() {
-                    let message = "the query finds too much; narrow it down";
-                    return Err(Error::invalid_input(message).with("parameter", "query"));
-                }
-                paged(page, vec![("query", query.text().into())]).of(&found)
+                let found = query.run(data, &mut Budget::new(limits.steps, is_over));
+                answer_query(query, found, page, limits)
             }
             Self::Select(select) => select.answer(data, budget_bytes),
         }
     }
+}
+
+fn answer_query(
+    query: &Query,
+    found: std::result::Result<Node, QueryError>,
+    page: &Page,
+    limits: Limits,
+) -> Result<Output> {
+    let budget_bytes = limits.budget_bytes;
+    let found = found.map_err(|error| bad_query(&error))?;
+    // Put together from shared parts, it may be much larger than what it is made of.
+    if found.size_bytes_within(16 * budget_bytes.max(1024 * 1024)).is_none() {
+        let message = "the query finds too much; narrow it down";
+        return Err(Error::invalid_input(message).with("parameter", "query"));
+    }
+    Paged { page: page.clone(), budget_bytes, beside: vec![("query", query.text().into())] }.of(&found)
 }
 
 /// The structure of the data: the first item stands for all items of a list.
@@ -149,7 +188,7 @@ fn preview(data: &Node, keys: &[String], page: Page, budget_bytes: usize) -> Res
 }
 
 impl SelectArguments {
-    fn answer(self, data: &Node, budget_bytes: usize) -> Result<Output> {
+    fn answer(&self, data: &Node, budget_bytes: usize) -> Result<Output> {
         let array = objects(data, "select")?;
         let wanted: HashSet<String> = self.keys.iter().map(|key| text_of(&Node::from(key))).collect();
         let is_wanted = |item: &&Node| {
@@ -162,7 +201,11 @@ impl SelectArguments {
         let matched: Vec<&Node> = array.iter().filter(is_wanted).collect();
         let beside = vec![("matched_count", matched.len().into())];
         let count = matched.len();
-        Paged { page: self.page, budget_bytes, beside }.of_items(count, matched.into_iter(), Node::to_json)
+        Paged { page: self.page.clone(), budget_bytes, beside }.of_items(
+            count,
+            matched.into_iter(),
+            Node::to_json,
+        )
     }
 }
 

@@ -88,7 +88,7 @@ async fn says_which_argument_does_not_fit() {
         ("query_data", json!({}), "query"),
         ("select", json!({ "field": "a" }), "keys"),
         ("create", json!({ "elements": [{}] }), "content"),
-        ("delete", json!({ "keys": [{}] }), "Key"),
+        ("delete", json!({ "keys": [{}] }), "'keys[0]'"),
     ] {
         let error = call(&*connector, uri, arguments).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidInput);

@@ -1,5 +1,6 @@
 //! Runs a plan over a document.
 
+use super::make::{Fields, Items};
 use super::plan::Plan;
 use super::{Budget, QueryError};
 use crate::{Array, Node};
@@ -24,6 +25,15 @@ impl Run<'_, '_, '_> {
     /// Borrows from the document and from the plan as long as it can.
     pub(super) fn eval<'a>(&mut self, plan: &'a Plan, data: &'a Node) -> Found<'a> {
         self.budget.spend(1)?;
+        let held_before = self.budget.held_bytes;
+        let found = self.step(plan, data)?;
+        if refers_to_nothing_made(&found) {
+            self.budget.held_bytes = held_before;
+        }
+        Ok(found)
+    }
+
+    fn step<'a>(&mut self, plan: &'a Plan, data: &'a Node) -> Found<'a> {
         match plan {
             Plan::Current => Ok(Cow::Borrowed(data)),
             Plan::Field(name) => {
@@ -53,22 +63,28 @@ impl Run<'_, '_, '_> {
             Plan::Values(plan) => {
                 let subject = self.eval(plan, data)?;
                 let Some(object) = subject.as_object() else { return Ok(Cow::Borrowed(&NULL)) };
-                self.budget.spend(object.len() as u64)?;
-                Ok(Cow::Owned(Node::Array(object.iter().map(|(_, node)| node.clone()).collect())))
+                let mut values = Items::default();
+                values.extend(object.iter().map(|(_, node)| node), self.budget)?;
+                values.finish(self.budget).map(Cow::Owned)
             }
             Plan::Project(left, right) => self.project(left, right, data),
             Plan::Flatten(plan) => self.flatten(plan, data),
             Plan::List(_) | Plan::Hash(_) if matches!(data, Node::Null) => Ok(Cow::Borrowed(&NULL)),
             Plan::List(plans) => {
-                let items = plans.iter().map(|plan| self.eval(plan, data).map(Cow::into_owned));
-                Ok(Cow::Owned(items.collect::<Result<Vec<_>, _>>()?.into()))
+                let mut items = Items::default();
+                for plan in plans {
+                    let item = self.eval(plan, data)?.into_owned();
+                    items.push(item, self.budget)?;
+                }
+                items.finish(self.budget).map(Cow::Owned)
             }
-            Plan::Hash(fields) => {
-                let field = |(name, plan): &'a (_, _)| {
-                    Ok((std::sync::Arc::clone(name), self.eval(plan, data)?.into_owned()))
-                };
-                let fields = fields.iter().map(field).collect::<Result<Vec<_>, QueryError>>()?;
-                Ok(Cow::Owned(Node::Object(fields.into_iter().collect())))
+            Plan::Hash(plans) => {
+                let mut fields = Fields::default();
+                for (name, plan) in plans {
+                    let value = self.eval(plan, data)?.into_owned();
+                    fields.push(name, value, self.budget)?;
+                }
+                fields.finish(self.budget).map(Cow::Owned)
             }
             Plan::Call { function, arguments, offset } => self.call(*function, arguments, *offset, data),
         }
@@ -77,41 +93,35 @@ impl Run<'_, '_, '_> {
     fn project<'a>(&mut self, left: &'a Plan, right: &'a Plan, data: &'a Node) -> Found<'a> {
         let subject = self.eval(left, data)?;
         let Some(array) = subject.as_array() else { return Ok(Cow::Borrowed(&NULL)) };
-        let mut found = Vec::new();
+        let mut found = Items::default();
         for item in array {
             let picked = self.eval(right, item)?;
             if !matches!(*picked, Node::Null) {
-                found.push(picked.into_owned());
+                found.push(picked.into_owned(), self.budget)?;
             }
         }
-        Ok(Cow::Owned(found.into()))
+        found.finish(self.budget).map(Cow::Owned)
     }
 
     fn flatten<'a>(&mut self, plan: &'a Plan, data: &'a Node) -> Found<'a> {
         let subject = self.eval(plan, data)?;
         let Some(array) = subject.as_array() else { return Ok(Cow::Borrowed(&NULL)) };
-        let mut flat = Vec::new();
+        let mut flat = Items::default();
         for item in array {
             match item {
-                Node::Array(inner) => {
-                    self.budget.spend(inner.len() as u64)?;
-                    flat.extend(inner.iter().cloned());
-                }
-                other => {
-                    self.budget.spend(1)?;
-                    flat.push(other.clone());
-                }
+                Node::Array(inner) => flat.extend(inner.iter(), self.budget)?,
+                other => flat.extend(std::iter::once(other), self.budget)?,
             }
         }
-        Ok(Cow::Owned(flat.into()))
+        flat.finish(self.budget).map(Cow::Owned)
     }
 
     fn slice<'a>(&mut self, data: &Node, start: Option<i32>, stop: Option<i32>, step: i32) -> Found<'a> {
         let Some(array) = data.as_array() else { return Ok(Cow::Borrowed(&NULL)) };
-        let picked: Vec<Node> =
-            positions(array.len(), start, stop, step).filter_map(|at| array.get(at).cloned()).collect();
-        self.budget.spend(picked.len() as u64)?;
-        Ok(Cow::Owned(picked.into()))
+        let mut picked = Items::default();
+        let positions = positions(array.len(), start, stop, step);
+        picked.extend(positions.filter_map(|at| array.get(at)), self.budget)?;
+        picked.finish(self.budget).map(Cow::Owned)
     }
 
     fn compare<'a>(
@@ -167,6 +177,14 @@ impl Run<'_, '_, '_> {
             }
             _ => Ok(a == b),
         }
+    }
+}
+
+/// Whatever was made on the way to it is gone: a borrowed value was there before.
+fn refers_to_nothing_made(found: &Cow<'_, Node>) -> bool {
+    match found {
+        Cow::Borrowed(_) => true,
+        Cow::Owned(node) => matches!(node, Node::Null | Node::Bool(_) | Node::Number(_)),
     }
 }
 

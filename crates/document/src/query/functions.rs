@@ -2,6 +2,7 @@
 
 use super::QueryError;
 use super::eval::{Found, Run};
+use super::make::{self, Fields, Items};
 use super::plan::{Argument, Plan};
 use crate::{Array, Node, Object};
 use serde_json::Number;
@@ -74,6 +75,10 @@ impl Function {
         ALL.iter().find(|(known, ..)| *known == name).map(|(_, function, _)| *function)
     }
 
+    pub(super) fn names() -> impl Iterator<Item = &'static str> {
+        ALL.iter().map(|(name, ..)| *name)
+    }
+
     fn name(self) -> &'static str {
         ALL.iter().find(|(_, function, _)| *function == self).map_or("?", |(name, ..)| name)
     }
@@ -128,9 +133,12 @@ impl Run<'_, '_, '_> {
             (Function::MaxBy | Function::MinBy, [list]) => self.extreme_by(&call, list, by).map(Cow::Owned),
             (Function::SortBy, [list]) => self.sort_by(&call, list, by).map(Cow::Owned),
             (Function::Map, [list]) => {
-                let items =
-                    self.array(&call, list)?.iter().map(|item| self.eval(by, item).map(Cow::into_owned));
-                Ok(Cow::Owned(items.collect::<Result<Vec<_>, _>>()?.into()))
+                let mut items = Items::default();
+                for item in self.array(&call, list)? {
+                    let item = self.eval(by, item)?.into_owned();
+                    items.push(item, self.budget)?;
+                }
+                items.finish(self.budget).map(Cow::Owned)
             }
             (Function::NotNull, _) => {
                 let found = values.into_iter().find(|value| !matches!(**value, Node::Null));
@@ -138,7 +146,9 @@ impl Run<'_, '_, '_> {
             }
             (Function::Merge, _) => self.merge(&call, &values).map(Cow::Owned),
             (Function::ToArray, [value]) if !matches!(**value, Node::Array(_)) => {
-                Ok(Cow::Owned(vec![value.clone().into_owned()].into()))
+                let mut list = Items::default();
+                list.push(value.clone().into_owned(), self.budget)?;
+                list.finish(self.budget).map(Cow::Owned)
             }
             (Function::ToArray, _) => Ok(values.swap_remove(0)),
             (Function::Contains | Function::EndsWith | Function::StartsWith | Function::Join, [a, b]) => {
@@ -157,15 +167,23 @@ impl Run<'_, '_, '_> {
             Function::Sum => self.sum(call, value)?,
             Function::Avg => self.average(call, value)?,
             Function::Keys => {
-                let object = self.object(call, value)?;
-                Node::Array(object.iter().map(|(name, _)| Node::Text(name.clone())).collect())
+                let mut keys = Items::default();
+                for (name, _) in self.object(call, value)? {
+                    self.budget.spend(1)?;
+                    keys.push(Node::Text(name.clone()), self.budget)?;
+                }
+                keys.finish(self.budget)?
             }
             Function::Values => {
-                let object = self.object(call, value)?;
-                Node::Array(object.iter().map(|(_, node)| node.clone()).collect())
+                let mut values = Items::default();
+                values.extend(self.object(call, value)?.iter().map(|(_, node)| node), self.budget)?;
+                values.finish(self.budget)?
             }
             Function::Length => match value {
-                Node::Text(text) => Node::Number(text.chars().count().into()),
+                Node::Text(text) => {
+                    self.budget.spend(text.len() as u64 / 8)?;
+                    Node::Number(text.chars().count().into())
+                }
                 Node::Array(array) => Node::Number(array.len().into()),
                 Node::Object(object) => Node::Number(object.len().into()),
                 other => return Err(self.wrong(call, "a string, an array or an object", other)),
@@ -184,7 +202,7 @@ impl Run<'_, '_, '_> {
             },
             Function::ToString => match value {
                 Node::Text(_) => value.clone(),
-                other => self.written(other)?,
+                other => make::json(other, self.budget)?,
             },
             Function::Type => value.type_name().into(),
             other => return Err(QueryError::nowhere(format!("{}() lacks an argument", other.name()))),
@@ -212,48 +230,48 @@ impl Run<'_, '_, '_> {
             },
             Function::EndsWith => Node::Bool(self.text(call, a)?.ends_with(self.text(call, b)?)),
             Function::StartsWith => Node::Bool(self.text(call, a)?.starts_with(self.text(call, b)?)),
-            _ => {
-                let glue = self.text(call, a)?;
-                let mut joined = String::new();
-                for (at, part) in self.array(call, b)?.iter().enumerate() {
-                    let part = self.text(call, part)?;
-                    self.budget.spend((glue.len() + part.len()) as u64 / 8 + 1)?;
-                    if at > 0 {
-                        joined.push_str(glue);
-                    }
-                    joined.push_str(part);
+            _ => self.join(call, a, b)?,
+        })
+    }
+
+    fn join(&mut self, call: &Call, glue: &Node, parts: &Node) -> Result<Node, QueryError> {
+        let (glue, parts) = (self.text(call, glue)?, self.array(call, parts)?);
+        let mut size_bytes = glue.len().saturating_mul(parts.len().saturating_sub(1));
+        for part in parts {
+            self.budget.spend(1)?;
+            size_bytes = size_bytes.saturating_add(self.text(call, part)?.len());
+        }
+        make::text(size_bytes, self.budget, |joined| {
+            for (at, part) in parts.iter().filter_map(Node::as_text).enumerate() {
+                if at > 0 {
+                    joined.push_str(glue);
                 }
-                joined.as_str().into()
+                joined.push_str(part);
             }
         })
     }
 
     fn merge(&mut self, call: &Call, values: &[Cow<'_, Node>]) -> Result<Node, QueryError> {
-        let mut fields = Vec::new();
+        let mut fields = Fields::default();
         for value in values {
-            let object = self.object(call, value)?;
-            self.budget.spend(object.len() as u64)?;
-            fields.extend(object.iter().map(|(name, node)| (name.clone(), node.clone())));
+            for (name, node) in self.object(call, value)? {
+                self.budget.spend(1)?;
+                fields.push(name, node.clone(), self.budget)?;
+            }
         }
-        Ok(Node::Object(fields.into_iter().collect()))
-    }
-
-    fn written(&mut self, value: &Node) -> Result<Node, QueryError> {
-        let max_bytes = usize::try_from(self.budget.left()).unwrap_or(usize::MAX);
-        let text = value.to_json_within(max_bytes);
-        let text = text.ok_or_else(|| QueryError::nowhere("to_string() would make too much text"))?;
-        self.budget.spend(text.len() as u64)?;
-        Ok(text.as_str().into())
+        fields.finish(self.budget)
     }
 
     fn reverse(&mut self, call: &Call, value: &Node) -> Result<Node, QueryError> {
         match value {
-            Node::Text(text) => Ok(text.chars().rev().collect::<String>().as_str().into()),
+            Node::Text(text) => {
+                make::text(text.len(), self.budget, |reversed| reversed.extend(text.chars().rev()))
+            }
             Node::Array(array) => {
-                self.budget.spend(array.len() as u64)?;
-                let mut items: Vec<Node> = array.iter().cloned().collect();
-                items.reverse();
-                Ok(items.into())
+                let mut items = Items::default();
+                items.extend(array.iter(), self.budget)?;
+                items.as_mut_slice().reverse();
+                items.finish(self.budget)
             }
             other => Err(self.wrong(call, "an array or a string", other)),
         }

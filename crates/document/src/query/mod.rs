@@ -5,8 +5,10 @@
 
 mod eval;
 mod functions;
+mod make;
 mod order;
 mod plan;
+mod words;
 
 use crate::Node;
 use plan::Plan;
@@ -16,6 +18,8 @@ use std::fmt;
 const MAX_LENGTH: usize = 4096;
 /// With fewer of the characters that make the parser call itself, any stack is large enough.
 const MAX_PLAIN: usize = 48;
+/// The most memory for what a query makes while it runs; what it only refers to costs nothing.
+const MAX_HELD_BYTES: usize = 64 * 1024 * 1024;
 /// Enough for the deepest query of the greatest length.
 const PARSER_STACK_BYTES: usize = 64 * 1024 * 1024;
 
@@ -69,10 +73,11 @@ fn compile_apart(text: &str) -> Result<Plan, QueryError> {
     parsing.join().unwrap_or_else(|_| Err(failed()))
 }
 
-/// How much a query may do.
+/// How much a query may do, and how much memory it may take: 64 MB.
 pub struct Budget<'a> {
     steps: u64,
     spent: u64,
+    held_bytes: usize,
     is_over: &'a (dyn Fn() -> bool + 'a),
 }
 
@@ -80,7 +85,7 @@ impl<'a> Budget<'a> {
     /// So many steps: one for each part of the query on each value it looks at, and one for each
     /// item or character that is written. `is_over` ends the query early.
     pub fn new(steps: u64, is_over: &'a (dyn Fn() -> bool + 'a)) -> Self {
-        Self { steps, spent: 0, is_over }
+        Self { steps, spent: 0, held_bytes: 0, is_over }
     }
 
     /// How many steps are left.
@@ -94,12 +99,34 @@ impl<'a> Budget<'a> {
         self.spent = self.spent.saturating_add(steps);
         if self.spent > self.steps {
             let message = format!("the query took more than {} steps; ask for less at once", self.steps);
-            return Err(QueryError::nowhere(message));
+            return Err(QueryError::nowhere(message).out_of_steps());
         }
         if self.spent / LOOK_EVERY != looks && (self.is_over)() {
             return Err(QueryError::nowhere("the query was ended before it was through"));
         }
         Ok(())
+    }
+}
+
+/// Memory is counted where values are made. What was made is counted until the value that may refer to it is gone.
+impl Budget<'_> {
+    fn hold(&mut self, bytes: usize) -> Result<(), QueryError> {
+        let held = self.held_bytes.saturating_add(bytes);
+        if held > MAX_HELD_BYTES {
+            let megabytes = MAX_HELD_BYTES / (1024 * 1024);
+            let message = format!("the query needs more than {megabytes} MB of memory; ask for less at once");
+            return Err(QueryError::nowhere(message));
+        }
+        self.held_bytes = held;
+        Ok(())
+    }
+
+    fn release(&mut self, bytes: usize) {
+        self.held_bytes = self.held_bytes.saturating_sub(bytes);
+    }
+
+    fn room_bytes(&self) -> usize {
+        MAX_HELD_BYTES.saturating_sub(self.held_bytes)
     }
 }
 
@@ -117,11 +144,23 @@ pub struct QueryError(Box<Inner>);
 struct Inner {
     message: String,
     position: Option<(usize, usize)>,
+    is_out_of_steps: bool,
 }
 
 impl QueryError {
     fn nowhere(message: impl Into<String>) -> Self {
-        Self(Box::new(Inner { message: message.into(), position: None }))
+        Self(Box::new(Inner { message: message.into(), position: None, is_out_of_steps: false }))
+    }
+
+    fn out_of_steps(mut self) -> Self {
+        self.0.is_out_of_steps = true;
+        self
+    }
+
+    /// With more steps it might have come to its end.
+    #[must_use]
+    pub fn is_out_of_steps(&self) -> bool {
+        self.0.is_out_of_steps
     }
 
     /// `offset` counts bytes or characters of the text, whichever the parser did.
@@ -129,7 +168,8 @@ impl QueryError {
         let before: String = text.chars().take(offset).collect();
         let line = before.matches('\n').count() + 1;
         let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
-        Self(Box::new(Inner { message: message.into(), position: Some((line, column)) }))
+        let position = Some((line, column));
+        Self(Box::new(Inner { message: message.into(), position, is_out_of_steps: false }))
     }
 
     /// Line and column, from 1, where the mistake is at one place.

@@ -3,6 +3,7 @@
 use super::QueryError;
 use super::eval::{Run, order};
 use super::functions::{Call, Function};
+use super::make::{self, Items};
 use super::plan::Plan;
 use crate::Node;
 use std::cmp::Ordering;
@@ -31,30 +32,44 @@ impl Run<'_, '_, '_> {
         let array = self.array(call, value)?;
         self.check_comparable(call, array.iter(), "an array of numbers or an array of strings")?;
         self.budget.spend(cost_of_sorting(array.len()))?;
-        let mut items: Vec<Node> = array.iter().cloned().collect();
-        items.sort_by(compare);
-        Ok(items.into())
+        let mut items = Items::default();
+        items.extend(array.iter(), self.budget)?;
+        items.as_mut_slice().sort_by(compare);
+        items.finish(self.budget)
     }
 
     pub(super) fn extreme_by(&mut self, call: &Call, list: &Node, by: &Plan) -> Result<Node, QueryError> {
+        let held_before = self.budget.held_bytes;
         let keyed = self.keyed(call, list, by)?;
         let wanted = if call.function == Function::MaxBy { Ordering::Greater } else { Ordering::Less };
         let better = |best: (Node, Node), item: (Node, Node)| {
             if compare(&item.0, &best.0) == wanted { item } else { best }
         };
-        Ok(keyed.into_iter().reduce(better).map_or(Node::Null, |(_, item)| item))
+        let best = keyed.into_iter().reduce(better).map_or(Node::Null, |(_, item)| item);
+        self.budget.held_bytes = held_before; // The keys are gone, and the item was there before.
+        Ok(best)
     }
 
     pub(super) fn sort_by(&mut self, call: &Call, list: &Node, by: &Plan) -> Result<Node, QueryError> {
+        let held_before = self.budget.held_bytes;
         let mut keyed = self.keyed(call, list, by)?;
         self.budget.spend(cost_of_sorting(keyed.len()))?;
         keyed.sort_by(|a, b| compare(&a.0, &b.0));
-        Ok(Node::Array(keyed.into_iter().map(|(_, item)| item).collect()))
+        let mut sorted = Items::default();
+        for (_, item) in keyed {
+            sorted.push(item, self.budget)?;
+        }
+        let sorted = sorted.finish(self.budget)?;
+        self.budget.held_bytes = held_before; // The keys are gone, and the items were there before.
+        self.budget.hold(make::list_bytes(&sorted))?;
+        Ok(sorted)
     }
 
     /// Each item with what it is compared by.
     fn keyed(&mut self, call: &Call, list: &Node, by: &Plan) -> Result<Vec<(Node, Node)>, QueryError> {
         let array = self.array(call, list)?;
+        // Sorting takes half as much again.
+        self.budget.hold(array.len().saturating_mul(3 * size_of::<Node>()))?;
         let mut keyed = Vec::with_capacity(array.len());
         for item in array {
             keyed.push((self.eval(by, item)?.into_owned(), item.clone()));

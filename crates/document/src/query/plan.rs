@@ -1,7 +1,7 @@
 //! From the parser's tree to a plan: literals read, functions known, depth bounded.
 
-use super::QueryError;
 use super::functions::Function;
+use super::{QueryError, words};
 use crate::Node;
 use jmespath::ast::{Ast, Comparator};
 use std::sync::Arc;
@@ -45,11 +45,9 @@ pub(super) fn compile(text: &str) -> Result<Plan, QueryError> {
     Compiler { text }.plan(&tree, 0)
 }
 
-/// The parser's message names the whole query and draws an arrow; its reason is enough.
+/// The parser's message names the whole query and draws an arrow; its reason is enough, in our words.
 fn syntax_error(text: &str, error: &jmespath::JmespathError) -> QueryError {
-    let reason = error.reason.to_string();
-    let reason = reason.strip_prefix("Parse error: ").unwrap_or(&reason).to_owned();
-    QueryError::at(text, error.offset, reason)
+    QueryError::at(text, error.offset, words::complaint(&error.reason.to_string()))
 }
 
 struct Compiler<'a> {
@@ -103,7 +101,8 @@ impl Compiler<'_> {
         // The parser points behind the name.
         let offset = offset.saturating_sub(name.chars().count());
         let Some(function) = Function::find(name) else {
-            return Err(QueryError::at(self.text, offset, format!("there is no function '{name}'")));
+            let meant = crate::did_you_mean(name, Function::names());
+            return Err(QueryError::at(self.text, offset, format!("there is no function '{name}'{meant}")));
         };
         let argument = |tree: &Ast| match tree {
             Ast::Expref { ast, .. } => self.plan(ast, depth + 1).map(Argument::Expression),

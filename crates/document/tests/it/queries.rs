@@ -86,3 +86,67 @@ fn ends_when_it_is_told() {
     let error = query.run(&data, &mut Budget::new(u64::MAX, &|| true)).unwrap_err();
     assert!(error.to_string().contains("ended before"), "{error}");
 }
+
+/// Short queries that make much out of little: lists of lists, copies with other names, long texts.
+fn amplifiers() -> Vec<String> {
+    let times = |part: &str, count: usize| part.repeat(count);
+    vec![
+        format!("list{}", times("[].[@,@,@,@][]", 12)),
+        format!("list{}", times(" | [@,@,@,@][]", 12)),
+        format!("list[].{{a:@,b:@,c:@,d:@}}{}", times(".[a,b,c,d][].{a:@,b:@,c:@,d:@}", 12)),
+        format!("list{}", times(" | map(&[@,@,@], @) | []", 14)),
+        format!("list{}", times(" | map(&{a:@,b:[@]}, @) | [*].[a,b[0]] | []", 14)),
+        format!("[list,list,list,list]{} | sort_by(@, &to_string([@,@,@,@]))", times("[].[@,@,@,@][]", 6)),
+        format!("list{} | max_by(@, &join('', [text, text, text]))", times("[].[@,@][]", 14)),
+        format!("join('{}', map(&text, list{}))", "x".repeat(500), times("[].[@,@,@,@][]", 7)),
+        format!("text{}", times(" | join('', [@,@,@,@])", 30)),
+        format!("text{}", times(" | reverse(join('', [@,@]))", 30)),
+        format!("list{}", times(" | to_string([@,@])", 40)),
+        format!("list[*].to_string(@){}", times(" | [*].join('', [@,@,@,@])", 20)),
+        format!("list[*].[{}]", vec!["sort_by(`[3,2,1]`, &@)"; 40].join(",")),
+        format!("list{} | merge({{a:@}}, {{b:@}}) | values(@)", times(" | values({a:@,b:@,c:@}) | []", 14)),
+        format!("list{}", times(" | [reverse(@), sort_by(@, &n), @] | []", 14)),
+        format!("list{}", times(" | [@[::-1], @[0:], @[:100000]] | []", 14)),
+        format!("list[*].[{}]", vec!["keys(@)"; 100].join(",")) + &times("[].[@,@,@][]", 10),
+        format!("list{}", times(" | [to_array(@), [to_array(@)]] | [] | []", 14)),
+    ]
+}
+
+/// The most memory this process ever had; with nextest that is this test.
+fn peak_megabytes() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap() / 1024
+}
+
+#[test]
+fn bounds_the_memory_of_what_a_query_makes() {
+    let item = |n: usize| json!({ "n": n, "text": "a text of some length, which is not short either" });
+    let data =
+        Node::from(&json!({ "list": (0..200).map(item).collect::<Vec<_>>(), "text": "x".repeat(1000) }));
+    let before = peak_megabytes();
+    let mut refused = 0;
+    for text in amplifiers() {
+        assert!(text.len() <= 1200, "{} bytes: {text}", text.len());
+        let query = Query::compile(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
+        if let Err(error) = query.run(&data, &mut Budget::new(10_000_000, &|| false)) {
+            let error = error.to_string();
+            assert!(error.contains("ask for less at once"), "{text}: {error}");
+            refused += 1;
+        }
+        assert!(peak_megabytes() < before + 160, "{} MB after {text}", peak_megabytes() - before);
+    }
+    assert!(refused >= 10, "only {refused} were refused");
+}
+
+#[test]
+fn counts_only_what_is_still_there() {
+    let row = json!({ "list": (0..100).collect::<Vec<_>>() });
+    let data = Node::from(&json!({ "rows": vec![row; 5000] }));
+    // Each row makes and drops lists of more than 20 KB, 100 MB in all.
+    let query = Query::compile("length(rows[?length(list[*].[@, @] | []) > `5`])").unwrap();
+    let found = query.run(&data, &mut Budget::new(50_000_000, &|| false)).unwrap();
+    assert_eq!(found.to_json(), "5000");
+    let query = Query::compile("sort_by(rows, &length(list[*].[@, @] | [])) | length(@)").unwrap();
+    assert_eq!(query.run(&data, &mut Budget::new(50_000_000, &|| false)).unwrap().to_json(), "5000");
+}

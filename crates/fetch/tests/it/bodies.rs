@@ -42,6 +42,31 @@ async fn unpacks_what_servers_pack() {
 }
 
 #[tokio::test]
+async fn an_empty_body_is_empty_however_it_is_packed() {
+    for encoding in ["gzip", "x-gzip", "GZIP", "br", "zstd"] {
+        for (framing, then) in [
+            ("content-length: 0\r\n\r\n", Then::Stay),
+            ("transfer-encoding: chunked\r\n\r\n0\r\n\r\n", Then::Stay),
+            ("\r\n", Then::Close),
+        ] {
+            let answer = format!("HTTP/1.1 200 OK\r\ncontent-encoding: {encoding}\r\n{framing}");
+            let server = Server::start(move |_| (answer.clone().into_bytes(), then)).await;
+            assert_eq!(get(&client(), &server.url("/")).await.unwrap(), "", "{encoding} {framing}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn knows_the_other_names_of_gzip() {
+    for encoding in ["x-gzip", "GZip", "X-GZIP"] {
+        let bytes = packed(GzipEncoder::new(Vec::new()), "hello").await.into_inner();
+        let header = format!("content-encoding: {encoding}\r\n");
+        let server = Server::start(move |_| (ok(&bytes, &header), Then::Stay)).await;
+        assert_eq!(get(&client(), &server.url("/")).await.unwrap(), "hello", "{encoding}");
+    }
+}
+
+#[tokio::test]
 async fn says_when_a_body_is_not_packed_as_it_says() {
     let server = Server::start(|_| (ok(b"plain", "content-encoding: gzip\r\n"), Then::Stay)).await;
     let error = get(&client(), &server.url("/")).await.unwrap_err();

@@ -8,8 +8,12 @@ use crate::RESULT_BUDGET_BYTES;
 use budget::{Promise, cut};
 use select::Select;
 use serde_json::value::RawValue;
+use std::sync::Arc;
 use template::Template;
-use tool::{Content, Error, Outcome, Output, Problem, Result, Tool};
+use tool::{Compute, Content, Context, Error, Outcome, Output, Problem, Result, Tool};
+
+/// Answers up to this size are read at once, on a thread that others wait for: it takes a few milliseconds.
+const MAX_BYTES_AT_ONCE: usize = 256 * 1024;
 
 /// The shape of one tool's answers, compiled once.
 #[derive(Debug)]
@@ -44,44 +48,80 @@ impl Shape {
         Ok(Self { select, template, budget_bytes, promise: None })
     }
 
-    /// The answer as the caller gets it. Errors of the tool pass as they are, within the budget.
-    pub(crate) fn apply(&self, outcome: Outcome) -> Outcome {
-        match outcome {
-            Outcome::Done(output) if output.is_error() => Outcome::Done(cut(output, self.budget_bytes, None)),
-            Outcome::Done(output) => {
-                Outcome::Done(cut(self.shaped(output), self.budget_bytes, self.promise.as_ref()))
+    /// The answer as the caller gets it. Errors of the tool pass as they are, within the budget. What takes long
+    /// is done where it holds up nobody else.
+    ///
+    /// # Errors
+    /// When the call ends before that is done.
+    pub(crate) async fn apply(
+        self: &Arc<Self>,
+        cx: &Context,
+        compute: &Compute,
+        outcome: Outcome,
+    ) -> Result<Outcome> {
+        let output = match outcome {
+            Outcome::Done(output) => output,
+            Outcome::NeedsInput(_) | Outcome::Started(_) => return Ok(outcome),
+        };
+        let output = if output.size_bytes() > MAX_BYTES_AT_ONCE && self.changes(&output) {
+            output
+        } else {
+            match self.finish(output, Effort::Little) {
+                Ok(output) => return Ok(Outcome::Done(output)),
+                Err(output) => output,
             }
-            Outcome::NeedsInput(_) | Outcome::Started(_) => outcome,
+        };
+        let shape = self.clone();
+        let finished = compute.run(cx, move || shape.finish(output, Effort::Full)).await?;
+        Ok(Outcome::Done(finished.unwrap_or_else(|unfinished| unfinished)))
+    }
+
+    /// The answer has to be read.
+    fn changes(&self, output: &Output) -> bool {
+        self.select.is_some() || self.template.is_some() || output.size_bytes() > self.budget_bytes
+    }
+
+    /// The shaped answer, or the answer as it was when that takes more than the effort.
+    fn finish(&self, output: Output, effort: Effort) -> Result<Output, Output> {
+        if output.is_error() {
+            return Ok(cut(output, self.budget_bytes, None));
+        }
+        if self.select.is_none() && self.template.is_none() {
+            return Ok(cut(output, self.budget_bytes, self.promise.as_ref()));
+        }
+        match self.shaped(&output, effort) {
+            Tried::Done(shaped) => Ok(cut(shaped.unwrap_or(output), self.budget_bytes, None)),
+            Tried::TooMuch => Err(output),
         }
     }
 
-    fn shaped(&self, output: Output) -> Output {
-        if self.select.is_none() && self.template.is_none() {
-            return output;
-        }
+    /// The shaped answer, where there is anything to shape.
+    fn shaped(&self, output: &Output, effort: Effort) -> Tried<Option<Output>> {
         // A template finds out by itself whether its data is JSON; what is none is told as a text below.
-        if let (None, Some(template), Some(unread)) = (&self.select, &self.template, output.as_unread())
-            && let Some(shaped) = template.render_if_json(unread)
-        {
-            return shaped.map_or_else(|error| failed(error, unread), |text| Output::text(&text));
+        if let (None, Some(template), Some(unread)) = (&self.select, &self.template, output.as_unread()) {
+            match template.render_if_json(unread, effort) {
+                Tried::TooMuch => return Tried::TooMuch,
+                Tried::Done(Some(text)) => return Tried::Done(Some(told(text, unread))),
+                Tried::Done(None) => {}
+            }
         }
-        let Some(data) = output.data() else { return output };
+        let Some(data) = output.data() else { return Tried::Done(None) };
         let picked = match &self.select {
             None => None,
-            Some(select) => match select.apply(&data) {
-                Ok(picked) => Some(picked),
-                Err(error) => return failed(error, &data),
+            Some(select) => match select.apply(&data, effort) {
+                Tried::TooMuch => return Tried::TooMuch,
+                Tried::Done(Ok(picked)) => Some(picked),
+                Tried::Done(Err(error)) => return Tried::Done(Some(failed(error, &data))),
             },
         };
         let data = picked.as_deref().map_or(&*data, RawValue::get);
-        match (&self.template, picked.as_deref()) {
-            (Some(template), _) => match template.render(data) {
-                Ok(text) => Output::text(&text),
-                Err(error) => failed(error, data),
+        Tried::Done(match &self.template {
+            Some(template) => match template.render(data, effort) {
+                Tried::TooMuch => return Tried::TooMuch,
+                Tried::Done(text) => Some(told(text, data)),
             },
-            (None, Some(picked)) => Output::json(picked.to_owned()),
-            (None, None) => output,
-        }
+            None => picked.map(Output::json),
+        })
     }
 }
 
@@ -89,6 +129,26 @@ impl Shape {
 /// is limited where it comes in.
 fn budget_of(tool: &Tool, budget: Option<usize>) -> usize {
     budget.unwrap_or(if tool.is_relayed() { usize::MAX } else { RESULT_BUDGET_BYTES })
+}
+
+/// How long an attempt may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Effort {
+    /// So little that nobody who waits for the thread notices.
+    Little,
+    /// All that is allowed.
+    Full,
+}
+
+/// How an attempt ended.
+enum Tried<T> {
+    Done(T),
+    /// It takes more than a little effort.
+    TooMuch,
+}
+
+fn told(text: Result<String>, data: &str) -> Output {
+    text.map_or_else(|error| failed(error, data), |text| Output::text(&text))
 }
 
 /// What is wrong with a shape, as problems of the tool definition at `path`.
@@ -130,10 +190,8 @@ mod tests {
     }
 
     fn apply_to(shape: &tool::Shape, output: Output) -> Output {
-        match Shape::compile(shape, 1000).unwrap().apply(Outcome::Done(output)) {
-            Outcome::Done(output) => output,
-            other => panic!("{other:?}"),
-        }
+        let shape = Shape::compile(shape, 1000).unwrap();
+        shape.finish(output, Effort::Little).expect("it is little work")
     }
 
     #[test]

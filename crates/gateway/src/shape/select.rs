@@ -1,14 +1,18 @@
 //! JMESPath over an answer.
 
-use super::to_raw;
+use super::{Effort, Tried, to_raw};
 use document::{Budget, Node, Query};
 use serde_json::value::RawValue;
 use tool::{Error, Result};
 
 /// What an expression may do: a second or so of work.
 const MAX_STEPS: u64 = 20_000_000;
+/// What it may do at once, on a thread that others wait for: a few milliseconds.
+const MAX_STEPS_AT_ONCE: u64 = 50_000;
 /// What it may pick: it can put much more together than it was given.
-const MAX_BYTES: usize = 64 * 1024 * 1024;
+const MAX_BYTES: usize = 16 * 1024 * 1024;
+/// What that may take where it is read again, to be cut or told by a template.
+const MAX_WEIGHT_BYTES: usize = 64 * 1024 * 1024;
 
 /// A compiled JMESPath expression.
 #[derive(Debug)]
@@ -23,14 +27,34 @@ impl Select {
     }
 
     /// What the expression picks out of JSON text.
-    pub(super) fn apply(&self, data: &str) -> Result<Box<RawValue>> {
-        let data = Node::parse(data)
-            .map_err(|error| Error::upstream(format!("the answer cannot be searched: {error}")))?;
-        let found = self
-            .0
-            .run(&data, &mut Budget::new(MAX_STEPS, &|| false))
-            .map_err(|error| Error::upstream(format!("the JMESPath expression failed: {error}")))?;
-        let text = found.to_json_within(MAX_BYTES);
-        to_raw(text.ok_or_else(|| Error::upstream("the JMESPath expression picks too much"))?)
+    pub(super) fn apply(&self, data: &str, effort: Effort) -> Tried<Result<Box<RawValue>>> {
+        let data = match Node::parse(data) {
+            Ok(data) => data,
+            Err(_) => return Tried::Done(Err(Error::upstream("the answer is no JSON that can be searched"))),
+        };
+        let steps = match effort {
+            Effort::Little => MAX_STEPS_AT_ONCE,
+            Effort::Full => MAX_STEPS,
+        };
+        match self.0.run(&data, &mut Budget::new(steps, &|| false)) {
+            Err(error) if effort == Effort::Little && error.is_out_of_steps() => Tried::TooMuch,
+            Err(error) => {
+                Tried::Done(Err(Error::upstream(format!("the JMESPath expression failed: {error}"))))
+            }
+            Ok(found) => Tried::Done(to_text(&found)),
+        }
     }
+}
+
+fn to_text(found: &Node) -> Result<Box<RawValue>> {
+    let too_much = || {
+        let megabytes = MAX_BYTES / (1024 * 1024);
+        Error::upstream(format!("the JMESPath expression picks more than {megabytes} MB; pick less"))
+    };
+    let text = found.to_json_within(MAX_BYTES).ok_or_else(too_much)?;
+    // Within so much text it cannot take long.
+    if found.weight_bytes() > MAX_WEIGHT_BYTES {
+        return Err(too_much());
+    }
+    to_raw(text)
 }

@@ -1,8 +1,12 @@
 //! Response templates: compiled when the tool is loaded, gone with it when it changes.
 
+use super::{Effort, Tried};
 use crate::metrics::TemplateMetrics;
 use std::time::Instant;
 use tool::{Error, Result};
+
+/// What a template may do at once, on a thread that others wait for: a few milliseconds.
+const MAX_WORK_AT_ONCE: usize = 1 << 20;
 
 /// A compiled template with its counters. It lives in the tool's route, which is the cache: a
 /// tool that did not change keeps its route, a tool that did gets a new one.
@@ -19,18 +23,28 @@ impl Template {
     }
 
     /// The text for an answer in JSON.
-    pub(super) fn render(&self, data: &str) -> Result<String> {
-        let begun = Instant::now();
-        self.finish(begun, self.template.render_json(data))
+    pub(super) fn render(&self, data: &str, effort: Effort) -> Tried<Result<String>> {
+        match self.render_if_json(data, effort) {
+            Tried::TooMuch => Tried::TooMuch,
+            Tried::Done(Some(text)) => Tried::Done(text),
+            Tried::Done(None) => Tried::Done(Err(Error::upstream("the answer is no JSON"))),
+        }
     }
 
     /// The text for an answer that may be JSON; nothing when it is none.
-    pub(super) fn render_if_json(&self, answer: &str) -> Option<Result<String>> {
+    pub(super) fn render_if_json(&self, answer: &str, effort: Effort) -> Tried<Option<Result<String>>> {
         let begun = Instant::now();
-        match self.template.render_json(answer) {
+        let work = match effort {
+            Effort::Little => MAX_WORK_AT_ONCE,
+            Effort::Full => usize::MAX,
+        };
+        Tried::Done(match self.template.render_json_within(answer, work) {
             Err(error) if error.kind() == gotemplate::ErrorKind::Data => None,
+            Err(error) if error.kind() == gotemplate::ErrorKind::Limit && effort == Effort::Little => {
+                return Tried::TooMuch;
+            }
             text => Some(self.finish(begun, text)),
-        }
+        })
     }
 
     fn finish(&self, begun: Instant, text: Result<String, gotemplate::Error>) -> Result<String> {

@@ -96,10 +96,11 @@ impl Gateway {
     ///
     /// # Errors
     /// How it fails.
-    pub fn preview(&self, shape: &Shape, answer: Output) -> Result<Output> {
+    pub async fn preview(&self, shape: &Shape, answer: Output) -> Result<Output> {
         let budget = self.options.result_budget_bytes.unwrap_or(RESULT_BUDGET_BYTES);
-        let compiled = shape::Shape::compile(shape, budget)?;
-        match compiled.apply(Outcome::Done(answer)) {
+        let compiled = Arc::new(shape::Shape::compile(shape, budget)?);
+        let cx = system_context(CHECK_TIMEOUT);
+        match compiled.apply(&cx, &self.env.compute, Outcome::Done(answer)).await? {
             Outcome::Done(output) => Ok(output),
             Outcome::NeedsInput(_) | Outcome::Started(_) => Err(Error::internal("a shape asked back")),
         }

@@ -63,7 +63,12 @@ impl Failure {
 
     /// A failed HTTP exchange, without the address, which may hold a key.
     pub(super) fn of_http(error: &fetch::Error) -> Self {
-        Self::Broken { why: chain(error), is_sent: !(error.is_connect() || error.is_unusable()) }
+        let why = match error.advice() {
+            Some(advice) if error.is_malformed() => format!("the answer cannot be used: {advice}"),
+            Some(advice) => format!("{error}: {advice}"),
+            None => chain(error),
+        };
+        Self::Broken { why, is_sent: !(error.is_connect() || error.is_unusable()) }
     }
 }
 

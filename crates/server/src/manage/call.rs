@@ -142,7 +142,7 @@ pub(super) fn result_of(ended: tool::Result<Outcome>) -> Result<String> {
 }
 
 fn failure(error: &Error) -> String {
-    with_error(Output::text(&error.full_message()).failed().to_result(), error)
+    with_error(Output::text(&error.in_words()).failed().to_result(), error)
 }
 
 /// The result with the reason beside it, for programs.

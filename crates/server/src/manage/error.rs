@@ -171,12 +171,24 @@ impl Problem {
     }
 
     pub(crate) fn invalid(errors: Vec<tool::Problem>) -> Self {
-        let detail = errors.iter().map(|error| error.message.as_str()).collect::<Vec<_>>().join("; ");
+        let mut messages: Vec<&str> = Vec::new();
+        for error in &errors {
+            // Nothing is said twice.
+            if !messages.contains(&error.message.as_str()) {
+                messages.push(&error.message);
+            }
+        }
+        let detail = messages.join("; ");
         Self { errors, ..Self::new(Code::ValidationFailed, detail) }
     }
 
     pub(crate) fn invalid_field(path: &str, message: impl Into<String>) -> Self {
         Self::invalid(vec![tool::Problem::new(path, "Invalid", message)])
+    }
+
+    pub(crate) fn with_errors(mut self, errors: Vec<tool::Problem>) -> Self {
+        self.errors = errors;
+        self
     }
 
     /// Each thing that is wrong with the input.

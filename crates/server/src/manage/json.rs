@@ -10,6 +10,7 @@ use http::request::Parts;
 use serde::Serialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use store::PageRequest;
+use tool::json_words;
 use utoipa::ToSchema;
 
 /// A JSON body. Unlike axum's, it says where in the body the problem is.
@@ -48,13 +49,12 @@ fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
         let inner = error.into_inner();
         // A number where an enum's word belongs counts as bad syntax; it is JSON all the same.
         if inner.is_data() || is_json(body) {
-            let path = if path == "." { String::new() } else { path };
-            let message = in_words(&path, without_position(&inner.to_string()));
-            return Problem::invalid_field(&path, message);
+            let misfit = json_words::misfit(&path, &inner.to_string());
+            return Problem::invalid(vec![tool::Problem::new(misfit.path, misfit.code, misfit.message)]);
         }
-        Problem::bad_request(format!("the body is no JSON: {inner}"))
+        no_json(&inner)
     })?;
-    deserializer.end().map_err(|error| Problem::bad_request(format!("the body is no JSON: {error}")))?;
+    deserializer.end().map_err(|error| no_json(&error))?;
     Ok(value)
 }
 
@@ -62,41 +62,8 @@ fn is_json(body: &[u8]) -> bool {
     std::str::from_utf8(body).is_ok_and(|text| serde_json::from_str::<IgnoredAny>(text).is_ok())
 }
 
-/// The position in the text helps nobody who gets a path.
-fn without_position(message: &str) -> &str {
-    message.rsplit_once(" at line ").map_or(message, |(message, _)| message)
-}
-
-/// What serde says about types, in words for whoever wrote the body; the value, which may be a secret, is left out.
-fn in_words(path: &str, message: &str) -> String {
-    let subject = if path.is_empty() { "the body".to_owned() } else { format!("'{path}'") };
-    let parts = |kind| message.strip_prefix(kind).and_then(|rest| rest.rsplit_once(", expected "));
-    if let Some((found, _)) = parts("invalid value: ").filter(|(found, _)| found.starts_with("integer")) {
-        return format!(
-            "{subject} is out of range: {}",
-            found.trim_start_matches("integer ").replace('`', "")
-        );
-    }
-    let Some((found, expected)) = parts("invalid type: ") else { return tool::plain(message).into_owned() };
-    let found = match found.split_whitespace().next().unwrap_or_default() {
-        "integer" | "floating" => "a number",
-        "boolean" => "a boolean",
-        "string" | "character" => "a string",
-        "sequence" => "an array",
-        "map" => "an object",
-        "null" | "unit" => "null",
-        _ => "what it is",
-    };
-    let expected = match expected {
-        "i8" | "i16" | "i32" | "i64" | "isize" | "u8" | "u16" | "u32" | "u64" | "usize" => "an integer",
-        "f32" | "f64" => "a number",
-        "a map" => "an object",
-        "a sequence" => "an array",
-        other if other.starts_with("struct ") || other.contains("tagged enum ") => "an object",
-        other if other.starts_with("enum ") => "one of the known words",
-        other => other,
-    };
-    format!("{subject} must be {expected}, not {found}")
+pub(super) fn no_json(error: &serde_json::Error) -> Problem {
+    Problem::bad_request(format!("the body is no JSON: {}", json_words::syntax(error)))
 }
 
 /// A query string.
@@ -108,8 +75,33 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self> {
         axum::extract::Query::try_from_uri(&parts.uri)
             .map(|axum::extract::Query(query)| Self(query))
-            .map_err(|rejection| Problem::bad_request(rejection.body_text()))
+            .map_err(|rejection| bad_query(&rejection.body_text()))
     }
+}
+
+/// What is wrong with a query string; the parser says `field: why`, or only why.
+fn bad_query(text: &str) -> Problem {
+    let text = text.split_once("query string: ").map_or(text, |(_, why)| why);
+    let is_name = |name: &str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    let (field, why) = text.split_once(": ").filter(|(field, _)| is_name(field)).unwrap_or(("", text));
+    let subject = if field.is_empty() { "a value".to_owned() } else { format!("'{field}'") };
+    let misfit = match why {
+        why if why.contains("digit") || why.contains("integer") || why.contains("number too") => {
+            json_words::Misfit {
+                path: field.to_owned(),
+                code: "Invalid",
+                message: format!("{subject} must be a whole number that is not too large"),
+            }
+        }
+        why if why.contains("`true` or `false`") => json_words::Misfit {
+            path: field.to_owned(),
+            code: "Invalid",
+            message: format!("{subject} must be true or false"),
+        },
+        why => json_words::misfit(field, why),
+    };
+    Problem::bad_request(format!("the query string does not fit: {}", misfit.message))
+        .with_errors(vec![tool::Problem::new(misfit.path, misfit.code, misfit.message)])
 }
 
 /// A path with identifiers in it.
@@ -181,10 +173,10 @@ impl<S: Send + Sync> FromRequestParts<S> for Paging {
         let page = page.unwrap_or(1);
         let limit = limit.unwrap_or(50);
         if page == 0 {
-            return Err(Problem::bad_request("page counts from 1"));
+            return Err(bad_query("page: invalid value: integer `0`, expected a number from 1"));
         }
         if !(1..=MAX_LIMIT).contains(&limit) {
-            return Err(Problem::bad_request("limit must be from 1 to 1000"));
+            return Err(bad_query("limit: invalid value: , expected from 1 to 1000"));
         }
         Ok(Self(PageRequest { page, limit }))
     }
@@ -220,7 +212,7 @@ mod tests {
         ] {
             assert!(detail(text).contains(expected) && !detail(text).contains("hunter2"), "{}", detail(text));
         }
-        assert!(detail(br#"{"iner":1}"#).contains("unknown field `iner`"));
+        assert!(detail(br#"{"iner":1}"#).contains("there is no field 'iner'; did you mean 'inner'?"));
         assert!(parse::<Body>(b"{}").is_ok());
     }
 

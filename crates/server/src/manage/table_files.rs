@@ -18,7 +18,7 @@ use http::StatusCode;
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use serde::Deserialize;
 use std::sync::Arc;
-use tool::TableId;
+use tool::{TableId, json_words};
 
 /// How a document is written in a file.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
@@ -112,8 +112,9 @@ async fn read(format: Format, body: std::result::Result<Bytes, BytesRejection>) 
         let text = std::str::from_utf8(&body).map_err(|_| Problem::bad_request("the file is no UTF-8"))?;
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         match format {
-            Format::Json => Node::parse(text)
-                .map_err(|error| Problem::bad_request(format!("the file is no JSON: {error}"))),
+            Format::Json => Node::parse(text).map_err(|error| {
+                Problem::bad_request(format!("the file is no JSON: {}", json_words::syntax(&error)))
+            }),
             Format::Jsonl => read_lines(text),
             Format::Csv => read_csv(text),
         }
@@ -124,8 +125,9 @@ async fn read(format: Format, body: std::result::Result<Bytes, BytesRejection>) 
 fn read_lines(text: &str) -> Result<Node> {
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     let read = |(at, line): (usize, &str)| {
-        Node::parse(line)
-            .map_err(|error| Problem::bad_request(format!("line {} is no JSON: {error}", at + 1)))
+        Node::parse(line).map_err(|error| {
+            Problem::bad_request(format!("line {} is no JSON: {}", at + 1, json_words::syntax(&error)))
+        })
     };
     Ok(Node::Array(lines.map(read).collect::<Result<_>>()?))
 }
@@ -134,9 +136,9 @@ fn read_lines(text: &str) -> Result<Node> {
 /// writes it, so that `007` stays what it is.
 fn read_csv(text: &str) -> Result<Node> {
     let mut reader = ::csv::Reader::from_reader(text.as_bytes());
-    let wrong = |error: &::csv::Error| Problem::bad_request(format!("the file is no CSV: {error}"));
     let names: Vec<Arc<str>> =
-        reader.headers().map_err(|error| wrong(&error))?.iter().map(Arc::from).collect();
+        reader.headers().map_err(|error| wrong(&error))?.iter().map(|name| csv::bare(name).into()).collect();
+    check_names(&names)?;
     let row = |record: std::result::Result<::csv::StringRecord, ::csv::Error>| {
         let record = record.map_err(|error| wrong(&error))?;
         Ok(Node::Object(names.iter().cloned().zip(record.iter().map(value)).collect()))
@@ -144,7 +146,38 @@ fn read_csv(text: &str) -> Result<Node> {
     Ok(Node::Array(reader.records().map(row).collect::<Result<_>>()?))
 }
 
+/// What is wrong with a file of rows, in words for whoever wrote it.
+fn wrong(error: &::csv::Error) -> Problem {
+    let message = match error.kind() {
+        ::csv::ErrorKind::UnequalLengths { pos, expected_len, len } => {
+            let line = pos.as_ref().map_or(0, ::csv::Position::line);
+            format!(
+                "line {line} has {len} fields, and the first line names {expected_len}; give each line as many"
+            )
+        }
+        _ => "the file cannot be read as CSV; check its quotes".to_owned(),
+    };
+    Problem::bad_request(message)
+}
+
+/// Two columns of one name would be one field, and one of them lost.
+fn check_names(names: &[Arc<str>]) -> Result<()> {
+    let mut known = std::collections::HashMap::new();
+    for (at, name) in names.iter().enumerate() {
+        if let Some(first) = known.insert(name, at) {
+            let message = format!(
+                "columns {} and {} are both named '{name}'; give each column a name of its own",
+                first + 1,
+                at + 1
+            );
+            return Err(Problem::bad_request(message));
+        }
+    }
+    Ok(())
+}
+
 fn value(field: &str) -> Node {
+    let field = csv::bare(field);
     match Node::parse(field) {
         Ok(node @ (Node::Number(_) | Node::Bool(_))) if node.to_json() == field => node,
         _ => field.into(),

@@ -191,7 +191,12 @@ pub(super) async fn parse(field: &'static str, json: Box<RawValue>) -> Result<No
     }
     let parsing = tokio::task::spawn_blocking(move || Node::parse(json.get()));
     let parsed = parsing.await.map_err(|_| Problem::bad_request("the body could not be read"))?;
-    parsed.map_err(|error| Problem::invalid_field(field, format!("'{field}' cannot be read: {error}")))
+    parsed.map_err(|error| {
+        Problem::invalid_field(
+            field,
+            format!("'{field}' cannot be read: {}", tool::json_words::syntax(&error)),
+        )
+    })
 }
 
 fn empty_object() -> Node {

@@ -55,7 +55,10 @@ pub(super) async fn validate(
         let message = format!("there is a tool '{}' already", draft.name);
         draft.problems.push(Problem::new("name", "Conflict", message));
     }
-    let rendered = sample.and_then(|sample| render(&state, &mut draft, &sample));
+    let rendered = match sample {
+        Some(sample) => render(&state, &mut draft, &sample).await,
+        None => None,
+    };
     let input_schema = draft.tool.as_ref().map(|tool| tool.input_schema().to_owned());
     Ok(Answer(Validation {
         valid: draft.problems.is_empty(),
@@ -66,10 +69,10 @@ pub(super) async fn validate(
 }
 
 /// What the shape makes of a sample; a failure is one more problem.
-fn render(state: &Shared, draft: &mut Draft, sample: &Value) -> Option<String> {
+async fn render(state: &Shared, draft: &mut Draft, sample: &Value) -> Option<String> {
     let sample = RawValue::from_string(sample.to_string()).ok()?;
     // A shape with a mistake in it is among the problems already.
-    let output = state.gateway.preview(&draft.shape, Output::json(sample)).ok()?;
+    let output = state.gateway.preview(&draft.shape, Output::json(sample)).await.ok()?;
     let result: Value = serde_json::from_str(&output.to_result()).ok()?;
     let text = result["content"][0]["text"].as_str()?.to_owned();
     if !output.is_error() {

@@ -251,7 +251,7 @@ impl Visit {
         match asked {
             Asked::Watch(uri) => Some(match self.state.gateway.watch(&self.cx, uri).await {
                 Ok(watch) => watches.add(session, uri.clone(), watch).map(|()| "{}".to_owned()),
-                Err(error) => Err(RpcError::invalid_params(error.full_message())),
+                Err(error) => Err(RpcError::invalid_params(error.in_words())),
             }),
             Asked::Unwatch(uri) => {
                 watches.remove(session, uri);

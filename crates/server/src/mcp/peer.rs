@@ -315,7 +315,7 @@ impl Peer {
             }
             Asked::Watch(uri) => {
                 let watch = self.door.gateway.watch(&cx, uri).await;
-                let watch = watch.map_err(|error| RpcError::invalid_params(error.full_message()))?;
+                let watch = watch.map_err(|error| RpcError::invalid_params(error.in_words()))?;
                 self.watches.add(OWNER, uri.clone(), watch)?;
                 return Ok(Some("{}".to_owned()));
             }

@@ -51,6 +51,8 @@ pub(super) struct Drafted {
     pub(super) content_type: Option<String>,
     /// How a form is written, where it is not usual.
     pub(super) form_encoding: Option<&'static str>,
+    /// The document says that there must be one.
+    pub(super) is_required: bool,
 }
 
 /// The body's parameters. `Err` is why the operation cannot be called.
@@ -67,23 +69,32 @@ pub(super) fn draft(
     };
     let Some(body) = body else { return Ok(Drafted::default()) };
     let schema = schemas.convert(&body.schema, notes);
+    let drafted = encoded(document, &body, schema, notes)?;
+    Ok(Drafted { is_required: body.is_required == Some(true), ..drafted })
+}
+
+fn encoded(
+    document: &Document,
+    body: &Body<'_>,
+    schema: Map<String, Value>,
+    notes: &mut Notes,
+) -> Result<Drafted, String> {
     match body.encoding {
         Encoding::Json => Ok(Drafted {
-            parameters: fields_of(&body, &schema, Position::Body)
-                .unwrap_or_else(|| vec![whole(&body, schema)]),
+            parameters: fields_of(body, &schema, Position::Body).unwrap_or_else(|| vec![whole(body, schema)]),
             content_type: Some(body.media_type)
                 .filter(|media| *media != JSON && !media.contains('*'))
                 .map(Into::into),
-            form_encoding: None,
+            ..Drafted::default()
         }),
-        Encoding::Form => Ok(forms::urlencoded(document.version, &body, &schema, notes)),
-        Encoding::Multipart => forms::multipart(document.version, &body, &schema, notes),
+        Encoding::Form => Ok(forms::urlencoded(document.version, body, &schema, notes)),
+        Encoding::Multipart => forms::multipart(document.version, body, &schema, notes),
         Encoding::Text => Ok(Drafted {
-            parameters: vec![whole(&body, Map::from_iter([("type".to_owned(), "string".into())]))],
+            parameters: vec![whole(body, Map::from_iter([("type".to_owned(), "string".into())]))],
             content_type: Some(body.media_type.to_owned()),
-            form_encoding: None,
+            ..Drafted::default()
         }),
-        Encoding::Binary => Ok(Drafted { parameters: vec![binary(&body)], ..Drafted::default() }),
+        Encoding::Binary => Ok(Drafted { parameters: vec![binary(body)], ..Drafted::default() }),
         Encoding::Other => {
             Err(format!("takes a body of type {}, which tools do not send", shorten(body.media_type, 60)))
         }

@@ -4,6 +4,7 @@ use super::refuse;
 use fetch::Url;
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::LazyLock;
 use tool::{ImportSource, Result};
@@ -45,7 +46,7 @@ impl fmt::Display for Unresolved {
 
 impl Document {
     pub(super) fn parse(source: ImportSource, address: Option<Url>) -> Result<Self> {
-        let root = match source {
+        let mut root = match source {
             ImportSource::Document(root) => root,
             ImportSource::Text(text) => parse_text(&text)?,
             ImportSource::Url(_) => return Err(refuse("url", "NotFetched", "the document was not fetched")),
@@ -57,6 +58,7 @@ impl Document {
                 "the document is no object; send an OpenAPI document",
             ));
         }
+        clean(&mut root);
         let version = version_of(&root)?;
         Ok(Self { root, version, address })
     }
@@ -140,14 +142,46 @@ fn parse_text(text: &str) -> Result<Value> {
         let message = format!("the document has {} bytes, at most {MAX_BYTES} are read", text.len());
         return Err(refuse("document", "TooLarge", message));
     }
+    let text = &*without_controls(text);
     if !text.starts_with('{') {
         return parse_yaml(text);
     }
     serde_json::from_str(text).or_else(|error| {
         // What begins with a brace may still be YAML, but whoever wrote JSON wants to hear of JSON.
-        let message = format!("the document is neither JSON ({error}) nor YAML");
+        let message = format!("the document is neither YAML nor JSON: {}", tool::json_words::syntax(&error));
         parse_yaml(text).map_err(|_| refuse("document", "Unreadable", message))
     })
+}
+
+/// Control characters come into documents by copy and paste, and mean nothing there.
+fn is_unwelcome(c: char) -> bool {
+    c.is_control() && !matches!(c, '\t' | '\n' | '\r')
+}
+
+fn without_controls(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_unwelcome) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.replace(is_unwelcome, " "))
+}
+
+/// The same for those that were written as escapes.
+fn clean(value: &mut Value) {
+    match value {
+        Value::String(text) if text.contains(is_unwelcome) => *text = text.replace(is_unwelcome, " "),
+        Value::Array(items) => items.iter_mut().for_each(clean),
+        Value::Object(fields) => {
+            fields.values_mut().for_each(clean);
+            if fields.keys().any(|name| name.contains(is_unwelcome)) {
+                let old = std::mem::take(fields);
+                *fields = old
+                    .into_iter()
+                    .map(|(name, value)| (without_controls(&name).into_owned(), value))
+                    .collect();
+            }
+        }
+        _ => {}
+    }
 }
 
 fn parse_yaml(text: &str) -> Result<Value> {

@@ -105,7 +105,8 @@ fn explain(error: fetch::Error) -> Error {
     if let Some(refused) = error.find() {
         return not_allowed(refused);
     }
-    Error::unavailable("the document could not be fetched").caused_by(error).retryable()
+    let advice = error.advice().map(|advice| format!(": {advice}")).unwrap_or_default();
+    Error::unavailable(format!("the document could not be fetched{advice}")).caused_by(error).retryable()
 }
 
 fn not_allowed(refused: &Refused) -> Error {

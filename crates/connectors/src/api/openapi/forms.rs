@@ -123,5 +123,5 @@ fn as_text(body: &Body<'_>, schema: &Map<String, Value>, notes: &mut Notes) -> D
     }
     let mut parameter = whole(body, Map::from_iter([("type".to_owned(), "string".into())]));
     parameter.description = Some(shorten(&words, 2000));
-    Drafted { parameters: vec![parameter], content_type: Some(FORM.into()), form_encoding: None }
+    Drafted { parameters: vec![parameter], content_type: Some(FORM.into()), ..Drafted::default() }
 }

@@ -14,6 +14,7 @@ mod names;
 mod notes;
 mod operations;
 mod parameters;
+mod paths;
 mod patterns;
 mod schemas;
 mod security;

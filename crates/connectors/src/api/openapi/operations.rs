@@ -6,6 +6,7 @@ use super::document::{Document, list as list_of, object};
 use super::names::{MAX_DESCRIPTION, shorten, tool_id};
 use super::notes::Notes;
 use super::parameters::{self, Parameter};
+use super::paths::{self, Path};
 use super::schemas::Schemas;
 use super::security::SignIn;
 use super::{Auth, PassedHeaders, Position, Reserved, ToolSettings, Wishes, refuse, servers, tools};
@@ -16,7 +17,7 @@ use tool::uri::Method;
 use tool::{ImportedTool, Pattern, Result};
 
 /// More tools in one service help nobody; a document may have more, of which some are chosen.
-const MAX_TOOLS: usize = 2_000;
+const MAX_TOOLS: usize = 5_000;
 
 /// What one tool may say about its arguments; more than a model reads anyway.
 const MAX_SCHEMA_BYTES: usize = 64 * 1024;
@@ -79,6 +80,14 @@ pub(super) fn list<'a>(
                 continue;
             };
             let label = format!("{method} {}", shorten(path, 200));
+            // Documents that were cut into files have references where operations should be.
+            let definition = match document.resolve(definition) {
+                Ok(definition) => definition,
+                Err(unresolved) => {
+                    notes.skip(&label, unresolved.to_string());
+                    continue;
+                }
+            };
             let operation = Operation { method, path, path_item: item, definition, label };
             if !is_wanted(&operation, wishes) {
                 left_out += 1;
@@ -114,7 +123,8 @@ pub(super) fn list<'a>(
 
 fn too_large(count: usize) -> tool::Error {
     let message = format!(
-        "the document has {count} operations or more, at most {MAX_TOOLS} make a service; choose with include"
+        "the document has {count} operations or more, at most {MAX_TOOLS} make a service; choose some with include \
+         and exclude, such as \"include\": [\"tag:users\", \"GET /orders/*\"]"
     );
     refuse("document", "TooManyOperations", message)
 }
@@ -249,15 +259,16 @@ fn finish(
     if drafts.len() + fields.len() > parameters::MAX_PARAMETERS {
         return Err(parameters::too_many());
     }
-    if operation.method == "DELETE" && fields.iter().any(|field| field.position == Position::Form) {
-        return Err("it takes a form, which a DELETE does not send".into());
-    }
     let mut taken = HashSet::new();
-    let mut endpoint = operation.path.to_owned();
+    let Path { mut endpoint, queried } = paths::expand(operation.path, notes);
     let mut settings = Vec::new();
     // A DELETE sends fields in its query string; a body that the document has must stay one.
-    let fields = if operation.method == "DELETE" { as_whole(fields) } else { fields };
+    let fields = if operation.method == "DELETE" { as_whole(fields, body.is_required) } else { fields };
+    let drafts = paths::with_queried(drafts, &queried);
     for mut parameter in drafts.into_iter().chain(fields) {
+        if parameter.position == Position::Path {
+            parameter.name = paths::variable(&parameter.name).to_owned();
+        }
         let original = parameter.name.clone();
         if parameter.position == Position::Path && !endpoint.contains(&format!("{{{original}}}")) {
             let name = shorten(&original, 50);
@@ -289,8 +300,8 @@ fn finish(
 }
 
 /// Fields of a body put back together.
-fn as_whole(fields: Vec<Parameter>) -> Vec<Parameter> {
-    if fields.is_empty() || fields.iter().any(|field| field.position == Position::WholeBody) {
+fn as_whole(fields: Vec<Parameter>, is_body_required: bool) -> Vec<Parameter> {
+    if fields.is_empty() || fields.iter().any(|field| field.position != Position::Body) {
         return fields;
     }
     let required: Vec<Value> =
@@ -298,8 +309,8 @@ fn as_whole(fields: Vec<Parameter>) -> Vec<Parameter> {
     let properties: Map<_, _> = fields.into_iter().map(|field| (field.name, field.schema.into())).collect();
     let mut schema =
         Map::from_iter([("type".to_owned(), "object".into()), ("properties".to_owned(), properties.into())]);
-    let is_required = !required.is_empty();
-    if is_required {
+    let is_required = is_body_required || !required.is_empty();
+    if !required.is_empty() {
         schema.insert("required".into(), required.into());
     }
     vec![Parameter {

@@ -140,9 +140,25 @@ impl<'a> Schemas<'a> {
             self.budget.spend_field("type", &kind);
             result.insert("type".into(), kind);
         }
+        self.keep_items(object(Some(schema)), &mut result);
         let text = |key: &str| schema.get(key).and_then(Value::as_str);
         let words = text("title").or_else(|| text("description")).map(|words| shorten(words, 100));
         self.described(result, &words.map_or_else(|| format!("({why})"), |words| format!("{words} ({why})")))
+    }
+
+    /// Clients refuse a list that does not say what is in it, if only "anything".
+    fn keep_items(&mut self, fields: &Map<String, Value>, result: &mut Map<String, Value>) {
+        let is_list = |kind: &Value| kind == "array" || list(Some(kind)).iter().any(|kind| kind == "array");
+        let is_cut = fields.contains_key("items") && !result.contains_key("items");
+        if is_cut && result.get("type").is_some_and(is_list) {
+            let items = fields.get("items").and_then(|items| self.document.resolve(items).ok());
+            let kind = items.and_then(|items| known_type(items.get("type")));
+            // Only the kind, and not that of lists, which would have to say what is in them.
+            let kind = kind.filter(|kind| kind.is_string() && kind != "array");
+            let items = kind.map(|kind| ("type".to_owned(), kind));
+            self.budget.spend("items".len() + 20);
+            result.insert("items".into(), Value::Object(items.into_iter().collect()));
+        }
     }
 
     /// Adds a description, if there is room for it.
@@ -217,6 +233,7 @@ impl<'a> Schemas<'a> {
                 _ => self.copy(&mut result, key, value),
             }
         }
+        self.keep_items(fields, &mut result);
         tidy_bounds(fields, &mut result);
         let properties = object(fields.get("properties"));
         let is_read_only =

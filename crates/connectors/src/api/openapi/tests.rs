@@ -4,6 +4,7 @@ mod calls;
 mod forms;
 mod hostile;
 mod large;
+mod oddities;
 mod shapes;
 
 use super::{Document, Wishes, convert, document};
