@@ -2,11 +2,14 @@
 
 use crate::error::Fault;
 use crate::functions;
-use crate::lex::{Lexer, PartEnd, Token};
-use crate::tree::{Choice, Kind, Literal, Member, MemberKind, Node, Operator, Piece, Tree};
+use crate::lex::{Lexer, Token};
+use crate::tree::{Choice, Kind, Literal, Member, MemberKind, Node, Operator, Tree};
 use crate::{MAX_DEPTH, check_length};
 
 mod calls;
+mod texts;
+
+pub(crate) use texts::template;
 
 /// Words that CEL keeps for itself.
 const RESERVED: [&str; 17] = [
@@ -39,13 +42,6 @@ pub(crate) fn expression(text: &str) -> Result<Tree, Fault> {
     let root = parser.expression()?;
     parser.expect_end()?;
     Ok(Tree { root, names: parser.names })
-}
-
-/// Parses a text with `${…}` in it, which reaches to the end.
-pub(crate) fn template(text: &str) -> Result<(Vec<Piece>, Vec<(Box<str>, u32)>), Fault> {
-    let mut parser = Parser { lexer: Lexer::new(text, 0), ..Parser::unread(text) };
-    let pieces = parser.pieces(false)?;
-    Ok((pieces, parser.names))
 }
 
 pub(crate) struct Parser<'a> {
@@ -365,46 +361,6 @@ impl<'a> Parser<'a> {
             self.names.len() - 1
         });
         Kind::Name(place(index))
-    }
-
-    /// The parts of a text with values in it; the lexer stands behind its beginning.
-    fn pieces(&mut self, is_in_backticks: bool) -> Parsed<Vec<Piece>> {
-        let begin = self.lexer.offset;
-        let mut pieces = Vec::new();
-        loop {
-            let (text, end) = self.lexer.part(is_in_backticks)?;
-            if !text.is_empty() {
-                pieces.push(Piece::Text(text.into()));
-            }
-            match end {
-                PartEnd::End if is_in_backticks => {
-                    return Err(Fault::syntax(
-                        begin.saturating_sub(1),
-                        "this text does not end: ` is missing",
-                    ));
-                }
-                PartEnd::End | PartEnd::Backtick => return Ok(pieces),
-                PartEnd::Value => {
-                    let opened = self.lexer.offset;
-                    self.advance()?;
-                    if self.token == Token::End {
-                        return Err(Fault::syntax(
-                            opened - 2,
-                            "'${' is not closed by '}'; a plain one is written '$${'",
-                        ));
-                    }
-                    let node = self.expression()?;
-                    if !self.is("}") {
-                        return Err(self.unexpected("'}' is missing at the end of '${'"));
-                    }
-                    if self.lexer.offset - opened > crate::MAX_LENGTH {
-                        let message = format!("an expression has at most {} bytes", crate::MAX_LENGTH);
-                        return Err(Fault::limit(message).at(place(opened)));
-                    }
-                    pieces.push(Piece::Value(node));
-                }
-            }
-        }
     }
 }
 
