@@ -135,7 +135,7 @@ pub async fn start(mut settings: Settings) -> Result<Started, Failure> {
     });
     let gateway = Gateway::with_pins(connectors::ALL, env.clone(), audit, options, pins);
     settings.server.only_service = settings.one_server.as_ref().map(|_| one_server::ID.into());
-    let own = own_services(followed, settings.one_server, env.shutdown)?;
+    let own = own_services(followed, settings.one_server.as_ref(), env.shutdown)?;
     let server = Server::new(store, documents, gateway, metrics, own, settings.server).await;
     let server = server.map_err(|error| database_failure("the configuration cannot be loaded", error))?;
     Ok(Started { address, admin_key, listener, server: server.beside(indexing) })
@@ -167,11 +167,11 @@ fn indexing(
 /// The services of the file, now and after every change, or the one server of the command line.
 fn own_services(
     followed: Option<Followed>,
-    one_server: Option<OneServer>,
+    one_server: Option<&OneServer>,
     shutdown: CancellationToken,
 ) -> Result<OwnServices, Failure> {
     match followed {
-        None => Ok(watch::channel(one_server.iter().map(OneServer::service).collect()).1),
+        None => Ok(watch::channel(one_server.map(OneServer::service).into_iter().collect()).1),
         Some(followed) => {
             let config = McpConfig::open(&followed.path)?;
             Ok(mcp_config::follow(followed, &config, shutdown))

@@ -59,13 +59,13 @@ impl Authority {
         roots.add(self.issuer.der().clone()).expect("an authority");
         let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider());
         let verifier = verifier.build().expect("a verifier");
-        self.serve(local(), builder().with_client_cert_verifier(verifier))
+        self.serve(&local(), builder().with_client_cert_verifier(verifier))
     }
 
     /// A server on 127.0.0.1 that talks to everybody.
     #[must_use]
     pub fn server(&self) -> rustls::ServerConfig {
-        self.serve(local(), builder().with_no_client_auth())
+        self.serve(&local(), builder().with_no_client_auth())
     }
 
     /// The same with a certificate of last century.
@@ -74,12 +74,12 @@ impl Authority {
         let mut params = local();
         params.not_before = rcgen::date_time_ymd(1998, 1, 1);
         params.not_after = rcgen::date_time_ymd(1999, 1, 1);
-        self.serve(params, builder().with_no_client_auth())
+        self.serve(&params, builder().with_no_client_auth())
     }
 
     fn serve(
         &self,
-        params: CertificateParams,
+        params: &CertificateParams,
         server: rustls::ConfigBuilder<rustls::ServerConfig, rustls::server::WantsServerCert>,
     ) -> rustls::ServerConfig {
         let key = KeyPair::generate().expect("a key");

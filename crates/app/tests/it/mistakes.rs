@@ -63,11 +63,13 @@ fn without_port(text: &str) -> String {
     format!("{before}127.0.0.1:PORT{}", after.trim_start_matches(|c: char| c.is_ascii_digit()))
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "json! at the call reads better")]
 fn service(id: &str, config: Value, tools: Value) -> Value {
     json!({ "type": "api", "id": id, "name": id, "config": config, "tools": tools })
 }
 
 /// A service with one wrong tool.
+#[expect(clippy::needless_pass_by_value, reason = "json! at the call reads better")]
 fn with_tool(tool: Value) -> Value {
     let mut whole = json!({ "id": "t", "method": "GET", "endpoint": "/x" });
     whole.as_object_mut().unwrap().extend(tool.as_object().unwrap().clone());

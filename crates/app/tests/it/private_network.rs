@@ -13,7 +13,6 @@ async fn start(backend: Backend) -> TestApp {
     TestApp::start_with(backend, |settings| settings.allow_private_network = false).await
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "json! at the call reads better")]
 async fn make(client: &Client, upstream: &http::Server, allowed: Value) {
     let mut service = crm(upstream);
     service["config"]["allow_private_network"] = allowed.clone();

@@ -34,7 +34,6 @@ impl<'a> AtDoor<'a> {
         send_json(request, &json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params })).await
     }
 
-    #[expect(clippy::needless_pass_by_value, reason = "json! at the call reads better")]
     async fn ask(&self, method: &str, params: Value) -> Value {
         self.send(method, &params).await.is(200).body
     }

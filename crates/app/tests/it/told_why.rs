@@ -4,6 +4,7 @@ use crate::pipe::Pipe;
 use crate::setup::example;
 use serde_json::{Value, json};
 
+#[expect(clippy::needless_pass_by_value, reason = "json! at the call reads better")]
 fn service(words: &str, env: Value) -> Value {
     json!({ "command": example("mcp_test_server"), "args": ["--refuse", words], "env": env })
 }

@@ -159,7 +159,7 @@ impl Http {
             timeout_ms: self.timeout_seconds.unwrap_or(DEFAULT_TIMEOUT_SECONDS).saturating_mul(1000),
             retry: RetrySettings { max_attempts: retries.saturating_add(1), ..RetrySettings::default() },
             allow_private_network: self.allow_private_network,
-            network_setting: Setting::OfHttpTool,
+            network_setting: Setting::HttpTool,
             max_response_bytes: default_max_response(),
             max_concurrent_calls: None,
             tools: vec![tool],

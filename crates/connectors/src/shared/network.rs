@@ -42,10 +42,10 @@ pub(crate) enum Policy {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Setting {
     #[default]
-    OfService,
-    OfHttpTool,
+    Service,
+    HttpTool,
     /// The platform's admins have not let the tenant's services in, whatever they say themselves.
-    OfTenant,
+    Tenant,
 }
 
 impl Policy {
@@ -74,14 +74,14 @@ impl Policy {
         match () {
             () if is_everything => Self::Anywhere,
             () if env.may_use_private_network => Self::PublicAnd(ranges, Setting::default()),
-            () => Self::PublicAnd(Vec::new(), Setting::OfTenant),
+            () => Self::PublicAnd(Vec::new(), Setting::Tenant),
         }
     }
 
     /// The same, told that the setting stands somewhere else.
     pub(crate) fn set_in(self, setting: Setting) -> Self {
         match self {
-            Self::Anywhere | Self::PublicAnd(_, Setting::OfTenant) => self,
+            Self::Anywhere | Self::PublicAnd(_, Setting::Tenant) => self,
             Self::PublicAnd(ranges, _) => Self::PublicAnd(ranges, setting),
         }
     }
@@ -129,13 +129,13 @@ pub(crate) struct Refused {
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let advice = match self.setting {
-            Setting::OfService => {
+            Setting::Service => {
                 "to allow it, set \"allow_private_network\": true or a list of ranges on the service"
             }
-            Setting::OfHttpTool => {
+            Setting::HttpTool => {
                 "to allow it, set config.HTTP.allow_private_network of the tool to true or a list of ranges"
             }
-            Setting::OfTenant => {
+            Setting::Tenant => {
                 "\"allow_private_network\" on a service or tool counts only where an admin of the platform has set \"allow_private_network\": true on its tenant (PATCH /api/v1/tenants/{id})"
             }
         };
@@ -268,7 +268,7 @@ mod tests {
 
     fn public_and(ranges: &[&str]) -> Policy {
         let ranges = ranges.iter().map(|range| range.parse().unwrap()).collect();
-        Policy::PublicAnd(ranges, Setting::OfService)
+        Policy::PublicAnd(ranges, Setting::Service)
     }
 
     fn is_refused(policy: &Policy, url: &str) -> bool {

@@ -181,6 +181,7 @@ impl Run<'_, '_, '_> {
 }
 
 /// Whatever was made on the way to it is gone: a borrowed value was there before.
+#[expect(clippy::ptr_arg, reason = "whether the value is borrowed is the question")]
 fn refers_to_nothing_made(found: &Cow<'_, Node>) -> bool {
     match found {
         Cow::Borrowed(_) => true,

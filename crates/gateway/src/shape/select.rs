@@ -28,9 +28,8 @@ impl Select {
 
     /// What the expression picks out of JSON text.
     pub(super) fn apply(&self, data: &str, effort: Effort) -> Tried<Result<Box<RawValue>>> {
-        let data = match Node::parse(data) {
-            Ok(data) => data,
-            Err(_) => return Tried::Done(Err(Error::upstream("the answer is no JSON that can be searched"))),
+        let Ok(data) = Node::parse(data) else {
+            return Tried::Done(Err(Error::upstream("the answer is no JSON that can be searched")));
         };
         let steps = match effort {
             Effort::Little => MAX_STEPS_AT_ONCE,
