@@ -257,7 +257,7 @@ await client.close();
     let script = servers().join(format!("ws-client-{}.mjs", std::process::id()));
     std::fs::write(&script, SCRIPT).unwrap();
     let url = format!("ws://{}/ws", server.admin().address());
-    let mut command = Command::new("node");
+    let mut command = process::sheltered("node");
     command.arg(&script).arg(url).env("PATH", path_with_node());
     let output = tokio::task::spawn_blocking(move || process::run(&mut command)).await.unwrap();
     std::fs::remove_file(script).unwrap();

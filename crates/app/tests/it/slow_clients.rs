@@ -6,7 +6,6 @@ use crate::setup::{PATIENCE, crm};
 use reqwest::Method;
 use serde_json::json;
 use server::ClientLimits;
-use std::process::Command;
 use std::time::{Duration, Instant};
 use testkit::client::send_json;
 use testkit::process::{self, Server};
@@ -214,7 +213,7 @@ async fn sends_clients_away_when_there_is_no_room_and_serves_the_others() {
 async fn sends_clients_away_when_there_are_no_descriptors_and_serves_the_others() {
     let database = Database::create(Backend::Sqlite).await;
     let plain = process::serve(BINARY, &database, &database.data_dir());
-    let mut command = Command::new("sh");
+    let mut command = process::sheltered("sh");
     command.args(["-c", "ulimit -n 100; exec \"$0\" \"$@\" --max-connections 1000", BINARY]);
     command.args(plain.get_args());
     for (name, value) in plain.get_envs() {

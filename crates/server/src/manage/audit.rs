@@ -114,7 +114,7 @@ impl AuditQuery {
 
 /// Lists calls, newest first.
 #[utoipa::path(get, path = "/audit", tag = "audit",
-    params(("kind" = Option<String>, Query, description = "`call` unless given, or `management`: who changed what is configured"),
+    params(("kind" = inline(Option<words::AuditKind>), Query, description = "`call` unless given; `management`: who changed what"),
         ("tool" = Option<String>, Query), ("service" = Option<String>, Query), ("caller" = Option<String>, Query),
         ("status" = Option<String>, Query), ("from" = Option<String>, Query), ("to" = Option<String>, Query),
         ("page" = Option<u32>, Query), ("limit" = Option<u32>, Query)),
