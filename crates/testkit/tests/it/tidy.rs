@@ -96,6 +96,7 @@ fn dependencies_point_inward() {
         ("document", &[][..]),
         ("tool", &["document"]),
         ("gotemplate", &[]),
+        ("expression", &["document"]),
         ("fetch", &[]),
         ("mcp", &["tool", "fetch"]),
         ("gateway", &["tool", "document", "gotemplate"]),
@@ -107,6 +108,7 @@ fn dependencies_point_inward() {
     let ours = [
         "tool",
         "document",
+        "expression",
         "gotemplate",
         "fetch",
         "mcp",
