@@ -13,6 +13,7 @@ mod isolation;
 mod keys;
 mod migrations;
 mod rotation;
+mod search;
 mod service_pins;
 mod services;
 mod tables;
