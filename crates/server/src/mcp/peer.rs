@@ -8,7 +8,7 @@ use super::order::{Order, Read, Request};
 use super::questions::Questions;
 use super::stream::Listener;
 use super::watches::Watches;
-use super::{Answered, Door, batch};
+use super::{Answered, Door, batch, program};
 use mcp::envelope::{self, Kind};
 use mcp::modern::Meta;
 use mcp::{Era, Message, RpcError, Version};
@@ -252,7 +252,7 @@ impl Peer {
     ) -> Answered<Option<String>> {
         let Order { version, mut asked, capabilities, wishes } = order;
         self.wait_for_services(&asked).await;
-        let cx = Context { cancel: cancel.clone(), ..self.context() };
+        let cx = Context { cancel: cancel.clone(), manner: program::manner_of(version), ..self.context() };
         if let Some(answer) = self.door.answer_now(&cx, version.era(), &asked) {
             return answer.map(Some);
         }
