@@ -58,14 +58,15 @@ impl Gateway {
         discovered: oneshot::Sender<()>,
         pending: mpsc::Sender<Infallible>,
     ) {
+        // Heard from before the first question on, so that no change falls between that and the listening.
+        let mut changes = service.connector().ok().and_then(|connector| connector.changes());
+        let mut updates = service.connector().ok().and_then(|connector| Some(connector.library()?.updates()));
+        let mut logs = service.connector().ok().and_then(|connector| connector.logs());
         let mut is_known = self.discover(&service).await;
         if discovered.send(()).is_err() {
             self.rebuild(&service.tenant).await;
         }
         drop(pending);
-        let mut changes = service.connector().ok().and_then(|connector| connector.changes());
-        let mut updates = service.connector().ok().and_then(|connector| Some(connector.library()?.updates()));
-        let mut logs = service.connector().ok().and_then(|connector| connector.logs());
         let service = {
             let weak = Arc::downgrade(&service);
             drop(service);

@@ -25,7 +25,8 @@ impl Search<'_> {
                  attempts = attempts + 1,
                  tried_version = COALESCE((SELECT t.version FROM tables t
                      WHERE t.tenant = search_indexes.tenant AND t.id = search_indexes.table_id), tried_version)
-             WHERE tenant = $1 AND tool = $2 AND number = $5 AND leased_until < $6 AND attempts = $7",
+             WHERE tenant = $1 AND tool = $2 AND number = $5 AND leased_until < $6 AND attempts = $7
+                 AND COALESCE(indexed_at, 0) = $8",
         )
         .bind(index.tenant.as_str())
         .bind(index.tool.as_str())
@@ -34,6 +35,7 @@ impl Search<'_> {
         .bind(index.number)
         .bind(now)
         .bind(index.attempts)
+        .bind(index.indexed_at.unwrap_or_default())
         .execute(write.connection())
         .await?;
         write.commit().await?;

@@ -1,8 +1,8 @@
 //! What a call carries with it: for whom it runs, until when, and how it is taken back.
 
 use crate::{
-    CallerHeaders, Client, Content, Inspection, InstanceId, KeyId, Limits, Pattern, Role, Scope, TenantId,
-    UserId,
+    CallerHeaders, Client, Content, Inspection, InstanceId, KeyId, Limits, Manner, Pattern, Role, Scope,
+    TenantId, UserId,
 };
 use serde_json::value::RawValue;
 use std::collections::VecDeque;
@@ -36,6 +36,8 @@ pub struct Context {
     pub events: Events,
     /// The program that calls, where it can be asked something.
     pub client: Option<Arc<dyn Client>>,
+    /// How the program that calls hears what comes up for it, where it has a say in that.
+    pub manner: Option<Manner>,
     /// Where connectors take down what they sent; off unless a tool is tried out.
     pub inspection: Inspection,
     /// What the caller's own request carried, for services that may be handed some of it.
@@ -71,6 +73,7 @@ impl Context {
             cancel: CancellationToken::new(),
             events: Events::default(),
             client: None,
+            manner: None,
             inspection: Inspection::default(),
             headers: CallerHeaders::default(),
             request_id,

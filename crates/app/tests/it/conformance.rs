@@ -1,12 +1,13 @@
 //! The official conformance suite is the referee: it runs through the gateway, and against our client role.
 
+mod both_eras;
 mod suite;
 
 use crate::binary::{BINARY, serve};
 use crate::setup::example;
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use suite::Suite;
 use testkit::process::Server;
 use testkit::{Backend, Database, KeyProxy};
@@ -19,8 +20,18 @@ struct Fixture {
 
 impl Fixture {
     fn start(era: &str) -> Self {
+        Self::spawn(Self::command(era))
+    }
+
+    fn command(era: &str) -> Command {
         let mut command = testkit::process::sheltered(example("conformance_server"));
-        let mut child = command.args(["0", era]).stdout(Stdio::piped()).spawn().unwrap();
+        command.args(["0", era]);
+        command
+    }
+
+    /// Runs a program that says its URL first.
+    fn spawn(mut command: Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut url = String::new();
         BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut url).unwrap();
         Self { child, url: url.trim().to_owned() }

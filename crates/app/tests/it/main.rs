@@ -4,6 +4,7 @@
 
 mod setup;
 
+mod aggregator;
 mod amplification;
 mod api_services;
 mod api_sign_in;

@@ -73,11 +73,11 @@ impl<'de> Deserialize<'de> for Members {
     }
 }
 
-fn members(text: &str) -> Vec<(String, String)> {
+pub(crate) fn members(text: &str) -> Vec<(String, String)> {
     serde_json::from_str::<Members>(text).unwrap_or_else(|error| panic!("{error}: {text}")).0
 }
 
-fn result_of(answer: &str) -> Option<String> {
+pub(crate) fn result_of(answer: &str) -> Option<String> {
     members(answer).into_iter().find(|(name, _)| name == "result").map(|(_, result)| result)
 }
 

@@ -146,6 +146,8 @@ impl Events {
     }
 
     pub(crate) async fn next(&mut self) -> (String, String) {
+        // Signs of life keep coming, also where the event does not.
+        let deadline = tokio::time::Instant::now() + PATIENCE;
         loop {
             if let Some(end) = self.read.find("\n\n") {
                 let event: String = self.read.drain(..end + 2).collect();
@@ -159,7 +161,8 @@ impl Events {
                 }
                 continue;
             }
-            let chunk = tokio::time::timeout(PATIENCE, self.stream.next()).await.unwrap().unwrap().unwrap();
+            let chunk = tokio::time::timeout_at(deadline, self.stream.next()).await;
+            let chunk = chunk.expect("an event comes in time").unwrap().unwrap();
             self.read.push_str(&String::from_utf8_lossy(&chunk));
         }
     }

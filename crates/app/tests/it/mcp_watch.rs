@@ -42,26 +42,48 @@ impl World {
     }
 }
 
-async fn an_older_client_hears_of_it(world: &World) {
-    let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
-    let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params });
-    let session = send_json(world.post(), &hello).await.is(200).header("mcp-session-id").unwrap().to_owned();
-    let ask = async |method: &str, uri: &str| {
+/// A client of the older kind with its session.
+struct Older<'a> {
+    world: &'a World,
+    session: String,
+}
+
+impl<'a> Older<'a> {
+    async fn begin(world: &'a World) -> Self {
+        let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
+        let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params });
+        let session =
+            send_json(world.post(), &hello).await.is(200).header("mcp-session-id").unwrap().to_owned();
+        Self { world, session }
+    }
+
+    async fn ask(&self, method: &str, uri: &str) -> Value {
         let message = json!({ "jsonrpc": "2.0", "id": 2, "method": method, "params": { "uri": uri } });
-        send_json(world.post().header("mcp-session-id", &session), &message).await.is(200).body
-    };
-    let read = ask("resources/read", WATCHED).await;
-    assert_eq!(read["result"]["contents"][0]["text"], "Watched.", "{read}");
-    let missing = ask("resources/read", "test://nothing").await;
-    assert!(missing["error"].is_object(), "{missing}");
-    let stream = world.admin.request(Method::GET, "/mcp").header("accept", "text/event-stream");
-    let mut events = Events::of(stream.header("mcp-session-id", &session)).await;
-    assert_eq!(ask("resources/subscribe", WATCHED).await["result"], json!({}));
-    world.trigger().await;
-    let told = events.message().await;
+        send_json(self.world.post().header("mcp-session-id", &self.session), &message).await.is(200).body
+    }
+
+    async fn events(&self) -> Events {
+        let stream = self.world.admin.request(Method::GET, "/mcp").header("accept", "text/event-stream");
+        Events::of(stream.header("mcp-session-id", &self.session)).await
+    }
+}
+
+fn is_told(told: &Value) {
     assert_eq!(told["method"], "notifications/resources/updated");
     assert_eq!(told["params"]["uri"], WATCHED);
-    assert_eq!(ask("resources/unsubscribe", WATCHED).await["result"], json!({}));
+}
+
+async fn an_older_client_hears_of_it(world: &World) {
+    let client = Older::begin(world).await;
+    let read = client.ask("resources/read", WATCHED).await;
+    assert_eq!(read["result"]["contents"][0]["text"], "Watched.", "{read}");
+    let missing = client.ask("resources/read", "test://nothing").await;
+    assert!(missing["error"].is_object(), "{missing}");
+    let mut events = client.events().await;
+    assert_eq!(client.ask("resources/subscribe", WATCHED).await["result"], json!({}));
+    world.trigger().await;
+    is_told(&events.message().await);
+    assert_eq!(client.ask("resources/unsubscribe", WATCHED).await["result"], json!({}));
 }
 
 async fn a_newer_client_hears_of_it(world: &World) {
@@ -78,12 +100,9 @@ async fn a_newer_client_hears_of_it(world: &World) {
     assert_eq!(first["method"], "notifications/subscriptions/acknowledged");
     let watched = &first["params"]["notifications"]["resourceSubscriptions"];
     assert!(watched.as_array().is_some_and(|uris| uris.contains(&Value::from(WATCHED))), "{first}");
-    // A service of the newer kind hears what is watched when its own stream is opened anew.
-    tokio::time::sleep(std::time::Duration::from_millis(500)).await;
     world.trigger().await;
     let told = events.message().await;
-    assert_eq!(told["method"], "notifications/resources/updated");
-    assert_eq!(told["params"]["uri"], WATCHED);
+    is_told(&told);
     assert_eq!(told["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], "sub");
 }
 
@@ -98,4 +117,19 @@ async fn watchers_hear_of_a_resource_of_an_older_server() {
 async fn watchers_hear_of_a_resource_of_a_newer_server() {
     let world = World::start("modern", "2026-07-28").await;
     a_newer_client_hears_of_it(&world).await;
+}
+
+/// The service must not hear the end of the first watch after the beginning of the second.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_resource_that_is_watched_again_at_once_is_heard_of() {
+    let world = World::start("legacy", "2025-11-25").await;
+    let client = Older::begin(&world).await;
+    let mut events = client.events().await;
+    client.ask("resources/subscribe", WATCHED).await;
+    for _ in 0..50 {
+        client.ask("resources/unsubscribe", WATCHED).await;
+        client.ask("resources/subscribe", WATCHED).await;
+        world.trigger().await;
+        is_told(&events.message().await);
+    }
 }

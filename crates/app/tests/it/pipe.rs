@@ -13,7 +13,7 @@ pub(crate) struct Pipe {
     child: Child,
     stdin: Option<ChildStdin>,
     lines: Receiver<String>,
-    _folder: tempfile::TempDir,
+    _folder: Option<tempfile::TempDir>,
     next_id: u64,
 }
 
@@ -36,8 +36,17 @@ impl Pipe {
         std::fs::write(&config, json!({ "mcpServers": services }).to_string()).unwrap();
         let mut command = testkit::process::command(BINARY);
         command.args(["--silent", "stdio", "--mcp-config"]).arg(&config);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped());
         change(&mut command);
+        Self::spawn(command, Some(folder))
+    }
+
+    /// A server itself, without us in between.
+    pub(crate) fn to(command: Command) -> Self {
+        Self::spawn(command, None)
+    }
+
+    fn spawn(mut command: Command, folder: Option<tempfile::TempDir>) -> Self {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let (tx, lines) = channel();
         let stdout = BufReader::new(child.stdout.take().unwrap());
@@ -96,9 +105,14 @@ impl Pipe {
     }
 
     pub(crate) fn hello(&mut self, version: &str) -> Value {
+        self.hello_as(version, json!({}))
+    }
+
+    #[expect(clippy::needless_pass_by_value, reason = "json! at the call reads better")]
+    pub(crate) fn hello_as(&mut self, version: &str, capabilities: Value) -> Value {
         let info = json!({ "name": "pipe", "version": "1" });
-        let hello = self
-            .ask("initialize", json!({ "protocolVersion": version, "capabilities": {}, "clientInfo": info }));
+        let params = json!({ "protocolVersion": version, "capabilities": capabilities, "clientInfo": info });
+        let hello = self.ask("initialize", params);
         self.send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
         hello
     }

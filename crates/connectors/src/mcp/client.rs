@@ -1,10 +1,10 @@
 //! The one connection of a service: made on first use by one of many callers, kept, made anew.
 
-use super::library::Watched;
 use super::session::{Session, Use};
 use super::state::{Phase, State, Step};
 use super::target::Target;
 use super::tools::Tools;
+use super::watched::Watched;
 use super::{failure, listen};
 use mcp::Version;
 use mcp::client::{About, Diagnosis, Failure, Notification, Options, Server};
@@ -25,6 +25,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(10);
 const NEVER: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// How a connection is kept.
+#[derive(Clone)]
 pub(super) struct Limits {
     /// Of the start and the handshake.
     pub(super) start: Duration,
@@ -48,7 +49,7 @@ pub(super) enum Repeat {
 
 /// A service's way to its server.
 pub(super) struct Link {
-    pub(super) target: Target,
+    pub(super) target: Arc<Target>,
     limits: Limits,
     tools: Arc<Tools>,
     watched: Arc<Watched>,
@@ -68,8 +69,27 @@ impl Link {
         watched: Arc<Watched>,
     ) -> Self {
         let closing = env.shutdown.child_token();
-        let (tasks, only_client) = (env.tasks.clone(), env.only_client.clone());
+        let (target, tasks, only_client) = (Arc::new(target), env.tasks.clone(), env.only_client.clone());
         Self { target, limits, tools, watched, tasks, closing, state: Mutex::default(), only_client }
+    }
+
+    /// A second way to the same server, begun with a handshake; none where the first is, or may not be another.
+    pub(super) fn with_handshake(&self) -> Option<Self> {
+        (self.limits.version.is_none() && self.target.may_speak_both()).then(|| Self {
+            target: self.target.clone(),
+            limits: Limits { version: Some(Version::LATEST_LEGACY), ..self.limits.clone() },
+            tools: self.tools.clone(),
+            watched: Arc::new(self.watched.beside()),
+            tasks: self.tasks.clone(),
+            closing: self.closing.clone(),
+            state: Mutex::default(),
+            only_client: self.only_client.clone(),
+        })
+    }
+
+    /// What is watched over this way.
+    pub(super) fn watched(&self) -> &Watched {
+        &self.watched
     }
 
     pub(super) fn name(&self) -> &str {
@@ -123,6 +143,25 @@ impl Link {
         Ok(self.session(cx).await?.client.server().clone())
     }
 
+    /// There is a connection at this moment, and the server knows it again.
+    pub(super) fn has_session(&self) -> bool {
+        match &self.state().phase {
+            Phase::Ready(session) => session.is_usable() && session.client.has_session(),
+            Phase::Idle | Phase::Connecting(_) => false,
+        }
+    }
+
+    /// Connects, and says whether the server knows the connection again: only then can it ask something back. One
+    /// that it does not is of no use.
+    pub(super) async fn shake_hands(self: &Arc<Self>, cx: &Context) -> Result<bool> {
+        let session = self.session(cx).await?;
+        let has_session = session.client.has_session();
+        if !has_session {
+            session.retired.cancel();
+        }
+        Ok(has_session)
+    }
+
     /// Asks for a sign of life; any answer is one.
     pub(super) async fn ping(self: &Arc<Self>, cx: &Context) -> Result<()> {
         let mut retries = self.limits.retries;
@@ -174,7 +213,7 @@ impl Link {
         }
         let mut state = self.state();
         if let Phase::Ready(session) = &state.phase {
-            if !session.client.closed().is_cancelled() && !session.retired.is_cancelled() {
+            if session.is_usable() {
                 return Ok(Step::Use(session.clone()));
             }
             let session = session.clone();
@@ -233,6 +272,7 @@ impl Link {
                 state.last_failure = Some((failure, diagnosis));
             }
             Ok((client, told)) => {
+                self.watched.all_unsubscribed();
                 let session = Arc::new(Session::new(client, diagnosis));
                 state.phase = Phase::Ready(session.clone());
                 state.last_failure = None;
@@ -302,7 +342,7 @@ impl Link {
 
     /// Nobody wants to hear of a resource any more; a server that is not there need not know.
     pub(super) fn forget_resource(self: &Arc<Self>, uri: &str) {
-        let Phase::Ready(session) = &self.state().phase else { return };
+        let Phase::Ready(session) = &self.state().phase else { return self.watched.unsubscribed(uri) };
         let (link, session, uri) = (self.clone(), session.clone(), uri.to_owned());
         self.tasks.spawn(async move { listen::unsubscribe(&link, &session, &uri).await });
     }

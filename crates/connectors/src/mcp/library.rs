@@ -3,123 +3,24 @@
 use super::client::{Link, Repeat};
 use super::pages::{self, MAX_ITEMS};
 use super::questions::{Params, converse};
-use super::{Mcp, client};
+use super::{Mcp, listen};
 use async_trait::async_trait;
 use mcp::Era;
-use mcp::client::{About, Notification};
-use serde::Deserialize;
+use mcp::client::About;
 use serde_json::Value;
 use serde_json::value::RawValue;
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use tokio::sync::{broadcast, watch};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use tokio::sync::broadcast;
 use tool::sanitize::clean;
-use tool::{
-    Context, Error, Extras, Fields, Item, Library, LogEntry, Offer, Reference, Result, Update, Wanted,
-};
+use tool::{Context, Extras, Fields, Item, Library, Offer, Reference, Result, Update, Wanted};
 use tracing::warn;
-
-/// Changes that may wait for a slow listener; more are missed.
-const UPDATES: usize = 256;
-/// Resources that are watched at the same time.
-const MAX_WATCHED: usize = 10_000;
-
-/// What is heard from a server unasked: resources that somebody wants to hear of, and log entries.
-pub(super) struct Watched {
-    uris: Mutex<BTreeMap<String, usize>>,
-    /// Ticks when the set of resources is another.
-    changes: watch::Sender<u64>,
-    updates: broadcast::Sender<Update>,
-    logs: broadcast::Sender<LogEntry>,
-}
-
-impl Default for Watched {
-    fn default() -> Self {
-        let (updates, logs) = (broadcast::Sender::new(UPDATES), broadcast::Sender::new(UPDATES));
-        Self { uris: Mutex::default(), changes: watch::Sender::new(0), updates, logs }
-    }
-}
-
-impl Watched {
-    fn uris(&self) -> MutexGuard<'_, BTreeMap<String, usize>> {
-        self.uris.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(super) fn all(&self) -> Vec<String> {
-        self.uris().keys().cloned().collect()
-    }
-
-    pub(super) fn changes(&self) -> watch::Receiver<u64> {
-        self.changes.subscribe()
-    }
-
-    /// One more wants to hear of it; true for the first.
-    fn add(&self, uri: &str) -> Result<bool> {
-        let mut uris = self.uris();
-        if uris.len() >= MAX_WATCHED && !uris.contains_key(uri) {
-            return Err(Error::rate_limited(format!("{MAX_WATCHED} resources are watched already")));
-        }
-        let count = uris.entry(uri.to_owned()).or_default();
-        *count += 1;
-        Ok(*count == 1)
-    }
-
-    /// One less; true for the last.
-    fn remove(&self, uri: &str) -> bool {
-        let mut uris = self.uris();
-        let Some(count) = uris.get_mut(uri) else { return false };
-        *count -= 1;
-        let is_last = *count == 0;
-        if is_last {
-            uris.remove(uri);
-        }
-        is_last
-    }
-
-    /// Where log entries come out that belong to no call.
-    pub(super) fn logs(&self) -> broadcast::Receiver<LogEntry> {
-        self.logs.subscribe()
-    }
-
-    /// Passes on what a server says unasked.
-    pub(super) fn hear(&self, told: Notification) {
-        match told.method.as_str() {
-            "notifications/resources/updated" => self.hear_update(&told),
-            "notifications/message" => self.hear_log(told),
-            _ => {}
-        }
-    }
-
-    fn hear_log(&self, told: Notification) {
-        #[derive(Deserialize)]
-        struct Entry {
-            level: String,
-        }
-        let Some(entry) = told.params else { return };
-        if let Ok(Entry { level }) = serde_json::from_str(entry.get()) {
-            // Nobody may listen at this moment.
-            let _ = self.logs.send(LogEntry { level, entry: entry.into() });
-        }
-    }
-
-    fn hear_update(&self, told: &Notification) {
-        #[derive(Deserialize)]
-        struct Updated {
-            uri: String,
-        }
-        let params = told.params.as_deref().map_or("{}", RawValue::get);
-        if let Ok(Updated { uri }) = serde_json::from_str(params) {
-            // Nobody may listen at this moment.
-            let _ = self.updates.send(Update { uri });
-        }
-    }
-}
 
 #[async_trait]
 impl Library for Mcp {
     async fn offer(&self, cx: &Context) -> Result<Offer> {
         let cx = &self.within(cx, None);
-        let server = self.link.server(cx).await?;
+        let server = self.links.main.server(cx).await?;
         let capabilities = server.capabilities.as_deref().map_or("{}", RawValue::get);
         let capabilities: Value = serde_json::from_str(capabilities).unwrap_or_default();
         let can = |name: &str| capabilities.get(name).is_some_and(Value::is_object);
@@ -130,10 +31,10 @@ impl Library for Mcp {
             ..Offer::default()
         };
         if can("prompts") {
-            offer.prompts = items(cx, &self.link, "prompts/list", "prompts", "name").await?;
+            offer.prompts = items(cx, &self.links.main, "prompts/list", "prompts", "name").await?;
         }
         if can("resources") {
-            let link = &self.link;
+            let link = &self.links.main;
             offer.resources = items(cx, link, "resources/list", "resources", "uri").await?;
             let (method, field) = ("resources/templates/list", "resourceTemplates");
             offer.templates = items(cx, link, method, field, "uriTemplate").await?;
@@ -168,49 +69,42 @@ impl Library for Mcp {
             }
         };
         let about = About { name: name.as_deref(), ..About::default() };
-        converse(cx, &self.link, method, about, params, Repeat::Always).await
+        let link = self.links.suiting(cx).await;
+        converse(cx, link, method, about, params, Repeat::Always).await
     }
 
     async fn watch(&self, cx: &Context, uri: &str) -> Result<()> {
         let cx = &self.within(cx, None);
-        let server = self.link.server(cx).await?;
-        if !self.watched.add(uri)? {
-            return Ok(());
-        }
-        let watching = match server.version.era() {
-            Era::Legacy => subscribe(cx, &self.link, uri).await,
+        let link = self.links.suiting(cx).await;
+        let era = link.server(cx).await?.version.era();
+        link.watched().add(uri)?;
+        let watching = match era {
+            Era::Legacy => listen::subscribe(cx, link, uri).await,
             // The stream of notifications is opened anew with it.
-            Era::Modern => Ok(()),
+            Era::Modern => listen::wait_for_stream(cx, link, uri).await,
         };
         if watching.is_err() {
-            self.watched.remove(uri);
+            link.watched().remove(uri);
         }
-        self.watched.changes.send_modify(|count| *count += 1);
         watching
     }
 
     fn unwatch(&self, uri: &str) {
-        if !self.watched.remove(uri) {
-            return;
+        // Over which way it was watched is not told; whoever watches it over both hears of it over either.
+        let Some(link) = self.links.all().find(|link| link.watched().has(uri)) else { return };
+        if link.watched().remove(uri) {
+            link.forget_resource(uri);
         }
-        self.watched.changes.send_modify(|count| *count += 1);
-        self.link.forget_resource(uri);
     }
 
     fn updates(&self) -> broadcast::Receiver<Update> {
-        self.watched.updates.subscribe()
+        self.links.main.watched().updates()
     }
 }
 
 /// The text without what hides in it.
 fn visible(text: &str) -> String {
     clean(text, &mut BTreeSet::new()).into_owned()
-}
-
-pub(super) async fn subscribe(cx: &Context, link: &Arc<Link>, uri: &str) -> Result<()> {
-    let params = format!("{{\"uri\":{}}}", Value::from(uri));
-    let about = About::default();
-    link.request(cx, "resources/subscribe", about, Some(&params), client::Repeat::Always).await.map(drop)
 }
 
 /// The entries of a list by their key; those without one are left out.

@@ -1,12 +1,15 @@
 //! Hearing what a server says unasked, in the way of its era.
 
-use super::client::Link;
-use super::library::Watched;
+use super::client::{Link, Repeat};
 use super::session::Session;
+use super::watched::Watched;
 use mcp::Era;
+use mcp::client::About;
 use serde_json::json;
+use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::watch;
+use tokio::sync::{OwnedSemaphorePermit, watch};
+use tool::{Context, Error, Result};
 use tracing::debug;
 
 /// How long a server may take to note a subscription.
@@ -29,10 +32,46 @@ pub(super) async fn listen(link: &Link, session: &Session, watched: &Watched) {
 async fn subscribe_again(link: &Link, session: &Session, watched: &Watched) {
     for uri in watched.all() {
         let cx = link.context(PATIENCE);
-        if let Err(failure) = session.client.request(&cx, "resources/subscribe", Some(&of(&uri))).await {
-            debug!(server = link.name(), uri, %failure, "a resource is not watched any more");
+        let Some(_turn) = turn(&cx, link, &uri).await else { continue };
+        if watched.is_subscribed(&uri) {
+            continue;
+        }
+        match session.client.request(&cx, "resources/subscribe", Some(&of(&uri))).await {
+            Ok(_) => watched.subscribed(&uri),
+            Err(failure) => {
+                debug!(server = link.name(), uri, %failure, "a resource is not watched any more");
+            }
         }
     }
+}
+
+/// Tells the server that somebody wants to hear of a resource, unless it knows.
+pub(super) async fn subscribe(cx: &Context, link: &Arc<Link>, uri: &str) -> Result<()> {
+    let Some(_turn) = turn(cx, link, uri).await else {
+        return Err(Error::timeout("the server takes too long over what it was asked before"));
+    };
+    if !link.watched().is_subscribed(uri) {
+        let about = About::default();
+        link.request(cx, "resources/subscribe", about, Some(&of(uri)), Repeat::Always).await?;
+        link.watched().subscribed(uri);
+    }
+    Ok(())
+}
+
+/// Waits until the stream of notifications tells of a resource; a server that does not say so in time may still do it.
+pub(super) async fn wait_for_stream(cx: &Context, link: &Link, uri: &str) -> Result<()> {
+    let acknowledged = tokio::time::timeout(PATIENCE, link.watched().wait_for_stream(uri));
+    let in_time = link.within(cx, acknowledged).await?;
+    if in_time.is_err() {
+        debug!(server = link.name(), uri, "the server does not say whether it tells of a resource");
+    }
+    Ok(())
+}
+
+/// One at a time tells the server about a resource: a subscription must not be overtaken by the end of the one before.
+async fn turn(cx: &Context, link: &Link, uri: &str) -> Option<OwnedSemaphorePermit> {
+    let turn = link.watched().turn(uri)?;
+    link.within(cx, turn.acquire_owned()).await.ok()?.ok()
 }
 
 /// Keeps the one stream of notifications open, with what is watched now.
@@ -54,6 +93,7 @@ async fn follow_stream(link: &Link, session: &Session, watched: &Watched) {
             ended = session.client.request(&cx, "subscriptions/listen", Some(&params)) => {
                 if let Err(failure) = ended {
                     debug!(server = link.name(), %failure, "the stream of notifications has ended");
+                    watched.stream_is_down();
                     if matches!(failure, mcp::client::Failure::Rpc(_)) {
                         // It has none, and need not have one.
                         return;
@@ -87,12 +127,19 @@ pub(super) async fn tell_roots(link: &Link, session: &Session) {
     }
 }
 
+/// Tells the server that nobody wants to hear of a resource any more, unless somebody does again.
 pub(super) async fn unsubscribe(link: &Link, session: &Session, uri: &str) {
-    if session.client.version().era() == Era::Legacy {
-        let cx = link.context(PATIENCE);
-        // A server that forgets it by itself does no harm.
-        let _ = session.client.request(&cx, "resources/unsubscribe", Some(&of(uri))).await;
+    if session.client.version().era() == Era::Modern {
+        return;
     }
+    let cx = link.context(PATIENCE);
+    let Some(_turn) = turn(&cx, link, uri).await else { return };
+    if link.watched().has(uri) || !link.watched().is_subscribed(uri) {
+        return;
+    }
+    // A server that forgets it by itself does no harm.
+    let _ = session.client.request(&cx, "resources/unsubscribe", Some(&of(uri))).await;
+    link.watched().unsubscribed(uri);
 }
 
 fn of(uri: &str) -> String {

@@ -2,6 +2,7 @@
 
 mod auth;
 mod client;
+mod eras;
 mod failure;
 mod library;
 mod listen;
@@ -15,6 +16,7 @@ mod target;
 #[cfg(test)]
 mod tests;
 mod tools;
+mod watched;
 mod web;
 
 pub use oauth::login::Login;
@@ -22,8 +24,8 @@ pub(crate) use settings::Settings;
 
 use ::mcp::client::About;
 use async_trait::async_trait;
-use client::{Link, Repeat};
-use library::Watched;
+use client::Repeat;
+use eras::Links;
 use questions::{Params, converse, is_question};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -34,9 +36,8 @@ use tools::Tools;
 
 /// One MCP server: its connection, and what it offers.
 struct Mcp {
-    link: Arc<Link>,
+    links: Links,
     tools: Arc<Tools>,
-    watched: Arc<Watched>,
     /// Its name stands before the names of its tools and prompts.
     is_prefixed: bool,
     permits: Option<Semaphore>,
@@ -50,14 +51,14 @@ struct Mcp {
 #[async_trait]
 impl Connector for Mcp {
     async fn tools(&self, cx: &Context) -> Result<Vec<Tool>> {
-        let known = self.tools.get(&self.within(cx, None), &self.link).await?;
+        let known = self.tools.get(&self.within(cx, None), &self.links.main).await?;
         Ok(known.values().map(|known| known.tool.clone()).collect())
     }
 
     async fn call(&self, cx: &Context, call: Call) -> Result<Outcome> {
         let cx = &self.within(cx, call.options.timeout);
         let _permit = self.admit(cx).await?;
-        let known = self.tools.get(cx, &self.link).await?;
+        let known = self.tools.get(cx, &self.links.main).await?;
         let Some(known) = known.get(&call.tool) else {
             return Err(Error::not_found(format!("the service has no tool '{}'", call.tool)));
         };
@@ -68,7 +69,8 @@ impl Connector for Mcp {
         let about = About { name: Some(&call.tool), params: &headers };
         let params = Params::new(call.extras).with_text("name", &call.tool);
         let params = params.with("arguments", call.arguments.to_raw());
-        let result = converse(cx, &self.link, "tools/call", about, params, Repeat::Unsent).await?;
+        let link = self.links.suiting(cx).await;
+        let result = converse(cx, link, "tools/call", about, params, Repeat::Unsent).await?;
         if is_question(&result) {
             return Ok(Outcome::NeedsInput(result));
         }
@@ -77,7 +79,7 @@ impl Connector for Mcp {
 
     async fn health(&self, cx: &Context) -> Result<()> {
         let cx = &self.within(cx, None);
-        self.link.ping(cx).await
+        self.links.main.ping(cx).await
     }
 
     fn changes(&self) -> Option<watch::Receiver<u64>> {
@@ -89,7 +91,7 @@ impl Connector for Mcp {
     }
 
     fn logs(&self) -> Option<broadcast::Receiver<LogEntry>> {
-        Some(self.watched.logs())
+        Some(self.links.main.watched().logs())
     }
 
     fn is_prefixed(&self) -> bool {
@@ -110,7 +112,7 @@ impl Mcp {
 
     async fn admit(&self, cx: &Context) -> Result<Option<tokio::sync::SemaphorePermit<'_>>> {
         let Some(permits) = &self.permits else { return Ok(None) };
-        let permit = self.link.within(cx, permits.acquire()).await?;
+        let permit = self.links.main.within(cx, permits.acquire()).await?;
         permit.map(Some).map_err(|_| Error::internal("no permits"))
     }
 }

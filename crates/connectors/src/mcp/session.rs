@@ -37,6 +37,11 @@ impl Session {
         }
     }
 
+    /// New calls may be sent over it.
+    pub(super) fn is_usable(&self) -> bool {
+        !self.client.closed().is_cancelled() && !self.retired.is_cancelled()
+    }
+
     /// Calls are under way.
     pub(super) fn is_used(&self) -> bool {
         self.calls.load(Ordering::SeqCst) > 0

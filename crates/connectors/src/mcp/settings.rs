@@ -3,10 +3,11 @@
 use super::Mcp;
 use super::auth::{self, AuthSettings, AuthType};
 use super::client::{Limits, Link};
-use super::library::Watched;
+use super::eras::Links;
 use super::oauth::OAuth;
 use super::target::{Remote, Route, Server, Target};
 use super::tools::{Filter, Tools};
+use super::watched::Watched;
 use super::web::Web;
 use crate::shared::network::{AllowPrivateNetwork, Policy, allow_private_network_schema};
 use fetch::Url;
@@ -216,13 +217,11 @@ impl Settings {
             idle: (self.idle_timeout > 0).then(|| Duration::from_millis(self.idle_timeout)),
         };
         let tools = Arc::new(Tools::new(filter));
-        let watched = Arc::new(Watched::default());
-        let link = Arc::new(Link::new(target, limits, env, tools.clone(), watched.clone()));
+        let link = Link::new(target, limits, env, tools.clone(), Arc::new(Watched::default()));
         Ok(Mcp {
             _closing: link.closing().drop_guard(),
-            link,
+            links: Links::new(Arc::new(link)),
             tools,
-            watched,
             is_prefixed: self.expose.prefix,
             permits: self.max_concurrent_calls.map(Semaphore::new),
             timeout: Duration::from_millis(self.timeout),

@@ -75,6 +75,14 @@ impl Target {
         }
     }
 
+    /// Each request stands for itself there, so that a server may take those of both eras side by side.
+    pub(super) fn may_speak_both(&self) -> bool {
+        match &self.server {
+            Server::Local(_) => false,
+            Server::Remote(remote) => matches!(remote.route, Route::Http | Route::Unknown),
+        }
+    }
+
     /// Texts that must not show, whatever the server says.
     pub(super) fn secrets(&self) -> impl Iterator<Item = &str> {
         let (env, headers) = match &self.server {

@@ -258,6 +258,15 @@ impl Client {
         self.server.version
     }
 
+    /// The server knows this connection again: over HTTP it has named a session, elsewhere there is the connection itself.
+    #[must_use]
+    pub fn has_session(&self) -> bool {
+        match &*self.transport {
+            Transport::Http(http) => http.has_session(),
+            Transport::Stdio(_) | Transport::Sse(_) | Transport::Ws(_) => true,
+        }
+    }
+
     /// Ticks when the server says that a list of it has changed; no storm makes it miss one.
     #[must_use]
     pub fn lists_changed(&self) -> watch::Receiver<u64> {

@@ -5,6 +5,7 @@ use super::conversation::{Asker, Conversation, Wishes};
 use super::headers::{check_accept, check_origin, check_version};
 use super::held::Resumed;
 use super::instance::Visitor;
+use super::program::manner_of;
 use super::reply::{self, answered, json, refused};
 use super::sessions::Opened;
 use super::stream::{Listener, end_of_listening};
@@ -207,7 +208,7 @@ impl Visit {
 
     /// Works on a request of any era.
     async fn work(
-        self,
+        mut self,
         version: Version,
         id: &RawValue,
         wishes: Wishes,
@@ -215,6 +216,7 @@ impl Visit {
         mut asked: Asked,
         session: &str,
     ) -> Response {
+        self.cx.manner = manner_of(version);
         let door = Door { gateway: self.state.gateway.clone() };
         if let Some(answer) = door.answer_now(&self.cx, version.era(), &asked) {
             return answered(id, answer);

@@ -11,7 +11,7 @@ use super::instance::Visitor;
 use super::order::{Order, Read, Request};
 use super::questions::Questions;
 use super::watches::Watches;
-use super::{Answered, Door, batch};
+use super::{Answered, Door, batch, program};
 use crate::Shared;
 use crate::auth::{SignedIn, caller_headers};
 use http::HeaderMap;
@@ -302,7 +302,7 @@ impl Peer {
     ) -> Answered<Option<String>> {
         let Order { version, mut asked, capabilities, wishes } = order;
         self.wait_for_services(&asked).await;
-        let cx = Context { cancel: cancel.clone(), ..self.context() };
+        let cx = Context { cancel: cancel.clone(), manner: program::manner_of(version), ..self.context() };
         if let Some(answer) = self.door.answer_now(&cx, version.era(), &asked) {
             return answer.map(Some);
         }

@@ -3,7 +3,7 @@
 use super::conversation::Asker;
 use super::questions::Questions;
 use async_trait::async_trait;
-use mcp::{Era, envelope};
+use mcp::{Era, Version, envelope};
 use serde_json::value::RawValue;
 use std::fmt;
 use std::sync::Arc;
@@ -16,6 +16,14 @@ pub(super) enum Heard {
     Line(String),
     /// A question that is to be the outcome of the request.
     Question(Posed),
+}
+
+/// How programs of a version hear what comes up for them.
+pub(super) fn manner_of(version: Version) -> Option<Manner> {
+    Some(match version.era() {
+        Era::Legacy => Manner::Meanwhile,
+        Era::Modern => Manner::AsOutcome,
+    })
 }
 
 /// A question, and where its answer goes.

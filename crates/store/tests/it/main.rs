@@ -14,6 +14,7 @@ mod isolation;
 mod keys;
 mod migrations;
 mod rotation;
+mod search;
 mod service_pins;
 mod services;
 mod tables;

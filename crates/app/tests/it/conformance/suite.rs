@@ -2,7 +2,7 @@
 
 use crate::setup::{path_with_node, servers};
 use serde_json::Value;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,6 +15,24 @@ use tokio::task::JoinSet;
 const SIGN_IN: &str = "auth/";
 /// Each is two or three processes.
 const AT_ONCE: usize = 4;
+
+/// How a scenario went.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Score {
+    pub(super) passed: usize,
+    pub(super) failed: usize,
+    /// Each failed check with its reason.
+    reasons: Vec<String>,
+}
+
+impl Score {
+    fn of(checks: &[Value]) -> Self {
+        let count = |status: &str| checks.iter().filter(|check| check["status"] == status).count();
+        let reasons = checks.iter().filter(|check| check["status"] == "FAILURE").map(reason).collect();
+        // A remark is on something that may be done in more than one way, e.g. answering with a stream or without.
+        Self { passed: count("SUCCESS") + count("INFO"), failed: count("FAILURE"), reasons }
+    }
+}
 
 /// What one version of the protocol requires, and what we are known to fail.
 pub(super) struct Suite {
@@ -58,6 +76,20 @@ impl Suite {
         // Under its summary the suite says what was expected to fail and did not.
         let verdict = said.rsplit_once("Total: ").map_or(said.as_str(), |(_, verdict)| verdict);
         Err(format!("{ran} scenarios ran, {expected} count\n{failures}\n{}", last_lines(verdict, 60)))
+    }
+
+    /// Runs every server scenario of the version, and counts the checks of those that it scores.
+    pub(super) async fn score_server(&self, url: &str) -> BTreeMap<String, Score> {
+        let out = TempDir::new().unwrap();
+        let mut command = self.command("server", &out);
+        command.args(["--url", url, "--requirements", &self.version]);
+        let (_, said) = run(command).await;
+        let scored = list(&self.requirements(), "server:", "- ");
+        let checks = checks(out.path()).into_iter().filter(|(name, _)| scored.contains(name));
+        let scores: BTreeMap<_, _> = checks.map(|(name, checks)| (name, Score::of(&checks))).collect();
+        let missing: Vec<_> = scored.iter().filter(|name| !scores.contains_key(*name)).collect();
+        assert!(missing.is_empty(), "{missing:?} did not run: {}", last_lines(&said, 60));
+        scores
     }
 
     /// Runs every client scenario that the version scores, apart from those about signing in.
@@ -157,27 +189,35 @@ fn list(requirements: &str, section: &str, mark: &str) -> BTreeSet<String> {
 /// Every check that failed, with its reason: one line each.
 fn failures(out: &Path, unscored: &BTreeSet<String>) -> String {
     let mut found = String::new();
-    let Ok(folders) = std::fs::read_dir(out) else { return found };
+    for (name, checks) in checks(out).iter().filter(|(name, _)| !unscored.contains(name)) {
+        for check in checks.iter().filter(|check| check["status"] == "FAILURE") {
+            let _ = writeln!(found, "✗ {name}: {}", reason(check));
+        }
+    }
+    found
+}
+
+/// What a failed check says, in one line.
+fn reason(check: &Value) -> String {
+    let why = check["errorMessage"].as_str().map_or_else(|| check["details"].to_string(), str::to_owned);
+    let why: String = why.lines().next().unwrap_or_default().chars().take(300).collect();
+    format!("{}: {why}", check["id"].as_str().unwrap_or_default())
+}
+
+/// The checks of every scenario that ran, by its name.
+fn checks(out: &Path) -> Vec<(String, Vec<Value>)> {
+    let Ok(folders) = std::fs::read_dir(out) else { return Vec::new() };
     let mut folders: Vec<_> = folders.map(|entry| entry.unwrap().path()).collect();
     folders.sort();
-    for folder in folders {
+    let named = folders.into_iter().map(|folder| {
         // `server-NAME-TIME` or `NAME-TIME`.
         let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let name = name.strip_prefix("server-").unwrap_or(&name);
         let name = name.rfind('T').and_then(|at| name.get(..at - "-2026-07-28".len())).unwrap_or(name);
-        if unscored.contains(name) {
-            continue;
-        }
         let checks = std::fs::read_to_string(folder.join("checks.json")).unwrap_or_default();
-        let checks: Vec<Value> = serde_json::from_str(&checks).unwrap_or_default();
-        for check in checks.iter().filter(|check| check["status"] == "FAILURE") {
-            let why =
-                check["errorMessage"].as_str().map_or_else(|| check["details"].to_string(), str::to_owned);
-            let why: String = why.lines().next().unwrap_or_default().chars().take(300).collect();
-            let _ = writeln!(found, "✗ {name}: {}: {why}", check["id"].as_str().unwrap_or_default());
-        }
-    }
-    found
+        (name.to_owned(), serde_json::from_str(&checks).unwrap_or_default())
+    });
+    named.collect()
 }
 
 /// What the client under test said on stderr.

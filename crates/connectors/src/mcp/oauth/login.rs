@@ -42,7 +42,7 @@ impl Login {
         })?;
         // Dropping it ends the connection.
         let connector = settings.connector(env)?;
-        let link = &connector.link;
+        let link = &connector.links.main;
         let oauth = link.target.oauth().and_then(|oauth| Some((oauth.clone(), oauth.file.clone()?)));
         let Some((oauth, file)) = oauth else {
             let why =

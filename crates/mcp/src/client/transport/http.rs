@@ -89,6 +89,10 @@ impl Http {
         self.link.post(text);
     }
 
+    pub(in super::super) fn has_session(&self) -> bool {
+        self.link.session().is_some()
+    }
+
     pub(super) fn agree(&self, version: Version) {
         // Agreed once per connection.
         let _ = self.link.version.set(version);
