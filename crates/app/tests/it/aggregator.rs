@@ -21,6 +21,7 @@ struct Peer {
     has_child: bool,
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "json! at the call reads better")]
 fn npm(name: &'static str, program: &str, args: Value, calls: Vec<(&'static str, Value)>) -> Peer {
     let command = servers().join("node_modules/.bin").join(program);
     Peer { name, entry: json!({ "command": command, "args": args, "env": {} }), calls, has_child: false }
