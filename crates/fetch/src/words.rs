@@ -1,7 +1,7 @@
 //! Why an exchange failed, in words for whoever gave the address.
 
 use crate::Error;
-use rustls::{CertificateError, InvalidMessage};
+use rustls::{AlertDescription, CertificateError, InvalidMessage};
 use std::io;
 
 impl Error {
@@ -44,6 +44,9 @@ fn of_tls(error: &rustls::Error) -> &'static str {
             | InvalidMessage::InvalidEmptyPayload,
         ) => "it does not speak TLS at that port; write http:// instead of https://, or give another port",
         rustls::Error::InvalidCertificate(wrong) => of_certificate(wrong),
+        rustls::Error::AlertReceived(AlertDescription::CertificateRequired) => {
+            "it wants a client certificate; give it one with the settings 'tls.certificate' and 'tls.key'"
+        }
         rustls::Error::AlertReceived(_) => {
             "it broke off the TLS handshake; it may want a client certificate, or a newer protocol"
         }

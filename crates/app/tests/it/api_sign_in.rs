@@ -177,7 +177,7 @@ async fn shows_a_certificate_and_keeps_its_key_to_itself(backend: Backend) {
     let mcp = doors.mcp("tools/call", call).await;
     for refused in [&rest, &mcp["result"]] {
         let said = refused["content"][0]["text"].as_str().unwrap();
-        assert!(refused["isError"] == true && said.contains("CertificateRequired"), "{refused}");
+        assert!(refused["isError"] == true && said.contains("it wants a client certificate"), "{refused}");
     }
     let shown = app.get("services/api/mine").await.is(200);
     assert_eq!(shown.body["config"]["tls"]["key"], "***");
