@@ -8,12 +8,8 @@ use std::cmp::Ordering;
 /// Two numbers and an operator of arithmetic; `None` if they are no numbers.
 pub(crate) fn arithmetic<'a>(operator: Operator, a: &Val<'a>, b: &Val<'a>) -> Option<Result<Val<'a>, Fault>> {
     Some(match (a, b) {
-        (Val::Int(a), Val::Int(b)) => {
-            whole(operator, (*a).into(), (*b).into()).and_then(|number| fit_int(number))
-        }
-        (Val::Uint(a), Val::Uint(b)) => {
-            whole(operator, (*a).into(), (*b).into()).and_then(|number| fit_uint(number))
-        }
+        (Val::Int(a), Val::Int(b)) => whole(operator, (*a).into(), (*b).into()).and_then(fit_int),
+        (Val::Uint(a), Val::Uint(b)) => whole(operator, (*a).into(), (*b).into()).and_then(fit_uint),
         (Val::Int(a), Val::Uint(b)) => whole(operator, (*a).into(), (*b).into()).and_then(fit_any),
         (Val::Uint(a), Val::Int(b)) => whole(operator, (*a).into(), (*b).into()).and_then(fit_any),
         _ => double(operator, as_double(a)?, as_double(b)?),

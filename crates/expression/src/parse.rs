@@ -3,7 +3,7 @@
 use crate::error::Fault;
 use crate::functions;
 use crate::lex::{Lexer, Token};
-use crate::tree::{Choice, Kind, Literal, Member, MemberKind, Node, Operator, Tree};
+use crate::tree::{Choice, Kind, Literal, Member, MemberKind, Names, Node, Operator, Tree};
 use crate::{MAX_DEPTH, check_length};
 
 mod calls;
@@ -50,7 +50,7 @@ pub(crate) struct Parser<'a> {
     /// Where `token` begins.
     at: usize,
     depth: usize,
-    names: Vec<(Box<str>, u32)>,
+    names: Names,
     /// The variables of the lambdas around, outermost first.
     locals: Vec<&'a str>,
 }

@@ -8,8 +8,11 @@ use regex::Regex;
 pub(crate) struct Tree {
     pub(crate) root: Node,
     /// Each with the place where it stands first.
-    pub(crate) names: Vec<(Box<str>, u32)>,
+    pub(crate) names: Names,
 }
+
+/// Names with their places.
+pub(crate) type Names = Vec<(Box<str>, u32)>;
 
 /// One part, with its place in the text.
 #[derive(Debug)]

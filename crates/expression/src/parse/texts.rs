@@ -4,10 +4,10 @@ use super::{Parsed, Parser, place};
 use crate::MAX_LENGTH;
 use crate::error::Fault;
 use crate::lex::{PartEnd, Token};
-use crate::tree::Piece;
+use crate::tree::{Names, Piece};
 
 /// Parses a text with `${…}` in it, which reaches to the end.
-pub(crate) fn template(text: &str) -> Parsed<(Vec<Piece>, Vec<(Box<str>, u32)>)> {
+pub(crate) fn template(text: &str) -> Parsed<(Vec<Piece>, Names)> {
     let mut parser = Parser::unread(text);
     let pieces = parser.pieces(false)?;
     Ok((pieces, parser.names))
@@ -45,7 +45,7 @@ impl Parser<'_> {
                         return Err(self.unexpected("'}' is missing at the end of '${'"));
                     }
                     if self.lexer.offset - opened > MAX_LENGTH {
-                        let message = format!("an expression has at most {} bytes", MAX_LENGTH);
+                        let message = format!("an expression has at most {MAX_LENGTH} bytes");
                         return Err(Fault::limit(message).at(place(opened)));
                     }
                     pieces.push(Piece::Value(node));
