@@ -26,7 +26,7 @@ fn scope() -> Map<String, Value> {
 }
 
 fn setting() -> Setting {
-    let now = "2026-03-31T23:05:09Z".parse().unwrap();
+    let now = "2026-03-31T23:05:09Z".parse().expect("a time");
     Setting { now, ..Setting::default() }
 }
 
