@@ -40,9 +40,19 @@ fn pypi(name: &'static str, package: &str, calls: Vec<(&'static str, Value)>) ->
 
 /// All of them. `folder` is theirs to work on; `url` answers with a page.
 fn peers(folder: &Path, url: &str) -> Vec<Peer> {
-    let note = folder.join("note.txt");
     let memory = folder.join("memory.json");
-    let mut peers = vec![
+    let mut peers = of_npm(folder);
+    peers.extend(of_pypi(folder, url));
+    for peer in &mut peers {
+        peer.entry["env"]["PATH"] = path_with_node().to_string_lossy().into();
+        peer.entry["env"]["MEMORY_FILE_PATH"] = memory.to_string_lossy().into();
+    }
+    peers
+}
+
+fn of_npm(folder: &Path) -> Vec<Peer> {
+    let note = folder.join("note.txt");
+    vec![
         npm(
             "everything",
             "mcp-server-everything",
@@ -76,6 +86,11 @@ fn peers(folder: &Path, url: &str) -> Vec<Peer> {
             )],
         ),
         npm("hello", "mcp-hello-world", json!([]), vec![("echo", json!({ "message": "hi" }))]),
+    ]
+}
+
+fn of_pypi(folder: &Path, url: &str) -> Vec<Peer> {
+    vec![
         pypi(
             "calculator",
             "mcp-server-calculator@0.2.1",
@@ -109,12 +124,7 @@ fn peers(folder: &Path, url: &str) -> Vec<Peer> {
                 ("shell_execute", json!({ "command": ["rm", "x"], "directory": folder })),
             ],
         ),
-    ];
-    for peer in &mut peers {
-        peer.entry["env"]["PATH"] = path_with_node().to_string_lossy().into();
-        peer.entry["env"]["MEMORY_FILE_PATH"] = memory.to_string_lossy().into();
-    }
-    peers
+    ]
 }
 
 impl Peer {
