@@ -47,8 +47,16 @@ fn of_tls(error: &rustls::Error) -> &'static str {
         rustls::Error::AlertReceived(AlertDescription::CertificateRequired) => {
             "it wants a client certificate; give it one with the settings 'tls.certificate' and 'tls.key'"
         }
+        rustls::Error::AlertReceived(
+            AlertDescription::BadCertificate
+            | AlertDescription::UnknownCA
+            | AlertDescription::CertificateUnknown
+            | AlertDescription::CertificateExpired
+            | AlertDescription::CertificateRevoked
+            | AlertDescription::DecryptError,
+        ) => "it does not accept our client certificate; give it one that it accepts",
         rustls::Error::AlertReceived(_) => {
-            "it broke off the TLS handshake; it may want a client certificate, or a newer protocol"
+            "it broke off the TLS handshake; it may want a client certificate, or another version of TLS"
         }
         rustls::Error::PeerIncompatible(_) => "it speaks only versions of TLS that are too old",
         _ => "the TLS handshake failed",

@@ -27,7 +27,8 @@ impl Run<'_, '_, '_> {
         self.budget.spend(1)?;
         let held_before = self.budget.held_bytes;
         let found = self.step(plan, data)?;
-        if refers_to_nothing_made(&found) {
+        // Whatever was made on the way is gone where the value refers to none of it: a borrowed one was there before.
+        if matches!(found, Cow::Borrowed(_) | Cow::Owned(Node::Null | Node::Bool(_) | Node::Number(_))) {
             self.budget.held_bytes = held_before;
         }
         Ok(found)
@@ -177,15 +178,6 @@ impl Run<'_, '_, '_> {
             }
             _ => Ok(a == b),
         }
-    }
-}
-
-/// Whatever was made on the way to it is gone: a borrowed value was there before.
-#[expect(clippy::ptr_arg, reason = "whether the value is borrowed is the question")]
-fn refers_to_nothing_made(found: &Cow<'_, Node>) -> bool {
-    match found {
-        Cow::Borrowed(_) => true,
-        Cow::Owned(node) => matches!(node, Node::Null | Node::Bool(_) | Node::Number(_)),
     }
 }
 
