@@ -1,11 +1,13 @@
 //! Nobody grants, makes or edits more than they hold, and what was changed is on record.
 
+use crate::setup::crm;
 use serde_json::{Value, json};
-use testkit::{Backend, Client, Reply, TestApp, on_both_databases};
+use testkit::{Backend, Client, Reply, TestApp, http, on_both_databases};
 
 on_both_databases! {
     keeps_restricted_managers_within_what_they_hold
     lets_nobody_edit_who_holds_more
+    lets_nobody_make_something_else_of_what_its_list_names
     records_management_with_who_what_before_and_after
     records_nothing_of_a_change_that_was_not_made
 }
@@ -103,6 +105,32 @@ async fn lets_nobody_edit_who_holds_more(backend: Backend) {
     // What is theirs is not theirs to change, but to see.
     manager.get(&free).await.is(200);
     app.get(&user).await.is(200);
+}
+
+/// A key for one tool that reads must not make one that deletes of it.
+async fn lets_nobody_make_something_else_of_what_its_list_names(backend: Backend) {
+    let upstream = http::Server::start().await;
+    let app = TestApp::start(backend).await;
+    app.service(crm(&upstream)).await;
+    let key = json!({ "name": "listed", "role": "manager", "allow": ["api://crm/ping"] });
+    let manager = app.as_key(app.post("keys", key).await.is(201).string("key"));
+    let tool = json!({ "id": "more", "endpoint": "/more", "method": "DELETE" });
+    let service = json!({ "type": "api", "id": "other", "config": { "base_url": upstream.url() } });
+    let import = json!({ "mode": "preview", "document": { "openapi": "3.0.0", "info": { "title": "t", "version": "1" }, "paths": {} } });
+    for refused in [
+        manager.patch("services/api/crm/tools/ping", json!({ "method": "DELETE" })).await,
+        manager.delete("services/api/crm/tools/ping").await,
+        manager.post("services/api/crm/tools", tool).await,
+        manager.patch("services/api/crm", json!({ "name": "n" })).await,
+        manager.post("services/api/crm/disable", json!({})).await,
+        manager.delete("services/api/crm").await,
+        manager.post("services", service).await,
+        manager.post("services/api/import", import).await,
+    ] {
+        let refused = refused.is_problem(403, "FORBIDDEN");
+        assert!(refused.string("detail").contains("allow-list"), "{}", refused.text);
+    }
+    manager.call("api://crm/ping", json!({})).await.is(200);
 }
 
 async fn records(client: &Client, query: &str) -> Vec<Value> {

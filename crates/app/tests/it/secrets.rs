@@ -13,6 +13,7 @@ on_both_databases! {
     seals_secrets_in_the_database
     secrets_do_not_follow_a_service_to_another_address
     secrets_do_not_follow_a_tool_to_another_address
+    secrets_do_not_follow_an_import_to_another_address
 }
 
 fn with_secret(upstream: &http::Server) -> Value {
@@ -223,4 +224,36 @@ async fn secrets_do_not_follow_a_tool_to_another_address(backend: Backend) {
         app.patch("services/mcp/m", json!({ "config": mcp("http://127.0.0.1:10/mcp") })).await.is(200);
     assert_eq!(moved.body["dropped_secrets"], json!(["config.headers.X-Team", "config.api_key"]));
     assert!(moved.body["config"].get("api_key").is_none(), "{}", moved.text);
+}
+
+/// An import changes a service like any other change: with another address it leaves the secrets behind.
+async fn secrets_do_not_follow_an_import_to_another_address(backend: Backend) {
+    let (upstream, other) = (http::Server::start().await, http::Server::start().await);
+    let app = TestApp::start(backend).await;
+    app.service(with_secret(&upstream)).await;
+    let import = |more: Value| {
+        let document = json!({ "openapi": "3.0.0", "info": { "title": "t", "version": "1" },
+            "paths": { "/ping": { "get": { "operationId": "ping" } } } });
+        let mut body = json!({ "mode": "update", "id": "crm", "document": document });
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        body
+    };
+    for more in [json!({ "base_url": other.url() }), json!({ "config": { "base_url": other.url() } })] {
+        let refused =
+            app.post("services/api/import", import(more)).await.is_problem(422, "VALIDATION_FAILED");
+        assert!(refused.text.contains("auth_config.value"), "{}", refused.text);
+    }
+    let given = json!({ "config": { "base_url": other.url(), "auth_config": { "value": "new" } } });
+    let reply = app.post("services/api/import", import(given)).await.is(200);
+    assert!(reply.body["dropped_secrets"].to_string().contains("Authorization"), "{}", reply.text);
+    app.call("api://crm/ping", json!({})).await.is(200);
+    assert_eq!(other.last().header("x-key"), Some("new"));
+    assert!(other.requests().iter().all(|request| !format!("{request:?}").contains(SECRET)));
+    // Where the address stays, the secrets do.
+    app.delete("services/api/crm").await.is(204);
+    app.service(with_secret(&upstream)).await;
+    app.post("services/api/import", import(json!({}))).await.is(200);
+    app.call("api://crm/ping", json!({})).await.is(200);
+    let sent = upstream.last();
+    assert_eq!(["x-key", "authorization", "cookie"].map(|name| sent.header(name)), [Some(SECRET); 3]);
 }

@@ -167,12 +167,23 @@ impl SignedIn {
         if caller.role != Role::Caller || !is_in_scope {
             self.may_manage()?;
         }
-        if caller.allow.is_empty() {
+        self.must_have_no_allow_list()
+    }
+
+    /// May make and change services and their tools. A key with an allow-list may not: what its list names could
+    /// become something else.
+    pub(crate) fn may_make_services(&self) -> Result<()> {
+        self.may_manage()?;
+        self.must_have_no_allow_list()
+    }
+
+    fn must_have_no_allow_list(&self) -> Result<()> {
+        if self.caller.allow.is_empty() {
             return Ok(());
         }
         Err(Problem::forbidden(format!(
             "{} has an allow-list, and what it makes could lead around it; use a key without one",
-            caller.name
+            self.caller.name
         )))
     }
 

@@ -55,15 +55,10 @@ impl Moving {
         old: &[ServiceTool],
         schema: &Value,
     ) -> Option<Vec<ServiceTool>> {
-        let wrap = |definition: &Value| json!({ "tools": [definition] });
         let is_given = new.is_some();
-        let mask = |tool: &ServiceTool| {
-            let mut shown = masked(&wrap(&tool.definition), schema, Sight::Manager);
-            ServiceTool { id: tool.id.clone(), definition: shown["tools"][0].take() }
-        };
         let new = match new {
             Some(new) => new,
-            None if self.is_moving => old.iter().map(mask).collect(),
+            None if self.is_moving => shown(old, schema),
             None => return None,
         };
         let before = self.dropped.len();
@@ -128,6 +123,20 @@ impl Moving {
             _ => self.dropped.push(path),
         }
     }
+}
+
+/// Tools as they are shown to those who change them: secrets masked.
+pub(super) fn shown(tools: &[ServiceTool], schema: &Value) -> Vec<ServiceTool> {
+    let mask = |tool: &ServiceTool| {
+        let mut shown = masked(&wrap(&tool.definition), schema, Sight::Manager);
+        ServiceTool { id: tool.id.clone(), definition: shown["tools"][0].take() }
+    };
+    tools.iter().map(mask).collect()
+}
+
+/// A tool's definition where the schema of the settings has it.
+fn wrap(definition: &Value) -> Value {
+    json!({ "tools": [definition] })
 }
 
 /// Where the settings lead, by path. Secrets in a query string are no part of it: they may come back masked.

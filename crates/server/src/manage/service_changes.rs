@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::collections::HashSet;
-use store::{Service, ServiceTool};
+use store::ServiceTool;
 use utoipa::ToSchema;
 
 /// What an import makes of a tool; everything else on it is the user's.
@@ -72,10 +72,10 @@ fn keep_what_users_added(new: &mut Value, old: &Value) {
     }
 }
 
-/// The settings there are, with those that the request gave; never a document's, which could send the service's
-/// credentials somewhere else.
-pub(super) fn kept_config(old: &Service, given: Map<String, Value>) -> Map<String, Value> {
-    let mut config = old.config.as_object().cloned().unwrap_or_default();
+/// The settings there are, secrets masked, with those that the request gave; never a document's, which could send the
+/// service's credentials somewhere else.
+pub(super) fn kept_config(shown: &Value, given: Map<String, Value>) -> Map<String, Value> {
+    let mut config = shown.as_object().cloned().unwrap_or_default();
     for (key, value) in given {
         match (config.get_mut(&key), value) {
             (Some(Value::Object(old)), Value::Object(new)) => old.extend(new),

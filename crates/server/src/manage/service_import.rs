@@ -3,6 +3,7 @@
 use super::error::{Code, FieldProblem, Problem, Result};
 use super::json::{Json, Path, Query};
 use super::masking::{Sight, masked};
+use super::moving::{Moving, shown};
 use super::service_changes::{Changes, between, kept_config, removed, updated};
 use super::service_references::{names_of, references_to_tools};
 use super::service_settings::{check, tools_of};
@@ -147,7 +148,7 @@ pub(super) async fn import(
     Query(query): Query<ImportQuery>,
     Json(mut body): Json<Body>,
 ) -> Result<Response> {
-    signed_in.may_manage()?;
+    signed_in.may_make_services()?;
     if state.gateway.kind(&scheme).map_or(true, |kind| kind.import.is_none()) {
         return Err(Problem::not_found("importable type of service"));
     }
@@ -160,7 +161,8 @@ pub(super) async fn import(
         Mode::Preview => found(&state, &signed_in, &scheme, &id).await?,
         Mode::Update => Some(state.store.services().get(&signed_in.tenant, &scheme, &id).await?),
     };
-    let mut draft = Draft::new(scheme, id, imported, &body, given, old)?;
+    let schema = schema_of(&state, &scheme);
+    let mut draft = Draft::new(scheme, id, imported, &body, given, old, &schema)?;
     let missed = draft.missed(&state, &signed_in).await?;
     match (body.mode, missed) {
         (Mode::Preview, missed) => {
@@ -242,6 +244,7 @@ impl Draft {
         body: &Body,
         given: Map<String, Value>,
         old: Option<Service>,
+        schema: &Value,
     ) -> Result<Self> {
         let (definitions, schemas): (Vec<_>, Vec<_>) =
             imported.tools.into_iter().map(|tool| (tool.definition, tool.input_schema)).unzip();
@@ -264,8 +267,10 @@ impl Draft {
             old,
         };
         if let Some(old) = &draft.old {
-            tools = updated(tools, &old.tools, body.keep_missing);
-            let of_document = std::mem::replace(&mut draft.config, kept_config(old, given));
+            // Secrets are kept, or stay behind, where every change of a service decides it.
+            tools = updated(tools, &shown(&old.tools, schema), body.keep_missing);
+            let config = kept_config(&masked(&old.config, schema, Sight::Manager), given);
+            let of_document = std::mem::replace(&mut draft.config, config);
             draft.credentials.clear();
             draft.name = body.name.clone().unwrap_or_else(|| old.name.clone());
             draft.description = body.description.clone().or_else(|| old.description.clone());
@@ -303,11 +308,15 @@ impl Draft {
         signed_in: &SignedIn,
         mut problems: Vec<tool::Problem>,
     ) -> Result<ImportPreview> {
+        let schema = schema_of(state, &self.scheme);
         let config = Value::Object(self.config.clone());
+        let (whole, tools, moving) = self.with_secrets(&schema);
         let checked = [
             check_service_id(&self.id),
             check_name("name", &self.name),
-            check(state, signed_in, &self.scheme, &config, &self.tools).await,
+            check(state, signed_in, &self.scheme, &whole, &tools)
+                .await
+                .map_err(|problem| moving.explain(problem)),
         ];
         for problem in checked.into_iter().filter_map(Result::err) {
             if problem.errors().is_empty() {
@@ -315,7 +324,6 @@ impl Draft {
             }
             problems.extend_from_slice(problem.errors());
         }
-        let schema = schema_of(state, &self.scheme);
         let changes = self.changes(&schema);
         let with_input_schema = |tool: ServiceTool| {
             let input_schema = self.input_schemas.remove(&tool.id);
@@ -334,12 +342,20 @@ impl Draft {
         })
     }
 
+    /// Settings and tools as they would be stored.
+    fn with_secrets(&self, schema: &Value) -> (Value, Vec<ServiceTool>, Moving) {
+        let (config, tools) = (self.config.clone(), self.tools.clone());
+        let Some(old) = &self.old else { return (config.into(), tools, Moving::default()) };
+        let (config, tools, moving) = Moving::service(Some(config), Some(tools), old, schema);
+        (config.unwrap_or_default(), tools.unwrap_or_default(), moving)
+    }
+
     /// The differences to the service there is, secrets masked.
     fn changes(&self, schema: &Value) -> Option<Changes> {
-        let shown = |tools: &[ServiceTool]| -> Vec<Value> {
+        let views = |tools: &[ServiceTool]| -> Vec<Value> {
             tools.iter().map(|tool| masked_tool(tool.clone(), schema, Sight::Manager)).collect()
         };
-        self.old.as_ref().map(|old| between(&shown(&old.tools), &shown(&self.tools)))
+        self.old.as_ref().map(|old| between(&views(&old.tools), &views(&self.tools)))
     }
 
     /// Goes the same way as a service that is written by hand.

@@ -104,7 +104,7 @@ pub(super) async fn approve(
     Path((scheme, id)): Path<(String, String)>,
     Json(body): Json<PinApproval>,
 ) -> Result<Answer<PinsView>> {
-    signed_in.may_manage()?;
+    signed_in.may_make_services()?;
     let service = service(&state, &signed_in, &scheme, &id)?;
     if service.is_trusted {
         // It comes from the mcp.json of whoever runs this process.

@@ -118,7 +118,7 @@ pub(super) async fn create(
     Path((scheme, id)): Path<(String, String)>,
     Json(body): Json<Map<String, Value>>,
 ) -> Result<(StatusCode, Answer<ServiceToolView>)> {
-    signed_in.may_manage()?;
+    signed_in.may_make_services()?;
     let services = state.store.services();
     let service = services.get(&signed_in.tenant, &scheme, &id).await?;
     let mut found = Findings::default();
@@ -147,7 +147,7 @@ pub(super) async fn update(
     Path((scheme, id, name)): ToolPath,
     Json(mut body): Json<Map<String, Value>>,
 ) -> Result<Answer<ServiceToolView>> {
-    signed_in.may_manage()?;
+    signed_in.may_make_services()?;
     let services = state.store.services();
     let service = services.get(&signed_in.tenant, &scheme, &id).await?;
     let mut tools = service.tools.clone();
@@ -181,7 +181,7 @@ pub(super) async fn delete(
     Path((scheme, id, tool)): ToolPath,
     Query(query): Query<ForceQuery>,
 ) -> Result<StatusCode> {
-    signed_in.may_manage()?;
+    signed_in.may_make_services()?;
     if !query.force {
         check_tools_unreferenced(&state, &signed_in, &scheme, &id, &[&tool]).await?;
     }

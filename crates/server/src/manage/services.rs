@@ -170,7 +170,7 @@ pub(super) async fn create(
 
 /// Whoever makes a service, and from whatever, does it here.
 pub(super) async fn add(state: &Shared, signed_in: &SignedIn, body: Create) -> Result<ServiceView> {
-    signed_in.may_manage()?;
+    signed_in.may_make_services()?;
     let mut found = Findings::default();
     found.note(check_service_id(&body.id));
     if let Some(name) = &body.name {
@@ -231,7 +231,7 @@ pub(super) async fn update(
     Query(query): Query<ForceQuery>,
     Json(body): Json<Update>,
 ) -> Result<Answer<ServiceView>> {
-    signed_in.may_manage()?;
+    signed_in.may_make_services()?;
     let old = state.store.services().get(&signed_in.tenant, &scheme, &id).await?;
     change(&state, &signed_in, old, Update { is_forced: query.force, ..body }).await.map(Answer)
 }
@@ -243,7 +243,7 @@ pub(super) async fn change(
     old: Service,
     body: Update,
 ) -> Result<ServiceView> {
-    signed_in.may_manage()?;
+    signed_in.may_make_services()?;
     let (scheme, id) = (old.scheme.as_str(), old.id.as_str());
     let mut found = Findings::default();
     if let Some(name) = &body.name {
@@ -295,7 +295,7 @@ pub(super) async fn delete(
     Path((scheme, id)): Path<(String, String)>,
     Query(query): Query<ForceQuery>,
 ) -> Result<StatusCode> {
-    signed_in.may_manage()?;
+    signed_in.may_make_services()?;
     if !query.force {
         check_unreferenced(&state, &signed_in, &scheme, &id).await?;
     }
@@ -335,7 +335,7 @@ async fn switch(
     id: &str,
     is_enabled: bool,
 ) -> Result<Answer<ServiceView>> {
-    signed_in.may_manage()?;
+    signed_in.may_make_services()?;
     let service = state.store.services().set_enabled(&signed_in.tenant, scheme, id, is_enabled).await?;
     state.reload.catch_up().await;
     Ok(Answer(ServiceView::new(state, service, Sight::of(signed_in))))
