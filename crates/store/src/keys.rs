@@ -181,6 +181,16 @@ impl Keys<'_> {
         decode(&row.ok_or_else(missing)?)
     }
 
+    /// The key with this text, whosever it is and whether or not it may be used.
+    pub async fn find(self, text: &Secret) -> Result<Key> {
+        let sql = format!("SELECT {COLUMNS} FROM keys WHERE hash = $1");
+        let row = sqlx::query(AssertSqlSafe(sql))
+            .bind(BASE64.encode(KeyHash::of(text.expose()).0))
+            .fetch_optional(self.0.pool())
+            .await?;
+        decode(&row.ok_or_else(missing)?)
+    }
+
     /// The tenant's keys, oldest first.
     pub async fn list(self, tenant: &TenantId, page: PageRequest) -> Result<Page<Key>> {
         let mut snapshot = self.0.snapshot().await?;

@@ -68,6 +68,39 @@ async fn takes_the_admin_key_from_the_environment() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn restores_the_admin_key_of_the_environment() {
+    let database = Database::create(Backend::Sqlite).await;
+    let first = Server::start(serve(&database));
+    let (admin, token) = (first.admin_key().unwrap().to_owned(), "an-admin-token-of-our-own");
+    drop(first);
+    let start = || {
+        let mut command = serve(&database);
+        command.env("MCP_ALL_IN_ONE_ADMIN_TOKEN", token);
+        Server::start(command)
+    };
+    let mut server = start();
+    let id = server.client(token).get("auth/me").await.is(200).string("id");
+    for change in [
+        json!({ "status": "disabled" }),
+        json!({ "role": "viewer" }),
+        json!({ "expires_at": "2001-01-01T00:00:00Z" }),
+        json!({ "scopes": ["read"], "allow": ["none"], "limits": { "calls_per_minute": 1 } }),
+    ] {
+        server.client(&admin).patch(&format!("keys/{id}"), change.clone()).await.is(200);
+        drop(server);
+        server = start();
+        let key = server.client(token).get(&format!("keys/{id}")).await.is(200).body;
+        assert_eq!((&key["role"], &key["status"]), (&json!("admin"), &json!("active")), "{change}: {key}");
+        assert_eq!((&key["scopes"], &key["allow"]), (&json!([]), &json!([])), "{change}: {key}");
+        assert_eq!((&key["limits"], &key["expires_at"]), (&json!({}), &json!(null)), "{change}: {key}");
+        let said = server.stderr();
+        assert!(said.contains("restored") && !said.contains(token), "{change}: {said}");
+    }
+    drop(server);
+    assert!(!start().stderr().contains("restored"), "nothing to restore");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn refuses_private_addresses_unless_told_otherwise() {
     let upstream = http::Server::start().await;
     let database = Database::create(Backend::Sqlite).await;

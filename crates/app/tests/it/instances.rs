@@ -33,12 +33,12 @@ pub(crate) async fn instance(client: &Client, name: &str) -> Instance {
     Instance { id: made.string("id"), key: made.string("api_key") }
 }
 
-async fn tool(client: &Client, name: &str, kind: &str, table: &str, path: &str) -> String {
+pub(crate) async fn tool(client: &Client, name: &str, kind: &str, table: &str, path: &str) -> String {
     let tool = json!({ "name": name, "type": kind, "table_id": table, "json_path": path });
     client.post("tools", tool).await.is(201).string("id")
 }
 
-async fn bind(client: &Client, instance: &Instance, tools: &[&str]) -> Reply {
+pub(crate) async fn bind(client: &Client, instance: &Instance, tools: &[&str]) -> Reply {
     let bindings: Vec<_> = tools.iter().map(|tool| json!({ "tool_id": tool })).collect();
     client.post(&format!("mcp/id/{}/bindings", instance.id), json!({ "bindings": bindings })).await
 }
@@ -54,14 +54,14 @@ async fn switch(client: &Client, instance: &Instance, tool: &str, status: Value)
 }
 
 /// A client of an instance's door that has said hello. It has no other credentials.
-struct Session {
+pub(crate) struct Session {
     client: Client,
     path: String,
     id: String,
 }
 
 impl Session {
-    async fn open(client: &Client, key: &str, version: &str) -> Self {
+    pub(crate) async fn open(client: &Client, key: &str, version: &str) -> Self {
         let (client, path) = (client.as_nobody(), format!("/mcp/{key}"));
         let hello = hello(&client, &path, version).await.is(200);
         let id = hello.header("mcp-session-id").unwrap().to_owned();
@@ -78,16 +78,16 @@ impl Session {
         self.ask("tools/list", json!({})).await["result"]["tools"].as_array().unwrap().clone()
     }
 
-    async fn names(&self) -> Value {
+    pub(crate) async fn names(&self) -> Value {
         self.tools().await.iter().map(|tool| tool["name"].clone()).collect()
     }
 
-    async fn call(&self, name: &str, arguments: Value) -> Value {
+    pub(crate) async fn call(&self, name: &str, arguments: Value) -> Value {
         self.ask("tools/call", json!({ "name": name, "arguments": arguments })).await
     }
 }
 
-async fn hello(client: &Client, path: &str, version: &str) -> Reply {
+pub(crate) async fn hello(client: &Client, path: &str, version: &str) -> Reply {
     let params = json!({ "protocolVersion": version, "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
     let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params });
     send_json(client.request(Method::POST, path).header("accept", ACCEPT), &message).await

@@ -35,6 +35,7 @@ mod guides;
 mod hostile_answers;
 mod inputs;
 mod instance_client;
+mod instance_owners;
 mod instances;
 mod instructions;
 mod isolation;

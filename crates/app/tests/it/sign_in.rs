@@ -12,6 +12,7 @@ on_both_databases! {
     tells_a_stranger_nothing_and_slows_guessing_down
     nobody_of_a_disabled_tenant_signs_in
     a_burst_of_guesses_is_braked_like_one_after_the_other
+    puts_sign_ins_on_record
 }
 
 async fn with_ada(app: &TestApp) -> String {
@@ -60,6 +61,38 @@ async fn signs_in_and_out(backend: Backend) {
     is_void(&second).await;
     works(&app.as_key(token(&app, PASSWORD).await)).await;
     app.post("auth/logout", json!({})).await.is_problem(400, "BAD_REQUEST");
+}
+
+async fn puts_sign_ins_on_record(backend: Backend) {
+    let app = TestApp::start(backend).await;
+    let id = with_ada(&app).await;
+    let nobody = app.as_nobody();
+    // A credential beside the password changes nothing.
+    for client in [&nobody, &*app] {
+        client.post("auth/login", login(PASSWORD)).await.is(200);
+        client.post("auth/login", login("a wrong horse")).await.is_problem(401, "UNAUTHENTICATED");
+    }
+    let stranger = json!({ "tenant": "acme", "username": "x".repeat(5000), "password": "a wrong horse" });
+    nobody.post("auth/login", stranger).await.is_problem(401, "UNAUTHENTICATED");
+    let path = "audit?kind=management&tool=POST%20/api/v1/auth/login";
+    let found = app.get(&format!("{path}&tenant_id=acme")).await.is(200);
+    let seen: Vec<_> = found.items().iter().rev().map(|row| json!([row["caller"], row["status"]])).collect();
+    let (ok, refused) = (json!([id, "ok"]), json!(["ada", "refused"]));
+    let long = json!(["x".repeat(128), "refused"]);
+    assert_eq!(seen, [ok.clone(), refused.clone(), ok, refused, long], "{}", found.text);
+    assert!(!found.text.contains("horse") && !found.text.contains("eyJ"), "{}", found.text);
+    assert_eq!(found.items()[1]["code"], "UNAUTHENTICATED", "{}", found.text);
+
+    // Who tries tenants that are not there is on the platform's record, and what is braked is on none.
+    for _ in 0..15 {
+        let nowhere = json!({ "tenant": "nowhere", "username": "eve", "password": "a wrong horse" });
+        let status = nobody.post("auth/login", nowhere).await.status;
+        assert!(status == 401 || status == 429, "{status}");
+    }
+    let found = app.get(path).await.is(200);
+    assert_eq!(found.items().len(), 10, "{}", found.text);
+    assert!(found.items().iter().all(|row| row["caller"] == "eve"), "{}", found.text);
+    assert!(found.items()[0]["message"].as_str().unwrap().contains("nowhere"), "{}", found.text);
 }
 
 async fn voids_tokens_when_the_password_changes(backend: Backend) {

@@ -98,7 +98,7 @@ impl Grant {
         None
     }
 
-    fn may(&self, scope: Scope) -> bool {
+    pub(super) fn may(&self, scope: Scope) -> bool {
         scope.role() <= self.role && (self.scopes.is_empty() || self.scopes.contains(&scope))
     }
 }

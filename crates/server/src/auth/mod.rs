@@ -3,6 +3,7 @@
 mod attempts;
 mod grant;
 mod hashing;
+mod owners;
 mod token;
 
 pub(crate) use attempts::Attempts;
@@ -18,9 +19,10 @@ use chrono::Utc;
 use http::header::AUTHORIZATION;
 use http::request::Parts;
 use http::{HeaderMap, HeaderName};
-use std::collections::HashMap;
+use owners::Owners;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use store::{Instance, KeyHash, Status, Store, User};
+use store::{KeyHash, Status, Store, User};
 use token::Tokens;
 use tool::{Caller, CallerHeaders, Identity, InstanceId, Limits, Role, Scope, Secret, TenantId, UserId};
 
@@ -35,6 +37,8 @@ struct People {
     keys: HashMap<KeyHash, KeyEntry>,
     users: HashMap<UserId, User>,
     instances: HashMap<KeyHash, (SignedIn, InstanceId)>,
+    /// Instances whose owners may not call any more.
+    closed: HashSet<InstanceId>,
 }
 
 struct KeyEntry {
@@ -53,9 +57,11 @@ impl Auth {
 
     /// Loads everyone again. Keys and users of disabled tenants are not among them.
     pub(crate) async fn reload(&self, store: &Store) -> store::Result<()> {
+        // Instances come first: whoever makes one is there before it.
+        let instances = store.instances().all_active().await?;
         let keys = store.keys().all_active().await?;
         let users = store.users().all_active().await?;
-        let instances = store.instances().all_active().await?;
+        let (instances, closed) = Owners::of(&keys, &users).doors(instances, &self.people.load().closed);
         let keys = keys.into_iter().map(|key| {
             let caller = Caller {
                 identity: Identity::Key(key.id),
@@ -70,17 +76,16 @@ impl Auth {
             (key.hash, entry)
         });
         let users = users.into_iter().map(|user| (user.id.clone(), user));
-        let instances = instances.into_iter().map(|instance| (instance.hash, visitor_of(instance)));
-        let (keys, users, instances) = (keys.collect(), users.collect(), instances.collect());
-        self.people.store(Arc::new(People { keys, users, instances }));
+        let (keys, users) = (keys.collect(), users.collect());
+        self.people.store(Arc::new(People { keys, users, instances, closed }));
         Ok(())
     }
 
     /// The MCP instance with this key, and who comes through its door.
     pub(crate) fn instance(&self, key: &str) -> Result<(SignedIn, InstanceId)> {
         let people = self.people.load();
-        let found = people.instances.get(&KeyHash::of(key)).cloned();
-        found.ok_or_else(|| Problem::not_found("MCP instance"))
+        let found = people.instances.get(&KeyHash::of(key)).filter(|(owner, _)| !owner.has_ended());
+        found.cloned().ok_or_else(|| Problem::not_found("MCP instance"))
     }
 
     /// A token for a person who has just signed in, and when it ends.
@@ -117,31 +122,21 @@ impl Auth {
     }
 }
 
-/// Whoever holds the key of an instance may call what it offers, and nothing else.
-fn visitor_of(instance: Instance) -> (SignedIn, InstanceId) {
-    let caller = Caller {
-        identity: Identity::Instance(instance.id.clone()),
-        name: instance.name,
-        role: Role::Caller,
-        scopes: vec![Scope::Call],
-        allow: Vec::new(),
-        limits: Limits::default(),
-    };
-    let visitor = SignedIn { tenant: instance.tenant, caller: Arc::new(caller), expires_at_ms: None };
-    (visitor, instance.id)
-}
-
 /// A request's caller, and the tenant it acts on: its own, or the `tenant_id` of the query for
 /// those who manage the platform.
 #[derive(Debug, Clone)]
 pub(crate) struct SignedIn {
     pub(crate) tenant: TenantId,
     pub(crate) caller: Arc<Caller>,
-    /// When the key ends; a person's token is renewed by signing in again.
+    /// When the key ends, or that of an instance's owner; a person's token is renewed by signing in again.
     pub(crate) expires_at_ms: Option<i64>,
 }
 
 impl SignedIn {
+    fn has_ended(&self) -> bool {
+        self.expires_at_ms.is_some_and(|end| end <= Utc::now().timestamp_millis())
+    }
+
     /// What it may give to others, and no more.
     pub(crate) fn holds(&self) -> Grant {
         let Caller { role, scopes, allow, limits, .. } = &*self.caller;

@@ -2,6 +2,7 @@
 
 use super::error::{Problem, Result};
 use super::json::Json;
+use super::recording::{SIGN_IN, row_of};
 use super::time;
 use super::users::{UserView, check_password};
 use crate::Shared;
@@ -9,12 +10,16 @@ use crate::auth::SignedIn;
 use crate::keyless::check_origin;
 use axum::Json as Answer;
 use axum::extract::{ConnectInfo, State};
-use http::{HeaderMap, StatusCode};
+use http::{Extensions, HeaderMap, StatusCode};
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
-use store::{Status, User};
+use store::{AuditRow, Status, User};
 use tool::{Identity, Secret, TenantId, UserId};
 use utoipa::ToSchema;
+
+const WRONG: &str = "tenant, user name or password is wrong";
+/// Characters of a name that was tried which are kept.
+const MAX_TRIED: usize = 128;
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -45,6 +50,7 @@ pub(super) async fn login(
     State(state): State<Shared>,
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
     headers: HeaderMap,
+    extensions: Extensions,
     Json(login): Json<Login>,
 ) -> Result<Answer<LoggedIn>> {
     check_origin(&state, &headers)?;
@@ -52,7 +58,10 @@ pub(super) async fn login(
     let guess = state.attempts.reserve(peer.ip(), &tenant, &username)?;
     let user = match find(&state, &tenant, &username, password).await {
         Ok(Some(user)) => user,
-        Ok(None) => return Err(Problem::unauthenticated("tenant, user name or password is wrong")),
+        Ok(None) => {
+            record_refusal(&state, &tenant, &username, &extensions).await;
+            return Err(Problem::unauthenticated(WRONG));
+        }
         Err(problem) => {
             guess.excuse();
             return Err(problem);
@@ -60,7 +69,32 @@ pub(super) async fn login(
     };
     guess.excuse();
     let (token, expires_at) = state.auth.issue(&user)?;
+    let action = format!("POST {SIGN_IN}");
+    record(&state, row_of(&user.tenant, ("user", user.id.as_str()), &action, &extensions)).await;
     Ok(Answer(LoggedIn { token, expires_at: time::show(expires_at * 1000), user: user.into() }))
+}
+
+/// Puts on record which name was tried; where the tenant is not there, for those who manage the platform.
+async fn record_refusal(state: &Shared, tenant: &str, username: &str, extensions: &Extensions) {
+    let short = |text: &str| text.chars().take(MAX_TRIED).collect::<String>();
+    let known = tenant.parse().ok().filter(|id| state.gateway.catalog().tenant(id).is_some());
+    let message = match &known {
+        Some(_) => WRONG.to_owned(),
+        None => format!("there is no active tenant '{}'", short(tenant)),
+    };
+    let known = known.unwrap_or_else(TenantId::default_tenant);
+    let mut row = row_of(&known, ("user", &short(username)), &format!("POST {SIGN_IN}"), extensions);
+    row.status = "refused".into();
+    row.details.code = Some("UNAUTHENTICATED".into());
+    row.details.message = Some(message.into());
+    record(state, row).await;
+}
+
+/// Whether it can be written decides nothing about the sign-in.
+async fn record(state: &Shared, row: AuditRow<'static>) {
+    if let Err(error) = state.store.management().append(&row).await {
+        tracing::warn!(%error, "a sign-in is not on record: {error}");
+    }
 }
 
 /// The person of that name, if the password is right and they may sign in.

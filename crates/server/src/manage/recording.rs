@@ -14,9 +14,10 @@ use axum::extract::{FromRequestParts, Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
 use http::request::Parts;
-use http::{Method, StatusCode};
+use http::{Extensions, Method, StatusCode};
 use serde_json::{Map, Value, json};
 use store::{AuditDetails, AuditRow};
+use tool::TenantId;
 use tower::ServiceExt as _;
 
 /// Views longer than this are counted, not kept.
@@ -28,6 +29,9 @@ const MAX_PATH_CHARACTERS: usize = 200;
 /// Those change nothing, and come often.
 const CALLS: [&str; 2] = ["/api/v1/call", "/api/v1/mcp/tools/call"];
 
+/// Writes its own record: nobody is signed in yet, and credentials beside the password count for nothing.
+pub(super) const SIGN_IN: &str = "/api/v1/auth/login";
+
 /// What the layer needs: the server, and REST itself to read with.
 #[derive(Clone)]
 pub(crate) struct Recorder {
@@ -38,7 +42,8 @@ pub(crate) struct Recorder {
 /// Puts on record what a request changes, and who was not allowed to.
 pub(crate) async fn record(State(recorder): State<Recorder>, request: Request, next: Next) -> Response {
     let is_reading = matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
-    if is_reading || CALLS.contains(&request.uri().path()) {
+    let path = request.uri().path();
+    if is_reading || path == SIGN_IN || CALLS.contains(&path) {
         return next.run(request).await;
     }
     let (mut parts, body) = request.into_parts();
@@ -116,21 +121,31 @@ impl Recorder {
 }
 
 fn begin(who: &SignedIn, parts: &Parts) -> AuditRow<'static> {
-    let path = parts.uri.path();
-    let action = format!("{} {path}", parts.method);
-    let request_id = parts.extensions.get::<RequestId>().map(|id| id.0.to_string()).unwrap_or_default();
-    let trace_id = parts.extensions.get::<TraceId>().and_then(|id| id.0.as_deref().map(str::to_owned));
+    let action = format!("{} {}", parts.method, parts.uri.path());
+    let identity = &who.caller.identity;
+    row_of(&who.tenant, (identity.kind(), identity.id()), &action, &parts.extensions)
+}
+
+/// The record of something that goes well, unless it is changed: `caller` is what kind of, and who.
+pub(super) fn row_of(
+    tenant: &TenantId,
+    (kind, caller): (&'static str, &str),
+    action: &str,
+    request: &Extensions,
+) -> AuditRow<'static> {
+    let request_id = request.get::<RequestId>().map(|id| id.0.to_string()).unwrap_or_default();
+    let trace_id = request.get::<TraceId>().and_then(|id| id.0.as_deref().map(str::to_owned));
     AuditRow {
         id: tool::new_id::<String>().into(),
-        tenant: who.tenant.to_string().into(),
+        tenant: tenant.to_string().into(),
         at: chrono::Utc::now().timestamp_millis(),
-        caller: who.caller.identity.id().to_owned().into(),
+        caller: caller.to_owned().into(),
         tool: action.chars().take(MAX_PATH_CHARACTERS).collect::<String>().into(),
         service: "".into(),
         arguments: None,
         status: "ok".into(),
         details: AuditDetails {
-            caller_kind: who.caller.identity.kind().into(),
+            caller_kind: kind.into(),
             door: tool::Door::Rest.as_str().into(),
             uri: "".into(),
             code: None,
