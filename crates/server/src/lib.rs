@@ -2,6 +2,7 @@
 
 mod audit_sink;
 mod auth;
+mod body;
 mod connections;
 mod edge;
 mod finish;

@@ -5,7 +5,7 @@
 //! sealed stays sealed: the master key is no part of it. Nor is what a search finds, which is made anew.
 
 use crate::database::Write as Transaction;
-use crate::{Error, Result, Store, meta, migrate, row as column};
+use crate::{Error, Result, Store, meta, migrate, occupancy, row as column};
 use aws_lc_rs::digest::{Context, SHA256};
 use futures::TryStreamExt as _;
 use serde::{Deserialize, Serialize};
@@ -97,7 +97,8 @@ impl Store {
         Ok(Contents { rows, schema })
     }
 
-    /// Puts a backup into the database, all of it or nothing, and brings it up to date.
+    /// Puts a backup into the database, all of it or nothing, and brings it up to date. Refused while a server runs on
+    /// it, which would go on with what it has in memory.
     pub async fn restore(&self, from: &mut (dyn BufRead + Send), present: Present) -> Result<Contents> {
         let mut from = Lines { from, digest: Context::new(&SHA256), number: 0 };
         let Some(Line::Head { backup, format, schema, .. }) = from.next()? else {
@@ -107,6 +108,7 @@ impl Store {
             return Err(Error::invalid("the backup was made by a newer program; use that one").at("file"));
         }
         let mut write = self.write().await?;
+        let _alone = occupancy::take(self, &mut write).await?;
         self.make_room(&mut write, present).await?;
         migrate::to(&mut write, schema).await?;
         for table in TABLES {

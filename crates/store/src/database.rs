@@ -14,12 +14,13 @@ use crate::tenants::Tenants;
 use crate::tools::Tools;
 use crate::users::Users;
 use crate::vault::Vault;
-use crate::{Error, Result, meta, migrate, sqlite};
+use crate::{Error, Result, meta, migrate, occupancy, sqlite};
 use sqlx::AnyConnection;
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
 use sqlx::{Any, AnyPool, ConnectOptions as _, Transaction};
-use std::sync::Arc;
+use std::fs::File;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::Notify;
 use tool::{Secret, TenantId};
@@ -74,12 +75,15 @@ struct Inner {
     tables_changed: Notify,
     /// A write was not completed, for whatever reason: the next look at the database is to write, too.
     is_suspect: AtomicBool,
+    /// With SQLite, what says that the database is in use; with PostgreSQL each connection does.
+    occupied: Mutex<Option<File>>,
 }
 
 impl Store {
-    /// Connects, brings the schema up to date and checks that the vault belongs to the database.
+    /// Connects, brings the schema up to date and checks that the vault belongs to the database. Until it is closed,
+    /// nothing can be restored into the database.
     pub async fn open(options: &Options, vault: Vault) -> Result<Self> {
-        let store = Self::connect(options, vault).await?;
+        let store = Self::connect_as(options, vault, true).await?;
         migrate::run(&store).await?;
         meta::check_vault(&store).await?;
         Ok(store)
@@ -87,12 +91,22 @@ impl Store {
 
     /// Connects, and changes nothing: to back up what there is, or to put something in its place.
     pub async fn connect(options: &Options, vault: Vault) -> Result<Self> {
+        Self::connect_as(options, vault, false).await
+    }
+
+    async fn connect_as(options: &Options, vault: Vault, is_lasting: bool) -> Result<Self> {
         sqlx::any::install_default_drivers();
-        let (backend, pool, writers) = connect(options).await?;
+        let (backend, pool, writers) = connect(options, is_lasting).await?;
+        let occupied = match backend {
+            Backend::Sqlite if is_lasting => occupancy::share(&sqlite::path_of(options.url.expose())?)?,
+            _ => None,
+        };
+        let occupied = Mutex::new(occupied);
         let url = options.url.clone();
         let (changed, tables_changed) = (Notify::new(), Notify::new());
         let is_suspect = AtomicBool::new(false);
-        let inner = Inner { pool, writers, backend, url, vault, changed, tables_changed, is_suspect };
+        let inner =
+            Inner { pool, writers, backend, url, vault, changed, tables_changed, is_suspect, occupied };
         Ok(Self(Arc::new(inner)))
     }
 
@@ -110,6 +124,7 @@ impl Store {
     pub async fn close(&self) {
         self.0.writers.close().await;
         self.0.pool.close().await;
+        self.0.occupied.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 
     /// The tenants.
@@ -303,7 +318,7 @@ impl Write {
 }
 
 /// The connections that read, and those that write.
-async fn connect(options: &Options) -> Result<(Backend, AnyPool, AnyPool)> {
+async fn connect(options: &Options, is_lasting: bool) -> Result<(Backend, AnyPool, AnyPool)> {
     let url = options.url.expose();
     if url.starts_with("sqlite:") {
         let (pool, writers) = sqlite::connect(options).await?;
@@ -314,6 +329,7 @@ async fn connect(options: &Options) -> Result<(Backend, AnyPool, AnyPool)> {
         let pool = AnyPoolOptions::new()
             .max_connections(options.max_connections)
             .acquire_timeout(options.connect_timeout);
+        let pool = if is_lasting { pool.after_connect(occupancy::share_connected) } else { pool };
         let pool = pool.connect_with(connect).await?;
         return Ok((Backend::Postgres, pool.clone(), pool));
     }

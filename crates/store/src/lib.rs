@@ -15,6 +15,7 @@ pub mod keys;
 pub mod management;
 pub mod meta;
 mod migrate;
+mod occupancy;
 pub mod page;
 pub mod password;
 mod private_file;

@@ -55,7 +55,7 @@ pub(crate) async fn connect(options: &Options) -> Result<(AnyPool, AnyPool)> {
 }
 
 /// `sqlite:/path/file.db`, also with `//` and with `?mode=rwc` as other tools write it.
-fn path_of(url: &str) -> Result<PathBuf> {
+pub(crate) fn path_of(url: &str) -> Result<PathBuf> {
     let rest = url.strip_prefix("sqlite:").unwrap_or(url);
     let rest = rest.strip_prefix("//").unwrap_or(rest);
     let (path, query) = rest.split_once('?').unwrap_or((rest, ""));

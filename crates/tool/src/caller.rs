@@ -147,6 +147,27 @@ impl Pattern {
         }
     }
 
+    /// Why no name and no URI of a tool can ever be meant, if that is so.
+    #[must_use]
+    pub fn never_matches(&self) -> Option<String> {
+        let address = self.0.split_once('?').map_or(self.0.as_str(), |(address, _)| address);
+        if address.is_empty() {
+            return Some("it is empty".to_owned());
+        }
+        if self.0.contains(|c: char| c.is_whitespace() || c.is_control()) {
+            return Some("it has a blank or a control character".to_owned());
+        }
+        let (scheme, rest) = address.split_once("://")?;
+        // What a star may stand for: a part, a service and its tool, nothing, digits of an escape.
+        let tried = ["x", "x/x", "", "0", "20"].map(|star| {
+            format!("{}://{}", scheme.replace('*', "x"), rest.replace('*', star)).parse::<crate::Uri>()
+        });
+        match tried.iter().any(Result::is_ok) {
+            true => None,
+            false => tried[0].as_ref().err().map(ToString::to_string),
+        }
+    }
+
     /// Compares the whole text, in time linear in both.
     #[must_use]
     pub fn matches(&self, text: &str) -> bool {
@@ -175,6 +196,36 @@ impl fmt::Display for Pattern {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn knows_patterns_that_can_never_match() {
+        for text in [
+            "*",
+            "crm__*",
+            "api://*",
+            "*://*",
+            "api://crm*",
+            "api://crm/a%2*",
+            "api://crm/x?method=*",
+            "api*",
+        ] {
+            assert_eq!(Pattern(text.to_owned()).never_matches(), None, "{text}");
+        }
+        for text in [
+            "",
+            " ",
+            "crm ping",
+            "crm\n",
+            "api://[",
+            "api://crm/",
+            "api://crm",
+            "API://crm/x",
+            "://x/y",
+            "?x=1",
+        ] {
+            assert!(Pattern(text.to_owned()).never_matches().is_some(), "{text}");
+        }
+    }
 
     #[test]
     fn matches_names_with_stars() {

@@ -12,6 +12,7 @@ use testkit::{Backend, Client, Database, eventually, http, on_both_databases};
 on_both_databases! {
     restores_a_running_server_into_either_database
     refuses_backups_that_do_not_fit
+    refuses_to_restore_under_a_running_server
 }
 
 const SECRET: &str = "t0ken-0f-the-service";
@@ -128,6 +129,30 @@ async fn restores_a_running_server_into_either_database(backend: Backend) {
         fails(&run("restore", &other, &[file]).await, "not empty");
         succeeds(&run("restore", &other, &[file, "--force"]).await);
     }
+}
+
+async fn refuses_to_restore_under_a_running_server(backend: Backend) {
+    let database = Database::create(backend).await;
+    let mut first = Server::start(serve(&database));
+    let admin = first.admin();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("all.backup");
+    let file = file.to_str().unwrap();
+    succeeds(&run("backup", &database, &[file]).await);
+    admin.post("users", json!({ "username": "ada", "password": "long enough" })).await.is(201);
+    // Servers may share a database; the last of them must be gone.
+    let mut second = Server::start(serve(&database));
+    for server in [&mut first, &mut second] {
+        fails(&run("restore", &database, &[file, "--force"]).await, "stop every server that uses it");
+        let users = server.client(admin.key().unwrap()).get("users").await.is(200);
+        assert!(users.text.contains("ada"), "nothing was replaced: {}", users.text);
+        server.terminate();
+        assert!(server.wait(Duration::from_secs(60)).success());
+    }
+    succeeds(&run("restore", &database, &[file, "--force"]).await);
+    let restored = Server::start(serve(&database));
+    let users = restored.client(admin.key().unwrap()).get("users").await.is(200);
+    assert!(!users.text.contains("ada"), "{}", users.text);
 }
 
 async fn refuses_backups_that_do_not_fit(backend: Backend) {

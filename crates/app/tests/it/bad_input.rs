@@ -136,6 +136,19 @@ async fn refuses_bodies_beyond_the_limit() {
     stream.read_exact(&mut answer).await.unwrap();
     assert_eq!(answer, b"HTTP/1.1 413");
 
+    // One that is only announced, at either door: whoever waited for it would time out.
+    for path in ["/api/v1/keys", "/mcp"] {
+        let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {key}\r\ncontent-type: application/json\r\n\
+             accept: application/json, text/event-stream\r\ncontent-length: 99999999\r\n\r\n{{"
+        );
+        stream.write_all(head.as_bytes()).await.unwrap();
+        let mut answer = vec![0; 12];
+        stream.read_exact(&mut answer).await.unwrap();
+        assert_eq!(answer, b"HTTP/1.1 413", "{path}: {}", String::from_utf8_lossy(&answer));
+    }
+
     let small = TestApp::start_with(Backend::Sqlite, |settings| settings.server.max_body_bytes = 100).await;
     let body = json!({ "name": "x".repeat(100) });
     small.post("keys", body).await.is_problem(413, "BAD_REQUEST");

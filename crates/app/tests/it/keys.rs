@@ -10,6 +10,7 @@ on_both_databases! {
     holds_a_key_to_its_scopes_and_allow_list
     limits_calls_of_keys_and_tenants
     keeps_the_last_way_in_for_an_admin
+    refuses_keys_that_could_never_be_used
 }
 
 async fn shows_a_key_once(backend: Backend) {
@@ -46,7 +47,8 @@ async fn stops_a_deleted_disabled_or_expired_key_at_once(backend: Backend) {
     app.delete(&path).await.is(204);
     refused(&client).await;
 
-    let (client, path) = make(json!({ "name": "b", "expires_at": "2001-01-01T00:00:00Z" })).await;
+    let (client, path) = make(json!({ "name": "b" })).await;
+    app.patch(&path, json!({ "expires_at": "2001-01-01T00:00:00Z" })).await.is(200);
     refused(&client).await;
     app.patch(&path, json!({ "expires_at": null })).await.is(200);
     works(&client).await;
@@ -120,18 +122,33 @@ async fn limits_calls_of_keys_and_tenants(backend: Backend) {
     acme.call("api://crm/ping", json!({})).await.is(200);
 }
 
+async fn refuses_keys_that_could_never_be_used(backend: Backend) {
+    let app = TestApp::start(backend).await;
+    let past = json!({ "name": "old", "expires_at": "2001-01-01T00:00:00Z" });
+    let refused = app.post("keys", past).await.is_problem(422, "VALIDATION_FAILED");
+    assert_eq!(refused.errors(), [("expires_at", "Invalid")]);
+    let allow = json!(["crm__*", "", "crm ping", "api://[", "api://crm/*"]);
+    let all = [("allow[1]", "Invalid"), ("allow[2]", "Invalid"), ("allow[3]", "Invalid")];
+    let refused = app.post("keys", json!({ "name": "a", "allow": allow })).await;
+    assert_eq!(refused.is_problem(422, "VALIDATION_FAILED").errors(), all);
+    let id = app.post("keys", json!({ "name": "a" })).await.is(201).string("id");
+    let refused = app.patch(&format!("keys/{id}"), json!({ "allow": allow })).await;
+    assert_eq!(refused.is_problem(422, "VALIDATION_FAILED").errors(), all);
+}
+
 async fn keeps_the_last_way_in_for_an_admin(backend: Backend) {
     let app = TestApp::start(backend).await;
     let own = format!("keys/{}", app.get("auth/me").await.is(200).string("id"));
     // Neither another tenant's people nor an admin key that is worn out, of little use, or switched off can help.
     app.with_tenant("acme").await;
     for no_help in [
-        json!({ "name": "old", "role": "admin", "expires_at": "2001-01-01T00:00:00Z" }),
         json!({ "name": "reader", "role": "admin", "scopes": ["read"] }),
         json!({ "name": "manager", "role": "manager" }),
     ] {
         app.post("keys", no_help).await.is(201);
     }
+    let old = app.post("keys", json!({ "name": "old", "role": "admin" })).await.is(201).string("id");
+    app.patch(&format!("keys/{old}"), json!({ "expires_at": "2001-01-01T00:00:00Z" })).await.is(200);
     let refused = app.delete(&own).await.is_problem(409, "CONFLICT");
     assert!(refused.string("detail").contains("last"), "{}", refused.text);
     for change in [

@@ -14,6 +14,7 @@ on_both_databases! {
     secrets_do_not_follow_a_service_to_another_address
     secrets_do_not_follow_a_tool_to_another_address
     secrets_do_not_follow_an_import_to_another_address
+    refuses_a_mask_with_no_secret_behind_it
 }
 
 fn with_secret(upstream: &http::Server) -> Value {
@@ -80,7 +81,10 @@ async fn keeps_a_secret_that_a_change_leaves_out_or_sends_back_masked(backend: B
     app.patch("services/api/crm", json!({ "config": shorter })).await.is(200);
     app.call("api://crm/ping", json!({})).await.is(200);
     assert_eq!(upstream.last().header("x-api-key"), Some(SECRET), "left out with all around it");
-    app.patch("services/api/crm", json!({ "config": shown["config"] })).await.is(200);
+    // The headers are gone with all around them: a mask has nothing to stand for.
+    let mut again = shown["config"].clone();
+    again["default_headers"]["Authorization"] = json!(SECRET);
+    app.patch("services/api/crm", json!({ "config": again })).await.is(200);
 
     config["auth_config"]["value"] = json!("a new key");
     app.patch("services/api/crm", json!({ "config": config })).await.is(200);
@@ -256,4 +260,37 @@ async fn secrets_do_not_follow_an_import_to_another_address(backend: Backend) {
     app.call("api://crm/ping", json!({})).await.is(200);
     let sent = upstream.last();
     assert_eq!(["x-key", "authorization", "cookie"].map(|name| sent.header(name)), [Some(SECRET); 3]);
+}
+
+async fn refuses_a_mask_with_no_secret_behind_it(backend: Backend) {
+    let upstream = http::Server::start().await;
+    let app = TestApp::start(backend).await;
+    let refused = |reply: testkit::Reply, path: &str| {
+        let reply = reply.is_problem(422, "VALIDATION_FAILED");
+        assert_eq!(reply.body["errors"][0]["path"], path, "{}", reply.text);
+        assert!(reply.text.contains("give the secret itself"), "{}", reply.text);
+    };
+    let api = |headers: Value| json!({ "base_url": upstream.url(), "default_headers": headers });
+    let service = |config: Value, tool: Value| json!({ "type": "api", "id": "vault", "config": config, "tools": [tool] });
+    let ping = json!({ "id": "ping", "endpoint": "/ping" });
+    let made = app.post("services", service(api(json!({ "X-Vault-Token": "***" })), ping.clone())).await;
+    refused(made, "config.default_headers.X-Vault-Token");
+    let cookie = json!({ "id": "ping", "endpoint": "/ping", "headers": { "Cookie": "***" } });
+    refused(app.post("services", service(api(json!({})), cookie)).await, "tools[0].headers.Cookie");
+    let mcp =
+        json!({ "type": "mcp", "id": "m", "config": { "url": "http://127.0.0.1:9/mcp", "api_key": "***" } });
+    refused(app.post("services", mcp).await, "config.api_key");
+    let config =
+        json!({ "HTTP": { "endpoint": format!("{}/ping", upstream.url()), "headers": { "X-Key": "***" } } });
+    let tool = json!({ "name": "ping", "type": "http", "config": config });
+    refused(app.post("tools", tool).await, "config.HTTP.headers.X-Key");
+
+    // Of a secret that is stored, a header's name may be written in either case.
+    app.service(service(api(json!({ "X-Vault-Token": SECRET })), ping)).await;
+    let change = json!({ "config": api(json!({ "x-vault-token": "***" })) });
+    app.patch("services/api/vault", change).await.is(200);
+    app.call("api://vault/ping", json!({})).await.is(200);
+    assert_eq!(upstream.last().header("x-vault-token"), Some(SECRET));
+    let change = json!({ "config": api(json!({ "x-vault-token": "***", "X-Other": "***" })) });
+    refused(app.patch("services/api/vault", change).await, "config.default_headers.X-Other");
 }

@@ -1,11 +1,8 @@
 //! Bodies and queries: parsed strictly, refused with the path of what is wrong.
 
 use super::error::{Problem, Result};
-use crate::pace::TooSlow;
-use axum::body::Bytes;
-use axum::extract::rejection::BytesRejection;
+use crate::body::Whole;
 use axum::extract::{FromRequest, FromRequestParts, Request};
-use http::StatusCode;
 use http::request::Parts;
 use serde::Serialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
@@ -20,22 +17,9 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &S) -> Result<Self> {
-        let body = Bytes::from_request(request, state).await.map_err(|rejection| unreadable(&rejection))?;
+        let Whole(body) = Whole::from_request(request, state).await?;
         parse(&body).map(Self)
     }
-}
-
-pub(crate) fn unreadable(rejection: &BytesRejection) -> Problem {
-    let status = rejection.status();
-    if TooSlow::is_why(rejection) {
-        let detail = "nothing more came of the body for too long; send it without pauses (--body-timeout)";
-        return Problem::bad_request(detail).with_status(StatusCode::REQUEST_TIMEOUT);
-    }
-    if status == StatusCode::PAYLOAD_TOO_LARGE {
-        let detail = "the body is too large; the server was started with a smaller --max-body-bytes";
-        return Problem::bad_request(detail).with_status(status);
-    }
-    Problem::bad_request("the body could not be read to its end")
 }
 
 fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T> {

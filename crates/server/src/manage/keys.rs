@@ -1,6 +1,6 @@
 //! `/keys`: what programs sign in with. A key is shown once and stored as a hash.
 
-use super::error::Result;
+use super::error::{Problem, Result};
 use super::json::{Json, Page, Paging, Path};
 use super::tenants::LimitsView;
 use super::time;
@@ -155,13 +155,14 @@ pub(super) async fn create(
     signed_in.may_manage()?;
     let tenant = signed_in.tenant_or(body.tenant)?;
     check_name("name", &body.name)?;
+    check_allow(&body.allow)?;
     let new = NewKey {
         name: body.name,
         role: body.role.unwrap_or(Role::Caller),
         scopes: body.scopes,
         allow: body.allow,
         limits: body.limits,
-        expires_at: body.expires_at.map(|text| time::parse("expires_at", &text)).transpose()?,
+        expires_at: body.expires_at.map(|text| time_to_come(&text)).transpose()?,
         created_by: Some(signed_in.caller.identity.id().to_owned()),
     };
     signed_in.holds().must_cover(&Grant {
@@ -175,6 +176,31 @@ pub(super) async fn create(
     state.reload.catch_up().await;
     let view = NewKeyView { key: secret.expose().to_owned(), view: key.into() };
     Ok((StatusCode::CREATED, Answer(view)))
+}
+
+/// A key that has ended before it is made is a mistake.
+fn time_to_come(text: &str) -> Result<i64> {
+    let time = time::parse("expires_at", text)?;
+    if time <= chrono::Utc::now().timestamp_millis() {
+        let message =
+            "'expires_at' has passed: the key would never work; give a time to come, or leave it out";
+        return Err(Problem::invalid_field("expires_at", message));
+    }
+    Ok(time)
+}
+
+/// Refuses patterns that no tool can ever match: whoever wrote them meant something else.
+fn check_allow(allow: &[Pattern]) -> Result<()> {
+    let mut problems = Vec::new();
+    for (at, pattern) in allow.iter().enumerate() {
+        if let Some(why) = pattern.never_matches() {
+            let message = format!(
+                "'allow[{at}]' can never match a tool: {why}; write a name like crm__* or a URI like api://crm/*"
+            );
+            problems.push(tool::Problem::new(format!("allow[{at}]"), "Invalid", message));
+        }
+    }
+    if problems.is_empty() { Ok(()) } else { Err(Problem::invalid(problems)) }
 }
 
 /// One key, without the key itself.
@@ -205,6 +231,8 @@ pub(super) async fn update(
     if let Some(name) = &body.name {
         check_name("name", name)?;
     }
+    check_allow(body.allow.as_deref().unwrap_or_default())?;
+    // One that has passed is a way to end a key.
     let expires_at = match body.expires_at {
         Some(Some(text)) => Some(Some(time::parse("expires_at", &text)?)),
         Some(None) => Some(None),

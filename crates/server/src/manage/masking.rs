@@ -3,7 +3,9 @@
 use crate::auth::SignedIn;
 use serde_json::{Map, Value, json};
 use tool::Scope;
-use tool::secret::names::{HEADER, MARK, QUERY, smells, with_query_secrets_of, without_query_secrets};
+use tool::secret::names::{
+    HEADER, MARK, QUERY, has_masked_query, smells, with_query_secrets_of, without_query_secrets,
+};
 use tool::secret::{HEADERS, MASK};
 
 /// How much somebody sees of settings; secrets nobody does.
@@ -71,6 +73,7 @@ fn fill(new: &mut Value, old: &Value, schemas: &[&Value], root: &Value) {
             for (name, old_field) in old {
                 let of_field = property(schemas, name, root);
                 let is_header = is_marked(&of_field, HEADER);
+                let name = &spelled_in(new, name, is_header);
                 if is_header && new.get(name).is_some_and(Value::is_null) {
                     // One that is a secret stays when it is left out, so there must be a way to take it away.
                     new.shift_remove(name);
@@ -94,6 +97,60 @@ fn fill(new: &mut Value, old: &Value, schemas: &[&Value], root: &Value) {
             let of_item = items(schemas, root);
             for (new, old) in new.iter_mut().zip(old) {
                 fill(new, old, &of_item, root);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// How `new` writes the name of a field; headers are the same in either case.
+fn spelled_in(new: &Map<String, Value>, name: &str, is_header: bool) -> String {
+    let is_header = is_header || HEADERS.contains(&name.to_ascii_lowercase().as_str());
+    let spelled = match new.contains_key(name) || !is_header {
+        true => None,
+        false => new.keys().find(|key| key.eq_ignore_ascii_case(name)),
+    };
+    spelled.map_or_else(|| name.to_owned(), Clone::clone)
+}
+
+/// Every mask that is left in the place of a secret: nothing was stored that it could stand for, and as a value it
+/// would be sent. Paths begin with `place`.
+pub(super) fn empty_masks(settings: &Value, schema: &Value, place: &str) -> Vec<tool::Problem> {
+    let mut found = Vec::new();
+    find_masks(settings, &[schema], schema, (place, false), &mut found);
+    found
+}
+
+fn find_masks(
+    value: &Value,
+    schemas: &[&Value],
+    root: &Value,
+    (path, is_secret_here): (&str, bool),
+    found: &mut Vec<tool::Problem>,
+) {
+    match value {
+        Value::Object(fields) => {
+            for (name, field) in fields {
+                let of_field = property(schemas, name, root);
+                let is_secret = is_secret(name, &of_field, Sight::Other);
+                let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+                find_masks(field, &of_field, root, (&path, is_secret), found);
+            }
+        }
+        Value::Array(list) => {
+            let of_item = items(schemas, root);
+            for (at, item) in list.iter().enumerate() {
+                let is_secret = is_secret("", &of_item, Sight::Other);
+                find_masks(item, &of_item, root, (&format!("{path}[{at}]"), is_secret), found);
+            }
+        }
+        Value::String(text) => {
+            let query = || text.split_once('?').is_some_and(|(_, query)| has_masked_query(query));
+            if is_secret_here && text == MASK || is_marked(schemas, QUERY) && query() {
+                let message = format!(
+                    "'{path}' has '{MASK}' where a secret belongs, and none is stored for it; give the secret itself, or leave it out"
+                );
+                found.push(tool::Problem::new(path, "MaskedSecret", message));
             }
         }
         _ => {}
@@ -269,6 +326,27 @@ mod tests {
         ] {
             assert_eq!(kept(new.clone()), new);
         }
+    }
+
+    #[test]
+    fn knows_a_header_in_either_case_and_finds_masks_without_a_secret() {
+        let schema = json!({ "properties": {
+            "url": { "x-secret": "query" },
+            "headers": { "additionalProperties": { "x-secret": "header" } },
+            "key": { "writeOnly": true }, "note": {},
+        } });
+        let old = json!({ "headers": { "X-Vault-Token": "S1" } });
+        let kept = |headers: Value| with_kept_secrets(json!({ "headers": headers }), &old, &schema);
+        assert_eq!(kept(json!({ "x-vault-token": "***" })), json!({ "headers": { "x-vault-token": "S1" } }));
+        assert_eq!(kept(json!({ "x-vault-token": "S2" })), json!({ "headers": { "x-vault-token": "S2" } }));
+        assert_eq!(kept(json!({ "x-vault-token": null })), json!({ "headers": {} }));
+        let masks = |settings: Value| {
+            empty_masks(&settings, &schema, "config").into_iter().map(|found| found.path).collect::<Vec<_>>()
+        };
+        let none = json!({ "url": "http://h/?key=a", "headers": { "A": "b" }, "key": "****", "note": "***" });
+        assert_eq!(masks(none), Vec::<String>::new());
+        let all = json!({ "url": "http://h/?key=***", "headers": { "A": "***" }, "key": "***" });
+        assert_eq!(masks(all), ["config.url", "config.headers.A", "config.key"]);
     }
 
     #[test]

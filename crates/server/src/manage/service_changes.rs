@@ -78,7 +78,11 @@ pub(super) fn kept_config(shown: &Value, given: Map<String, Value>) -> Map<Strin
     let mut config = shown.as_object().cloned().unwrap_or_default();
     for (key, value) in given {
         match (config.get_mut(&key), value) {
-            (Some(Value::Object(old)), Value::Object(new)) => old.extend(new),
+            (Some(Value::Object(old)), Value::Object(new)) => {
+                // A header that is written in another case is still the same.
+                old.retain(|name, _| !new.keys().any(|new| new != name && new.eq_ignore_ascii_case(name)));
+                old.extend(new);
+            }
             (_, value) => {
                 config.insert(key, value);
             }

@@ -1,6 +1,7 @@
 //! What a service is checked for before it is stored.
 
 use super::error::{Problem, Result};
+use super::masking::empty_masks;
 use crate::Shared;
 use crate::auth::SignedIn;
 use crate::reload::settings_of;
@@ -116,11 +117,13 @@ pub(super) async fn check_also(
     }
     let pairs = tools.iter().map(|tool| (tool.id.clone(), tool.definition.clone()));
     let settings = settings_of(config, pairs);
+    let masks = empty_masks(&settings, &kind.settings_schema(), "");
     match state.gateway.check(scheme, settings).await {
         Err(error) if error.problems().is_empty() => return Err(error.into()),
         Err(error) => found.add(error.problems().iter().cloned().map(in_body).collect()),
         Ok(()) => {}
     }
+    found.add(masks.into_iter().map(in_body).collect());
     found.refuse()
 }
 

@@ -2,16 +2,15 @@
 
 use super::csv;
 use super::error::{Problem, Result};
-use super::json::{Path, Query, unreadable};
+use super::json::{Path, Query};
 use super::table_data::{DataQuery, change, look, replacement};
 use super::tables::{TableView, make};
 use super::words;
 use crate::Shared;
 use crate::auth::SignedIn;
+use crate::body::Whole;
 use axum::Json as Answer;
-use axum::body::Bytes;
 use axum::extract::State;
-use axum::extract::rejection::BytesRejection;
 use axum::response::{IntoResponse, Response};
 use document::Node;
 use http::StatusCode;
@@ -54,7 +53,7 @@ pub(super) async fn create(
     State(state): State<Shared>,
     signed_in: SignedIn,
     Query(query): Query<ImportQuery>,
-    body: std::result::Result<Bytes, BytesRejection>,
+    body: Result<Whole>,
 ) -> Result<(StatusCode, Answer<TableView>)> {
     signed_in.may_make_tools()?;
     let name = query.name.unwrap_or_default();
@@ -74,7 +73,7 @@ pub(super) async fn replace(
     Path(id): Path<TableId>,
     Query(FormatQuery { format }): Query<FormatQuery>,
     Query(query): Query<DataQuery>,
-    body: std::result::Result<Bytes, BytesRejection>,
+    body: Result<Whole>,
 ) -> Result<Answer<TableView>> {
     signed_in.may_make_tools()?;
     let document = read(format, body).await?;
@@ -106,8 +105,8 @@ pub(super) async fn export(
     Ok(([(CONTENT_TYPE, content_type.to_owned()), (CONTENT_DISPOSITION, attachment)], text).into_response())
 }
 
-async fn read(format: Format, body: std::result::Result<Bytes, BytesRejection>) -> Result<Node> {
-    let body = body.map_err(|rejection| unreadable(&rejection))?;
+async fn read(format: Format, body: Result<Whole>) -> Result<Node> {
+    let Whole(body) = body?;
     let reading = tokio::task::spawn_blocking(move || {
         let text = std::str::from_utf8(&body).map_err(|_| Problem::bad_request("the file is no UTF-8"))?;
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);

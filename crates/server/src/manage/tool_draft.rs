@@ -1,7 +1,7 @@
 //! What a Tool is checked for before it is stored: every problem at once, with its path in the body.
 
 use super::error::{Code, Problem, Result};
-use super::masking::{Sight, masked};
+use super::masking::{Sight, empty_masks, masked};
 use super::moving::Moving;
 use super::tables;
 use crate::Shared;
@@ -87,6 +87,11 @@ pub(super) async fn check(state: &Shared, signed_in: &SignedIn, body: Map<String
         shape: tool::Shape::default(),
     };
     check_body(state, signed_in, &mut draft).await;
+    if let Some(config) = draft.definition.get("config") {
+        let mut masks = empty_masks(config, &config_schema(state, &draft.kind), "config");
+        masks.retain(|mask| !draft.problems.iter().any(|known| mask.is_within(&known.path)));
+        draft.problems.extend(masks);
+    }
     Ok(draft)
 }
 

@@ -12,12 +12,11 @@ use super::stream::{Listener, end_of_listening};
 use super::{Answered, Door, batch};
 use crate::Shared;
 use crate::auth::{SignedIn, caller_headers};
+use crate::body::{self, Unread};
 use crate::edge::{RequestId, TraceId};
 use crate::manage::error::{Code, Problem, Result};
-use crate::manage::json::unreadable;
 use axum::Extension;
-use axum::body::Bytes;
-use axum::extract::{FromRequest, Request, State};
+use axum::extract::{Request, State};
 use axum::response::sse::{KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures::stream;
@@ -59,12 +58,10 @@ pub(crate) async fn post(
     let headers = Arc::new(std::mem::take(request.headers_mut()));
     check_origin(&state, &headers)?;
     check_accept(&headers, &["application/json", "text/event-stream"])?;
-    let body = match Bytes::from_request(request, &()).await {
+    let body = match body::read(request).await {
         Ok(body) => body,
-        Err(rejection) if rejection.status() != StatusCode::PAYLOAD_TOO_LARGE => {
-            return Err(unreadable(&rejection));
-        }
-        Err(_) => return Ok(too_large(state.options.max_body_bytes)),
+        Err(Unread::TooLarge) => return Ok(too_large(state.options.max_body_bytes)),
+        Err(unread) => return Err(unread.into()),
     };
     let owner = owner_of(&signed_in, instance.as_ref(), service.as_deref());
     let (SignedIn { tenant, caller, .. }, time) = (signed_in, state.options.call_timeout);

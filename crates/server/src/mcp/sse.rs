@@ -8,10 +8,8 @@ use super::peer::{Peer, Who};
 use super::reply::{KEEP_ALIVE, event};
 use crate::Shared;
 use crate::auth::SignedIn;
+use crate::body::Whole;
 use crate::manage::error::{Code, Problem, Result};
-use crate::manage::json::unreadable;
-use axum::body::Bytes;
-use axum::extract::rejection::BytesRejection;
 use axum::extract::{Query, State};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
@@ -68,9 +66,8 @@ pub(crate) async fn post(
     Visitor { signed_in, .. }: Visitor,
     Query(Of { session }): Query<Of>,
     headers: HeaderMap,
-    body: std::result::Result<Bytes, BytesRejection>,
+    Whole(body): Whole,
 ) -> Result<Response> {
-    let body = body.map_err(|rejection| unreadable(&rejection))?;
     check_origin(&state, &headers)?;
     let owner = owner_of(&signed_in);
     let peer = state

@@ -1,0 +1,64 @@
+//! A request's body as a whole, refused before it is read where it says itself that it is too large.
+
+use crate::manage::error::Problem;
+use crate::pace::TooSlow;
+use axum::RequestExt as _;
+use axum::body::{Bytes, HttpBody as _, to_bytes};
+use axum::extract::{FromRequest, Request};
+use http::StatusCode;
+use http_body_util::LengthLimitError;
+
+/// The bytes of a body.
+pub(crate) struct Whole(pub(crate) Bytes);
+
+/// Why there is none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unread {
+    TooLarge,
+    TooSlow,
+    Broken,
+}
+
+/// Reads a body up to the limit of its route. One with a larger `Content-Length` is not waited for.
+pub(crate) async fn read(request: Request) -> Result<Bytes, Unread> {
+    let declared = request.body().size_hint().lower();
+    let body = request.into_limited_body();
+    if body.size_hint().upper().is_some_and(|most| declared > most) {
+        return Err(Unread::TooLarge);
+    }
+    to_bytes(body, usize::MAX).await.map_err(|error| why(&error))
+}
+
+fn why(error: &(dyn std::error::Error + 'static)) -> Unread {
+    let mut causes = std::iter::successors(Some(error), |error| error.source());
+    match causes.any(|cause| cause.is::<LengthLimitError>()) {
+        true => Unread::TooLarge,
+        false if TooSlow::is_why(error) => Unread::TooSlow,
+        false => Unread::Broken,
+    }
+}
+
+impl<S: Send + Sync> FromRequest<S> for Whole {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
+        Ok(Self(read(request).await?))
+    }
+}
+
+impl From<Unread> for Problem {
+    fn from(unread: Unread) -> Self {
+        match unread {
+            Unread::TooLarge => {
+                let detail = "the body is too large; the server was started with a smaller --max-body-bytes";
+                Self::bad_request(detail).with_status(StatusCode::PAYLOAD_TOO_LARGE)
+            }
+            Unread::TooSlow => {
+                let detail =
+                    "nothing more came of the body for too long; send it without pauses (--body-timeout)";
+                Self::bad_request(detail).with_status(StatusCode::REQUEST_TIMEOUT)
+            }
+            Unread::Broken => Self::bad_request("the body could not be read to its end"),
+        }
+    }
+}
