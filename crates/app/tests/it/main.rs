@@ -100,4 +100,5 @@ mod tools_http;
 mod tools_manage;
 mod tools_uri;
 mod two_processes;
+mod unreadable_answers;
 mod uris;
