@@ -137,17 +137,23 @@ fn is_id(id: &RawValue) -> bool {
 /// The id of a message of which only the beginning is there, if it stands in it.
 #[must_use]
 pub fn id_at_start(text: &[u8]) -> Option<Id> {
-    let mut rest = text.trim_ascii_start().strip_prefix(b"{")?;
-    loop {
-        let (key, after) = first_value(rest)?;
-        let (value, after) = first_value(after.trim_ascii_start().strip_prefix(b":")?)?;
+    let (_, id) = members_at_start(text).find(|(key, _)| key.get() == "\"id\"")?;
+    id.filter(|id| is_id(id)).map(ToOwned::to_owned)
+}
+
+/// The members of a message of which perhaps only the beginning is there; the last one has no value if that is
+/// not whole.
+pub(crate) fn members_at_start(text: &[u8]) -> impl Iterator<Item = (&RawValue, Option<&RawValue>)> {
+    let mut rest = text.trim_ascii_start().strip_prefix(b"{");
+    std::iter::from_fn(move || {
+        let (key, after) = first_value(rest.take()?)?;
+        let value = first_value(after.trim_ascii_start().strip_prefix(b":")?);
         // A value is whole only if something follows it.
-        let after = after.trim_ascii_start();
-        if key.get() == "\"id\"" {
-            return (is_id(value) && !after.is_empty()).then(|| value.to_owned());
-        }
-        rest = after.strip_prefix(b",")?;
-    }
+        let value = value.map(|(value, after)| (value, after.trim_ascii_start()));
+        let value = value.filter(|(_, after)| !after.is_empty());
+        rest = value.and_then(|(_, after)| after.strip_prefix(b","));
+        Some((key, value.map(|(value, _)| value)))
+    })
 }
 
 /// The JSON value at the beginning, and what follows it.

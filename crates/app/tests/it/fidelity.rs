@@ -92,6 +92,8 @@ fn an_answer_that_is_none_fails_at_once() {
         ("", "neither result nor error"),
         (r#","result":{"content":[{"type":"text","text":"ÿ"}]}"#, "UTF-8"),
         (r#","error":null"#, "neither result nor error"),
+        (r#","result":{"content":[]},"result":{"content":[]}"#, "has a member twice"),
+        (",\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"one\ntwo\"}]}", "cut off"),
     ] {
         let answer = rest(&mut pipe, said);
         assert!(answer.contains(why), "{said}: {answer}");
@@ -100,6 +102,13 @@ fn an_answer_that_is_none_fails_at_once() {
     // The connection is good for others.
     let answer = rest(&mut pipe, r#","result":{"content":[]}"#);
     assert!(answer.contains(r#""result":{"content":[]}"#), "{answer}");
+}
+
+#[test]
+fn a_byte_order_mark_before_an_answer_is_skipped() {
+    let mut pipe = Pipe::start(&json!({ "s": { "command": service(), "args": ["--bom"] } }));
+    pipe.hello("2025-11-25");
+    assert_eq!(pipe.text("s__echo", json!({ "text": "heard" })), "heard");
 }
 
 #[test]

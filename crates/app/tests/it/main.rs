@@ -101,4 +101,5 @@ mod tools_http;
 mod tools_manage;
 mod tools_uri;
 mod two_processes;
+mod unreadable_answers;
 mod uris;

@@ -99,3 +99,19 @@ fn answers_what_was_asked_before_the_end_of_the_input_however_long_it_takes() {
     );
     assert!(client.wait().success(), "what never ends by itself keeps nobody");
 }
+
+/// Nobody is left to answer a question that a client of 2026-07-28 has got as the outcome of its request.
+#[test]
+fn ends_with_its_input_though_a_question_waits_for_its_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    let wide = json!(["--wide", folder.path().join("journal"), " "]);
+    let mut client = Aggregator::start(json!({ "s": { "command": service(), "args": wide } }));
+    let meta = json!({ "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": { "elicitation": {} } });
+    let params = json!({ "name": "s__ask", "arguments": {}, "_meta": meta });
+    client.send(&json!({ "jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": params }).to_string());
+    let asked = client.next();
+    assert!(asked["result"]["requestState"].is_string(), "{asked}");
+    client.close_input();
+    assert!(client.wait().success());
+}

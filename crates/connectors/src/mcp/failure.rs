@@ -88,12 +88,13 @@ fn last_words(target: &Target, text: &str, diagnosis: &Diagnosis) -> String {
     let mut words = text.to_owned();
     let stderr = diagnosis.stderr();
     let shown = &stderr[stderr.len().saturating_sub(LINES_IN_MESSAGE)..];
+    let noise = diagnosis.noise();
     if !shown.is_empty() {
         words.push_str("; it said last: ");
         words.push_str(&shown.join(" / "));
-    } else if diagnosis.noise_count() > 0 {
+    } else if !noise.is_empty() {
         words.push_str("; on its stdout, which is for messages only, stood: ");
-        words.push_str(&diagnosis.noise().join(" / "));
+        words.push_str(&noise.join(" / "));
     }
     if sounds_like_auth(&words) {
         words.push_str("; ");

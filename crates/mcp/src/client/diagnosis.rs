@@ -7,7 +7,7 @@ const STDERR_LINES: usize = 50;
 const NOISE_LINES: usize = 5;
 const LINE_BYTES: usize = 1024;
 
-/// The last lines on stderr, and what stood on stdout without being a message.
+/// The last lines on stderr, and what stood on stdout before the first call without being a message.
 #[derive(Debug, Default)]
 pub struct Diagnosis(Mutex<Kept>);
 
@@ -15,7 +15,8 @@ pub struct Diagnosis(Mutex<Kept>);
 struct Kept {
     stderr: VecDeque<String>,
     noise: VecDeque<String>,
-    noise_count: u64,
+    /// From now on stdout may hold what belongs to one caller alone.
+    has_calls: bool,
 }
 
 impl Diagnosis {
@@ -25,31 +26,39 @@ impl Diagnosis {
         self.kept().stderr.iter().cloned().collect()
     }
 
-    /// The last lines on stdout that were no messages.
+    /// The last lines of plain text that stood on stdout while the server started.
     #[must_use]
     pub fn noise(&self) -> Vec<String> {
         self.kept().noise.iter().cloned().collect()
-    }
-
-    /// How many lines on stdout were no messages.
-    #[must_use]
-    pub fn noise_count(&self) -> u64 {
-        self.kept().noise_count
     }
 
     pub(super) fn add_stderr(&self, line: &[u8]) {
         keep(&mut self.kept().stderr, STDERR_LINES, line);
     }
 
+    /// Keeps a line that is no message, unless it may be part of somebody's answer.
     pub(super) fn add_noise(&self, line: &[u8]) {
         let mut kept = self.kept();
-        kept.noise_count += 1;
-        keep(&mut kept.noise, NOISE_LINES, line);
+        if !kept.has_calls && is_plain_text(line) {
+            keep(&mut kept.noise, NOISE_LINES, line);
+        }
+    }
+
+    /// Calls may follow: what cannot be read on stdout is from now on perhaps the answer to one of
+    /// them, or a line of it, and nobody else's business.
+    pub(super) fn calls_begin(&self) {
+        self.kept().has_calls = true;
     }
 
     fn kept(&self) -> MutexGuard<'_, Kept> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// It neither begins like JSON nor holds a piece of a message.
+fn is_plain_text(line: &[u8]) -> bool {
+    let starts_json = line.trim_ascii_start().first().is_none_or(|byte| b"{}[]\"\xef".contains(byte));
+    !starts_json && memchr::memmem::find(line, b"jsonrpc").is_none()
 }
 
 fn keep(lines: &mut VecDeque<String>, most: usize, line: &[u8]) {
@@ -102,5 +111,17 @@ mod tests {
         let kept = diagnosis.stderr();
         assert_eq!((kept.len(), kept[0].as_str()), (50, "line 11[0m and more"));
         assert_eq!(kept[49].len(), LINE_BYTES);
+    }
+
+    #[test]
+    fn keeps_of_stdout_only_plain_text_from_before_the_first_call() {
+        let diagnosis = Diagnosis::default();
+        for line in ["Server v1.0", "{\"id\":1", "[1", "\"text\": \"x\"", "}]", "\u{feff}{", "x \"jsonrpc\""]
+        {
+            diagnosis.add_noise(line.as_bytes());
+        }
+        diagnosis.calls_begin();
+        diagnosis.add_noise(b"the rest of an answer");
+        assert_eq!(diagnosis.noise(), ["Server v1.0"]);
     }
 }

@@ -4,7 +4,7 @@ mod told;
 
 use super::answers::{self, Asked};
 use super::failure::Failure;
-use super::incoming::{Incoming, Noise, number};
+use super::incoming::{self, Incoming, Noise, number};
 use crate::{RpcError, envelope};
 use serde_json::value::RawValue;
 use std::collections::HashMap;
@@ -25,6 +25,9 @@ const WAITING_QUESTIONS: usize = 64;
 const NOTIFICATION_BYTES: usize = 64 * 1024;
 /// How long the client may take to answer a question that belongs to none of its calls; people take their time.
 const ANSWER: Duration = Duration::from_secs(300);
+
+/// Some programs write it before their text, which is UTF-8 anyway.
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// What a server tells without being asked, other than progress.
 #[derive(Debug)]
@@ -173,6 +176,7 @@ impl Inbox {
         about: Option<u64>,
         answers: &mut Vec<String>,
     ) -> Result<(), Noise> {
+        let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
         let delivered = self.deliver_text(text, about, answers);
         if delivered.is_err() {
             self.fail_unreadable(text);
@@ -180,15 +184,14 @@ impl Inbox {
         delivered
     }
 
-    /// An answer that is no UTF-8 is none, and whoever waits for it waits in vain.
+    /// An answer that cannot be read is none, and whoever waits for it waits in vain.
     fn fail_unreadable(&self, text: &[u8]) {
-        if std::str::from_utf8(text).is_ok() {
-            return;
-        }
-        let text = String::from_utf8_lossy(text);
-        let Ok(Incoming { id: Some(id), method: None, .. }) = Incoming::read(text.as_bytes()) else { return };
-        if let Some(id) = number(id) {
-            self.fail(id, Failure::Protocol("its answer is not valid UTF-8".into()));
+        let why = match std::str::from_utf8(text) {
+            Ok(_) => "its answer is not valid JSON-RPC: it is cut off, or has a member twice",
+            Err(_) => "its answer is not valid UTF-8",
+        };
+        if let Some(id) = incoming::answered_id(&String::from_utf8_lossy(text)) {
+            self.fail(id, Failure::Protocol(why.into()));
         }
     }
 

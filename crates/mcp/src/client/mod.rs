@@ -93,6 +93,16 @@ impl Client {
         target: &Target,
         options: &Options,
     ) -> Result<(Self, mpsc::Receiver<Notification>), Failure> {
+        let connected = Self::agree(cx, target, options).await?;
+        options.diagnosis.calls_begin();
+        Ok(connected)
+    }
+
+    async fn agree(
+        cx: &Context,
+        target: &Target,
+        options: &Options,
+    ) -> Result<(Self, mpsc::Receiver<Notification>), Failure> {
         let is_modern = match options.version {
             Some(version) => version.era() == Era::Modern,
             // A server on stdio that is asked in the wrong way costs a process.

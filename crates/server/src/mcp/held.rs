@@ -48,6 +48,12 @@ impl Held {
         Ok(result)
     }
 
+    /// Nobody can answer any more: the questions are taken back, and the work need not wait for them.
+    pub(super) fn clear(&self) {
+        let waiting = std::mem::take(&mut *self.waiting());
+        drop(waiting);
+    }
+
     /// Takes a request up again that carries the answer to its question. `None`: it is not one of
     /// those that wait here.
     pub(super) fn resume(&self, owner: &str, subject: &str, extras: &mut Extras) -> Option<Resumed> {

@@ -164,6 +164,7 @@ impl Peer {
         }
         self.requests.close();
         self.requests.wait().await;
+        self.held.clear();
         self.calls.close();
         self.calls.wait().await;
     }

@@ -1,7 +1,7 @@
 //! An MCP server on stdio, as a program: an example of a crate calls [`main`].
 //!
-//! Arguments: `--noise`, `--crash`, `--start-ms N`, `--tools N`, `--version V`, `--modern` (2026-07-28 only), `--linger` (stay
-//! when stdin closes), `--bad-tool` (one definition without a schema), `--loop` (cursors without
+//! Arguments: `--noise`, `--crash`, `--start-ms N`, `--tools N`, `--version V`, `--modern` (2026-07-28 only), `--bom` (a byte order mark before
+//! every answer), `--linger` (stay when stdin closes), `--bad-tool` (one definition without a schema), `--loop` (cursors without
 //! end), `--refuse TEXT` (the answer to a handshake), `--resource TEXT` (says TEXT of `memo://same` and of all that `memo://of/{id}` makes, and that each
 //! has changed when it is watched), `--instructions TEXT`, `--roots` (asks for roots when it has started and whenever they change), `--chatty` (log entries without end, in
 //! turn of the levels debug, info and error), `--count-starts FILE`, `--definitions FILE` (offer the tools in it, read at every list), `--wide FILE SPACE` (a
@@ -307,7 +307,7 @@ fn send(id: &Value, result: &Result<String, String>) {
         }
         _ => reply(id, result),
     };
-    write(&format!("{text}\n"));
+    write(&format!("{}{text}\n", if has("--bom") { "\u{feff}" } else { "" }));
 }
 
 /// One write, so that lines of two threads do not mix.
