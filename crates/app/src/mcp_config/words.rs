@@ -1,5 +1,6 @@
 //! The words of clients: what each key of an entry means to us, whoever wrote it.
 
+use super::switches::{Lists, Switches};
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -146,9 +147,9 @@ impl Understood {
                 }
                 self.rest.insert(key.to_owned(), value.clone());
             }
-            // A list of tools, or how each of them is approved.
+            // A list of tools, or which of them are on and how each is approved.
             ("tools", _) if value.is_array() => self.put_new("includeTools", key, value),
-            ("tools", _) if value.is_object() => drop(self.rest.insert(key.to_owned(), value.clone())),
+            ("tools", _) if value.is_object() => self.take_switches(key, value),
             (_, Some(meaning)) => self.take_word(key, meaning, value),
             _ if SETTINGS.contains(key) => drop(self.settings.insert(key.to_owned(), value.clone())),
             _ => {
@@ -201,6 +202,29 @@ impl Understood {
             }
             Meaning::Nothing => drop(self.rest.insert(key.to_owned(), value.clone())),
         }
+    }
+
+    fn take_switches(&mut self, key: &str, value: &Value) {
+        let mut switches = Switches::default();
+        for (tool, said) in value.as_object().into_iter().flatten() {
+            let flag = |name: &str| said.get(name).and_then(Value::as_bool);
+            match (said, flag("enabled").or_else(|| flag("disabled").map(|is_off| !is_off))) {
+                (Value::Bool(is_on), _) => switches.put(tool, *is_on),
+                (Value::Object(_), Some(is_on)) => switches.put(tool, is_on),
+                // How it is approved is the client's own business.
+                (Value::Object(_), None) => {}
+                _ => self.unknown.push(format!("{key}.{tool}")),
+            }
+        }
+        let Lists { include, exclude, lost } = switches.lists(!self.settings.contains_key("includeTools"));
+        if !include.is_empty() {
+            self.put_new("includeTools", key, &include.into());
+        }
+        if !exclude.is_empty() {
+            self.take_word(key, Meaning::AddsTo("excludeTools"), &exclude.into());
+        }
+        self.unknown.extend(lost.iter().map(|tool| format!("{key}.{tool} beside a rule that switches it off")));
+        self.rest.insert(key.to_owned(), value.clone());
     }
 
     /// Puts a value under our key, unless we have one.
