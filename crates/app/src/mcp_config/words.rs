@@ -16,6 +16,8 @@ enum Meaning {
     OnlyIfAny(&'static str),
     /// Names of variables that the server is to have.
     Variables,
+    /// Headers, beside others.
+    Headers,
     /// Headers whose values are in the variables named.
     HeadersFromVariables,
     /// The variable with a token.
@@ -34,7 +36,7 @@ const WORDS: &[(&str, Meaning)] = &[
     ("cmd", Meaning::Is("command")),
     ("envs", Meaning::Is("env")),
     ("environment", Meaning::Is("env")),
-    ("http_headers", Meaning::Is("headers")),
+    ("http_headers", Meaning::Headers),
     ("transport", Meaning::Is("type")),
     ("transportType", Meaning::Is("type")),
     ("connectionTimeout", Meaning::Is("start_timeout")),
@@ -177,6 +179,10 @@ impl Understood {
                 let names = value.as_array().into_iter().flatten().filter_map(Value::as_str);
                 names.for_each(|name| self.add("env", name, format!("${{{name}}}")));
             }
+            Meaning::Headers => match value {
+                Value::Object(headers) => self.add_headers(headers),
+                _ => self.put_new("headers", key, value),
+            },
             Meaning::HeadersFromVariables => {
                 for (header, variable) in value.as_object().into_iter().flatten() {
                     let variable = variable.as_str().unwrap_or_default();
@@ -185,17 +191,15 @@ impl Understood {
             }
             Meaning::Bearer => {
                 let variable = value.as_str().unwrap_or_default();
+                if let Some(Value::Object(headers)) = self.settings.get_mut("headers") {
+                    headers.retain(|name, _| !name.eq_ignore_ascii_case("Authorization"));
+                }
                 self.add("headers", "Authorization", format!("Bearer ${{{variable}}}"));
             }
             Meaning::Requests => {
                 for (inner, value) in value.as_object().into_iter().flatten() {
                     match (inner.as_str(), value) {
-                        ("headers", Value::Object(headers)) => {
-                            for (name, value) in headers {
-                                let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-                                self.add("headers", name, text);
-                            }
-                        }
+                        ("headers", Value::Object(headers)) => self.add_headers(headers),
                         _ => self.unknown.push(format!("{key}.{inner}")),
                     }
                 }
@@ -223,7 +227,8 @@ impl Understood {
         if !exclude.is_empty() {
             self.take_word(key, Meaning::AddsTo("excludeTools"), &exclude.into());
         }
-        self.unknown.extend(lost.iter().map(|tool| format!("{key}.{tool} beside a rule that switches it off")));
+        self.unknown
+            .extend(lost.iter().map(|tool| format!("{key}.{tool} beside a rule that switches it off")));
         self.rest.insert(key.to_owned(), value.clone());
     }
 
@@ -236,11 +241,22 @@ impl Understood {
         self.settings.insert(ours.to_owned(), value.clone());
     }
 
-    /// Puts a variable or a header in, unless it is there.
+    fn add_headers(&mut self, headers: &Map<String, Value>) {
+        for (name, value) in headers.iter().filter(|(_, value)| !value.is_null()) {
+            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            self.add("headers", name, text);
+        }
+    }
+
+    /// Puts a variable or a header in, unless it is there; names of headers have no case.
     fn add(&mut self, place: &str, name: &str, text: String) {
+        let is_same = |there: &String| match place {
+            "headers" => there.eq_ignore_ascii_case(name),
+            _ => there == name,
+        };
         let place = self.settings.entry(place).or_insert_with(|| Value::Object(Map::new()));
-        if let Some(place) = place.as_object_mut() {
-            place.entry(name).or_insert_with(|| text.into());
+        if let Some(place) = place.as_object_mut().filter(|place| !place.keys().any(is_same)) {
+            place.insert(name.to_owned(), text.into());
         }
     }
 
@@ -372,6 +388,14 @@ mod tests {
             (
                 json!({ "url": "u", "bearer_token_env_var": "T", "env_http_headers": { "H": "V" } }),
                 json!({ "url": "u", "headers": { "Authorization": "Bearer ${T}", "H": "${V}" } }),
+            ),
+            (
+                json!({ "url": "u", "bearer_token_env_var": "T", "http_headers": { "authorization": "x", "H": "v" } }),
+                json!({ "url": "u", "headers": { "Authorization": "Bearer ${T}", "H": "v" } }),
+            ),
+            (
+                json!({ "url": "u", "http_headers": { "authorization": "x", "H": "v" }, "bearer_token_env_var": "T" }),
+                json!({ "url": "u", "headers": { "H": "v", "Authorization": "Bearer ${T}" } }),
             ),
             (
                 json!({ "command": "a", "timeout": { "startup": 1, "request": 2 } }),
