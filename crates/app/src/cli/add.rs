@@ -161,6 +161,12 @@ impl Add {
     }
 }
 
+/// Whether a word is an option of ours with its value in it.
+fn is_ours(word: &str) -> bool {
+    let own = ["--env=", "--header=", "--type=", "--mcp-config=", "--log-level=", "-e", "-H", "-t"];
+    own.iter().any(|own| word.starts_with(own))
+}
+
 /// What somebody meant who wrote a command without the two dashes before it.
 pub(super) fn meant(error: &clap::Error, arguments: impl Iterator<Item = String>) -> Option<String> {
     if error.kind() != ErrorKind::UnknownArgument {
@@ -171,11 +177,6 @@ pub(super) fn meant(error: &clap::Error, arguments: impl Iterator<Item = String>
     let (mut at, mut name) = (add + 1, None);
     // It may go on into a log.
     let text = |words: &[String]| masked_text(&words.join(" "));
-    let is_ours = |word: &str| {
-        ["--env=", "--header=", "--type=", "--mcp-config=", "--log-level=", "-e", "-H", "-t"]
-            .iter()
-            .any(|own| word.starts_with(own))
-    };
     // Behind the name, and behind options with their values, stands what is to be added.
     while let Some(word) = words.get(at) {
         match word.as_str() {

@@ -63,8 +63,8 @@ impl Tools {
             super::print(&pretty(&tools));
             return Ok(ExitCode::SUCCESS);
         }
-        let shown = |tool: &Box<RawValue>| serde_json::from_str(tool.get()).unwrap_or_default();
-        let tools: Vec<Shown> = tools.iter().map(shown).collect();
+        let shown = |tool: &RawValue| serde_json::from_str(tool.get()).unwrap_or_default();
+        let tools: Vec<Shown> = tools.iter().map(|tool| shown(tool)).collect();
         let width = tools.iter().map(|tool| tool.name.len()).max().unwrap_or(0);
         for Shown { name, description } in &tools {
             let description = description.as_deref().and_then(|text| text.lines().next());
@@ -100,13 +100,13 @@ async fn local_tools(path: &Path) -> Result<Vec<Box<RawValue>>, Failure> {
 
 /// The definitions in lines; one with a number that we cannot hold stands as it was written.
 fn pretty(tools: &[Box<RawValue>]) -> String {
-    let one = |tool: &Box<RawValue>| {
+    let one = |tool: &RawValue| {
         let value =
             serde_json::from_str::<Value>(tool.get()).and_then(|value| serde_json::to_string_pretty(&value));
         format!("  {}", value.unwrap_or_else(|_| tool.get().to_owned()).replace('\n', "\n  "))
     };
     match tools {
         [] => "[]".to_owned(),
-        tools => format!("[\n{}\n]", tools.iter().map(one).collect::<Vec<_>>().join(",\n")),
+        tools => format!("[\n{}\n]", tools.iter().map(|tool| one(tool)).collect::<Vec<_>>().join(",\n")),
     }
 }
