@@ -161,6 +161,12 @@ impl Add {
     }
 }
 
+/// Whether a word is an option of ours with its value in it.
+fn is_ours(word: &str) -> bool {
+    let own = ["--env=", "--header=", "--type=", "--mcp-config=", "--log-level=", "-e", "-H", "-t"];
+    own.iter().any(|own| word.starts_with(own))
+}
+
 /// What somebody meant who wrote a command without the two dashes before it.
 pub(super) fn meant(error: &clap::Error, arguments: impl Iterator<Item = String>) -> Option<String> {
     if error.kind() != ErrorKind::UnknownArgument {
@@ -168,21 +174,31 @@ pub(super) fn meant(error: &clap::Error, arguments: impl Iterator<Item = String>
     }
     let words: Vec<String> = arguments.collect();
     let add = words.iter().position(|word| word == "add")?;
-    let (mut at, mut is_named) = (add + 1, false);
+    let (mut at, mut name) = (add + 1, None);
+    // It may go on into a log.
+    let text = |words: &[String]| masked_text(&words.join(" "));
     // Behind the name, and behind options with their values, stands what is to be added.
     while let Some(word) = words.get(at) {
         match word.as_str() {
             "--" => return None,
             "-e" | "--env" | "-H" | "--header" | "-t" | "--type" | "--mcp-config" | "--log-level" => at += 2,
-            word if word.starts_with('-') => at += 1,
-            _ if !is_named => {
-                is_named = true;
+            word if word.starts_with('-') => match name {
+                // An option that is none of ours belongs to a command, and what was taken for a name begins it.
+                Some(name) if !is_ours(word) => {
+                    let (options, command) = (text(&words[add + 1..name]), text(&words[name..]));
+                    let options = if options.is_empty() { options } else { format!("{options} ") };
+                    return Some(format!(
+                        "write a name and -- before a command: mcp-all-in-one add {options}NAME -- {command}"
+                    ));
+                }
+                _ => at += 1,
+            },
+            _ if name.is_none() => {
+                name = Some(at);
                 at += 1;
             }
             word if word.contains("://") => return None,
             _ => {
-                // It may go on into a log.
-                let text = |words: &[String]| masked_text(&words.join(" "));
                 let (options, command) = (text(&words[add + 1..at]), text(&words[at..]));
                 return Some(format!("write -- before a command: mcp-all-in-one add {options} -- {command}"));
             }
@@ -239,4 +255,23 @@ pub(super) fn with_services(
     let text = document.text().map_err(unchangeable)?;
     let config = McpConfig::parse(path, &text)?;
     Ok((text, config))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_without_dashes_is_told_how_to_write_it() {
+        for (words, wanted) in [
+            ("add npx -y some", "add NAME -- npx -y some"),
+            ("add -e A=1 npx -y some", "add -e A=1 NAME -- npx -y some"),
+            ("add time npx -y some", "add time -- npx -y some"),
+            ("add time -eA=1 npx -y some", "add time -eA=1 -- npx -y some"),
+        ] {
+            let error = clap::Error::new(ErrorKind::UnknownArgument);
+            let said = meant(&error, words.split(' ').map(str::to_owned)).unwrap_or_default();
+            assert!(said.ends_with(&format!(": mcp-all-in-one {wanted}")), "{words}: {said}");
+        }
+    }
 }

@@ -37,6 +37,7 @@ struct Offer {
     client: Client,
     name: String,
     entry: Value,
+    notes: Vec<String>,
 }
 
 /// What became of one offer.
@@ -106,7 +107,8 @@ impl Offers {
     /// Adds the servers of a file; whether there is one.
     pub(super) fn add(&mut self, client: Client, source: &Source) -> Result<bool, Failure> {
         let Some((found, root)) = source.servers()? else { return Ok(false) };
-        self.offers.extend(found.into_iter().map(|Found { name, entry }| Offer { client, name, entry }));
+        let offer = |Found { name, entry, notes }| Offer { client, name, entry, notes };
+        self.offers.extend(found.into_iter().map(offer));
         let inputs = root.get("inputs").and_then(Value::as_array);
         self.inputs.extend(inputs.into_iter().flatten().cloned());
         Ok(true)
@@ -205,6 +207,7 @@ impl Offer {
             hints.push(format!("not understood: {}", unknown.join(", ")));
         }
         hints.extend(ours.notes);
+        hints.extend(self.notes.iter().cloned());
         let entry = if self.client.has_our_words() { ours.entry } else { understood.into_entry() };
         Ok((Value::Object(entry), hints))
     }

@@ -3,6 +3,7 @@
 use crate::Failure;
 use clap::Args;
 use reqwest::{Client, RequestBuilder, Response};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::time::Duration;
 use tool::Secret;
@@ -35,7 +36,7 @@ impl Remote {
         self.server.as_deref().unwrap_or(DEFAULT)
     }
 
-    pub(super) async fn get(&self, path: &str) -> Result<Value, Failure> {
+    pub(super) async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Failure> {
         self.send(self.client()?.get(self.url(path))).await
     }
 
@@ -54,7 +55,7 @@ impl Remote {
         client.build().map_err(|error| Failure::new("no HTTP client can be made").because(error))
     }
 
-    async fn send(&self, mut request: RequestBuilder) -> Result<Value, Failure> {
+    async fn send<T: DeserializeOwned>(&self, mut request: RequestBuilder) -> Result<T, Failure> {
         if let Some(token) = &self.token {
             request = request.bearer_auth(token.expose());
         }
@@ -66,16 +67,17 @@ impl Remote {
         self.read(response).await
     }
 
-    async fn read(&self, response: Response) -> Result<Value, Failure> {
+    async fn read<T: DeserializeOwned>(&self, response: Response) -> Result<T, Failure> {
         let status = response.status();
-        let body: Value = response.json().await.map_err(|error| {
-            Failure::new(format!("{} answered {status}, but no JSON", self.server()))
-                .because(error.without_url())
-                .advice("is that an mcp-all-in-one server?")
-        })?;
+        let no_json = || Failure::new(format!("{} answered {status}, but no JSON", self.server()));
+        let advice = "is that an mcp-all-in-one server?";
+        let body = response.bytes().await;
+        let body = body.map_err(|error| no_json().because(error.without_url()).advice(advice))?;
+        let wrong = |error: serde_json::Error| no_json().because(error).advice(advice);
         if status.is_success() {
-            return Ok(body);
+            return serde_json::from_slice(&body).map_err(wrong);
         }
+        let body: Value = serde_json::from_slice(&body).map_err(wrong)?;
         let detail = body["detail"].as_str().unwrap_or("no reason given");
         let code = body["code"].as_str().unwrap_or("unknown");
         let failure = Failure::new(format!("{detail} ({code})"));

@@ -6,7 +6,7 @@ use crate::Failure;
 use crate::mcp_config::dialect::{Dialect, OURS};
 use crate::mcp_config::file;
 use crate::mcp_config::format::Format;
-use crate::mcp_config::jsonc;
+use crate::mcp_config::{jsonc, switches};
 use clap::ValueEnum;
 use serde_json::{Map, Value, json};
 use std::ffi::OsString;
@@ -107,6 +107,8 @@ pub(crate) struct Source {
 pub(crate) struct Found {
     pub(crate) name: String,
     pub(crate) entry: Value,
+    /// What is switched off and cannot be said in an entry.
+    pub(crate) notes: Vec<String>,
 }
 
 /// The servers in a file, and everything that is in it.
@@ -208,16 +210,18 @@ impl Source {
             let off = jsonc::at(&root, &off.collect::<Vec<_>>()).and_then(Value::as_array);
             let is_off = |name: &str| off.is_some_and(|names| names.iter().any(|off| off == name));
             for (name, mut entry) in servers {
+                let mut notes = Vec::new();
                 if let Value::Object(fields) = &mut entry {
                     if is_off(&name) {
                         fields.insert("disabled".into(), true.into());
                     }
+                    notes = switches::apply(&root, &place, &name, fields);
                     // What belongs to a project runs in its folder.
                     if !any.is_empty() && fields.contains_key("command") {
                         fields.entry("cwd").or_insert_with(|| any.as_str().into());
                     }
                 }
-                found.push(Found { name, entry });
+                found.push(Found { name, entry, notes });
             }
         }
         Ok(Some((found, root)))

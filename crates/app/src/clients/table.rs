@@ -65,16 +65,7 @@ pub(super) const TABLE: [Row; 16] = [
     Row {
         suffixes: &[".gemini/settings.json"],
         dialect: Dialect { variables: Spelling::Dollar, ..OURS },
-        ..plain(
-            Client::Gemini,
-            "Gemini",
-            &[File {
-                base: Base::Home,
-                path: ".gemini/settings.json",
-                place: SERVERS,
-                off: &["mcp", "excluded"],
-            }],
-        )
+        ..plain(Client::Gemini, "Gemini", &[file(Base::Home, ".gemini/settings.json", SERVERS)])
     },
     plain(Client::Windsurf, "Windsurf", &[file(Base::Home, ".codeium/windsurf/mcp_config.json", SERVERS)]),
     Row {

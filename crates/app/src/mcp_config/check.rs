@@ -49,12 +49,12 @@ impl McpConfig {
     pub(crate) fn findings(&self) -> Findings {
         let mut findings = Findings { problems: self.repeated(), warnings: Vec::new() };
         let surroundings = self.surroundings();
-        for (name, value) in &self.services {
+        for (name, value, notes) in &self.switched() {
             let named = |text: String| format!("{name}: {text}");
             let service = surroundings.definition_anywhere(name, value);
             findings.problems.extend(problems(&service).into_iter().map(named));
             let (unset, odd) = surroundings.doubts(value);
-            findings.warnings.extend(unset.into_iter().chain(odd).map(named));
+            findings.warnings.extend(unset.into_iter().chain(odd).chain(notes.clone()).map(named));
         }
         findings
     }
@@ -63,7 +63,7 @@ impl McpConfig {
     pub(crate) fn findings_here(&self) -> Findings {
         let mut found = Findings { problems: self.repeated(), warnings: Vec::new() };
         let surroundings = self.surroundings();
-        for (name, value) in &self.services {
+        for (name, value, notes) in &self.switched() {
             let named = |text: String| format!("{name}: {text}");
             let mut wrong = surroundings.problems(name, value);
             if wrong.is_empty() {
@@ -71,7 +71,7 @@ impl McpConfig {
             }
             let open = surroundings.open_variables(value);
             let odd = surroundings.warnings(value).into_iter().filter(|text| !open.contains(text));
-            found.warnings.extend(odd.map(named));
+            found.warnings.extend(odd.chain(notes.clone()).map(named));
             found.problems.extend(wrong.into_iter().chain(open.clone()).map(named));
         }
         found

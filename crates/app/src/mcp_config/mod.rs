@@ -11,6 +11,7 @@ pub(crate) mod jsonc;
 mod mask;
 mod set;
 mod show;
+pub(crate) mod switches;
 mod token;
 mod watch;
 pub(crate) mod words;
@@ -94,13 +95,29 @@ impl McpConfig {
     #[must_use]
     pub fn services(&self) -> Vec<ServiceDefinition> {
         let surroundings = self.surroundings();
-        self.services.iter().map(|(name, entry)| surroundings.definition(name, entry)).collect()
+        self.switched().iter().map(|(name, entry, _)| surroundings.definition(name, entry)).collect()
     }
 
     /// What a service says in the words of the connector, as it stands in the file.
     pub(crate) fn understood(&self, name: &str) -> Value {
-        let entry = self.services.get(name);
-        Value::Object(entry.map(|entry| self.surroundings().understood(entry)).unwrap_or_default())
+        let entry = self.services.get(name).map(|entry| self.switched_entry(name, entry).0);
+        Value::Object(entry.map(|entry| self.surroundings().understood(&entry)).unwrap_or_default())
+    }
+
+    /// The services with what the rest of the file switches off in them, and what of that cannot be said.
+    fn switched(&self) -> Vec<(&str, Value, Vec<String>)> {
+        let switched = self.services.iter().map(|(name, entry)| {
+            let (entry, notes) = self.switched_entry(name, entry);
+            (name.as_str(), entry, notes)
+        });
+        switched.collect()
+    }
+
+    fn switched_entry(&self, name: &str, entry: &Value) -> (Value, Vec<String>) {
+        let mut entry = entry.clone();
+        let fields = entry.as_object_mut();
+        let notes = fields.map(|fields| switches::apply(&self.root, self.place, name, fields));
+        (entry, notes.unwrap_or_default())
     }
 
     /// The names of the services, as they stand in the file.

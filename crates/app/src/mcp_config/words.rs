@@ -1,5 +1,6 @@
 //! The words of clients: what each key of an entry means to us, whoever wrote it.
 
+use super::switches::{Lists, Switches};
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -15,6 +16,8 @@ enum Meaning {
     OnlyIfAny(&'static str),
     /// Names of variables that the server is to have.
     Variables,
+    /// Headers, beside others.
+    Headers,
     /// Headers whose values are in the variables named.
     HeadersFromVariables,
     /// The variable with a token.
@@ -33,7 +36,7 @@ const WORDS: &[(&str, Meaning)] = &[
     ("cmd", Meaning::Is("command")),
     ("envs", Meaning::Is("env")),
     ("environment", Meaning::Is("env")),
-    ("http_headers", Meaning::Is("headers")),
+    ("http_headers", Meaning::Headers),
     ("transport", Meaning::Is("type")),
     ("transportType", Meaning::Is("type")),
     ("connectionTimeout", Meaning::Is("start_timeout")),
@@ -146,9 +149,9 @@ impl Understood {
                 }
                 self.rest.insert(key.to_owned(), value.clone());
             }
-            // A list of tools, or how each of them is approved.
+            // A list of tools, or which of them are on and how each is approved.
             ("tools", _) if value.is_array() => self.put_new("includeTools", key, value),
-            ("tools", _) if value.is_object() => drop(self.rest.insert(key.to_owned(), value.clone())),
+            ("tools", _) if value.is_object() => self.take_switches(key, value),
             (_, Some(meaning)) => self.take_word(key, meaning, value),
             _ if SETTINGS.contains(key) => drop(self.settings.insert(key.to_owned(), value.clone())),
             _ => {
@@ -176,6 +179,10 @@ impl Understood {
                 let names = value.as_array().into_iter().flatten().filter_map(Value::as_str);
                 names.for_each(|name| self.add("env", name, format!("${{{name}}}")));
             }
+            Meaning::Headers => match value {
+                Value::Object(headers) => self.add_headers(headers),
+                _ => self.put_new("headers", key, value),
+            },
             Meaning::HeadersFromVariables => {
                 for (header, variable) in value.as_object().into_iter().flatten() {
                     let variable = variable.as_str().unwrap_or_default();
@@ -184,23 +191,45 @@ impl Understood {
             }
             Meaning::Bearer => {
                 let variable = value.as_str().unwrap_or_default();
+                if let Some(Value::Object(headers)) = self.settings.get_mut("headers") {
+                    headers.retain(|name, _| !name.eq_ignore_ascii_case("Authorization"));
+                }
                 self.add("headers", "Authorization", format!("Bearer ${{{variable}}}"));
             }
             Meaning::Requests => {
                 for (inner, value) in value.as_object().into_iter().flatten() {
                     match (inner.as_str(), value) {
-                        ("headers", Value::Object(headers)) => {
-                            for (name, value) in headers {
-                                let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-                                self.add("headers", name, text);
-                            }
-                        }
+                        ("headers", Value::Object(headers)) => self.add_headers(headers),
                         _ => self.unknown.push(format!("{key}.{inner}")),
                     }
                 }
             }
             Meaning::Nothing => drop(self.rest.insert(key.to_owned(), value.clone())),
         }
+    }
+
+    fn take_switches(&mut self, key: &str, value: &Value) {
+        let mut switches = Switches::default();
+        for (tool, said) in value.as_object().into_iter().flatten() {
+            let flag = |name: &str| said.get(name).and_then(Value::as_bool);
+            match (said, flag("enabled").or_else(|| flag("disabled").map(|is_off| !is_off))) {
+                (Value::Bool(is_on), _) => switches.put(tool, *is_on),
+                (Value::Object(_), Some(is_on)) => switches.put(tool, is_on),
+                // How it is approved is the client's own business.
+                (Value::Object(_), None) => {}
+                _ => self.unknown.push(format!("{key}.{tool}")),
+            }
+        }
+        let Lists { include, exclude, lost } = switches.lists(!self.settings.contains_key("includeTools"));
+        if !include.is_empty() {
+            self.put_new("includeTools", key, &include.into());
+        }
+        if !exclude.is_empty() {
+            self.take_word(key, Meaning::AddsTo("excludeTools"), &exclude.into());
+        }
+        self.unknown
+            .extend(lost.iter().map(|tool| format!("{key}.{tool} beside a rule that switches it off")));
+        self.rest.insert(key.to_owned(), value.clone());
     }
 
     /// Puts a value under our key, unless we have one.
@@ -212,11 +241,22 @@ impl Understood {
         self.settings.insert(ours.to_owned(), value.clone());
     }
 
-    /// Puts a variable or a header in, unless it is there.
+    fn add_headers(&mut self, headers: &Map<String, Value>) {
+        for (name, value) in headers.iter().filter(|(_, value)| !value.is_null()) {
+            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            self.add("headers", name, text);
+        }
+    }
+
+    /// Puts a variable or a header in, unless it is there; names of headers have no case.
     fn add(&mut self, place: &str, name: &str, text: String) {
+        let is_same = |there: &String| match place {
+            "headers" => there.eq_ignore_ascii_case(name),
+            _ => there == name,
+        };
         let place = self.settings.entry(place).or_insert_with(|| Value::Object(Map::new()));
-        if let Some(place) = place.as_object_mut() {
-            place.entry(name).or_insert_with(|| text.into());
+        if let Some(place) = place.as_object_mut().filter(|place| !place.keys().any(is_same)) {
+            place.insert(name.to_owned(), text.into());
         }
     }
 
@@ -303,77 +343,4 @@ fn kind(value: &Value) -> &'static str {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    fn settings(entry: &Value) -> Value {
-        let understood = Understood::of(entry.as_object().unwrap());
-        assert!(understood.problems.is_empty() && understood.unknown.is_empty(), "{understood:?}");
-        Value::Object(understood.settings)
-    }
-
-    #[test]
-    fn honours_every_setting_that_the_schema_lists() {
-        assert!(SETTINGS.len() > 20, "{:?}", *SETTINGS);
-        for name in SETTINGS.iter().filter(|name| !WORDS.iter().any(|(word, _)| word == name)) {
-            let understood = Understood::of(json!({ name.as_str(): 7 }).as_object().unwrap());
-            assert_eq!(understood.settings.get(name), Some(&json!(7)), "{name}");
-        }
-    }
-
-    #[test]
-    fn understands_the_words_of_all() {
-        for (entry, wanted) in [
-            (
-                json!({ "type": "local", "command": ["a", "b"], "args": ["c"] }),
-                json!({ "type": "stdio", "command": "a", "args": ["b", "c"] }),
-            ),
-            (
-                json!({ "type": "remote", "url": "u", "tools": ["x"] }),
-                json!({ "url": "u", "includeTools": ["x"] }),
-            ),
-            (
-                json!({ "command": { "path": "a", "args": ["b"], "env": { "C": 1 } } }),
-                json!({ "command": "a", "args": ["b"], "env": { "C": "1" } }),
-            ),
-            (
-                json!({ "cmd": "a", "envs": { "A": null, "B": false }, "env_keys": ["K"], "available_tools": [] }),
-                json!({ "command": "a", "env": { "B": "false", "K": "${K}" } }),
-            ),
-            (
-                json!({ "uri": "u", "type": "streamable_http", "requestOptions": { "headers": { "A": "b" } } }),
-                json!({ "url": "u", "type": "http", "headers": { "A": "b" } }),
-            ),
-            (
-                json!({ "url": "u", "bearer_token_env_var": "T", "env_http_headers": { "H": "V" } }),
-                json!({ "url": "u", "headers": { "Authorization": "Bearer ${T}", "H": "${V}" } }),
-            ),
-            (
-                json!({ "command": "a", "timeout": { "startup": 1, "request": 2 } }),
-                json!({ "command": "a", "start_timeout": 1, "timeout": 2 }),
-            ),
-            (
-                json!({ "transport": { "type": "stdio", "command": "a" }, "env": null }),
-                json!({ "type": "stdio", "command": "a" }),
-            ),
-        ] {
-            assert_eq!(settings(&entry), wanted, "{entry}");
-        }
-    }
-
-    #[test]
-    fn names_what_is_wrong_and_what_nobody_knows() {
-        let entry = json!({ "command": "a", "disabled": "true", "envFile": 7, "wobble": 1, "uri": "u", "url": "v", "_note": 1 });
-        let understood = Understood::of(entry.as_object().unwrap());
-        assert_eq!(
-            understood.problems,
-            [
-                "'disabled' must be true or false, not a string",
-                "'envFile' must be the path of a file, not a number"
-            ]
-        );
-        assert_eq!(understood.unknown, ["wobble", "uri beside url"]);
-        assert!(!Understood::of(json!({ "type": "builtin" }).as_object().unwrap()).problems.is_empty());
-    }
-}
+mod tests;

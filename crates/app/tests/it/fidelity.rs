@@ -20,6 +20,19 @@ fn start(definitions: &str) -> (Pipe, tempfile::TempDir) {
     (pipe, folder)
 }
 
+/// A number that no type of ours holds is no reason to leave a tool out.
+#[test]
+fn the_command_line_lists_tools_with_any_number() {
+    let odd = r#"[{"name":"odd","description":"Odd","inputSchema":{"type":"object","properties":{"n":{"maximum":1e400}}}},{"name":"even","inputSchema":{"type":"object"}}]"#;
+    let (services, _folder) = offering(odd);
+    let ada = crate::mcp_json::Person::new();
+    ada.write(&json!({ "mcpServers": services }).to_string());
+    let file = ada.file();
+    let file = file.to_str().unwrap();
+    ada.run(&["tools", "--mcp-config", file]).is(0).has("s__odd").has("Odd").has("s__even");
+    ada.run(&["tools", "--json", "--mcp-config", file]).is(0).has("1e400").has("s__even");
+}
+
 /// One whose answer goes on as the caller says.
 const REST: &str = r#"[{"name":"rest","inputSchema":{"type":"object"}}]"#;
 

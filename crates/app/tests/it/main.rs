@@ -90,6 +90,7 @@ mod static_secrets;
 mod stdio;
 mod stdio_ends;
 mod stdio_slow;
+mod switched_off;
 mod table_isolation;
 mod table_limits;
 mod table_tools;
