@@ -156,6 +156,14 @@ struct Definition {
     members: Vec<(String, String)>,
 }
 
+impl Definition {
+    /// It must be called as a task, which we do not know.
+    fn is_for_tasks_only(&self) -> bool {
+        let execution = self.members.iter().find(|(name, _)| name == "execution");
+        execution.is_some_and(|(_, text)| text.contains(r#""taskSupport":"required""#))
+    }
+}
+
 /// Every tool by its name.
 fn tools(pipe: &mut Pipe) -> BTreeMap<String, Definition> {
     let answer = pipe.ask_raw("tools/list", "{}");
@@ -233,6 +241,10 @@ async fn ten_servers_of_others_are_the_same_through_us() {
             let mut direct = peer.direct();
             for (tool, mut definition) in tools(&mut direct) {
                 let name = format!("{}__{tool}", peer.name);
+                if definition.is_for_tasks_only() {
+                    assert_eq!(through_us.remove(&name), None, "{name} cannot be called through us");
+                    continue;
+                }
                 // All that is ours: whose tool it is.
                 let description = definition.description.take().unwrap_or_else(|| "\"\"".to_owned());
                 definition.description = Some(description.replacen('"', &format!("\"[{}] ", peer.name), 1));
