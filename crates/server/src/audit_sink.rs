@@ -1,6 +1,6 @@
 //! Where the audit goes: into the store, and into a file while the store is away.
 
-use crate::manage::error::Code;
+use crate::error::Code;
 use async_trait::async_trait;
 use gateway::audit::{Entry, Sink};
 use std::path::PathBuf;

@@ -1,6 +1,6 @@
 //! A request's body as a whole, refused before it is read where it says itself that it is too large.
 
-use crate::manage::error::Problem;
+use crate::error::Problem;
 use crate::pace::TooSlow;
 use axum::RequestExt as _;
 use axum::body::{Bytes, HttpBody as _, to_bytes};

@@ -1,6 +1,6 @@
 //! The edge: what every request meets first and every response last.
 
-use crate::manage::error::{Code, Problem};
+use crate::error::{Code, Problem};
 use axum::Router;
 use axum::extract::Request;
 use axum::response::{IntoResponse, Response};

@@ -1,8 +1,8 @@
 //! For those who run us: alive, ready, and in numbers.
 
 use crate::auth::SignedIn;
+use crate::error::{Code, Problem, Result};
 use crate::keyless::{check_host, check_origin};
-use crate::manage::error::{Code, Problem, Result};
 use crate::{MAX_STREAMS, Shared};
 use axum::Json;
 use axum::extract::{ConnectInfo, FromRequestParts, Request, State};

@@ -1,7 +1,7 @@
 //! What answers without a key: no web page may read it, not even under a name that its owner has pointed at this machine.
 
 use crate::Shared;
-use crate::manage::error::{Problem, Result};
+use crate::error::{Problem, Result};
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};

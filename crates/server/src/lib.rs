@@ -5,9 +5,11 @@ mod auth;
 mod body;
 mod connections;
 mod edge;
+mod error;
 mod finish;
 pub mod first_start;
 mod health;
+mod json;
 mod keyless;
 mod linger;
 mod listen;
@@ -259,7 +261,7 @@ fn router(shelf: Shared) -> Router {
         .route("/servers/{service}/mcp", post(mcp::http::post).get(mcp::http::get))
         .route("/servers/{service}/ws", get(mcp::ws::get))
         .route("/ws", get(mcp::ws::get))
-        .route("/tools/by-table/{table_id}", get(manage::tools_by_table::list))
+        .route("/tools/by-table/{table_id}", get(manage::tools::by_table::list))
         .route("/metrics", get(health::metrics))
         .fallback(edge::no_such_path)
         .method_not_allowed_fallback(edge::no_such_method);

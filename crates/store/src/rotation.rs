@@ -2,7 +2,7 @@
 
 use crate::database::Write;
 use crate::services::{service_place, tool_place};
-use crate::tool_row;
+use crate::tools::row as tool_row;
 use crate::{Error, Result, Store, Vault, meta, row};
 use sqlx::any::AnyRow;
 

@@ -1,7 +1,7 @@
 //! Tenants: the walls that nothing crosses.
 
 use crate::error::check_text;
-use crate::table_quota::TABLE_QUOTA_BYTES;
+use crate::tables::TABLE_QUOTA_BYTES;
 use crate::{Error, Page, PageRequest, Result, Status, Store, row};
 use serde::Serialize;
 use sqlx::any::AnyRow;

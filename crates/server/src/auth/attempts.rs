@@ -1,7 +1,7 @@
 //! A brake on guessing passwords.
 
 use crate::connections::neighbourhood;
-use crate::manage::error::{Code, Problem, Result};
+use crate::error::{Code, Problem, Result};
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -1,6 +1,6 @@
 //! What somebody holds, and whether it covers what they want to give, make or change.
 
-use crate::manage::error::{Problem, Result};
+use crate::error::{Problem, Result};
 use crate::manage::time;
 use store::Key;
 use tool::{Limits, Pattern, Role, Scope};

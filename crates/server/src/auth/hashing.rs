@@ -1,6 +1,6 @@
 //! Passwords are hashed a few at a time: each takes tens of milliseconds and megabytes.
 
-use crate::manage::error::{Code, Problem, Result};
+use crate::error::{Code, Problem, Result};
 use std::sync::Arc;
 use std::time::Duration;
 use store::password;

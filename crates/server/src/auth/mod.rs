@@ -11,8 +11,8 @@ pub(crate) use grant::Grant;
 pub(crate) use hashing::Hashing;
 
 use crate::Shared;
-use crate::manage::error::{Problem, Result};
-use crate::manage::json::Query;
+use crate::error::{Problem, Result};
+use crate::json::Query;
 use arc_swap::ArcSwap;
 use axum::extract::FromRequestParts;
 use chrono::Utc;

@@ -1,6 +1,6 @@
 //! Session tokens: JWTs that every replica can check without asking anyone.
 
-use crate::manage::error::{Code, Problem, Result};
+use crate::error::{Code, Problem, Result};
 use chrono::Utc;
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
 use serde::{Deserialize, Serialize};

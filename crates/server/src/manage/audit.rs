@@ -1,12 +1,12 @@
 //! `/audit`: who called what, and what became of it.
 
 use super::csv;
-use super::error::{Problem, Result};
-use super::json::{Page, Paging, Query};
 use super::time;
 use super::words;
 use crate::Shared;
 use crate::auth::SignedIn;
+use crate::error::{Problem, Result};
+use crate::json::{Page, Paging, Query};
 use axum::Json as Answer;
 use axum::body::Body;
 use axum::extract::State;

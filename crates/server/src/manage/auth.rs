@@ -1,12 +1,12 @@
 //! `/auth`: signing in with a password, and what follows from it.
 
-use super::error::{Problem, Result};
-use super::json::Json;
 use super::recording::{SIGN_IN, row_of};
 use super::time;
 use super::users::{UserView, check_password};
 use crate::Shared;
 use crate::auth::SignedIn;
+use crate::error::{Problem, Result};
+use crate::json::Json;
 use crate::keyless::check_origin;
 use axum::Json as Answer;
 use axum::extract::{ConnectInfo, State};

@@ -1,13 +1,13 @@
 //! `/mcp/id/{mcp_id}/bindings` and `/mcp/…/tools`: which Tools an MCP instance offers.
 
-use super::error::{Problem, Result};
 use super::instances::find;
-use super::json::{Json, Page, Paging, Path, Query};
 use super::time;
 use super::tools;
 use super::words;
 use crate::Shared;
 use crate::auth::SignedIn;
+use crate::error::{Problem, Result};
+use crate::json::{Json, Page, Paging, Path, Query};
 use axum::Json as Answer;
 use axum::extract::State;
 use http::StatusCode;

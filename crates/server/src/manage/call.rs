@@ -1,11 +1,11 @@
 //! `/call`: any tool by its URI, and how a call's end becomes JSON.
 
-use super::error::{Code, Problem, Result};
-use super::json::Json;
 use crate::Shared;
 use crate::auth::{SignedIn, caller_headers};
 use crate::edge::{RequestId, TraceId};
+use crate::error::{Code, Problem, Result};
 use crate::finish::finish;
+use crate::json::Json;
 use axum::Extension;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};

@@ -1,13 +1,13 @@
 //! `/mcp`: MCP instances, doors of their own with a key of their own.
 
-use super::error::{Problem, Result};
-use super::json::{Json, Page, Paging, Path};
 use super::keys::given;
 use super::time;
 use super::users::check_name;
 use super::words;
 use crate::Shared;
 use crate::auth::SignedIn;
+use crate::error::{Problem, Result};
+use crate::json::{Json, Page, Paging, Path};
 use axum::Json as Answer;
 use axum::extract::State;
 use http::StatusCode;

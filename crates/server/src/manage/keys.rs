@@ -1,13 +1,13 @@
 //! `/keys`: what programs sign in with. A key is shown once and stored as a hash.
 
-use super::error::{Problem, Result};
-use super::json::{Json, Page, Paging, Path};
 use super::tenants::LimitsView;
 use super::time;
 use super::users::check_name;
 use super::words;
 use crate::Shared;
 use crate::auth::{Grant, SignedIn};
+use crate::error::{Problem, Result};
+use crate::json::{Json, Page, Paging, Path};
 use axum::Json as Answer;
 use axum::extract::State;
 use http::StatusCode;

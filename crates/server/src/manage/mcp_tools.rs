@@ -1,10 +1,10 @@
 //! `/mcp/tools`: MCP's list and call for those who speak REST.
 
 use super::call::{CallResult, Trace, context, run};
-use super::error::Result;
-use super::json::{Json, Paging};
 use crate::Shared;
 use crate::auth::SignedIn;
+use crate::error::Result;
+use crate::json::{Json, Paging};
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};

@@ -5,35 +5,17 @@ mod auth;
 mod bindings;
 mod call;
 mod csv;
-pub(crate) mod error;
 mod instances;
-pub(crate) mod json;
 mod keys;
-mod masking;
 mod mcp_tools;
-mod moving;
 mod openapi;
-mod openapi_rules;
 mod recording;
-mod search_index;
-mod service_changes;
-mod service_import;
-mod service_pins;
-mod service_references;
-mod service_settings;
-mod service_tools;
-mod service_types;
+mod secrets;
 mod services;
-mod table_data;
-mod table_files;
 pub(crate) mod tables;
 mod tenants;
 pub(crate) mod time;
-mod tool_draft;
-mod tool_trial;
-mod tool_versions;
-mod tools;
-pub(crate) mod tools_by_table;
+pub(crate) mod tools;
 mod users;
 mod words;
 
@@ -41,13 +23,13 @@ pub use openapi::document as openapi_document;
 pub(crate) use openapi::pages as documentation;
 pub(crate) use recording::{Recorder, record};
 
+use crate::error::{Code, Problem};
 use crate::pace::Pace;
 use crate::{Options, Shared};
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
-use error::{Code, Problem};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -69,25 +51,25 @@ pub(crate) fn router(options: &Options) -> (Router<Shared>, OpenApi) {
         .routes(routes!(users::get, users::update, users::delete))
         .routes(routes!(keys::list, keys::create))
         .routes(routes!(keys::get, keys::update, keys::delete))
-        .routes(routes!(service_types::list))
+        .routes(routes!(services::types::list))
         .routes(routes!(services::list, services::create))
         .routes(routes!(services::get, services::update, services::delete))
         .routes(routes!(services::enable))
         .routes(routes!(services::disable))
         .routes(routes!(services::test))
-        .routes(routes!(service_pins::get))
-        .routes(routes!(service_pins::approve))
-        .routes(routes!(service_references::list))
-        .routes(routes!(service_tools::list, service_tools::create))
-        .routes(routes!(service_tools::get, service_tools::update, service_tools::delete))
+        .routes(routes!(services::pins::get))
+        .routes(routes!(services::pins::approve))
+        .routes(routes!(services::references::list))
+        .routes(routes!(services::tools::list, services::tools::create))
+        .routes(routes!(services::tools::get, services::tools::update, services::tools::delete))
         .routes(routes!(tools::list, tools::create))
         .routes(routes!(tools::get, tools::update, tools::delete))
-        .routes(routes!(tools_by_table::list))
-        .routes(routes!(search_index::create))
-        .routes(routes!(search_index::get))
-        .routes(routes!(tool_trial::validate))
-        .routes(routes!(tool_versions::list))
-        .routes(routes!(tool_versions::rollback))
+        .routes(routes!(tools::by_table::list))
+        .routes(routes!(tools::search_index::create))
+        .routes(routes!(tools::search_index::get))
+        .routes(routes!(tools::trial::validate))
+        .routes(routes!(tools::versions::list))
+        .routes(routes!(tools::versions::rollback))
         .routes(routes!(mcp_tools::list))
         .routes(routes!(instances::list, instances::create))
         .routes(routes!(instances::get, instances::update, instances::delete))
@@ -102,23 +84,23 @@ pub(crate) fn router(options: &Options) -> (Router<Shared>, OpenApi) {
     let tables = OpenApiRouter::new()
         .routes(routes!(tables::list, tables::create))
         .routes(routes!(tables::get, tables::update, tables::delete))
-        .routes(routes!(table_data::get, table_data::add, table_data::put, table_data::remove))
-        .routes(routes!(table_data::versions))
-        .routes(routes!(table_data::restore))
-        .routes(routes!(table_files::create))
-        .routes(routes!(table_files::replace))
-        .routes(routes!(table_files::export))
+        .routes(routes!(tables::data::get, tables::data::add, tables::data::put, tables::data::remove))
+        .routes(routes!(tables::data::versions))
+        .routes(routes!(tables::data::restore))
+        .routes(routes!(tables::files::create))
+        .routes(routes!(tables::files::replace))
+        .routes(routes!(tables::files::export))
         .route_layer(DefaultBodyLimit::max(options.max_body_bytes.max(TABLE_BODY_BYTES)))
         .route_layer(from_fn_with_state(time, answer_within));
     let call = OpenApiRouter::new()
-        .routes(routes!(tool_trial::test))
+        .routes(routes!(tools::trial::test))
         .routes(routes!(call::call))
         .routes(routes!(mcp_tools::call))
         .route_layer(from_fn_with_state(options.call_timeout + time, answer_within));
     // Documents are larger than what anybody else sends, and fetching one takes as long as a call.
     let import = OpenApiRouter::new()
-        .routes(routes!(service_import::import))
-        .layer(DefaultBodyLimit::max(service_import::MAX_BODY_BYTES.max(options.max_body_bytes)))
+        .routes(routes!(services::import::import))
+        .layer(DefaultBodyLimit::max(services::import::MAX_BODY_BYTES.max(options.max_body_bytes)))
         .route_layer(from_fn_with_state(options.call_timeout + time, answer_within));
     let all = manage.merge(tables).merge(call).merge(import);
     OpenApiRouter::with_openapi(openapi::head()).nest("/api/v1", all).split_for_parts()

@@ -4,10 +4,10 @@
 //! answers the same caller, which masks secrets as always. The record is committed with the change itself
 //! (`store::management`); what is after is added when the handler has answered.
 
-use super::error::Problem;
 use crate::Shared;
 use crate::auth::SignedIn;
 use crate::edge::{RequestId, TraceId};
+use crate::error::Problem;
 use axum::Router;
 use axum::body::{Body, HttpBody as _, to_bytes};
 use axum::extract::{FromRequestParts, Request, State};

@@ -1,12 +1,12 @@
 //! `/tenants`: the walls. Only those who manage the platform see more than their own.
 
-use super::error::{Code, Problem, Result};
-use super::json::{Json, Page, Paging, Path};
 use super::keys::given;
 use super::time;
 use super::words;
 use crate::Shared;
 use crate::auth::SignedIn;
+use crate::error::{Code, Problem, Result};
+use crate::json::{Json, Page, Paging, Path};
 use axum::Json as Answer;
 use axum::extract::State;
 use http::StatusCode;

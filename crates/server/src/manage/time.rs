@@ -1,6 +1,6 @@
 //! Times: milliseconds inside, RFC 3339 in UTC outside.
 
-use super::error::{Problem, Result};
+use crate::error::{Problem, Result};
 use chrono::{DateTime, SecondsFormat};
 
 /// Milliseconds since 1970 as RFC 3339.

@@ -1,11 +1,11 @@
 //! `/users`: the people of a tenant.
 
-use super::error::{Problem, Result};
-use super::json::{Json, Page, Paging, Path};
 use super::time;
 use super::words;
 use crate::Shared;
 use crate::auth::{Grant, SignedIn};
+use crate::error::{Problem, Result};
+use crate::json::{Json, Page, Paging, Path};
 use axum::Json as Answer;
 use axum::extract::State;
 use http::StatusCode;

@@ -1,8 +1,8 @@
 //! What the headers of a request over HTTP must say before anything else is looked at.
 
 use crate::Shared;
+use crate::error::{Problem, Result};
 use crate::keyless::{is_allowed_origin, is_this_machine};
-use crate::manage::error::{Problem, Result};
 use http::header::{ACCEPT, HOST, ORIGIN};
 use http::request::Parts;
 use http::uri::Authority;

@@ -14,7 +14,7 @@ use crate::Shared;
 use crate::auth::{SignedIn, caller_headers};
 use crate::body::{self, Unread};
 use crate::edge::{RequestId, TraceId};
-use crate::manage::error::{Code, Problem, Result};
+use crate::error::{Code, Problem, Result};
 use axum::Extension;
 use axum::extract::{Request, State};
 use axum::response::sse::{KeepAlive, Sse};

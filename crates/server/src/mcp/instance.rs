@@ -4,7 +4,7 @@
 use super::headers::check_stranger;
 use crate::Shared;
 use crate::auth::SignedIn;
-use crate::manage::error::{Code, Problem, Result};
+use crate::error::{Code, Problem, Result};
 use axum::extract::{FromRequestParts, RawPathParams};
 use http::request::Parts;
 use std::sync::Arc;

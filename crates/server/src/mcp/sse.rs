@@ -9,7 +9,7 @@ use super::reply::{KEEP_ALIVE, event};
 use crate::Shared;
 use crate::auth::SignedIn;
 use crate::body::Whole;
-use crate::manage::error::{Code, Problem, Result};
+use crate::error::{Code, Problem, Result};
 use axum::extract::{Query, State};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};

@@ -5,7 +5,7 @@ use super::instance::Visitor;
 use super::peer::{Peer, Who};
 use super::reply::KEEP_ALIVE;
 use crate::Shared;
-use crate::manage::error::{Code, Problem, Result};
+use crate::error::{Code, Problem, Result};
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::Response;

@@ -1,0 +1,7 @@
+//! Stored secrets: how they are hidden when settings are shown, and kept when settings are given back.
+
+mod masking;
+mod moving;
+
+pub(crate) use masking::{Sight, empty_masks, masked};
+pub(crate) use moving::{Moving, shown};
