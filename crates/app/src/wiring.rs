@@ -8,8 +8,9 @@ use connectors::embeddings;
 use gateway::Gateway;
 use gateway::audit::Audit;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
+use runtime::{AuditSink, Background, OwnServices, StoredPins};
 use search::Finder;
-use server::{AuditSink, Background, Options, OwnServices, Server, StoredPins};
+use server::{Options, Server};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -103,7 +104,7 @@ pub async fn start(mut settings: Settings) -> Result<Started, Failure> {
     let address = listener.local_addr().map_err(|error| Failure::new("no address").because(error))?;
     let store = open_store(&settings.data_dir, settings.database, settings.master_key.as_ref()).await?;
     let metrics = metrics()?;
-    let admin_key = server::first_start::prepare(&store, settings.admin_token.as_ref()).await;
+    let admin_key = runtime::first_start::prepare(&store, settings.admin_token.as_ref()).await;
     let admin_key = admin_key.map_err(|error| database_failure("the first tenant cannot be made", error))?;
     let documents = Documents::new(store.clone(), settings.server.store_timeout);
     let mut env = Env {
@@ -117,7 +118,8 @@ pub async fn start(mut settings: Settings) -> Result<Started, Failure> {
     env.search = Some(Arc::new(finder));
     let indexing = indexing(store.clone(), documents.clone(), embeddings, settings.search);
     let spill = settings.data_dir.join("audit-spill.jsonl");
-    let audit = Audit::start(Arc::new(AuditSink::new(store.clone(), spill, settings.server.store_timeout)));
+    let sink = AuditSink::new(store.clone(), spill, settings.server.store_timeout, server::code_of);
+    let audit = Audit::start(Arc::new(sink));
     let options = gateway::Options { result_budget_bytes: settings.max_result_bytes };
     let followed = settings.mcp_config.map(|path| Followed {
         path,

@@ -76,6 +76,12 @@ impl Code {
     }
 }
 
+/// What programs call a kind of failure.
+#[must_use]
+pub fn code_of(kind: tool::ErrorKind) -> &'static str {
+    Code::from(kind).as_str()
+}
+
 impl From<tool::ErrorKind> for Code {
     fn from(kind: tool::ErrorKind) -> Self {
         use tool::ErrorKind as Kind;

@@ -1,13 +1,11 @@
 //! What a client can reach over HTTP: management, calls, health, metrics.
 
-mod audit_sink;
 mod auth;
 mod body;
 mod connections;
 mod edge;
 mod error;
 mod finish;
-pub mod first_start;
 mod health;
 mod json;
 mod keyless;
@@ -16,15 +14,10 @@ mod listen;
 pub mod manage;
 pub mod mcp;
 mod pace;
-mod pins;
-mod reload;
-mod tool_definition;
 
-pub use audit_sink::AuditSink;
 pub use connections::ClientLimits;
+pub use error::code_of;
 pub use manage::openapi_document;
-pub use pins::StoredPins;
-pub use reload::OwnServices;
 
 use auth::{Attempts, Auth, Hashing};
 use axum::Router;
@@ -35,8 +28,7 @@ use connections::Connections;
 use gateway::Gateway;
 use http::{HeaderName, HeaderValue, Method, header};
 use metrics_exporter_prometheus::PrometheusHandle;
-use reload::Reload;
-use std::pin::Pin;
+use runtime::{Background, OwnServices, Reload};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use store::{Documents, Store};
@@ -131,9 +123,6 @@ impl Shelf {
     }
 }
 
-/// Work that goes on while the server runs, and ends when the token fires.
-pub type Background = Box<dyn FnOnce(CancellationToken) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send>;
-
 /// A server that has loaded its configuration and not yet begun to listen.
 pub struct Server {
     shelf: Shared,
@@ -156,7 +145,8 @@ impl Server {
         let key = store.meta().jwt_key().await?;
         let auth = Arc::new(Auth::load(&store, &key).await?);
         let reload = Arc::new(
-            Reload::new(store.clone(), gateway.clone(), auth.clone(), own, options.store_timeout).await?,
+            Reload::new(store.clone(), gateway.clone(), vec![auth.clone()], own, options.store_timeout)
+                .await?,
         );
         let shelf = Shelf {
             store,

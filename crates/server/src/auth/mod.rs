@@ -14,12 +14,14 @@ use crate::Shared;
 use crate::error::{Problem, Result};
 use crate::json::Query;
 use arc_swap::ArcSwap;
+use async_trait::async_trait;
 use axum::extract::FromRequestParts;
 use chrono::Utc;
 use http::header::AUTHORIZATION;
 use http::request::Parts;
 use http::{HeaderMap, HeaderName};
 use owners::Owners;
+use runtime::Snapshot;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use store::{KeyHash, Status, Store, User};
@@ -54,9 +56,12 @@ impl Auth {
         auth.reload(store).await?;
         Ok(auth)
     }
+}
 
-    /// Loads everyone again. Keys and users of disabled tenants are not among them.
-    pub(crate) async fn reload(&self, store: &Store) -> store::Result<()> {
+#[async_trait]
+impl Snapshot for Auth {
+    /// Keys and users of disabled tenants are not among everyone.
+    async fn reload(&self, store: &Store) -> store::Result<()> {
         // Instances come first: whoever makes one is there before it.
         let instances = store.instances().all_active().await?;
         let keys = store.keys().all_active().await?;
@@ -80,7 +85,9 @@ impl Auth {
         self.people.store(Arc::new(People { keys, users, instances, closed }));
         Ok(())
     }
+}
 
+impl Auth {
     /// The MCP instance with this key, and who comes through its door.
     pub(crate) fn instance(&self, key: &str) -> Result<(SignedIn, InstanceId)> {
         let people = self.people.load();

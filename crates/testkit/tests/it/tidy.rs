@@ -103,7 +103,8 @@ fn dependencies_point_inward() {
         ("connectors", &["tool", "document", "fetch", "gotemplate", "mcp"]),
         ("store", &["tool", "document"]),
         ("search", &["tool", "document", "store"]),
-        ("server", &["tool", "document", "gateway", "store", "mcp"]),
+        ("runtime", &["tool", "gateway", "store"]),
+        ("server", &["tool", "document", "gateway", "store", "runtime", "mcp"]),
     ]);
     let ours = [
         "tool",
@@ -116,6 +117,7 @@ fn dependencies_point_inward() {
         "connectors",
         "store",
         "search",
+        "runtime",
         "server",
         "app",
         "testkit",

@@ -4,7 +4,7 @@ use crate::Shared;
 use crate::auth::SignedIn;
 use crate::error::{Problem, Result};
 use crate::manage::secrets::empty_masks;
-use crate::reload::settings_of;
+use runtime::settings_of;
 use serde_json::{Map, Value};
 use store::ServiceTool;
 

@@ -8,9 +8,9 @@ use crate::error::Result;
 use crate::json::{Page, Paging, Path};
 use crate::manage::secrets::Sight;
 use crate::manage::tables;
-use crate::tool_definition::table_of;
 use axum::Json as Answer;
 use axum::extract::State;
+use runtime::tool_definition::table_of;
 use tool::TableId;
 
 /// Lists the caller's tools of a table: those that work on it, and those whose URI leads to it.

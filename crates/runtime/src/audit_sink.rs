@@ -1,18 +1,19 @@
 //! Where the audit goes: into the store, and into a file while the store is away.
 
-use crate::error::Code;
 use async_trait::async_trait;
 use gateway::audit::{Entry, Sink};
 use std::path::PathBuf;
 use std::time::Duration;
 use store::{AuditDetails, AuditRow, Store, within};
 use tokio::sync::Mutex;
-use tool::Error;
+use tool::{Error, ErrorKind};
 
 /// Keeps audit entries in the store. While it cannot, they go to a file, so that calls go on,
 /// and from there into the store when it is back.
 pub struct AuditSink {
     store: Store,
+    /// What programs call a kind of failure.
+    code_of: fn(ErrorKind) -> &'static str,
     /// How long the database may take to answer.
     timeout: Duration,
     spill: Mutex<Spill>,
@@ -24,18 +25,23 @@ struct Spill {
 }
 
 impl AuditSink {
-    /// `path` is where entries wait while the store is away.
+    /// `path` is where entries wait while the store is away; `code_of` is what programs call a kind of failure.
     #[must_use]
-    pub fn new(store: Store, path: PathBuf, timeout: Duration) -> Self {
+    pub fn new(
+        store: Store,
+        path: PathBuf,
+        timeout: Duration,
+        code_of: fn(ErrorKind) -> &'static str,
+    ) -> Self {
         let is_empty = !path.exists();
-        Self { store, timeout, spill: Mutex::new(Spill { path, is_empty }) }
+        Self { store, code_of, timeout, spill: Mutex::new(Spill { path, is_empty }) }
     }
 }
 
 #[async_trait]
 impl Sink for AuditSink {
     async fn write(&self, batch: &[Entry]) -> tool::Result<()> {
-        let rows: Vec<AuditRow<'_>> = batch.iter().map(row).collect();
+        let rows: Vec<AuditRow<'_>> = batch.iter().map(|entry| row(entry, self.code_of)).collect();
         let mut spill = self.spill.lock().await;
         if !spill.is_empty && self.replay(&mut spill).await.is_err() {
             return spill.append(&rows).await;
@@ -127,7 +133,7 @@ fn read(path: &std::path::Path) -> Vec<AuditRow<'static>> {
     text.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect()
 }
 
-fn row(entry: &Entry) -> AuditRow<'_> {
+fn row(entry: &Entry, code_of: fn(ErrorKind) -> &'static str) -> AuditRow<'_> {
     AuditRow {
         id: entry.id.as_str().into(),
         tenant: entry.tenant.as_str().into(),
@@ -141,7 +147,7 @@ fn row(entry: &Entry) -> AuditRow<'_> {
             caller_kind: entry.caller_kind.into(),
             door: entry.door.into(),
             uri: entry.uri.as_deref().unwrap_or_default().into(),
-            code: entry.code.map(|kind| Code::from(kind).as_str().into()),
+            code: entry.code.map(|kind| code_of(kind).into()),
             message: entry.message.as_deref().map(Into::into),
             duration_us: entry.duration_us,
             request_id: entry.request_id.as_str().into(),

@@ -8,7 +8,7 @@ use store::{Tool, ToolStatus};
 use tool::{Shape, TableId, Uri};
 
 /// The type of Tools that lead to a service's tool.
-pub(crate) const URI_TYPE: &str = "uri";
+pub const URI_TYPE: &str = "uri";
 
 /// The type in the URIs of tables.
 const TABLE_SCHEME: &str = "table";
@@ -29,8 +29,11 @@ struct UriFields {
     input_schema: Option<Value>,
 }
 
-/// What a Tool does, by its type and definition; the error says what is wrong with them.
-pub(crate) fn body_of(kind: &str, definition: &Value) -> Result<ToolBody, serde_json::Error> {
+/// What a Tool does, by its type and definition.
+///
+/// # Errors
+/// What is wrong with them.
+pub fn body_of(kind: &str, definition: &Value) -> Result<ToolBody, serde_json::Error> {
     if kind != URI_TYPE {
         // Types without a `config` have their fields beside the name.
         let config = definition.get("config").unwrap_or(definition).clone();
@@ -52,7 +55,8 @@ pub(crate) fn body_of(kind: &str, definition: &Value) -> Result<ToolBody, serde_
 }
 
 /// The table that a Tool leads to, if it leads to one.
-pub(crate) fn table_of(definition: &Value) -> Option<TableId> {
+#[must_use]
+pub fn table_of(definition: &Value) -> Option<TableId> {
     let text = |field: &str| definition.get(field).and_then(Value::as_str);
     if let Some(id) = text("table_id") {
         return id.parse().ok();
@@ -62,7 +66,8 @@ pub(crate) fn table_of(definition: &Value) -> Option<TableId> {
 }
 
 /// A stored Tool for the catalog. One that cannot be read was written by another version of us.
-pub(crate) fn definition_of(tool: Tool) -> Option<ToolDefinition> {
+#[must_use]
+pub fn definition_of(tool: Tool) -> Option<ToolDefinition> {
     let body = body_of(&tool.kind, &tool.definition);
     let body = body.inspect_err(|error| {
         let name = &tool.name;

@@ -1,7 +1,7 @@
 //! From the store to the catalog: what was written is callable at once, here and on other replicas.
 
-use crate::auth::Auth;
 use crate::tool_definition::definition_of;
+use async_trait::async_trait;
 use futures::future::join_all;
 use gateway::{Discovery, Gateway, InstanceDefinition, ServiceDefinition, TenantDefinition};
 use serde_json::Value;
@@ -19,11 +19,22 @@ pub type OwnServices = watch::Receiver<Vec<ServiceDefinition>>;
 /// Slower ones arrive later.
 const DISCOVERY_WAIT: Duration = Duration::from_secs(5);
 
+/// What else is kept in memory of the store, and made again whenever anything in it changes.
+#[async_trait]
+pub trait Snapshot: Send + Sync {
+    /// Reads everything again.
+    ///
+    /// # Errors
+    /// When the store fails; what was read before stays.
+    async fn reload(&self, store: &Store) -> store::Result<()>;
+}
+
 /// Keeps the snapshots in memory equal to the store.
-pub(crate) struct Reload {
+pub struct Reload {
     store: Store,
     gateway: Arc<Gateway>,
-    auth: Arc<Auth>,
+    /// What else follows the store, e.g. who may sign in.
+    also: Vec<Arc<dyn Snapshot>>,
     /// Services of the owner of this process, which belong to the tenant `default`.
     own: OwnServices,
     /// How long the database may take to answer.
@@ -41,11 +52,14 @@ struct Shown {
 }
 
 impl Reload {
-    /// Loads everything.
-    pub(crate) async fn new(
+    /// Loads everything but the snapshots of others, which are as their owners have made them.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn new(
         store: Store,
         gateway: Arc<Gateway>,
-        auth: Arc<Auth>,
+        also: Vec<Arc<dyn Snapshot>>,
         own: OwnServices,
         timeout: Duration,
     ) -> store::Result<Self> {
@@ -53,7 +67,7 @@ impl Reload {
         let tenants = store.tenants().all().await?;
         let is_single_tenant = tenants.len() < 2;
         let shown = Mutex::new(Shown { revision, is_single_tenant });
-        let reload = Self { store, gateway, auth, own, timeout, shown };
+        let reload = Self { store, gateway, also, own, timeout, shown };
         let mut discoveries = Vec::new();
         for tenant in tenants {
             discoveries.extend(reload.load(&tenant.id, is_single_tenant).await?);
@@ -64,7 +78,7 @@ impl Reload {
 
     /// Loads what has changed since the last time. Called after every write, so that the answer
     /// to it is already true; a failure is mended by the watcher.
-    pub(crate) async fn catch_up(&self) {
+    pub async fn catch_up(&self) {
         if let Err(error) = self.try_catch_up().await {
             tracing::warn!(%error, "a change is not loaded yet: {error}");
         }
@@ -77,7 +91,9 @@ impl Reload {
         if tenants.is_empty() {
             return Ok(());
         }
-        within(self.timeout, self.auth.reload(&self.store)).await?;
+        for snapshot in &self.also {
+            within(self.timeout, snapshot.reload(&self.store)).await?;
+        }
         let is_single_tenant = within(self.timeout, self.store.tenants().count()).await? < 2;
         if is_single_tenant != shown.is_single_tenant {
             let all = within(self.timeout, self.store.tenants().all()).await?;
@@ -128,7 +144,7 @@ impl Reload {
     }
 
     /// Follows changes by others, and of the owner's services, until cancelled.
-    pub(crate) async fn follow(self: Arc<Self>, cancel: CancellationToken) {
+    pub async fn follow(self: Arc<Self>, cancel: CancellationToken) {
         let mut revisions = self.store.watch(cancel.clone());
         let mut own = self.own.clone();
         loop {
@@ -191,7 +207,7 @@ fn definition(service: Service) -> ServiceDefinition {
 }
 
 /// A service's settings as its connector reads them: the user's tools stand in the field `tools`.
-pub(crate) fn settings_of(mut config: Value, tools: impl Iterator<Item = (String, Value)>) -> Value {
+pub fn settings_of(mut config: Value, tools: impl Iterator<Item = (String, Value)>) -> Value {
     let tools: Vec<Value> = tools.map(|(id, definition)| tool_settings(id, definition)).collect();
     if let Some(config) = config.as_object_mut().filter(|_| !tools.is_empty()) {
         config.insert("tools".into(), tools.into());
@@ -200,7 +216,7 @@ pub(crate) fn settings_of(mut config: Value, tools: impl Iterator<Item = (String
 }
 
 /// A tool with its id back in place.
-pub(crate) fn tool_settings(id: String, mut definition: Value) -> Value {
+pub fn tool_settings(id: String, mut definition: Value) -> Value {
     if let Some(definition) = definition.as_object_mut() {
         definition.shift_insert(0, "id".into(), id.into());
     }

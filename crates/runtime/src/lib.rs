@@ -1,0 +1,17 @@
+//! What joins the store and the gateway without HTTP, so that a process can work without a server.
+
+mod audit_sink;
+pub mod first_start;
+mod pins;
+mod reload;
+pub mod tool_definition;
+
+pub use audit_sink::AuditSink;
+pub use pins::StoredPins;
+pub use reload::{OwnServices, Reload, Snapshot, settings_of, tool_settings};
+
+use std::pin::Pin;
+use tokio_util::sync::CancellationToken;
+
+/// Work that goes on while the process runs, and ends when the token fires.
+pub type Background = Box<dyn FnOnce(CancellationToken) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send>;
