@@ -1,12 +1,12 @@
 //! Wiring: from settings to a server that is ready to listen.
 
 use crate::Failure;
-use crate::mcp_config::{self, Followed, McpConfig};
-use crate::one_server::{self, OneServer};
-use crate::pins::{AllPins, FilePins};
+use crate::pins::AllPins;
 use connectors::embeddings;
 use gateway::Gateway;
 use gateway::audit::Audit;
+use local::mcp_config::{self, Followed, McpConfig};
+use local::{FilePins, OneServer};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use runtime::{AuditSink, Background, OwnServices, StoredPins};
 use search::Finder;
@@ -136,7 +136,7 @@ pub async fn start(mut settings: Settings) -> Result<Started, Failure> {
         stored: StoredPins::new(store.clone(), settings.server.store_timeout),
     });
     let gateway = Gateway::with_pins(connectors::ALL, env.clone(), audit, options, pins);
-    settings.server.only_service = settings.one_server.as_ref().map(|_| one_server::ID.into());
+    settings.server.only_service = settings.one_server.as_ref().map(|_| OneServer::ID.into());
     let own = own_services(followed, settings.one_server.as_ref(), env.shutdown)?;
     let server = Server::new(store, documents, gateway, metrics, own, settings.server).await;
     let server = server.map_err(|error| database_failure("the configuration cannot be loaded", error))?;

@@ -2,11 +2,11 @@
 
 use super::{McpConfigPath, ask, config};
 use crate::Failure;
-use crate::mcp_config::file::{self, Saved};
-use crate::mcp_config::jsonc::Document;
-use crate::mcp_config::{self, McpConfig, check_name, masked_text};
 use clap::error::ErrorKind;
 use clap::{Args, ValueEnum};
+use local::mcp_config::file::{self, Saved};
+use local::mcp_config::jsonc::Document;
+use local::mcp_config::{self, McpConfig, check_name, masked_text};
 use serde_json::{Map, Value, json};
 use std::path::Path;
 use std::process::ExitCode;
@@ -233,7 +233,7 @@ impl Remove {
             Ok((with_services(&path, there, remove)?.0, ()))
         })?;
         if saved != Saved::Same {
-            crate::pins::FilePins::new(super::pins_path()?, &path).forget(&self.name)?;
+            local::FilePins::new(super::pins_path()?, &path).forget(&self.name)?;
         }
         super::print(&config::said(&path, &saved));
         Ok(ExitCode::SUCCESS)

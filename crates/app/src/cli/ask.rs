@@ -1,8 +1,8 @@
 //! Questions to a person at a terminal; where there is none, nobody is asked.
 
 use crate::Failure;
-use crate::mcp_config::McpConfig;
-use crate::mcp_config::inputs::{self, Question};
+use local::mcp_config::McpConfig;
+use local::mcp_config::inputs::{self, Question};
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 use std::io::{BufRead as _, IsTerminal as _, Read as _, Stdin};
 use std::path::Path;

@@ -3,11 +3,11 @@
 use super::remote::Remote;
 use super::{input, pins_path};
 use crate::Failure;
-use crate::home::home;
-use crate::local::{Local, Setup};
-use crate::mcp_config::FILE_NAME;
 use clap::Args;
 use gateway::{Request, Target};
+use local::home;
+use local::mcp_config::FILE_NAME;
+use local::{Local, Setup};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -2,9 +2,9 @@
 
 use super::{McpConfigPath, ask, input as given};
 use crate::Failure;
-use crate::mcp_config::file::Saved;
-use crate::mcp_config::{self, McpConfig, Set};
 use clap::{Args, Subcommand};
+use local::mcp_config::file::Saved;
+use local::mcp_config::{self, McpConfig, Set};
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -1,8 +1,8 @@
 //! What `connect` did to the files of clients, so that `disconnect` can undo it.
 
 use crate::Failure;
-use crate::home::home;
-use crate::mcp_config::file;
+use local::home;
+use local::mcp_config::file;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;

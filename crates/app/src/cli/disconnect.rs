@@ -3,10 +3,10 @@
 use super::connect::{NAME, entries};
 use super::{config, connections};
 use crate::Failure;
-use crate::clients::{Client, Folders, Source};
-use crate::mcp_config::file;
-use crate::mcp_config::format::{Change, Format};
 use clap::Args;
+use local::clients::{Client, Folders, Source};
+use local::mcp_config::file;
+use local::mcp_config::format::{Change, Format};
 use std::process::ExitCode;
 
 /// Undo `connect`: take our entry out of another client's file, with a backup, and put back the

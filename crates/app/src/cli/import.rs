@@ -3,10 +3,10 @@
 use super::add::with_services;
 use super::{McpConfigPath, ask, config};
 use crate::Failure;
-use crate::clients::{Client, Folders, Found, Source};
-use crate::mcp_config::words::Understood;
-use crate::mcp_config::{McpConfig, check_name, file, inputs, jsonc};
 use clap::Args;
+use local::clients::{Client, Folders, Found, Source};
+use local::mcp_config::words::Understood;
+use local::mcp_config::{McpConfig, check_name, file, inputs, jsonc};
 use serde_json::{Map, Value};
 use std::path::Path;
 use std::process::ExitCode;

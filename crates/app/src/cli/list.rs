@@ -2,9 +2,9 @@
 
 use super::McpConfigPath;
 use crate::Failure;
-use crate::mcp_config::{McpConfig, masked_entry, problems};
 use clap::Args;
 use gateway::ServiceDefinition;
+use local::mcp_config::{McpConfig, masked_entry, problems};
 use serde_json::{Value, json};
 use std::process::ExitCode;
 

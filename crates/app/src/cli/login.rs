@@ -2,10 +2,10 @@
 
 use super::McpConfigPath;
 use crate::Failure;
-use crate::mcp_config::McpConfig;
 use clap::Args;
 use connectors::Login as SignIn;
 use gateway::ServiceDefinition;
+use local::mcp_config::McpConfig;
 use reqwest::Url;
 use std::io::IsTerminal as _;
 use std::net::Ipv4Addr;

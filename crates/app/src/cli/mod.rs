@@ -25,10 +25,10 @@ mod template;
 mod tools;
 
 use crate::Failure;
-use crate::home::home;
-use crate::mcp_config::FILE_NAME;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand};
+use local::home;
+use local::mcp_config::FILE_NAME;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;

@@ -1,8 +1,8 @@
 //! What to do about a service that does not work.
 
 use super::McpConfigPath;
-use crate::mcp_config::{masked_text, masked_url};
 use gateway::ServiceDefinition;
+use local::mcp_config::{masked_text, masked_url};
 use serde_json::Value;
 use tool::{Error, ErrorKind};
 

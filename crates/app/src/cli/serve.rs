@@ -2,13 +2,13 @@
 
 use super::Data;
 use crate::Failure;
-use crate::home::home;
-use crate::mcp_config::{FILE_NAME, McpConfig};
-use crate::one_server::OneServer;
 use crate::wiring::{self, Settings, Started};
 use clap::Args;
 use connectors::embeddings;
 use http::HeaderValue;
+use local::OneServer;
+use local::home;
+use local::mcp_config::{FILE_NAME, McpConfig};
 use server::{ClientLimits, Options};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};

@@ -2,8 +2,8 @@
 
 use super::{McpConfigPath, pins_path, pipes};
 use crate::Failure;
-use crate::local::{Local, Setup};
 use clap::Args;
+use local::{Local, Setup};
 use server::mcp::stdio::{Options, serve};
 use std::process::ExitCode;
 use std::time::Duration;

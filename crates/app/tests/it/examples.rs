@@ -1,6 +1,6 @@
 //! Every example is loaded, so that none goes stale.
 
-use app::mcp_config::McpConfig;
+use local::mcp_config::McpConfig;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use testkit::{Backend, TestApp};

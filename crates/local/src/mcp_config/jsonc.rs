@@ -21,7 +21,7 @@ const PLACES: [&[&str]; 8] = [
 const TELLING: [&str; 6] = ["command", "url", "httpUrl", "serverUrl", "cmd", "uri"];
 
 /// Reads a text: JSON, with comments and trailing commas. Nothing at all is an empty object.
-pub(crate) fn parse(text: &str) -> Result<Map<String, Value>, String> {
+pub fn parse(text: &str) -> Result<Map<String, Value>, String> {
     let root: Value = jsonc_parser::parse_to_serde_value(text.trim_start_matches('\u{feff}'), &options())
         .map_err(|error| in_words(&error.to_string()))?;
     match root {
@@ -61,25 +61,25 @@ fn in_words(error: &str) -> String {
 }
 
 /// Whether a text is JSON as machines write it, without anything of a person's.
-pub(crate) fn is_plain(text: &str) -> bool {
+pub fn is_plain(text: &str) -> bool {
     serde_json::from_str::<IgnoredAny>(text).is_ok()
 }
 
 /// Whether a text says nothing at all: editors empty a file before they write it.
-pub(crate) fn is_blank(text: &str) -> bool {
+pub fn is_blank(text: &str) -> bool {
     let text = text.trim_start_matches('\u{feff}');
     jsonc_parser::parse_to_serde_value::<Value>(text, &options()).is_ok_and(|value| value.is_null())
 }
 
 /// Where the services stand, if there are any. They may be the whole file.
-pub(crate) fn place_of_services(root: &Map<String, Value>) -> Option<&'static [&'static str]> {
+pub fn place_of_services(root: &Map<String, Value>) -> Option<&'static [&'static str]> {
     let is_entry = |value: &Value| TELLING.iter().any(|key| value.get(key).is_some());
     let is_bare = || !root.is_empty() && root.values().all(is_entry);
     PLACES.into_iter().find(|place| at(root, place).is_some()).or_else(|| is_bare().then_some(&[][..]))
 }
 
 /// The services at this place. A list is read by the names in it.
-pub(crate) fn services_at(root: &Map<String, Value>, place: &[&str]) -> Result<Map<String, Value>, String> {
+pub fn services_at(root: &Map<String, Value>, place: &[&str]) -> Result<Map<String, Value>, String> {
     if place.is_empty() {
         return Ok(root.clone());
     }
@@ -109,24 +109,24 @@ fn name_in(item: &Value, at: usize) -> String {
 }
 
 /// The value under these keys.
-pub(crate) fn at<'a>(root: &'a Map<String, Value>, place: &[&str]) -> Option<&'a Value> {
+pub fn at<'a>(root: &'a Map<String, Value>, place: &[&str]) -> Option<&'a Value> {
     let (first, rest) = place.split_first()?;
     rest.iter().try_fold(root.get(*first)?, |value, key| value.get(key))
 }
 
 /// A key that an object holds twice.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Repeated {
+pub struct Repeated {
     /// The keys that lead to it, and itself.
-    pub(crate) path: Vec<String>,
+    pub path: Vec<String>,
     /// Where it stands first, from 1.
-    pub(crate) first_line: usize,
+    pub first_line: usize,
     /// Where it stands last; what stands there counts.
-    pub(crate) last_line: usize,
+    pub last_line: usize,
 }
 
 /// The keys that stand twice in one object, which a parsed value no longer tells.
-pub(crate) fn repeated(text: &str) -> Vec<Repeated> {
+pub fn repeated(text: &str) -> Vec<Repeated> {
     let text = text.trim_start_matches('\u{feff}');
     let mut found = Vec::new();
     if let Ok(parsed) = parse_to_ast(text, &CollectOptions::default(), &options())
@@ -167,7 +167,7 @@ fn line(text: &str, at: usize) -> usize {
 }
 
 /// A text under change: what is not changed stays as it was written.
-pub(crate) struct Document {
+pub struct Document {
     root: CstRootNode,
     object: CstObject,
     services: CstObject,
@@ -177,7 +177,7 @@ pub(crate) struct Document {
 
 impl Document {
     /// Opens a text with the services at this place, which is made if it is missing.
-    pub(crate) fn open(text: &str, place: &[&str]) -> Result<Self, String> {
+    pub fn open(text: &str, place: &[&str]) -> Result<Self, String> {
         let expected = parse(text)?;
         let root = CstRootNode::parse(text.trim_start_matches('\u{feff}'), &options())
             .map_err(|error| in_words(&error.to_string()))?;
@@ -193,13 +193,13 @@ impl Document {
     }
 
     /// Puts a service in, in the place of the one with its name or behind the others.
-    pub(crate) fn set(&mut self, name: &str, value: &Value) {
+    pub fn set(&mut self, name: &str, value: &Value) {
         put(&self.services, name, value);
         self.expected_services().insert(name.to_owned(), value.clone());
     }
 
     /// Takes a service out.
-    pub(crate) fn remove(&mut self, name: &str) {
+    pub fn remove(&mut self, name: &str) {
         if let Some(found) = self.services.get(name) {
             found.remove();
         }
@@ -207,13 +207,13 @@ impl Document {
     }
 
     /// Puts a key of the file itself in.
-    pub(crate) fn set_key(&mut self, key: &str, value: &Value) {
+    pub fn set_key(&mut self, key: &str, value: &Value) {
         put(&self.object, key, value);
         self.expected.insert(key.to_owned(), value.clone());
     }
 
     /// Takes a key of the file itself out.
-    pub(crate) fn remove_key(&mut self, key: &str) {
+    pub fn remove_key(&mut self, key: &str) {
         if let Some(found) = self.object.get(key) {
             found.remove();
         }
@@ -222,7 +222,7 @@ impl Document {
 
     /// The changed text, which says what it should: a file with a key twice, for one, cannot be
     /// changed like this.
-    pub(crate) fn text(mut self) -> Result<String, String> {
+    pub fn text(mut self) -> Result<String, String> {
         self.expected_services();
         let mut text = self.root.to_string();
         if !text.ends_with('\n') {

@@ -126,23 +126,23 @@ impl Local {
     }
 
     /// How many tools of a service are held back until somebody approves what has changed.
-    pub(crate) fn held_count(&self, service: &ServiceDefinition) -> usize {
+    pub fn held_count(&self, service: &ServiceDefinition) -> usize {
         let report = self.service(service).map(|service| service.report());
         report.map_or(0, |report| report.tools.keys().filter(|tool| report.is_held(tool)).count())
     }
 
     /// Why a service did not say what it offers.
-    pub(crate) fn failure(&self, service: &ServiceDefinition) -> Option<String> {
+    pub fn failure(&self, service: &ServiceDefinition) -> Option<String> {
         self.service(service)?.failure()
     }
 
     /// What somebody should look at: tools that have changed, or that hide something.
-    pub(crate) fn warnings(&self, service: &ServiceDefinition) -> Vec<String> {
+    pub fn warnings(&self, service: &ServiceDefinition) -> Vec<String> {
         self.service(service).map(|service| service.report().warnings()).unwrap_or_default()
     }
 
     /// Approves all changes of a service's tools; the names of those tools.
-    pub(crate) async fn approve(&self, service: &ServiceDefinition) -> tool::Result<Vec<String>> {
+    pub async fn approve(&self, service: &ServiceDefinition) -> tool::Result<Vec<String>> {
         let open = self.service(service).map(|service| service.report().to_approve()).unwrap_or_default();
         let time = Duration::from_secs(60);
         let cx = Context::new(TenantId::default_tenant(), Arc::new(Caller::local()), Door::Local, time);

@@ -18,26 +18,26 @@ struct Kept(BTreeMap<String, BTreeMap<String, String>>);
 
 /// Something that a service needs and only a person knows.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Question {
+pub struct Question {
     /// What stands in `${input:…}`.
-    pub(crate) id: String,
+    pub id: String,
     /// What to ask for.
-    pub(crate) text: String,
+    pub text: String,
     /// What is typed is not shown.
-    pub(crate) is_secret: bool,
+    pub is_secret: bool,
     /// The answer of whoever types nothing.
-    pub(crate) default: Option<String>,
+    pub default: Option<String>,
     /// The only answers, if there are any.
-    pub(crate) options: Vec<String>,
+    pub options: Vec<String>,
 }
 
 /// Where the answers are kept.
-pub(crate) fn place() -> Result<PathBuf, Failure> {
+pub fn place() -> Result<PathBuf, Failure> {
     Ok(home()?.join("inputs.json"))
 }
 
 /// The answers for an mcp.json. What cannot be read counts as not given, and is said.
-pub(crate) fn given(mcp_config: &Path) -> BTreeMap<String, String> {
+pub fn given(mcp_config: &Path) -> BTreeMap<String, String> {
     let read = || {
         let place = place()?;
         let text = file::read_up_to(&place, MAX_BYTES)?;
@@ -50,7 +50,7 @@ pub(crate) fn given(mcp_config: &Path) -> BTreeMap<String, String> {
 }
 
 /// Keeps an answer.
-pub(crate) fn keep(mcp_config: &Path, id: &str, answer: &str) -> Result<(), Failure> {
+pub fn keep(mcp_config: &Path, id: &str, answer: &str) -> Result<(), Failure> {
     let place = place()?;
     file::change_own(&place, MAX_BYTES, |there| {
         let mut all = parse(&place, there)?;
@@ -75,14 +75,14 @@ fn key(mcp_config: &Path) -> String {
 }
 
 /// What the file says about an input, as VS Code writes it.
-pub(crate) fn defined<'a>(root: &'a Map<String, Value>, id: &str) -> Option<&'a Value> {
+pub fn defined<'a>(root: &'a Map<String, Value>, id: &str) -> Option<&'a Value> {
     let inputs = root.get("inputs").and_then(Value::as_array)?;
     inputs.iter().find(|input| input.get("id").and_then(Value::as_str) == Some(id))
 }
 
 impl McpConfig {
     /// The inputs that services ask for, and whether each has been given.
-    pub(crate) fn questions(&self) -> Vec<(Question, bool)> {
+    pub fn questions(&self) -> Vec<(Question, bool)> {
         let surroundings = self.surroundings();
         let mut ids = BTreeMap::new();
         for entry in self.services.values() {
@@ -117,7 +117,7 @@ impl Question {
     ///
     /// # Errors
     /// What would be one.
-    pub(crate) fn check(&self, answer: &str) -> Result<String, Failure> {
+    pub fn check(&self, answer: &str) -> Result<String, Failure> {
         let answer = match (answer, &self.default) {
             ("", Some(default)) => default.clone(),
             ("", None) => return Err(Failure::new("nothing was given")),

@@ -4,22 +4,22 @@ mod check;
 pub(crate) mod dialect;
 mod entry;
 mod expand;
-pub(crate) mod file;
-pub(crate) mod format;
-pub(crate) mod inputs;
-pub(crate) mod jsonc;
+pub mod file;
+pub mod format;
+pub mod inputs;
+pub mod jsonc;
 mod mask;
 mod set;
 mod show;
 pub(crate) mod switches;
 mod token;
 mod watch;
-pub(crate) mod words;
+pub mod words;
 
 pub use check::{check_name, problems};
-pub(crate) use mask::{masked_text, masked_url};
-pub(crate) use set::{Set, check_format, set};
-pub(crate) use show::masked_entry;
+pub use mask::{masked_text, masked_url};
+pub use set::{Set, check_format, set};
+pub use show::masked_entry;
 pub use show::schema;
 pub use watch::{Followed, follow};
 
@@ -33,7 +33,7 @@ use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 
 /// What the file in the home folder is called.
-pub(crate) const FILE_NAME: &str = "mcp.json";
+pub const FILE_NAME: &str = "mcp.json";
 
 type Fields = Map<String, Value>;
 
@@ -61,7 +61,7 @@ impl McpConfig {
     }
 
     /// Reads the text of the file.
-    pub(crate) fn parse(path: &Path, text: &str) -> Result<Self, Failure> {
+    pub fn parse(path: &Path, text: &str) -> Result<Self, Failure> {
         let format = Format::of(path);
         let (root, place, services) = parse(format, text).map_err(|why| {
             Failure::new(format!("{} is no mcp.json: {why}", path.display()))
@@ -99,7 +99,7 @@ impl McpConfig {
     }
 
     /// What a service says in the words of the connector, as it stands in the file.
-    pub(crate) fn understood(&self, name: &str) -> Value {
+    pub fn understood(&self, name: &str) -> Value {
         let entry = self.services.get(name).map(|entry| self.switched_entry(name, entry).0);
         Value::Object(entry.map(|entry| self.surroundings().understood(&entry)).unwrap_or_default())
     }
@@ -121,22 +121,22 @@ impl McpConfig {
     }
 
     /// The names of the services, as they stand in the file.
-    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+    pub fn names(&self) -> impl Iterator<Item = &str> {
         self.services.keys().map(String::as_str)
     }
 
     /// The whole file, as it was read.
-    pub(crate) fn root(&self) -> &Fields {
+    pub fn root(&self) -> &Fields {
         &self.root
     }
 
     /// The services, as they stand in the file.
-    pub(crate) fn entries(&self) -> &Fields {
+    pub fn entries(&self) -> &Fields {
         &self.services
     }
 
     /// Where the services stand.
-    pub(crate) fn place(&self) -> &'static [&'static str] {
+    pub fn place(&self) -> &'static [&'static str] {
         self.place
     }
 
@@ -154,7 +154,7 @@ impl McpConfig {
 }
 
 /// Whether this is the file in the home folder.
-pub(crate) fn is_at_home(path: &Path) -> bool {
+pub fn is_at_home(path: &Path) -> bool {
     let whole = |path: &Path| std::path::absolute(path).ok();
     let own = home().ok().and_then(|home| whole(&home.join(FILE_NAME)));
     own.is_some() && own == whole(path)

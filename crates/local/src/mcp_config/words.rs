@@ -90,24 +90,24 @@ static SETTINGS: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
 
 /// An entry as we understand it.
 #[derive(Debug, Default)]
-pub(crate) struct Understood {
+pub struct Understood {
     /// What the connector takes.
-    pub(crate) settings: Map<String, Value>,
+    pub settings: Map<String, Value>,
     /// A file with more of its environment.
-    pub(crate) env_file: Option<String>,
+    pub env_file: Option<String>,
     /// Whether it is switched on.
-    pub(crate) is_enabled: bool,
+    pub is_enabled: bool,
     /// What else was said, as it was said.
-    pub(crate) rest: Map<String, Value>,
+    pub rest: Map<String, Value>,
     /// Keys that nobody knows.
-    pub(crate) unknown: Vec<String>,
+    pub unknown: Vec<String>,
     /// What is wrong with it, by name.
-    pub(crate) problems: Vec<String>,
+    pub problems: Vec<String>,
 }
 
 impl Understood {
     /// What an entry says.
-    pub(crate) fn of(entry: &Map<String, Value>) -> Self {
+    pub fn of(entry: &Map<String, Value>) -> Self {
         let mut understood = Self { is_enabled: true, ..Self::default() };
         let inner = entry.get("transport").and_then(Value::as_object);
         let fields = entry.iter().filter(|(key, _)| !(*key == "transport" && inner.is_some()));
@@ -128,7 +128,7 @@ impl Understood {
     }
 
     /// The entry in the words of an mcp.json, with whatever else was said.
-    pub(crate) fn into_entry(self) -> Map<String, Value> {
+    pub fn into_entry(self) -> Map<String, Value> {
         self.settings.into_iter().chain(self.rest).collect()
     }
 

@@ -60,12 +60,12 @@ pub(super) fn hide(value: &mut Value) {
 }
 
 /// A text with the secrets among its words masked.
-pub(crate) fn masked_text(text: &str) -> String {
+pub fn masked_text(text: &str) -> String {
     masked_words(text).0
 }
 
 /// An address without its query, its user, and the keys in its path.
-pub(crate) fn masked_url(url: &str) -> String {
+pub fn masked_url(url: &str) -> String {
     let (scheme, rest) = url.split_at(url.find("://").map_or(0, |at| at + 3));
     let (rest, query) = rest.split_at(rest.find(['?', '#']).unwrap_or(rest.len()));
     if query.contains('@') && !rest.contains('/') {

@@ -18,7 +18,7 @@ pub(super) struct Lists {
 }
 
 /// Switches off in the entry what the rest of its file switches off; answers what cannot be said in an entry.
-pub(crate) fn apply(
+pub fn apply(
     root: &Map<String, Value>,
     place: &[&str],
     name: &str,

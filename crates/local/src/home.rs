@@ -7,7 +7,7 @@ use std::path::PathBuf;
 ///
 /// # Errors
 /// When there is no home folder.
-pub(crate) fn home() -> Result<PathBuf, Failure> {
+pub fn home() -> Result<PathBuf, Failure> {
     if let Some(home) = std::env::var_os("MCP_ALL_IN_ONE_HOME") {
         return Ok(home.into());
     }

@@ -18,7 +18,8 @@ const MAX_FILES: usize = 100;
 
 /// A client whose file we read and write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Client {
+#[expect(missing_docs, reason = "a name says all there is to say, and the command line would print the rest")]
+pub enum Client {
     ClaudeDesktop,
     ClaudeCode,
     Cursor,
@@ -96,19 +97,23 @@ enum Shape {
 
 /// A file, and the keys under which servers stand in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Source {
-    pub(crate) file: PathBuf,
-    pub(crate) place: &'static [&'static str],
+pub struct Source {
+    /// Where the file is.
+    pub file: PathBuf,
+    /// The keys that lead to the servers, from the outside in.
+    pub place: &'static [&'static str],
     off: &'static [&'static str],
 }
 
 /// A server of a client, as it stands in its file.
 #[derive(Debug, Clone)]
-pub(crate) struct Found {
-    pub(crate) name: String,
-    pub(crate) entry: Value,
+pub struct Found {
+    /// What the client calls it.
+    pub name: String,
+    /// Its entry, in the words of the client.
+    pub entry: Value,
     /// What is switched off and cannot be said in an entry.
-    pub(crate) notes: Vec<String>,
+    pub notes: Vec<String>,
 }
 
 /// The servers in a file, and everything that is in it.
@@ -116,7 +121,7 @@ type Servers = (Vec<Found>, Map<String, Value>);
 
 impl Client {
     /// Every client, in the order in which they are asked.
-    pub(crate) fn all() -> Vec<Self> {
+    pub fn all() -> Vec<Self> {
         TABLE.iter().map(|row| row.client).collect()
     }
 
@@ -125,22 +130,22 @@ impl Client {
     }
 
     /// Its name for people.
-    pub(crate) fn title(self) -> &'static str {
+    pub fn title(self) -> &'static str {
         self.row().title
     }
 
     /// How it writes.
-    pub(crate) fn dialect(self) -> Dialect {
+    pub fn dialect(self) -> Dialect {
         self.row().dialect
     }
 
     /// What it writes can stand in an mcp.json as it is.
-    pub(crate) fn has_our_words(self) -> bool {
+    pub fn has_our_words(self) -> bool {
         self.row().has_our_words
     }
 
     /// Where it reads its servers from, for all its projects.
-    pub(crate) fn source(self, folders: &Folders) -> Source {
+    pub fn source(self, folders: &Folders) -> Source {
         let mut all = self.sources(folders);
         let first = all.swap_remove(0);
         // Newer versions have one level more.
@@ -151,12 +156,12 @@ impl Client {
     }
 
     /// Everywhere it may have servers: older versions kept them elsewhere.
-    pub(crate) fn sources(self, folders: &Folders) -> Vec<Source> {
+    pub fn sources(self, folders: &Folders) -> Vec<Source> {
         self.row().files.iter().flat_map(|file| folders.sources(file)).collect()
     }
 
     /// How it is told to start a command.
-    pub(crate) fn entry(self, command: &Path, arguments: &[&str]) -> Value {
+    pub fn entry(self, command: &Path, arguments: &[&str]) -> Value {
         let command = command.to_string_lossy();
         match self.row().shape {
             Shape::Plain => json!({ "command": command, "args": arguments }),
@@ -177,7 +182,7 @@ impl Client {
 }
 
 /// How a file is written, as far as its name and the place of its services tell; ours, if nothing does.
-pub(crate) fn dialect_of(path: &Path, place: &[&str]) -> Dialect {
+pub fn dialect_of(path: &Path, place: &[&str]) -> Dialect {
     let by_name = TABLE.iter().find(|row| row.suffixes.iter().any(|suffix| path.ends_with(suffix)));
     let is_telling =
         |file: &File| file.place == place && !matches!(place, ["mcpServers" | "servers" | "mcp", ..]);
@@ -193,7 +198,7 @@ impl Source {
     }
 
     /// The servers in the file, and everything else that is in it; nothing when there is no file.
-    pub(crate) fn servers(&self) -> Result<Option<Servers>, Failure> {
+    pub fn servers(&self) -> Result<Option<Servers>, Failure> {
         let Some(text) = file::read(&self.file)? else { return Ok(None) };
         let wrong = |why: String| Failure::new(format!("{} cannot be used: {why}", self.file.display()));
         let root = Format::of(&self.file).parse(&text).map_err(wrong)?;
@@ -247,7 +252,7 @@ fn places(root: &Map<String, Value>, place: &[&str]) -> Vec<(Vec<String>, String
 
 /// The folders of this person.
 #[derive(Debug)]
-pub(crate) struct Folders {
+pub struct Folders {
     home: PathBuf,
     settings: PathBuf,
     config: PathBuf,
@@ -258,7 +263,7 @@ pub(crate) struct Folders {
 
 impl Folders {
     /// Those of whoever runs this process.
-    pub(crate) fn here() -> Result<Self, Failure> {
+    pub fn here() -> Result<Self, Failure> {
         let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
         let missing = || Failure::new("there is no home folder").advice("set the variable HOME");
         Ok(Self::on(std::env::consts::OS, std::env::home_dir().ok_or_else(missing)?, &variable))

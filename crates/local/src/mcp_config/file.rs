@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 /// The most bytes of a file.
-pub(crate) const MAX_BYTES: u64 = 8 * 1024 * 1024;
+pub const MAX_BYTES: u64 = 8 * 1024 * 1024;
 /// Older backups of the same file are deleted.
 const BACKUPS: usize = 20;
 /// How often a change is tried when others change the file at the same time.
@@ -18,7 +18,7 @@ const PAUSE: Duration = Duration::from_millis(10);
 
 /// What came of a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Saved {
+pub enum Saved {
     /// The file said so already.
     Same,
     /// The file is new.
@@ -28,12 +28,12 @@ pub(crate) enum Saved {
 }
 
 /// The text of a file; nothing when there is none.
-pub(crate) fn read(path: &Path) -> Result<Option<String>, Failure> {
+pub fn read(path: &Path) -> Result<Option<String>, Failure> {
     read_up_to(path, MAX_BYTES)
 }
 
 /// The same, of at most so many bytes.
-pub(crate) fn read_up_to(path: &Path, max_bytes: u64) -> Result<Option<String>, Failure> {
+pub fn read_up_to(path: &Path, max_bytes: u64) -> Result<Option<String>, Failure> {
     let unreadable =
         |error: io::Error| Failure::new(format!("{} cannot be read", path.display())).because(error);
     let file = match File::open(path) {
@@ -52,7 +52,7 @@ pub(crate) fn read_up_to(path: &Path, max_bytes: u64) -> Result<Option<String>, 
 /// Changes a file as a whole: whoever reads it, and whenever we are killed, it holds the old text or
 /// the new one. `edit` gets what is there and may be asked again when somebody else was faster. A
 /// symbolic link stays one, a file keeps its mode, a new one is for its owner alone.
-pub(crate) fn change<T>(
+pub fn change<T>(
     path: &Path,
     edit: impl FnMut(Option<&str>) -> Result<(String, T), Failure>,
 ) -> Result<(Saved, T), Failure> {
@@ -60,7 +60,7 @@ pub(crate) fn change<T>(
 }
 
 /// The same for a file that only we know, of at most so many bytes: there is no backup of it.
-pub(crate) fn change_own<T>(
+pub fn change_own<T>(
     path: &Path,
     max_bytes: u64,
     edit: impl FnMut(Option<&str>) -> Result<(String, T), Failure>,

@@ -26,7 +26,7 @@ impl McpConfig {
 }
 
 /// An entry with its secrets masked.
-pub(crate) fn masked_entry(entry: &Value) -> Value {
+pub fn masked_entry(entry: &Value) -> Value {
     let mut entry = entry.clone();
     hide(&mut entry);
     entry

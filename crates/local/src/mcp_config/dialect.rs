@@ -5,16 +5,16 @@ use serde_json::{Map, Number, Value};
 
 /// How a client writes what others write otherwise. Where it stands, see `clients`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Dialect {
+pub struct Dialect {
     /// What its `timeout` is.
-    pub(crate) timeout: Timeout,
+    pub timeout: Timeout,
     /// How it spells variables, beside `${NAME}`.
-    pub(crate) variables: Spelling,
+    pub variables: Spelling,
 }
 
 /// What `timeout` bounds, and in which unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Timeout {
+pub enum Timeout {
     /// One call, in milliseconds, as here.
     CallMilliseconds,
     /// One call, in seconds.
@@ -25,7 +25,7 @@ pub(crate) enum Timeout {
 
 /// A spelling of variables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Spelling {
+pub enum Spelling {
     /// `${NAME}`, as here.
     Ours,
     /// `$NAME`, and `$(command)`, which we do not run.
@@ -37,7 +37,7 @@ pub(crate) enum Spelling {
 }
 
 /// Our own, which most clients speak.
-pub(crate) const OURS: Dialect = Dialect { timeout: Timeout::CallMilliseconds, variables: Spelling::Ours };
+pub const OURS: Dialect = Dialect { timeout: Timeout::CallMilliseconds, variables: Spelling::Ours };
 
 /// The most milliseconds that our settings take.
 const MAX_CALL_MS: u64 = 3_600_000;
@@ -45,15 +45,15 @@ const MAX_START_MS: u64 = 600_000;
 
 /// An entry in our words, and what could not be said in them.
 #[derive(Debug, Default)]
-pub(crate) struct InOurs {
-    pub(crate) entry: Map<String, Value>,
-    pub(crate) notes: Vec<String>,
+pub struct InOurs {
+    pub entry: Map<String, Value>,
+    pub notes: Vec<String>,
 }
 
 impl Dialect {
     /// The entry with its times in milliseconds and its variables in our spelling; every other word of
     /// it is one that we understand as well.
-    pub(crate) fn in_ours(self, entry: &Map<String, Value>) -> InOurs {
+    pub fn in_ours(self, entry: &Map<String, Value>) -> InOurs {
         let mut ours = InOurs::default();
         for (key, value) in entry {
             let mut value = value.clone();

@@ -19,7 +19,7 @@ const SERVICE: &str = "mcp_config";
 const SCHEME: &str = "self";
 
 /// The service with the four tools. `changed` is told when the file has been changed.
-pub(crate) fn service(path: &Path, changed: Arc<Notify>) -> ServiceDefinition {
+pub fn service(path: &Path, changed: Arc<Notify>) -> ServiceDefinition {
     let mut hasher = DefaultHasher::new();
     path.hash(&mut hasher);
     ServiceDefinition {

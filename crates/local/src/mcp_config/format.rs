@@ -7,8 +7,10 @@ use toml_edit::{DocumentMut, InlineTable, Item, Table, TableLike};
 
 /// How a file is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Format {
+pub enum Format {
+    /// With comments and commas too many, as people write it.
     Json,
+    /// As Codex has it.
     Toml,
     /// Read, never changed: nothing we have keeps its comments.
     Yaml,
@@ -16,14 +18,16 @@ pub(crate) enum Format {
 
 /// What is to become of a service in a text.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Change<'a> {
+pub enum Change<'a> {
+    /// It is added or replaced.
     Set(&'a str, &'a Value),
+    /// It goes.
     Remove(&'a str),
 }
 
 impl Format {
     /// What the name of a file says; everything is JSON that does not say otherwise.
-    pub(crate) fn of(path: &Path) -> Self {
+    pub fn of(path: &Path) -> Self {
         match path.extension().and_then(|extension| extension.to_str()) {
             Some("toml") => Self::Toml,
             Some("yaml" | "yml") => Self::Yaml,
@@ -32,7 +36,7 @@ impl Format {
     }
 
     /// Reads a text. Nothing at all is an empty object.
-    pub(crate) fn parse(self, text: &str) -> Result<Map<String, Value>, String> {
+    pub fn parse(self, text: &str) -> Result<Map<String, Value>, String> {
         match self {
             Self::Json => jsonc::parse(text),
             Self::Toml => {
@@ -50,7 +54,7 @@ impl Format {
     }
 
     /// The text with these changes; what is not changed stays as it was written.
-    pub(crate) fn edit(self, text: &str, place: &[&str], changes: &[Change<'_>]) -> Result<String, String> {
+    pub fn edit(self, text: &str, place: &[&str], changes: &[Change<'_>]) -> Result<String, String> {
         match self {
             Self::Json => {
                 let mut document = Document::open(text, place)?;
@@ -68,7 +72,7 @@ impl Format {
     }
 
     /// Whether a text says nothing at all: editors empty a file before they write it.
-    pub(crate) fn is_blank(self, text: &str) -> bool {
+    pub fn is_blank(self, text: &str) -> bool {
         match self {
             Self::Json => jsonc::is_blank(text),
             Self::Toml | Self::Yaml => self.parse(text).is_ok_and(|root| root.is_empty()),
@@ -76,7 +80,7 @@ impl Format {
     }
 
     /// Why such a file is not our own to change, if it is not.
-    pub(crate) fn only_read(self) -> Option<&'static str> {
+    pub fn only_read(self) -> Option<&'static str> {
         match self {
             Self::Json => None,
             Self::Toml => Some("it is TOML, which can be read here, but not changed"),

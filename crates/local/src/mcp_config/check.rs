@@ -37,16 +37,16 @@ pub fn problems(service: &ServiceDefinition) -> Vec<String> {
 
 /// What a look at a file has found, each with the service's name in front.
 #[derive(Debug, Default)]
-pub(crate) struct Findings {
+pub struct Findings {
     /// What is wrong wherever the file is used.
-    pub(crate) problems: Vec<String>,
+    pub problems: Vec<String>,
     /// What may be wrong: variables that are not set here, or have no end.
-    pub(crate) warnings: Vec<String>,
+    pub warnings: Vec<String>,
 }
 
 impl McpConfig {
     /// Looks at every service, as if every variable were set.
-    pub(crate) fn findings(&self) -> Findings {
+    pub fn findings(&self) -> Findings {
         let mut findings = Findings { problems: self.repeated(), warnings: Vec::new() };
         let surroundings = self.surroundings();
         for (name, value, notes) in &self.switched() {
@@ -60,7 +60,7 @@ impl McpConfig {
     }
 
     /// Everything that is wrong with the file where we are, and what may be.
-    pub(crate) fn findings_here(&self) -> Findings {
+    pub fn findings_here(&self) -> Findings {
         let mut found = Findings { problems: self.repeated(), warnings: Vec::new() };
         let surroundings = self.surroundings();
         for (name, value, notes) in &self.switched() {
@@ -78,7 +78,7 @@ impl McpConfig {
     }
 
     /// The keys that are in the file twice: what stands at the first place is lost.
-    pub(crate) fn repeated(&self) -> Vec<String> {
+    pub fn repeated(&self) -> Vec<String> {
         let say = |repeated: &Repeated| {
             let Repeated { path, first_line, last_line } = repeated;
             let own = self.place().len();

@@ -11,7 +11,7 @@ use std::path::Path;
 
 /// What came of a new configuration.
 #[derive(Debug)]
-pub(crate) enum Set {
+pub enum Set {
     /// It is in the file.
     Done {
         /// How the file has changed.
@@ -27,7 +27,7 @@ pub(crate) enum Set {
 
 /// Puts a whole configuration into the file, if nothing is wrong with it. What is masked in it, as
 /// `config show` masks it, stays as it is in the file.
-pub(crate) fn set(path: &Path, given: &str) -> Result<Set, Failure> {
+pub fn set(path: &Path, given: &str) -> Result<Set, Failure> {
     let mut refused = Vec::new();
     let changed = file::change(path, |there| {
         let current = there.unwrap_or_default();
@@ -46,7 +46,7 @@ pub(crate) fn set(path: &Path, given: &str) -> Result<Set, Failure> {
 }
 
 /// A file in another format is its client's: it can be read and taken over.
-pub(crate) fn check_format(path: &Path) -> Result<(), Failure> {
+pub fn check_format(path: &Path) -> Result<(), Failure> {
     match Format::of(path).only_read() {
         None => Ok(()),
         Some(why) => Err(Failure::new(format!("{} cannot be changed: {why}", path.display()))

@@ -6,14 +6,14 @@ use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 use std::path::PathBuf;
 
-/// The id of the service, which nobody has named.
-pub(crate) const ID: &str = "server";
-
 /// A server that is started with these words, as its operator's own.
 #[derive(Debug, Clone)]
 pub struct OneServer(Vec<String>);
 
 impl OneServer {
+    /// The id of the service, which nobody has named.
+    pub const ID: &str = "server";
+
     /// The server, if there are words to start one with.
     #[must_use]
     pub fn new(words: Vec<String>) -> Option<Self> {
@@ -21,13 +21,14 @@ impl OneServer {
     }
 
     /// The service as the gateway takes it.
-    pub(crate) fn service(&self) -> ServiceDefinition {
+    #[must_use]
+    pub fn service(&self) -> ServiceDefinition {
         let (command, args) =
             self.0.split_first().map_or(("", &[] as &[String]), |(first, rest)| (first, rest));
         ServiceDefinition {
             scheme: "mcp".into(),
-            id: ID.into(),
-            name: ID.into(),
+            id: Self::ID.into(),
+            name: Self::ID.into(),
             settings: json!({ "command": command, "args": args }),
             is_enabled: true,
             is_trusted: true,
@@ -39,7 +40,8 @@ impl OneServer {
     }
 
     /// What its pins are kept under: other words start another server. A hash, as the words may hold a key.
-    pub(crate) fn pinned_as(&self) -> PathBuf {
+    #[must_use]
+    pub fn pinned_as(&self) -> PathBuf {
         let mut hasher = DefaultHasher::new();
         self.0.hash(&mut hasher);
         PathBuf::from(format!("/serve/{:016x}", hasher.finish()))
