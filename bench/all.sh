@@ -10,7 +10,7 @@ target=${CARGO_TARGET_DIR:-$root/target}
 export C=${C:-1,16,64} SECS=${SECS:-3} ROUNDS=${ROUNDS:-3} CARGO_TARGET_DIR=$target
 ONLY=${ONLY:-echo full list stdio pipe rest memory}
 if [ -z "${SKIP_BUILD:-}" ]; then
-  cargo build --quiet --release --manifest-path "$root/Cargo.toml" --bin mcp-all-in-one
+  cargo build --quiet --release --features full --manifest-path "$root/Cargo.toml" --bin mcp-all-in-one
   cargo build --quiet --release
 fi
 bin=${BIN:-$target/release/mcp-all-in-one}

@@ -135,7 +135,7 @@ pub async fn start(mut settings: Settings) -> Result<Started, Failure> {
         own: own_pins,
         stored: StoredPins::new(store.clone(), settings.server.store_timeout),
     });
-    let gateway = Gateway::with_pins(connectors::ALL, env.clone(), audit, options, pins);
+    let gateway = Gateway::with_pins(connectors::REGISTRY, env.clone(), audit, options, pins);
     settings.server.only_service = settings.one_server.as_ref().map(|_| OneServer::ID.into());
     let own = own_services(followed, settings.one_server.as_ref(), env.shutdown)?;
     let server = Server::new(store, documents, gateway, metrics, own, settings.server).await;

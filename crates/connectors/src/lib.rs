@@ -5,6 +5,7 @@
 mod api;
 mod mcp;
 mod shared;
+#[cfg(feature = "table")]
 mod table;
 
 /// YAML as JSON values, for other files of people than API descriptions.
@@ -14,16 +15,40 @@ pub use api::openapi::yaml::parse as parse_yaml;
 pub use mcp::Login;
 
 pub use shared::embeddings;
-use tool::Kind;
+use tool::{Kind, OptionalKind, Registry};
 
-/// The whole registry; its order is the order in the console.
-pub const ALL: &[Kind] =
-    &[Kind::of::<mcp::Settings>(), Kind::of::<api::Settings>(), Kind::of::<table::Settings>()];
+/// What this build has; its order is the order in the console.
+pub const ALL: &[Kind] = &[
+    Kind::of::<mcp::Settings>(),
+    Kind::of::<api::Settings>(),
+    #[cfg(feature = "table")]
+    Kind::of::<table::Settings>(),
+];
+
+/// What a build may lack, and the feature of `app` that brings it in.
+const OPTIONAL: &[OptionalKind] = &[OptionalKind {
+    scheme: "table",
+    tool_types: &[
+        "get_data_schema",
+        "get_all_data",
+        "query_data",
+        "create",
+        "update",
+        "delete",
+        "preview",
+        "select",
+        "search",
+    ],
+    feature: "table",
+}];
+
+/// The whole registry.
+pub const REGISTRY: Registry = Registry { kinds: ALL, optional: OPTIONAL };
 
 /// The type of service with this scheme, e.g. `api`.
 #[must_use]
 pub fn find(scheme: &str) -> Option<&'static Kind> {
-    ALL.iter().find(|kind| kind.scheme == scheme)
+    REGISTRY.find(scheme)
 }
 
 #[cfg(test)]
@@ -37,5 +62,29 @@ mod tests {
             assert_eq!(find(kind.scheme).map(|kind| kind.title), Some(kind.title));
         }
         assert!(find("no-such-type").is_none());
+    }
+
+    #[test]
+    fn every_optional_type_brings_the_tools_that_its_row_says() {
+        for optional in OPTIONAL {
+            let Some(kind) = find(optional.scheme) else { continue };
+            assert_eq!(optional.tool_types, kind.inline.map_or(&[][..], |inline| inline.tool_types));
+        }
+    }
+
+    /// Runs in `make features`, which builds without default features.
+    #[cfg(not(feature = "table"))]
+    #[test]
+    fn a_type_that_was_left_out_names_its_feature() {
+        assert!(find("table").is_none());
+        assert_eq!(
+            REGISTRY.no_service_type("table"),
+            "there is no service type 'table' in this program: build it with `--features table`"
+        );
+        let message = REGISTRY.no_tool_type("query_data");
+        assert!(
+            message.contains("'query_data' in this program: build it with `--features table`"),
+            "{message}"
+        );
     }
 }

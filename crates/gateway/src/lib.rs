@@ -35,7 +35,9 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::broadcast;
-use tool::{Arguments, Call, Context, Env, Error, Extras, Kind, OnlyClient, Outcome, Result, Uri, uri};
+use tool::{
+    Arguments, Call, Context, Env, Error, Extras, Kind, OnlyClient, Outcome, Registry, Result, Uri, uri,
+};
 use tracing::Instrument;
 
 /// The most bytes of an answer, unless the tool or the server says otherwise. Answers that are relayed have no such
@@ -68,7 +70,7 @@ pub struct Request {
 
 /// Everything between a door and a connector.
 pub struct Gateway {
-    kinds: &'static [Kind],
+    registry: Registry,
     env: Env,
     catalog: Catalog,
     types: catalog::Types,
@@ -93,23 +95,24 @@ impl std::fmt::Debug for Gateway {
 impl Gateway {
     /// A gateway with nothing in its catalog yet, which forgets its pins when it ends.
     #[must_use]
-    pub fn new(kinds: &'static [Kind], env: Env, audit: Audit, options: Options) -> Arc<Self> {
-        Self::with_pins(kinds, env, audit, options, Arc::new(MemoryPins::default()))
+    pub fn new(registry: impl Into<Registry>, env: Env, audit: Audit, options: Options) -> Arc<Self> {
+        Self::with_pins(registry, env, audit, options, Arc::new(MemoryPins::default()))
     }
 
     /// The same, with pins that outlive it.
     #[must_use]
     pub fn with_pins(
-        kinds: &'static [Kind],
+        registry: impl Into<Registry>,
         env: Env,
         audit: Audit,
         options: Options,
         pins: Arc<dyn PinStore>,
     ) -> Arc<Self> {
+        let registry = registry.into();
         let numbers = Arc::new(AllServices::default());
-        let types = catalog::Types::new(kinds, env.clone(), numbers.clone(), options.result_budget_bytes);
+        let types = catalog::Types::new(registry, env.clone(), numbers.clone(), options.result_budget_bytes);
         Arc::new(Self {
-            kinds,
+            registry,
             types,
             env,
             catalog: Catalog::default(),
@@ -146,7 +149,13 @@ impl Gateway {
     /// The types of services there are, in the order of the registry.
     #[must_use]
     pub fn kinds(&self) -> &'static [Kind] {
-        self.kinds
+        self.registry.kinds
+    }
+
+    /// The types that there are, and why others are not there.
+    #[must_use]
+    pub fn registry(&self) -> Registry {
+        self.registry
     }
 
     /// The way to the records of calls.

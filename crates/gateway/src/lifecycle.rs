@@ -194,12 +194,9 @@ impl Gateway {
     /// The row of the registry for a type.
     ///
     /// # Errors
-    /// `NotFound`, naming the type.
+    /// `NotFound`, naming the type, and the feature that would bring it in.
     pub fn kind(&self, scheme: &str) -> Result<&'static Kind> {
-        self.kinds
-            .iter()
-            .find(|kind| kind.scheme == scheme)
-            .ok_or_else(|| Error::not_found(format!("there is no service type '{scheme}'")))
+        self.registry.find(scheme).ok_or_else(|| Error::not_found(self.registry.no_service_type(scheme)))
     }
 
     /// Ends what runs in the background and writes the rest of the audit, within `time`.

@@ -66,7 +66,7 @@ impl Local {
         let pins = Arc::new(FilePins::new(pins, path));
         let env = Env { only_client: has_client.then(Arc::default), ..Env::default() };
         let options = Options { result_budget_bytes: max_result_bytes };
-        let gateway = Gateway::with_pins(connectors::ALL, env, audit, options, pins);
+        let gateway = Gateway::with_pins(connectors::REGISTRY, env, audit, options, pins);
         let (tx, is_loaded) = watch::channel(false);
         let loading = gateway.clone();
         let stopped = stop.clone();

@@ -247,8 +247,8 @@ impl TenantCatalog {
     /// Why a URI leads nowhere.
     fn missing_tool(&self, uri: &Uri, tool: &str, types: &Types) -> Result<Arc<Route>> {
         let scheme = uri.scheme();
-        if !types.is_known(scheme) {
-            return Err(Error::not_found(format!("there is no tool type '{scheme}' (in {uri})")));
+        if let Some(absence) = types.absence(scheme) {
+            return Err(Error::not_found(format!("{absence} (in {uri})")));
         }
         if types.is_ambient(scheme) {
             return Err(Error::not_found(format!("there is no {uri}")));

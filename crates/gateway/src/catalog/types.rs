@@ -9,11 +9,11 @@ use arc_swap::ArcSwapOption;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
-use tool::{Ambient, Env, Kind, TenantId, Tool, Uri};
+use tool::{Ambient, Env, Kind, Registry, TenantId, Tool, Uri};
 
 /// What a scheme stands for.
 pub(crate) struct Types {
-    kinds: &'static [Kind],
+    registry: Registry,
     env: Env,
     numbers: Arc<AllServices>,
     ambient: HashMap<&'static str, AmbientType>,
@@ -37,7 +37,7 @@ pub(super) struct Parts {
 
 impl Types {
     pub(crate) fn new(
-        kinds: &'static [Kind],
+        registry: Registry,
         env: Env,
         numbers: Arc<AllServices>,
         result_budget: Option<usize>,
@@ -54,11 +54,13 @@ impl Types {
             };
             Some((kind.scheme, AmbientType { ambient, tools: tools.into_iter().map(parts).collect() }))
         };
-        Self { kinds, env, numbers, ambient: kinds.iter().filter_map(of_kind).collect() }
+        let ambient = registry.kinds.iter().filter_map(of_kind).collect();
+        Self { registry, env, numbers, ambient }
     }
 
-    pub(crate) fn is_known(&self, scheme: &str) -> bool {
-        self.kinds.iter().any(|kind| kind.scheme == scheme)
+    /// Why a scheme stands for nothing, unless it does.
+    pub(crate) fn absence(&self, scheme: &str) -> Option<String> {
+        self.registry.find(scheme).is_none().then(|| self.registry.no_tool_type(scheme))
     }
 
     pub(crate) fn is_ambient(&self, scheme: &str) -> bool {
@@ -94,6 +96,6 @@ impl Types {
 
 impl fmt::Debug for Types {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.kinds.iter().map(|kind| kind.scheme)).finish()
+        f.debug_list().entries(self.registry.kinds.iter().map(|kind| kind.scheme)).finish()
     }
 }

@@ -66,10 +66,7 @@ impl Gateway {
     /// How Tools of this type are made, if they are made of a `config`.
     #[must_use]
     pub fn inline(&self, tool_type: &str) -> Option<Inline> {
-        self.kinds()
-            .iter()
-            .filter_map(|kind| kind.inline)
-            .find(|inline| inline.tool_types.contains(&tool_type))
+        self.registry().inline(tool_type)
     }
 
     /// Refuses options that the type in the URI does not have. Tools have those that all types have.
@@ -108,7 +105,7 @@ impl Gateway {
 
     async fn check_inline(&self, definition: &ToolDefinition, tool_type: &str, config: &Value) -> Checked {
         let Some(inline) = self.inline(tool_type) else {
-            let message = format!("there is no tool type '{tool_type}'");
+            let message = self.registry().no_tool_type(tool_type);
             return Checked { problems: vec![Problem::new("type", "UnknownType", message)], tool: None };
         };
         let text = |field: &str| config.get(inline.part?)?.get(field)?.as_str().map(str::to_owned);
@@ -140,8 +137,8 @@ impl Gateway {
         let scheme = tool.uri.scheme();
         if self.kind(scheme).is_err() {
             let known: Vec<_> = self.kinds().iter().map(|kind| kind.scheme).collect();
-            let message =
-                format!("there is no service type '{scheme}'; a URI begins with one of {}", known.join(", "));
+            let absence = self.registry().no_service_type(scheme);
+            let message = format!("{absence}; a URI begins with one of {}", known.join(", "));
             problems.push(Problem::new("uri", "UnknownType", message));
         }
         if let Some(schema) = &tool.input_schema {
@@ -227,7 +224,7 @@ impl Gateway {
         let name = &definition.name;
         let opened = match self.inline(tool_type) {
             Some(inline) => (inline.open)(inline_tool(definition, tool_type, config.clone()), env),
-            None => Err(Error::not_found(format!("there is no tool type '{tool_type}'"))),
+            None => Err(Error::not_found(self.registry().no_tool_type(tool_type))),
         };
         let state = opened.map_or_else(
             |error| {

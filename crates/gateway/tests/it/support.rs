@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tool::{
-    Arguments, Call, Caller, Connector, Context, Door, Env, Error, Inline, InlineTool, Kind, Limits, Outcome,
-    Output, Problem, Result, Settings, Shape, TenantId, Tool,
+    Arguments, Call, Caller, Connector, Context, Door, Env, Error, Inline, InlineTool, Kind, Limits,
+    OptionalKind, Outcome, Output, Problem, Registry, Result, Settings, Shape, TenantId, Tool,
 };
 
 /// How often a connector was opened, all tests together.
@@ -74,7 +74,13 @@ impl Settings for OtherSettings {
     }
 }
 
-pub static KINDS: [Kind; 2] = [Kind::of::<MemorySettings>(), Kind::of::<OtherSettings>()];
+const KINDS: &[Kind] = &[Kind::of::<MemorySettings>(), Kind::of::<OtherSettings>()];
+
+/// One type is there, as every type of a full build is; the other was left out.
+const OPTIONAL: &[OptionalKind] = &[
+    OptionalKind { scheme: "memory", tool_types: &["memo"], feature: "memory" },
+    OptionalKind { scheme: "carrier", tool_types: &["letter"], feature: "pigeon" },
+];
 
 struct Memory(MemorySettings);
 
@@ -177,7 +183,11 @@ impl World {
         let sink = Arc::new(MemorySink::default());
         let audit = Audit::start(sink.clone());
         let options = Options { result_budget_bytes: Some(10_000) };
-        Self { gateway: Gateway::new(&KINDS, Env::default(), audit, options), sink }
+        Self { gateway: Gateway::new(Self::registry(), Env::default(), audit, options), sink }
+    }
+
+    pub fn registry() -> Registry {
+        Registry { kinds: KINDS, optional: OPTIONAL }
     }
 
     pub async fn with(services: Vec<ServiceDefinition>) -> Self {

@@ -11,7 +11,7 @@ fn memo(name: &str, config: Value) -> ToolDefinition {
     tool(name, ToolBody::Inline { tool_type: "memo".into(), config })
 }
 
-fn tool(name: &str, body: ToolBody) -> ToolDefinition {
+pub fn tool(name: &str, body: ToolBody) -> ToolDefinition {
     ToolDefinition {
         id: name.parse().unwrap(),
         name: name.into(),

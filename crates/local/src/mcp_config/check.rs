@@ -26,7 +26,7 @@ pub fn problems(service: &ServiceDefinition) -> Vec<String> {
         return vec![problem.clone()];
     }
     let Some(kind) = connectors::find(&service.scheme) else {
-        return vec![format!("there is no service type '{}'", service.scheme)];
+        return vec![connectors::REGISTRY.no_service_type(&service.scheme)];
     };
     match kind.open(service.settings.clone(), &Env::default()) {
         Ok(_) => Vec::new(),

@@ -1,5 +1,10 @@
 //! Tidiness: what a reader may rely on in every file, checked instead of remembered.
 
+mod duplicates;
+mod invariants;
+mod requirements;
+mod size;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -32,6 +37,23 @@ fn sources() -> Vec<(String, String)> {
     assert!(found.len() > 50, "the sources are not where they should be");
     found.sort();
     found
+}
+
+/// The source files of the program itself, without tests.
+fn product_sources() -> Vec<(String, String)> {
+    let is_of_a_test = |name: &str| {
+        let folders = ["/tests/", "/benches/", "/examples/", "/fuzz/", "/differential/"];
+        name.starts_with("crates/testkit/")
+            || name.ends_with("/tests.rs")
+            || folders.iter().any(|folder| name.contains(folder))
+    };
+    let own = sources().into_iter().filter(|(name, _)| name.starts_with("crates/") && !is_of_a_test(name));
+    own.map(|(name, text)| (name, without_unit_tests(&text).to_owned())).collect()
+}
+
+/// A file up to its unit tests, which stand at its end.
+fn without_unit_tests(text: &str) -> &str {
+    text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default()
 }
 
 fn none(offenders: &[String], advice: &str) {
@@ -172,7 +194,7 @@ fn long_files_are_listed_and_only_get_shorter() {
         .collect();
     let mut offenders = Vec::new();
     for (name, text) in sources() {
-        let lines = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default().lines().count();
+        let lines = without_unit_tests(&text).lines().count();
         match caps.remove(name.as_str()) {
             Some(cap) if lines > cap => {
                 offenders.push(format!("{name} has {lines} lines, its cap is {cap}: cut it"))

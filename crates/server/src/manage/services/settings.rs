@@ -99,7 +99,8 @@ pub(crate) async fn check_also(
     let Some(kind) = kind else {
         let known = state.gateway.kinds().iter().filter(|kind| kind.ambient.is_none());
         let known: Vec<_> = known.map(|kind| kind.scheme).collect();
-        let message = format!("there is no service type '{scheme}'; use one of {}", known.join(", "));
+        let absence = state.gateway.registry().no_service_type(scheme);
+        let message = format!("{absence}; use one of {}", known.join(", "));
         found.add(vec![tool::Problem::new("type", "UnknownType", message)]);
         return found.refuse();
     };

@@ -184,7 +184,7 @@ fn unknown_type(state: &Shared, given: Option<&Value>) -> tool::Problem {
     match given.and_then(Value::as_str) {
         None => tool::Problem::new("type", "Required", format!("a tool needs a 'type': one of {known}")),
         Some(kind) => {
-            let message = format!("there is no tool type '{kind}'; use one of {known}");
+            let message = format!("{}; use one of {known}", state.gateway.registry().no_tool_type(kind));
             tool::Problem::new("type", "UnknownType", message)
         }
     }

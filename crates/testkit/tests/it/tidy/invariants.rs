@@ -1,0 +1,109 @@
+//! The invariants 1 and 2 of ARCHITECTURE.md: who knows JSON-RPC, who calls connectors, and what connectors import.
+
+use super::{none, product_sources, root};
+use std::collections::BTreeSet;
+
+/// Who may know MCP's words and codes.
+const SPEAKS_MCP: [&str; 3] = ["crates/mcp/", "crates/server/src/mcp/", "crates/connectors/src/mcp/"];
+
+/// Files that know a code although they should not, until they are mended.
+const STILL_KNOWS_A_CODE: [&str; 1] = ["crates/gateway/src/library.rs"];
+
+/// The beginnings of MCP's methods, and what no other text has.
+const WORDS: [&str; 12] = [
+    "jsonrpc",
+    "initialize",
+    "tools/",
+    "resources/",
+    "prompts/",
+    "completion/",
+    "logging/",
+    "sampling/",
+    "elicitation/",
+    "roots/",
+    "tasks/",
+    "notifications/",
+];
+
+#[test]
+fn json_rpc_is_known_only_where_mcp_is_spoken() {
+    let is_allowed = |name: &str| {
+        SPEAKS_MCP.iter().any(|folder| name.starts_with(folder)) || STILL_KNOWS_A_CODE.contains(&name)
+    };
+    let offenders: Vec<_> = product_sources()
+        .into_iter()
+        .filter(|(name, _)| !is_allowed(name))
+        .flat_map(|(name, text)| places(&name, &text, |line| has_method(line) || has_code(line)))
+        .collect();
+    none(
+        &offenders,
+        "only crates/mcp, server/src/mcp and connectors/src/mcp know JSON-RPC; give the fact a field",
+    );
+}
+
+#[test]
+fn only_the_gateway_calls_a_connector() {
+    let is_call = |line: &str| {
+        ["connector.call(", "connector()?.call(", "Connector::call("].iter().any(|call| line.contains(call))
+    };
+    let offenders: Vec<_> = product_sources()
+        .into_iter()
+        .filter(|(name, _)| !name.starts_with("crates/gateway/"))
+        .flat_map(|(name, text)| places(&name, &text, is_call))
+        .collect();
+    none(&offenders, "a call goes through Gateway::call, or it is not permitted, bounded and audited");
+}
+
+#[test]
+fn connectors_do_not_import_one_another() {
+    let all = connectors();
+    assert!(all.contains("api") && all.contains("mcp"), "the connectors are not where they should be");
+    let mut offenders = Vec::new();
+    for (name, text) in product_sources() {
+        let Some(own) = name.strip_prefix("crates/connectors/src/").and_then(|rest| rest.split_once('/'))
+        else {
+            continue;
+        };
+        let others = all.iter().filter(|other| *other != own.0);
+        let imports: Vec<_> = others.map(|other| format!("crate::{other}::")).collect();
+        offenders.extend(places(&name, &text, |line| imports.iter().any(|import| line.contains(import))));
+    }
+    none(&offenders, "what two connectors need lives in crates/connectors/src/shared");
+}
+
+/// The folders of connectors, by the names of their schemes.
+fn connectors() -> BTreeSet<String> {
+    let folder = std::fs::read_dir(root().join("crates/connectors/src")).unwrap().map(Result::unwrap);
+    let folders = folder.filter(|entry| entry.path().is_dir());
+    folders.map(|entry| entry.file_name().into_string().unwrap()).filter(|name| name != "shared").collect()
+}
+
+/// The lines of code, without comments, that something is true of.
+fn places(name: &str, text: &str, is_wrong: impl Fn(&str) -> bool) -> Vec<String> {
+    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//"));
+    lines
+        .filter(|(_, line)| is_wrong(line))
+        .map(|(at, line)| format!("{name}:{}: {}", at + 1, line.trim()))
+        .collect()
+}
+
+/// A string that is a method: `"tools/call"`, and not `"tools/{id}"`, which is a path of REST.
+fn has_method(line: &str) -> bool {
+    line.split('"').skip(1).step_by(2).any(|string| {
+        let word = WORDS.iter().find_map(|word| string.strip_prefix(word).map(|rest| (*word, rest)));
+        word.is_some_and(|(word, rest)| match word.ends_with('/') {
+            true => {
+                !rest.is_empty() && rest.chars().all(|c| c.is_ascii_alphabetic() || matches!(c, '_' | '/'))
+            }
+            false => rest.is_empty(),
+        })
+    })
+}
+
+/// A number between -32768 and -32000, also as text.
+fn has_code(line: &str) -> bool {
+    line.match_indices("-32").any(|(at, _)| {
+        let digits = line[at + 1..].chars().filter(|c| *c != '_').take_while(char::is_ascii_digit);
+        digits.count() == 5
+    })
+}

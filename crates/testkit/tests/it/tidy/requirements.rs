@@ -1,0 +1,51 @@
+//! The ids in tests' doc comments lead to `docs/requirements.md`, and back.
+
+use super::{none, root, sources};
+use std::collections::{BTreeMap, BTreeSet};
+
+#[test]
+fn requirement_ids_in_tests_are_on_the_page() {
+    let page = on_the_page();
+    assert!(page.len() > 50, "the page cannot be read any more");
+    let unknown = in_tests().into_iter().filter(|(id, _)| !page.contains(id));
+    let offenders: Vec<_> = unknown.map(|(id, name)| format!("{id} in {name}")).collect();
+    none(&offenders, "these ids are not in docs/requirements.md");
+}
+
+/// It reports and does not fail: a part may come onto the page before its last test.
+#[test]
+fn reports_requirements_that_no_test_names() {
+    let named = in_tests();
+    let without: Vec<_> = on_the_page().into_iter().filter(|id| !named.contains_key(id)).collect();
+    println!(
+        "requirements without a test: {}",
+        if without.is_empty() { "none".into() } else { without.join(", ") }
+    );
+}
+
+/// The ids of the page: the first cell of each row.
+fn on_the_page() -> BTreeSet<String> {
+    let page = std::fs::read_to_string(root().join("docs/requirements.md")).unwrap();
+    let cells = page.lines().filter_map(|line| line.strip_prefix("| ")?.split(" |").next());
+    cells.filter(|cell| is_id(cell)).map(str::to_owned).collect()
+}
+
+/// The ids in doc comments, each with a file that has it.
+fn in_tests() -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    for (name, text) in sources() {
+        for line in text.lines().filter_map(|line| line.trim_start().strip_prefix("/// ")) {
+            let words = line.split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '-' | '.')));
+            let ids = words.map(|word| word.trim_end_matches('.')).filter(|word| is_id(word));
+            found.extend(ids.map(|id| (id.to_owned(), name.clone())));
+        }
+    }
+    found
+}
+
+/// Two capitals, a hyphen, a number and maybe another: `HT-2.5`, `PX-10`.
+fn is_id(word: &str) -> bool {
+    let Some((part, number)) = word.split_once('-') else { return false };
+    let is_number = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
+    part.len() == 2 && part.chars().all(|c| c.is_ascii_uppercase()) && number.split('.').all(is_number)
+}
