@@ -5,10 +5,12 @@ pub mod first_start;
 mod pins;
 mod reload;
 pub mod tool_definition;
+mod upkeep;
 
 pub use audit_sink::AuditSink;
 pub use pins::StoredPins;
 pub use reload::{OwnServices, Reload, Snapshot, settings_of, tool_settings};
+pub use upkeep::upkeep;
 
 use std::pin::Pin;
 use tokio_util::sync::CancellationToken;

@@ -6,7 +6,7 @@ use crate::words;
 use document::{Node, Pointer};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use store::{Documents, Lease, NewChunk};
+use store::{ClaimedIndex, Documents, NewChunk};
 use tool::{Embeddings, Error, Result};
 
 /// Chunks in one transaction: enough to be fast, few enough to let other writers in.
@@ -16,7 +16,7 @@ const EMBEDDED_AT_ONCE: usize = 64;
 
 /// What an attempt is made with.
 pub(crate) struct Attempt<'a> {
-    pub(crate) lease: &'a Lease,
+    pub(crate) claimed: &'a ClaimedIndex,
     pub(crate) documents: &'a Documents,
     pub(crate) embeddings: Option<&'a Arc<dyn Embeddings>>,
 }
@@ -30,7 +30,7 @@ impl Attempt<'_> {
     /// # Errors
     /// What kept the attempt from its end. What was done until then stays done.
     pub(crate) async fn run(&self) -> Result<()> {
-        let index = self.lease.index();
+        let index = self.claimed.index();
         let table = self.documents.read(&index.tenant, &index.table).await?;
         let mount: Pointer = index
             .mount
@@ -40,15 +40,15 @@ impl Attempt<'_> {
         let nodes_count = count(leaves.len());
         let texts: Texts = leaves.iter().map(|leaf| (leaf.hash.clone(), leaf.text.clone())).collect();
         self.index_words(&leaves, &texts, nodes_count, chunks_count).await?;
-        self.lease.note_words(table.table.version).await?;
+        self.claimed.note_words(table.table.version).await?;
         if let Some(embeddings) = self.embeddings {
             self.index_meaning(embeddings, &texts, nodes_count, chunks_count).await?;
         }
-        Ok(self.lease.note_progress(nodes_count, chunks_count, chunks_count).await?)
+        Ok(self.claimed.note_progress(nodes_count, chunks_count, chunks_count).await?)
     }
 
     async fn index_words(&self, leaves: &[Leaf], texts: &Texts, nodes: i64, chunks: i64) -> Result<()> {
-        let known = self.lease.hashes().await?;
+        let known = self.claimed.hashes().await?;
         let is_whole = |hash: &str, text: &str| known.get(hash) == Some(&count(cut_count(text)));
         let fresh: Vec<(String, Arc<str>)> = texts
             .iter()
@@ -61,10 +61,10 @@ impl Attempt<'_> {
         let is_gone = |hash: &&String| !kept.contains(hash) || torn.contains(hash);
         let gone: Vec<String> = known.keys().filter(is_gone).cloned().collect();
         for batch in gone.chunks(BATCH) {
-            self.lease.remove_texts(batch).await?;
+            self.claimed.remove_texts(batch).await?;
         }
         let mut indexed = chunks.saturating_sub(count(fresh.iter().map(|(_, text)| cut_count(text)).sum()));
-        self.lease.note_progress(nodes, chunks, self.shown(indexed)).await?;
+        self.claimed.note_progress(nodes, chunks, self.shown(indexed)).await?;
         let mut fresh = fresh.into_iter().flat_map(|(hash, text)| chunks_of(hash, text)).peekable();
         while fresh.peek().is_some() {
             let (batch, rest) = tokio::task::spawn_blocking(move || {
@@ -74,9 +74,9 @@ impl Attempt<'_> {
             .await
             .map_err(|_| Error::internal("cutting a text broke its thread"))?;
             fresh = rest;
-            self.lease.add_chunks(&batch).await?;
+            self.claimed.add_chunks(&batch).await?;
             indexed += count(batch.len());
-            self.lease.note_progress(nodes, chunks, self.shown(indexed)).await?;
+            self.claimed.note_progress(nodes, chunks, self.shown(indexed)).await?;
         }
         self.place(leaves).await
     }
@@ -87,7 +87,7 @@ impl Attempt<'_> {
     }
 
     async fn place(&self, leaves: &[Leaf]) -> Result<()> {
-        let before = self.lease.nodes().await?;
+        let before = self.claimed.nodes().await?;
         let now: HashSet<&str> = leaves.iter().map(|leaf| leaf.pointer.as_str()).collect();
         let gone: Vec<String> =
             before.keys().filter(|pointer| !now.contains(pointer.as_str())).cloned().collect();
@@ -97,9 +97,9 @@ impl Attempt<'_> {
             .map(|leaf| (leaf.pointer.clone(), leaf.hash.clone()))
             .collect();
         for batch in placed.chunks(BATCH) {
-            self.lease.move_nodes(&[], batch).await?;
+            self.claimed.move_nodes(&[], batch).await?;
         }
-        Ok(self.lease.move_nodes(&gone, &[]).await?)
+        Ok(self.claimed.move_nodes(&gone, &[]).await?)
     }
 
     async fn index_meaning(
@@ -109,12 +109,12 @@ impl Attempt<'_> {
         nodes: i64,
         chunks: i64,
     ) -> Result<()> {
-        if self.lease.index().model != embeddings.model() {
-            self.lease.remove_vectors(embeddings.model()).await?;
+        if self.claimed.index().model != embeddings.model() {
+            self.claimed.remove_vectors(embeddings.model()).await?;
         }
         let mut cut = Cut::default();
         loop {
-            let wanted = self.lease.without_vectors(EMBEDDED_AT_ONCE as i64).await?;
+            let wanted = self.claimed.without_vectors(EMBEDDED_AT_ONCE as i64).await?;
             if wanted.is_empty() {
                 return Ok(());
             }
@@ -125,9 +125,9 @@ impl Attempt<'_> {
             let parts: Vec<String> = wanted.iter().map(part).collect();
             let vectors = embeddings.embed(&parts).await?;
             let vectors: Vec<(i64, Vec<f32>)> = wanted.iter().map(|(id, _, _)| *id).zip(vectors).collect();
-            self.lease.add_vectors(&vectors).await?;
-            let left = self.lease.count_without_vectors().await?;
-            self.lease.note_progress(nodes, chunks, chunks.saturating_sub(left).max(0)).await?;
+            self.claimed.add_vectors(&vectors).await?;
+            let left = self.claimed.count_without_vectors().await?;
+            self.claimed.note_progress(nodes, chunks, chunks.saturating_sub(left).max(0)).await?;
         }
     }
 }

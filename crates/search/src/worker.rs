@@ -3,7 +3,7 @@
 use crate::index::Attempt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use store::{Documents, ErrorKind, Lease, Store, within};
+use store::{ClaimedIndex, Documents, ErrorKind, Store, within};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tool::{Embeddings, Error};
@@ -49,7 +49,7 @@ pub async fn run(
     options: Options,
     cancel: CancellationToken,
 ) {
-    let worker = Worker { name: tool::new_id(), store, documents, embeddings, options, cancel };
+    let worker = Worker { store, documents, embeddings, options, cancel };
     let worker = Arc::new(worker);
     if let Err(error) = within(worker.options.store_timeout, worker.store.search().sweep()).await {
         tracing::warn!(%error, "old search indexes stay for now: {error}");
@@ -57,9 +57,9 @@ pub async fn run(
     let mut running = JoinSet::new();
     while !worker.cancel.is_cancelled() {
         while running.try_join_next().is_some() {}
-        for lease in worker.claim(AT_ONCE.saturating_sub(running.len())).await {
+        for index in worker.claim(AT_ONCE.saturating_sub(running.len())).await {
             let worker = worker.clone();
-            running.spawn(async move { worker.work(lease).await });
+            running.spawn(async move { worker.work(index).await });
         }
         tokio::select! {
             () = worker.cancel.cancelled() => {}
@@ -71,8 +71,6 @@ pub async fn run(
 }
 
 struct Worker {
-    /// Says whose lease it is.
-    name: String,
     store: Store,
     documents: Documents,
     embeddings: Option<Arc<dyn Embeddings>>,
@@ -92,17 +90,17 @@ impl Worker {
         self.embeddings.as_ref().map_or("", |embeddings| embeddings.model())
     }
 
-    async fn claim(&self, limit: usize) -> Vec<Lease> {
+    async fn claim(&self, limit: usize) -> Vec<ClaimedIndex> {
         let search = self.store.search();
         let claim = async {
-            let mut leases = Vec::new();
+            let mut claimed = Vec::new();
             if limit == 0 {
-                return Ok(leases);
+                return Ok(claimed);
             }
             for index in search.due(self.model(), limit as i64).await? {
-                leases.extend(search.claim(&index, &self.name, self.options.lease).await?);
+                claimed.extend(search.claim(&index, self.options.lease).await?);
             }
-            Ok(leases)
+            Ok(claimed)
         };
         within(self.options.store_timeout, claim).await.unwrap_or_else(|error| {
             tracing::debug!(%error, "cannot look for search indexes that are due: {error}");
@@ -110,13 +108,13 @@ impl Worker {
         })
     }
 
-    async fn work(&self, lease: Lease) {
+    async fn work(&self, claimed: ClaimedIndex) {
         let begun = Instant::now();
         let attempt =
-            Attempt { lease: &lease, documents: &self.documents, embeddings: self.embeddings.as_ref() };
+            Attempt { claimed: &claimed, documents: &self.documents, embeddings: self.embeddings.as_ref() };
         let end = tokio::select! {
             () = self.cancel.cancelled() => End::Stopped,
-            error = self.keep(&lease) => End::Failed(error.into()),
+            error = claimed.keep() => End::Failed(error.into()),
             () = tokio::time::sleep(self.options.timeout) => {
                 let message = format!("indexing took longer than {} s and goes on later", self.options.timeout.as_secs());
                 End::Failed(Error::timeout(message).retryable())
@@ -125,36 +123,24 @@ impl Worker {
         };
         // A table that changes all the time must not keep us busy all the time.
         let rest = (begun.elapsed() * 2).min(LONGEST_REST);
-        self.close(lease, end, rest).await;
+        self.close(claimed, end, rest).await;
     }
 
-    /// Keeps the lease; returns only when it is lost, or when the database is.
-    async fn keep(&self, lease: &Lease) -> store::Error {
-        loop {
-            tokio::time::sleep(self.options.lease / 3).await;
-            if let Err(error) = within(self.options.lease / 3, lease.renew()).await
-                && !error.is_retryable()
-            {
-                return error;
-            }
-        }
-    }
-
-    async fn close(&self, lease: Lease, end: End, rest: Duration) {
-        let index = lease.index().clone();
+    async fn close(&self, claimed: ClaimedIndex, end: End, rest: Duration) {
+        let index = claimed.index().clone();
         let (tenant, tool) = (&index.tenant, &index.tool);
         let closing = async {
             match end {
-                End::Ready => lease.finish(self.model(), rest).await,
-                End::Stopped => lease.release().await,
+                End::Ready => claimed.finish(self.model(), rest).await,
+                End::Stopped => claimed.release().await,
                 End::Failed(error) if error.kind() == tool::ErrorKind::NotFound => {
-                    forget(&lease).await?;
-                    lease.fail(&format!("the table {} is not there any more", index.table), None).await
+                    forget(&claimed).await?;
+                    claimed.fail(&format!("the table {} is not there any more", index.table), None).await
                 }
                 End::Failed(error) => {
                     let pause = self.pause(index.attempts);
                     tracing::warn!(%tenant, %tool, %error, "search index of tool {tool} is tried again in {pause:?}: {error}");
-                    lease.fail(&error.to_string(), Some(pause)).await
+                    claimed.fail(&error.to_string(), Some(pause)).await
                 }
             }
         };
@@ -176,10 +162,10 @@ impl Worker {
 }
 
 /// A table that is gone leaves nothing to find.
-async fn forget(lease: &Lease) -> store::Result<()> {
-    let gone: Vec<String> = lease.nodes().await?.into_keys().collect();
-    lease.move_nodes(&gone, &[]).await?;
-    let hashes: Vec<String> = lease.hashes().await?.into_keys().collect();
-    lease.remove_texts(&hashes).await?;
-    lease.note_progress(0, 0, 0).await
+async fn forget(claimed: &ClaimedIndex) -> store::Result<()> {
+    let gone: Vec<String> = claimed.nodes().await?.into_keys().collect();
+    claimed.move_nodes(&gone, &[]).await?;
+    let hashes: Vec<String> = claimed.hashes().await?.into_keys().collect();
+    claimed.remove_texts(&hashes).await?;
+    claimed.note_progress(0, 0, 0).await
 }

@@ -184,7 +184,9 @@ impl Server {
         let _ = shelf.is_local.set(is_local);
         let background = TaskTracker::new();
         background.spawn(shelf.reload.clone().follow(shelf.stopping.clone()));
-        background.spawn(keep_house(shelf.clone()));
+        background.spawn(tidy_metrics(shelf.clone()));
+        let (store, retention) = (shelf.store.clone(), shelf.options.audit_retention);
+        background.spawn(runtime::upkeep(store, retention, shelf.stopping.clone()));
         for work in self.background {
             background.spawn(work(shelf.stopping.clone()));
         }
@@ -289,23 +291,10 @@ fn cors(origins: &[HeaderValue]) -> CorsLayer {
         .max_age(BROWSERS_REMEMBER)
 }
 
-/// Deletes old audit records now and then, and keeps the metrics small.
-async fn keep_house(shelf: Shared) {
+/// Keeps the metrics small.
+async fn tidy_metrics(shelf: Shared) {
     const PAUSE: Duration = Duration::from_secs(10);
-    const PAUSES_BETWEEN_PURGES: u32 = 360;
-    for round in 0u32.. {
-        tokio::select! {
-            () = shelf.stopping.cancelled() => return,
-            () = tokio::time::sleep(PAUSE) => {}
-        }
+    while shelf.stopping.run_until_cancelled(tokio::time::sleep(PAUSE)).await.is_some() {
         shelf.metrics.run_upkeep();
-        let Some(retention) = shelf.options.audit_retention else { continue };
-        if round % PAUSES_BETWEEN_PURGES == 0 {
-            let now = chrono::Utc::now().timestamp_millis();
-            let keep_ms = i64::try_from(retention.as_millis()).unwrap_or(i64::MAX);
-            if let Err(error) = shelf.store.audit().purge_before(now.saturating_sub(keep_ms)).await {
-                tracing::warn!(%error, "old audit records stay for now: {error}");
-            }
-        }
     }
 }

@@ -40,8 +40,9 @@ pub const TABLES: [&str; 18] = [
     "management",
 ];
 
-/// What is not: made by migrations or from the rest.
-pub const DERIVED: [&str; 4] = ["search_vectors", "search_chunks", "search_nodes", "schema_version"];
+/// What is not: made by migrations or from the rest, or of the moment.
+pub const DERIVED: [&str; 5] =
+    ["search_vectors", "search_chunks", "search_nodes", "leases", "schema_version"];
 
 /// How much was written or read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -241,7 +242,7 @@ async fn begin_searches_anew(connection: &mut AnyConnection) -> Result<()> {
     sqlx::query(
         "UPDATE search_indexes SET status = 'pending', table_version = 0, tried_version = 0, model = '',
              nodes_count = 0, chunks_count = 0, indexed_chunks_count = 0, indexed_at = NULL, last_error = NULL,
-             attempts = 0, due_at = $1, worker = NULL, leased_until = 0",
+             attempts = 0, due_at = $1",
     )
     .bind(column::now())
     .execute(connection)

@@ -3,6 +3,7 @@
 use crate::audit::Audit;
 use crate::instances::Instances;
 use crate::keys::Keys;
+use crate::leases::Leases;
 use crate::management::{self, Management};
 use crate::meta::Meta;
 use crate::revisions::{self, Revisions};
@@ -70,6 +71,8 @@ struct Inner {
     backend: Backend,
     url: Secret,
     vault: Vault,
+    /// Tells whoever has a lease from others at the same database.
+    process: String,
     changed: Notify,
     tables_changed: Notify,
     /// A write was not completed, for whatever reason: the next look at the database is to write, too.
@@ -104,8 +107,18 @@ impl Store {
         let url = options.url.clone();
         let (changed, tables_changed) = (Notify::new(), Notify::new());
         let is_suspect = AtomicBool::new(false);
-        let inner =
-            Inner { pool, writers, backend, url, vault, changed, tables_changed, is_suspect, occupied };
+        let inner = Inner {
+            pool,
+            writers,
+            backend,
+            url,
+            vault,
+            process: tool::new_id(),
+            changed,
+            tables_changed,
+            is_suspect,
+            occupied,
+        };
         Ok(Self(Arc::new(inner)))
     }
 
@@ -174,6 +187,12 @@ impl Store {
         Search(self)
     }
 
+    /// Who does what only one process does at a time.
+    #[must_use]
+    pub fn leases(&self) -> Leases<'_> {
+        Leases(self)
+    }
+
     /// The MCP instances and their bindings.
     #[must_use]
     pub fn instances(&self) -> Instances<'_> {
@@ -218,6 +237,10 @@ impl Store {
 
     pub(crate) fn vault(&self) -> &Vault {
         &self.0.vault
+    }
+
+    pub(crate) fn process(&self) -> &str {
+        &self.0.process
     }
 
     /// Wakes when this process has written; other processes are seen by polling or listening.

@@ -11,6 +11,7 @@ mod deadline;
 pub mod error;
 pub mod instances;
 pub mod keys;
+pub mod leases;
 pub mod management;
 pub mod meta;
 mod migrate;
@@ -39,8 +40,9 @@ pub use deadline::within;
 pub use error::{Error, Kind as ErrorKind, Result};
 pub use instances::{Instance, InstanceChanges, NewInstance};
 pub use keys::{Key, KeyChanges, KeyHash, NewKey};
+pub use leases::{Lease, Leases};
 pub use page::{Page, PageRequest};
-pub use search::{Found, IndexStatus, Lease, NewChunk, SearchIndex, Vectors};
+pub use search::{ClaimedIndex, Found, IndexStatus, NewChunk, SearchIndex, Vectors};
 pub use services::{Announce, NewService, Service, ServiceChanges, ServiceFilter, ServicePins, ServiceTool};
 pub use status::Status;
 pub use tables::{

@@ -1,15 +1,15 @@
 //! Search indexes: which Tool searches what, how far its index is, and who may work on it.
 
+mod claim;
 mod find;
-mod lease;
 mod write;
 
+pub use claim::ClaimedIndex;
 pub use find::{Found, Vectors};
-pub use lease::Lease;
 pub use write::NewChunk;
 
 use crate::database::{Backend, Write};
-use crate::{Error, Result, Store, Tool, row as column};
+use crate::{Error, Result, Store, Tool, leases, row as column};
 use sqlx::any::AnyRow;
 use sqlx::{AssertSqlSafe, Row as _};
 use std::time::Duration;
@@ -17,6 +17,9 @@ use tool::{TableId, TenantId, ToolId};
 
 /// The type of Tools that have an index.
 pub const SEARCH_TYPE: &str = "search";
+
+/// What the names of the indexes' leases begin with; tenant, Tool and number follow.
+const LEASE_PREFIX: &str = "search/";
 
 const COLUMNS: &str = "i.tenant AS tenant, i.tool AS tool, i.number AS number, i.table_id AS table_id,
     i.mount AS mount, i.status AS status, i.table_version AS table_version, i.model AS model,
@@ -129,11 +132,14 @@ impl Search<'_> {
     /// ones, failed ones whose time has come or whose table has changed, abandoned ones, and
     /// those whose table or model has changed.
     pub async fn due(self, model: &str, limit: i64) -> Result<Vec<SearchIndex>> {
+        let now = leases::now(self.0.backend());
         let sql = format!(
             "SELECT {COLUMNS} FROM {FROM}
-             WHERE i.leased_until < $1 AND i.due_at IS NOT NULL
+             WHERE i.due_at IS NOT NULL
                AND (i.due_at <= $1 OR i.status = 'error' AND t.version <> i.tried_version)
                AND (i.status <> 'ready' OR i.model <> $2 OR t.version IS NULL OR t.version <> i.table_version)
+               AND NOT EXISTS (SELECT 1 FROM leases l WHERE l.until > {now} AND l.name =
+                   '{LEASE_PREFIX}' || i.tenant || '/' || i.tool || '/' || CAST(i.number AS TEXT))
              ORDER BY i.due_at, i.tenant, i.tool LIMIT $3"
         );
         let rows = sqlx::query(AssertSqlSafe(sql))
@@ -206,8 +212,8 @@ pub(crate) async fn follow(write: &mut Write, tool: &Tool) -> Result<()> {
         .await?;
     sqlx::query(
         "INSERT INTO search_indexes (tenant, tool, number, table_id, mount, status, table_version, tried_version, model,
-             nodes_count, chunks_count, indexed_chunks_count, attempts, due_at, leased_until)
-         SELECT $1, $2, COALESCE(MAX(number), 0) + 1, $3, $4, 'pending', 0, 0, '', 0, 0, 0, 0, $5, 0
+             nodes_count, chunks_count, indexed_chunks_count, attempts, due_at)
+         SELECT $1, $2, COALESCE(MAX(number), 0) + 1, $3, $4, 'pending', 0, 0, '', 0, 0, 0, 0, $5
          FROM search_indexes",
     )
     .bind(tool.tenant.as_str())

@@ -1,8 +1,8 @@
 //! What is in an index: written by whoever holds its lease, batch by batch, each all or nothing.
 
 use crate::database::{Backend, Write};
+use crate::search::claim::ClaimedIndex;
 use crate::search::find::{self, Vectors};
-use crate::search::lease::Lease;
 use crate::search::words_table;
 use crate::{Result, row as column};
 use sqlx::query::Query;
@@ -28,7 +28,7 @@ pub struct NewChunk {
     pub words: Vec<String>,
 }
 
-impl Lease {
+impl ClaimedIndex {
     /// Where which text stands: pointers with the hashes of their texts.
     pub async fn nodes(&self) -> Result<HashMap<String, String>> {
         let rows = sqlx::query("SELECT pointer, hash FROM search_nodes WHERE tenant = $1 AND tool = $2")

@@ -12,6 +12,7 @@ mod crash;
 mod faults;
 mod isolation;
 mod keys;
+mod leases;
 mod migrations;
 mod rotation;
 mod search;

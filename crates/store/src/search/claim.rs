@@ -1,64 +1,72 @@
-//! The lease of an index: who works on it, how far that is, and how it ended.
+//! An index that somebody works on: how far that is, and how it ended.
 
 use crate::database::Write;
-use crate::search::{IndexStatus, Search, SearchIndex};
-use crate::{Error, ErrorKind, Result, Store, row as column};
+use crate::search::{IndexStatus, LEASE_PREFIX, Search, SearchIndex};
+use crate::{Error, ErrorKind, Lease, Result, Store, row as column};
 use std::time::Duration;
 
-/// The right to work on an index. Every write renews it, and fails when it was lost.
+/// An index that is ours to work on. Every write renews the lease, and fails when it was lost.
 #[derive(Debug, Clone)]
-pub struct Lease {
+pub struct ClaimedIndex {
     pub(crate) store: Store,
     pub(crate) index: SearchIndex,
-    worker: String,
-    time: Duration,
+    lease: Lease,
 }
 
 impl Search<'_> {
     /// Takes an index that is due; `None` when somebody else was faster. The attempt counts as one at
     /// the table as it is now, however early it ends: only a newer version is tried without a pause.
-    pub async fn claim(self, index: &SearchIndex, worker: &str, time: Duration) -> Result<Option<Lease>> {
-        let now = column::now();
+    pub async fn claim(self, index: &SearchIndex, time: Duration) -> Result<Option<ClaimedIndex>> {
         let mut write = self.0.write().await?;
-        let done = sqlx::query(
-            "UPDATE search_indexes SET status = 'indexing', worker = $3, leased_until = $4, due_at = $6,
-                 attempts = attempts + 1,
-                 tried_version = COALESCE((SELECT t.version FROM tables t
-                     WHERE t.tenant = search_indexes.tenant AND t.id = search_indexes.table_id), tried_version)
-             WHERE tenant = $1 AND tool = $2 AND number = $5 AND leased_until < $6 AND attempts = $7
-                 AND COALESCE(indexed_at, 0) = $8",
-        )
-        .bind(index.tenant.as_str())
-        .bind(index.tool.as_str())
-        .bind(worker)
-        .bind(now.saturating_add(milliseconds(time)))
-        .bind(index.number)
-        .bind(now)
-        .bind(index.attempts)
-        .bind(index.indexed_at.unwrap_or_default())
-        .execute(write.connection())
-        .await?;
-        write.commit().await?;
-        let lease = || Lease {
-            store: self.0.clone(),
-            index: SearchIndex { attempts: index.attempts + 1, ..index.clone() },
-            worker: worker.to_owned(),
-            time,
+        let lease = self.0.leases().claim_in(&mut write, &lease_name(index), time).await?;
+        let claimed = match lease {
+            Some(lease) if begin_attempt(&mut write, index).await? => Some(lease),
+            Some(lease) => {
+                lease.end_in(&mut write).await?;
+                None
+            }
+            None => None,
         };
-        Ok((done.rows_affected() == 1).then(lease))
+        write.commit().await?;
+        let index = SearchIndex { attempts: index.attempts + 1, ..index.clone() };
+        Ok(claimed.map(|lease| ClaimedIndex { store: self.0.clone(), index, lease }))
     }
 }
 
-impl Lease {
+/// Each index has a lease of its own, which ends with it: one that begins anew has another number.
+fn lease_name(index: &SearchIndex) -> String {
+    format!("{LEASE_PREFIX}{}/{}/{}", index.tenant, index.tool, index.number)
+}
+
+/// Whether the index is still as it was when somebody looked.
+async fn begin_attempt(write: &mut Write, index: &SearchIndex) -> Result<bool> {
+    let done = sqlx::query(
+        "UPDATE search_indexes SET status = 'indexing', due_at = $4, attempts = attempts + 1,
+             tried_version = COALESCE((SELECT t.version FROM tables t
+                 WHERE t.tenant = search_indexes.tenant AND t.id = search_indexes.table_id), tried_version)
+         WHERE tenant = $1 AND tool = $2 AND number = $3 AND attempts = $5 AND COALESCE(indexed_at, 0) = $6",
+    )
+    .bind(index.tenant.as_str())
+    .bind(index.tool.as_str())
+    .bind(index.number)
+    .bind(column::now())
+    .bind(index.attempts)
+    .bind(index.indexed_at.unwrap_or_default())
+    .execute(write.connection())
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+impl ClaimedIndex {
     /// The index as it was when it was claimed.
     #[must_use]
     pub fn index(&self) -> &SearchIndex {
         &self.index
     }
 
-    /// Keeps the lease for some more time.
-    pub async fn renew(&self) -> Result<()> {
-        self.begin().await?.commit().await
+    /// Keeps the lease; returns only when it is lost.
+    pub async fn keep(&self) -> Error {
+        self.lease.keep().await
     }
 
     /// Says how much there is to do, and how much of it is done.
@@ -96,7 +104,7 @@ impl Lease {
         let now = column::now();
         sqlx::query(
             "UPDATE search_indexes SET status = 'ready', model = $3, indexed_at = $4,
-                 last_error = NULL, attempts = 0, due_at = $5, worker = NULL, leased_until = 0
+                 last_error = NULL, attempts = 0, due_at = $5
              WHERE tenant = $1 AND tool = $2",
         )
         .bind(self.index.tenant.as_str())
@@ -106,6 +114,7 @@ impl Lease {
         .bind(now.saturating_add(milliseconds(pause)))
         .execute(write.connection())
         .await?;
+        self.lease.end_in(&mut write).await?;
         write.commit().await
     }
 
@@ -113,7 +122,7 @@ impl Lease {
     pub async fn fail(self, why: &str, pause: Option<Duration>) -> Result<()> {
         let mut write = self.begin().await?;
         sqlx::query(
-            "UPDATE search_indexes SET status = $3, last_error = $4, due_at = $5, worker = NULL, leased_until = 0
+            "UPDATE search_indexes SET status = $3, last_error = $4, due_at = $5
              WHERE tenant = $1 AND tool = $2",
         )
         .bind(self.index.tenant.as_str())
@@ -123,42 +132,39 @@ impl Lease {
         .bind(pause.map(|pause| column::now().saturating_add(milliseconds(pause))))
         .execute(write.connection())
         .await?;
+        self.lease.end_in(&mut write).await?;
         write.commit().await
     }
 
     /// Gives the index back as it is, e.g. because the process ends.
     pub async fn release(self) -> Result<()> {
         let mut write = self.begin().await?;
-        sqlx::query(
-            "UPDATE search_indexes SET status = 'pending', worker = NULL, leased_until = 0
-             WHERE tenant = $1 AND tool = $2",
-        )
-        .bind(self.index.tenant.as_str())
-        .bind(self.index.tool.as_str())
-        .execute(write.connection())
-        .await?;
+        sqlx::query("UPDATE search_indexes SET status = 'pending' WHERE tenant = $1 AND tool = $2")
+            .bind(self.index.tenant.as_str())
+            .bind(self.index.tool.as_str())
+            .execute(write.connection())
+            .await?;
+        self.lease.end_in(&mut write).await?;
         write.commit().await
     }
 
-    /// A write under the lease: the row is held until it ends, so nobody can take the index over
-    /// in between.
+    /// A write under the lease, to an index that is still there: it is held until the write ends, so that it cannot
+    /// begin anew in between.
     pub(crate) async fn begin(&self) -> Result<Write> {
-        let mut write = self.store.write().await?;
+        let mut write = self.lease.begin().await?;
         let done = sqlx::query(
-            "UPDATE search_indexes SET leased_until = $5
-             WHERE tenant = $1 AND tool = $2 AND number = $3 AND worker = $4",
+            "UPDATE search_indexes SET number = number WHERE tenant = $1 AND tool = $2 AND number = $3",
         )
         .bind(self.index.tenant.as_str())
         .bind(self.index.tool.as_str())
         .bind(self.index.number)
-        .bind(self.worker.as_str())
-        .bind(column::now().saturating_add(milliseconds(self.time)))
         .execute(write.connection())
         .await?;
-        if done.rows_affected() == 0 {
-            return Err(Error::new(ErrorKind::Stale, "somebody else works on the search index now"));
+        if done.rows_affected() == 1 {
+            return Ok(write);
         }
-        Ok(write)
+        write.commit().await?;
+        Err(Error::new(ErrorKind::Stale, "the search index is not there any more, or has begun anew"))
     }
 }
 
