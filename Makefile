@@ -1,7 +1,9 @@
 # The commands of this project. `make run` and `make test` set up what they need by themselves.
 CARGO ?= cargo
+FULL := --features full
 NEXTEST := $(CARGO) nextest run --workspace
-.PHONY: run test check bench dev generate fmt deny nextest help
+CLIPPY := $(CARGO) clippy --workspace --all-targets
+.PHONY: run test check bench dev release generate fmt features docs deny nextest cargo-deny help
 
 help:                ## List the commands
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed 's/: *[^#]*##/\t/' | expand -t 16
@@ -12,18 +14,31 @@ run:                 ## Build and serve on 127.0.0.1:3095 with embedded defaults
 dev:                 ## The same with a throw-away data folder and debug logs
 	MCP_ALL_IN_ONE_HOME=$$PWD/.cache/dev $(CARGO) run --bin mcp-all-in-one -- --log-level info,gateway=debug,server=debug serve
 
+release:             ## The binary that is handed out, with everything in it
+	$(CARGO) build --release $(FULL) --bin mcp-all-in-one
+
 test: nextest        ## Every test, with real servers that it installs, starts and stops
 	$(CARGO) test --quiet --doc -p gotemplate
 	CARGO_TARGET_DIR=$${CARGO_TARGET_DIR:-$$PWD/target} $(CARGO) test --quiet --manifest-path crates/gotemplate/differential/Cargo.toml --tests
-	scripts/mcp-servers run scripts/postgres run $(NEXTEST)
+	scripts/flaky run scripts/mcp-servers run scripts/postgres run $(NEXTEST) $(FULL)
 
-check: nextest       ## Format, lints, tidiness, generated files
+check: nextest deny  ## Format, lints, documentation, features, dependencies, tidiness, generated files
 	$(CARGO) fmt --all -- --check
-	$(CARGO) clippy --workspace --all-targets --all-features -- -D warnings
-	$(NEXTEST) -E 'test(/^tidy::/) or test(/is_fresh$$/)'
+	$(CLIPPY) $(FULL) -- -D warnings
+	$(MAKE) docs features
+	scripts/oldest-rust
+	$(NEXTEST) $(FULL) -E 'test(/^tidy::/) or test(/is_fresh$$/)'
+
+features:            ## What is left out compiles, and is refused by the name of its feature
+	$(CLIPPY) -- -D warnings
+	$(CLIPPY) --no-default-features -- -D warnings
+	$(NEXTEST) --no-default-features --lib -E 'test(left_out)'
+
+docs:                ## The documentation of the code, without a dead link
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps $(FULL)
 
 generate: nextest    ## Write the generated files anew
-	UPDATE=1 $(NEXTEST) -E 'test(/is_fresh$$/)'
+	UPDATE=1 $(NEXTEST) $(FULL) -E 'test(/is_fresh$$/)'
 
 bench:               ## Benchmarks that print ratios
 	$(CARGO) bench -p gateway
@@ -35,9 +50,12 @@ bench:               ## Benchmarks that print ratios
 fmt:                 ## Format everything
 	$(CARGO) fmt --all
 
-deny:                ## Licences, advisories and duplicates of dependencies
-	@$(CARGO) deny --version >/dev/null 2>&1 || $(CARGO) install --locked cargo-deny
-	$(CARGO) deny check
+deny: cargo-deny     ## Licences, advisories and sources of dependencies
+	scripts/deny
 
 nextest:
 	@$(CARGO) nextest --version >/dev/null 2>&1 || $(CARGO) install --locked cargo-nextest
+
+# It is fast enough unoptimised, and there a third as long in the making.
+cargo-deny:
+	@$(CARGO) deny --version >/dev/null 2>&1 || $(CARGO) install --locked --debug cargo-deny@0.20.2
