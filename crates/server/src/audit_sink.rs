@@ -147,6 +147,8 @@ fn row(entry: &Entry) -> AuditRow<'_> {
             request_id: entry.request_id.as_str().into(),
             trace_id: entry.trace_id.as_deref().unwrap_or_default().into(),
             result_bytes: entry.result_bytes,
+            parent_request_id: entry.parent_request_id.as_deref().map(Into::into),
+            run_id: entry.run_id.as_deref().map(Into::into),
         },
     }
 }
