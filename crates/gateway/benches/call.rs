@@ -4,7 +4,7 @@
 
 use async_trait::async_trait;
 use gateway::audit::{Audit, Entry, Sink};
-use gateway::{Gateway, Options, Request, ServiceDefinition, Target, TenantDefinition};
+use gateway::{Gateway, Options, ServiceDefinition, TenantDefinition};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -13,8 +13,8 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tool::{
-    Arguments, Call, Caller, Connector, Context, Door, Env, Extras, Kind, Limits, Outcome, Output, Result,
-    Settings, TenantId, Tool,
+    Arguments, Call, Caller, Connector, Context, Door, Env, Extras, Kind, Limits, Outcome, Output, Request,
+    Result, Settings, Target, TenantId, Tool,
 };
 
 /// A service with this many tools that answer at once.

@@ -3,7 +3,6 @@
 use crate::Gateway;
 use crate::catalog::{Service, State};
 use crate::library::ResourceUpdate;
-use crate::lifecycle::system_context;
 use futures::future::join_all;
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -99,7 +98,7 @@ impl Gateway {
     /// Asks a service what it offers; false when it does not say.
     pub(crate) async fn discover(&self, service: &Service) -> bool {
         let Ok(connector) = service.connector() else { return true };
-        let cx = system_context(DISCOVERY_TIMEOUT);
+        let cx = Context::system(service.tenant.clone(), DISCOVERY_TIMEOUT);
         let answer = tokio::time::timeout(DISCOVERY_TIMEOUT, connector.tools(&cx)).await;
         let answer = match answer.unwrap_or_else(|_| Err(Error::timeout("it did not say what it offers"))) {
             Ok(tools) => self.vet(service, connector.pinning(), tools).await,

@@ -4,6 +4,7 @@ pub mod audit;
 mod bind;
 pub mod catalog;
 mod discovery;
+mod inside;
 mod instructions;
 pub mod library;
 pub mod lifecycle;
@@ -11,11 +12,12 @@ mod logs;
 mod metrics;
 pub mod pins;
 pub mod policy;
+mod runs;
 mod service_metrics;
 pub mod shape;
 pub mod tools;
 
-pub use catalog::{Catalog, InstanceDefinition, Route, Shelf, Target};
+pub use catalog::{Catalog, InstanceDefinition, Route, Shelf};
 pub use discovery::Discovery;
 pub use library::{Fingerprints, ResourceUpdate, Watch};
 pub use lifecycle::{BuiltIn, ServiceDefinition, TenantDefinition};
@@ -32,11 +34,12 @@ use futures::FutureExt;
 use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 use tokio::sync::broadcast;
 use tool::{
-    Arguments, Call, Context, Env, Error, Extras, Kind, OnlyClient, Outcome, Registry, Result, Uri, uri,
+    Arguments, Call, Context, Env, Error, Kind, OnlyClient, Outcome, Registry, Request, Result, Target, Uri,
+    uri,
 };
 use tracing::Instrument;
 
@@ -55,17 +58,6 @@ const GRACE: Duration = Duration::from_secs(1);
 pub struct Options {
     /// The most bytes of any answer, where somebody has said so; a tool may say less.
     pub result_budget_bytes: Option<usize>,
-}
-
-/// What a caller wants.
-#[derive(Debug)]
-pub struct Request {
-    /// Which tool.
-    pub target: Target,
-    /// With what.
-    pub arguments: Arguments,
-    /// What the caller's request carried besides.
-    pub extras: Extras,
 }
 
 /// Everything between a door and a connector.
@@ -110,21 +102,28 @@ impl Gateway {
     ) -> Arc<Self> {
         let registry = registry.into();
         let numbers = Arc::new(AllServices::default());
-        let types = catalog::Types::new(registry, env.clone(), numbers.clone(), options.result_budget_bytes);
-        Arc::new(Self {
-            registry,
-            types,
-            env,
-            catalog: Catalog::default(),
-            policy: policy::Policy::default(),
-            audit,
-            metrics: GatewayMetrics::new(),
-            numbers,
-            pins,
-            options,
-            loading: tokio::sync::Mutex::default(),
-            updates: broadcast::Sender::new(UPDATES),
-            logs: broadcast::Sender::new(UPDATES),
+        Arc::new_cyclic(|gateway: &Weak<Self>| {
+            let env = Env { tools: gateway.clone(), ..env };
+            Self {
+                registry,
+                types: catalog::Types::new(
+                    registry,
+                    env.clone(),
+                    numbers.clone(),
+                    options.result_budget_bytes,
+                ),
+                env,
+                catalog: Catalog::default(),
+                policy: policy::Policy::default(),
+                audit,
+                metrics: GatewayMetrics::new(),
+                numbers,
+                pins,
+                options,
+                loading: tokio::sync::Mutex::default(),
+                updates: broadcast::Sender::new(UPDATES),
+                logs: broadcast::Sender::new(UPDATES),
+            }
         })
     }
 
@@ -171,7 +170,7 @@ impl Gateway {
     pub async fn call(&self, cx: &Context, request: Request) -> Result<Outcome> {
         let mut record = Record::begin(cx, &request.target, &request.arguments);
         let span = tracing::info_span!("call", tenant = %cx.tenant, tool = %request.target, request_id = %cx.request_id);
-        let result = self.run(cx, request, &mut record).instrument(span).await;
+        let result = inside::as_parent(cx, self.run(cx, request, &mut record).instrument(span).await);
         self.count(&record, &result);
         self.audit.write(record.end(&result)).await; // refusals and failures too
         result
@@ -187,8 +186,8 @@ impl Gateway {
     }
 
     async fn run(&self, cx: &Context, request: Request, record: &mut Record) -> Result<Outcome> {
-        let found = self.catalog.resolve(cx, &request.target, &self.types);
-        let (route, tenant) = found.map_err(|error| self.name_nearest(cx, &request.target, error))?;
+        inside::may_begin(cx)?;
+        let (route, tenant) = self.resolve(cx, &request.target)?;
         record.routed_to(&route); // an Arc: a reload never disturbs a call
         let options = match route.options(&request.target) {
             Ok(options) => options,
@@ -222,6 +221,12 @@ impl Gateway {
         let target = Target::Name(name.to_owned());
         let (route, _) = self.catalog.resolve(cx, &target, &self.types).ok()?;
         policy::permits(&cx.caller, &route).ok().map(|()| route)
+    }
+
+    /// The tool that is meant with the limits of its tenant, or why there is none.
+    fn resolve(&self, cx: &Context, target: &Target) -> Result<(Arc<Route>, Option<Arc<policy::Limiter>>)> {
+        let found = self.catalog.resolve(cx, target, &self.types);
+        found.map_err(|error| self.name_nearest(cx, target, error))
     }
 
     /// A number that changes when this caller's list does.
@@ -317,10 +322,11 @@ fn on_route<'a>(cx: &'a Context, route: &Route, options: &uri::Options) -> Cow<'
     let of_tool = route.via.as_ref().and_then(|via| of_call(via.tool.uri.options()));
     let timeout = of_call(options).into_iter().chain(of_tool).min();
     let is_through_tool = route.is_own();
-    if timeout.is_none() && is_through_tool == cx.is_through_tool {
+    let latest = inside::latest_end(cx);
+    if timeout.is_none() && latest == cx.deadline && is_through_tool == cx.is_through_tool {
         return Cow::Borrowed(cx);
     }
-    let deadline = timeout.map_or(cx.deadline, |timeout| cx.deadline.min(Instant::now() + timeout));
+    let deadline = timeout.map_or(latest, |timeout| latest.min(Instant::now() + timeout));
     Cow::Owned(Context { is_through_tool, deadline, ..cx.clone() })
 }
 

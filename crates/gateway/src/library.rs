@@ -1,13 +1,13 @@
 //! Documents and prompts on their way through the gateway: the same policy, the same audit.
 
 use crate::audit::Record;
-use crate::catalog::{Entry, Service, Shelf, Target, TenantCatalog, address};
+use crate::catalog::{Entry, Service, Shelf, TenantCatalog, address};
 use crate::{Gateway, policy, within_deadline};
 use serde_json::value::RawValue;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Weak};
 use tokio::sync::broadcast;
-use tool::{Arguments, Context, Error, Extras, Reference, Result, Wanted};
+use tool::{Arguments, Context, Error, Extras, Reference, Result, Target, Wanted};
 
 /// A resource of a tenant has changed.
 #[derive(Debug, Clone)]

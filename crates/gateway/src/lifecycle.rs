@@ -10,8 +10,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 use tool::{
-    Caller, Connector, Context, Door, Env, Error, ImportRequest, Imported, Kind, Limits, Pinning, Problem,
-    Result, Shape, TenantId,
+    Connector, Context, Env, Error, ImportRequest, Imported, Kind, Limits, Pinning, Problem, Result, Shape,
+    TenantId,
 };
 
 const HEALTH_TIMEOUT: Duration = Duration::from_secs(10);
@@ -88,7 +88,7 @@ impl Gateway {
         let is_reusable =
             |previous: &&TenantCatalog| previous.may_use_private_network() == may_use_private_network;
         let reusable = previous.as_deref().filter(is_reusable);
-        let env = self.env_of(may_use_private_network);
+        let env = self.env_of(&definition.id, may_use_private_network);
         let mut fresh = Vec::new();
         let mut services = Vec::new();
         for wanted in definition.services {
@@ -125,8 +125,8 @@ impl Gateway {
     }
 
     /// What services of a tenant share.
-    pub(crate) fn env_of(&self, may_use_private_network: bool) -> Env {
-        Env { may_use_private_network, ..self.env.clone() }
+    pub(crate) fn env_of(&self, tenant: &TenantId, may_use_private_network: bool) -> Env {
+        Env { tenant: tenant.clone(), may_use_private_network, ..self.env.clone() }
     }
 
     /// Takes a tenant out of the catalog.
@@ -140,8 +140,8 @@ impl Gateway {
     ///
     /// # Errors
     /// `InvalidConfig` with every problem, `NotFound` for an unknown type.
-    pub async fn check(&self, scheme: &str, settings: Value) -> Result<()> {
-        let (kind, env) = (self.kind(scheme)?, self.env.clone());
+    pub async fn check(&self, tenant: &TenantId, scheme: &str, settings: Value) -> Result<()> {
+        let (kind, env) = (self.kind(scheme)?, Env { tenant: tenant.clone(), ..self.env.clone() });
         // Thousands of tools take their time, and calls must not wait for it.
         let checking = tokio::task::spawn_blocking(move || {
             let problems = if kind.has_user_tools { problems_of_shapes(&settings) } else { Vec::new() };
@@ -151,7 +151,8 @@ impl Gateway {
         let (mut problems, opened) = checking.await.map_err(broken)?;
         match opened {
             Ok(connector) if problems.is_empty() && kind.has_user_tools => {
-                return connector.tools(&system_context(HEALTH_TIMEOUT)).await.map(drop);
+                let cx = Context::system(tenant.clone(), HEALTH_TIMEOUT);
+                return connector.tools(&cx).await.map(drop);
             }
             Ok(_) if problems.is_empty() => return Ok(()),
             Ok(_) => {}
@@ -170,7 +171,7 @@ impl Gateway {
             return Err(Error::not_found(format!("services of type '{scheme}' cannot be imported")));
         };
         let catalog = self.catalog.tenant(tenant);
-        let env = self.env_of(catalog.is_some_and(|catalog| catalog.may_use_private_network()));
+        let env = self.env_of(tenant, catalog.is_some_and(|catalog| catalog.may_use_private_network()));
         (import.read)(request, env).await
     }
 
@@ -184,7 +185,7 @@ impl Gateway {
         let Some(service) = service else {
             return Err(Error::not_found(format!("there is no service {scheme}://{id}")));
         };
-        let cx = system_context(HEALTH_TIMEOUT);
+        let cx = Context::system(tenant.clone(), HEALTH_TIMEOUT);
         let probe = service.connector()?.health(&cx);
         tokio::time::timeout(HEALTH_TIMEOUT, probe).await.unwrap_or_else(|_| {
             Err(Error::timeout(format!("{scheme}://{id} did not answer within {HEALTH_TIMEOUT:?}")))
@@ -294,9 +295,4 @@ fn problems_of_shapes(settings: &Value) -> Vec<Problem> {
         crate::shape::check(&shape, &format!("tools[{at}]."))
     };
     tools.iter().enumerate().flat_map(problems).collect()
-}
-
-/// For what we do ourselves: discovery, probes.
-pub(crate) fn system_context(time: Duration) -> Context {
-    Context::new(TenantId::default_tenant(), Arc::new(Caller::local()), Door::Local, time)
 }

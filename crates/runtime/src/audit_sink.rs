@@ -153,6 +153,8 @@ fn row(entry: &Entry, code_of: fn(ErrorKind) -> &'static str) -> AuditRow<'_> {
             request_id: entry.request_id.as_str().into(),
             trace_id: entry.trace_id.as_deref().unwrap_or_default().into(),
             result_bytes: entry.result_bytes,
+            parent_request_id: entry.parent_request_id.as_deref().map(Into::into),
+            run_id: entry.run_id.as_deref().map(Into::into),
         },
     }
 }

@@ -107,6 +107,12 @@ pub struct AuditDetails<'a> {
     pub trace_id: Cow<'a, str>,
     /// The size of the result.
     pub result_bytes: i64,
+    /// The request that made the call, where another call did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_request_id: Option<Cow<'a, str>>,
+    /// The run it is a part of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<Cow<'a, str>>,
 }
 
 /// Which rows to read; what is `None` does not matter.

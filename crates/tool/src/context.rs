@@ -1,14 +1,7 @@
 //! What a call carries with it: for whom it runs, until when, and how it is taken back.
 
-use crate::{
-    CallerHeaders, Client, Content, Inspection, InstanceId, KeyId, Limits, Manner, Pattern, Role, Scope,
-    TenantId, UserId,
-};
-use serde_json::value::RawValue;
-use std::collections::VecDeque;
-use std::future::poll_fn;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Poll, Waker};
+use crate::{Caller, CallerHeaders, Client, Events, Inspection, InstanceId, Manner, Nested, Step, TenantId};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
@@ -46,6 +39,8 @@ pub struct Context {
     pub request_id: Arc<str>,
     /// The W3C trace this call belongs to, where the client sent one.
     pub trace_id: Option<Arc<str>>,
+    /// The call that made this one, where one did.
+    pub nested: Option<Arc<Nested>>,
 }
 
 impl Context {
@@ -78,6 +73,30 @@ impl Context {
             headers: CallerHeaders::default(),
             request_id,
             trace_id: None,
+            nested: None,
+        }
+    }
+
+    /// A context for what this program does by itself for a tenant: discovery, probes, housekeeping.
+    #[must_use]
+    pub fn system(tenant: TenantId, time: Duration) -> Self {
+        Self::new(tenant, Arc::new(Caller::system()), Door::System, time)
+    }
+
+    /// A context for a call that this one makes: for the same caller, ended with this one at the latest, and free
+    /// to name whatever the tenant has. Nobody listens to its events unless somebody is put there.
+    #[must_use]
+    pub fn nested(&self, step: Step) -> Self {
+        Self {
+            instance: None,
+            service: None,
+            is_through_tool: false,
+            cancel: self.cancel.child_token(),
+            events: Events::default(),
+            inspection: Inspection::default(),
+            request_id: crate::new_id(),
+            nested: Some(Arc::new(Nested::within(self, step))),
+            ..self.clone()
         }
     }
 
@@ -95,8 +114,10 @@ pub enum Door {
     Mcp,
     /// The REST interface.
     Rest,
-    /// The command line, or ourselves.
+    /// The command line.
     Local,
+    /// None: it is this program's own affair.
+    System,
 }
 
 impl Door {
@@ -107,229 +128,7 @@ impl Door {
             Self::Mcp => "mcp",
             Self::Rest => "rest",
             Self::Local => "local",
+            Self::System => "system",
         }
-    }
-}
-
-/// Who calls, and what that someone may do.
-#[derive(Debug, Clone)]
-pub struct Caller {
-    /// Whether a key, a person or this machine's owner calls.
-    pub identity: Identity,
-    /// A name for people: of the key or of the user.
-    pub name: String,
-    /// What the caller is for.
-    pub role: Role,
-    /// Less than the role allows; empty is no restriction.
-    pub scopes: Vec<Scope>,
-    /// Tools and URIs the caller may use; empty is no restriction.
-    pub allow: Vec<Pattern>,
-    /// How much the caller may use.
-    pub limits: Limits,
-}
-
-/// How a caller is known.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Identity {
-    /// By an API key.
-    Key(KeyId),
-    /// By a sign-in.
-    User(UserId),
-    /// By the key of an MCP instance, which stands in the path of its door.
-    Instance(InstanceId),
-    /// By running the process.
-    Local,
-}
-
-impl Identity {
-    /// The identity as it stands in audit records.
-    #[must_use]
-    pub fn id(&self) -> &str {
-        match self {
-            Self::Key(id) => id.as_str(),
-            Self::User(id) => id.as_str(),
-            Self::Instance(id) => id.as_str(),
-            Self::Local => "local",
-        }
-    }
-
-    /// What kind of identity it is, in audit records.
-    #[must_use]
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::Key(_) => "key",
-            Self::User(_) => "user",
-            Self::Instance(_) => "instance",
-            Self::Local => "local",
-        }
-    }
-}
-
-impl Caller {
-    /// The owner of the process: everything is allowed.
-    #[must_use]
-    pub fn local() -> Self {
-        Self {
-            identity: Identity::Local,
-            name: "local".into(),
-            role: Role::Admin,
-            scopes: Vec::new(),
-            allow: Vec::new(),
-            limits: Limits::default(),
-        }
-    }
-
-    /// Neither the role nor the scopes speak against it.
-    #[must_use]
-    pub fn may(&self, scope: Scope) -> bool {
-        self.role >= scope.role() && (self.scopes.is_empty() || self.scopes.contains(&scope))
-    }
-}
-
-/// Something worth telling while a call runs.
-#[derive(Debug)]
-pub enum Event {
-    /// How far the call has come.
-    Progress {
-        /// Grows with each event.
-        progress: f64,
-        /// Where it ends, if known.
-        total: Option<f64>,
-        /// What is being done.
-        message: Option<String>,
-    },
-    /// A log entry of the service.
-    Log {
-        /// How grave it is, from `debug` to `emergency`.
-        level: String,
-        /// The entry, as the service wrote it.
-        entry: Box<RawValue>,
-    },
-    /// A part of the answer, ahead of the whole.
-    Content(Content),
-}
-
-/// Where events go. Nobody has to listen: an event that finds no room is dropped.
-///
-/// Every call has its own, so it is made of one piece, and nobody is woken when it ends.
-#[derive(Debug, Clone, Default)]
-pub struct Events(Option<Arc<Mutex<Queue>>>);
-
-/// The end where events come out.
-#[derive(Debug)]
-pub struct EventReceiver(Arc<Mutex<Queue>>);
-
-#[derive(Debug)]
-struct Queue {
-    events: VecDeque<Event>,
-    capacity: usize,
-    listener: Option<Waker>,
-}
-
-impl Events {
-    /// Events and the end where they come out; at most `capacity` wait there.
-    #[must_use]
-    pub fn channel(capacity: usize) -> (Self, EventReceiver) {
-        let queue = Arc::new(Mutex::new(Queue { events: VecDeque::new(), capacity, listener: None }));
-        (Self(Some(queue.clone())), EventReceiver(queue))
-    }
-
-    /// Somebody was to listen when the call began.
-    #[must_use]
-    pub fn is_heard(&self) -> bool {
-        self.0.is_some()
-    }
-
-    /// Tells whoever listens; never waits.
-    pub fn emit(&self, event: Event) {
-        let Some(queue) = &self.0 else { return };
-        let mut queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
-        if queue.events.len() < queue.capacity {
-            queue.events.push_back(event);
-            let listener = queue.listener.take();
-            drop(queue);
-            if let Some(listener) = listener {
-                listener.wake();
-            }
-        }
-    }
-}
-
-impl EventReceiver {
-    /// The next event. Waits for ever when none comes.
-    pub async fn next(&mut self) -> Event {
-        poll_fn(|cx| {
-            let mut queue = self.queue();
-            match queue.events.pop_front() {
-                Some(event) => Poll::Ready(event),
-                None => {
-                    queue.listener.get_or_insert_with(|| cx.waker().clone()).clone_from(cx.waker());
-                    Poll::Pending
-                }
-            }
-        })
-        .await
-    }
-
-    /// The next event that waits already.
-    pub fn take(&mut self) -> Option<Event> {
-        self.queue().events.pop_front()
-    }
-
-    fn queue(&self) -> MutexGuard<'_, Queue> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Drop for EventReceiver {
-    fn drop(&mut self) {
-        // What nobody will hear need not be kept.
-        let mut queue = self.queue();
-        queue.capacity = 0;
-        queue.events = VecDeque::new();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn scopes_narrow_a_role_and_never_widen_it() {
-        let mut caller = Caller { role: Role::Caller, ..Caller::local() };
-        assert!(caller.may(Scope::Call) && caller.may(Scope::Read) && !caller.may(Scope::Manage));
-        caller.scopes = vec![Scope::Read, Scope::Manage];
-        assert!(!caller.may(Scope::Call) && caller.may(Scope::Read) && !caller.may(Scope::Manage));
-    }
-
-    fn progress(progress: f64) -> Event {
-        Event::Progress { progress, total: None, message: None }
-    }
-
-    #[test]
-    fn events_without_a_listener_change_nothing() {
-        let (events, rx) = Events::channel(1);
-        drop(rx);
-        events.emit(progress(1.0));
-        Events::default().emit(Event::Content(Content::text("x")));
-    }
-
-    #[tokio::test]
-    async fn events_come_in_order_and_those_without_room_are_dropped() {
-        let (events, mut rx) = Events::channel(2);
-        let heard = tokio::spawn(async move {
-            let first = rx.next().await;
-            (first, rx)
-        });
-        tokio::task::yield_now().await;
-        events.emit(progress(1.0));
-        let (first, mut rx) = heard.await.unwrap();
-        assert!(matches!(first, Event::Progress { progress: 1.0, .. }));
-        for number in [2.0, 3.0, 4.0] {
-            events.emit(progress(number));
-        }
-        assert!(matches!(rx.take(), Some(Event::Progress { progress: 2.0, .. })));
-        assert!(matches!(rx.next().await, Event::Progress { progress: 3.0, .. }));
-        assert!(rx.take().is_none());
     }
 }

@@ -1,13 +1,16 @@
 //! What the services of one process share.
 
-use crate::{Compute, OnlyClient, Search, Tables};
-use std::sync::Arc;
+use crate::call_tools::no_tools;
+use crate::{CallTools, Compute, OnlyClient, Runs, Search, Tables, TenantId};
+use std::sync::{Arc, Weak};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 /// Given to every connector when it is opened; there is no other global state.
 #[derive(Debug, Clone)]
 pub struct Env {
+    /// Whose service is opened.
+    pub tenant: TenantId,
     /// The id of the service that is opened, where it has one, for messages.
     pub service: Option<String>,
     /// Services may call private, loopback and link-local addresses without saying so themselves.
@@ -22,6 +25,10 @@ pub struct Env {
     pub tables: Option<Arc<dyn Tables>>,
     /// The way to what was indexed of them, likewise.
     pub search: Option<Arc<dyn Search>>,
+    /// The way to all other tools; it leads nowhere where there is no gateway, or none any more.
+    pub tools: Weak<dyn CallTools>,
+    /// The way to work that goes on after its call was answered, where such is kept.
+    pub runs: Option<Arc<dyn Runs>>,
     /// The client, where this process serves one and no other.
     pub only_client: Option<Arc<OnlyClient>>,
     /// The most bytes of an answer, for connectors that can stop before they are cut.
@@ -33,6 +40,7 @@ pub struct Env {
 impl Default for Env {
     fn default() -> Self {
         Self {
+            tenant: TenantId::default_tenant(),
             service: None,
             allow_private_network: false,
             may_use_private_network: true,
@@ -40,6 +48,8 @@ impl Default for Env {
             shutdown: CancellationToken::new(),
             tables: None,
             search: None,
+            tools: no_tools(),
+            runs: None,
             only_client: None,
             result_budget_bytes: 1024 * 1024,
             compute: Compute::default(),

@@ -115,7 +115,10 @@ id! {
     /// Names a Tool of a tenant, whatever it is called.
     ToolId
 }
-
+id! {
+    /// Names work that goes on after its call was answered.
+    RunId
+}
 id! {
     /// Names a table of a tenant.
     TableId

@@ -1,6 +1,6 @@
 //! What comes of a call: an answer, a question back, or work that goes on.
 
-use crate::{Content, Error, Result, readable};
+use crate::{Content, Error, Result, RunId, readable};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -14,13 +14,9 @@ pub enum Outcome {
     /// The tool needs to know more; the same call is repeated with the answers. The questions are
     /// as the service wrote them, for a program that takes them as an outcome.
     NeedsInput(Box<RawValue>),
-    /// The work goes on in the background under this id.
-    Started(TaskId),
+    /// The work goes on in the background under this id; the gateway says later what came of it.
+    Started(RunId),
 }
-
-/// Names work that goes on in the background.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TaskId(pub String);
 
 /// What a tool answered: an MCP `CallToolResult`, or what one is made of.
 #[derive(Debug)]

@@ -4,7 +4,6 @@ use super::remote::Remote;
 use super::{input, pins_path};
 use crate::Failure;
 use clap::Args;
-use gateway::{Request, Target};
 use local::home;
 use local::mcp_config::FILE_NAME;
 use local::{Local, Setup};
@@ -13,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
-use tool::{Arguments, Caller, Context, Door, Extras, Outcome, TenantId, Uri};
+use tool::{Arguments, Caller, Context, Door, Outcome, Request, Target, TenantId, Uri};
 
 /// How long services may take to start.
 pub(super) const START_WAIT: Duration = Duration::from_secs(60);
@@ -69,10 +68,7 @@ async fn call_locally(path: &Path, uri: Uri, arguments: Value) -> Result<Value, 
         _ => Arguments::default(),
     };
     let cx = Context::new(TenantId::default_tenant(), Arc::new(Caller::local()), Door::Local, CALL_TIME);
-    let outcome = local
-        .gateway
-        .call(&cx, Request { target: Target::Uri(uri), arguments, extras: Extras::default() })
-        .await;
+    let outcome = local.gateway.call(&cx, Request::new(Target::Uri(uri), arguments)).await;
     local.close().await;
     match outcome {
         Ok(Outcome::Done(output)) => serde_json::from_str(&output.to_result())

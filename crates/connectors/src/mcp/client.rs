@@ -15,7 +15,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::sleep_until;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tool::{Caller, Context, Door, Env, Error, OnlyClient, Result, TenantId};
+use tool::{Context, Env, Error, OnlyClient, Result, TenantId};
 use tracing::debug;
 
 /// A caller waits for the end of a pause if it is no longer than that; else it hears at once.
@@ -58,6 +58,8 @@ pub(super) struct Link {
     closing: CancellationToken,
     state: Mutex<State>,
     only_client: Option<Arc<OnlyClient>>,
+    /// Whose service it is.
+    tenant: TenantId,
 }
 
 impl Link {
@@ -70,7 +72,17 @@ impl Link {
     ) -> Self {
         let closing = env.shutdown.child_token();
         let (target, tasks, only_client) = (Arc::new(target), env.tasks.clone(), env.only_client.clone());
-        Self { target, limits, tools, watched, tasks, closing, state: Mutex::default(), only_client }
+        Self {
+            target,
+            limits,
+            tools,
+            watched,
+            tasks,
+            closing,
+            state: Mutex::default(),
+            only_client,
+            tenant: env.tenant.clone(),
+        }
     }
 
     /// A second way to the same server, begun with a handshake; none where the first is, or may not be another.
@@ -84,6 +96,7 @@ impl Link {
             closing: self.closing.clone(),
             state: Mutex::default(),
             only_client: self.only_client.clone(),
+            tenant: self.tenant.clone(),
         })
     }
 
@@ -389,8 +402,7 @@ impl Link {
 
     /// For what the link does on its own account.
     pub(super) fn context(&self, time: Duration) -> Context {
-        let cx = Context::new(TenantId::default_tenant(), Arc::new(Caller::local()), Door::Local, time);
-        Context { cancel: self.closing.child_token(), ..cx }
+        Context { cancel: self.closing.child_token(), ..Context::system(self.tenant.clone(), time) }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -7,12 +7,12 @@ pub(crate) use redact::Redaction;
 pub use redact::{is_secret_name, redact};
 pub use writer::{Audit, Sink};
 
-use crate::catalog::{Route, Service, Target, shortened};
+use crate::catalog::{Route, Service, shortened};
 use serde_json::value::RawValue;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use tool::uri::Options;
-use tool::{Arguments, Caller, Context, Door, Error, Outcome, TenantId};
+use tool::{Arguments, Caller, Context, Door, Error, Nested, Outcome, Target, TenantId};
 
 /// Arguments longer than this are counted, not kept.
 const MAX_ARGUMENTS_BYTES: usize = 16 * 1024;
@@ -25,6 +25,7 @@ pub(crate) struct Record {
     door: Door,
     request_id: Arc<str>,
     trace_id: Option<Arc<str>>,
+    nested: Option<Arc<Nested>>,
     target: Target,
     route: Option<Arc<Route>>,
     options: Options,
@@ -96,6 +97,8 @@ pub struct Entry {
     pub duration_us: i64,
     pub request_id: String,
     pub trace_id: Option<String>,
+    pub parent_request_id: Option<String>,
+    pub run_id: Option<String>,
     pub result_bytes: i64,
 }
 
@@ -109,6 +112,7 @@ impl Record {
             door: cx.door,
             request_id: cx.request_id.clone(),
             trace_id: cx.trace_id.clone(),
+            nested: cx.nested.clone(),
             target: target.clone(),
             route: None,
             options: match target {
@@ -255,6 +259,8 @@ impl Record {
             duration_us: end.duration_us,
             request_id: self.request_id.to_string(),
             trace_id: self.trace_id.as_deref().map(str::to_owned),
+            parent_request_id: self.nested.as_deref().map(|nested| nested.parent.to_string()),
+            run_id: self.nested.as_deref().and_then(|nested| nested.step.run.clone()).map(String::from),
             result_bytes: end.result_bytes,
         }
     }

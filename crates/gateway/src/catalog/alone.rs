@@ -1,9 +1,8 @@
 //! A service's own door: what the service offers by its own names, and nothing else.
 
 use super::{Route, Service, TenantCatalog, shortened};
-use crate::catalog::Target;
 use std::sync::Arc;
-use tool::{Error, Result};
+use tool::{Error, Result, Target};
 
 impl TenantCatalog {
     /// The service whose door this is.

@@ -1,10 +1,9 @@
 //! What an MCP instance offers: the Tools that are bound to it and switched on, by their own names.
 
 use super::{Route, TenantCatalog, Types, shortened};
-use crate::catalog::Target;
 use std::collections::HashMap;
 use std::sync::Arc;
-use tool::{Error, InstanceId, Result, ToolId};
+use tool::{Error, InstanceId, Result, Target, ToolId};
 
 /// An MCP instance as it is configured.
 #[derive(Debug, Clone)]

@@ -23,10 +23,9 @@ use crate::tools::address_of;
 use arc_swap::ArcSwap;
 use own::Own;
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::fmt;
 use std::sync::Arc;
 use tokio::sync::watch;
-use tool::{Context, Error, InstanceId, Limits, Result, TenantId, ToolId, Uri};
+use tool::{Context, Env, Error, InstanceId, Limits, Result, Target, TenantId, ToolId, Uri};
 
 /// Two tools that wanted the same name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,6 +58,8 @@ pub struct TenantCatalog {
     listed: Vec<Arc<Route>>,
     collisions: Vec<Collision>,
     shelves: Shelves,
+    /// What its services share that nobody configured.
+    env: Option<Env>,
 }
 
 /// What a tenant has, opened.
@@ -86,7 +87,8 @@ impl TenantCatalog {
             Some(previous) if previous.limits == limits => previous.limiter.clone(),
             _ => Limiter::new(limits).map(Arc::new),
         };
-        let mut catalog = Self { limiter, limits, may_use_private_network, ..Self::default() };
+        let env = Some(types.env_of(tenant));
+        let mut catalog = Self { limiter, limits, may_use_private_network, env, ..Self::default() };
         for service in services {
             let of_type = catalog.services.entry(service.scheme.clone()).or_default();
             of_type.insert(service.id.clone(), service);
@@ -268,27 +270,6 @@ impl TenantCatalog {
 pub(crate) fn shortened(name: &str) -> String {
     const MAX_CHARACTERS: usize = 200;
     name.chars().take(MAX_CHARACTERS).collect()
-}
-
-/// What a caller asks for.
-#[derive(Debug, Clone)]
-pub enum Target {
-    /// A tool by the name clients see.
-    Name(String),
-    /// A tool by its address.
-    Uri(Uri),
-    /// One of the tenant's own Tools, active or not: to be tried out.
-    Trial(ToolId),
-}
-
-impl fmt::Display for Target {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Name(name) => f.write_str(name),
-            Self::Trial(id) => id.fmt(f),
-            Self::Uri(uri) => uri.fmt(f),
-        }
-    }
 }
 
 /// What everyone can call now.

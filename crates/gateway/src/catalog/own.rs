@@ -103,7 +103,10 @@ impl TenantCatalog {
     /// The service's tool that a URI leads to; tenants' own Tools are none, so nothing goes in circles.
     pub(crate) fn target_of(&self, tenant: &TenantId, uri: &Uri, types: &Types) -> Option<Arc<Route>> {
         let known = self.route(uri.scheme(), uri.service(), uri.tool().unwrap_or_default());
-        known.cloned().or_else(|| types.ambient_route(tenant, uri))
+        known.cloned().or_else(|| match &self.env {
+            Some(env) => types.ambient_route(env, uri),
+            None => types.ambient_route(&types.env_of(tenant), uri),
+        })
     }
 
     /// The Tool with this id, whether it can be called or not.

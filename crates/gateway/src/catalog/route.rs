@@ -1,7 +1,7 @@
 //! A route: everything a call to one tool needs, made once when the tool is loaded.
 
 use super::types::Parts;
-use super::{OwnTool, Service, Target};
+use super::{OwnTool, Service};
 use crate::audit::Redaction;
 use crate::bind::Binder;
 use crate::service_metrics::ServiceMetrics;
@@ -10,7 +10,7 @@ use crate::tools::{UriTool, Via};
 use bytes::Bytes;
 use std::sync::{Arc, OnceLock};
 use tool::uri::{Method, Options};
-use tool::{Result, Tool, Uri};
+use tool::{Result, Target, Tool, Uri};
 
 /// From a name or a URI to the connector that answers.
 #[derive(Debug)]

@@ -63,19 +63,24 @@ impl Types {
         self.registry.find(scheme).is_none().then(|| self.registry.no_tool_type(scheme))
     }
 
+    /// What services of a tenant share that nobody configured.
+    pub(super) fn env_of(&self, tenant: &TenantId) -> Env {
+        Env { tenant: tenant.clone(), ..self.env.clone() }
+    }
+
     pub(crate) fn is_ambient(&self, scheme: &str) -> bool {
         self.ambient.contains_key(scheme)
     }
 
     /// The way to a tool of a service that nobody configured. Whether there is such a service
     /// only its connector knows.
-    pub(super) fn ambient_route(&self, tenant: &TenantId, uri: &Uri) -> Option<Arc<Route>> {
+    pub(super) fn ambient_route(&self, env: &Env, uri: &Uri) -> Option<Arc<Route>> {
         let of_type = self.ambient.get(uri.scheme())?;
         let parts = of_type.tools.get(uri.tool()?)?;
         // What cannot be the id of a service names none.
-        let connector = (of_type.ambient.open)(uri.service(), &self.env).ok()?;
+        let connector = (of_type.ambient.open)(uri.service(), env).ok()?;
         let service = Service {
-            tenant: tenant.clone(),
+            tenant: env.tenant.clone(),
             scheme: uri.scheme().to_owned(),
             id: uri.service().to_owned(),
             name: uri.service().to_owned(),
@@ -87,7 +92,7 @@ impl Types {
             failure: ArcSwapOption::empty(),
             report: arc_swap::ArcSwap::default(),
             is_trusted: false,
-            metrics: self.numbers.of(tenant, uri.scheme(), ALL),
+            metrics: self.numbers.of(&env.tenant, uri.scheme(), ALL),
             is_for_admins: false,
         };
         Some(Arc::new(Route::ambient(service, parts.clone())))

@@ -4,7 +4,6 @@ use super::{Pins, Reason, Report, State, ToolReport, approved, fingerprint, note
 use crate::Gateway;
 use crate::audit::{Record, Status, Subject};
 use crate::catalog::{Service, naming};
-use crate::lifecycle::system_context;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -117,7 +116,7 @@ impl Gateway {
     }
 
     async fn report_changes(&self, service: &Service, pinning: Pinning, news: &[(String, State)]) {
-        let cx = Context { tenant: service.tenant.clone(), ..system_context(Duration::ZERO) };
+        let cx = Context::system(service.tenant.clone(), Duration::ZERO);
         for (tool, state) in news.iter().take(MAX_RECORDS) {
             let (status, code, message) = match (state, pinning) {
                 (State::Changed(parts), Pinning::Enforce) => {

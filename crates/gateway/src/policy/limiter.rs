@@ -69,8 +69,6 @@ impl Limiter {
 
     /// Takes a place, or says when to come back. `whose` names the holder of the limit.
     pub(super) fn admit(&self, whose: &str) -> Result<Option<OwnedSemaphorePermit>> {
-        let age_ms = self.made.elapsed().as_millis().try_into().unwrap_or(u64::MAX);
-        self.last_use_ms.store(age_ms, Ordering::Relaxed);
         let place = match &self.concurrency {
             None => None,
             Some(places) => Some(places.clone().try_acquire_owned().map_err(|_| {
@@ -82,6 +80,14 @@ impl Limiter {
                 .retryable()
             })?),
         };
+        self.count(whose)?;
+        Ok(place)
+    }
+
+    /// Counts a call that needs no place of its own, or says when to come back.
+    pub(super) fn count(&self, whose: &str) -> Result<()> {
+        let age_ms = self.made.elapsed().as_millis().try_into().unwrap_or(u64::MAX);
+        self.last_use_ms.store(age_ms, Ordering::Relaxed);
         if let Some(rate) = &self.rate {
             rate.check().map_err(|until| {
                 let count = self.limits.calls_per_minute.unwrap_or_default();
@@ -93,7 +99,7 @@ impl Limiter {
                 .retryable()
             })?;
         }
-        Ok(place)
+        Ok(())
     }
 }
 

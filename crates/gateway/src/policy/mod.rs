@@ -8,7 +8,7 @@ use crate::catalog::{Entry, Route};
 use std::sync::Arc;
 use std::time::Instant;
 use tool::uri::Options;
-use tool::{Caller, Context, Error, Identity, Pattern, Result, Role, Scope, TenantId};
+use tool::{Caller, Context, Error, Identity, Pattern, Result, Role, Run, Scope, TenantId};
 
 /// With so many limiters, those of callers that have gone are looked for.
 const MANY_LIMITERS: usize = 1024;
@@ -73,6 +73,12 @@ pub(crate) fn permits_named(caller: &Caller, name: &str, address: &str) -> Resul
     if is_allowed { Ok(()) } else { Err(not_listed(caller, name)) }
 }
 
+/// The same rule for work that goes on: whoever may still use what started it sees its own, managers see all.
+pub(crate) fn permits_run(caller: &Caller, run: &Run) -> bool {
+    let is_own = caller.identity == run.caller || caller.may(Scope::Manage);
+    is_own && permits_named(caller, &run.tool, &run.address).is_ok()
+}
+
 fn not_listed(caller: &Caller, name: &str) -> Error {
     Error::denied(format!("'{name}' is not on the allow-list of {}", caller.name))
 }
@@ -101,14 +107,18 @@ impl Policy {
         self.admit_within_limits(cx, tenant)
     }
 
-    /// Lets in what was permitted, as far as the limits go.
+    /// Lets in what was permitted, as far as the limits go. A call inside another counts, and has the place of the
+    /// one around it: otherwise whoever may make one call at a time could not run a flow.
     pub(crate) fn admit_within_limits(&self, cx: &Context, tenant: Option<Arc<Limiter>>) -> Result<Permit> {
         let mut permit = Permit::default();
-        if let Some(limiter) = self.limiter_of(cx) {
-            permit.add(limiter.admit("this key")?);
-        }
-        if let Some(limiter) = tenant {
-            permit.add(limiter.admit("this tenant")?);
+        let limiters = [(self.limiter_of(cx), "this key"), (tenant, "this tenant")];
+        for (limiter, whose) in
+            limiters.iter().filter_map(|(limiter, whose)| Some((limiter.as_ref()?, whose)))
+        {
+            match cx.nested {
+                None => permit.add(limiter.admit(whose)?),
+                Some(_) => limiter.count(whose)?,
+            }
         }
         Ok(permit)
     }

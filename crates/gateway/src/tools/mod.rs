@@ -6,7 +6,6 @@ pub use uri::UriTool;
 pub(crate) use uri::Via;
 
 use crate::catalog::{Behind, OWN_TOOL, OWN_TYPE, OwnTool, Service, State, TenantCatalog, naming};
-use crate::lifecycle::system_context;
 use crate::shape;
 use crate::{Gateway, RESULT_BUDGET_BYTES};
 use arc_swap::ArcSwapOption;
@@ -17,7 +16,8 @@ use std::time::Duration;
 use tool::schema::Schema;
 use tool::uri::ParseError;
 use tool::{
-    Env, Error, Inline, InlineTool, Outcome, Output, Problem, Result, Shape, TenantId, Tool, ToolId, Uri,
+    Context, Env, Error, Inline, InlineTool, Outcome, Output, Problem, Result, Shape, TenantId, Tool, ToolId,
+    Uri,
 };
 
 const CHECK_TIMEOUT: Duration = Duration::from_secs(10);
@@ -84,7 +84,9 @@ impl Gateway {
     /// Checks a Tool as `load` would, without keeping anything, and finds every problem.
     pub async fn check_tool(&self, tenant: &TenantId, definition: &ToolDefinition) -> Checked {
         match &definition.body {
-            ToolBody::Inline { tool_type, config } => self.check_inline(definition, tool_type, config).await,
+            ToolBody::Inline { tool_type, config } => {
+                self.check_inline(tenant, definition, tool_type, config).await
+            }
             ToolBody::Uri(tool) => self.check_uri(tenant, definition, tool),
         }
     }
@@ -93,17 +95,23 @@ impl Gateway {
     ///
     /// # Errors
     /// How it fails.
-    pub async fn preview(&self, shape: &Shape, answer: Output) -> Result<Output> {
+    pub async fn preview(&self, tenant: &TenantId, shape: &Shape, answer: Output) -> Result<Output> {
         let budget = self.options.result_budget_bytes.unwrap_or(RESULT_BUDGET_BYTES);
         let compiled = Arc::new(shape::Shape::compile(shape, budget)?);
-        let cx = system_context(CHECK_TIMEOUT);
+        let cx = Context::system(tenant.clone(), CHECK_TIMEOUT);
         match compiled.apply(&cx, &self.env.compute, Outcome::Done(answer)).await? {
             Outcome::Done(output) => Ok(output),
             Outcome::NeedsInput(_) | Outcome::Started(_) => Err(Error::internal("a shape asked back")),
         }
     }
 
-    async fn check_inline(&self, definition: &ToolDefinition, tool_type: &str, config: &Value) -> Checked {
+    async fn check_inline(
+        &self,
+        tenant: &TenantId,
+        definition: &ToolDefinition,
+        tool_type: &str,
+        config: &Value,
+    ) -> Checked {
         let Some(inline) = self.inline(tool_type) else {
             let message = self.registry().no_tool_type(tool_type);
             return Checked { problems: vec![Problem::new("type", "UnknownType", message)], tool: None };
@@ -118,8 +126,9 @@ impl Gateway {
         };
         let mut problems = Vec::new();
         let mut found = None;
-        match (inline.open)(inline_tool(definition, tool_type, config.clone()), &self.env) {
-            Ok(connector) => match connector.tools(&system_context(CHECK_TIMEOUT)).await {
+        let env = Env { tenant: tenant.clone(), ..self.env.clone() };
+        match (inline.open)(inline_tool(definition, tool_type, config.clone()), &env) {
+            Ok(connector) => match connector.tools(&Context::system(tenant.clone(), CHECK_TIMEOUT)).await {
                 Ok(mut tools) => found = tools.pop(),
                 Err(error) => problems.push(Problem::new(place(""), "Invalid", error.message())),
             },

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use gateway::audit::{Audit, Entry, Sink};
-use gateway::{Gateway, Options, Request, ServiceDefinition, Target, TenantDefinition, ToolDefinition};
+use gateway::{Gateway, Options, ServiceDefinition, TenantDefinition, ToolDefinition};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -12,7 +12,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tool::{
     Arguments, Call, Caller, Connector, Context, Door, Env, Error, Inline, InlineTool, Kind, Limits,
-    OptionalKind, Outcome, Output, Problem, Registry, Result, Settings, Shape, TenantId, Tool,
+    OptionalKind, Outcome, Output, Problem, Registry, Request, Result, Settings, Shape, Target, TenantId,
+    Tool,
 };
 
 /// How often a connector was opened, all tests together.

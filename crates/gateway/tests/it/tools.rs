@@ -1,11 +1,11 @@
 //! Tools that tenants make themselves: over a service's tool, or standing on their own.
 
 use crate::support::*;
-use gateway::{Request, Target, ToolBody, ToolDefinition, UriTool};
+use gateway::{ToolBody, ToolDefinition, UriTool};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use tool::{Arguments, ErrorKind, Inspection, Outcome, Shape, TenantId};
+use tool::{Arguments, ErrorKind, Inspection, Outcome, Request, Shape, Target, TenantId};
 
 fn memo(name: &str, config: Value) -> ToolDefinition {
     tool(name, ToolBody::Inline { tool_type: "memo".into(), config })

@@ -14,7 +14,7 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use tool::depth::{MAX_DEPTH, is_too_deep};
-use tool::{Ability, Client, Context, Door, OnlyClient, Question, TenantId};
+use tool::{Ability, Client, Context, OnlyClient, Question, TenantId};
 use tracing::debug;
 
 /// How many notifications wait to be read; more are dropped and counted.
@@ -290,8 +290,8 @@ impl Inbox {
     /// Where there is one client and no other, it is asked also when none of its calls is under way.
     fn asked_outside_calls(&self, ability: Ability) -> Option<Context> {
         let client = self.only_client.clone().filter(|client| client.can(ability))?;
-        let caller = Arc::new(tool::Caller::local());
-        let cx = Context::new(TenantId::default_tenant(), caller, Door::Local, ANSWER);
+        // Such a process has no other tenant.
+        let cx = Context::system(TenantId::default_tenant(), ANSWER);
         Some(Context { client: Some(client), ..cx })
     }
 

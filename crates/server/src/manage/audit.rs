@@ -49,6 +49,12 @@ pub(super) struct AuditView {
     request_id: String,
     trace_id: Option<String>,
     result_bytes: i64,
+    /// The request that made the call, where a flow or an agent did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parent_request_id: Option<String>,
+    /// The run that the call is a part of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run_id: Option<String>,
 }
 
 impl AuditView {
@@ -74,6 +80,8 @@ impl AuditView {
             request_id: details.request_id.into_owned(),
             trace_id: some(details.trace_id),
             result_bytes: details.result_bytes,
+            parent_request_id: details.parent_request_id.map(Cow::into_owned),
+            run_id: details.run_id.map(Cow::into_owned),
         }
     }
 }

@@ -9,14 +9,13 @@ use crate::json::Json;
 use axum::Extension;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use gateway::{Request, Target};
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::sync::Arc;
-use tool::{Arguments, Context, Door, Error, Extras, Outcome, Output};
+use tool::{Arguments, Context, Door, Error, Outcome, Output, Request, Target};
 use utoipa::ToSchema;
 
 /// What a handler of calls needs beside the body.
@@ -116,7 +115,7 @@ pub(super) async fn start(
     };
     let _gone = cx.cancel.clone().drop_guard();
     let gateway = state.gateway.clone();
-    let request = Request { target, arguments, extras: Extras::default() };
+    let request = Request::new(target, arguments);
     let task = finish(&state.calls, async move { gateway.call(&cx, request).await });
     task.await.map_err(|_| Problem::new(Code::Internal, "the call ended in a mistake of ours"))
 }
@@ -129,7 +128,7 @@ pub(super) fn result_of(ended: tool::Result<Outcome>) -> Result<String> {
             None => output.to_complete_result(),
         },
         Ok(Outcome::Started(id)) => {
-            json!({ "content": [], "isError": false, "task": { "id": id.0 } }).to_string()
+            json!({ "content": [], "isError": false, "task": { "id": id } }).to_string()
         }
         Ok(Outcome::NeedsInput(_)) => {
             failure(&Error::unsupported("the tool asks back, which only an MCP client can answer"))

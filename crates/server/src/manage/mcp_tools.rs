@@ -10,14 +10,14 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures::stream;
-use gateway::{Route, Target};
+use gateway::Route;
 use http::header::CONTENT_TYPE;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::convert::Infallible;
 use std::sync::Arc;
-use tool::{Context, Door};
+use tool::{Context, Door, Target};
 use utoipa::ToSchema;
 
 #[derive(ToSchema)]

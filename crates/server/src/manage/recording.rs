@@ -154,6 +154,8 @@ pub(super) fn row_of(
             request_id: request_id.into(),
             trace_id: trace_id.unwrap_or_default().into(),
             result_bytes: 0,
+            parent_request_id: None,
+            run_id: None,
         },
     }
 }

@@ -3,14 +3,14 @@
 use super::Answered;
 use super::asked::{Asked, CallTool, Initialize};
 use super::lists;
-use gateway::{Gateway, Request, Target};
+use gateway::Gateway;
 use mcp::error::{Failure, failure_of_call};
 use mcp::modern::{self, Cache};
 use mcp::{Era, RpcError, Version};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
-use tool::{Arguments, Context, ErrorKind, Extras, Outcome, Output, Structured, Wanted};
+use tool::{Arguments, Context, ErrorKind, Extras, Outcome, Output, Request, Structured, Target, Wanted};
 
 /// What every MCP door does.
 #[derive(Debug, Clone)]
@@ -90,7 +90,7 @@ impl Door {
         };
         let result = match self.gateway.call(cx, request).await {
             Ok(Outcome::Done(output)) => output.into_result(structured_for(version)),
-            Ok(Outcome::Started(task)) => Output::text(&format!("started as {}", task.0)).to_result(),
+            Ok(Outcome::Started(run)) => Output::text(&format!("started as {run}")).to_result(),
             Ok(Outcome::NeedsInput(questions)) if version.era() == Era::Modern => questions.get().to_owned(),
             Ok(Outcome::NeedsInput(_)) => {
                 let text = "the tool asks something that the calling program cannot be asked";

@@ -33,6 +33,8 @@ pub(crate) fn row(tenant: &str, id: &str, at: i64) -> AuditRow<'static> {
             request_id: "r".into(),
             trace_id: "t".into(),
             result_bytes: i64::MAX,
+            parent_request_id: None,
+            run_id: None,
         },
     }
 }

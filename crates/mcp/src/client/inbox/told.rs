@@ -84,7 +84,7 @@ impl Inbox {
     fn logs_for(&self, about: Option<u64>) -> For {
         let waiting = self.waiting();
         // What we ask on our own account is nobody's call.
-        let is_ours = |caller: &Caller| caller.cx.door == Door::Local && !caller.cx.events.is_heard();
+        let is_ours = |caller: &Caller| caller.cx.door == Door::System;
         if let Some(id) = about {
             return match waiting.calls.get(&id) {
                 Some(caller) if is_ours(caller) => For::All,

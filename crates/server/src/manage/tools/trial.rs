@@ -10,12 +10,11 @@ use crate::manage::call::{Trace, context, result_of, start};
 use crate::manage::secrets::Sight;
 use axum::Json as Answer;
 use axum::extract::State;
-use gateway::Target;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use tool::secret::MASK;
-use tool::{Context, Inspection, Output, Problem, ToolId};
+use tool::{Context, Inspection, Output, Problem, Target, TenantId, ToolId};
 use utoipa::ToSchema;
 
 #[derive(Serialize, ToSchema)]
@@ -56,7 +55,7 @@ pub(crate) async fn validate(
         draft.problems.push(Problem::new("name", "Conflict", message));
     }
     let rendered = match sample {
-        Some(sample) => render(&state, &mut draft, &sample).await,
+        Some(sample) => render(&state, &signed_in.tenant, &mut draft, &sample).await,
         None => None,
     };
     let input_schema = draft.tool.as_ref().map(|tool| tool.input_schema().to_owned());
@@ -69,10 +68,10 @@ pub(crate) async fn validate(
 }
 
 /// What the shape makes of a sample; a failure is one more problem.
-async fn render(state: &Shared, draft: &mut Draft, sample: &Value) -> Option<String> {
+async fn render(state: &Shared, tenant: &TenantId, draft: &mut Draft, sample: &Value) -> Option<String> {
     let sample = RawValue::from_string(sample.to_string()).ok()?;
     // A shape with a mistake in it is among the problems already.
-    let output = state.gateway.preview(&draft.shape, Output::json(sample)).await.ok()?;
+    let output = state.gateway.preview(tenant, &draft.shape, Output::json(sample)).await.ok()?;
     let result: Value = serde_json::from_str(&output.to_result()).ok()?;
     let text = result["content"][0]["text"].as_str()?.to_owned();
     if !output.is_error() {

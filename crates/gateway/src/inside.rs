@@ -1,0 +1,49 @@
+//! Calls from inside: flows and agents come through the same `Gateway::call`, and end with the call around them.
+
+use crate::{Gateway, Route, policy};
+use async_trait::async_trait;
+use std::time::Instant;
+use tool::{CallTools, CallableTool, Context, ErrorKind, Outcome, Request, Result, Target};
+
+#[async_trait]
+impl CallTools for Gateway {
+    async fn call(&self, cx: &Context, request: Request) -> Result<Outcome> {
+        Self::call(self, cx, request).await
+    }
+
+    fn tools(&self, cx: &Context) -> Vec<CallableTool> {
+        self.permitted(cx).iter().map(|route| callable(route)).collect()
+    }
+
+    fn tool(&self, cx: &Context, target: &Target) -> Result<CallableTool> {
+        let (route, _) = self.resolve(cx, target)?;
+        policy::permits(&cx.caller, &route)?;
+        route.options(target)?;
+        Ok(callable(&route))
+    }
+}
+
+fn callable(route: &Route) -> CallableTool {
+    CallableTool { name: route.name.clone(), uri: route.uri.clone(), tool: route.tool.clone() }
+}
+
+/// A call inside another begins only as long as that one runs, and not too deep.
+pub(crate) fn may_begin(cx: &Context) -> Result<()> {
+    cx.nested.as_ref().map_or(Ok(()), |nested| nested.check())
+}
+
+/// When a call must have ended at the latest: inside another, when that one must.
+pub(crate) fn latest_end(cx: &Context) -> Instant {
+    cx.nested.as_ref().map_or(cx.deadline, |nested| nested.deadline().min(cx.deadline))
+}
+
+/// A call that ended because the one around it did says so, whatever its connector made of that.
+pub(crate) fn as_parent(cx: &Context, result: Result<Outcome>) -> Result<Outcome> {
+    result.map_err(|error| match (&cx.nested, error.kind()) {
+        (Some(nested), ErrorKind::Timeout | ErrorKind::Cancelled) => match nested.parents_end() {
+            Some(end) => end.caused_by(error),
+            None => error,
+        },
+        _ => error,
+    })
+}

@@ -1,0 +1,57 @@
+//! The port to all other tools, for connectors that work through them: flows, agents.
+
+use crate::{Context, Outcome, Request, Result, Target, Tool, Uri};
+use async_trait::async_trait;
+use std::sync::{Arc, Weak};
+
+/// The one way to call tools from inside, under the same policy and audit as every other call.
+#[async_trait]
+pub trait CallTools: Send + Sync {
+    /// Runs one tool. `cx` is made with [`Context::nested`].
+    ///
+    /// # Errors
+    /// Why the call was refused, or how the tool failed.
+    async fn call(&self, cx: &Context, request: Request) -> Result<Outcome>;
+
+    /// The tools that `cx` may call by name, by that name.
+    fn tools(&self, cx: &Context) -> Vec<CallableTool>;
+
+    /// The tool that `cx` would call.
+    ///
+    /// # Errors
+    /// Those of a call to it: there is no such tool, it is switched off, or `cx` may not use it.
+    fn tool(&self, cx: &Context, target: &Target) -> Result<CallableTool>;
+}
+
+/// A tool as those see it who are about to call it.
+#[derive(Debug, Clone)]
+pub struct CallableTool {
+    /// The name clients see.
+    pub name: String,
+    /// Its address, without options.
+    pub uri: Uri,
+    /// Its description and schemas.
+    pub tool: Arc<Tool>,
+}
+
+/// The port where there are no other tools.
+pub(crate) fn no_tools() -> Weak<dyn CallTools> {
+    Weak::<Nobody>::new()
+}
+
+enum Nobody {}
+
+#[async_trait]
+impl CallTools for Nobody {
+    async fn call(&self, _: &Context, _: Request) -> Result<Outcome> {
+        match *self {}
+    }
+
+    fn tools(&self, _: &Context) -> Vec<CallableTool> {
+        match *self {}
+    }
+
+    fn tool(&self, _: &Context, _: &Target) -> Result<CallableTool> {
+        match *self {}
+    }
+}

@@ -1,0 +1,76 @@
+//! Calls that are made inside a call: by a flow, an agent, or whatever else works through tools.
+
+use crate::{Context, Error, Result, RunId};
+use std::sync::Arc;
+use std::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+/// How many calls may stand inside one another; what goes deeper most likely calls itself.
+pub const MAX_DEPTH: u8 = 16;
+
+/// What a call that is made inside another carries of the work it is a part of.
+#[derive(Debug, Clone, Default)]
+pub struct Step {
+    /// The run it belongs to; that of the call around it where nothing is said.
+    pub run: Option<RunId>,
+    /// Which step of the run it is, e.g. `ship[3].send`.
+    pub path: Option<Arc<str>>,
+    /// The same for every attempt at the same work, so that a service can tell a repetition.
+    pub idempotency_key: Option<Arc<str>>,
+}
+
+/// The place of a call inside another.
+#[derive(Debug)]
+pub struct Nested {
+    /// The request id of the call around it.
+    pub parent: Arc<str>,
+    /// How many calls are around it.
+    pub depth: u8,
+    /// What it is a part of.
+    pub step: Step,
+    deadline: Instant,
+    cancel: CancellationToken,
+}
+
+impl Nested {
+    pub(crate) fn within(parent: &Context, mut step: Step) -> Self {
+        let outer = parent.nested.as_deref();
+        step.run = step.run.or_else(|| outer?.step.run.clone());
+        Self {
+            parent: parent.request_id.clone(),
+            depth: outer.map_or(0, |outer| outer.depth).saturating_add(1),
+            step,
+            deadline: parent.deadline,
+            cancel: parent.cancel.clone(),
+        }
+    }
+
+    /// Whether the call may begin.
+    ///
+    /// # Errors
+    /// Why the call around it has ended, or that too many are around it.
+    pub fn check(&self) -> Result<()> {
+        if self.depth > MAX_DEPTH {
+            return Err(Error::unsupported(format!(
+                "calls are nested more than {MAX_DEPTH} deep; see that nothing calls itself"
+            )));
+        }
+        self.parents_end().map_or(Ok(()), Err)
+    }
+
+    /// When the call around it must have ended, and with it this one.
+    #[must_use]
+    pub fn deadline(&self) -> Instant {
+        self.deadline
+    }
+
+    /// Why the call around it is over, if it is: then this is why its own calls are.
+    #[must_use]
+    pub fn parents_end(&self) -> Option<Error> {
+        if self.cancel.is_cancelled() {
+            return Some(Error::cancelled("the caller took the call back"));
+        }
+        (self.deadline <= Instant::now())
+            .then(|| Error::timeout("the time of the call that this one is a part of is up").retryable())
+    }
+}
