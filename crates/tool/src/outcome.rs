@@ -1,6 +1,6 @@
 //! What comes of a call: an answer, a question back, or work that goes on.
 
-use crate::{Content, Error, Result, RunId, readable};
+use crate::{Content, Error, InputRequest, Result, RunId, readable};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -11,9 +11,8 @@ use std::borrow::Cow;
 pub enum Outcome {
     /// The tool has answered.
     Done(Output),
-    /// The tool needs to know more; the same call is repeated with the answers. The questions are
-    /// as the service wrote them, for a program that takes them as an outcome.
-    NeedsInput(Box<RawValue>),
+    /// The tool needs to know more; the same call is repeated with the answers.
+    NeedsInput(InputRequest),
     /// The work goes on in the background under this id; the gateway says later what came of it.
     Started(RunId),
 }

@@ -262,7 +262,7 @@ impl TenantCatalog {
             return Err(error);
         }
         Err(Error::not_found(format!("service {scheme}://{} has no tool '{tool}'", service.id))
-            .with("service", &service.id))
+            .of_service(&service.id))
     }
 }
 

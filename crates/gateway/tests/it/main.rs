@@ -5,6 +5,7 @@
 mod audit;
 mod calls;
 mod catalog;
+mod inside;
 mod policy;
 mod support;
 mod templates;
