@@ -40,9 +40,9 @@ async fn a_key_with_one_place_runs_three_steps_inside_its_call() {
         for _ in 0..3 {
             world.call_as(&cx.nested(Step::default()), "m__say", json!({})).await.unwrap();
         }
-        let beside =
-            world.call_as(&Context { cancel: Default::default(), ..cx.clone() }, "m__say", json!({}));
-        assert_eq!(beside.await.unwrap_err().kind(), ErrorKind::RateLimited);
+        let beside = Context { cancel: Default::default(), ..cx.clone() };
+        let error = world.call_as(&beside, "m__say", json!({})).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::RateLimited);
     })
     .await;
 }
