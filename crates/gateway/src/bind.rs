@@ -92,7 +92,7 @@ impl Rules {
         let messages: Vec<_> = problems.iter().map(|problem| problem.message.as_str()).collect();
         let error = Error::invalid_input(messages.join("; "));
         let error = match problems.first() {
-            Some(problem) => error.with("parameter", &problem.path),
+            Some(problem) => error.of_parameter(&problem.path),
             None => error,
         };
         Err(error.with_problems(problems))
@@ -162,7 +162,7 @@ mod tests {
         let schema = json!({ "type": "object", "required": ["query"] });
         let error = bind(&schema, "{}").unwrap_err();
         assert_eq!(error.message(), "Missing required parameter 'query'");
-        assert_eq!(error.context("parameter"), Some("query"));
+        assert_eq!(error.parameter(), Some("query"));
     }
 
     #[test]

@@ -38,7 +38,7 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 use tokio::sync::broadcast;
 use tool::{
-    Arguments, Call, Context, Env, Error, Kind, OnlyClient, Outcome, Registry, Request, Result, Target, Uri,
+    Arguments, Call, Context, Env, Error, Kind, OnlyClient, Outcome, Reason, Registry, Request, Result, Target, Uri,
     uri,
 };
 use tracing::Instrument;
@@ -369,15 +369,14 @@ fn in_callers_words(error: Error, route: &Route) -> Error {
 
 /// Says which service failed, and where its credentials come from if they were refused.
 fn name_service(error: Error, route: &Route) -> Error {
-    let error = match error.context("service") {
-        Some(_) => error,
-        None => error.with("service", &route.service.id),
-    };
-    if error.context("sign_in").is_some() {
-        return error.about(&format!("service {}://{}", route.service.scheme, route.service.id));
+    let error = error.of_service(&route.service.id);
+    match error.reason() {
+        Some(Reason::SignInFailed) => {
+            error.about(&format!("service {}://{}", route.service.scheme, route.service.id))
+        }
+        Some(Reason::CredentialsRejected) if !route.service.variables.is_empty() => {
+            route.service.rejected(&error.full_message()).caused_by(error)
+        }
+        _ => error,
     }
-    if error.context("auth").is_none() || route.service.variables.is_empty() {
-        return error;
-    }
-    route.service.rejected(&error.full_message()).caused_by(error)
 }

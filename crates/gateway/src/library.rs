@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Weak};
 use tokio::sync::broadcast;
-use tool::{Arguments, Context, Error, Extras, Reference, Result, Target, Wanted};
+use tool::{Arguments, Context, Error, ErrorKind, Extras, Reason, Reference, Result, Target, Wanted};
 
 /// A resource of a tenant has changed.
 #[derive(Debug, Clone)]
@@ -194,7 +194,7 @@ impl Gateway {
         }
         let (service, error) = match first {
             Some((service, error)) => (Some(service), error),
-            None => (None, Error::not_found(format!("Resource '{uri}' not found")).with("uri", uri)),
+            None => (None, Error::not_found(format!("Resource '{uri}' not found")).of_resource(uri)),
         };
         *served_by = service;
         Err(error)
@@ -206,7 +206,7 @@ impl Gateway {
     /// When no service of the caller has the resource, or it cannot tell.
     pub async fn watch(&self, cx: &Context, uri: &str) -> Result<Watch> {
         let tenant = self.library_of(cx).unwrap_or_default();
-        let mut failure = Error::not_found(format!("Resource '{uri}' not found")).with("uri", uri);
+        let mut failure = Error::not_found(format!("Resource '{uri}' not found")).of_resource(uri);
         for (service, original) in holders(cx, &tenant, uri) {
             let address = address(&service, Shelf::Resources, original);
             if policy::permits_named(&cx.caller, uri, &address).is_err() {
@@ -279,14 +279,11 @@ async fn get_from(
         return Err(Error::not_found(format!("{service:?} has no documents")));
     };
     let got = within_deadline(cx, library.get(cx, wanted, extras)).await;
-    got.map_err(|error| match error.context("service") {
-        Some(_) => error,
-        None => error.with("service", &service.id),
-    })
+    got.map_err(|error| error.of_service(&service.id))
 }
 
 /// The service does not have what was asked for; perhaps another has.
 fn is_missing(error: &Error) -> bool {
-    matches!(error.context("rpc_code"), Some("-32002" | "-32602" | "-32601"))
-        || error.kind() == tool::ErrorKind::NotFound
+    matches!(error.reason(), Some(Reason::Absent | Reason::UnknownOperation))
+        || matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidInput)
 }

@@ -1,6 +1,6 @@
 //! Lifecycle: from definitions to open services to a snapshot of the catalog, without disturbing calls.
 
-use crate::catalog::{InstanceDefinition, Service, State, Stock, TenantCatalog};
+use crate::catalog::{InstanceDefinition, Service, State, TenantCatalog, TenantParts};
 use crate::pins::Report;
 use crate::tools::ToolDefinition;
 use crate::{Discovery, Gateway};
@@ -109,8 +109,8 @@ impl Gateway {
         let own = self.open_tools(&definition.id, definition.tools, reusable, &env, &mut fresh);
         let discovery = self.discover_all(fresh).await;
         let (limits, instances) = (definition.limits, Arc::new(definition.instances));
-        let stock = Stock { limits, may_use_private_network, services, own, instances };
-        self.swap(&definition.id, stock, reusable);
+        let parts = TenantParts { limits, may_use_private_network, services, own, instances };
+        self.swap(&definition.id, parts, reusable);
         self.forget_numbers(&definition.id);
         discovery
     }
@@ -274,14 +274,14 @@ impl Gateway {
             let own = previous.own_tools().cloned().collect();
             let (limits, instances) = (previous.limits(), previous.instances());
             let may_use_private_network = previous.may_use_private_network();
-            let stock = Stock { limits, may_use_private_network, services, own, instances };
-            self.swap(tenant, stock, Some(&previous));
+            let parts = TenantParts { limits, may_use_private_network, services, own, instances };
+            self.swap(tenant, parts, Some(&previous));
         }
     }
 
-    fn swap(&self, tenant: &TenantId, stock: Stock, previous: Option<&TenantCatalog>) {
+    fn swap(&self, tenant: &TenantId, parts: TenantParts, previous: Option<&TenantCatalog>) {
         let budget = self.options.result_budget_bytes;
-        let catalog = TenantCatalog::build(tenant, &self.types, stock, previous, budget);
+        let catalog = TenantCatalog::build(tenant, &self.types, parts, previous, budget);
         self.catalog.replace(tenant, Some(Arc::new(catalog)));
     }
 }

@@ -92,9 +92,7 @@ fn run(path: &Path, tool: &str, given: Option<String>) -> Result<Output> {
         ("validate", Some(text)) => McpConfig::parse(path, &text).map(|config| found(&config)),
         ("set", Some(text)) => mcp_config::set(path, &text).map(|set| said(&set)),
         ("set", None) => {
-            return Err(
-                Error::invalid_input("Missing required parameter 'config'").with("parameter", "config")
-            );
+            return Err(Error::invalid_input("Missing required parameter 'config'").of_parameter("config"));
         }
         _ => return Err(Error::not_found(format!("the service has no tool '{tool}'"))),
     };

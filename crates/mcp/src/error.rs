@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 use tool::depth::is_too_deep;
-use tool::{Error, ErrorKind, readable};
+use tool::{Error, ErrorKind, Reason, readable};
 
 /// The most of an error's message that is kept.
 const MESSAGE_BYTES: usize = 16 * 1024;
@@ -116,7 +116,7 @@ pub enum Failure {
 /// How a call that failed is told to a client of this version.
 #[must_use]
 pub fn failure_of_call(error: &Error, version: Version) -> Failure {
-    if error.context("auth") == Some("rejected") {
+    if error.reason() == Some(Reason::CredentialsRejected) {
         return Failure::Error(RpcError { data: data_of(error), ..RpcError::new(-32603, error.message()) });
     }
     if let Some(original) = error.original() {
@@ -132,8 +132,7 @@ pub fn failure_of_call(error: &Error, version: Version) -> Failure {
         }
         ErrorKind::InvalidInput => {
             let mut refused = RpcError::invalid_params(format!("Invalid params: {}", error.message()));
-            refused.data =
-                error.context("parameter").map(|parameter| json!({ "parameter": parameter }).into());
+            refused.data = error.parameter().map(|parameter| json!({ "parameter": parameter }).into());
             Failure::Error(refused)
         }
         ErrorKind::Unauthenticated
@@ -157,10 +156,11 @@ pub fn failure_of_call(error: &Error, version: Version) -> Failure {
 
 fn data_of(error: &Error) -> Option<Data> {
     let mut data = Map::new();
-    for key in ["service", "retry_after_ms"] {
-        if let Some(value) = error.context(key) {
-            data.insert(key.into(), value.into());
-        }
+    if let Some(service) = error.service() {
+        data.insert("service".into(), service.into());
+    }
+    if let Some(wait) = error.retry_after() {
+        data.insert("retry_after_ms".into(), wait.as_millis().to_string().into());
     }
     (!data.is_empty()).then(|| Value::Object(data).into())
 }
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn tells_bad_arguments_as_each_version_wants_them() {
-        let error = Error::invalid_input("Missing required parameter 'query'").with("parameter", "query");
+        let error = Error::invalid_input("Missing required parameter 'query'").of_parameter("query");
         let Failure::Error(refused) = failure_of_call(&error, Version::V2025_06_18) else { panic!() };
         assert_eq!(refused.code, -32602);
         assert_eq!(refused.message, "Invalid params: Missing required parameter 'query'");

@@ -266,10 +266,9 @@ impl From<tool::Error> for Problem {
         if error.kind() == tool::ErrorKind::Internal {
             tracing::error!(error = error.full_message(), "a call failed by a mistake of ours: {error}");
         }
-        let wait = error.context("retry_after_ms").and_then(|ms| ms.parse().ok()).map(Duration::from_millis);
         Self {
             errors: error.problems().to_vec(),
-            retry_after: wait,
+            retry_after: error.retry_after(),
             ..Self::new(error.kind().into(), error.message())
         }
     }

@@ -100,6 +100,12 @@ impl Context {
         }
     }
 
+    /// What is the same for every attempt at the same work, where that was said.
+    #[must_use]
+    pub fn idempotency_key(&self) -> Option<&str> {
+        self.nested.as_deref()?.step.idempotency_key.as_deref()
+    }
+
     /// How long is left.
     #[must_use]
     pub fn remaining(&self) -> Duration {

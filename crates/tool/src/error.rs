@@ -1,5 +1,16 @@
 //! The one error of the domain: a kind, a message, and what is needed to act on it.
 
+mod facts;
+mod kind;
+mod problem;
+mod rename;
+
+pub use facts::Reason;
+pub use kind::Kind;
+pub use problem::Problem;
+
+use facts::Facts;
+use rename::{renamed_path, renamed_text};
 use serde_json::value::RawValue;
 use std::fmt;
 
@@ -8,93 +19,6 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 type Source = Box<dyn std::error::Error + Send + Sync>;
 
-/// What kind of failure it was. Each protocol maps kinds to its own codes in one file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Kind {
-    /// There is no such tool, service or type for this caller.
-    NotFound,
-    /// The caller's arguments do not fit; nothing was sent.
-    InvalidInput,
-    /// The service's settings do not fit; nothing was opened.
-    InvalidConfig,
-    /// The caller did not say who it is, or not convincingly.
-    Unauthenticated,
-    /// The caller is known and may not.
-    Denied,
-    /// The tenant or the key has used up its rate or its concurrency.
-    RateLimited,
-    /// The service is switched off.
-    ServiceDisabled,
-    /// The tool is switched off.
-    ToolDisabled,
-    /// The deadline passed.
-    Timeout,
-    /// The caller went away or took the call back.
-    Cancelled,
-    /// The service cannot be reached.
-    Unavailable,
-    /// The service failed so often that it is left alone for a while.
-    CircuitOpen,
-    /// The tool ran, and what it was to work on is not there.
-    Missing,
-    /// The service answered with an error.
-    Upstream,
-    /// The service or this version of us cannot do that.
-    Unsupported,
-    /// A mistake of ours.
-    Internal,
-}
-
-impl Kind {
-    /// The call was turned away before anything was sent to the service.
-    #[must_use]
-    pub fn is_refusal(self) -> bool {
-        match self {
-            Self::NotFound
-            | Self::InvalidInput
-            | Self::Unauthenticated
-            | Self::Denied
-            | Self::RateLimited
-            | Self::ServiceDisabled
-            | Self::ToolDisabled
-            | Self::Unsupported => true,
-            Self::InvalidConfig
-            | Self::Timeout
-            | Self::Cancelled
-            | Self::Unavailable
-            | Self::CircuitOpen
-            | Self::Missing
-            | Self::Upstream
-            | Self::Internal => false,
-        }
-    }
-}
-
-/// One thing wrong with an input: where, which rule, and what to do.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
-pub struct Problem {
-    /// Path into the input, e.g. `config.retry.max_attempts` or `tools[0].endpoint`.
-    pub path: String,
-    /// A stable word for programs, e.g. `Required` or `PathParameterMissing`.
-    pub code: &'static str,
-    /// A sentence for people and models.
-    pub message: String,
-}
-
-impl Problem {
-    /// A problem at `path`.
-    pub fn new(path: impl Into<String>, code: &'static str, message: impl Into<String>) -> Self {
-        Self { path: path.into(), code, message: message.into() }
-    }
-
-    /// The problem is at `path` or below it.
-    #[must_use]
-    pub fn is_within(&self, path: &str) -> bool {
-        let rest = self.path.strip_prefix(path);
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
-    }
-}
-
 /// Why a call, or the opening of a service, failed.
 pub struct Error(Box<Inner>);
 
@@ -102,7 +26,7 @@ struct Inner {
     kind: Kind,
     message: String,
     source: Option<Source>,
-    is_retryable: bool,
+    facts: Facts,
     context: Vec<(&'static str, String)>,
     problems: Vec<Problem>,
     original: Option<Box<RawValue>>,
@@ -115,7 +39,7 @@ impl Error {
             kind,
             message: message.into(),
             source: None,
-            is_retryable: false,
+            facts: Facts::default(),
             context: Vec::new(),
             problems: Vec::new(),
             original: None,
@@ -134,13 +58,7 @@ impl Error {
         &self.0.message
     }
 
-    /// The same call may succeed later.
-    #[must_use]
-    pub fn is_retryable(&self) -> bool {
-        self.0.is_retryable
-    }
-
-    /// The value noted under `key`, e.g. `status` or `service`.
+    /// What was noted under `key`, for people: nothing is decided by it.
     #[must_use]
     pub fn context(&self, key: &str) -> Option<&str> {
         self.0.context.iter().find(|(k, _)| *k == key).map(|(_, value)| value.as_str())
@@ -165,7 +83,7 @@ impl Error {
         self
     }
 
-    /// Notes a fact that helps: identifiers, addresses, status codes, never secrets.
+    /// Notes what helps people to understand: addresses, counts, last words; never secrets.
     #[must_use]
     pub fn with(mut self, key: &'static str, value: impl fmt::Display) -> Self {
         self.0.context.push((key, value.to_string()));
@@ -195,10 +113,19 @@ impl Error {
             problem.path = renamed_path(&problem.path, &name);
             problem.message = renamed_text(&problem.message, &name);
         }
-        for (_, path) in self.0.context.iter_mut().filter(|(key, _)| *key == "parameter") {
+        if let Some(path) = &mut self.0.facts.parameter {
             *path = renamed_path(path, &name);
         }
         self
+    }
+
+    /// The same failure in other words.
+    #[must_use]
+    pub fn restated(&self, message: String) -> Self {
+        let mut error = Self::new(self.0.kind, message);
+        error.0.facts = self.0.facts.clone();
+        error.0.context.clone_from(&self.0.context);
+        error
     }
 
     /// Keeps the cause.
@@ -212,13 +139,6 @@ impl Error {
     #[must_use]
     pub fn with_problems(mut self, problems: Vec<Problem>) -> Self {
         self.0.problems = problems;
-        self
-    }
-
-    /// Marks that the same call may succeed later.
-    #[must_use]
-    pub fn retryable(mut self) -> Self {
-        self.0.is_retryable = true;
         self
     }
 
@@ -250,25 +170,6 @@ impl Error {
         }
         text
     }
-}
-
-/// The first name in a path like `customer.address[0]`, which is the parameter's, by its new name.
-fn renamed_path<'a>(path: &str, name: &impl Fn(&str) -> Option<&'a str>) -> String {
-    let (first, rest) = path.split_at(path.find(['.', '[']).unwrap_or(path.len()));
-    format!("{}{rest}", name(first).unwrap_or(first))
-}
-
-/// A sentence with the paths that it quotes renamed, as in `Parameter 'customer.address' is missing`.
-fn renamed_text<'a>(text: &str, name: &impl Fn(&str) -> Option<&'a str>) -> String {
-    let mut renamed = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((before, quoted)) = rest.split_once('\'') {
-        let first = &quoted[..quoted.find(['.', '[', '\'']).unwrap_or(quoted.len())];
-        let new = name(first).filter(|_| first.len() < quoted.len());
-        renamed.extend([before, "'", new.unwrap_or_default()]);
-        rest = if new.is_some() { &quoted[first.len()..] } else { quoted };
-    }
-    renamed + rest
 }
 
 macro_rules! constructors {
@@ -324,12 +225,12 @@ impl fmt::Display for Error {
 
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { kind, message, source, is_retryable, context, problems, original: _ } = &*self.0;
+        let Inner { kind, message, source, facts, context, problems, original: _ } = &*self.0;
         f.debug_struct("Error")
             .field("kind", kind)
             .field("message", message)
             .field("source", source)
-            .field("is_retryable", is_retryable)
+            .field("facts", facts)
             .field("context", context)
             .field("problems", problems)
             .finish()
@@ -350,7 +251,7 @@ mod tests {
     fn speaks_of_parameters_by_the_names_of_the_caller() {
         let message = "Parameter 'cid' of the shop's tool isn't like 'cid.x[0]' or 'cidr' or 'id'; cid's";
         let problem = Problem::new("cid.x", "WrongType", "parameter 'id' must be 'cid'");
-        let error = Error::invalid_input(message).with("parameter", "cid[0]").with("service", "cid");
+        let error = Error::invalid_input(message).of_parameter("cid[0]").of_service("cid");
         let error = error.with_problems(vec![problem, Problem::new("id", "Unknown", "no")]);
         // Also where two have swapped their names.
         let error = error.renaming(|name| match name {
@@ -360,7 +261,7 @@ mod tests {
         });
         let message = "Parameter 'id' of the shop's tool isn't like 'id.x[0]' or 'cidr' or 'cid'; cid's";
         assert_eq!(error.message(), message);
-        assert_eq!((error.context("parameter"), error.context("service")), (Some("id[0]"), Some("cid")));
+        assert_eq!((error.parameter(), error.service()), (Some("id[0]"), Some("cid")));
         assert_eq!(error.problems()[0], Problem::new("id.x", "WrongType", "parameter 'cid' must be 'id'"));
         assert_eq!(error.problems()[1].path, "cid");
     }
@@ -368,11 +269,11 @@ mod tests {
     #[test]
     fn carries_what_is_needed_to_act() {
         let error = Error::unavailable("crm-service refused the connection")
-            .with("service", "crm-service")
+            .of_service("crm-service")
             .caused_by(std::io::Error::other("connection refused"))
             .retryable();
         assert_eq!(error.kind(), Kind::Unavailable);
-        assert_eq!(error.context("service"), Some("crm-service"));
+        assert_eq!(error.service(), Some("crm-service"));
         assert!(error.is_retryable());
         assert_eq!(error.to_string(), "crm-service refused the connection");
         assert_eq!(error.full_message(), "crm-service refused the connection: connection refused");

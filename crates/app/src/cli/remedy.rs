@@ -4,7 +4,7 @@ use super::McpConfigPath;
 use gateway::ServiceDefinition;
 use local::mcp_config::{masked_text, masked_url};
 use serde_json::Value;
-use tool::{Error, ErrorKind};
+use tool::{Error, ErrorKind, Reason};
 
 /// What to do about a failure of a service; it agrees with what the failure says.
 pub(super) fn remedy(service: &ServiceDefinition, error: &Error, config: &McpConfigPath) -> Option<String> {
@@ -22,7 +22,7 @@ pub(super) fn remedy(service: &ServiceDefinition, error: &Error, config: &McpCon
         let login = config.command(&format!("login {}", service.id));
         return Some(format!("run `{login}`, or give it a key in 'headers'"));
     }
-    if error.context("auth").is_some() {
+    if error.reason() == Some(Reason::CredentialsRejected) {
         return Some(about_key(service));
     }
     if said.contains("install it") {
@@ -89,8 +89,7 @@ fn about_url(url: &str, error: &Error, said: &str) -> Option<String> {
         let (plain, secure) = if url.starts_with("ws") { ("ws", "wss") } else { ("http", "https") };
         return Some(format!("the port does not speak TLS: write {plain}:// instead of {secure}://"));
     }
-    let status = error.context("status").and_then(|status| status.parse::<u16>().ok());
-    match (status, error.kind()) {
+    match (error.status(), error.kind()) {
         (Some(429 | 503), _) => {
             Some("it is busy, or limits how often we may ask: try again later".to_owned())
         }

@@ -7,8 +7,8 @@ use super::response;
 use super::tools::Definition;
 use crate::shared::breaker::{Breaker, Pass};
 use crate::shared::network::{Policy, Refused, Resolver};
-use fetch::http::header::{AUTHORIZATION, RETRY_AFTER};
-use fetch::http::{self, StatusCode};
+use fetch::http::header::{AUTHORIZATION, HeaderName, RETRY_AFTER};
+use fetch::http::{self, HeaderValue, StatusCode};
 use fetch::{Request, Response, Tls};
 use metrics::{Histogram, Unit, describe_histogram, histogram};
 use std::borrow::Cow;
@@ -18,8 +18,9 @@ use std::time::{Duration, Instant, SystemTime};
 use tokio::sync::Semaphore;
 use tool::secret::Blots;
 use tool::uri::Method;
-use tool::{Call, Context, Error, ErrorKind, Output, Result};
+use tool::{Call, Context, Error, ErrorKind, Output, Reason, Result};
 
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const MAX_REDIRECTS: usize = 5;
 const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -113,7 +114,8 @@ impl Client {
         let own = definition.methods.first().copied();
         let method = call.options.method.or(own).ok_or_else(|| Error::internal("a tool has no method"))?;
         let begun = Instant::now();
-        let request = self.base.request(definition, method, call.arguments.as_map()?, &cx.headers)?;
+        let mut request = self.base.request(definition, method, call.arguments.as_map()?, &cx.headers)?;
+        add_idempotency_key(cx, method, &mut request);
         self.building.record(begun.elapsed());
         cx.inspection.note(|seen| seen.request = Some(self.base.shown(&request)));
         let budget = self.budget(cx, definition, call, method);
@@ -141,7 +143,7 @@ impl Client {
             | StatusCode::SERVICE_UNAVAILABLE
             | StatusCode::GATEWAY_TIMEOUT) => {
                 let message = format!("the service answered HTTP {}", status.as_u16());
-                Err(Error::unavailable(message).with("status", status.as_u16()).retryable())
+                Err(Error::unavailable(message).with_status(status.as_u16()).retryable())
             }
             _ => Ok(()),
         }
@@ -181,7 +183,7 @@ impl Client {
             let failure = match tokio::time::timeout(time, self.attempt(cx, definition, request)).await {
                 Ok(Ok(output)) => return Ok(output),
                 Ok(Err(failure)) => failure,
-                Err(_) => timed_out(time, number).with("attempt_ms", time.as_millis()).into(),
+                Err(_) => timed_out(time, number).because(Reason::AttemptTimedOut).into(),
             };
             let error = match number {
                 1 => failure.error,
@@ -285,6 +287,16 @@ impl Client {
     }
 }
 
+/// Lets the service tell a repetition, where repeating could do harm and the tool does not say how itself.
+fn add_idempotency_key(cx: &Context, method: Method, request: &mut Request) {
+    if matches!(method, Method::Get | Method::Head) {
+        return;
+    }
+    if let Some(key) = cx.idempotency_key().and_then(|key| HeaderValue::from_str(key).ok()) {
+        request.headers.entry(IDEMPOTENCY_KEY).or_insert(key);
+    }
+}
+
 /// What was sent, and what came back.
 struct Exchange<'a> {
     request: Cow<'a, Request>,
@@ -298,10 +310,10 @@ fn judge(pass: Pass<'_>, result: &Result<Output>, budget: &Budget) {
     match error.kind() {
         ErrorKind::Unavailable => pass.failed(),
         // One that ran out while it waited for its turn says nothing either.
-        ErrorKind::Timeout if !budget.is_callers && error.context("attempt_ms").is_some() => pass.failed(),
-        ErrorKind::Upstream if matches!(error.context("status"), Some("502" | "503" | "504")) => {
+        ErrorKind::Timeout if !budget.is_callers && error.reason() == Some(Reason::AttemptTimedOut) => {
             pass.failed()
         }
+        ErrorKind::Upstream if matches!(error.status(), Some(502..=504)) => pass.failed(),
         ErrorKind::Upstream => pass.succeeded(),
         _ => drop(pass),
     }

@@ -15,7 +15,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tool::secret::Blots;
-use tool::{Error, Result, Secret};
+use tool::{Error, Reason, Result, Secret};
 
 const FETCH_TIMEOUT: Duration = Duration::from_secs(15);
 const MAX_ANSWER_BYTES: usize = 64 * 1024;
@@ -143,15 +143,8 @@ impl fmt::Debug for Tokens {
 
 /// The error in other words, with the same facts.
 fn in_words(error: &Error, message: String) -> Error {
-    let mut copy = Error::new(error.kind(), message);
-    for key in ["status", "address"] {
-        if let Some(value) = error.context(key) {
-            copy = copy.with(key, value);
-        }
-    }
     // Whoever knows the service's name puts it in front.
-    let copy = copy.with("sign_in", "failed");
-    if error.is_retryable() { copy.retryable() } else { copy }
+    error.restated(message).because(Reason::SignInFailed)
 }
 
 async fn fetch(http: fetch::Client, grant: Arc<Grant>) -> Result<Arc<Token>, Arc<Error>> {
@@ -242,7 +235,7 @@ async fn read(mut response: Response, grant: &Grant) -> Result<Answer> {
     }
     if status == StatusCode::OK {
         return serde_json::from_slice(&bytes)
-            .map_err(|_| Error::upstream("the answer holds no 'access_token'").with("status", 200));
+            .map_err(|_| Error::upstream("the answer holds no 'access_token'").with_status(200));
     }
     Err(refused(status, &bytes, grant))
 }
@@ -266,7 +259,7 @@ fn refused(status: StatusCode, bytes: &[u8], grant: &Grant) -> Error {
     } else {
         format!("it answered HTTP {number}{said}")
     };
-    let refusal = Error::upstream(message).with("status", number);
+    let refusal = Error::upstream(message).with_status(number);
     match number {
         429 | 502..=504 => refusal.retryable(),
         _ => refusal,

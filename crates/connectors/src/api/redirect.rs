@@ -83,7 +83,7 @@ fn refused(target: &Url, status: StatusCode) -> Error {
     let place = format!("{}://{}{port}", target.scheme(), target.host_str().unwrap_or_default());
     let message =
         format!("the service redirected to another place, '{place}', which is not followed; see 'redirects'");
-    Error::upstream(message).with("status", status.as_u16())
+    Error::upstream(message).with_status(status.as_u16())
 }
 
 /// The same scheme, host and port, or the step from http to https on their usual ports.

@@ -40,14 +40,14 @@ pub(super) async fn read(mut response: Response, max_bytes: usize) -> Result<Out
     if let Some(encoding) = unknown_encoding(response.headers()).filter(|_| !body.bytes.is_empty()) {
         let message =
             format!("the answer is compressed with '{encoding}', which we did not ask for and cannot read");
-        return Err(Error::upstream(message).with("status", status.as_u16()));
+        return Err(Error::upstream(message).with_status(status.as_u16()));
     }
     if body.is_too_long {
         let message = format!("the answer has more than {max_bytes} bytes, the limit (max_response_bytes)");
-        return Err(Error::upstream(message).with("status", status.as_u16()));
+        return Err(Error::upstream(message).with_status(status.as_u16()));
     }
     let output = to_output(status, &content_type, &filename, &body.bytes);
-    output.map_err(|error| error.with("status", status.as_u16()))
+    output.map_err(|error| error.with_status(status.as_u16()))
 }
 
 /// How the body is packed, where that could not be undone.
@@ -92,7 +92,7 @@ pub(super) async fn read_error(
     };
     // A template also sees the headers.
     let message = secrets.apply(&message);
-    (Error::upstream(message).with("status", status.as_u16()), text)
+    (Error::upstream(message).with_status(status.as_u16()), text)
 }
 
 fn quote(status: StatusCode, text: &str, is_cut: bool) -> String {

@@ -15,7 +15,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::sleep_until;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tool::{Context, Env, Error, OnlyClient, Result, TenantId};
+use tool::{Context, Env, Error, OnlyClient, Reason, Result, TenantId};
 use tracing::debug;
 
 /// A caller waits for the end of a pause if it is no longer than that; else it hears at once.
@@ -381,12 +381,14 @@ impl Link {
         let last = last.map(|(failure, diagnosis)| failure::error(&self.target, failure, diagnosis));
         let why = match last {
             // A wrong key is no reason to try again later.
-            Some(error) if error.context("auth").is_some() => return error.with("retry_after_ms", ms),
+            Some(error) if error.reason() == Some(Reason::CredentialsRejected) => {
+                return error.with_retry_after(pause);
+            }
             Some(error) => error.message().to_owned(),
             None => format!("the MCP server '{}' keeps failing", self.name()),
         };
         Error::unavailable(format!("{why}; it will be tried again in {ms} ms"))
-            .with("retry_after_ms", ms)
+            .with_retry_after(pause)
             .retryable()
     }
 

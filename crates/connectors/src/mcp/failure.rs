@@ -4,7 +4,7 @@ use super::target::Target;
 use mcp::client::{Diagnosis, Failure};
 use serde_json::value::RawValue;
 use tool::secret::Blots;
-use tool::{Error, Result, Secret};
+use tool::{Error, Reason, Result, Secret};
 
 /// Shorter texts are no secrets worth the damage of blotting them out everywhere.
 const SHORTEST_SECRET: usize = 4;
@@ -42,7 +42,7 @@ pub(super) fn error(target: &Target, failure: &Failure, diagnosis: &Diagnosis) -
             Error::upstream(format!(
                 "the MCP server '{name}' does not let us in (HTTP status {status}); {advice}"
             ))
-            .with("status", status)
+            .with_status(*status)
         }
         Failure::SignIn(_) => {
             Error::upstream(format!("the MCP server '{name}' does not let us in: {}", blot(target, &text)))
@@ -53,7 +53,7 @@ pub(super) fn error(target: &Target, failure: &Failure, diagnosis: &Diagnosis) -
                 429 | 502..=504 => Error::unavailable(message).retryable(),
                 _ => Error::upstream(message),
             };
-            error.with("status", status)
+            error.with_status(*status)
         }
         Failure::Refused(_) | Failure::Protocol(_) => {
             let words = last_words(target, &text, diagnosis);
@@ -66,14 +66,22 @@ pub(super) fn error(target: &Target, failure: &Failure, diagnosis: &Diagnosis) -
                 _ => Error::upstream(message),
             };
             let original = RawValue::from_string(blot(target, rpc.to_raw().get())).unwrap_or_default();
-            error.with("rpc_code", rpc.code).relaying(original)
+            match rpc.code {
+                -32002 => error.because(Reason::Absent),
+                -32601 => error.because(Reason::UnknownOperation),
+                _ => error,
+            }
+            .relaying(original)
         }
         Failure::Timeout => Error::timeout(format!(
             "the MCP server '{name}' did not answer in time; more time is given by its 'timeout' and by the caller"
         )),
         Failure::Cancelled => Error::cancelled("the call was taken back"),
     };
-    let error = if is_about_auth(failure, diagnosis) { error.with("auth", "rejected") } else { error };
+    let error = match error.reason() {
+        None if is_about_auth(failure, diagnosis) => error.because(Reason::CredentialsRejected),
+        _ => error,
+    };
     let stderr = diagnosis.stderr();
     match failure {
         Failure::Broken { .. } | Failure::Protocol(_) if !stderr.is_empty() => {

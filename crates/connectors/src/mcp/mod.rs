@@ -26,12 +26,14 @@ use ::mcp::client::About;
 use async_trait::async_trait;
 use client::Repeat;
 use eras::Links;
-use questions::{Params, converse, is_question};
+use questions::{Params, as_question, converse};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::{Semaphore, broadcast, watch};
 use tokio_util::sync::DropGuard;
-use tool::{Call, Connector, Context, Error, Library, LogEntry, Outcome, Output, Pinning, Result, Tool};
+use tool::{
+    Call, Connector, Context, Error, InputRequest, Library, LogEntry, Outcome, Output, Pinning, Result, Tool,
+};
 use tools::Tools;
 
 /// One MCP server: its connection, and what it offers.
@@ -67,14 +69,14 @@ impl Connector for Mcp {
             false => known.header_params.values(call.arguments.as_value()?),
         };
         let about = About { name: Some(&call.tool), params: &headers };
-        let params = Params::new(call.extras).with_text("name", &call.tool);
+        let params = Params::new(call.extras).with_idempotency_key(cx).with_text("name", &call.tool);
         let params = params.with("arguments", call.arguments.to_raw());
         let link = self.links.suiting(cx).await;
         let result = converse(cx, link, "tools/call", about, params, Repeat::Unsent).await?;
-        if is_question(&result) {
-            return Ok(Outcome::NeedsInput(result));
+        match as_question(&result) {
+            Some(request) => Ok(Outcome::NeedsInput(InputRequest { original: Some(result), ..request })),
+            None => Ok(Outcome::Done(Output::relayed(result)?)),
         }
-        Ok(Outcome::Done(Output::relayed(result)?))
     }
 
     async fn health(&self, cx: &Context) -> Result<()> {

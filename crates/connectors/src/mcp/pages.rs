@@ -5,7 +5,7 @@ use mcp::client::About;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::sync::Arc;
-use tool::{Context, Error, Fields, Result};
+use tool::{Context, Error, Fields, Reason, Result};
 use tracing::warn;
 
 pub(super) const MAX_ITEMS: usize = 10_000;
@@ -28,7 +28,7 @@ pub(super) async fn list(
         let answer = link.request(cx, method, About::default(), params.as_deref(), Repeat::Always).await;
         let result = match answer {
             Ok(result) => result,
-            Err(error) if error.context("rpc_code") == Some("-32601") => return Ok(()),
+            Err(error) if error.reason() == Some(Reason::UnknownOperation) => return Ok(()),
             Err(error) => return Err(error),
         };
         bytes += result.get().len();

@@ -3,14 +3,16 @@
 use super::client::{Link, Repeat};
 use mcp::client::About;
 use serde::Deserialize;
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::sync::Arc;
-use tool::{Ability, Context, Error, Extras, Fields, Manner, Question, Result};
+use tool::{Ability, Context, Error, Extras, Fields, InputRequest, Manner, Question, Result};
 
 /// How often one call may be asked something.
 const MAX_ROUNDS: usize = 16;
+/// Where a server finds the idempotency key of a request, in its `_meta`.
+const IDEMPOTENCY_KEY: &str = "mcp-all-in-one/idempotencyKey";
 /// Questions in one answer.
 const MAX_QUESTIONS: usize = 32;
 
@@ -32,6 +34,16 @@ impl Params {
 
     pub(super) fn with_text(self, name: &'static str, text: &str) -> Self {
         self.with(name, serde_json::value::to_raw_value(text).unwrap_or_default())
+    }
+
+    /// With what lets the server tell a repetition, where the caller has said it.
+    pub(super) fn with_idempotency_key(mut self, cx: &Context) -> Self {
+        let Some(key) = cx.idempotency_key() else { return self };
+        let given = self.extras.get("_meta").and_then(|meta| serde_json::from_str(meta.get()).ok());
+        let mut meta: Map<String, Value> = given.unwrap_or_default();
+        meta.insert(IDEMPOTENCY_KEY.to_owned(), key.into());
+        self.extras.set("_meta", serde_json::value::to_raw_value(&meta).unwrap_or_default());
+        self
     }
 
     /// The JSON text of all of them.
@@ -76,9 +88,17 @@ pub(super) async fn converse(
     Err(Error::upstream(format!("the server has asked back {MAX_ROUNDS} times and still does not answer")))
 }
 
-/// The result is a question, and no answer.
-pub(super) fn is_question(result: &RawValue) -> bool {
-    InputRequired::read(result).is_some()
+/// The questions in a result that is no answer; those that nobody could understand are left out.
+pub(super) fn as_question(result: &RawValue) -> Option<InputRequest> {
+    let asked = InputRequired::read(result)?;
+    let question = |(name, asked): &(_, &RawValue)| {
+        let asked: Asked<'_> = serde_json::from_str(asked.get()).ok()?;
+        let question =
+            Question { ability: ability(&asked.method)?, params: asked.params.map(ToOwned::to_owned) };
+        Some((ToString::to_string(name), question))
+    };
+    let questions = asked.requests.0.iter().filter_map(question).collect();
+    Some(InputRequest { questions, state: asked.state.map(ToOwned::to_owned), original: None })
 }
 
 struct InputRequired<'a> {

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use testkit::conformance::{self, Echo, Sample, Subject, Tested, context};
-use tool::{Call, Connector, Env, Error, ErrorKind, Kind, Outcome, Output};
+use tool::{Call, Connector, Env, Error, ErrorKind, Kind, Outcome, Output, Reason};
 
 fn open(settings: Value) -> tool::Result<Arc<dyn Connector>> {
     Kind::of::<Settings>().open(settings, &Env::default())

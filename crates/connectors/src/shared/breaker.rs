@@ -55,7 +55,7 @@ impl Breaker {
                 "the service failed {failures} times in a row and is left alone for {seconds} more seconds"
             )
         };
-        Err(Error::circuit_open(message).with("retry_after_ms", left.as_millis()).retryable())
+        Err(Error::circuit_open(message).with_retry_after(left).retryable())
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -94,7 +94,7 @@ impl TableTools {
         match call.options.get("path") {
             None => Ok(self.mount.clone()),
             Some(path) => path.parse().map_err(|error: DocumentError| {
-                Error::invalid_input(format!("the option 'path' is wrong: {error}")).with("parameter", "path")
+                Error::invalid_input(format!("the option 'path' is wrong: {error}")).of_parameter("path")
             }),
         }
     }
@@ -182,7 +182,7 @@ fn document_error(error: DocumentError) -> Error {
 fn bad_query(error: &document::QueryError) -> Error {
     let message = format!("the JMESPath query is wrong: {error}");
     let problem = tool::Problem::new("query", "QueryError", &message);
-    Error::invalid_input(message).with("parameter", "query").with_problems(vec![problem])
+    Error::invalid_input(message).of_parameter("query").with_problems(vec![problem])
 }
 
 fn no_such_table(table: &TableId) -> Error {

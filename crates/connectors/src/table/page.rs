@@ -110,7 +110,7 @@ impl Page {
         cursor.parse().map_err(|_| {
             let message = "'cursor' must be the next_cursor of an earlier answer";
             let problem = tool::Problem::new("cursor", "Invalid", message);
-            Error::invalid_input(message).with("parameter", "cursor").with_problems(vec![problem])
+            Error::invalid_input(message).of_parameter("cursor").with_problems(vec![problem])
         })
     }
 }

@@ -130,7 +130,7 @@ fn answer_query(
     // Put together from shared parts, it may be much larger than what it is made of.
     if found.size_bytes_within(16 * budget_bytes.max(1024 * 1024)).is_none() {
         let message = "the query finds too much; narrow it down";
-        return Err(Error::invalid_input(message).with("parameter", "query"));
+        return Err(Error::invalid_input(message).of_parameter("query"));
     }
     Paged { page: page.clone(), budget_bytes, beside: vec![("query", query.text().into())] }.of(&found)
 }

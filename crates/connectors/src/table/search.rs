@@ -35,7 +35,7 @@ impl TableTools {
         let SearchArguments { query, top_k } = arguments;
         if !(1..=MAX_RESULTS).contains(&top_k) {
             let message = format!("'top_k' must be 1 to {MAX_RESULTS}");
-            return Err(Error::invalid_input(message).with("parameter", "top_k"));
+            return Err(Error::invalid_input(message).of_parameter("top_k"));
         }
         let request = SearchRequest {
             table: self.table.clone(),

@@ -77,7 +77,7 @@ async fn works_where_the_uri_says() {
     let error = call(&*connector, "get_all_data?path=/a", json!({})).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Missing);
     let error = call(&*connector, "get_all_data?path=a", json!({})).await.unwrap_err();
-    assert_eq!((error.kind(), error.context("parameter")), (ErrorKind::InvalidInput, Some("path")));
+    assert_eq!((error.kind(), error.parameter()), (ErrorKind::InvalidInput, Some("path")));
 }
 
 #[tokio::test]

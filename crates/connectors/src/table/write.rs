@@ -190,7 +190,7 @@ fn refuse(mut problems: Vec<Problem>) -> Result<()> {
         n => format!(" (and {} more)", n - 1),
     };
     let error = Error::invalid_input(format!("nothing was changed: {}{more}", first.message));
-    let error = error.with("parameter", &first.path);
+    let error = error.of_parameter(&first.path);
     problems.truncate(MAX_SHOWN);
     Err(error.with_problems(problems))
 }

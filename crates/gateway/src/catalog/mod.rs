@@ -11,7 +11,7 @@ mod types;
 
 pub use instance::InstanceDefinition;
 pub(crate) use instance::InstanceTools;
-pub(crate) use own::{Behind, OWN_TOOL, OWN_TYPE, OwnTool};
+pub(crate) use own::{OWN_TOOL, OWN_TYPE, OwnTool, ToolSource};
 pub use route::Route;
 pub use service::{Service, State};
 pub use shelves::{Entry, Shelf};
@@ -63,7 +63,7 @@ pub struct TenantCatalog {
 }
 
 /// What a tenant has, opened.
-pub(crate) struct Stock {
+pub(crate) struct TenantParts {
     pub(crate) limits: Limits,
     pub(crate) may_use_private_network: bool,
     pub(crate) services: Vec<Arc<Service>>,
@@ -78,11 +78,11 @@ impl TenantCatalog {
     pub(crate) fn build(
         tenant: &TenantId,
         types: &Types,
-        stock: Stock,
+        parts: TenantParts,
         previous: Option<&Self>,
         result_budget: Option<usize>,
     ) -> Self {
-        let Stock { limits, may_use_private_network, services, own, instances } = stock;
+        let TenantParts { limits, may_use_private_network, services, own, instances } = parts;
         let limiter = match previous {
             Some(previous) if previous.limits == limits => previous.limiter.clone(),
             _ => Limiter::new(limits).map(Arc::new),
@@ -262,7 +262,7 @@ impl TenantCatalog {
             return Err(error);
         }
         Err(Error::not_found(format!("service {scheme}://{} has no tool '{tool}'", service.id))
-            .with("service", &service.id))
+            .of_service(&service.id))
     }
 }
 

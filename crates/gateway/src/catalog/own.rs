@@ -21,12 +21,12 @@ pub(crate) struct OwnTool {
     pub(crate) description: Option<String>,
     pub(crate) is_active: bool,
     pub(crate) version: i64,
-    pub(crate) behind: Behind,
+    pub(crate) source: ToolSource,
 }
 
 /// What a Tool leads to.
 #[derive(Debug)]
-pub(crate) enum Behind {
+pub(crate) enum ToolSource {
     /// A service of its own, with one tool.
     Own(Arc<Service>),
     /// A tool of one of the tenant's services.
@@ -36,17 +36,17 @@ pub(crate) enum Behind {
 impl OwnTool {
     /// The service of its own, if it has one.
     pub(crate) fn service(&self) -> Option<&Arc<Service>> {
-        match &self.behind {
-            Behind::Own(service) => Some(service),
-            Behind::Uri(_) => None,
+        match &self.source {
+            ToolSource::Own(service) => Some(service),
+            ToolSource::Uri(_) => None,
         }
     }
 
     /// Where the Tool leads, if that is another tool.
     pub(super) fn target(&self) -> Option<&Uri> {
-        match &self.behind {
-            Behind::Own(_) => None,
-            Behind::Uri(over) => Some(&over.uri),
+        match &self.source {
+            ToolSource::Own(_) => None,
+            ToolSource::Uri(over) => Some(&over.uri),
         }
     }
 }
@@ -71,13 +71,13 @@ impl TenantCatalog {
         let known = previous.and_then(|previous| previous.own.get(&tool.name));
         let known = known.filter(|known| Arc::ptr_eq(&known.tool, &tool));
         let known = known.and_then(|known| known.route.clone());
-        let route = match &tool.behind {
-            Behind::Own(service) => {
+        let route = match &tool.source {
+            ToolSource::Own(service) => {
                 let offered = service.tools.load().iter().find_map(|tools| tools.first().cloned());
                 let fresh = |offered| Arc::new(Route::of_own(service.clone(), offered, &tool, result_budget));
                 known.or_else(|| offered.map(fresh))
             }
-            Behind::Uri(over) => {
+            ToolSource::Uri(over) => {
                 let is_same = |route: &Arc<Route>, target: &Arc<Route>| {
                     let is_target = |known: &Arc<Route>| {
                         // Made anew each time, and always the same.
@@ -139,12 +139,12 @@ impl TenantCatalog {
         if let Some(route) = &own.route {
             return Some(Ok(route.clone()));
         }
-        let error = match &own.tool.behind {
-            Behind::Own(service) => match service.connector() {
+        let error = match &own.tool.source {
+            ToolSource::Own(service) => match service.connector() {
                 Err(error) => error,
                 Ok(_) => Error::unavailable(format!("tool '{name}' is not ready yet")).retryable(),
             },
-            Behind::Uri(over) => {
+            ToolSource::Uri(over) => {
                 match self.missing_tool(&over.uri, over.uri.tool().unwrap_or_default(), types) {
                     Err(error) => {
                         let message = format!("tool '{name}' leads to {}: {error}", over.uri);

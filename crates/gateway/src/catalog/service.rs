@@ -6,7 +6,7 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
-use tool::{Connector, Error, Offer, Pinning, Result, TenantId, Tool};
+use tool::{Connector, Error, Offer, Pinning, Reason, Result, TenantId, Tool};
 
 /// One configured connection, as long as its settings stay the same.
 pub struct Service {
@@ -90,7 +90,7 @@ impl Service {
 
     /// Remembers why the service did not say what it offers.
     pub(crate) fn failed(&self, error: &Error) {
-        let is_rejected = error.context("auth").is_some();
+        let is_rejected = error.reason() == Some(Reason::CredentialsRejected);
         self.failure.store(Some(Arc::new(Failure { message: error.full_message(), is_rejected })));
     }
 
@@ -119,7 +119,7 @@ impl Service {
             self.scheme,
             self.id
         );
-        Some(Error::tool_disabled(message).with("service", &self.id))
+        Some(Error::tool_disabled(message).of_service(&self.id))
     }
 
     /// What a call to a tool of this service meets when there is no such tool.
@@ -133,7 +133,7 @@ impl Service {
             return Some(self.rejected(&failure.message));
         }
         let message = format!("service {}://{} is not available: {}", self.scheme, self.id, failure.message);
-        Some(Error::unavailable(message).with("service", &self.id).retryable())
+        Some(Error::unavailable(message).of_service(&self.id).retryable())
     }
 
     /// The service refuses our credentials: say where they come from, and what it says itself.
@@ -145,8 +145,8 @@ impl Service {
         Error::upstream(format!(
             "Authentication failed: Invalid or missing {source}; the service says: {words}"
         ))
-        .with("service", &self.id)
-        .with("auth", "rejected")
+        .of_service(&self.id)
+        .because(Reason::CredentialsRejected)
     }
 
     /// The connector, or why there is none.
@@ -157,12 +157,12 @@ impl Service {
                 "service {}://{} is disabled; ask its owner to enable it",
                 self.scheme, self.id
             ))
-            .with("service", &self.id)),
+            .of_service(&self.id)),
             State::Broken(why) => Err(Error::invalid_config(format!(
                 "service {}://{} cannot be used: {why}",
                 self.scheme, self.id
             ))
-            .with("service", &self.id)),
+            .of_service(&self.id)),
         }
     }
 }

@@ -76,7 +76,7 @@ impl Limiter {
                 Error::rate_limited(format!(
                     "{whose} may have {count} calls under way at once; wait for one to end"
                 ))
-                .with("retry_after_ms", 1000)
+                .with_retry_after(Duration::from_secs(1))
                 .retryable()
             })?),
         };
@@ -91,12 +91,11 @@ impl Limiter {
         if let Some(rate) = &self.rate {
             rate.check().map_err(|until| {
                 let count = self.limits.calls_per_minute.unwrap_or_default();
-                let wait = until.wait_time_from(DefaultClock::default().now()).as_millis().max(1);
-                Error::rate_limited(format!(
-                    "{whose} may make {count} calls a minute; try again in {wait} ms"
-                ))
-                .with("retry_after_ms", wait)
-                .retryable()
+                let wait = until.wait_time_from(DefaultClock::default().now()).max(Duration::from_millis(1));
+                let ms = wait.as_millis();
+                Error::rate_limited(format!("{whose} may make {count} calls a minute; try again in {ms} ms"))
+                    .with_retry_after(wait)
+                    .retryable()
             })?;
         }
         Ok(())
@@ -121,7 +120,7 @@ mod tests {
         let limiter = Limiter::new(Limits { concurrent_calls: None, calls_per_minute: Some(2) }).unwrap();
         assert!(limiter.admit("k").is_ok() && limiter.admit("k").is_ok());
         let error = limiter.admit("k").unwrap_err();
-        assert!(error.is_retryable() && error.context("retry_after_ms").is_some());
+        assert!(error.is_retryable() && error.retry_after().is_some());
     }
 
     #[test]

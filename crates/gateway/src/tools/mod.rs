@@ -5,7 +5,7 @@ mod uri;
 pub use uri::UriTool;
 pub(crate) use uri::Via;
 
-use crate::catalog::{Behind, OWN_TOOL, OWN_TYPE, OwnTool, Service, State, TenantCatalog, naming};
+use crate::catalog::{OWN_TOOL, OWN_TYPE, OwnTool, Service, State, TenantCatalog, ToolSource, naming};
 use crate::shape;
 use crate::{Gateway, RESULT_BUDGET_BYTES};
 use arc_swap::ArcSwapOption;
@@ -201,13 +201,13 @@ impl Gateway {
             if let Some(known) = known {
                 return known.clone();
             }
-            let behind = match &definition.body {
+            let source = match &definition.body {
                 ToolBody::Inline { tool_type, config } => {
                     let service = Arc::new(self.open_inline(tenant, &definition, tool_type, config, env));
                     fresh.push(service.clone());
-                    Behind::Own(service)
+                    ToolSource::Own(service)
                 }
-                ToolBody::Uri(tool) => Behind::Uri(tool.clone()),
+                ToolBody::Uri(tool) => ToolSource::Uri(tool.clone()),
             };
             Arc::new(OwnTool {
                 id: definition.id,
@@ -216,7 +216,7 @@ impl Gateway {
                 description: definition.description,
                 is_active: definition.is_active,
                 version: definition.version,
-                behind,
+                source,
             })
         };
         definitions.into_iter().map(&mut open).collect()

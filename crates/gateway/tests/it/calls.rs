@@ -74,7 +74,7 @@ async fn ends_at_the_deadline_of_the_uri() {
     let begun = Instant::now();
     let error = world.call("memory://m/sleep?timeout=50", json!({})).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Timeout);
-    assert_eq!(error.context("service"), Some("m"));
+    assert_eq!(error.service(), Some("m"));
     assert!(begun.elapsed() < Duration::from_secs(1));
 }
 

@@ -5,6 +5,7 @@
 mod audit;
 mod calls;
 mod catalog;
+mod inside;
 mod left_out;
 mod policy;
 mod support;

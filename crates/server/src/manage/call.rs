@@ -150,11 +150,7 @@ fn with_error(mut result: String, error: &Error) -> String {
         tool::ErrorKind::InvalidConfig => Code::Unavailable,
         kind => kind.into(),
     };
-    let detail = CallError {
-        code,
-        status: error.context("status").and_then(|status| status.parse().ok()),
-        service: error.context("service").map(str::to_owned),
-    };
+    let detail = CallError { code, status: error.status(), service: error.service().map(str::to_owned) };
     result.pop();
     result.push_str(",\"error\":");
     result.push_str(&serde_json::to_string(&detail).unwrap_or_else(|_| "null".into()));

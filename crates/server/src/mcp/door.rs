@@ -10,7 +10,10 @@ use mcp::{Era, RpcError, Version};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
-use tool::{Arguments, Context, ErrorKind, Extras, Outcome, Output, Request, Structured, Target, Wanted};
+use tool::{
+    Arguments, Context, ErrorKind, Extras, InputRequest, Outcome, Output, Question, Request, Structured,
+    Target, Wanted,
+};
 
 /// What every MCP door does.
 #[derive(Debug, Clone)]
@@ -91,7 +94,7 @@ impl Door {
         let result = match self.gateway.call(cx, request).await {
             Ok(Outcome::Done(output)) => output.into_result(structured_for(version)),
             Ok(Outcome::Started(run)) => Output::text(&format!("started as {run}")).to_result(),
-            Ok(Outcome::NeedsInput(questions)) if version.era() == Era::Modern => questions.get().to_owned(),
+            Ok(Outcome::NeedsInput(request)) if version.era() == Era::Modern => input_required(&request),
             Ok(Outcome::NeedsInput(_)) => {
                 let text = "the tool asks something that the calling program cannot be asked";
                 Output::text(text).failed().to_result()
@@ -151,7 +154,7 @@ pub(super) const SERVER_INFO: &str =
 fn refusal_of_get(error: &tool::Error, version: Version) -> RpcError {
     /// What versions with a handshake say of a resource that is not there.
     const NO_RESOURCE: i32 = -32002;
-    let uri = error.context("uri");
+    let uri = error.resource();
     if error.kind() == ErrorKind::NotFound {
         let code = if uri.is_some() && version.era() == Era::Legacy { NO_RESOURCE } else { -32602 };
         return RpcError {
@@ -168,6 +171,24 @@ fn refusal_of_get(error: &tool::Error, version: Version) -> RpcError {
         }
         Failure::Result(text) => RpcError::new(-32603, text),
     }
+}
+
+/// What a tool asks, as a result: in the words of its service, where it is an MCP server.
+fn input_required(request: &InputRequest) -> String {
+    if let Some(original) = &request.original {
+        return original.get().to_owned();
+    }
+    let question = |(name, question): &(String, Question)| {
+        let params = question.params.as_deref().map_or("{}", RawValue::get);
+        let method = mcp::client::method_of(question.ability);
+        format!("{}:{{\"method\":\"{method}\",\"params\":{params}}}", Value::from(name.as_str()))
+    };
+    let questions: Vec<_> = request.questions.iter().map(question).collect();
+    let state = request
+        .state
+        .as_deref()
+        .map_or_else(String::new, |state| format!(",\"requestState\":{}", state.get()));
+    format!("{{\"resultType\":\"input_required\",\"inputRequests\":{{{}}}{state}}}", questions.join(","))
 }
 
 /// Questions that a service of ours has for a client, as the outcome of its request.

@@ -80,7 +80,7 @@ async fn follow(client: &Client, policy: &Policy, mut url: Url) -> Result<(Respo
         let location = response.headers().get(LOCATION).filter(|_| status.is_redirection());
         let Some(location) = location.and_then(|value| value.to_str().ok()) else {
             let message = format!("the address of the document answered HTTP {}", status.as_u16());
-            return Err(Error::upstream(message).with("status", status.as_u16()));
+            return Err(Error::upstream(message).with_status(status.as_u16()));
         };
         let target = url.join(location).map_err(|_| Error::upstream("a redirect leads to no address"))?;
         url = parse(target.as_str())?;

@@ -65,7 +65,7 @@ async fn repeats_no_post_whatever_the_caller_says() {
     let server = Server::start().await;
     let api = with_tool(&server, json!({ "endpoint": "/flaky/1?key=a", "method": "POST" }));
     let error = error_of(&*api, json!({})).await;
-    assert_eq!((error.kind(), error.context("status")), (ErrorKind::Upstream, Some("503")));
+    assert_eq!((error.kind(), error.status()), (ErrorKind::Upstream, Some(503)));
     assert!(error.is_retryable());
     let api = with_tool(&server, json!({ "endpoint": "/flaky/1?key=b", "method": "POST" }));
     call_with(&*api, "?max-attempts=2", json!({})).await.unwrap_err();
@@ -109,7 +109,7 @@ async fn leaves_a_service_alone_that_fails_again_and_again() {
         json!({ "retry": { "max_attempts": 1 }, "circuit_breaker": { "failures": 3, "open_ms": 300 } });
     let api = with_settings(&server, service, json!({ "endpoint": "/flaky/4?key=a" }));
     for _ in 0..3 {
-        assert_eq!(error_of(&*api, json!({})).await.context("status"), Some("503"));
+        assert_eq!(error_of(&*api, json!({})).await.status(), Some(503));
     }
     let begin = Instant::now();
     let error = error_of(&*api, json!({})).await;
@@ -117,7 +117,7 @@ async fn leaves_a_service_alone_that_fails_again_and_again() {
     assert!(begin.elapsed() < Duration::from_millis(200));
     assert_eq!(server.requests().len(), 3, "nothing is sent meanwhile");
     tokio::time::sleep(Duration::from_millis(320)).await;
-    assert_eq!(error_of(&*api, json!({})).await.context("status"), Some("503"), "the probe fails");
+    assert_eq!(error_of(&*api, json!({})).await.status(), Some(503), "the probe fails");
     assert_eq!(error_of(&*api, json!({})).await.kind(), ErrorKind::CircuitOpen);
     tokio::time::sleep(Duration::from_millis(320)).await;
     call(&*api, json!({})).await.unwrap();
@@ -157,12 +157,12 @@ async fn waits_as_long_as_the_service_asks_if_there_is_time() {
     let api = with_settings(&server, retry.clone(), json!({ "endpoint": "/status/429?retry-after=1" }));
     let begin = Instant::now();
     let error = error_of(&*api, json!({})).await;
-    assert_eq!((error.context("status"), error.context("attempts")), (Some("429"), Some("2")));
+    assert_eq!((error.status(), error.context("attempts")), (Some(429), Some("2")));
     assert!(begin.elapsed() >= Duration::from_secs(1));
     let api = with_settings(&server, retry, json!({ "endpoint": "/status/503?retry-after=100" }));
     let begin = Instant::now();
     let error = error_of(&*api, json!({})).await;
-    assert_eq!((error.context("status"), error.context("attempts")), (Some("503"), None));
+    assert_eq!((error.status(), error.context("attempts")), (Some(503), None));
     assert!(begin.elapsed() < Duration::from_secs(1));
 }
 

@@ -78,7 +78,7 @@ async fn asks_for_a_new_token_only_once_per_call() {
     let tool = json!({ "endpoint": "/status/401" });
     let api = with_settings(&server, oauth2(&server, "/token/3600", json!({})), tool);
     let error = error_of(&*api, json!({})).await;
-    assert_eq!((error.kind(), error.context("status")), (ErrorKind::Upstream, Some("401")));
+    assert_eq!((error.kind(), error.status()), (ErrorKind::Upstream, Some(401)));
     assert!(!format!("{error:?}").contains("token-2"), "{error:?}");
     assert_eq!(token_requests(&server).len(), 2);
 }

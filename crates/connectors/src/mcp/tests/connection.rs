@@ -71,9 +71,9 @@ async fn relays_arguments_and_results_byte_for_byte() {
 async fn keeps_the_codes_of_the_services_errors() {
     let service = stdio(&[]);
     let error = error_of(&*service, "unknown", json!({})).await;
-    assert_eq!((error.kind(), error.context("rpc_code")), (ErrorKind::Upstream, Some("-32601")));
+    assert_eq!((error.kind(), error.reason()), (ErrorKind::Upstream, Some(Reason::UnknownOperation)));
     let error = error_of(&*service, "echo", json!({ "count": "x" })).await;
-    assert_eq!((error.kind(), error.context("rpc_code")), (ErrorKind::InvalidInput, Some("-32602")));
+    assert_eq!((error.kind(), error.reason()), (ErrorKind::InvalidInput, None));
 }
 
 /// MC-4

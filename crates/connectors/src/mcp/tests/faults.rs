@@ -36,7 +36,7 @@ async fn shows_the_last_words_of_a_process_that_crashes_and_backs_off() {
     let error = error_of(&*service, "echo", json!({})).await;
     assert!(begin.elapsed() < Duration::from_millis(100), "{:?}", begin.elapsed());
     assert!(error.message().contains("it will be tried again in"), "{error}");
-    assert!(error.context("retry_after_ms").is_some());
+    assert!(error.retry_after().is_some());
 }
 
 #[tokio::test]
@@ -45,7 +45,7 @@ async fn names_empty_variables_when_a_server_wants_a_key() {
     let service =
         open(json!({ "command": "sh", "args": ["-c", script], "env": { "EXA_KEY": "", "B": "x" } })).unwrap();
     let error = error_of(&*service, "echo", json!({})).await;
-    assert_eq!(error.context("auth"), Some("rejected"));
+    assert_eq!(error.reason(), Some(Reason::CredentialsRejected));
     assert!(error.message().contains("variables in 'env' are empty: EXA_KEY"), "{error}");
 }
 

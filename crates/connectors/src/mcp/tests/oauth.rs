@@ -89,7 +89,11 @@ async fn a_wrong_secret_is_said_and_not_shown_and_not_tried_by_everybody() {
     let service = open(settings(&server, "wrong-secret")).unwrap();
     for _ in 0..5 {
         let error = error_of(&*service, "echo", json!({})).await;
-        assert_eq!((error.kind(), error.context("auth")), (ErrorKind::Upstream, Some("rejected")), "{error}");
+        assert_eq!(
+            (error.kind(), error.reason()),
+            (ErrorKind::Upstream, Some(Reason::CredentialsRejected)),
+            "{error}"
+        );
         assert!(error.message().contains("invalid_client"), "{error}");
         assert!(!format!("{error:?}").contains("wrong-secret"), "{error:?}");
     }

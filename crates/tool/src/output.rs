@@ -1,0 +1,180 @@
+//! What a tool answered, in the form in which it came.
+
+mod read;
+#[cfg(test)]
+mod tests;
+mod write;
+
+use crate::{Content, Error, Result};
+use read::{Relayed, is_error_at_end, text_data, to_data};
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+
+/// What a tool answered: an MCP `CallToolResult`, or what one is made of.
+#[derive(Debug)]
+pub struct Output {
+    body: Body,
+    is_error: bool,
+    /// Why, where we know more than the service has said.
+    failure: Option<Box<Error>>,
+}
+
+/// What clients take as `structuredContent`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Structured {
+    /// Any JSON.
+    Anything,
+    /// Objects; the rest they find in the text alone.
+    Objects,
+}
+
+#[derive(Debug)]
+enum Body {
+    /// A whole result, byte for byte as the service wrote it, and whether it says `isError`.
+    Relayed(Box<RawValue>, bool),
+    /// JSON data, shown as text and as structured content, perhaps with a remark.
+    Json(Box<RawValue>, Option<Content>),
+    /// Text that looks like JSON. Whoever needs to know reads it, once.
+    Unread(Box<str>),
+    /// Content blocks.
+    Blocks(Vec<Content>),
+    /// A text about an answer that holds no data.
+    Notice(Content),
+}
+
+impl Output {
+    fn new(body: Body) -> Self {
+        Self { body, is_error: false, failure: None }
+    }
+
+    /// A result exactly as a service gave it.
+    ///
+    /// # Errors
+    /// When it is no MCP `CallToolResult`.
+    pub fn relayed(result: Box<RawValue>) -> Result<Self> {
+        let says = match is_error_at_end(result.get()) {
+            Some(says) => Some(says),
+            None => {
+                let head: Relayed<'_> = serde_json::from_str(result.get()).map_err(|error| {
+                    Error::upstream("the service's answer is no tool result").caused_by(error)
+                })?;
+                head.is_error
+            }
+        };
+        Ok(Self { is_error: says.unwrap_or(false), ..Self::new(Body::Relayed(result, says.is_some())) })
+    }
+
+    /// Data in JSON.
+    #[must_use]
+    pub fn json(data: Box<RawValue>) -> Self {
+        Self::new(Body::Json(data, None))
+    }
+
+    /// Data in JSON with a remark about it, e.g. that it was cut.
+    #[must_use]
+    pub fn json_with_remark(data: Box<RawValue>, remark: &str) -> Self {
+        Self::new(Body::Json(data, Some(Content::text(remark))))
+    }
+
+    /// Data in JSON, or plain text where it turns out to be none. It is not read before somebody has to.
+    #[must_use]
+    pub fn unread(text: impl Into<Box<str>>) -> Self {
+        Self::new(Body::Unread(text.into()))
+    }
+
+    /// The text that nobody has read yet, for those who read it anyway.
+    #[must_use]
+    pub fn as_unread(&self) -> Option<&str> {
+        match &self.body {
+            Body::Unread(text) => Some(text),
+            Body::Relayed(..) | Body::Json(..) | Body::Blocks(_) | Body::Notice(_) => None,
+        }
+    }
+
+    /// Plain text.
+    #[must_use]
+    pub fn text(text: &str) -> Self {
+        Self::blocks(vec![Content::text(text)])
+    }
+
+    /// Content blocks.
+    #[must_use]
+    pub fn blocks(blocks: Vec<Content>) -> Self {
+        Self::new(Body::Blocks(blocks))
+    }
+
+    /// A text about an answer that holds no data, so that there is nothing to shape.
+    #[must_use]
+    pub fn notice(text: &str) -> Self {
+        Self::new(Body::Notice(Content::text(text)))
+    }
+
+    /// Marks that the tool ran and failed.
+    #[must_use]
+    pub fn failed(mut self) -> Self {
+        self.is_error = true;
+        self
+    }
+
+    /// The same, for a reason that we know.
+    #[must_use]
+    pub fn failed_because(mut self, error: Error) -> Self {
+        self.failure = Some(Box::new(error));
+        self.failed()
+    }
+
+    /// Why it failed, where we know more than the service has said.
+    #[must_use]
+    pub fn failure(&self) -> Option<&Error> {
+        self.failure.as_deref()
+    }
+
+    /// The tool ran and failed.
+    #[must_use]
+    pub fn is_error(&self) -> bool {
+        self.is_error
+    }
+
+    /// The data in the answer as JSON text, for shapes: structured content, or a lone text
+    /// block, whose text is taken as it is where it is no JSON.
+    #[must_use]
+    pub fn data(&self) -> Option<Cow<'_, str>> {
+        match &self.body {
+            Body::Json(data, _) => Some(data.get().into()),
+            Body::Unread(text) => Some(to_data(text.as_ref().into())),
+            Body::Blocks(blocks) => match blocks.as_slice() {
+                [block] => serde_json::from_str(block.get()).ok().and_then(text_data),
+                _ => None,
+            },
+            Body::Notice(_) => None,
+            Body::Relayed(result, _) => {
+                let head: Relayed<'_> = serde_json::from_str(result.get()).ok()?;
+                if let Some(structured) = head.structured {
+                    return Some(structured.get().into());
+                }
+                let mut blocks = head.content.into_iter();
+                blocks.next().filter(|_| blocks.len() == 0).and_then(text_data)
+            }
+        }
+    }
+
+    /// The answer has content blocks of its own: it is more than data that is shown in one.
+    #[must_use]
+    pub fn has_blocks(&self) -> bool {
+        match self.body {
+            Body::Relayed(..) | Body::Blocks(_) | Body::Notice(_) => true,
+            Body::Json(..) | Body::Unread(_) => false,
+        }
+    }
+
+    /// How many bytes the answer has, roughly: what a budget is compared with.
+    #[must_use]
+    pub fn size_bytes(&self) -> usize {
+        match &self.body {
+            Body::Relayed(raw, _) | Body::Json(raw, _) => raw.get().len(),
+            Body::Unread(text) => text.len(),
+            Body::Blocks(blocks) => blocks.iter().map(|block| block.get().len()).sum(),
+            Body::Notice(block) => block.get().len(),
+        }
+    }
+}

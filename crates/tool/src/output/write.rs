@@ -1,0 +1,79 @@
+//! An answer as an MCP `CallToolResult`.
+
+use super::read::as_json;
+use super::{Body, Output, Structured};
+use crate::Content;
+
+impl Output {
+    /// The answer as an MCP `CallToolResult` in JSON for a client, without a copy of what was relayed.
+    #[must_use]
+    pub fn into_result(self, structured: Structured) -> String {
+        match self.body {
+            Body::Relayed(raw, _) => Box::<str>::from(raw).into_string(),
+            Body::Json(..) | Body::Unread(_) | Body::Blocks(_) | Body::Notice(_) => self.result(structured),
+        }
+    }
+
+    /// The answer as an MCP `CallToolResult` in JSON.
+    #[must_use]
+    pub fn to_result(&self) -> String {
+        self.result(Structured::Anything)
+    }
+
+    fn result(&self, structured: Structured) -> String {
+        let mut result = String::with_capacity(self.size_bytes() * 2 + 64);
+        match &self.body {
+            Body::Relayed(raw, _) => return raw.get().to_owned(),
+            Body::Json(data, remark) => push_data(&mut result, data.get(), remark.as_ref(), structured),
+            Body::Unread(text) => match as_json(text) {
+                Some(data) => push_data(&mut result, data, None, structured),
+                None => push_blocks(&mut result, &[Content::text(text)]),
+            },
+            Body::Blocks(blocks) => push_blocks(&mut result, blocks),
+            Body::Notice(block) => push_blocks(&mut result, std::slice::from_ref(block)),
+        }
+        result.push_str(if self.is_error { ",\"isError\":true}" } else { ",\"isError\":false}" });
+        result
+    }
+
+    /// The same for those who are promised `isError`, which MCP servers may leave out.
+    #[must_use]
+    pub fn to_complete_result(&self) -> String {
+        let mut result = self.to_result();
+        if let Body::Relayed(_, false) = self.body
+            && let Some(end) = result.rfind('}')
+        {
+            let is_empty = result[..end].trim_end().ends_with('{');
+            let flag = if is_empty { "\"isError\":false" } else { ",\"isError\":false" };
+            result.insert_str(end, flag);
+        }
+        result
+    }
+}
+
+/// Begins a result with data as text, a remark about it, and the data as such where clients take it.
+fn push_data(result: &mut String, data: &str, remark: Option<&Content>, structured: Structured) {
+    result.push_str("{\"content\":[");
+    result.push_str(Content::text(data).get());
+    if let Some(remark) = remark {
+        result.push(',');
+        result.push_str(remark.get());
+    }
+    result.push(']');
+    if structured == Structured::Anything || data.trim_start().starts_with('{') {
+        result.push_str(",\"structuredContent\":");
+        result.push_str(data);
+    }
+}
+
+/// Begins a result with content blocks.
+fn push_blocks(result: &mut String, blocks: &[Content]) {
+    result.push_str("{\"content\":[");
+    for (index, block) in blocks.iter().enumerate() {
+        if index > 0 {
+            result.push(',');
+        }
+        result.push_str(block.get());
+    }
+    result.push(']');
+}
