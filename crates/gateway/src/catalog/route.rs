@@ -3,14 +3,13 @@
 use super::types::Parts;
 use super::{OwnTool, Service, Target};
 use crate::audit::Redaction;
-use crate::bind::Binder;
 use crate::service_metrics::ServiceMetrics;
 use crate::shape::Shape;
 use crate::tools::{UriTool, Via};
 use bytes::Bytes;
 use std::sync::{Arc, OnceLock};
 use tool::uri::{Method, Options};
-use tool::{Result, Tool, Uri};
+use tool::{Binder, Result, Tool, Uri};
 
 /// From a name or a URI to the connector that answers.
 #[derive(Debug)]

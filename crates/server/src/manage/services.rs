@@ -20,8 +20,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::time::Instant;
 use store::{NewService, Service, ServiceChanges, ServiceFilter, ServiceTool};
+use tool::Error;
 use tool::whole::whole_or_null;
-use tool::{Error, Kind};
 use utoipa::ToSchema;
 
 #[derive(Serialize, ToSchema)]
@@ -71,7 +71,7 @@ impl ServiceView {
 /// The schema of a type's settings; a service of a type we no longer have shows no field.
 pub(super) fn schema_of(state: &Shared, scheme: &str) -> Value {
     let hidden = || json!({ "additionalProperties": { "writeOnly": true } });
-    state.gateway.kind(scheme).map_or_else(|_| hidden(), Kind::settings_schema)
+    state.gateway.kind(scheme).map_or_else(|_| hidden(), |kind| kind.settings_schema().clone())
 }
 
 /// A tool's definition with its id, secrets masked.
