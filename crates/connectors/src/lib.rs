@@ -1,8 +1,10 @@
 //! One folder per URI scheme: how the gateway talks to the services behind it.
 //!
-//! Connectors never import one another; what two of them need lives in `shared`.
+//! Connectors never import one another; what two of them need lives in `shared`. `embeddings` is no
+//! connector but the port of that name, for a provider that is reached as they are.
 
 mod api;
+pub mod embeddings;
 mod mcp;
 mod shared;
 #[cfg(feature = "table")]
@@ -14,7 +16,6 @@ pub use api::openapi::yaml::parse as parse_yaml;
 /// The attended sign-in to an MCP server.
 pub use mcp::Login;
 
-pub use shared::embeddings;
 use tool::{Kind, OptionalKind, Registry};
 
 /// What this build has; its order is the order in the console.

@@ -1,7 +1,6 @@
 //! The life of a call: resolve, admit, bind, call, shape, audit.
 
 pub mod audit;
-mod bind;
 pub mod catalog;
 mod discovery;
 mod inside;
@@ -38,8 +37,8 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 use tokio::sync::broadcast;
 use tool::{
-    Arguments, Call, Context, Env, Error, Kind, OnlyClient, Outcome, Reason, Registry, Request, Result, Target, Uri,
-    uri,
+    Arguments, Call, Context, Env, Error, Kind, OnlyClient, Outcome, Reason, Registry, Request, Result,
+    Target, Uri, uri,
 };
 use tracing::Instrument;
 
@@ -318,9 +317,8 @@ fn is_near_each<'a>(words: impl Iterator<Item = &'a str>, names: impl Iterator<I
 /// and knowing whether a Tool of the tenant led here. With `max-attempts` the `timeout` is that of one attempt,
 /// which is the connector's affair; but what a Tool has set for the whole call stays so.
 fn on_route<'a>(cx: &'a Context, route: &Route, options: &uri::Options) -> Cow<'a, Context> {
-    let of_call = |options: &uri::Options| options.timeout.filter(|_| options.max_attempts.is_none());
-    let of_tool = route.via.as_ref().and_then(|via| of_call(via.tool.uri.options()));
-    let timeout = of_call(options).into_iter().chain(of_tool).min();
+    let of_tool = route.via.as_ref().and_then(|via| via.tool.uri.options().call_timeout());
+    let timeout = options.call_timeout().into_iter().chain(of_tool).min();
     let is_through_tool = route.is_own();
     let latest = inside::latest_end(cx);
     if timeout.is_none() && latest == cx.deadline && is_through_tool == cx.is_through_tool {
@@ -335,15 +333,13 @@ fn on_route<'a>(cx: &'a Context, route: &Route, options: &uri::Options) -> Cow<'
 async fn within_deadline<T>(cx: &Context, call: impl Future<Output = Result<T>>) -> Result<T> {
     let call = AssertUnwindSafe(call).catch_unwind();
     tokio::pin!(call);
-    let error = tokio::select! {
-        biased;
-        result = &mut call => return result.unwrap_or_else(panicked),
-        () = cx.cancel.cancelled() => Error::cancelled("the caller took the call back"),
-        () = tokio::time::sleep_until(cx.deadline.into()) => Error::timeout("the tool did not answer in time").retryable(),
+    let ended = match cx.within(&mut call).await {
+        Ok(result) => return result.unwrap_or_else(panicked),
+        Err(ended) => ended,
     };
     match tokio::time::timeout(GRACE, call).await {
         Ok(result) => result.unwrap_or_else(panicked),
-        Err(_) => Err(error),
+        Err(_) => Err(ended.error("the tool did not answer in time")),
     }
 }
 

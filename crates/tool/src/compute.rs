@@ -26,13 +26,8 @@ impl Compute {
         cx: &Context,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T> {
-        let turn = tokio::select! {
-            turn = self.0.clone().acquire_owned() => turn,
-            () = cx.cancel.cancelled() => return Err(Error::cancelled("the caller took the call back")),
-            () = tokio::time::sleep_until(cx.deadline.into()) => {
-                return Err(Error::timeout("the answer could not be worked on in time").retryable());
-            }
-        };
+        let turn = cx.within(self.0.clone().acquire_owned()).await;
+        let turn = turn.map_err(|ended| ended.error("the answer could not be worked on in time"))?;
         let turn = turn.map_err(|_| Error::internal("the threads for computations are gone"))?;
         let working = tokio::task::spawn_blocking(move || {
             let _turn = turn;

@@ -2,7 +2,7 @@
 
 use crate::json_words;
 use crate::salvage::{check_rest, take_out};
-use crate::schema::Schema;
+use crate::settings_schema::SettingsSchema;
 use crate::{
     Ambient, Call, Context, Env, Error, Import, Inline, Library, Outcome, Pinning, Problem, Result, Tool,
 };
@@ -66,7 +66,7 @@ pub struct LogEntry {
 pub const ADDRESS: &str = "x-address";
 
 /// A connector's settings: parser, validator, console form and reference page in one struct.
-pub trait Settings: DeserializeOwned + JsonSchema {
+pub trait Settings: DeserializeOwned + JsonSchema + 'static {
     /// The type in URIs and in REST, e.g. `api`.
     const SCHEME: &'static str;
 
@@ -122,7 +122,7 @@ pub struct Kind {
     /// Options in URIs of such services, beside those that all have.
     pub uri_options: &'static [&'static str],
     is_privileged: fn(&Value) -> bool,
-    schema: fn() -> Value,
+    schema: fn() -> &'static SettingsSchema,
     open: fn(Value, &Env) -> Result<Arc<dyn Connector>>,
 }
 
@@ -139,15 +139,15 @@ impl Kind {
             import: S::IMPORT,
             uri_options: S::URI_OPTIONS,
             is_privileged: S::is_privileged,
-            schema: || schemars::schema_for!(S).to_value(),
+            schema: SettingsSchema::of::<S>,
             open: |settings, env| open_checked(S::SCHEME, settings, |parsed: S| parsed.open(env)),
         }
     }
 
     /// JSON Schema of the settings, with secrets marked `writeOnly`.
     #[must_use]
-    pub fn settings_schema(&self) -> Value {
-        (self.schema)()
+    pub fn settings_schema(&self) -> &'static Value {
+        &(self.schema)().json
     }
 
     /// Only those who manage the platform may save such settings.
@@ -170,12 +170,12 @@ impl Kind {
 ///
 /// # Errors
 /// `InvalidConfig` with every problem found.
-pub fn open_checked<S: DeserializeOwned + JsonSchema>(
+pub fn open_checked<S: DeserializeOwned + JsonSchema + 'static>(
     scheme: &str,
     mut settings: Value,
     open: impl Fn(S) -> Result<Arc<dyn Connector>>,
 ) -> Result<Arc<dyn Connector>> {
-    let schema = Schema::compile(&schemars::schema_for!(S).to_value(), "setting")?;
+    let schema = &SettingsSchema::of::<S>().compiled;
     let complaints = schema.complaints(&settings);
     if complaints.is_empty() {
         return open(parse(scheme, settings)?);
@@ -185,7 +185,7 @@ pub fn open_checked<S: DeserializeOwned + JsonSchema>(
         take_out(&mut settings, &unknown.pointer);
     }
     let problems_of = |parsed| open(parsed).err().map(|error| error.problems().to_vec()).unwrap_or_default();
-    let finer = check_rest(&schema, &settings, &complaints, problems_of);
+    let finer = check_rest(schema, &settings, &complaints, problems_of);
     // Every problem at once; where both refuse the same place, the connector's words are better.
     let mut problems: Vec<_> = complaints.into_iter().map(|complaint| complaint.problem).collect();
     problems.retain(|problem| !finer.iter().any(|finer| finer.path == problem.path));

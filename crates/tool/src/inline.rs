@@ -14,7 +14,7 @@ pub struct Inline {
     /// without one have no `config`: their fields stand beside the Tool's name.
     pub part: Option<&'static str>,
     /// JSON Schema of the `config`, or of the fields, with secrets marked `writeOnly`.
-    pub schema: fn() -> Value,
+    pub schema: fn() -> &'static Value,
     /// Writes out what was left out and must be seen.
     pub complete: fn(&mut Value),
     /// Such a `config` reaches further than those who only call may decide.

@@ -1,6 +1,7 @@
 //! The domain: what a tool is, how it is named, called, and fails.
 
 pub mod ambient;
+mod bind;
 pub mod call;
 pub mod call_tools;
 pub mod caller;
@@ -38,11 +39,14 @@ pub mod sanitize;
 pub mod schema;
 pub mod search;
 pub mod secret;
+pub mod settings_schema;
 pub mod tables;
 pub mod uri;
+mod wait;
 pub mod whole;
 
 pub use ambient::Ambient;
+pub use bind::Binder;
 pub use call::{Arguments, Call, Extras};
 pub use call_tools::{CallTools, CallableTool};
 pub use caller::{Limits, Pattern, Role, Scope};
@@ -79,3 +83,4 @@ pub use search::{Embeddings, Hit, Search, SearchAnswer, SearchRequest};
 pub use secret::Secret;
 pub use tables::{Edit, Table, Tables};
 pub use uri::Uri;
+pub use wait::Ended;

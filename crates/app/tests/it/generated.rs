@@ -43,7 +43,7 @@ fn the_settings_page_is_fresh() {
     for kind in connectors::ALL.iter().filter(|kind| kind.ambient.is_none()) {
         let schema = kind.settings_schema();
         write!(page, "\n## {} (`{}://`)\n", kind.title, kind.scheme).unwrap();
-        table(&mut page, &schema);
+        table(&mut page, schema);
         let definitions = schema["$defs"].as_object().into_iter().flatten();
         for (name, definition) in definitions.filter(|(_, definition)| definition["properties"].is_object()) {
             write!(page, "\n### {name}\n\n{}\n", text(definition)).unwrap();

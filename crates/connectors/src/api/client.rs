@@ -1,24 +1,25 @@
 //! The pooled client of one service: attempts, pauses, redirects, and the end of waiting.
 
-use super::oauth::Token;
 use super::redirect::{self, Redirects};
 use super::request::Base;
 use super::response;
 use super::tools::Definition;
-use crate::shared::breaker::{Breaker, Pass};
-use crate::shared::network::{Policy, Refused, Resolver};
-use fetch::http::header::{AUTHORIZATION, HeaderName, RETRY_AFTER};
+use crate::shared::attempts::{Backoff, Budget, Failure, retry_after, timed_out};
+use crate::shared::breaker::{Breaker, TimeSetBy};
+use crate::shared::network::{Policy, Resolver};
+use crate::shared::oauth::Token;
+use crate::shared::unreachable::explain;
+use fetch::http::header::{AUTHORIZATION, HeaderName};
 use fetch::http::{self, HeaderValue, StatusCode};
 use fetch::{Request, Response, Tls};
 use metrics::{Histogram, Unit, describe_histogram, histogram};
 use std::borrow::Cow;
-use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
 use tool::secret::Blots;
 use tool::uri::Method;
-use tool::{Call, Context, Error, ErrorKind, Output, Reason, Result};
+use tool::{Call, Context, Ended, Error, Output, Result};
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const MAX_REDIRECTS: usize = 5;
@@ -31,16 +32,9 @@ pub(super) struct Limits {
     pub(super) timeout: Duration,
     pub(super) response_bytes: usize,
     pub(super) concurrent_calls: Option<usize>,
-    pub(super) retry: Retry,
-    pub(super) redirects: Redirects,
-}
-
-/// When and how often to try again.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Retry {
     pub(super) max_attempts: u32,
-    pub(super) initial_delay: Duration,
-    pub(super) max_delay: Duration,
+    pub(super) backoff: Backoff,
+    pub(super) redirects: Redirects,
 }
 
 /// One service's way out.
@@ -54,39 +48,6 @@ pub(super) struct Client {
     http: fetch::Client,
     /// How long requests take to be made of arguments.
     building: Histogram,
-}
-
-/// What a call has to spend.
-struct Budget {
-    deadline: Instant,
-    /// Of one attempt.
-    attempt: Duration,
-    attempts: u32,
-    /// The caller chose the time, so that running out of it says nothing about the service.
-    is_callers: bool,
-}
-
-impl Budget {
-    fn remaining(&self) -> Duration {
-        self.deadline.saturating_duration_since(Instant::now())
-    }
-
-    /// How long the next attempt may take.
-    fn next_attempt(&self) -> Duration {
-        self.remaining().min(self.attempt)
-    }
-}
-
-/// Why an attempt failed, and whether the service said when to come back.
-struct Failure {
-    error: Error,
-    retry_after: Option<Duration>,
-}
-
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        Self { error, retry_after: None }
-    }
 }
 
 impl Client {
@@ -118,7 +79,7 @@ impl Client {
         add_idempotency_key(cx, method, &mut request);
         self.building.record(begun.elapsed());
         cx.inspection.note(|seen| seen.request = Some(self.base.shown(&request)));
-        let budget = self.budget(cx, definition, call, method);
+        let (budget, time) = self.budget(cx, definition, call, method);
         let what = || format!("{} {}", method.as_str(), definition.endpoint);
         let pass = self.breaker.admit()?;
         let run = async {
@@ -126,18 +87,17 @@ impl Client {
                 Some(permits) => Some(permits.acquire().await.map_err(|_| Error::internal("no permits"))?),
                 None => None,
             };
-            self.attempt_until_done(cx, definition, &request, &budget).await
+            budget.run(|| self.attempt(cx, definition, &request)).await
         };
-        let result = until_done(cx, budget.deadline, run).await;
-        judge(pass, &result, &budget);
+        let result = until_done(cx, run).await;
+        pass.judge(&result, time);
         result.map_err(|error| error.with("request", what()))
     }
 
     /// Asks for the headers of the base URL; any answer shows that somebody is there.
     pub(super) async fn probe(&self, cx: &Context) -> Result<()> {
         let request = self.base.probe();
-        let deadline = cx.deadline.min(Instant::now() + PROBE_TIMEOUT);
-        let response = until_done(cx, deadline, self.send(&request)).await?;
+        let response = until_done(&cx.for_at_most(PROBE_TIMEOUT), self.send(&request)).await?;
         match response.status() {
             status @ (StatusCode::BAD_GATEWAY
             | StatusCode::SERVICE_UNAVAILABLE
@@ -149,78 +109,26 @@ impl Client {
         }
     }
 
-    fn budget(&self, cx: &Context, definition: &Definition, call: &Call, method: Method) -> Budget {
-        let attempt = definition.timeout.unwrap_or(self.limits.timeout);
-        let is_callers = call.options.timeout.is_some_and(|timeout| timeout < attempt);
-        let mut budget = Budget { deadline: cx.deadline, attempt, attempts: 1, is_callers };
-        if definition.is_idempotent.unwrap_or_else(|| is_idempotent(method)) {
-            budget.attempts = self.limits.retry.max_attempts;
-        }
-        // A caller may want less than the service allows, never more.
-        if let Some(timeout) = call.options.timeout {
-            budget.attempt = budget.attempt.min(timeout);
-        }
-        match (call.options.max_attempts, call.options.timeout) {
-            // Whoever speaks of attempts gives each of them so long.
-            (Some(attempts), _) => budget.attempts = budget.attempts.min(attempts),
-            (None, Some(timeout)) => budget.deadline = budget.deadline.min(Instant::now() + timeout),
-            (None, None) => {}
-        }
-        budget
-    }
-
-    async fn attempt_until_done(
+    fn budget(
         &self,
         cx: &Context,
         definition: &Definition,
-        request: &Request,
-        budget: &Budget,
-    ) -> Result<Output> {
-        let mut number = 1;
-        loop {
-            let left = budget.attempts.saturating_sub(number);
-            let time = budget.next_attempt();
-            let failure = match tokio::time::timeout(time, self.attempt(cx, definition, request)).await {
-                Ok(Ok(output)) => return Ok(output),
-                Ok(Err(failure)) => failure,
-                Err(_) => timed_out(time, number).because(Reason::AttemptTimedOut).into(),
-            };
-            let error = match number {
-                1 => failure.error,
-                _ => failure.error.with("attempts", number),
-            };
-            if left == 0 || !error.is_retryable() {
-                return Err(error);
-            }
-            let Some(pause) = self.pause(number, left, failure.retry_after, budget) else {
-                return Err(error);
-            };
-            tracing::debug!(attempt = number, ?pause, "an attempt failed, trying again");
-            tokio::time::sleep(pause).await;
-            number += 1;
-        }
-    }
-
-    /// The pause before the next attempt, or nothing when the service wants more time than there is.
-    fn pause(
-        &self,
-        failed: u32,
-        left: u32,
-        retry_after: Option<Duration>,
-        budget: &Budget,
-    ) -> Option<Duration> {
-        let remaining = budget.remaining();
-        if let Some(wanted) = retry_after {
-            return Some(wanted).filter(|wanted| *wanted < remaining);
-        }
-        let Retry { initial_delay, max_delay, .. } = self.limits.retry;
-        let factor = 1_u32.checked_shl(failed - 1).unwrap_or(u32::MAX);
-        let delay = initial_delay.saturating_mul(factor).min(max_delay);
-        // Half of it is certain, half is chance, so that many callers do not come back together.
-        let chance = RandomState::new().hash_one(failed) as f64 / u64::MAX as f64;
-        let delay = delay.mul_f64(0.5 + chance / 2.0);
-        // The attempts that are left must fit into the time that is left.
-        Some(delay.min(remaining / (left + 1)))
+        call: &Call,
+        method: Method,
+    ) -> (Budget, TimeSetBy) {
+        let Limits { timeout, max_attempts, backoff, .. } = self.limits;
+        let own = definition.timeout.unwrap_or(timeout);
+        let is_idempotent = definition.is_idempotent.unwrap_or_else(|| is_idempotent(method));
+        // A caller may want less than the service allows, never more.
+        let wanted = call.options.timeout.filter(|timeout| *timeout < own);
+        let attempts = if is_idempotent { max_attempts } else { 1 };
+        let budget = Budget {
+            deadline: cx.deadline,
+            attempt: wanted.unwrap_or(own),
+            attempts: call.options.max_attempts.map_or(attempts, |wanted| attempts.min(wanted)),
+            backoff,
+        };
+        (budget, if wanted.is_some() { TimeSetBy::Caller } else { TimeSetBy::Service })
     }
 
     async fn attempt(
@@ -238,9 +146,9 @@ impl Client {
         if status.is_success() {
             return Ok(response::read(response, self.limits.response_bytes).await?);
         }
-        let retry_after = retry_after(&response);
+        let retry_after = retry_after(response.headers());
         let secrets = self.base.secrets_of(&request);
-        let token = token.as_deref().map(|token| token.secret().expose());
+        let token = token.as_deref().map(|token| token.secret.expose());
         let secrets = secrets.iter().map(AsRef::as_ref).chain(token);
         let template = definition.error_template.as_ref();
         let (error, body) = response::read_error(response, template, &Blots::new(secrets)).await;
@@ -258,7 +166,7 @@ impl Client {
         };
         let mut may_renew = true;
         loop {
-            let token = tokens.get(&self.http, &self.policy).await?;
+            let token = tokens.get(cx, &self.http, &self.policy).await?;
             let mut request = request.clone();
             request.headers.insert(AUTHORIZATION, token.header.clone());
             cx.inspection.note(|seen| seen.request = Some(self.base.shown(&request)));
@@ -304,36 +212,13 @@ struct Exchange<'a> {
     token: Option<Arc<Token>>,
 }
 
-/// Tells the breaker how a call went. What the caller caused says nothing about the service.
-fn judge(pass: Pass<'_>, result: &Result<Output>, budget: &Budget) {
-    let Err(error) = result else { return pass.succeeded() };
-    match error.kind() {
-        ErrorKind::Unavailable => pass.failed(),
-        // One that ran out while it waited for its turn says nothing either.
-        ErrorKind::Timeout if !budget.is_callers && error.reason() == Some(Reason::AttemptTimedOut) => {
-            pass.failed()
-        }
-        ErrorKind::Upstream if matches!(error.status(), Some(502..=504)) => pass.failed(),
-        ErrorKind::Upstream => pass.succeeded(),
-        _ => drop(pass),
-    }
-}
-
 /// Runs until it is done, the caller goes away, or the time is up.
-async fn until_done<T>(cx: &Context, deadline: Instant, run: impl Future<Output = Result<T>>) -> Result<T> {
-    let time = deadline.saturating_duration_since(Instant::now());
-    tokio::select! {
-        biased;
-        () = cx.cancel.cancelled() => Err(Error::cancelled("the call was taken back")),
-        result = tokio::time::timeout_at(deadline.into(), run) => result.unwrap_or_else(|_| Err(timed_out(time, 1))),
-    }
-}
-
-fn timed_out(time: Duration, attempts: u32) -> Error {
-    // What is left of 500 ms a moment later is still 500 ms to whoever reads it.
-    let ms = time.as_micros().div_ceil(1000);
-    let tried = if attempts > 1 { format!(", {attempts} times") } else { String::new() };
-    Error::timeout(format!("the service did not answer within {ms} ms{tried}")).retryable()
+async fn until_done<T>(cx: &Context, run: impl Future<Output = Result<T>>) -> Result<T> {
+    let time = cx.remaining();
+    cx.within(run).await.unwrap_or_else(|ended| match ended {
+        Ended::Cancelled => Err(ended.error("")),
+        Ended::TimedOut => Err(timed_out(time, 1)),
+    })
 }
 
 /// Methods that may be repeated without doing something twice.
@@ -347,36 +232,4 @@ fn is_idempotent(method: Method) -> bool {
 /// Answers that say "later", not "no".
 fn may_pass(status: StatusCode) -> bool {
     matches!(status.as_u16(), 429 | 502 | 503 | 504)
-}
-
-/// How long to wait, told in seconds or as a date.
-fn retry_after(response: &Response) -> Option<Duration> {
-    let text = response.headers().get(RETRY_AFTER)?.to_str().ok()?.trim();
-    if let Ok(seconds) = text.parse() {
-        return Some(Duration::from_secs(seconds));
-    }
-    let date = httpdate::parse_http_date(text).ok()?;
-    Some(date.duration_since(SystemTime::now()).unwrap_or_default())
-}
-
-/// A failure to reach the service in our words, never with the address, which may hold a key.
-pub(super) fn explain(error: fetch::Error) -> Error {
-    if let Some(refused) = error.find::<Refused>() {
-        return refused.into();
-    }
-    if error.is_unusable() {
-        return Error::internal("the request cannot be sent").caused_by(error);
-    }
-    if error.is_resolve() {
-        let message = "the service's name cannot be resolved; check the host in its address";
-        return Error::unavailable(message).caused_by(error).retryable();
-    }
-    let message = match (error.is_connect(), error.is_malformed()) {
-        (true, _) => "the service cannot be connected to",
-        (false, true) => "the service's answer cannot be used",
-        (false, false) => "the connection broke before the service answered",
-    };
-    let advice = error.advice().map(|advice| format!(": {advice}")).unwrap_or_default();
-    let explained = Error::unavailable(format!("{message}{advice}")).caused_by(error);
-    explained.retryable()
 }

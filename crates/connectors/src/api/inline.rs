@@ -1,13 +1,14 @@
 //! HTTP tools without a service: an API with one tool, whose base is the endpoint's origin.
 
-use super::auth::{AuthSettings, AuthType};
 use super::parameter_settings::ParameterSettings;
 use super::redirect::Redirects;
 use super::settings::{
-    BreakerSettings, FormEncoding, RetrySettings, Settings, ToolSettings, auth_schema, default_max_response,
-    default_method, method_schema,
+    FormEncoding, Settings, ToolSettings, default_max_response, default_method, method_schema,
 };
+use crate::shared::attempts::RetrySettings;
+use crate::shared::breaker::BreakerSettings;
 use crate::shared::network::{AllowPrivateNetwork, Setting, allow_private_network_schema};
+use crate::shared::sign_in::{AuthSettings, AuthType, auth_schema};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -15,13 +16,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use tool::connector::{invalid_settings, open_checked};
 use tool::secret::names::headers_schema;
+use tool::settings_schema::SettingsSchema;
 use tool::{Connector, Env, Inline, InlineTool, Problem, Result, Settings as _};
 
 /// Tools of type `http`.
 pub(super) const INLINE: Inline = Inline {
     tool_types: &[TYPE],
     part: Some("HTTP"),
-    schema: || schemars::schema_for!(Config).to_value(),
+    schema: || &SettingsSchema::of::<Config>().json,
     complete,
     needs_manager,
     open: |tool, env| {
@@ -55,11 +57,11 @@ struct Http {
     #[serde(default = "default_method")]
     #[schemars(schema_with = "method_schema")]
     method: String,
-    /// How to sign in: `none`, `apikey`, `bearer`, `basic` or `oauth2`. What that needs stands in `auth_config`.
+    /// How to sign in: `none`, `apikey`, `bearer`, `basic`, `oauth2` or `jwt`. What that needs stands in `auth_config`.
     #[serde(default)]
     auth_type: Option<AuthType>,
-    /// What the `auth_type` needs: `header` and `value`, `token`, `username` and `password`, or
-    /// `token_url`, `client_id` and `client_secret`.
+    /// What the `auth_type` needs: `header` and `value`, `token`, `username` and `password`,
+    /// `token_url`, `client_id` and `client_secret`, or `algorithm` and `key`.
     #[serde(default)]
     #[schemars(schema_with = "auth_schema")]
     auth_config: Option<AuthSettings>,

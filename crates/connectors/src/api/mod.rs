@@ -1,13 +1,10 @@
 //! `api://`: any HTTP API as tools, configured instead of coded.
 
-mod auth;
 mod client;
 mod endpoint;
 mod error_template;
 mod form;
-mod headers;
 mod inline;
-mod oauth;
 pub(crate) mod openapi;
 mod parameter_settings;
 mod parameters;
@@ -19,7 +16,6 @@ mod response;
 mod settings;
 #[cfg(test)]
 mod tests;
-mod tls;
 mod tools;
 mod value_schema;
 

@@ -1,10 +1,10 @@
 //! Parameters of a tool: what they take, and where each value goes.
 
-use super::auth::Auth;
 use super::form::is_media_type;
-use super::headers::{PassedHeaders, check_header_name};
 use super::parameter_settings::{FileEncoding, FileSettings, ParameterSettings};
 use super::value_schema::ValueSchema;
+use crate::shared::headers::{PassedHeaders, check_header_name};
+use crate::shared::sign_in::Auth;
 use fetch::http::header::{AUTHORIZATION, HeaderName};
 use serde_json::{Value, json};
 use std::collections::HashSet;

@@ -1,11 +1,10 @@
 //! From arguments to the places in a request that they go to.
 
 use super::form::{ESCAPED, Form, MAX_BODY_BYTES, Part, TooLong, add_pair, flatten};
-use super::headers::header_value;
 use super::parameters::{File, Parameter, Position};
 use super::text_of;
 use super::tools::{Definition, takes_body, takes_form};
-use document::did_you_mean;
+use crate::shared::headers::header_value;
 use fetch::http::header::HeaderMap;
 use percent_encoding::{percent_decode_str, utf8_percent_encode};
 use serde_json::{Map, Value};
@@ -33,10 +32,10 @@ pub(super) enum WholeBody {
     File(Part),
 }
 
-/// Puts every argument where it belongs.
+/// Puts every argument where it belongs; the tool's schema has accepted them before.
 ///
 /// # Errors
-/// `InvalidInput` with every argument that does not fit.
+/// `InvalidInput` with every argument that cannot go there.
 pub(super) fn place_all<'a>(
     definition: &'a Definition,
     method: Method,
@@ -44,21 +43,10 @@ pub(super) fn place_all<'a>(
 ) -> Result<Places<'a>> {
     let mut places = Places::default();
     let mut problems = Vec::new();
-    let mut known = 0;
     for parameter in &definition.parameters {
-        let given = arguments.get(&parameter.name);
-        known += usize::from(given.is_some());
-        if let Err(problem) = place(&mut places, parameter, method, given) {
+        if let Err(problem) = place(&mut places, parameter, method, arguments.get(&parameter.name)) {
             problems.push(problem);
         }
-    }
-    if known < arguments.len() {
-        let is_unknown = |name: &&String| !definition.parameters.iter().any(|known| known.name == **name);
-        problems.extend(arguments.keys().filter(is_unknown).map(|name| {
-            let meant = did_you_mean(name, definition.parameters.iter().map(|known| known.name.as_str()));
-            let advice = if meant.is_empty() { "; leave it out" } else { meant.as_str() };
-            Problem::new(name, "Unknown", format!("Unknown parameter '{name}'{advice}"))
-        }));
     }
     let Some(first) = problems.first() else { return Ok(places) };
     Err(Error::invalid_input(first.message.clone()).with_problems(problems))
@@ -73,16 +61,12 @@ fn place<'a>(
 ) -> Result<(), Problem> {
     let (name, wire_name) = (parameter.name.as_str(), parameter.wire_name.as_str());
     let problem = |code, message: String| Err(Problem::new(name, code, message));
-    let Some(value) = given.or(parameter.default.as_ref()) else {
-        let is_missing = parameter.is_required;
-        let message = || format!("Missing required parameter '{name}'");
-        return if is_missing { problem("Required", message()) } else { Ok(()) };
-    };
-    let may_be_null = || parameter.schema.as_ref().is_some_and(|schema| schema.accepts(&Value::Null));
-    let is_nothing = value.is_null() && (!parameter.is_required || may_be_null());
-    if !is_nothing {
-        check_value(parameter, value)?;
+    // What stands in the path is there in every address, whatever the schema says.
+    let is_nothing = given.is_none_or(Value::is_null);
+    if is_nothing && parameter.position == Position::Path {
+        return problem("Required", format!("Parameter '{name}' is part of the path and cannot be null"));
     }
+    let Some(value) = given else { return Ok(()) };
     let too_long = |TooLong| {
         let message = format!("Parameter '{name}' makes the request longer than {MAX_BODY_BYTES} bytes");
         Problem::new(name, "TooLong", message)
@@ -90,9 +74,6 @@ fn place<'a>(
     match parameter.position {
         Position::Body if takes_body(method) => {
             places.body.insert(wire_name.to_owned(), value.clone());
-        }
-        Position::Path if is_nothing => {
-            return problem("Required", format!("Parameter '{name}' is part of the path and cannot be null"));
         }
         _ if is_nothing => {}
         Position::Form if takes_form(method) => match &parameter.file {
@@ -148,27 +129,6 @@ fn part(parameter: &Parameter, value: &Value, file: &File) -> Result<Part, Probl
     let name = parameter.name.as_str();
     Part::file(&parameter.wire_name, value, file)
         .map_err(|advice| Problem::new(name, "InvalidFile", format!("Parameter '{name}' {advice}")))
-}
-
-fn check_value(parameter: &Parameter, value: &Value) -> Result<(), Problem> {
-    let name = parameter.name.as_str();
-    if let Some(schema) = &parameter.schema {
-        if let Some(message) = schema.complaint(name, value) {
-            return Err(Problem::new(name, "Invalid", message));
-        }
-    } else if !parameter.value_type.fits(value) {
-        let expected = parameter.value_type.in_schema();
-        let message = format!("Parameter '{name}' must be of type {expected}");
-        return Err(Problem::new(name, "WrongType", message));
-    }
-    match &parameter.allowed {
-        Some(allowed) if !allowed.contains(value) => {
-            let allowed: Vec<_> = allowed.iter().take(20).map(Value::to_string).collect();
-            let message = format!("Parameter '{name}' must be one of {}", allowed.join(", "));
-            Err(Problem::new(name, "NotAllowed", message))
-        }
-        _ => Ok(()),
-    }
 }
 
 /// The value as exactly one segment of a path, or nothing if a server might read it as a way up.

@@ -1,15 +1,14 @@
 //! From arguments to a request: each value goes where its position says, and nowhere else.
 
-use super::auth::Auth;
 use super::endpoint::Piece;
 use super::form::add_pair;
-use super::headers::PassedHeaders;
-use super::oauth::Tokens;
 use super::parameters::Position;
 use super::places::{MAX_URL_BYTES, Places, WholeBody, climbs, place_all};
 use super::settings::FormEncoding;
 use super::text_of;
 use super::tools::{Definition, takes_body};
+use crate::shared::headers::PassedHeaders;
+use crate::shared::sign_in::{Auth, TokenSource};
 use fetch::http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use fetch::{Request, Url, http};
 use percent_encoding::percent_decode_str;
@@ -74,7 +73,7 @@ impl Base {
     }
 
     /// Where the tokens come from that requests are signed with, if they are.
-    pub(super) fn tokens(&self) -> Option<&Tokens> {
+    pub(super) fn tokens(&self) -> Option<&TokenSource> {
         match &self.auth {
             Auth::Tokens(tokens) => Some(tokens),
             Auth::None | Auth::Header(..) | Auth::Query(..) => None,

@@ -1,16 +1,17 @@
 //! The settings of an HTTP API: what may be written, and what is wrong with what was.
 
-use super::auth::{Auth, AuthSettings, AuthType};
-use super::client::{Client, Limits, Retry};
-use super::headers::{PassedHeaders, check_headers};
+use super::client::{Client, Limits};
 use super::parameter_settings::ParameterSettings;
 use super::parameters::Reserved;
 use super::redirect::Redirects;
 use super::request::Base;
-use super::tls::TlsSettings;
 use super::{Api, tools};
-use crate::shared::breaker::Breaker;
+use crate::shared::attempts::RetrySettings;
+use crate::shared::breaker::BreakerSettings;
+use crate::shared::headers::{PassedHeaders, check_headers};
 use crate::shared::network::{self, AllowPrivateNetwork, Policy, allow_private_network_schema};
+use crate::shared::sign_in::{Auth, AuthSettings, AuthType, auth_schema};
+use crate::shared::tls::{TlsSettings, tls_schema};
 use fetch::Url;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
@@ -29,11 +30,11 @@ pub(crate) struct Settings {
     /// Where the API is, e.g. `https://api.example.com/v1`. Endpoints are appended to it.
     #[schemars(extend("x-address" = true))]
     pub(super) base_url: String,
-    /// How to sign in: `none`, `apikey`, `bearer`, `basic` or `oauth2`. What that needs stands in `auth_config`.
+    /// How to sign in: `none`, `apikey`, `bearer`, `basic`, `oauth2` or `jwt`. What that needs stands in `auth_config`.
     #[serde(default)]
     pub(super) auth_type: Option<AuthType>,
-    /// What the `auth_type` needs: `header` and `value`, `token`, `username` and `password`, or
-    /// `token_url`, `client_id` and `client_secret`.
+    /// What the `auth_type` needs: `header` and `value`, `token`, `username` and `password`,
+    /// `token_url`, `client_id` and `client_secret`, or `algorithm` and `key`.
     #[serde(default)]
     #[schemars(schema_with = "auth_schema")]
     pub(super) auth_config: Option<AuthSettings>,
@@ -86,46 +87,6 @@ pub(crate) struct Settings {
     /// The tools of the API, one per thing it can do.
     #[serde(default)]
     pub(super) tools: Vec<ToolSettings>,
-}
-
-/// When and how often to try again.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub(super) struct RetrySettings {
-    /// How often the API is asked at the most. POST and PATCH are asked once, unless the tool is
-    /// `idempotent`.
-    #[schemars(range(min = 1, max = 20))]
-    pub(super) max_attempts: u32,
-    /// The pause after the first failure, in milliseconds; it doubles with each one.
-    #[schemars(range(min = 0, max = 300_000))]
-    pub(super) initial_delay_ms: u64,
-    /// The longest pause, in milliseconds.
-    #[schemars(range(min = 0, max = 300_000))]
-    pub(super) max_delay_ms: u64,
-}
-
-impl Default for RetrySettings {
-    fn default() -> Self {
-        Self { max_attempts: 3, initial_delay_ms: 1_000, max_delay_ms: 30_000 }
-    }
-}
-
-/// When a failing service is left alone, and for how long.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub(super) struct BreakerSettings {
-    /// So many calls in a row that find the service down or too slow; 0 never leaves it alone.
-    #[schemars(range(min = 0, max = 10_000))]
-    pub(super) failures: u32,
-    /// How long it is left alone before one call tries again, in milliseconds.
-    #[schemars(range(min = 1, max = 3_600_000))]
-    pub(super) open_ms: u64,
-}
-
-impl Default for BreakerSettings {
-    fn default() -> Self {
-        Self { failures: 10, open_ms: 10_000 }
-    }
 }
 
 /// One tool: a request with holes that the arguments fill.
@@ -213,7 +174,7 @@ impl tool::Settings for Settings {
         let policy = Policy::new(self.allow_private_network.as_ref(), env, &mut problems);
         let policy = policy.set_in(self.network_setting);
         let tools = tools::check(&self.tools, Reserved { auth: &auth, passed: &passed }, &mut problems);
-        let retry = check_retry(&self.retry, &mut problems);
+        let backoff = self.retry.check(&mut problems);
         let Some(base_url) = base_url.filter(|_| problems.is_empty()) else {
             return Err(invalid_settings(Self::SCHEME, problems));
         };
@@ -221,11 +182,11 @@ impl tool::Settings for Settings {
             timeout: Duration::from_millis(self.timeout_ms),
             response_bytes: self.max_response_bytes,
             concurrent_calls: self.max_concurrent_calls,
-            retry,
+            max_attempts: self.retry.max_attempts,
+            backoff,
             redirects: self.redirects,
         };
-        let BreakerSettings { failures, open_ms } = self.circuit_breaker;
-        let breaker = Breaker::new(failures, Duration::from_millis(open_ms));
+        let breaker = self.circuit_breaker.into();
         let base = Base::new(&base_url, headers, auth, passed);
         Ok(Arc::new(Api { client: Client::new(base, policy, limits, breaker, tls), tools }))
     }
@@ -269,18 +230,6 @@ fn check_base_url(text: &str, problems: &mut Vec<Problem>) -> Option<Url> {
     Some(url)
 }
 
-fn check_retry(settings: &RetrySettings, problems: &mut Vec<Problem>) -> Retry {
-    if settings.initial_delay_ms > settings.max_delay_ms {
-        let message = "the first pause, initial_delay_ms, is longer than the longest, max_delay_ms";
-        problems.push(Problem::new("retry.initial_delay_ms", "TooLarge", message));
-    }
-    Retry {
-        max_attempts: settings.max_attempts,
-        initial_delay: Duration::from_millis(settings.initial_delay_ms),
-        max_delay: Duration::from_millis(settings.max_delay_ms),
-    }
-}
-
 fn default_timeout() -> u64 {
     30_000
 }
@@ -293,23 +242,10 @@ pub(super) fn default_method() -> String {
     Method::Get.as_str().to_owned()
 }
 
-/// Schemars would write `anyOf` with null, whose complaints name no field.
-pub(super) fn auth_schema(generator: &mut SchemaGenerator) -> Schema {
-    let mut schema = AuthSettings::json_schema(generator);
-    schema.insert("type".to_owned(), serde_json::json!(["object", "null"]));
-    schema
-}
-
 pub(super) fn method_schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "enum": Method::ALL.map(Method::as_str) })
 }
 
 fn methods_schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "array", "items": { "type": "string", "enum": Method::ALL.map(Method::as_str) } })
-}
-
-fn tls_schema(generator: &mut SchemaGenerator) -> Schema {
-    let mut schema = TlsSettings::json_schema(generator);
-    schema.insert("type".to_owned(), serde_json::json!(["object", "null"]));
-    schema
 }

@@ -5,6 +5,7 @@ mod bodies;
 mod garbage;
 mod guard;
 mod inline;
+mod jwt;
 mod outcomes;
 mod properties;
 mod resilience;
@@ -15,7 +16,7 @@ use super::Settings;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use std::time::Duration;
-use testkit::conformance::{self, Echo, Sample, Subject, Tested, context};
+use testkit::conformance::{self, Capability, Echo, Sample, Subject, Tested, bind_and_call, context};
 use testkit::http::{Server, dead_address};
 use tool::{Call, Connector, Env, Error, Kind, Outcome, Output};
 
@@ -58,7 +59,7 @@ async fn call_with(connector: &dyn Connector, options: &str, arguments: Value) -
         options: uri.options().clone(),
         extras: Default::default(),
     };
-    match connector.call(&context(Duration::from_secs(20)), call).await? {
+    match bind_and_call(connector, &context(Duration::from_secs(20)), call).await? {
         Outcome::Done(output) => Ok(output),
         other => panic!("the call must be done, not {other:?}"),
     }
@@ -94,14 +95,14 @@ async fn conforms_like_every_connector() {
         tested: Tested::with::<Settings>(),
         readme: include_str!("README.md"),
         settings: settings(server.url()),
-        dead_settings: settings(format!("http://{}", dead_address().await)),
+        dead_settings: Capability::Has(settings(format!("http://{}", dead_address().await))),
         env: Env::default(),
         secrets: vec!["s3cr3t-value".into()],
         good: Sample::new("echo", json!({ "text": "hello" })),
         bad: Sample::new("echo", json!({ "count": "seven" })),
         bad_argument: "count",
-        slow: Sample::new("slow", json!({})),
-        echo: Echo { tool: "echo", argument: "text" },
+        slow: Capability::Has(Sample::new("slow", json!({}))),
+        echo: Capability::Has(Echo { tool: "echo", argument: "text" }),
     };
     conformance::check(&subject).await;
 }

@@ -2,10 +2,10 @@
 
 use super::endpoint::{Piece, check_placeholders, check_query, parse_endpoint};
 use super::error_template::ErrorTemplate;
-use super::headers::check_headers;
 use super::parameters::{Parameter, Position, Reserved, check_parameters};
 use super::settings::{FormEncoding, ToolSettings};
 use super::value_schema::check_places;
+use crate::shared::headers::check_headers;
 use fetch::http::header::HeaderMap;
 use serde_json::Map;
 use std::collections::{BTreeMap, HashSet};

@@ -56,16 +56,6 @@ impl ValueSchema {
     fn compiled(&self) -> Option<&Schema> {
         self.compiled.get_or_init(|| Schema::compile(&self.written, "parameter").ok()).as_ref()
     }
-
-    /// What is wrong with a value, in words for whoever sent it.
-    pub(super) fn complaint(&self, name: &str, value: &Value) -> Option<String> {
-        if self.accepts(value) {
-            return None;
-        }
-        let first = self.compiled().and_then(|schema| schema.check(value).into_iter().next());
-        let detail = first.map(|problem| problem.message).unwrap_or_default();
-        Some(format!("Parameter '{name}' does not fit its schema: {detail}"))
-    }
 }
 
 /// Two parameters must not claim the same place, and a body is one thing or many fields.

@@ -1,7 +1,8 @@
 //! The headers of a remote server: those that are written down, and the one that signs in.
 
 use super::oauth::{Identity, Way};
-use fetch::http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use crate::shared::headers::Forbidden;
+use fetch::http::header::{AUTHORIZATION, HeaderMap};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -51,23 +52,25 @@ pub(super) struct AuthSettings {
 }
 
 /// Headers that belong to the connection or to the protocol.
-const FORBIDDEN: [&str; 14] = [
-    "accept",
-    "connection",
-    "content-length",
-    "content-type",
-    "host",
-    "last-event-id",
-    "mcp-protocol-version",
-    "mcp-session-id",
-    "sec-websocket-key",
-    "sec-websocket-protocol",
-    "sec-websocket-version",
-    "te",
-    "transfer-encoding",
-    "upgrade",
-];
-const MAX_HEADER_BYTES: usize = 8 * 1024;
+const OF_PROTOCOL: Forbidden = Forbidden {
+    names: &[
+        "accept",
+        "connection",
+        "content-length",
+        "content-type",
+        "host",
+        "last-event-id",
+        "mcp-protocol-version",
+        "mcp-session-id",
+        "sec-websocket-key",
+        "sec-websocket-protocol",
+        "sec-websocket-version",
+        "te",
+        "transfer-encoding",
+        "upgrade",
+    ],
+    owner: "protocol",
+};
 
 /// All headers, and the texts in them that must not show.
 pub(super) fn headers(
@@ -216,21 +219,9 @@ pub(super) fn oauth(
     }
 }
 
-fn insert(headers: &mut HeaderMap, (name, value): (&str, &str), path: &str, problems: &mut Vec<Problem>) {
-    let mut refuse = |code: &'static str, message: String| problems.push(Problem::new(path, code, message));
-    let Ok(header) = HeaderName::from_bytes(name.as_bytes()) else {
-        let message = format!("'{name}' is no legal header name; use letters, digits and '-'");
-        return refuse("InvalidHeaderName", message);
-    };
-    if FORBIDDEN.contains(&header.as_str()) {
-        let message = format!("the header '{name}' belongs to the protocol and cannot be set");
-        return refuse("ForbiddenHeader", message);
+fn insert(headers: &mut HeaderMap, header: (&str, &str), path: &str, problems: &mut Vec<Problem>) {
+    if let Some((name, mut value)) = OF_PROTOCOL.check(header, path, problems) {
+        value.set_sensitive(true);
+        headers.insert(name, value);
     }
-    let is_sendable = value.len() <= MAX_HEADER_BYTES && !value.contains(char::is_control);
-    let Some(mut value) = HeaderValue::from_bytes(value.as_bytes()).ok().filter(|_| is_sendable) else {
-        let message = format!("the value of the header '{name}' holds control characters or is too long");
-        return refuse("InvalidHeaderValue", message);
-    };
-    value.set_sensitive(true);
-    headers.insert(header, value);
 }

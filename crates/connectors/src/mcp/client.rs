@@ -6,6 +6,7 @@ use super::target::Target;
 use super::tools::Tools;
 use super::watched::Watched;
 use super::{failure, listen};
+use crate::shared::attempts::Backoff;
 use mcp::Version;
 use mcp::client::{About, Diagnosis, Failure, Notification, Options, Server};
 use serde_json::value::RawValue;
@@ -29,8 +30,8 @@ const NEVER: Duration = Duration::from_secs(365 * 24 * 3600);
 pub(super) struct Limits {
     /// Of the start and the handshake.
     pub(super) start: Duration,
-    /// After the first failure; it doubles.
-    pub(super) pause: Duration,
+    /// Between two attempts to connect.
+    pub(super) backoff: Backoff,
     /// How often one call connects anew.
     pub(super) retries: u32,
     pub(super) idle: Option<Duration>,
@@ -394,12 +395,7 @@ impl Link {
 
     /// Waits as long as `cx` allows.
     pub(super) async fn within<T>(&self, cx: &Context, work: impl Future<Output = T>) -> Result<T> {
-        tokio::select! {
-            biased;
-            done = work => Ok(done),
-            () = cx.cancel.cancelled() => Err(self.error(&Failure::Cancelled)),
-            () = sleep_until(cx.deadline.into()) => Err(self.error(&Failure::Timeout)),
-        }
+        cx.within(work).await.map_err(|ended| self.error(&ended.into()))
     }
 
     /// For what the link does on its own account.

@@ -76,7 +76,7 @@ pub(super) fn error(target: &Target, failure: &Failure, diagnosis: &Diagnosis) -
         Failure::Timeout => Error::timeout(format!(
             "the MCP server '{name}' did not answer in time; more time is given by its 'timeout' and by the caller"
         )),
-        Failure::Cancelled => Error::cancelled("the call was taken back"),
+        Failure::Cancelled => Error::cancelled("the caller took the call back"),
     };
     let error = match error.reason() {
         None if is_about_auth(failure, diagnosis) => error.because(Reason::CredentialsRejected),

@@ -28,7 +28,7 @@ use client::Repeat;
 use eras::Links;
 use questions::{Params, as_question, converse};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::sync::{Semaphore, broadcast, watch};
 use tokio_util::sync::DropGuard;
 use tool::{
@@ -58,7 +58,7 @@ impl Connector for Mcp {
     }
 
     async fn call(&self, cx: &Context, call: Call) -> Result<Outcome> {
-        let cx = &self.within(cx, call.options.timeout);
+        let cx = &self.within(cx, call.options.attempt_timeout());
         let _permit = self.admit(cx).await?;
         let known = self.tools.get(cx, &self.links.main).await?;
         let Some(known) = known.get(&call.tool) else {
@@ -109,7 +109,7 @@ impl Mcp {
     /// The caller's context, for no longer than the service's time-out.
     fn within(&self, cx: &Context, wanted: Option<Duration>) -> Context {
         let time = wanted.map_or(self.timeout, |wanted| wanted.min(self.timeout));
-        Context { deadline: cx.deadline.min(Instant::now() + time), ..cx.clone() }
+        cx.for_at_most(time)
     }
 
     async fn admit(&self, cx: &Context) -> Result<Option<tokio::sync::SemaphorePermit<'_>>> {

@@ -9,7 +9,9 @@ use super::target::{Remote, Route, Server, Target};
 use super::tools::{Filter, Tools};
 use super::watched::Watched;
 use super::web::Web;
+use crate::shared::attempts::Backoff;
 use crate::shared::network::{AllowPrivateNetwork, Policy, allow_private_network_schema};
+use crate::shared::tls::{TlsSettings, tls_schema};
 use fetch::Url;
 use mcp::Version;
 use mcp::client::transport::stdio::Command;
@@ -23,6 +25,9 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 use tool::connector::invalid_settings;
 use tool::{Connector, Env, Pattern, Pinning, Problem, Result, Secret};
+
+/// The longest pause between two attempts to connect.
+const MAX_PAUSE: Duration = Duration::from_secs(30);
 
 // The doc comments of variants would turn the schema's `enum` into a `oneOf` that explains less.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -85,6 +90,10 @@ pub(crate) struct Settings {
     #[serde(default)]
     #[schemars(schema_with = "auth_schema")]
     auth_config: Option<AuthSettings>,
+    /// For a URL: our certificate, for servers that ask for one, and the authorities we believe.
+    #[serde(default)]
+    #[schemars(schema_with = "tls_schema")]
+    tls: Option<TlsSettings>,
     /// Where a login of a person is kept. Services of an mcp.json have such a file by themselves; elsewhere
     /// only administrators may name one.
     #[serde(default)]
@@ -211,7 +220,10 @@ impl Settings {
         let (pause_ms, retries) = if self.transport == Some(Type::Sse) { (1000, 5) } else { (100, 1) };
         let limits = Limits {
             start: Duration::from_millis(self.start_timeout),
-            pause: Duration::from_millis(self.reconnect_interval.unwrap_or(pause_ms)),
+            backoff: Backoff {
+                initial: Duration::from_millis(self.reconnect_interval.unwrap_or(pause_ms)),
+                max: MAX_PAUSE,
+            },
             retries: self.max_retries.unwrap_or(retries),
             version: self.protocol_version.map(Version::from),
             idle: (self.idle_timeout > 0).then(|| Duration::from_millis(self.idle_timeout)),
@@ -263,6 +275,7 @@ impl Settings {
             ("api_key", self.api_key.is_some()),
             ("auth_type", self.auth_type.is_some_and(|auth_type| auth_type != AuthType::None)),
             ("auth_config", self.auth_config.is_some()),
+            ("tls", self.tls.is_some()),
             ("login_file", self.login_file.is_some()),
         ];
         for (name, _) in unused.into_iter().filter(|(_, is_given)| *is_given) {
@@ -331,7 +344,8 @@ impl Settings {
             let message = "'oauth2' is for http:// and https:// addresses";
             problems.push(Problem::new("auth_type", "Unsupported", message));
         }
-        let web = Arc::new(Web::new(&url, policy));
+        let tls = self.tls.as_ref().map(|tls| tls.check(problems)).unwrap_or_default();
+        let web = Arc::new(Web::new(&url, policy, tls));
         let oauth = oauth.map(|(identity, way)| OAuth::new(url.clone(), identity, way, web.clone(), env));
         Some(Server::Remote(Box::new(Remote::new(url, headers, secrets, route, web, oauth))))
     }

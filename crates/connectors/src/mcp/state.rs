@@ -8,8 +8,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
-/// The longest pause between two attempts to connect.
-const MAX_PAUSE: Duration = Duration::from_secs(30);
 /// A connection that has lasted so long was a good one.
 const STABLE: Duration = Duration::from_secs(5);
 
@@ -59,8 +57,7 @@ impl State {
     }
 
     pub(super) fn fail(&mut self, limits: &Limits) {
-        let pause = limits.pause.saturating_mul(1 << self.failures.min(20)).min(MAX_PAUSE);
         self.failures = self.failures.saturating_add(1);
-        self.retry_at = Some(Instant::now() + pause);
+        self.retry_at = Some(Instant::now() + limits.backoff.after(self.failures));
     }
 }

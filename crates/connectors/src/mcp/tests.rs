@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use testkit::conformance::{self, Echo, Sample, Subject, Tested, context};
+use testkit::conformance::{self, Capability, Echo, Sample, Subject, Tested, context};
 use tool::{Call, Connector, Env, Error, ErrorKind, Kind, Outcome, Output, Reason};
 
 fn open(settings: Value) -> tool::Result<Arc<dyn Connector>> {
@@ -134,13 +134,13 @@ fn subject(settings: Value, dead_settings: Value) -> Subject {
         tested: Tested::with::<Settings>(),
         readme: include_str!("README.md"),
         settings,
-        dead_settings,
+        dead_settings: Capability::Has(dead_settings),
         env: Env::default(),
         secrets: vec!["s3cr3t-value".into()],
         good: Sample::new("echo", json!({ "text": "hello" })),
         bad: Sample::new("echo", json!({ "count": "seven" })),
         bad_argument: "count",
-        slow: Sample::new("slow", json!({ "ms": 8_000 })),
-        echo: Echo { tool: "echo", argument: "text" },
+        slow: Capability::Has(Sample::new("slow", json!({ "ms": 8_000 }))),
+        echo: Capability::Has(Echo { tool: "echo", argument: "text" }),
     }
 }

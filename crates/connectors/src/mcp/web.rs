@@ -16,9 +16,9 @@ pub(super) struct Web {
 
 impl Web {
     /// For the service at `url`.
-    pub(super) fn new(url: &Url, policy: Policy) -> Self {
+    pub(super) fn new(url: &Url, policy: Policy, tls: Tls) -> Self {
         let policy = Arc::new(policy);
-        let client = Client::new(Arc::new(Resolver(policy.clone())), Tls::default());
+        let client = Client::new(Arc::new(Resolver(policy.clone())), tls);
         Self { policy, is_loopback: is_loopback(url), client }
     }
 

@@ -1,8 +1,28 @@
 //! A circuit breaker: a service that fails again and again is left alone for a while.
 
+use schemars::JsonSchema;
+use serde::Deserialize;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use tool::{Error, Result};
+use tool::{Error, ErrorKind, Reason, Result};
+
+/// When a failing service is left alone, and for how long.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct BreakerSettings {
+    /// So many calls in a row that find the service down or too slow; 0 never leaves it alone.
+    #[schemars(range(min = 0, max = 10_000))]
+    pub(crate) failures: u32,
+    /// How long it is left alone before one call tries again, in milliseconds.
+    #[schemars(range(min = 1, max = 3_600_000))]
+    pub(crate) open_ms: u64,
+}
+
+impl Default for BreakerSettings {
+    fn default() -> Self {
+        Self { failures: 10, open_ms: 10_000 }
+    }
+}
 
 /// Counts failures in a row. Closed, it lets every call through; open, none; when the pause is
 /// over, one call tries whether the service is back, and the others still wait.
@@ -29,8 +49,22 @@ pub(crate) struct Pass<'a> {
     is_probe: bool,
 }
 
+/// Who set the time that a call ran out of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TimeSetBy {
+    /// The caller, so that running out of it says nothing about the service.
+    Caller,
+    Service,
+}
+
+impl From<BreakerSettings> for Breaker {
+    fn from(BreakerSettings { failures, open_ms }: BreakerSettings) -> Self {
+        Self::new(failures, Duration::from_millis(open_ms))
+    }
+}
+
 impl Breaker {
-    pub(crate) fn new(max_failures: u32, pause: Duration) -> Self {
+    fn new(max_failures: u32, pause: Duration) -> Self {
         Self { max_failures, pause, state: Mutex::default() }
     }
 
@@ -64,13 +98,30 @@ impl Breaker {
 }
 
 impl Pass<'_> {
+    /// Counts how the call went. What the caller caused says nothing about the service.
+    pub(crate) fn judge<T>(self, result: &Result<T>, time: TimeSetBy) {
+        let Err(error) = result else { return self.succeeded() };
+        match error.kind() {
+            ErrorKind::Unavailable => self.failed(),
+            // One that ran out while it waited for its turn says nothing either.
+            ErrorKind::Timeout
+                if time == TimeSetBy::Service && error.reason() == Some(Reason::AttemptTimedOut) =>
+            {
+                self.failed()
+            }
+            ErrorKind::Upstream if matches!(error.status(), Some(502..=504)) => self.failed(),
+            ErrorKind::Upstream => self.succeeded(),
+            _ => drop(self),
+        }
+    }
+
     /// The service answered, well or not: it is there.
-    pub(crate) fn succeeded(self) {
+    fn succeeded(self) {
         *self.breaker.state() = State::default();
     }
 
     /// The service was not there, or not able.
-    pub(crate) fn failed(self) {
+    fn failed(self) {
         let breaker = self.breaker;
         let mut state = breaker.state();
         state.failures = state.failures.saturating_add(1);

@@ -1,5 +1,11 @@
 //! What more than one connector needs.
 
+pub(crate) mod attempts;
+pub(crate) mod body;
 pub(crate) mod breaker;
-pub mod embeddings;
+pub(crate) mod headers;
 pub(crate) mod network;
+pub(crate) mod oauth;
+pub(crate) mod sign_in;
+pub(crate) mod tls;
+pub(crate) mod unreachable;

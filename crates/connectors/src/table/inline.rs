@@ -9,13 +9,14 @@ use serde_json::{Map, Value};
 use std::sync::Arc;
 use tool::connector::{invalid_settings, open_checked};
 use tool::schema::Schema;
+use tool::settings_schema::SettingsSchema;
 use tool::{Connector, Env, Inline, InlineTool, Problem, Result, TableId};
 
 /// Tools of the types `get_data_schema` to `search`.
 pub(super) const INLINE: Inline = Inline {
     tool_types: TYPES,
     part: None,
-    schema: || schemars::schema_for!(Fields).to_value(),
+    schema: || &SettingsSchema::of::<Fields>().json,
     complete: |_| {},
     needs_manager: |_| false,
     open: |tool, env| {

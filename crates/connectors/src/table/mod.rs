@@ -136,18 +136,8 @@ impl Connector for TableTools {
                 _ => self.answer(cx, *operation, mount, &call).await,
             }
         };
-        let late = async {
-            tokio::select! {
-                () = cx.cancel.cancelled() => Error::cancelled("the caller took the call back"),
-                () = tokio::time::sleep_until(cx.deadline.into()) => {
-                    Error::timeout("the table did not answer in time").retryable()
-                }
-            }
-        };
-        tokio::select! {
-            done = work => done.map(Outcome::Done),
-            error = late => Err(error),
-        }
+        let done = cx.within(work).await.map_err(|ended| ended.error("the table did not answer in time"))?;
+        done.map(Outcome::Done)
     }
 
     async fn health(&self, _: &Context) -> Result<()> {

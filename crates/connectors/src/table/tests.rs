@@ -4,7 +4,8 @@ use super::*;
 use document::Change;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
-use tool::{Arguments, Caller, Door, Edit, ErrorKind, TenantId, Uri};
+use testkit::conformance::{self, Capability, Sample, Subject, Tested, context};
+use tool::{Arguments, Edit, ErrorKind, TenantId, Uri};
 
 /// One table for everybody.
 #[derive(Debug)]
@@ -25,17 +26,51 @@ impl Tables for Keeper {
     }
 }
 
-fn open(document: &Value) -> Arc<dyn Connector> {
-    let size_bytes = document.to_string().len();
-    let document = Node::from(document);
-    let table = Table { owner: "ada".into(), version: 1, size_bytes, document };
-    let env = Env { tables: Some(Arc::new(Keeper(Mutex::new(table)))), ..Env::default() };
-    let ambient = crate::find("table").unwrap().ambient.unwrap();
-    (ambient.open)("t1", &env).unwrap()
+/// The same, whose changes take long.
+#[derive(Debug)]
+struct SlowKeeper(Keeper);
+
+#[async_trait]
+impl Tables for SlowKeeper {
+    async fn read(&self, tenant: &TenantId, id: &TableId) -> Result<Table> {
+        self.0.read(tenant, id).await
+    }
+
+    async fn change(&self, tenant: &TenantId, id: &TableId, by: &str, edit: Edit<'_>) -> Result<Table> {
+        tokio::time::sleep(Duration::from_secs(8)).await;
+        self.0.change(tenant, id, by, edit).await
+    }
 }
 
-fn context(time: Duration) -> Context {
-    Context::new(TenantId::default_tenant(), Arc::new(Caller::local()), Door::Local, time)
+fn keeper(document: &Value) -> Keeper {
+    let size_bytes = document.to_string().len();
+    let document = Node::from(document);
+    Keeper(Mutex::new(Table { owner: "ada".into(), version: 1, size_bytes, document }))
+}
+
+#[tokio::test]
+async fn conforms_like_every_connector() {
+    let elements = json!([{ "content": 1 }]);
+    let subject = Subject {
+        tested: Tested::with::<Settings>(),
+        readme: include_str!("README.md"),
+        settings: json!({ "table_id": "t1" }),
+        dead_settings: Capability::Absent("tables are in our own database"),
+        env: Env { tables: Some(Arc::new(SlowKeeper(keeper(&json!([]))))), ..Env::default() },
+        secrets: Vec::new(),
+        good: Sample::new("get_all_data", json!({})),
+        bad: Sample::new("query_data", json!({ "query": 7 })),
+        bad_argument: "query",
+        slow: Capability::Has(Sample::new("create", json!({ "elements": elements }))),
+        echo: Capability::Absent("no operation repeats a text it is given"),
+    };
+    conformance::check(&subject).await;
+}
+
+fn open(document: &Value) -> Arc<dyn Connector> {
+    let env = Env { tables: Some(Arc::new(keeper(document))), ..Env::default() };
+    let ambient = crate::find("table").unwrap().ambient.unwrap();
+    (ambient.open)("t1", &env).unwrap()
 }
 
 async fn call_with(connector: &dyn Connector, cx: &Context, uri: &str, arguments: Value) -> Result<Value> {
@@ -58,7 +93,9 @@ async fn offers_every_operation_with_a_schema_that_its_answer_passes() {
     let connector = open(&json!({}));
     let tools = connector.tools(&context(Duration::from_secs(1))).await.unwrap();
     let names: Vec<_> = tools.iter().map(Tool::name).collect();
-    assert_eq!(names, tools::TYPES);
+    let mut expected = tools::TYPES.to_vec();
+    expected.sort_unstable();
+    assert_eq!(names, expected);
     for tool in &tools {
         let schema: Value = serde_json::from_str(tool.input_schema().get()).unwrap();
         tool::schema::Schema::compile(&schema, "parameter").unwrap();

@@ -187,12 +187,12 @@ pub(super) struct Custom<'a> {
     pub(super) output_schema: Option<&'a Value>,
 }
 
-/// Every operation as a tool, as it is called by URI.
+/// Every operation as a tool, as it is called by URI, sorted by name.
 pub(super) fn all() -> Result<Vec<(Operation, Tool)>> {
     let mount = Pointer::default();
     let custom = Custom { description: "", mount: &mount, input_schema: None, output_schema: None };
-    Operation::ALL
-        .into_iter()
-        .map(|operation| Ok((operation, operation.tool(operation.as_str(), &custom)?)))
-        .collect()
+    let mut operations = Operation::ALL;
+    operations.sort_unstable_by_key(|operation| operation.as_str());
+    let tool = |operation: Operation| Ok((operation, operation.tool(operation.as_str(), &custom)?));
+    operations.into_iter().map(tool).collect()
 }

@@ -3,14 +3,13 @@
 use super::types::Parts;
 use super::{OwnTool, Service};
 use crate::audit::Redaction;
-use crate::bind::Binder;
 use crate::service_metrics::ServiceMetrics;
 use crate::shape::Shape;
 use crate::tools::{UriTool, Via};
 use bytes::Bytes;
 use std::sync::{Arc, OnceLock};
 use tool::uri::{Method, Options};
-use tool::{Result, Target, Tool, Uri};
+use tool::{Binder, Result, Target, Tool, Uri};
 
 /// From a name or a URI to the connector that answers.
 #[derive(Debug)]

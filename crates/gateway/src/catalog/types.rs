@@ -2,14 +2,13 @@
 
 use super::{Route, Service, State};
 use crate::audit::Redaction;
-use crate::bind::Binder;
 use crate::service_metrics::{ALL, AllServices};
 use crate::shape::Shape;
 use arc_swap::ArcSwapOption;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
-use tool::{Ambient, Env, Kind, Registry, TenantId, Tool, Uri};
+use tool::{Ambient, Binder, Env, Kind, Registry, TenantId, Tool, Uri};
 
 /// What a scheme stands for.
 pub(crate) struct Types {

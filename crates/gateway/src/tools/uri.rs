@@ -1,12 +1,11 @@
 //! Tools over a service's tool: presets, hidden and renamed parameters, another shape.
 
-use crate::bind::Binder;
 use crate::catalog::Route;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use tool::schema::Schema;
-use tool::{Error, ErrorKind, Problem, Result, Shape, Tool, Uri};
+use tool::{Binder, Error, ErrorKind, Problem, Result, Shape, Tool, Uri};
 
 /// A Tool over a service's tool.
 #[derive(Debug, Clone)]

@@ -44,7 +44,7 @@ impl Settings for MemorySettings {
         Some(Inline {
             tool_types: &["memo"],
             part: Some("MEMO"),
-            schema: || json!({}),
+            schema: || &Value::Null,
             complete: |_| {},
             needs_manager: |_| false,
             open: |tool, _| {

@@ -69,8 +69,11 @@ pub(super) fn masks(value: &Value, place: &str, found: &mut Vec<String>) {
 /// The JSON Schema of an mcp.json, made of the settings of the connector behind it.
 #[must_use]
 pub fn schema(kinds: &[Kind]) -> Value {
-    let mut service =
-        kinds.iter().find(|kind| kind.scheme == "mcp").map(Kind::settings_schema).unwrap_or_default();
+    let mut service = kinds
+        .iter()
+        .find(|kind| kind.scheme == "mcp")
+        .map(|kind| kind.settings_schema().clone())
+        .unwrap_or_default();
     let definitions = service.as_object_mut().and_then(|service| service.shift_remove("$defs"));
     if let Some(service) = service.as_object_mut() {
         service.shift_remove("$schema");

@@ -83,8 +83,8 @@ const BUILT_IN: [&str; 4] = ["builtin", "platform", "frontend", "inline_python"]
 
 /// The settings of the connector: whatever the schema lists is honoured.
 static SETTINGS: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
-    let schema = connectors::find("mcp").map(tool::Kind::settings_schema).unwrap_or_default();
-    let properties = schema.get("properties").and_then(Value::as_object);
+    let schema = connectors::find("mcp").map(tool::Kind::settings_schema);
+    let properties = schema.and_then(|schema| schema.get("properties")).and_then(Value::as_object);
     properties.into_iter().flatten().map(|(name, _)| name.clone()).collect()
 });
 

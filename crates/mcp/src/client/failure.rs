@@ -3,6 +3,7 @@
 use crate::RpcError;
 use std::error::Error;
 use std::fmt;
+use tool::Ended;
 
 /// What went wrong between us and a server; cheap to share among all who waited.
 #[derive(Debug, Clone, PartialEq)]
@@ -69,6 +70,15 @@ impl Failure {
             None => chain(error),
         };
         Self::Broken { why, is_sent: !(error.is_connect() || error.is_unusable()) }
+    }
+}
+
+impl From<Ended> for Failure {
+    fn from(ended: Ended) -> Self {
+        match ended {
+            Ended::Cancelled => Self::Cancelled,
+            Ended::TimedOut => Self::Timeout,
+        }
     }
 }
 

@@ -363,10 +363,5 @@ async fn exchange(
 
 /// Waits as long as `cx` allows.
 async fn until_ended<T>(cx: &Context, work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
-    tokio::select! {
-        biased;
-        result = work => result,
-        () = cx.cancel.cancelled() => Err(Failure::Cancelled),
-        () = tokio::time::sleep_until(cx.deadline.into()) => Err(Failure::Timeout),
-    }
+    cx.within(work).await?
 }

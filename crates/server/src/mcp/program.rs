@@ -117,13 +117,7 @@ impl Client for Program {
             self.tx.send(heard).await.map_err(|_| gone())?;
             answer.await.map_err(|_| gone())?
         };
-        tokio::select! {
-            biased;
-            answer = asked => answer,
-            () = cx.cancel.cancelled() => Err(Error::cancelled("the question was taken back")),
-            () = tokio::time::sleep_until(cx.deadline.into()) => {
-                Err(Error::timeout("the calling program did not answer in time"))
-            }
-        }
+        let answer = cx.within(asked).await;
+        answer.unwrap_or_else(|ended| Err(ended.error("the calling program did not answer in time")))
     }
 }

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
-use tool::{Call, Caller, Connector, Context, Door, Env, Kind, Outcome, Settings, TenantId};
+use tool::{Binder, Call, Caller, Connector, Context, Door, Env, Kind, Outcome, Settings, TenantId, Uri};
 
 /// Why a connector breaks a rule, and what to change.
 pub type Verdict = Result<(), String>;
@@ -27,7 +27,7 @@ pub struct Subject {
     /// Settings that work, against a server that is up.
     pub settings: Value,
     /// The same settings with an address where nobody listens.
-    pub dead_settings: Value,
+    pub dead_settings: Capability<Value>,
     /// What the connector is opened with.
     pub env: Env,
     /// Secrets that stand in the settings, as they are.
@@ -39,9 +39,27 @@ pub struct Subject {
     /// The argument of `bad` that an error must name.
     pub bad_argument: &'static str,
     /// A call that takes at least five seconds.
-    pub slow: Sample,
+    pub slow: Capability<Sample>,
     /// A tool whose answer holds the text it was given as this argument.
-    pub echo: Echo,
+    pub echo: Capability<Echo>,
+}
+
+/// Something that not every connector can have; the rules about it hold for those that do.
+#[derive(Debug, Clone)]
+pub enum Capability<T> {
+    /// It is there.
+    Has(T),
+    /// It cannot be, for this reason.
+    Absent(&'static str),
+}
+
+impl<T> Capability<T> {
+    fn get(&self) -> Option<&T> {
+        match self {
+            Self::Has(it) => Some(it),
+            Self::Absent(_) => None,
+        }
+    }
 }
 
 /// A tool and arguments to call it with.
@@ -82,8 +100,10 @@ impl Subject {
             .map_err(|error| format!("the subject's good settings must open: {error:?}"))
     }
 
-    fn open_dead(&self) -> Result<Arc<dyn Connector>, String> {
-        self.tested.kind.open(self.dead_settings.clone(), &self.env).map_err(|error| {
+    /// The connector of a dead remote, where one can be dead.
+    fn open_dead(&self) -> Result<Option<Arc<dyn Connector>>, String> {
+        let opened = self.dead_settings.get().map(|dead| self.tested.kind.open(dead.clone(), &self.env));
+        opened.transpose().map_err(|error| {
             format!("open must not look whether the remote is there; connect on first use: {error:?}")
         })
     }
@@ -159,6 +179,21 @@ pub fn call(tool: &str, arguments: Map<String, Value>) -> Call {
         options: Default::default(),
         extras: Default::default(),
     }
+}
+
+/// Calls as the gateway does: with arguments that fit the tool's schema, and within the URI's `timeout`.
+///
+/// # Errors
+/// Those of binding and those of the connector.
+pub async fn bind_and_call(connector: &dyn Connector, cx: &Context, call: Call) -> tool::Result<Outcome> {
+    let cx = &call.options.call_timeout().map_or_else(|| cx.clone(), |time| cx.for_at_most(time));
+    let tools = connector.tools(cx).await?;
+    let Some(tool) = tools.into_iter().find(|tool| tool.name() == call.tool) else {
+        return connector.call(cx, call).await;
+    };
+    let uri = Uri::of_tool("tested", "service", &call.tool);
+    let arguments = Binder::new(Arc::new(tool), uri).bind(call.arguments)?;
+    connector.call(cx, Call { arguments, ..call }).await
 }
 
 /// The MCP result of a call that is done.

@@ -7,9 +7,9 @@ use tool::schema::Schema;
 
 pub(super) fn schema_is_valid_and_closed(subject: &Subject) -> Verdict {
     let root = subject.tested.kind.settings_schema();
-    Schema::compile(&root, "setting").map_err(|error| format!("the settings schema is unusable: {error}"))?;
+    Schema::compile(root, "setting").map_err(|error| format!("the settings schema is unusable: {error}"))?;
     ensure(root["type"] == "object", || "the settings must be an object".to_owned())?;
-    for (path, object) in schema::objects(&root) {
+    for (path, object) in schema::objects(root) {
         let is_closed =
             object.get("additionalProperties").is_some_and(|value| *value == false || value.is_object());
         ensure(is_closed, || format!("'{path}' takes any property; add #[serde(deny_unknown_fields)]"))?;
@@ -19,9 +19,9 @@ pub(super) fn schema_is_valid_and_closed(subject: &Subject) -> Verdict {
 
 pub(super) fn every_setting_is_described(subject: &Subject) -> Verdict {
     let root = subject.tested.kind.settings_schema();
-    let silent: Vec<_> = schema::properties(&root)
+    let silent: Vec<_> = schema::properties(root)
         .into_iter()
-        .filter(|(_, property)| !schema::is_described(&root, property))
+        .filter(|(_, property)| !schema::is_described(root, property))
         .map(|(path, _)| path)
         .collect();
     ensure(silent.is_empty(), || format!("write a doc comment on {}", silent.join(", ")))
@@ -32,10 +32,10 @@ pub(super) fn secrets_are_write_only(subject: &Subject) -> Verdict {
     for secret in &subject.secrets {
         let path = schema::find_text(&subject.settings, secret)
             .ok_or("each of the subject's secrets must stand in its settings")?;
-        let found = schema::at(&root, &path).ok_or_else(|| format!("the schema has nothing at {path:?}"))?;
+        let found = schema::at(root, &path).ok_or_else(|| format!("the schema has nothing at {path:?}"))?;
         ensure(found["writeOnly"] == true, || format!("{path:?} holds a secret; make it a tool::Secret"))?;
     }
-    for (path, property) in schema::properties(&root) {
+    for (path, property) in schema::properties(root) {
         let name = path.rsplit('.').next().unwrap_or_default();
         let sounds_secret =
             ["password", "secret", "token", "api_key"].iter().any(|word| name.ends_with(word));
@@ -50,7 +50,7 @@ pub(super) fn secrets_are_write_only(subject: &Subject) -> Verdict {
 /// Without one, stored secrets would follow the service wherever a change leads it.
 pub(super) fn secrets_have_an_address(subject: &Subject) -> Verdict {
     let root = subject.tested.kind.settings_schema();
-    let properties = schema::properties(&root);
+    let properties = schema::properties(root);
     let has = |mark: &str| properties.iter().any(|(_, property)| property[mark] == true);
     ensure(!has("writeOnly") || has(tool::connector::ADDRESS), || {
         "mark the fields that say where the service is with #[schemars(extend(\"x-address\" = true))]"

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use testkit::conformance::{Echo, Sample, Subject, Tested, check};
+use testkit::conformance::{Capability, Echo, Sample, Subject, Tested, check};
 use tool::{Call, Connector, Context, Env, Error, Event, Outcome, Output, Result, Secret, Tool};
 
 /// What the fake connector does wrong.
@@ -142,21 +142,24 @@ impl Connector for Fake {
     }
 }
 
-async fn verdict(fault: &'static str) -> Option<String> {
+fn subject(fault: &'static str) -> Subject {
     let settings = |is_dead: bool| json!({ "fault": fault, "is_dead": is_dead, "key": "s3cr3t-value" });
-    let subject = Subject {
+    Subject {
         tested: Tested::with::<Settings>(),
         readme: "```json\n{ \"fault\": \"none\", \"is_dead\": false, \"key\": \"x\" }\n```",
         settings: settings(false),
-        dead_settings: settings(true),
+        dead_settings: Capability::Has(settings(true)),
         env: Env::default(),
         secrets: vec!["s3cr3t-value".into()],
         good: Sample::new("echo", json!({ "text": "hello" })),
         bad: Sample::new("echo", json!({ "text": 7 })),
         bad_argument: "text",
-        slow: Sample::new("slow", json!({})),
-        echo: Echo { tool: "echo", argument: "text" },
-    };
+        slow: Capability::Has(Sample::new("slow", json!({}))),
+        echo: Capability::Has(Echo { tool: "echo", argument: "text" }),
+    }
+}
+
+async fn verdict(subject: Subject) -> Option<String> {
     let panic = tokio::spawn(async move { check(&subject).await }).await.err()?;
     let payload = panic.into_panic();
     Some(payload.downcast_ref::<String>().expect("assert! panics with a String").clone())
@@ -164,7 +167,20 @@ async fn verdict(fault: &'static str) -> Option<String> {
 
 #[tokio::test]
 async fn passes_a_connector_that_behaves() {
-    assert_eq!(verdict("none").await, None);
+    assert_eq!(verdict(subject("none")).await, None);
+}
+
+#[tokio::test]
+async fn asks_nothing_of_a_connector_that_it_cannot_have() {
+    let mut slow = subject("ignores_cancel");
+    slow.slow = Capability::Absent("its calls end at once");
+    let mut echo = subject("mixes_answers");
+    echo.echo = Capability::Absent("it repeats nothing");
+    let mut dead = subject("open_needs_remote");
+    dead.dead_settings = Capability::Absent("it has no remote");
+    for subject in [slow, echo, dead] {
+        assert_eq!(verdict(subject).await, None);
+    }
 }
 
 #[tokio::test]
@@ -186,7 +202,7 @@ async fn catches_each_fault_by_its_rule() {
         ("secret_in_log", "the log shows a secret"),
         ("secret_in_event", "an event shows a secret"),
     ] {
-        verdicts.spawn(async move { (fault, rule, verdict(fault).await) });
+        verdicts.spawn(async move { (fault, rule, verdict(subject(fault)).await) });
     }
     while let Some(result) = verdicts.join_next().await {
         let (fault, rule, found) = result.unwrap();

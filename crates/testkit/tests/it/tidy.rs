@@ -164,6 +164,23 @@ fn dependencies_point_inward() {
 }
 
 #[test]
+fn every_connector_runs_the_conformance_suite() {
+    let sources = sources();
+    let registry = std::fs::read_to_string(root().join("crates/connectors/src/lib.rs")).unwrap();
+    let rows = registry.split("Kind::of::<").skip(1).filter_map(|row| row.split("::Settings>").next());
+    let rows: Vec<_> = rows.collect();
+    assert!(rows.len() >= 3, "the registry is not where it should be");
+    let runs_it =
+        |text: &str| text.contains("Tested::with::<Settings>()") && text.contains("conformance::check(&");
+    let is_tested = |row: &&&str| {
+        let folder = format!("crates/connectors/src/{row}/tests");
+        sources.iter().any(|(name, text)| name.starts_with(&folder) && runs_it(text))
+    };
+    let offenders: Vec<_> = rows.iter().filter(|row| !is_tested(row)).map(ToString::to_string).collect();
+    none(&offenders, "call testkit::conformance::check in the tests of these connectors");
+}
+
+#[test]
 fn there_is_one_tls_stack_and_one_of_each_big_crate() {
     let lock = std::fs::read_to_string(root().join("Cargo.lock")).unwrap();
     let count = |name: &str| lock.lines().filter(|line| *line == format!("name = \"{name}\"")).count();

@@ -55,7 +55,7 @@ impl FromStr for Method {
 /// What comes behind the question mark of a tool URI.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Options {
-    /// `timeout`, in milliseconds: how long the call may take, all attempts together.
+    /// `timeout`, in milliseconds: how long the call may take, or one attempt where `max-attempts` is given too.
     pub timeout: Option<Duration>,
     /// `max-attempts`: how often the service is asked before the call fails.
     pub max_attempts: Option<u32>,
@@ -70,6 +70,19 @@ pub struct Options {
 }
 
 impl Options {
+    /// How long the whole call may take. The gateway sees to that, so that connectors need not.
+    #[must_use]
+    pub fn call_timeout(&self) -> Option<Duration> {
+        self.timeout.filter(|_| self.max_attempts.is_none())
+    }
+
+    /// How long one attempt may take, which only the connector can see to: whoever speaks of attempts gives each
+    /// of them so long.
+    #[must_use]
+    pub fn attempt_timeout(&self) -> Option<Duration> {
+        self.timeout.filter(|_| self.max_attempts.is_some())
+    }
+
     /// The value of an option that is not one of the typed ones.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&str> {

@@ -2,6 +2,7 @@
 
 use super::document::MAX_BYTES;
 use super::refuse;
+use crate::shared::body::{self, Unread};
 use crate::shared::network::{AllowPrivateNetwork, Policy, Refused, Resolver};
 use fetch::http::Method;
 use fetch::http::header::{ACCEPT, HeaderValue, LOCATION};
@@ -89,15 +90,11 @@ async fn follow(client: &Client, policy: &Policy, mut url: Url) -> Result<(Respo
 }
 
 /// At most so much, counted after decompression.
-async fn read(mut response: Response) -> Result<String> {
-    let mut bytes = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(explain)? {
-        if bytes.len() + chunk.len() > MAX_BYTES {
-            let message = format!("the document has more than {MAX_BYTES} bytes");
-            return Err(refuse("url", "TooLarge", message));
-        }
-        bytes.extend_from_slice(&chunk);
-    }
+async fn read(response: Response) -> Result<String> {
+    let bytes = body::read(response, MAX_BYTES).await.map_err(|unread| match unread {
+        Unread::TooLong => refuse("url", "TooLarge", format!("the document has more than {MAX_BYTES} bytes")),
+        Unread::Broken(error) => explain(error),
+    })?;
     String::from_utf8(bytes).map_err(|_| refuse("url", "Unreadable", "the document is no UTF-8 text"))
 }
 

@@ -27,12 +27,12 @@ pub(crate) mod yaml;
 mod yaml_error;
 
 // All that this folder uses of the connector.
-use super::auth::Auth;
-use super::headers::{PassedHeaders, check_header_name};
 use super::parameters::{Position, Reserved, Style, Type};
 use super::settings::ToolSettings;
 use super::tools;
 use super::value_schema::ValueSchema;
+use crate::shared::headers::{PassedHeaders, check_header_name};
+use crate::shared::sign_in::Auth;
 
 use document::Document;
 use notes::Notes;

@@ -199,9 +199,9 @@ async fn refuses_arguments_that_do_not_fit_and_names_all_of_them() {
     let api = with_tool(&server, json!({ "endpoint": "/x", "parameters": parameters }));
     let error = error_of(&*api, json!({ "n": 1.5, "choice": "c", "extra": 1 })).await;
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
-    assert_eq!(error.to_string(), "Missing required parameter 'must'");
+    assert!(error.to_string().contains("Missing required parameter 'must'"), "{error}");
     let paths: Vec<_> = error.problems().iter().map(|problem| problem.path.as_str()).collect();
-    assert_eq!(paths, ["must", "n", "choice", "extra"]);
+    assert_eq!(paths, ["n", "choice", "extra", "must"]);
     assert!(server.requests().is_empty());
 }
 

@@ -64,12 +64,12 @@ async fn sends_files_as_parts() {
     expected.extend_from_slice(&[0x89, b'P', b'N', b'G', 13, 10, 26, 0, 255]);
     expected.extend_from_slice(format!("\r\n--{boundary}--\r\n").as_bytes());
     assert_eq!(received.bytes, expected);
-    for (arguments, words) in [
-        (json!({ "title": "T", "scan": { "content": "%%%" } }), "must hold Base64"),
-        (json!({ "title": "T", "scan": { "filename": "a" } }), "must have a text in 'content'"),
+    for (scan, code, words) in [
+        (json!({ "content": "%%%" }), "InvalidFile", "must hold Base64"),
+        (json!({ "filename": "a" }), "Required", "'scan.content'"),
     ] {
-        let error = error_of(&*api, arguments).await;
-        assert_eq!((error.kind(), error.problems()[0].code), (ErrorKind::InvalidInput, "InvalidFile"));
+        let error = error_of(&*api, json!({ "title": "T", "scan": scan })).await;
+        assert_eq!((error.kind(), error.problems()[0].code), (ErrorKind::InvalidInput, code));
         assert!(error.to_string().contains(words), "{error}");
     }
     let error = call_with(&*api, "?method=GET", json!({ "title": "T", "note": "x" })).await.unwrap_err();

@@ -4,6 +4,7 @@ use super::super::web::Web;
 use super::challenge::Challenge;
 use super::scope::Scope;
 use super::web;
+use crate::shared::oauth::shown;
 use fetch::Url;
 use mcp::client::Failure;
 use serde::Deserialize;
@@ -76,7 +77,7 @@ pub(super) async fn discover(web: &Web, url: &Url, challenge: &Challenge) -> Res
         },
     };
     if !covers(&resource.resource, url) {
-        let theirs = web::shown(&resource.resource);
+        let theirs = shown(&resource.resource);
         let why = format!("the server describes the sign-in of another one, {theirs}, and was not believed");
         return Err(Failure::SignIn(why));
     }
@@ -152,11 +153,11 @@ async fn metadata(web: &Web, issuer: &str) -> Result<Metadata, Failure> {
         if found.issuer == issuer {
             return Ok(found);
         }
-        let (theirs, ours) = (web::shown(&found.issuer), web::shown(issuer));
+        let (theirs, ours) = (shown(&found.issuer), shown(issuer));
         let why = format!("{AUTHORITY} {ours} are those of another one, {theirs}, and were not believed");
         return Err(Failure::SignIn(why));
     }
-    Err(Failure::SignIn(format!("{AUTHORITY} {} are nowhere to be found", web::shown(issuer))))
+    Err(Failure::SignIn(format!("{AUTHORITY} {} are nowhere to be found", shown(issuer))))
 }
 
 fn authority(metadata: Metadata, resource: Resource) -> Result<Authority, Failure> {

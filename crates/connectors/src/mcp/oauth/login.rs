@@ -5,8 +5,9 @@ use super::super::client::Repeat;
 use super::challenge::Challenge;
 use super::discovery::{self, Authority};
 use super::login_file::{Login as Kept, LoginFile};
-use super::token::{Client, Grant, Request};
+use super::token::{Grant, Request};
 use super::{OAuth, registration, web};
+use crate::shared::oauth::{Client, shown};
 use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -152,7 +153,7 @@ impl Login {
         }
         match find("iss") {
             Some(issuer) if issuer != self.authority.issuer.as_str() => {
-                let theirs = web::shown(&issuer);
+                let theirs = shown(&issuer);
                 return refuse(&format!("the answer is of another authorization server, {theirs}"));
             }
             None if self.authority.names_itself => {
@@ -164,7 +165,7 @@ impl Login {
         }
         if let Some(error) = find("error") {
             let text = format!("{error} {}", find("error_description").unwrap_or_default());
-            return refuse(&format!("the authorization server says: {}", web::shown(text.trim())));
+            return refuse(&format!("the authorization server says: {}", shown(text.trim())));
         }
         find("code").map_or_else(|| refuse("the answer holds no code"), |code| Ok(Secret::new(code)))
     }

@@ -1,7 +1,8 @@
 //! What is left of a login: a private file, shared by the processes of one person.
 
 use super::scope::Scope;
-use super::token::{Client, Method, Token};
+use super::token::Token;
+use crate::shared::oauth::{Client, ClientAuth};
 use mcp::client::Failure;
 use percent_encoding::percent_decode_str;
 use serde::{Deserialize, Serialize, Serializer};
@@ -31,7 +32,7 @@ pub(super) struct Login {
     pub(super) client_id: String,
     #[serde(default, serialize_with = "exposed")]
     pub(super) client_secret: Option<Secret>,
-    pub(super) method: Method,
+    pub(super) method: ClientAuth,
     #[serde(default, serialize_with = "exposed")]
     access_token: Option<Secret>,
     #[serde(default, serialize_with = "exposed")]
@@ -60,7 +61,7 @@ impl Login {
             token_endpoint: endpoint.to_owned(),
             client_id: client.id.clone(),
             client_secret: client.secret.clone(),
-            method: client.method,
+            method: client.auth,
             access_token: None,
             refresh_token: None,
             renew_at: None,
@@ -70,7 +71,7 @@ impl Login {
     }
 
     pub(super) fn client(&self) -> Client {
-        Client { id: self.client_id.clone(), secret: self.client_secret.clone(), method: self.method }
+        Client { id: self.client_id.clone(), secret: self.client_secret.clone(), auth: self.method }
     }
 
     pub(super) fn token(&self) -> Option<Token> {
@@ -191,7 +192,7 @@ mod tests {
 
     fn login() -> Login {
         let client =
-            Client { id: "us".into(), secret: Some(Secret::new("hush")), method: Method::ClientSecretPost };
+            Client { id: "us".into(), secret: Some(Secret::new("hush")), auth: ClientAuth::ClientSecretPost };
         let mut login = Login::new("https://x/mcp", "https://i", "https://i/t", "https://x", &client);
         login.set_token(&Token {
             access: Secret::new("access-1"),

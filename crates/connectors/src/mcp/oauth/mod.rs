@@ -13,6 +13,8 @@ mod token;
 mod web;
 
 use super::web::Web;
+use crate::shared::headers::bearer;
+use crate::shared::oauth::shown;
 use challenge::Challenge;
 use discovery::Authority;
 use fetch::Url;
@@ -150,12 +152,7 @@ impl OAuth {
     async fn fetched(self: &Arc<Self>, cx: &Context, need: Need) -> Result<(), Failure> {
         let oauth = self.clone();
         let fetching = self.tasks.spawn(async move { oauth.fetch(need).await });
-        tokio::select! {
-            biased;
-            result = fetching => result.unwrap_or(Err(Failure::Cancelled)),
-            () = cx.cancel.cancelled() => Err(Failure::Cancelled),
-            () = tokio::time::sleep_until(cx.deadline.into()) => Err(Failure::Timeout),
-        }
+        cx.within(fetching).await?.unwrap_or(Err(Failure::Cancelled))
     }
 
     async fn fetch(&self, need: Need) -> Result<(), Failure> {
@@ -270,7 +267,7 @@ impl OAuth {
         if let Err(failure) = file.write(&login) {
             return failure;
         }
-        let (wanted, service) = (web::shown(&wanted.text()), file.service());
+        let (wanted, service) = (shown(&wanted.text()), file.service());
         Failure::SignIn(format!(
             "the server wants the scope '{wanted}' for that; grant it with: mcp-all-in-one login {service}"
         ))
@@ -299,12 +296,8 @@ impl OAuth {
     }
 
     fn put(&self, token: Token) {
-        let value = HeaderValue::try_from(format!("Bearer {}", token.access.expose()));
         // A token that no header can carry is as good as none.
-        self.header.send_replace(value.ok().map(|mut value| {
-            value.set_sensitive(true);
-            value
-        }));
+        self.header.send_replace(bearer(&token.access));
         let mut state = self.state();
         state.token = Some(token);
         state.refused = None;
@@ -330,7 +323,7 @@ enum Need {
 }
 
 fn insufficient(wanted: &Scope) -> Failure {
-    let wanted = web::shown(&wanted.text());
+    let wanted = shown(&wanted.text());
     Failure::SignIn(format!(
         "the server wants the scope '{wanted}', which was asked for and did not help; ask who runs it"
     ))

@@ -3,8 +3,9 @@
 use super::super::web::Web;
 use super::Identity;
 use super::discovery::Authority;
-use super::token::{Client, Method};
+use super::token::{choose_auth, find_auth};
 use super::web;
+use crate::shared::oauth::{Client, ClientAuth, shown};
 use fetch::Url;
 use fetch::http::StatusCode;
 use mcp::client::Failure;
@@ -18,11 +19,11 @@ const WHAT: &str = "the registration as a client";
 pub(super) fn known(identity: &Identity, authority: &Authority) -> Option<Client> {
     let secret = identity.client_secret.clone();
     if let Some(id) = identity.client_id.clone() {
-        let method = Method::choose(&authority.auth_methods, secret.is_some());
-        return Some(Client { id, secret, method });
+        let auth = choose_auth(&authority.auth_methods, secret.is_some());
+        return Some(Client { id, secret, auth });
     }
     let url = identity.client_metadata_url.clone().filter(|_| authority.takes_metadata_documents)?;
-    Some(Client { id: url, secret: None, method: Method::None })
+    Some(Client { id: url, secret: None, auth: ClientAuth::None })
 }
 
 /// Makes us known to the authorization server (RFC 7591).
@@ -47,7 +48,7 @@ pub(super) async fn register(web: &Web, authority: &Authority, redirect: &Url) -
     let answer = web::post(web, endpoint, "application/json", body.to_string(), None, WHAT).await?;
     if !matches!(answer.status, StatusCode::OK | StatusCode::CREATED) {
         let (status, said) = (answer.status.as_u16(), String::from_utf8_lossy(&answer.body));
-        let why = format!("{WHAT} was refused (HTTP status {status}): {}", web::shown(&said));
+        let why = format!("{WHAT} was refused (HTTP status {status}): {}", shown(&said));
         return Err(Failure::SignIn(why));
     }
     #[derive(Deserialize)]
@@ -59,8 +60,8 @@ pub(super) async fn register(web: &Web, authority: &Authority, redirect: &Url) -
         token_endpoint_auth_method: Option<String>,
     }
     let registered: Registered = answer.json(WHAT)?;
-    let agreed = registered.token_endpoint_auth_method.as_deref().and_then(Method::find);
+    let agreed = registered.token_endpoint_auth_method.as_deref().and_then(find_auth);
     let secret = registered.client_secret;
-    let method = agreed.unwrap_or_else(|| Method::choose(offered, secret.is_some()));
-    Ok(Client { id: registered.client_id, secret, method })
+    let auth = agreed.unwrap_or_else(|| choose_auth(offered, secret.is_some()));
+    Ok(Client { id: registered.client_id, secret, auth })
 }

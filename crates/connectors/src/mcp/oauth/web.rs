@@ -1,6 +1,7 @@
 //! What is said to the servers that hand out tokens: little, briefly, and only over safe ways.
 
 use super::super::web::{Web, is_loopback};
+use crate::shared::body::{self, Unread};
 use fetch::http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 use fetch::http::{Method, StatusCode};
 use fetch::{Request, Response, Url};
@@ -10,7 +11,6 @@ use std::time::Duration;
 
 const TIMEOUT: Duration = Duration::from_secs(15);
 const MAX_BYTES: usize = 256 * 1024;
-const SHOWN_CHARS: usize = 300;
 
 /// An answer of a size that can be trusted.
 pub(super) struct Answer {
@@ -114,24 +114,14 @@ fn causes(error: &dyn std::error::Error) -> String {
     text
 }
 
-async fn body(mut response: Response, what: &str) -> Result<Vec<u8>, Failure> {
-    let mut body = Vec::new();
-    let broken = |_| Failure::Broken { why: format!("{what} broke off"), is_sent: false };
-    while let Some(chunk) = response.chunk().await.map_err(broken)? {
-        if body.len() + chunk.len() > MAX_BYTES {
-            return Err(Failure::SignIn(format!("{what} is longer than {MAX_BYTES} bytes")));
-        }
-        body.extend_from_slice(&chunk);
-    }
-    Ok(body)
+async fn body(response: Response, what: &str) -> Result<Vec<u8>, Failure> {
+    body::read(response, MAX_BYTES).await.map_err(|unread| match unread {
+        Unread::TooLong => Failure::SignIn(format!("{what} is longer than {MAX_BYTES} bytes")),
+        Unread::Broken(_) => Failure::Broken { why: format!("{what} broke off"), is_sent: false },
+    })
 }
 
 fn unexpected(what: &str, status: StatusCode) -> Failure {
     let why = format!("{what} cannot be fetched: HTTP status {}", status.as_u16());
     if status.is_server_error() { Failure::Broken { why, is_sent: false } } else { Failure::SignIn(why) }
-}
-
-/// The beginning of a foreign text, for an error.
-pub(super) fn shown(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(SHOWN_CHARS).collect()
 }

@@ -27,8 +27,8 @@ use serde_json::{Map, Value, json};
 use settings::{Findings, check_also, check_id, read_tools};
 use std::time::Instant;
 use store::{NewService, Service, ServiceChanges, ServiceFilter, ServiceTool};
+use tool::Error;
 use tool::whole::whole_or_null;
-use tool::{Error, Kind};
 use utoipa::ToSchema;
 
 #[derive(Serialize, ToSchema)]
@@ -78,7 +78,7 @@ impl ServiceView {
 /// The schema of a type's settings; a service of a type we no longer have shows no field.
 pub(crate) fn schema_of(state: &Shared, scheme: &str) -> Value {
     let hidden = || json!({ "additionalProperties": { "writeOnly": true } });
-    state.gateway.kind(scheme).map_or_else(|_| hidden(), Kind::settings_schema)
+    state.gateway.kind(scheme).map_or_else(|_| hidden(), |kind| kind.settings_schema().clone())
 }
 
 /// A tool's definition with its id, secrets masked.

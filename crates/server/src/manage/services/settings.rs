@@ -118,7 +118,7 @@ pub(crate) async fn check_also(
     }
     let pairs = tools.iter().map(|tool| (tool.id.clone(), tool.definition.clone()));
     let settings = settings_of(config, pairs);
-    let masks = empty_masks(&settings, &kind.settings_schema(), "");
+    let masks = empty_masks(&settings, kind.settings_schema(), "");
     match state.gateway.check(&signed_in.tenant, scheme, settings).await {
         Err(error) if error.problems().is_empty() => return Err(error.into()),
         Err(error) => found.add(error.problems().iter().cloned().map(in_body).collect()),

@@ -39,7 +39,7 @@ pub(crate) async fn list(
 }
 
 fn describe(kind: &tool::Kind) -> ServiceType {
-    let mut settings_schema = kind.settings_schema();
+    let mut settings_schema = kind.settings_schema().clone();
     let tools = settings_schema
         .get_mut("properties")
         .and_then(Value::as_object_mut)

@@ -294,7 +294,7 @@ pub(crate) fn shown(state: &Shared, kind: &str, definition: &Value, sight: Sight
 /// The schema of a `config`; one of a type we no longer have shows no field.
 fn config_schema(state: &Shared, kind: &str) -> Value {
     let hidden = || json!({ "additionalProperties": { "writeOnly": true } });
-    state.gateway.inline(kind).map_or_else(hidden, |inline| (inline.schema)())
+    state.gateway.inline(kind).map_or_else(hidden, |inline| (inline.schema)().clone())
 }
 
 /// Puts old values where the new ones are masks.

@@ -2,7 +2,7 @@
 
 use super::*;
 use std::time::Duration;
-use testkit::conformance::context;
+use testkit::conformance::{bind_and_call, context};
 use testkit::http::{Received, Server};
 use tool::{Arguments, Call, Env, ErrorKind};
 
@@ -12,11 +12,8 @@ async fn call(tool: Value, arguments: Value) -> Result<Received> {
     let settings = json!({ "base_url": server.url(), "allow_private_network": true, "tools": [tool] });
     let api = crate::find("api").unwrap().open(settings, &Env::default())?;
     let arguments = Arguments::from(arguments.as_object().unwrap().clone());
-    api.call(
-        &context(Duration::from_secs(20)),
-        Call { tool: "t".into(), arguments, options: Default::default(), extras: Default::default() },
-    )
-    .await?;
+    let call = Call { tool: "t".into(), arguments, options: Default::default(), extras: Default::default() };
+    bind_and_call(&*api, &context(Duration::from_secs(20)), call).await?;
     Ok(server.last())
 }
 

@@ -5,14 +5,14 @@ use rustls::crypto::aws_lc_rs::default_provider;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::sign::CertifiedKey;
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 use tool::{Problem, Secret};
 
 /// Certificates of a service, each as PEM text.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct TlsSettings {
+pub(crate) struct TlsSettings {
     /// The certificate we show to the server, followed by those that vouch for it.
     certificate: Option<Secret>,
     /// The private key of the certificate.
@@ -21,13 +21,20 @@ pub(super) struct TlsSettings {
     ca: Option<String>,
 }
 
+/// Schemars would write `anyOf` with null, whose complaints name no field.
+pub(crate) fn tls_schema(generator: &mut SchemaGenerator) -> Schema {
+    let mut schema = TlsSettings::json_schema(generator);
+    schema.insert("type".to_owned(), serde_json::json!(["object", "null"]));
+    schema
+}
+
 impl TlsSettings {
     /// The certificates, if they are whole.
-    pub(super) fn check(self, problems: &mut Vec<Problem>) -> Tls {
+    pub(crate) fn check(&self, problems: &mut Vec<Problem>) -> Tls {
         let Self { certificate, key, ca } = self;
         let identity = match (certificate, key) {
             (None, None) => None,
-            (Some(certificate), Some(key)) => check_identity(&certificate, &key, problems),
+            (Some(certificate), Some(key)) => check_identity(certificate, key, problems),
             (certificate, _) => {
                 let (there, missing) =
                     if certificate.is_some() { ("certificate", "key") } else { ("key", "certificate") };

@@ -1,6 +1,8 @@
 //! Embeddings from a provider that speaks OpenAI's interface.
 
-use super::network::{Policy, Refused, Resolver};
+use crate::shared::body::{self, Unread};
+use crate::shared::headers::bearer;
+use crate::shared::network::{Policy, Refused, Resolver};
 use async_trait::async_trait;
 use fetch::http::Method;
 use fetch::http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
@@ -80,26 +82,22 @@ impl Client {
         request.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         request.body = body.to_string().into();
         if let Some(key) = &self.settings.api_key {
-            let mut value = HeaderValue::from_str(&format!("Bearer {}", key.expose()))
-                .map_err(|_| Error::invalid_config("the key for embeddings is no legal header"))?;
-            value.set_sensitive(true);
+            let value = bearer(key);
+            let value =
+                value.ok_or_else(|| Error::invalid_config("the key for embeddings is no legal header"))?;
             request.headers.insert(AUTHORIZATION, value);
         }
-        let mut response = self.http.send(request).await.map_err(explain)?;
+        let response = self.http.send(request).await.map_err(explain)?;
         let status = response.status();
         if !status.is_success() {
             // What it says beside may repeat the text or the key.
             let message = format!("the provider of embeddings answered with status {}", status.as_u16());
             return Err(Error::upstream(message).retryable());
         }
-        let mut answer = Vec::new();
-        while let Some(part) = response.chunk().await.map_err(explain)? {
-            if answer.len() + part.len() > MAX_ANSWER_BYTES {
-                return Err(Error::upstream("the provider of embeddings answered too much"));
-            }
-            answer.extend_from_slice(&part);
-        }
-        Ok(answer)
+        body::read(response, MAX_ANSWER_BYTES).await.map_err(|unread| match unread {
+            Unread::TooLong => Error::upstream("the provider of embeddings answered too much"),
+            Unread::Broken(error) => explain(error),
+        })
     }
 
     fn read(&self, answer: &[u8], wanted: usize) -> Result<Vec<Vec<f32>>> {

@@ -1,17 +1,16 @@
 //! Binding: from what the caller sent to what the tool takes.
 
+use crate::schema::Schema;
+use crate::{Arguments, Error, Problem, Result, Tool, Uri, readable};
 use serde_json::{Map, Value};
 use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
-use tool::schema::Schema;
-use tool::uri::Uri;
-use tool::{Arguments, Error, Problem, Result, Tool, readable};
 
 /// Fills in defaults and checks arguments against the tool's schema.
 ///
 /// A schema is compiled when its tool is first called: most tools of a large catalog never are.
 #[derive(Debug)]
-pub(crate) struct Binder {
+pub struct Binder {
     tool: Arc<Tool>,
     /// The tool's address, for the log.
     uri: Uri,
@@ -30,17 +29,22 @@ struct Rules {
 
 impl Binder {
     /// The binder for the tool at `uri`.
-    pub(crate) fn new(tool: Arc<Tool>, uri: Uri) -> Self {
+    #[must_use]
+    pub fn new(tool: Arc<Tool>, uri: Uri) -> Self {
         Self { tool, uri, rules: OnceLock::new() }
     }
 
-    /// The arguments as the tool takes them: untouched where nothing was missing.
-    pub(crate) fn bind(&self, arguments: Arguments) -> Result<Arguments> {
+    /// The arguments as the tool takes them: untouched where nothing was missing. Connectors trust them.
+    ///
+    /// # Errors
+    /// `InvalidInput` with every argument that does not fit.
+    pub fn bind(&self, arguments: Arguments) -> Result<Arguments> {
         self.rules().bind(arguments)
     }
 
     /// What stands in for a parameter that must be given, where the service leaves that to those who build the request.
-    pub(crate) fn required_default_of(&self, name: &str) -> Option<&Value> {
+    #[must_use]
+    pub fn required_default_of(&self, name: &str) -> Option<&Value> {
         self.rules().required_defaults.iter().find(|(key, _)| key == name).map(|(_, default)| default)
     }
 

@@ -1,102 +1,24 @@
-//! How requests prove who sends them.
+//! From the settings of a sign-in to one that is ready, or to what is wrong with them.
 
-use super::headers::{check_header_name, header_value};
-use super::oauth::{ClientAuth, Grant, Tokens};
+use super::jwt::{CALLER, Minter, Minting, OWN};
+use super::settings::{AuthSettings, AuthType, ClientAuthMethod, Place};
+use super::signing_key::{Algorithm, SigningKey};
+use super::{Auth, TokenSource};
+use crate::shared::headers::{check_header_name, header_value};
+use crate::shared::oauth::{Client, ClientAuth, ClientCredentials, Grant};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use fetch::Url;
-use fetch::http::header::{AUTHORIZATION, HeaderName, HeaderValue};
-use schemars::JsonSchema;
-use serde::Deserialize;
+use fetch::http::header::{AUTHORIZATION, HeaderValue};
+use serde_json::{Map, Value};
+use std::time::Duration;
 use tool::{Problem, Secret};
 
-// The doc comments of variants would turn the schema's `enum` into a `oneOf` that explains less.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-#[schemars(inline)]
-pub(super) enum AuthType {
-    None,
-    Apikey,
-    Bearer,
-    Basic,
-    Oauth2,
-    // The schema has refused it; here it only must not keep the rest from being checked.
-    #[serde(other)]
-    #[schemars(skip)]
-    Unknown,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-#[schemars(inline)]
-pub(super) enum Place {
-    Header,
-    Query,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
-#[schemars(inline)]
-pub(super) enum ClientAuthMethod {
-    #[serde(rename = "client_secret_basic")]
-    Basic,
-    #[serde(rename = "client_secret_post")]
-    Post,
-    // The schema has refused it; here it only must not keep the rest from being checked.
-    #[serde(other)]
-    #[schemars(skip)]
-    Unknown,
-}
-
-/// What a sign-in needs; which fields depends on its type.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub(super) struct AuthSettings {
-    /// How to sign in: `none`, `apikey`, `bearer`, `basic` or `oauth2`.
-    #[serde(rename = "type")]
-    auth_type: Option<AuthType>,
-    /// For `apikey`: the header, or the query parameter, that carries the key. `X-API-Key` unless given.
-    header: Option<String>,
-    /// For `apikey`: the key.
-    value: Option<Secret>,
-    /// For `apikey`: whether the key goes into a `header` (unless given) or the `query` string.
-    #[serde(rename = "in")]
-    place: Option<Place>,
-    /// For `bearer`: the token.
-    token: Option<Secret>,
-    /// For `basic`: the user's name.
-    username: Option<String>,
-    /// For `basic`: the user's password.
-    password: Option<Secret>,
-    /// For `oauth2`: where tokens are asked for, e.g. `https://login.example.com/oauth/token`.
-    #[schemars(extend("x-address" = true, "x-secret" = "query"))]
-    token_url: Option<String>,
-    /// For `oauth2`: who asks.
-    client_id: Option<String>,
-    /// For `oauth2`: the client's secret.
-    client_secret: Option<Secret>,
-    /// For `oauth2`: what the token is to be good for, several separated by spaces.
-    scope: Option<String>,
-    /// For `oauth2`: for whom the token is, where the provider asks for it.
-    audience: Option<String>,
-    /// For `oauth2`: how the secret is sent, `client_secret_basic` (in a header, unless given) or
-    /// `client_secret_post` (in the body).
-    token_endpoint_auth_method: Option<ClientAuthMethod>,
-}
-
-/// A sign-in that is ready to be sent.
-#[derive(Debug)]
-pub(super) enum Auth {
-    None,
-    /// The value is marked sensitive, so it never shows.
-    Header(HeaderName, HeaderValue, Vec<Secret>),
-    Query(String, Secret),
-    /// A token that is fetched when it is needed.
-    Tokens(Tokens),
-}
+const DEFAULT_LIFE_SECONDS: u64 = 300;
 
 impl Auth {
     /// Reads either way to write it: `auth_type` with `auth_config`, or `auth` alone.
-    pub(super) fn check(
+    pub(crate) fn check(
         auth_type: Option<AuthType>,
         config: Option<AuthSettings>,
         nested: Option<AuthSettings>,
@@ -124,27 +46,9 @@ impl Auth {
             AuthType::Bearer => reader.bearer(fields),
             AuthType::Basic => reader.basic(fields),
             AuthType::Oauth2 => reader.oauth2(fields),
+            AuthType::Jwt => reader.jwt(fields),
         };
         made.unwrap_or(Self::None)
-    }
-
-    /// Texts that must not show, whatever an answer quotes.
-    pub(super) fn secrets(&self) -> Vec<&str> {
-        match self {
-            Self::None => Vec::new(),
-            Self::Header(_, _, secrets) => secrets.iter().map(Secret::expose).collect(),
-            Self::Query(_, secret) => vec![secret.expose()],
-            Self::Tokens(tokens) => vec![tokens.secret().expose()],
-        }
-    }
-
-    /// The header that signs in, if one does.
-    pub(super) fn header(&self) -> Option<&HeaderName> {
-        match self {
-            Self::None | Self::Query(..) => None,
-            Self::Header(name, ..) => Some(name),
-            Self::Tokens(_) => Some(&AUTHORIZATION),
-        }
     }
 }
 
@@ -191,18 +95,57 @@ impl Reader<'_> {
         let token_url = token_url.and_then(|url| self.token_url(&url));
         let client_id = self.required_text("client_id", fields.client_id);
         let client_secret = self.required("client_secret", fields.client_secret);
-        let client_auth = match fields.token_endpoint_auth_method {
-            None | Some(ClientAuthMethod::Basic | ClientAuthMethod::Unknown) => ClientAuth::Basic,
-            Some(ClientAuthMethod::Post) => ClientAuth::Post,
+        let auth = match fields.token_endpoint_auth_method {
+            None | Some(ClientAuthMethod::Basic | ClientAuthMethod::Unknown) => ClientAuth::ClientSecretBasic,
+            Some(ClientAuthMethod::Post) => ClientAuth::ClientSecretPost,
         };
-        Some(Auth::Tokens(Tokens::new(Grant {
+        let tokens = ClientCredentials::new(Grant {
             token_url: token_url?,
-            client_id: client_id?,
-            client_secret: client_secret?,
+            client: Client { id: client_id?, secret: Some(client_secret?), auth },
             scope: fields.scope.filter(|scope| !scope.is_empty()),
             audience: fields.audience.filter(|audience| !audience.is_empty()),
-            client_auth,
-        })))
+        });
+        Some(Auth::Tokens(TokenSource::Fetched(tokens)))
+    }
+
+    fn jwt(&mut self, fields: AuthSettings) -> Option<Auth> {
+        if fields.algorithm.is_none() {
+            self.refuse_missing("algorithm");
+        }
+        let secret = self.required("key", fields.key);
+        let claims = fields.claims.unwrap_or_default();
+        let names = [("iss", fields.issuer), ("aud", fields.audience)];
+        let names = names.map(|(claim, text)| (claim, text.filter(|text| !text.is_empty())));
+        let has_caller_claims = fields.caller_claims.unwrap_or_default();
+        let set = names.iter().filter(|(_, text)| text.is_some()).map(|(claim, _)| *claim);
+        let set = set.chain(OWN).chain(CALLER.into_iter().filter(|_| has_caller_claims));
+        self.refuse_set_claims(&claims, set);
+        let (algorithm, secret) = (fields.algorithm?, secret?);
+        let key = self.signing_key(algorithm, &secret)?;
+        let life = Duration::from_secs(fields.ttl_s.unwrap_or(DEFAULT_LIFE_SECONDS));
+        let names = names.into_iter().filter_map(|(claim, text)| Some((claim.to_owned(), text?.into())));
+        let claims = claims.into_iter().chain(names).collect();
+        let key_id = fields.key_id.filter(|id| !id.is_empty());
+        let minting = Minting { algorithm, key, secret, key_id, life, claims, has_caller_claims };
+        Some(Auth::Tokens(TokenSource::Minted(Minter::new(minting))))
+    }
+
+    fn signing_key(&mut self, algorithm: Algorithm, secret: &Secret) -> Option<SigningKey> {
+        let path = format!("{}.key", self.path);
+        let refuse = |wanted| {
+            let message = format!("'{path}' must be {wanted} for {}", algorithm.name());
+            self.problems.push(Problem::new(path, "InvalidKey", message));
+        };
+        SigningKey::parse(algorithm, secret.expose()).map_err(refuse).ok()
+    }
+
+    /// A claim that is set otherwise would silently win or lose.
+    fn refuse_set_claims<'c>(&mut self, claims: &Map<String, Value>, set: impl Iterator<Item = &'c str>) {
+        for name in set.filter(|name| claims.contains_key(*name)) {
+            let path = format!("{}.claims.{name}", self.path);
+            let message = format!("'{path}' is set by the sign-in itself; leave it out");
+            self.problems.push(Problem::new(path, "Ambiguous", message));
+        }
     }
 
     fn token_url(&mut self, text: &str) -> Option<Url> {
@@ -256,26 +199,41 @@ impl Reader<'_> {
 
     /// A field that does nothing is a mistake its author would want to know about.
     fn refuse_unused(&mut self, fields: &AuthSettings) {
-        for (name, owner, is_given) in [
-            ("header", AuthType::Apikey, fields.header.is_some()),
-            ("value", AuthType::Apikey, fields.value.is_some()),
-            ("in", AuthType::Apikey, fields.place.is_some()),
-            ("token", AuthType::Bearer, fields.token.is_some()),
-            ("username", AuthType::Basic, fields.username.is_some()),
-            ("password", AuthType::Basic, fields.password.is_some()),
-            ("token_url", AuthType::Oauth2, fields.token_url.is_some()),
-            ("client_id", AuthType::Oauth2, fields.client_id.is_some()),
-            ("client_secret", AuthType::Oauth2, fields.client_secret.is_some()),
-            ("scope", AuthType::Oauth2, fields.scope.is_some()),
-            ("audience", AuthType::Oauth2, fields.audience.is_some()),
-            ("token_endpoint_auth_method", AuthType::Oauth2, fields.token_endpoint_auth_method.is_some()),
-        ] {
-            if is_given && owner != self.auth_type {
+        for (name, owners, is_given) in fields.given() {
+            if is_given && !owners.contains(&self.auth_type) {
                 let path = format!("{}.{name}", self.path);
                 let message =
                     format!("'{path}' is not used by this sign-in; leave it out or change its type");
                 self.problems.push(Problem::new(path, "Unused", message));
             }
         }
+    }
+}
+
+impl AuthSettings {
+    /// Each field, the sign-ins that use it, and whether it is given.
+    fn given(&self) -> [(&'static str, &'static [AuthType], bool); 19] {
+        use AuthType::{Apikey, Basic, Bearer, Jwt, Oauth2};
+        [
+            ("header", &[Apikey], self.header.is_some()),
+            ("value", &[Apikey], self.value.is_some()),
+            ("in", &[Apikey], self.place.is_some()),
+            ("token", &[Bearer], self.token.is_some()),
+            ("username", &[Basic], self.username.is_some()),
+            ("password", &[Basic], self.password.is_some()),
+            ("token_url", &[Oauth2], self.token_url.is_some()),
+            ("client_id", &[Oauth2], self.client_id.is_some()),
+            ("client_secret", &[Oauth2], self.client_secret.is_some()),
+            ("scope", &[Oauth2], self.scope.is_some()),
+            ("audience", &[Oauth2, Jwt], self.audience.is_some()),
+            ("token_endpoint_auth_method", &[Oauth2], self.token_endpoint_auth_method.is_some()),
+            ("algorithm", &[Jwt], self.algorithm.is_some()),
+            ("key", &[Jwt], self.key.is_some()),
+            ("key_id", &[Jwt], self.key_id.is_some()),
+            ("issuer", &[Jwt], self.issuer.is_some()),
+            ("ttl_s", &[Jwt], self.ttl_s.is_some()),
+            ("claims", &[Jwt], self.claims.is_some()),
+            ("caller_claims", &[Jwt], self.caller_claims.is_some()),
+        ]
     }
 }
