@@ -169,3 +169,38 @@ fn ability(method: &str) -> Option<Ability> {
         .into_iter()
         .find(|ability| mcp::client::method_of(*ability) == method)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+    use tool::{Step, TenantId};
+
+    fn raw(text: &str) -> Box<RawValue> {
+        RawValue::from_string(text.to_owned()).unwrap()
+    }
+
+    #[test]
+    fn puts_the_key_of_a_step_beside_what_stands_in_meta() {
+        let outer = Context::system(TenantId::default_tenant(), Duration::ZERO);
+        let inner = outer.nested(Step { idempotency_key: Some("r1:send".into()), ..Step::default() });
+        let with = |cx: &Context, meta: &str| {
+            Params::new(Extras(vec![("_meta".into(), raw(meta))])).with_idempotency_key(cx).to_text()
+        };
+        assert_eq!(with(&outer, r#"{"a":1}"#), r#"{"_meta":{"a":1}}"#);
+        let sent = with(&inner, r#"{"a":1}"#);
+        assert_eq!(sent, r#"{"_meta":{"a":1,"mcp-all-in-one/idempotencyKey":"r1:send"}}"#);
+    }
+
+    #[test]
+    fn knows_what_a_server_asks_back() {
+        let result = raw(r#"{"resultType":"input_required","requestState":"s","inputRequests":{
+                "who":{"method":"elicitation/create","params":{"message":"Who?"}},"x":{"method":"unknown/thing"}}}"#);
+        let request = as_question(&result).unwrap();
+        let [(name, question)] = request.questions.as_slice() else { panic!("{request:?}") };
+        assert_eq!((name.as_str(), question.ability), ("who", Ability::Elicitation));
+        assert_eq!(question.params.as_ref().unwrap().get(), r#"{"message":"Who?"}"#);
+        assert_eq!(request.state.unwrap().get(), r#""s""#);
+        assert!(as_question(&raw(r#"{"content":[]}"#)).is_none());
+    }
+}

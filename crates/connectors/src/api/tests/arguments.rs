@@ -318,3 +318,26 @@ fn writes_whole_numbers_as_such() {
         assert_eq!(super::super::text_of(&value), text);
     }
 }
+
+#[tokio::test]
+async fn sends_the_key_of_a_step_unless_it_reads_or_has_that_header() {
+    let server = Server::start().await;
+    let outer = context(Duration::from_secs(20));
+    let step = tool::Step { idempotency_key: Some("r1:ship[3].send".into()), ..Default::default() };
+    let own = json!([{ "name": "Idempotency-Key", "position": "header" }]);
+    for (method, parameters, arguments, sent) in [
+        ("POST", json!([]), json!({}), Some("r1:ship[3].send")),
+        ("DELETE", json!([]), json!({}), Some("r1:ship[3].send")),
+        ("GET", json!([]), json!({}), None),
+        ("HEAD", json!([]), json!({}), None),
+        ("POST", own, json!({ "Idempotency-Key": "mine" }), Some("mine")),
+    ] {
+        let api = with_tool(&server, json!({ "endpoint": "/x", "method": method, "parameters": parameters }));
+        let arguments = arguments.as_object().cloned().unwrap();
+        let call = || conformance::call("it", arguments.clone());
+        api.call(&outer.nested(step.clone()), call()).await.unwrap();
+        assert_eq!(server.last().header("idempotency-key"), sent, "{method}");
+        api.call(&outer, call()).await.unwrap();
+        assert_eq!(server.last().header("idempotency-key"), sent.filter(|key| *key == "mine"), "{method}");
+    }
+}
