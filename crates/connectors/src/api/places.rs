@@ -59,76 +59,89 @@ fn place<'a>(
     method: Method,
     given: Option<&Value>,
 ) -> Result<(), Problem> {
-    let (name, wire_name) = (parameter.name.as_str(), parameter.wire_name.as_str());
-    let problem = |code, message: String| Err(Problem::new(name, code, message));
+    let refuse = |code, what: &str| Err(misplaced(parameter, code, what));
     // What stands in the path is there in every address, whatever the schema says.
     let is_nothing = given.is_none_or(Value::is_null);
     if is_nothing && parameter.position == Position::Path {
-        return problem("Required", format!("Parameter '{name}' is part of the path and cannot be null"));
+        return refuse("Required", "is part of the path and cannot be null");
     }
     let Some(value) = given else { return Ok(()) };
-    let too_long = |TooLong| {
-        let message = format!("Parameter '{name}' makes the request longer than {MAX_BODY_BYTES} bytes");
-        Problem::new(name, "TooLong", message)
-    };
     match parameter.position {
         Position::Body if takes_body(method) => {
-            places.body.insert(wire_name.to_owned(), value.clone());
+            places.body.insert(parameter.wire_name.clone(), value.clone());
+            Ok(())
         }
-        _ if is_nothing => {}
-        Position::Form if takes_form(method) => match &parameter.file {
-            None => places.form.add(wire_name, value, parameter.style(value)).map_err(too_long)?,
-            Some(file) => places.form.push(part(parameter, value, file)?).map_err(too_long)?,
-        },
+        _ if is_nothing => Ok(()),
+        Position::Form if takes_form(method) => places.add_to_form(parameter, value),
         Position::Form if parameter.file.is_some() => {
-            let message = format!("Parameter '{name}' is a file, which a {} cannot carry", method.as_str());
-            return problem("InvalidFile", message);
+            refuse("InvalidFile", &format!("is a file, which a {} cannot carry", method.as_str()))
         }
-        Position::Body | Position::Query | Position::Form => {
-            let query = &mut places.query;
-            let mut add = |name: &str, text: String| {
-                add_pair(query, name, &text);
-                if query.len() > MAX_URL_BYTES { Err(TooLong) } else { Ok(()) }
-            };
-            let added = flatten(wire_name, value, parameter.style(value), &mut add);
-            if added.is_err() {
-                let message =
-                    format!("Parameter '{name}' makes the address longer than {MAX_URL_BYTES} bytes");
-                return problem("TooLong", message);
-            }
-        }
+        Position::Body | Position::Query | Position::Form => places.add_to_query(parameter, value),
         Position::WholeBody if matches!(method, Method::Get | Method::Head) => {
-            let message = format!("Parameter '{name}' is the body, which a {} has not", method.as_str());
-            return problem("ParameterPositionMismatch", message);
+            refuse("ParameterPositionMismatch", &format!("is the body, which a {} has not", method.as_str()))
         }
-        Position::WholeBody => {
-            places.whole_body = Some(match &parameter.file {
-                None => WholeBody::Value(value.clone()),
-                Some(file) => WholeBody::File(part(parameter, value, file)?),
-            });
-        }
-        Position::Path => {
-            let Some(segment) = path_segment(&text_of(value)) else {
-                let advice = "must not be empty and must not hold '.' or '..' segments";
-                return problem("PathTraversal", format!("Parameter '{name}' {advice}"));
-            };
-            places.path.push((name, segment));
-        }
-        Position::Header => {
-            let Some((header, value)) = parameter.header.clone().zip(header_value(&text_of(value))) else {
-                let advice = "must have at most 8192 bytes and no line breaks or control characters";
-                return problem("InvalidHeaderValue", format!("Parameter '{name}' {advice}"));
-            };
-            places.headers.insert(header, value);
-        }
+        Position::WholeBody => places.set_whole_body(parameter, value),
+        Position::Path => places.add_to_path(parameter, value),
+        Position::Header => places.add_header(parameter, value),
     }
-    Ok(())
+}
+
+impl<'a> Places<'a> {
+    fn add_to_form(&mut self, parameter: &Parameter, value: &Value) -> Result<(), Problem> {
+        let added = match &parameter.file {
+            None => self.form.add(&parameter.wire_name, value, parameter.style(value)),
+            Some(file) => self.form.push(part(parameter, value, file)?),
+        };
+        added.map_err(|TooLong| {
+            let what = format!("makes the request longer than {MAX_BODY_BYTES} bytes");
+            misplaced(parameter, "TooLong", &what)
+        })
+    }
+
+    fn add_to_query(&mut self, parameter: &Parameter, value: &Value) -> Result<(), Problem> {
+        let query = &mut self.query;
+        let mut add = |name: &str, text: String| {
+            add_pair(query, name, &text);
+            if query.len() > MAX_URL_BYTES { Err(TooLong) } else { Ok(()) }
+        };
+        flatten(&parameter.wire_name, value, parameter.style(value), &mut add).map_err(|TooLong| {
+            let what = format!("makes the address longer than {MAX_URL_BYTES} bytes");
+            misplaced(parameter, "TooLong", &what)
+        })
+    }
+
+    fn set_whole_body(&mut self, parameter: &Parameter, value: &Value) -> Result<(), Problem> {
+        self.whole_body = Some(match &parameter.file {
+            None => WholeBody::Value(value.clone()),
+            Some(file) => WholeBody::File(part(parameter, value, file)?),
+        });
+        Ok(())
+    }
+
+    fn add_to_path(&mut self, parameter: &'a Parameter, value: &Value) -> Result<(), Problem> {
+        let advice = "must not be empty and must not hold '.' or '..' segments";
+        let segment = path_segment(&text_of(value));
+        let segment = segment.ok_or_else(|| misplaced(parameter, "PathTraversal", advice))?;
+        self.path.push((&parameter.name, segment));
+        Ok(())
+    }
+
+    fn add_header(&mut self, parameter: &Parameter, value: &Value) -> Result<(), Problem> {
+        let advice = "must have at most 8192 bytes and no line breaks or control characters";
+        let header = parameter.header.clone().zip(header_value(&text_of(value)));
+        let (name, value) = header.ok_or_else(|| misplaced(parameter, "InvalidHeaderValue", advice))?;
+        self.headers.insert(name, value);
+        Ok(())
+    }
+}
+
+fn misplaced(parameter: &Parameter, code: &'static str, what: &str) -> Problem {
+    Problem::new(&parameter.name, code, format!("Parameter '{}' {what}", parameter.name))
 }
 
 fn part(parameter: &Parameter, value: &Value, file: &File) -> Result<Part, Problem> {
-    let name = parameter.name.as_str();
-    Part::file(&parameter.wire_name, value, file)
-        .map_err(|advice| Problem::new(name, "InvalidFile", format!("Parameter '{name}' {advice}")))
+    let part = Part::file(&parameter.wire_name, value, file);
+    part.map_err(|advice| misplaced(parameter, "InvalidFile", advice))
 }
 
 /// The value as exactly one segment of a path, or nothing if a server might read it as a way up.

@@ -1,6 +1,6 @@
 //! The headers of a remote server: those that are written down, and the one that signs in.
 
-use super::oauth::{Identity, Way};
+use super::oauth::{Flow, Identity};
 use crate::shared::headers::Forbidden;
 use fetch::http::header::{AUTHORIZATION, HeaderMap};
 use schemars::JsonSchema;
@@ -174,7 +174,7 @@ pub(super) fn oauth(
     login_file: Option<&Path>,
     headers: &HeaderMap,
     problems: &mut Vec<Problem>,
-) -> Option<(Identity, Way)> {
+) -> Option<(Identity, Flow)> {
     let empty = AuthSettings::default();
     let config = config.unwrap_or(&empty);
     let is_wanted = auth_type == Some(AuthType::Oauth2) || auth_type.is_none() && config.is_oauth();
@@ -182,7 +182,7 @@ pub(super) fn oauth(
         // A person may sign in wherever nothing else is written down.
         let has_room = auth_type.is_none() && headers.is_empty();
         let file = login_file.filter(|_| has_room)?;
-        return Some((Identity::default(), Way::Login(file.to_owned())));
+        return Some((Identity::default(), Flow::Login(file.to_owned())));
     }
     let mut refuse = |name: &str, message: &str| problems.push(Problem::new(name, "Invalid", message));
     if headers.contains_key(AUTHORIZATION) {
@@ -208,8 +208,8 @@ pub(super) fn oauth(
             refuse("auth_config.client_id", message);
             None
         }
-        (GrantType::ClientCredentials, _) => Some((identity, Way::ClientCredentials)),
-        (GrantType::AuthorizationCode, Some(file)) => Some((identity, Way::Login(file.to_owned()))),
+        (GrantType::ClientCredentials, _) => Some((identity, Flow::ClientCredentials)),
+        (GrantType::AuthorizationCode, Some(file)) => Some((identity, Flow::Login(file.to_owned()))),
         (GrantType::AuthorizationCode, None) => {
             let message = "a person signs in to services of an mcp.json only; here 'oauth2' needs a \
                            'client_id' and a 'client_secret'";

@@ -1,18 +1,18 @@
 //! The one connection of a service: made on first use by one of many callers, kept, made anew.
 
+use super::failure;
 use super::session::{Session, Use};
 use super::state::{Phase, State, Step};
 use super::target::Target;
 use super::tools::Tools;
 use super::watched::Watched;
-use super::{failure, listen};
 use crate::shared::attempts::Backoff;
 use mcp::Version;
-use mcp::client::{About, Diagnosis, Failure, Notification, Options, Server};
+use mcp::client::{About, Diagnosis, Failure, Server};
 use serde_json::value::RawValue;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
 use tokio::time::sleep_until;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -21,9 +21,6 @@ use tracing::debug;
 
 /// A caller waits for the end of a pause if it is no longer than that; else it hears at once.
 const SHORT_PAUSE: Duration = Duration::from_millis(250);
-/// The least time between two looks at whether a connection is used.
-const LOOK_AGAIN: Duration = Duration::from_millis(10);
-const NEVER: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// How a connection is kept.
 #[derive(Clone)]
@@ -51,16 +48,16 @@ pub(super) enum Repeat {
 /// A service's way to its server.
 pub(super) struct Link {
     pub(super) target: Arc<Target>,
-    limits: Limits,
-    tools: Arc<Tools>,
-    watched: Arc<Watched>,
-    tasks: TaskTracker,
+    pub(super) limits: Limits,
+    pub(super) tools: Arc<Tools>,
+    pub(super) watched: Arc<Watched>,
+    pub(super) tasks: TaskTracker,
     /// Fires when the service is dropped or the process shuts down.
-    closing: CancellationToken,
+    pub(super) closing: CancellationToken,
     state: Mutex<State>,
-    only_client: Option<Arc<OnlyClient>>,
+    pub(super) only_client: Option<Arc<OnlyClient>>,
     /// Whose service it is.
-    tenant: TenantId,
+    pub(super) tenant: TenantId,
 }
 
 impl Link {
@@ -258,109 +255,6 @@ impl Link {
         Ok(Step::Wait(done))
     }
 
-    /// Makes the connection, whoever has asked for it, and looks after it.
-    async fn connect(self: &Arc<Self>) {
-        let (known, version) = (self.state().era, self.limits.version);
-        let only_client = self.only_client.clone();
-        let options = Options { known, version, only_client, ..Options::default() };
-        let diagnosis = options.diagnosis.clone();
-        let cx = self.context(self.limits.start);
-        let connected = tokio::select! {
-            connected = self.target.connect(&cx, &options) => connected,
-            () = self.closing.cancelled() => Err(Failure::Cancelled),
-        };
-        let connected = match connected {
-            Err(Failure::Timeout) => {
-                let ms = self.limits.start.as_millis();
-                let why = format!("it did not start and shake hands within {ms} ms ('start_timeout')");
-                Err(Failure::Broken { why, is_sent: false })
-            }
-            other => other,
-        };
-        let mut state = self.state();
-        match connected {
-            Err(failure) => {
-                state.phase = Phase::Idle;
-                state.era = None;
-                state.fail(&self.limits);
-                state.last_failure = Some((failure, diagnosis));
-            }
-            Ok((client, told)) => {
-                self.watched.all_unsubscribed();
-                let session = Arc::new(Session::new(client, diagnosis));
-                state.phase = Phase::Ready(session.clone());
-                state.last_failure = None;
-                state.era = Some(session.client.version().era());
-                let is_suspect = std::mem::take(&mut state.is_suspect);
-                drop(state);
-                self.tasks.spawn(self.clone().look_after(session, told, is_suspect));
-            }
-        }
-    }
-
-    /// Passes changes on, and closes the connection when its time has come.
-    async fn look_after(
-        self: Arc<Self>,
-        session: Arc<Session>,
-        mut told: mpsc::Receiver<Notification>,
-        is_suspect: bool,
-    ) {
-        let mut changed = session.client.lists_changed();
-        let mut roots = self.only_client.as_ref().map(|client| client.roots());
-        let listening = listen::listen(&self, &session, &self.watched);
-        tokio::pin!(listening);
-        let comparing = async {
-            if is_suspect {
-                self.tools.compare(&self.context(self.limits.start), &self).await;
-            }
-            std::future::pending::<()>().await;
-        };
-        tokio::pin!(comparing);
-        loop {
-            let idle = self.limits.idle.map_or(NEVER, |idle| idle.saturating_sub(session.idle_time()));
-            tokio::select! {
-                () = self.closing.cancelled() => break,
-                () = session.retired.cancelled() => {
-                    tokio::select! {
-                        () = session.wait_until_unused() => break,
-                        () = self.closing.cancelled() => break,
-                    }
-                }
-                () = session.client.closed().cancelled() => break,
-                Ok(()) = changed.changed() => self.tools.forget(),
-                () = &mut comparing => {}
-                () = listen::next_roots(&mut roots) => listen::tell_roots(&self, &session).await,
-                () = &mut listening => {}
-                Some(told) = told.recv() => self.watched.hear(told),
-                () = tokio::time::sleep(idle.max(LOOK_AGAIN)) => if self.retire_idle(&session) {
-                    break;
-                }
-            }
-        }
-        session.client.close().await;
-    }
-
-    /// Takes an unused session out of service; not if somebody has just begun to use it.
-    fn retire_idle(&self, session: &Arc<Session>) -> bool {
-        let mut state = self.state();
-        let is_current = matches!(&state.phase, Phase::Ready(current) if Arc::ptr_eq(current, session));
-        // One reference is the state's, one is ours: nobody else is about to use it.
-        let is_idle = self.limits.idle.is_some_and(|idle| session.idle_time() >= idle);
-        if !is_idle || !is_current || Arc::strong_count(session) > 2 {
-            return false;
-        }
-        state.phase = Phase::Idle;
-        session.retired.cancel();
-        true
-    }
-
-    /// Nobody wants to hear of a resource any more; a server that is not there need not know.
-    pub(super) fn forget_resource(self: &Arc<Self>, uri: &str) {
-        let Phase::Ready(session) = &self.state().phase else { return self.watched.unsubscribed(uri) };
-        let (link, session, uri) = (self.clone(), session.clone(), uri.to_owned());
-        self.tasks.spawn(async move { listen::unsubscribe(&link, &session, &uri).await });
-    }
-
     /// Stops using a session that was found broken.
     fn discard(&self, session: &Arc<Session>, failure: &Failure) {
         session.retired.cancel();
@@ -403,7 +297,7 @@ impl Link {
         Context { cancel: self.closing.child_token(), ..Context::system(self.tenant.clone(), time) }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -2,6 +2,7 @@
 
 mod auth;
 mod client;
+mod connection;
 mod eras;
 mod failure;
 mod library;

@@ -118,7 +118,7 @@ struct Head<'a> {
 }
 
 #[derive(Deserialize)]
-struct Asked<'a> {
+struct InputRequest<'a> {
     #[serde(borrow)]
     method: Cow<'a, str>,
     #[serde(borrow, default)]
@@ -140,18 +140,18 @@ impl<'a> InputRequired<'a> {
             return Err(Error::upstream(format!("the server asks more than {MAX_QUESTIONS} things at once")));
         }
         let mut responses = String::from("{");
-        for (name, asked) in &self.requests.0 {
-            let asked: Asked<'_> = serde_json::from_str(asked.get())
+        for (name, request) in &self.requests.0 {
+            let request: InputRequest<'_> = serde_json::from_str(request.get())
                 .map_err(|error| Error::upstream("the server's question is unreadable").caused_by(error))?;
-            let ability = ability(&asked.method)
-                .ok_or_else(|| Error::upstream(format!("the server asks for '{}'", asked.method)))?;
+            let ability = ability(&request.method)
+                .ok_or_else(|| Error::upstream(format!("the server asks for '{}'", request.method)))?;
             if !client.can(ability) {
                 let what = ability.as_str();
                 return Err(Error::unsupported(format!(
                     "the tool asks for '{what}', which the calling program does not support"
                 )));
             }
-            let question = Question { ability, params: asked.params.map(ToOwned::to_owned) };
+            let question = Question { ability, params: request.params.map(ToOwned::to_owned) };
             let answer = client.ask(cx, question).await?;
             if responses.len() > 1 {
                 responses.push(',');

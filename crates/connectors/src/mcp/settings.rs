@@ -346,7 +346,7 @@ impl Settings {
         }
         let tls = self.tls.as_ref().map(|tls| tls.check(problems)).unwrap_or_default();
         let web = Arc::new(Web::new(&url, policy, tls));
-        let oauth = oauth.map(|(identity, way)| OAuth::new(url.clone(), identity, way, web.clone(), env));
+        let oauth = oauth.map(|(identity, flow)| OAuth::new(url.clone(), identity, flow, web.clone(), env));
         Some(Server::Remote(Box::new(Remote::new(url, headers, secrets, route, web, oauth))))
     }
 }

@@ -6,7 +6,7 @@ use fetch::Url;
 use fetch::http::HeaderMap;
 use mcp::client::transport::http::Address;
 use mcp::client::transport::stdio::Command;
-use mcp::client::{Client, Failure, Notification, Options, Target as Way};
+use mcp::client::{Client, Failure, Notification, Options, Target as Endpoint};
 use std::sync::{Arc, OnceLock};
 use tokio::sync::mpsc;
 use tool::{Context, Secret};
@@ -142,24 +142,24 @@ impl Target {
     }
 
     async fn connect_as_is(&self, cx: &Context, options: &Options) -> Result<Connected, Failure> {
-        let connect = async |way: Way| Client::connect(cx, &way, options).await;
+        let connect = async |endpoint: Endpoint| Client::connect(cx, &endpoint, options).await;
         let remote = match &self.server {
-            Server::Local(command) => return connect(Way::Stdio(command.clone())).await,
+            Server::Local(command) => return connect(Endpoint::Stdio(command.clone())).await,
             Server::Remote(remote) => remote,
         };
         remote.web.check(&remote.url)?;
         let route = remote.found.get().copied().unwrap_or(remote.route);
         match route {
-            Route::Ws => connect(Way::Ws(remote.address())).await,
-            Route::Http => connect(Way::Http(remote.address())).await,
-            Route::Sse => connect(Way::Sse(remote.address())).await,
+            Route::Ws => connect(Endpoint::Ws(remote.address())).await,
+            Route::Http => connect(Endpoint::Http(remote.address())).await,
+            Route::Sse => connect(Endpoint::Sse(remote.address())).await,
             Route::Unknown => {
                 let address = remote.address();
-                let (client, found) = match connect(Way::Http(address.clone())).await {
+                let (client, found) = match connect(Endpoint::Http(address.clone())).await {
                     Ok(client) => (client, Route::Http),
                     // Whoever does not take a POST there may be of the older kind.
                     Err(first @ Failure::Status { status: 400..=499, .. }) => {
-                        (connect(Way::Sse(address)).await.map_err(|_| first)?, Route::Sse)
+                        (connect(Endpoint::Sse(address)).await.map_err(|_| first)?, Route::Sse)
                     }
                     Err(failure) => return Err(failure),
                 };

@@ -34,7 +34,7 @@ struct SelectArguments {
 }
 
 /// What is to be found, with everything that needs no document.
-enum Asked {
+enum ReadRequest {
     Schema,
     All(Page),
     Preview(Page, Vec<String>),
@@ -50,15 +50,15 @@ impl TableTools {
         mount: Pointer,
         call: &Call,
     ) -> Result<Output> {
-        let asked = match operation {
-            Operation::GetDataSchema => Asked::Schema,
-            Operation::GetAllData => Asked::All(arguments(call)?),
-            Operation::Preview => Asked::Preview(arguments(call)?, self.preview_keys.clone()),
+        let request = match operation {
+            Operation::GetDataSchema => ReadRequest::Schema,
+            Operation::GetAllData => ReadRequest::All(arguments(call)?),
+            Operation::Preview => ReadRequest::Preview(arguments(call)?, self.preview_keys.clone()),
             Operation::QueryData => {
                 let QueryArguments { query, page } = arguments(call)?;
-                Asked::Query(self.query(&query)?, page)
+                ReadRequest::Query(self.query(&query)?, page)
             }
-            Operation::Select => Asked::Select(arguments(call)?),
+            Operation::Select => ReadRequest::Select(arguments(call)?),
             Operation::Create | Operation::Update | Operation::Delete | Operation::Search => {
                 return Err(Error::internal("the operation was taken for another"));
             }
@@ -71,12 +71,12 @@ impl TableTools {
         let limits = |steps| Limits { budget_bytes, steps };
         if is_small {
             let data = mounted(&table.document, &mount)?;
-            if let Some(answer) = asked.answer_at_once(data, limits(MAX_STEPS_AT_ONCE), &is_over) {
+            if let Some(answer) = request.answer_at_once(data, limits(MAX_STEPS_AT_ONCE), &is_over) {
                 return answer;
             }
         }
         let limits = limits(MAX_STEPS);
-        let work = move || asked.answer(mounted(&table.document, &mount)?, limits, &is_over);
+        let work = move || request.answer(mounted(&table.document, &mount)?, limits, &is_over);
         self.compute.run(cx, work).await?
     }
 }
@@ -87,7 +87,7 @@ struct Limits {
     steps: u64,
 }
 
-impl Asked {
+impl ReadRequest {
     /// The answer over little data, unless a query makes much work of it.
     fn answer_at_once(
         &self,

@@ -88,70 +88,55 @@ impl Operation {
 
     /// JSON Schema of the arguments.
     pub(super) fn input_schema(self) -> Value {
-        let page = || {
-            (
-                json!({ "type": "integer", "minimum": 1, "description": "The most elements to return" }),
-                json!({ "type": "string", "description": "Where to go on: the `next_cursor` of an answer that was cut" }),
-            )
-        };
+        let (properties, required) = self.parameters();
+        let mut schema = json!({ "type": "object", "properties": properties });
+        if !required.is_empty() {
+            schema["required"] = json!(required);
+        }
+        schema["additionalProperties"] = false.into();
+        schema
+    }
+
+    /// The parameters, and the names of those that must be given.
+    fn parameters(self) -> (Value, &'static [&'static str]) {
+        let limit = json!({ "type": "integer", "minimum": 1, "description": "The most elements to return" });
+        let cursor = json!({ "type": "string", "description": "Where to go on: the `next_cursor` of an answer that was cut" });
         let key = json!({ "type": ["string", "integer"], "description": "A key of the object, or a position in the list, from 0" });
-        let (properties, required) = match self {
-            Self::GetDataSchema => (json!({}), json!([])),
-            Self::GetAllData | Self::Preview => {
-                let (limit, cursor) = page();
-                (json!({ "limit": limit, "cursor": cursor }), json!([]))
-            }
+        let list = |items: Value| json!({ "type": "array", "minItems": 1, "items": items });
+        match self {
+            Self::GetDataSchema => (json!({}), &[]),
+            Self::GetAllData | Self::Preview => (json!({ "limit": limit, "cursor": cursor }), &[]),
             Self::QueryData => {
-                let (limit, cursor) = page();
                 let query = json!({ "type": "string", "description": "A JMESPath expression, e.g. [?status=='open'].id" });
-                (json!({ "query": query, "limit": limit, "cursor": cursor }), json!(["query"]))
+                (json!({ "query": query, "limit": limit, "cursor": cursor }), &["query"])
             }
             Self::Create => {
-                let element = json!({ "type": "object", "properties": {
-                    "key": { "type": "string", "description": "The new key; lists need none" },
-                    "content": { "description": "The value, any JSON" },
-                }, "required": ["content"], "additionalProperties": false });
+                let key = json!({ "type": "string", "description": "The new key; lists need none" });
                 (
-                    json!({ "elements": { "type": "array", "minItems": 1, "items": element } }),
-                    json!(["elements"]),
+                    json!({ "elements": list(element(&key, "The value, any JSON", &["content"])) }),
+                    &["elements"],
                 )
             }
             Self::Update => {
-                let element = json!({ "type": "object", "properties": {
-                    "key": key, "content": { "description": "The new value, any JSON" },
-                }, "required": ["key", "content"], "additionalProperties": false });
-                (
-                    json!({ "updates": { "type": "array", "minItems": 1, "items": element } }),
-                    json!(["updates"]),
-                )
+                let element = element(&key, "The new value, any JSON", &["key", "content"]);
+                (json!({ "updates": list(element) }), &["updates"])
             }
-            Self::Delete => {
-                (json!({ "keys": { "type": "array", "minItems": 1, "items": key } }), json!(["keys"]))
-            }
+            Self::Delete => (json!({ "keys": list(key) }), &["keys"]),
             Self::Select => {
-                let (limit, cursor) = page();
                 let field = json!({ "type": "string", "description": "The field that is compared" });
                 let values = json!({ "type": "array", "minItems": 1, "description": "The values it may have, compared as text",
                     "items": { "type": ["string", "number", "boolean", "null"] } });
-                (
-                    json!({ "field": field, "keys": values, "limit": limit, "cursor": cursor }),
-                    json!(["field", "keys"]),
-                )
+                let parameters = json!({ "field": field, "keys": values, "limit": limit, "cursor": cursor });
+                (parameters, &["field", "keys"])
             }
             Self::Search => {
                 let query =
                     json!({ "type": "string", "minLength": 1, "description": "What to look for, in words" });
                 let top_k = json!({ "type": "integer", "minimum": 1, "maximum": 20, "default": 5,
                     "description": "How many results to return" });
-                (json!({ "query": query, "top_k": top_k }), json!(["query"]))
+                (json!({ "query": query, "top_k": top_k }), &["query"])
             }
-        };
-        let mut schema = json!({ "type": "object", "properties": properties });
-        if required.as_array().is_some_and(|required| !required.is_empty()) {
-            schema["required"] = required;
         }
-        schema["additionalProperties"] = false.into();
-        schema
     }
 
     /// The tool as clients see it, with what its maker said instead of the usual.
@@ -185,6 +170,12 @@ pub(super) struct Custom<'a> {
     pub(super) mount: &'a Pointer,
     pub(super) input_schema: Option<&'a Value>,
     pub(super) output_schema: Option<&'a Value>,
+}
+
+/// The schema of a key with its value.
+fn element(key: &Value, content: &str, required: &[&str]) -> Value {
+    json!({ "type": "object", "properties": { "key": key, "content": { "description": content } },
+        "required": required, "additionalProperties": false })
 }
 
 /// Every operation as a tool, as it is called by URI, sorted by name.

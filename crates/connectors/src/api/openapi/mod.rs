@@ -45,7 +45,7 @@ pub(super) const IMPORT: Import = Import { read: |request, env| Box::pin(read(re
 
 /// What a request says about operations and servers.
 #[derive(Debug, Default)]
-struct Wishes {
+struct ImportOptions {
     include: Vec<Pattern>,
     exclude: Vec<Pattern>,
     server_variables: BTreeMap<String, String>,
@@ -62,19 +62,19 @@ async fn read(mut request: ImportRequest, env: Env) -> Result<Imported> {
     let ImportRequest { source, include, exclude, server_variables, config } = request;
     let converting = tokio::task::spawn_blocking(move || {
         let document = Document::parse(source, address)?;
-        convert(&document, &Wishes { include, exclude, server_variables }, config)
+        convert(&document, &ImportOptions { include, exclude, server_variables }, config)
     });
     converting.await.map_err(|error| Error::internal("reading the document failed").caused_by(error))?
 }
 
 /// The whole service; pure, and bounded by the size of the document.
-fn convert(document: &Document, wishes: &Wishes, given: Map<String, Value>) -> Result<Imported> {
+fn convert(document: &Document, options: &ImportOptions, given: Map<String, Value>) -> Result<Imported> {
     let mut notes = Notes::default();
-    let operations = operations::list(document, wishes, &mut notes)?;
+    let operations = operations::list(document, options, &mut notes)?;
     let sign_in = security::choose(document, &operations, &mut notes);
     let mut config = Map::new();
     let mut address_notes = Notes::default();
-    let base_url = servers::base_url(document, wishes, &mut address_notes)?;
+    let base_url = servers::base_url(document, options, &mut address_notes)?;
     let is_given = given.contains_key("base_url");
     if let Some(base_url) = base_url.filter(|_| !is_given) {
         config.insert("base_url".into(), base_url.into());

@@ -9,7 +9,7 @@ use super::parameters::{self, Parameter};
 use super::paths::{self, Path};
 use super::schemas::Schemas;
 use super::security::SignIn;
-use super::{Auth, PassedHeaders, Position, Reserved, ToolSettings, Wishes, refuse, servers, tools};
+use super::{Auth, ImportOptions, PassedHeaders, Position, Reserved, ToolSettings, refuse, servers, tools};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
@@ -50,75 +50,94 @@ pub(super) struct Operation<'a> {
 /// `InvalidInput` when there are too many, or none at all.
 pub(super) fn list<'a>(
     document: &'a Document,
-    wishes: &Wishes,
+    options: &ImportOptions,
     notes: &mut Notes,
 ) -> Result<Vec<Operation<'a>>> {
-    let mut found = Vec::new();
-    let (mut left_out, mut too_many) = (0_usize, 0_usize);
+    let mut listing = Listing { options, notes, found: Vec::new(), left_out: 0, too_many: 0 };
     for (path, item) in object(document.root.get("paths")) {
         if path.starts_with("x-") {
             continue;
         }
+        listing.add_path(document, path, item);
+        // A hostile document is not walked to its end.
+        if listing.notes.skipped.len() > MAX_TOOLS {
+            return Err(too_large(listing.found.len() + listing.notes.skipped.len()));
+        }
+    }
+    if object(document.root.get("webhooks")).values().next().is_some() {
+        listing.notes.warn("webhooks are calls to you, not tools; they are left out");
+    }
+    listing.finish()
+}
+
+/// The operations found so far, and how many were not taken.
+struct Listing<'a, 'n> {
+    options: &'n ImportOptions,
+    notes: &'n mut Notes,
+    found: Vec<Operation<'a>>,
+    left_out: usize,
+    too_many: usize,
+}
+
+impl<'a> Listing<'a, '_> {
+    fn add_path(&mut self, document: &'a Document, path: &'a str, item: &'a Value) {
         let item = match document.resolve(item) {
             Ok(item) => item,
-            Err(unresolved) => {
-                notes.skip(&shorten(path, 200), unresolved.to_string());
-                continue;
-            }
+            Err(unresolved) => return self.notes.skip(&shorten(path, 200), unresolved.to_string()),
         };
         if !item.is_object() {
-            notes.skip(&shorten(path, 200), "it is no object");
+            self.notes.skip(&shorten(path, 200), "it is no object");
         }
         for (key, definition) in object(Some(item)) {
-            let Some(method) =
-                Method::ALL.map(Method::as_str).into_iter().find(|method| is_method(key, method))
-            else {
-                if OTHER_METHODS.contains(&key.as_str()) && definition.is_object() {
-                    let label = format!("{} {}", key.to_uppercase(), shorten(path, 200));
-                    notes.skip(&label, format!("tools have no method {}", key.to_uppercase()));
-                }
+            let known = Method::ALL.map(Method::as_str).into_iter().find(|method| is_method(key, method));
+            let Some(method) = known else {
+                self.skip_other_method(path, key, definition);
                 continue;
             };
             let label = format!("{method} {}", shorten(path, 200));
             // Documents that were cut into files have references where operations should be.
-            let definition = match document.resolve(definition) {
-                Ok(definition) => definition,
-                Err(unresolved) => {
-                    notes.skip(&label, unresolved.to_string());
-                    continue;
-                }
-            };
-            let operation = Operation { method, path, path_item: item, definition, label };
-            if !is_wanted(&operation, wishes) {
-                left_out += 1;
-            } else if found.len() == MAX_TOOLS {
-                too_many += 1;
-            } else {
-                found.push(operation);
+            match document.resolve(definition) {
+                Ok(definition) => self.add(Operation { method, path, path_item: item, definition, label }),
+                Err(unresolved) => self.notes.skip(&label, unresolved.to_string()),
             }
         }
-        // A hostile document is not walked to its end.
-        if notes.skipped.len() > MAX_TOOLS {
-            return Err(too_large(found.len() + notes.skipped.len()));
+    }
+
+    fn skip_other_method(&mut self, path: &str, key: &str, definition: &Value) {
+        if OTHER_METHODS.contains(&key) && definition.is_object() {
+            let method = key.to_uppercase();
+            let label = format!("{method} {}", shorten(path, 200));
+            self.notes.skip(&label, format!("tools have no method {method}"));
         }
     }
-    if too_many > 0 {
-        return Err(too_large(found.len() + too_many));
+
+    fn add(&mut self, operation: Operation<'a>) {
+        if !is_wanted(&operation, self.options) {
+            self.left_out += 1;
+        } else if self.found.len() == MAX_TOOLS {
+            self.too_many += 1;
+        } else {
+            self.found.push(operation);
+        }
     }
-    if left_out > 0 {
-        notes.warn(format!("{left_out} operations were left out by include and exclude"));
+
+    fn finish(self) -> Result<Vec<Operation<'a>>> {
+        let Self { notes, found, left_out, too_many, .. } = self;
+        if too_many > 0 {
+            return Err(too_large(found.len() + too_many));
+        }
+        if left_out > 0 {
+            notes.warn(format!("{left_out} operations were left out by include and exclude"));
+        }
+        if found.is_empty() && notes.skipped.is_empty() {
+            let message = match left_out {
+                0 => "the document has no operations under 'paths'",
+                _ => "include and exclude leave no operation",
+            };
+            return Err(refuse("document", "Empty", message));
+        }
+        Ok(found)
     }
-    if object(document.root.get("webhooks")).values().next().is_some() {
-        notes.warn("webhooks are calls to you, not tools; they are left out");
-    }
-    if found.is_empty() && notes.skipped.is_empty() {
-        let message = match left_out {
-            0 => "the document has no operations under 'paths'",
-            _ => "include and exclude leave no operation",
-        };
-        return Err(refuse("document", "Empty", message));
-    }
-    Ok(found)
 }
 
 fn too_large(count: usize) -> tool::Error {
@@ -134,7 +153,7 @@ fn is_method(key: &str, method: &str) -> bool {
 }
 
 /// Patterns match the operation's id, its method and path, its path, or `tag:` and one of its tags.
-fn is_wanted(operation: &Operation<'_>, wishes: &Wishes) -> bool {
+fn is_wanted(operation: &Operation<'_>, options: &ImportOptions) -> bool {
     let matches = |pattern: &Pattern| {
         let id = operation.definition.get("operationId").and_then(Value::as_str);
         let tags = list_of(operation.definition.get("tags")).iter().take(MAX_TAGS).filter_map(Value::as_str);
@@ -143,8 +162,8 @@ fn is_wanted(operation: &Operation<'_>, wishes: &Wishes) -> bool {
             || pattern.matches(&format!("{} {}", operation.method, operation.path))
             || tags.map(|tag| format!("tag:{tag}")).any(|tag| pattern.matches(&tag))
     };
-    let is_included = wishes.include.is_empty() || wishes.include.iter().any(matches);
-    is_included && !wishes.exclude.iter().any(matches)
+    let is_included = options.include.is_empty() || options.include.iter().any(matches);
+    is_included && !options.exclude.iter().any(matches)
 }
 
 /// The tools; what can be none is noted with its reason. Where they would say too much together, each says less.

@@ -3,7 +3,7 @@
 use super::document::{Document, Version, list, object};
 use super::names::shorten;
 use super::notes::Notes;
-use super::{Wishes, refuse};
+use super::{ImportOptions, refuse};
 use fetch::Url;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -16,10 +16,14 @@ const MAX_SERVERS: usize = 100;
 ///
 /// # Errors
 /// `InvalidInput` for a variable that the server does not have or a value it does not take.
-pub(super) fn base_url(document: &Document, wishes: &Wishes, notes: &mut Notes) -> Result<Option<String>> {
+pub(super) fn base_url(
+    document: &Document,
+    options: &ImportOptions,
+    notes: &mut Notes,
+) -> Result<Option<String>> {
     let text = match document.version {
         Version::V2 => of_version_2(document),
-        Version::V30 | Version::V31 => of_version_3(document, &wishes.server_variables, notes)?,
+        Version::V30 | Version::V31 => of_version_3(document, &options.server_variables, notes)?,
     };
     // A document that names no server means the host it came from.
     let text = text.filter(|text| !text.is_empty()).unwrap_or_else(|| "/".to_owned());

@@ -7,7 +7,7 @@ mod large;
 mod oddities;
 mod shapes;
 
-use super::{Document, Wishes, convert, document};
+use super::{Document, ImportOptions, convert, document};
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 use tool::{ImportSource, Imported, Pattern, Result};
@@ -21,17 +21,17 @@ fn text_of(name: &str) -> String {
 }
 
 fn import_text(text: &str) -> Result<Imported> {
-    import_with(ImportSource::Text(text.to_owned()), &Wishes::default(), json!({}))
+    import_with(ImportSource::Text(text.to_owned()), &ImportOptions::default(), json!({}))
 }
 
 fn import_value(document: Value) -> Result<Imported> {
-    import_with(ImportSource::Document(document), &Wishes::default(), json!({}))
+    import_with(ImportSource::Document(document), &ImportOptions::default(), json!({}))
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "json! at the call reads better")]
-fn import_with(source: ImportSource, wishes: &Wishes, config: Value) -> Result<Imported> {
+fn import_with(source: ImportSource, options: &ImportOptions, config: Value) -> Result<Imported> {
     let document = Document::parse(source, None)?;
-    convert(&document, wishes, config.as_object().unwrap().clone())
+    convert(&document, options, config.as_object().unwrap().clone())
 }
 
 fn import(name: &str) -> Imported {

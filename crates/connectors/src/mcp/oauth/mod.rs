@@ -47,9 +47,9 @@ pub(super) struct Identity {
     pub(super) scope: Option<String>,
 }
 
-/// How tokens are come by.
+/// How tokens are obtained.
 #[derive(Debug)]
-pub(super) enum Way {
+pub(super) enum Flow {
     /// The client itself is let in.
     ClientCredentials,
     /// A person has been let in, at some time, in a browser.
@@ -87,10 +87,10 @@ struct State {
 }
 
 impl OAuth {
-    pub(super) fn new(url: Url, identity: Identity, way: Way, web: Arc<Web>, env: &Env) -> Arc<Self> {
-        let file = match way {
-            Way::ClientCredentials => None,
-            Way::Login(path) => Some(LoginFile::new(path)),
+    pub(super) fn new(url: Url, identity: Identity, flow: Flow, web: Arc<Web>, env: &Env) -> Arc<Self> {
+        let file = match flow {
+            Flow::ClientCredentials => None,
+            Flow::Login(path) => Some(LoginFile::new(path)),
         };
         let (header, state) = (watch::Sender::new(None), Mutex::default());
         let (fetching, tasks) = (Semaphore::new(1), env.tasks.clone());

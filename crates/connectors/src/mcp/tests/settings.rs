@@ -55,3 +55,14 @@ fn only_a_command_is_privileged() {
     assert!(!kind.is_privileged(&json!({ "url": "https://a.example/mcp" })));
     assert!(!kind.is_privileged(&json!({ "command": null, "url": "https://a.example/mcp" })));
 }
+
+#[test]
+fn takes_certificates_for_a_url_that_are_whole() {
+    let client = testkit::certificates::Authority::new().identity("client");
+    let at_url = |tls: Value| problems(json!({ "url": "https://a.example/mcp", "tls": tls }));
+    assert_eq!(at_url(json!({ "certificate": client.certificate, "key": client.key })), []);
+    assert_eq!(at_url(json!({ "certificate": client.certificate })), [("tls.key".to_owned(), "Required")]);
+    assert_eq!(at_url(json!({ "ca": "no pem" })), [("tls.ca".to_owned(), "InvalidPem")]);
+    let local = json!({ "command": "npx", "tls": {} });
+    assert_eq!(problems(local), [("tls".to_owned(), "Unused")]);
+}

@@ -127,7 +127,7 @@ impl Reader<'_> {
         let claims = claims.into_iter().chain(names).collect();
         let key_id = fields.key_id.filter(|id| !id.is_empty());
         let minting = Minting { algorithm, key, secret, key_id, life, claims, has_caller_claims };
-        Some(Auth::Tokens(TokenSource::Minted(Minter::new(minting))))
+        Some(Auth::Tokens(TokenSource::Minted(Box::new(Minter::new(minting)))))
     }
 
     fn signing_key(&mut self, algorithm: Algorithm, secret: &Secret) -> Option<SigningKey> {

@@ -32,8 +32,17 @@ pub(super) struct Minting {
 #[derive(Debug)]
 pub(crate) struct Minter {
     minting: Minting,
-    /// By tenant and caller, where tokens name them.
-    kept: Mutex<HashMap<Option<(String, String)>, Arc<Token>>>,
+    kept: Mutex<Kept>,
+}
+
+/// Tokens by the caller, where they name one.
+type Kept = HashMap<Option<NamedCaller>, Arc<Token>>;
+
+/// Whom a token names.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct NamedCaller {
+    tenant: String,
+    caller: String,
 }
 
 /// The claims that every token has, which nobody else sets.
@@ -53,7 +62,8 @@ impl Minter {
     pub(super) fn get(&self, cx: &Context) -> Result<Arc<Token>> {
         let caller = self.minting.has_caller_claims.then(|| {
             let identity = &cx.caller.identity;
-            (cx.tenant.to_string(), format!("{}:{}", identity.kind(), identity.id()))
+            let caller = format!("{}:{}", identity.kind(), identity.id());
+            NamedCaller { tenant: cx.tenant.to_string(), caller }
         });
         if let Some(token) = self.kept().get(&caller).filter(|token| token.is_fresh()) {
             return Ok(token.clone());
@@ -79,13 +89,13 @@ impl Minter {
         self.minting.secret.expose()
     }
 
-    fn kept(&self) -> MutexGuard<'_, HashMap<Option<(String, String)>, Arc<Token>>> {
+    fn kept(&self) -> MutexGuard<'_, Kept> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Minting {
-    fn mint(&self, caller: Option<&(String, String)>) -> Result<Token> {
+    fn mint(&self, caller: Option<&NamedCaller>) -> Result<Token> {
         let begun = Instant::now();
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         let mut header = json!({ "alg": self.algorithm.name(), "typ": "JWT" });
@@ -96,7 +106,7 @@ impl Minting {
         // One that was refused is not sent again, so no two are the same.
         let own = [now.into(), (now + self.life.as_secs()).into(), tool::new_id::<String>().into()];
         claims.extend(OWN.into_iter().map(str::to_owned).zip(own));
-        if let Some((tenant, caller)) = caller {
+        if let Some(NamedCaller { tenant, caller }) = caller {
             let of_caller = [tenant.as_str().into(), caller.as_str().into()];
             claims.extend(CALLER.into_iter().map(str::to_owned).zip(of_caller));
         }

@@ -50,7 +50,7 @@ impl Auth {
 #[derive(Debug)]
 pub(crate) enum TokenSource {
     Fetched(ClientCredentials),
-    Minted(Minter),
+    Minted(Box<Minter>),
 }
 
 impl TokenSource {

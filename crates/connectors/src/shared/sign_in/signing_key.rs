@@ -50,7 +50,7 @@ impl Algorithm {
 
 /// A key, ready to sign.
 pub(super) enum SigningKey {
-    Hmac(hmac::Key),
+    Hmac(Box<hmac::Key>),
     Rsa(RsaKeyPair),
     Ecdsa(EcdsaKeyPair),
     Ed25519(Ed25519KeyPair),
@@ -81,7 +81,7 @@ impl SigningKey {
         if text.contains("-----BEGIN") {
             return Err("a secret that both sides know, and no key in PEM");
         }
-        Ok(Self::Hmac(hmac::Key::new(algorithm, text.as_bytes())))
+        Ok(Self::Hmac(Box::new(hmac::Key::new(algorithm, text.as_bytes()))))
     }
 
     /// The signature of a message.

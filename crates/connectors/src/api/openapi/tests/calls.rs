@@ -73,7 +73,7 @@ async fn a_schema_decides_what_a_parameter_accepts() {
     assert_eq!(call(tool(nullable), json!({ "v": null })).await.unwrap().json(), json!({ "v": null }));
     let error =
         call(tool(json!({ "type": "object", "required": ["a"] })), json!({ "v": {} })).await.unwrap_err();
-    assert!(error.message().contains("'a'"), "{error}");
+    assert!(error.message().contains("'v.a'"), "{error}");
 }
 
 #[test]

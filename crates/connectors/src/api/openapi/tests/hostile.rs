@@ -164,8 +164,8 @@ fn looks_at_a_huge_part_only_as_long_as_it_must() {
         (0..400).map(|number| (format!("/p{number}"), json!({ "$ref": "#/x-item" }))).collect();
     let document = json!({ "openapi": "3.0.0", "paths": paths, "x-item": item, "servers": texts,
         "components": { "securitySchemes": schemas } });
-    let wishes = Wishes { exclude: patterns(&["tag:y*"]), ..Wishes::default() };
-    let _ = import_with(ImportSource::Document(document), &wishes, json!({}));
+    let options = ImportOptions { exclude: patterns(&["tag:y*"]), ..ImportOptions::default() };
+    let _ = import_with(ImportSource::Document(document), &options, json!({}));
     assert!(begun.elapsed() < PATIENCE, "{:?}", begun.elapsed());
 }
 
@@ -211,8 +211,8 @@ fn refuses_too_many_operations_and_says_how_to_choose() {
     let document = json!({ "openapi": "3.0.0", "paths": paths });
     let message = refused(import_value(document.clone()), "TooManyOperations");
     assert!(message.contains("100000 operations") && message.contains("include"), "{message}");
-    let wishes = Wishes { include: patterns(&["GET /p4999*"]), ..Wishes::default() };
-    let imported = import_with(ImportSource::Document(document), &wishes, json!({})).unwrap();
+    let options = ImportOptions { include: patterns(&["GET /p4999*"]), ..ImportOptions::default() };
+    let imported = import_with(ImportSource::Document(document), &options, json!({})).unwrap();
     assert_eq!(imported.tools.len(), 11);
     let bad: Map<_, _> = (0..50_000).map(|number| (format!("/p{number}"), json!({ "trace": {} }))).collect();
     refused(import_value(json!({ "openapi": "3.0.0", "paths": bad })), "TooManyOperations");

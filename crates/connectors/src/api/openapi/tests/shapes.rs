@@ -184,8 +184,9 @@ fn server_variables_are_filled_in_and_checked() {
     let text = ImportSource::Text(text_of("server-variables.yaml"));
     let with = |variables: &[(&str, &str)], config: Value| {
         let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-        let wishes = Wishes { server_variables: BTreeMap::from_iter(variables), ..Wishes::default() };
-        import_with(text.clone(), &wishes, config)
+        let options =
+            ImportOptions { server_variables: BTreeMap::from_iter(variables), ..ImportOptions::default() };
+        import_with(text.clone(), &options, config)
     };
     assert_eq!(with(&[], json!({})).unwrap().config["base_url"], "https://eu.example.com:8443/v2");
     let us = with(&[("region", "us"), ("basePath", "v3/x")], json!({})).unwrap();
@@ -219,8 +220,8 @@ fn chooses_the_sign_in_that_most_operations_take() {
     }
     let of = |scheme: &str| {
         let text = text.replace("security: [{ headerKey: [] }]", &format!("security: [{{ {scheme}: [] }}]"));
-        let wishes = Wishes { include: patterns(&["listLocks"]), ..Wishes::default() };
-        import_with(ImportSource::Text(text), &wishes, json!({})).unwrap().config
+        let options = ImportOptions { include: patterns(&["listLocks"]), ..ImportOptions::default() };
+        import_with(ImportSource::Text(text), &options, json!({})).unwrap().config
     };
     for (scheme, auth_type, config) in [
         ("queryKey", "apikey", json!({ "header": "key", "in": "query" })),
@@ -236,8 +237,8 @@ fn chooses_the_sign_in_that_most_operations_take() {
     let expected =
         json!({ "token_url": "https://locks.example.com/token", "scope": "locks:read locks:write" });
     assert_eq!((&machine["auth_type"], &machine["auth_config"]), (&json!("oauth2"), &expected));
-    let wishes = Wishes { include: patterns(&["machineLocks"]), ..Wishes::default() };
-    let machine = import_with(ImportSource::Text(text.clone()), &wishes, json!({})).unwrap().config;
+    let options = ImportOptions { include: patterns(&["machineLocks"]), ..ImportOptions::default() };
+    let machine = import_with(ImportSource::Text(text.clone()), &options, json!({})).unwrap().config;
     assert_eq!(machine["auth_config"]["scope"], "locks:read", "what the operations ask for");
     for scheme in ["cookieKey", "digest", "certificate", "strange", "nobody"] {
         assert!(!of(scheme).contains_key("auth_type"), "{scheme}");
@@ -247,7 +248,7 @@ fn chooses_the_sign_in_that_most_operations_take() {
 #[test]
 fn settings_of_the_user_win() {
     let text = ImportSource::Text(text_of("petstore-3.0.yaml"));
-    let with = |config: Value| import_with(text.clone(), &Wishes::default(), config).unwrap();
+    let with = |config: Value| import_with(text.clone(), &ImportOptions::default(), config).unwrap();
     let signed = with(json!({ "auth_config": { "value": "k" }, "timeout_ms": 5 }));
     assert_eq!(signed.config["auth_config"], json!({ "header": "api_key", "value": "k" }));
     assert_eq!((signed.config["timeout_ms"].clone(), signed.credentials.len()), (json!(5), 0));
@@ -262,18 +263,22 @@ fn settings_of_the_user_win() {
 #[test]
 fn takes_and_leaves_what_it_is_told() {
     let ids = |include: &[&str], exclude: &[&str]| -> Vec<String> {
-        let wishes = Wishes { include: patterns(include), exclude: patterns(exclude), ..Wishes::default() };
+        let options = ImportOptions {
+            include: patterns(include),
+            exclude: patterns(exclude),
+            ..ImportOptions::default()
+        };
         let imported =
-            import_with(ImportSource::Text(text_of("petstore-3.0.yaml")), &wishes, json!({})).unwrap();
+            import_with(ImportSource::Text(text_of("petstore-3.0.yaml")), &options, json!({})).unwrap();
         imported.tools.iter().map(|tool| tool.definition["id"].as_str().unwrap().to_owned()).collect()
     };
     assert_eq!(ids(&["list*"], &[]), ["listPets"]);
     assert_eq!(ids(&["GET /pets*"], &[]), ["listPets", "showPetById"]);
     assert_eq!(ids(&["tag:store"], &[]), ["getOrders"]);
     assert_eq!(ids(&["/pets/{petId}"], &["DELETE *", "updatePet"]), ["showPetById"]);
-    let wishes = Wishes { include: patterns(&["nothing"]), ..Wishes::default() };
+    let options = ImportOptions { include: patterns(&["nothing"]), ..ImportOptions::default() };
     let error =
-        import_with(ImportSource::Text(text_of("petstore-3.0.yaml")), &wishes, json!({})).unwrap_err();
+        import_with(ImportSource::Text(text_of("petstore-3.0.yaml")), &options, json!({})).unwrap_err();
     assert!(error.message().contains("include"), "{error}");
 }
 
