@@ -8,7 +8,7 @@ use gateway::audit::Audit;
 use local::mcp_config::{self, Followed, McpConfig};
 use local::{FilePins, OneServer};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
-use runtime::{AuditSink, Background, OwnServices, StoredPins};
+use runtime::{AuditSink, Background, OwnFile, OwnServices, StoredPins};
 use search::Finder;
 use server::{Options, Server};
 use std::net::SocketAddr;
@@ -173,10 +173,14 @@ fn own_services(
     shutdown: CancellationToken,
 ) -> Result<OwnServices, Failure> {
     match followed {
-        None => Ok(watch::channel(one_server.map(OneServer::service).into_iter().collect()).1),
+        None => {
+            let one = one_server.map(OneServer::service).into_iter().collect();
+            Ok(OwnServices::new(watch::channel(one).1))
+        }
         Some(followed) => {
             let config = McpConfig::open(&followed.path)?;
-            Ok(mcp_config::follow(followed, &config, shutdown))
+            let file = OwnFile { path: followed.path.clone(), show: mcp_config::shown };
+            Ok(OwnServices::of_file(mcp_config::follow(followed, &config, shutdown), file))
         }
     }
 }

@@ -2,14 +2,16 @@
 
 mod audit_sink;
 pub mod first_start;
+mod own_services;
 mod pins;
 mod reload;
 pub mod tool_definition;
 mod upkeep;
 
 pub use audit_sink::AuditSink;
+pub use own_services::{OwnFile, OwnServices};
 pub use pins::StoredPins;
-pub use reload::{OwnServices, Reload, Snapshot, settings_of, tool_settings};
+pub use reload::{Reload, Snapshot, settings_of, tool_settings};
 pub use upkeep::upkeep;
 
 use std::pin::Pin;

@@ -1,5 +1,6 @@
 //! From the store to the catalog: what was written is callable at once, here and on other replicas.
 
+use crate::OwnServices;
 use crate::tool_definition::definition_of;
 use async_trait::async_trait;
 use futures::future::join_all;
@@ -8,12 +9,9 @@ use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
 use store::{Binding, BindingStatus, ErrorKind, Service, Status, Store, within};
-use tokio::sync::{Mutex, watch};
+use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 use tool::TenantId;
-
-/// Services of the owner of this process, e.g. from an mcp.json, as they are now.
-pub type OwnServices = watch::Receiver<Vec<ServiceDefinition>>;
 
 /// How long whoever changes something waits for services to say what they offer, so that the answer shows it.
 /// Slower ones arrive later.
@@ -35,7 +33,6 @@ pub struct Reload {
     gateway: Arc<Gateway>,
     /// What else follows the store, e.g. who may sign in.
     also: Vec<Arc<dyn Snapshot>>,
-    /// Services of the owner of this process, which belong to the tenant `default`.
     own: OwnServices,
     /// How long the database may take to answer.
     timeout: Duration,
@@ -74,6 +71,12 @@ impl Reload {
         }
         wait_for(discoveries).await;
         Ok(reload)
+    }
+
+    /// The services of the owner of this process.
+    #[must_use]
+    pub fn own(&self) -> &OwnServices {
+        &self.own
     }
 
     /// Loads what has changed since the last time. Called after every write, so that the answer
@@ -122,9 +125,7 @@ impl Reload {
         };
         let mut services: Vec<_> =
             within(self.timeout, self.store.services().all(id)).await?.into_iter().map(definition).collect();
-        if *id == TenantId::default_tenant() {
-            services.extend(self.own.borrow().iter().cloned());
-        }
+        services.extend(self.own.of(id));
         let tools = within(self.timeout, self.store.tools().all(id))
             .await?
             .into_iter()
@@ -156,7 +157,7 @@ impl Reload {
                     }
                     self.catch_up().await;
                 }
-                Ok(()) = own.changed() => {
+                () = own.changed() => {
                     let shown = self.shown.lock().await;
                     if let Err(error) = self.load(&TenantId::default_tenant(), shown.is_single_tenant).await {
                         tracing::warn!(%error, "the changed mcp.json is not in use yet: {error}");

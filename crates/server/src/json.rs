@@ -122,6 +122,15 @@ impl<T> Page<T> {
         Self { items: items.into_iter().map(show).collect(), page, limit, total }
     }
 
+    /// Adds what comes behind everything that the query would find on all pages.
+    pub(crate) fn extend(&mut self, rest: Vec<T>) {
+        let first = (i64::from(self.page) - 1).saturating_mul(i64::from(self.limit));
+        let skipped = usize::try_from(first.saturating_sub(self.total)).unwrap_or_default();
+        let room = (self.limit as usize).saturating_sub(self.items.len());
+        self.total = self.total.saturating_add(i64::try_from(rest.len()).unwrap_or(i64::MAX));
+        self.items.extend(rest.into_iter().skip(skipped).take(room));
+    }
+
     /// The part that is asked for of a list that is there as a whole.
     pub(crate) fn cut<R>(all: Vec<R>, page: PageRequest, show: impl FnMut(R) -> T) -> Self {
         let total = i64::try_from(all.len()).unwrap_or(i64::MAX);

@@ -28,6 +28,7 @@ mod equal_resources;
 mod examples;
 mod faults;
 mod fidelity;
+mod file_services;
 mod full_disk;
 mod generated;
 mod grants;

@@ -5,7 +5,7 @@ use crate::setup::{path_with_node, servers};
 use reqwest::Method;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Output;
 use testkit::client::send;
 use testkit::{Backend, Database, TestApp, process};
@@ -167,9 +167,8 @@ fn look(schema: &Value, place: &str, untyped: &mut Vec<String>) {
 /// Of two types of one name, the document would have one.
 #[test]
 fn no_two_types_of_the_document_share_a_name() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../server/src/manage");
     let mut names: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for file in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+    for file in files_below(Path::new(env!("CARGO_MANIFEST_DIR")).join("../server/src")) {
         let text = std::fs::read_to_string(&file).unwrap();
         for part in text.split("ToSchema)]").skip(1) {
             let head = part.split('{').next().unwrap();
@@ -184,4 +183,12 @@ fn no_two_types_of_the_document_share_a_name() {
     assert!(names.len() > 50, "{names:?}");
     names.retain(|_, files| files.len() > 1);
     assert!(names.is_empty(), "{names:#?}");
+}
+
+fn files_below(folder: PathBuf) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for path in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+        if path.is_dir() { found.extend(files_below(path)) } else { found.push(path) }
+    }
+    found
 }

@@ -94,6 +94,12 @@ impl Service {
         self.failure.store(Some(Arc::new(Failure { message: error.full_message(), is_rejected })));
     }
 
+    /// Whether it has said what it offers since it was opened.
+    #[must_use]
+    pub fn has_answered(&self) -> bool {
+        self.tools.load().is_some()
+    }
+
     /// What is to be said about its tools.
     #[must_use]
     pub fn report(&self) -> Arc<Report> {

@@ -19,8 +19,7 @@ pub mod words;
 pub use check::{check_name, problems};
 pub use mask::{masked_text, masked_url};
 pub use set::{Set, check_format, set};
-pub use show::masked_entry;
-pub use show::schema;
+pub use show::{masked_entry, schema, shown};
 pub use watch::{Followed, follow};
 
 use crate::Failure;

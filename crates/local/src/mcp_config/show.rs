@@ -3,6 +3,7 @@
 use super::McpConfig;
 use super::mask::hide;
 use serde_json::{Map, Value, json};
+use std::path::Path;
 use tool::Kind;
 use tool::secret::MASK;
 
@@ -23,6 +24,14 @@ impl McpConfig {
         *found = Value::Object(services);
         root
     }
+}
+
+/// The settings of each service by its name, in the words of the connector and with secrets masked: what the file says
+/// now, as far as it can be read.
+#[must_use]
+pub fn shown(path: &Path) -> Map<String, Value> {
+    let Ok(config) = McpConfig::read(path) else { return Map::new() };
+    config.names().map(|name| (name.to_owned(), masked_entry(&config.understood(name)))).collect()
 }
 
 /// An entry with its secrets masked.

@@ -56,7 +56,7 @@ pub(crate) fn router(options: &Options) -> (Router<Shared>, OpenApi) {
         .routes(routes!(services::get, services::update, services::delete))
         .routes(routes!(services::enable))
         .routes(routes!(services::disable))
-        .routes(routes!(services::test))
+        .routes(routes!(services::test::test))
         .routes(routes!(services::pins::get))
         .routes(routes!(services::pins::approve))
         .routes(routes!(services::references::list))

@@ -31,6 +31,25 @@ pub(super) enum Scope {
     Manage,
 }
 
+/// Where a service is configured.
+#[derive(ToSchema)]
+#[schema(rename_all = "lowercase")]
+pub(super) enum ServiceSource {
+    Store,
+    #[schema(rename = "mcp.json")]
+    McpJson,
+}
+
+/// How a service was when it was last asked what it offers.
+#[derive(ToSchema)]
+#[schema(rename_all = "lowercase")]
+pub(super) enum ServiceHealthState {
+    Ok,
+    Failing,
+    Unknown,
+    Disabled,
+}
+
 /// Only active tools are listed and called.
 #[derive(ToSchema)]
 #[schema(rename_all = "lowercase")]

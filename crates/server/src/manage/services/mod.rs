@@ -1,92 +1,36 @@
 //! `/services`: configured connections — made, changed, switched, tested.
 
 mod changes;
+mod file;
 pub(super) mod import;
 pub(super) mod pins;
 pub(super) mod references;
 mod settings;
+pub(super) mod test;
 pub(super) mod tools;
 pub(super) mod types;
+mod view;
+
+pub(crate) use view::{ServiceView, masked_tool, schema_of};
 
 use crate::Shared;
 use crate::auth::SignedIn;
-use crate::error::{Code, Problem, Result};
+use crate::error::{Problem, Result};
 use crate::json::{Json, Page, Paging, Path, Query};
 use crate::manage::keys::given;
-use crate::manage::secrets::{Moving, Sight, masked};
-use crate::manage::time;
+use crate::manage::secrets::{Moving, Sight};
 use crate::manage::users::check_name;
-use crate::manage::words;
 use axum::Json as Answer;
 use axum::extract::State;
 use http::StatusCode;
 use references::{check_tools_unreferenced, check_unreferenced};
-use runtime::tool_settings;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde::Deserialize;
+use serde_json::{Map, Value};
 use settings::{Findings, check_also, check_id, read_tools};
-use std::time::Instant;
 use store::{NewService, Service, ServiceChanges, ServiceFilter, ServiceTool};
 use tool::Error;
 use tool::whole::whole_or_null;
 use utoipa::ToSchema;
-
-#[derive(Serialize, ToSchema)]
-pub(crate) struct ServiceView {
-    #[serde(rename = "type")]
-    scheme: String,
-    id: String,
-    name: String,
-    description: Option<String>,
-    /// The settings; secrets are shown as `***`.
-    config: Value,
-    /// The tools that users defined.
-    tools: Vec<Value>,
-    #[schema(value_type = words::ServiceStatus)]
-    status: &'static str,
-    enabled: bool,
-    created_at: String,
-    updated_at: String,
-    version: i64,
-    /// Stored secrets that this change did not keep, as the service has another address now: give them again.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schema(required = false)]
-    dropped_secrets: Vec<String>,
-}
-
-impl ServiceView {
-    fn new(state: &Shared, service: Service, sight: Sight) -> Self {
-        let schema = schema_of(state, &service.scheme);
-        let tools = service.tools.into_iter().map(|tool| masked_tool(tool, &schema, sight)).collect();
-        Self {
-            config: masked(&service.config, &schema, sight),
-            tools,
-            scheme: service.scheme,
-            id: service.id,
-            name: service.name,
-            description: service.description,
-            status: if service.is_enabled { "enabled" } else { "disabled" },
-            enabled: service.is_enabled,
-            created_at: time::show(service.created_at),
-            updated_at: time::show(service.updated_at),
-            version: service.version,
-            dropped_secrets: Vec::new(),
-        }
-    }
-}
-
-/// The schema of a type's settings; a service of a type we no longer have shows no field.
-pub(crate) fn schema_of(state: &Shared, scheme: &str) -> Value {
-    let hidden = || json!({ "additionalProperties": { "writeOnly": true } });
-    state.gateway.kind(scheme).map_or_else(|_| hidden(), |kind| kind.settings_schema().clone())
-}
-
-/// A tool's definition with its id, secrets masked.
-pub(crate) fn masked_tool(tool: ServiceTool, schema: &Value, sight: Sight) -> Value {
-    let settings = json!({ "tools": [tool_settings(tool.id, tool.definition)] });
-    let mut settings = masked(&settings, schema, sight);
-    settings["tools"][0].take()
-}
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -145,7 +89,7 @@ pub(crate) struct ListQuery {
     q: Option<String>,
 }
 
-/// Lists the tenant's services.
+/// Lists the tenant's services, those of an mcp.json at the end.
 #[utoipa::path(get, path = "/services", tag = "services",
     params(("type" = Option<String>, Query), ("enabled" = Option<bool>, Query), ("q" = Option<String>, Query),
         ("page" = Option<u32>, Query), ("limit" = Option<u32>, Query)),
@@ -160,7 +104,9 @@ pub(crate) async fn list(
     let filter = ServiceFilter { scheme: query.scheme, is_enabled: query.enabled, text: query.q };
     let found = state.store.services().list(&signed_in.tenant, &filter, page).await?;
     let sight = Sight::of(&signed_in);
-    Ok(Answer(Page::of(found, |service| ServiceView::new(&state, service, sight))))
+    let mut listed = Page::of(found, |service| ServiceView::new(&state, service, sight));
+    listed.extend(file::matching(&state, &signed_in.tenant, &filter).await);
+    Ok(Answer(listed))
 }
 
 /// Adds a service; its tools are callable when this answers.
@@ -221,8 +167,13 @@ pub(crate) async fn get(
     Path((scheme, id)): Path<(String, String)>,
 ) -> Result<Answer<ServiceView>> {
     signed_in.may_read()?;
-    let service = state.store.services().get(&signed_in.tenant, &scheme, &id).await?;
-    Ok(Answer(ServiceView::new(&state, service, Sight::of(&signed_in))))
+    let found = state.store.services().get(&signed_in.tenant, &scheme, &id).await;
+    if found.is_err()
+        && let Some(service) = file::find(&state, &signed_in.tenant, &scheme, &id).await
+    {
+        return Ok(Answer(service));
+    }
+    Ok(Answer(ServiceView::new(&state, found?, Sight::of(&signed_in))))
 }
 
 /// Changes a service; calls in flight end with the settings they began with.
@@ -239,6 +190,7 @@ pub(crate) async fn update(
     Json(body): Json<Update>,
 ) -> Result<Answer<ServiceView>> {
     signed_in.may_make_services()?;
+    file::refuse_change(&state, &signed_in.tenant, &scheme, &id).await?;
     let old = state.store.services().get(&signed_in.tenant, &scheme, &id).await?;
     change(&state, &signed_in, old, Update { is_forced: query.force, ..body }).await.map(Answer)
 }
@@ -282,8 +234,9 @@ pub(crate) async fn change(
     let expected = Some(body.version.unwrap_or(old.version));
     let service = state.store.services().update(&signed_in.tenant, scheme, id, changes, expected).await?;
     state.reload.catch_up().await;
-    let view = ServiceView::new(state, service, Sight::of(signed_in));
-    Ok(ServiceView { dropped_secrets: moving.dropped, ..view })
+    let mut view = ServiceView::new(state, service, Sight::of(signed_in));
+    view.dropped_secrets = moving.dropped;
+    Ok(view)
 }
 
 #[derive(Deserialize)]
@@ -303,6 +256,7 @@ pub(crate) async fn delete(
     Query(query): Query<ForceQuery>,
 ) -> Result<StatusCode> {
     signed_in.may_make_services()?;
+    file::refuse_change(&state, &signed_in.tenant, &scheme, &id).await?;
     if !query.force {
         check_unreferenced(&state, &signed_in, &scheme, &id).await?;
     }
@@ -343,46 +297,8 @@ async fn switch(
     is_enabled: bool,
 ) -> Result<Answer<ServiceView>> {
     signed_in.may_make_services()?;
+    file::refuse_change(state, &signed_in.tenant, scheme, id).await?;
     let service = state.store.services().set_enabled(&signed_in.tenant, scheme, id, is_enabled).await?;
     state.reload.catch_up().await;
     Ok(Answer(ServiceView::new(state, service, Sight::of(signed_in))))
-}
-
-#[derive(Serialize, ToSchema)]
-pub(crate) struct TestResult {
-    ok: bool,
-    duration_ms: u64,
-    /// Why not.
-    error: Option<TestError>,
-    /// What somebody should look at: tools that have changed, or that hide something.
-    warnings: Vec<String>,
-}
-
-#[derive(Serialize, ToSchema)]
-pub(crate) struct TestError {
-    code: Code,
-    message: String,
-}
-
-/// Asks a service whether it can be reached.
-#[utoipa::path(post, path = "/services/{type}/{id}/test", tag = "services",
-    params(("type" = String, Path), ("id" = String, Path)),
-    responses((status = 200, body = TestResult), (status = 404)))]
-pub(crate) async fn test(
-    State(state): State<Shared>,
-    signed_in: SignedIn,
-    Path((scheme, id)): Path<(String, String)>,
-) -> Result<Answer<TestResult>> {
-    signed_in.may_manage()?;
-    state.store.services().get(&signed_in.tenant, &scheme, &id).await?;
-    let begun = Instant::now();
-    let result = state.gateway.health(&signed_in.tenant, &scheme, &id).await;
-    let error = result
-        .err()
-        .map(|error: Error| TestError { code: error.kind().into(), message: error.full_message() });
-    let duration_ms = begun.elapsed().as_millis().try_into().unwrap_or(u64::MAX);
-    let catalog = state.gateway.catalog().tenant(&signed_in.tenant);
-    let tested = catalog.as_deref().and_then(|catalog| catalog.service(&scheme, &id));
-    let warnings = tested.map(|service| service.report().warnings()).unwrap_or_default();
-    Ok(Answer(TestResult { ok: error.is_none(), duration_ms, error, warnings }))
 }

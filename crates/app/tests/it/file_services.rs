@@ -1,0 +1,118 @@
+//! Services of an mcp.json in REST: shown and tested like all others, changed in their file alone.
+
+use crate::setup::PATIENCE;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use testkit::mcp::http::{Behaviour, Server};
+use testkit::{Backend, TestApp};
+
+/// A server whose operator has three services in a file, and one more that is configured.
+async fn served(file: &tempfile::TempDir, url: &str) -> (TestApp, PathBuf) {
+    let path = file.path().join("mcp.json");
+    let config = json!({ "mcpServers": {
+        "clock": { "type": "http", "url": url, "headers": { "X-Api-Key": "hunter2", "X-Ref": "${HOME}" } },
+        "dead": { "type": "http", "url": "http://127.0.0.1:9/mcp" },
+        "off": { "type": "http", "url": url, "disabled": true },
+    } });
+    std::fs::write(&path, config.to_string()).unwrap();
+    let app = TestApp::start_with(Backend::Sqlite, |settings| settings.mcp_config = Some(path.clone())).await;
+    app.service(json!({ "type": "api", "id": "made", "config": { "base_url": "http://127.0.0.1:9" } })).await;
+    testkit::eventually("the tools", PATIENCE, async || !app.tool_names().await.is_empty()).await;
+    (app, path)
+}
+
+fn ids(items: &[Value]) -> Vec<&str> {
+    items.iter().map(|item| item["id"].as_str().unwrap()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn services_of_an_mcp_json_are_listed_with_their_health_and_tools() {
+    let server = Server::start(Behaviour::default()).await;
+    let folder = tempfile::tempdir().unwrap();
+    let (app, _) = served(&folder, &server.url()).await;
+    testkit::eventually("the failure", PATIENCE, async || {
+        app.get("services/mcp/dead").await.is(200).body["health"]["state"] == "failing"
+    })
+    .await;
+    let listed = app.get("services").await.is(200);
+    assert!(!listed.text.contains("hunter2"), "{}", listed.text);
+    let items = listed.items();
+    assert_eq!(ids(&items), ["made", "clock", "dead", "off"]);
+    assert_eq!(listed.body["total"], 4);
+    let sources: Vec<_> = items.iter().map(|item| item["source"].as_str().unwrap()).collect();
+    assert_eq!(sources, ["store", "mcp.json", "mcp.json", "mcp.json"]);
+    let clock = app.get("services/mcp/clock").await.is(200).body;
+    assert_eq!(clock["health"], json!({ "state": "ok", "error": null }));
+    assert!(clock["tools"].as_array().unwrap().iter().any(|tool| tool["id"] == "echo"), "{clock}");
+    assert_eq!(clock["config"]["headers"]["X-Api-Key"], "***");
+    assert_eq!(clock["config"]["headers"]["X-Ref"], "${HOME}", "what a variable holds is not shown");
+    assert_eq!((&clock["version"], &clock["created_at"]), (&Value::Null, &Value::Null));
+    let dead = app.get("services/mcp/dead").await.is(200).body;
+    assert!(!dead["health"]["error"].as_str().unwrap().is_empty(), "{dead}");
+    let off = app.get("services/mcp/off").await.is(200).body;
+    assert_eq!((&off["health"]["state"], &off["status"]), (&json!("disabled"), &json!("disabled")));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_list_of_services_is_cut_and_filtered_across_both_sources() {
+    let server = Server::start(Behaviour::default()).await;
+    let folder = tempfile::tempdir().unwrap();
+    let (app, _) = served(&folder, &server.url()).await;
+    for (query, expected) in [
+        ("limit=1", &["made"][..]),
+        ("limit=1&page=2", &["clock"]),
+        ("limit=3&page=2", &["off"]),
+        ("limit=3&page=3", &[]),
+        ("type=mcp", &["clock", "dead", "off"]),
+        ("type=api", &["made"]),
+        ("enabled=false", &["off"]),
+        ("q=CLO", &["clock"]),
+    ] {
+        let listed = app.get(&format!("services?{query}")).await.is(200);
+        assert_eq!(ids(&listed.items()), expected, "{query}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn services_of_an_mcp_json_are_tested_and_not_changed() {
+    let server = Server::start(Behaviour::default()).await;
+    let folder = tempfile::tempdir().unwrap();
+    let (app, path) = served(&folder, &server.url()).await;
+    let tested = app.post("services/mcp/clock/test", json!({})).await.is(200);
+    assert_eq!(tested.body["ok"], true, "{}", tested.text);
+    let tested = app.post("services/mcp/dead/test", json!({})).await.is(200);
+    assert_eq!(tested.body["ok"], false, "{}", tested.text);
+    app.get("services/mcp/clock/references").await.is(200);
+    let refused = [
+        app.patch("services/mcp/clock", json!({ "name": "x" })).await,
+        app.delete("services/mcp/clock").await,
+        app.post("services/mcp/clock/enable", json!({})).await,
+        app.post("services/mcp/clock/disable", json!({})).await,
+    ];
+    for reply in refused {
+        let reply = reply.is_problem(409, "CONFLICT");
+        assert!(reply.text.contains(path.to_str().unwrap()), "{}", reply.text);
+    }
+    for id in ["missing", "mcp_config"] {
+        app.get(&format!("services/mcp/{id}")).await.is(404);
+        app.patch(&format!("services/mcp/{id}"), json!({ "name": "x" })).await.is(404);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn services_of_an_mcp_json_belong_to_one_tenant() {
+    let server = Server::start(Behaviour::default()).await;
+    let folder = tempfile::tempdir().unwrap();
+    let (app, path) = served(&folder, &server.url()).await;
+    let stranger = app.with_tenant("acme").await;
+    assert!(stranger.get("services").await.is(200).items().is_empty());
+    for reply in [
+        stranger.get("services/mcp/clock").await,
+        stranger.patch("services/mcp/clock", json!({ "name": "x" })).await,
+        stranger.delete("services/mcp/clock").await,
+        stranger.post("services/mcp/clock/test", json!({})).await,
+    ] {
+        let reply = reply.is(404);
+        assert!(!reply.text.contains(path.to_str().unwrap()), "{}", reply.text);
+    }
+}

@@ -1,0 +1,147 @@
+//! A service as REST shows it: where it is configured, how it is, and its settings without secrets.
+
+use crate::Shared;
+use crate::manage::secrets::{Sight, masked};
+use crate::manage::{time, words};
+use gateway::catalog::State;
+use gateway::{Route, ServiceDefinition};
+use runtime::tool_settings;
+use serde::Serialize;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use store::{Service, ServiceTool};
+use tool::{Kind, TenantId};
+use utoipa::ToSchema;
+
+#[derive(Serialize, ToSchema)]
+pub(crate) struct ServiceView {
+    #[serde(rename = "type")]
+    scheme: String,
+    id: String,
+    name: String,
+    description: Option<String>,
+    /// Where it is configured: `store` is here, `mcp.json` is the file of whoever runs the server, and is changed there.
+    #[schema(value_type = words::ServiceSource)]
+    source: &'static str,
+    /// The settings; secrets are shown as `***`.
+    config: Value,
+    /// The tools that users defined; of an mcp.json's service those that it offers.
+    tools: Vec<Value>,
+    #[schema(value_type = words::ServiceStatus)]
+    status: &'static str,
+    enabled: bool,
+    health: HealthView,
+    /// Nothing for a service of an mcp.json.
+    created_at: Option<String>,
+    /// Nothing for a service of an mcp.json.
+    updated_at: Option<String>,
+    /// Nothing for a service of an mcp.json.
+    version: Option<i64>,
+    /// Stored secrets that this change did not keep, as the service has another address now: give them again.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    pub(super) dropped_secrets: Vec<String>,
+}
+
+/// How a service was when it was last asked what it offers.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ServiceHealth)]
+pub(crate) struct HealthView {
+    #[schema(value_type = words::ServiceHealthState)]
+    state: &'static str,
+    /// Why it fails.
+    error: Option<String>,
+}
+
+impl ServiceView {
+    pub(super) fn new(state: &Shared, service: Service, sight: Sight) -> Self {
+        let schema = schema_of(state, &service.scheme);
+        let tools = service.tools.into_iter().map(|tool| masked_tool(tool, &schema, sight)).collect();
+        Self {
+            config: masked(&service.config, &schema, sight),
+            tools,
+            health: HealthView::of(state, &service.tenant, &service.scheme, &service.id),
+            scheme: service.scheme,
+            id: service.id,
+            name: service.name,
+            description: service.description,
+            source: "store",
+            status: status(service.is_enabled),
+            enabled: service.is_enabled,
+            created_at: Some(time::show(service.created_at)),
+            updated_at: Some(time::show(service.updated_at)),
+            version: Some(service.version),
+            dropped_secrets: Vec::new(),
+        }
+    }
+
+    /// A service of an mcp.json, whose `config` is masked already.
+    pub(super) fn of_file(
+        state: &Shared,
+        tenant: &TenantId,
+        service: ServiceDefinition,
+        config: Value,
+    ) -> Self {
+        Self {
+            config,
+            tools: offered(state, tenant, &service),
+            health: HealthView::of(state, tenant, &service.scheme, &service.id),
+            scheme: service.scheme,
+            id: service.id,
+            name: service.name,
+            description: None,
+            source: "mcp.json",
+            status: status(service.is_enabled),
+            enabled: service.is_enabled,
+            created_at: None,
+            updated_at: None,
+            version: None,
+            dropped_secrets: Vec::new(),
+        }
+    }
+}
+
+impl HealthView {
+    fn of(state: &Shared, tenant: &TenantId, scheme: &str, id: &str) -> Self {
+        let catalog = state.gateway.catalog().tenant(tenant);
+        let service = catalog.as_deref().and_then(|catalog| catalog.service(scheme, id));
+        let (state, error) = match service.map(|service| (service, &service.state)) {
+            None => ("unknown", None),
+            Some((_, State::Disabled)) => ("disabled", None),
+            Some((_, State::Broken(why))) => ("failing", Some(why.clone())),
+            Some((service, State::Open(_))) => match service.failure() {
+                Some(why) => ("failing", Some(why)),
+                None if service.has_answered() => ("ok", None),
+                None => ("unknown", None),
+            },
+        };
+        Self { state, error }
+    }
+}
+
+fn status(is_enabled: bool) -> &'static str {
+    if is_enabled { "enabled" } else { "disabled" }
+}
+
+/// The tools that a service offers now, by name.
+fn offered(state: &Shared, tenant: &TenantId, service: &ServiceDefinition) -> Vec<Value> {
+    let Some(catalog) = state.gateway.catalog().tenant(tenant) else { return Vec::new() };
+    let mut routes: Vec<&Arc<Route>> = catalog.routes_of(&service.scheme, &service.id).collect();
+    routes.sort_by(|a, b| a.tool.name().cmp(b.tool.name()));
+    let shown =
+        |route: &Arc<Route>| json!({ "id": route.tool.name(), "description": route.tool.description() });
+    routes.into_iter().map(shown).collect()
+}
+
+/// The schema of a type's settings; a service of a type we no longer have shows no field.
+pub(crate) fn schema_of(state: &Shared, scheme: &str) -> Value {
+    let hidden = || json!({ "additionalProperties": { "writeOnly": true } });
+    state.gateway.kind(scheme).map_or_else(|_| hidden(), Kind::settings_schema)
+}
+
+/// A tool's definition with its id, secrets masked.
+pub(crate) fn masked_tool(tool: ServiceTool, schema: &Value, sight: Sight) -> Value {
+    let settings = json!({ "tools": [tool_settings(tool.id, tool.definition)] });
+    let mut settings = masked(&settings, schema, sight);
+    settings["tools"][0].take()
+}
