@@ -56,6 +56,6 @@ deny: cargo-deny     ## Licences, advisories and sources of dependencies
 nextest:
 	@$(CARGO) nextest --version >/dev/null 2>&1 || $(CARGO) install --locked cargo-nextest
 
-# It is fast enough unoptimised, and there a third as long in the making.
+# Unoptimised: it runs for seconds only, so that optimising it would take longer than it saves.
 cargo-deny:
 	@$(CARGO) deny --version >/dev/null 2>&1 || $(CARGO) install --locked --debug cargo-deny@0.20.2

@@ -12,6 +12,7 @@ use testkit::{Backend, Client, Database, eventually, http, on_both_databases};
 on_both_databases! { loses_no_acknowledged_write_when_killed }
 
 /// kill -9 in the middle of 1,000 audited calls and of management writes.
+#[expect(clippy::too_many_lines, reason = "one story, told in order")]
 async fn loses_no_acknowledged_write_when_killed(backend: Backend) {
     let upstream = http::Server::start().await;
     let database = Database::create(backend).await;

@@ -137,6 +137,7 @@ async fn records(client: &Client, query: &str) -> Vec<Value> {
     client.get(&format!("audit?kind=management&limit=1000{query}")).await.is(200).items()
 }
 
+#[expect(clippy::too_many_lines, reason = "one story, told in order")]
 async fn records_management_with_who_what_before_and_after(backend: Backend) {
     let app = TestApp::start(backend).await;
     let manager = app.with_tenant("acme").await;

@@ -54,6 +54,7 @@ async fn pack<W: AsyncWrite + Unpin>(mut encoder: W, megabytes: usize) -> W {
 }
 
 /// Each by a name, with what its caller must be told.
+#[expect(clippy::too_many_lines, reason = "a table of cases")]
 async fn acts() -> Vec<(&'static str, Act, String)> {
     let unusable = |why: &str| format!("{UNUSABLE}{why}");
     let text = str::to_owned;

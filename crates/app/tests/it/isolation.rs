@@ -8,6 +8,7 @@ use testkit::{Backend, TestApp, http, on_both_databases};
 
 on_both_databases! { finds_nothing_of_another_tenant deletes_a_tenant_with_everything_in_it }
 
+#[expect(clippy::too_many_lines, reason = "a table of cases")]
 async fn finds_nothing_of_another_tenant(backend: Backend) {
     let upstream = http::Server::start().await;
     let app = TestApp::start(backend).await;

@@ -93,6 +93,7 @@ async fn bodies(app: &TestApp, told: &mut Told) {
     told.add("a misspelt role", &app.post("keys", json!({ "name": "ci", "role": "manger" })).await);
 }
 
+#[expect(clippy::too_many_lines, reason = "a table of cases")]
 async fn settings(app: &TestApp, told: &mut Told) {
     let config = |config: Value| service("wrong", config, json!([]));
     let example = "https://api.example.com";

@@ -32,6 +32,7 @@ struct Case {
     body: Value,
 }
 
+#[expect(clippy::too_many_lines, reason = "a table of cases")]
 fn cases() -> Vec<Case> {
     let case = |document, config, tool, arguments, request, body| Case {
         document,
@@ -219,6 +220,7 @@ async fn a_preview_says_everything_and_changes_nothing(backend: Backend) {
     assert_eq!(reply.errors()[0].0, "config.auth_config.username", "{}", reply.text);
 }
 
+#[expect(clippy::too_many_lines, reason = "one story, told in order")]
 async fn importing_again_shows_and_applies_what_changed(backend: Backend) {
     let upstream = http::Server::start().await;
     let app = TestApp::start(backend).await;

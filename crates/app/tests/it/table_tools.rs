@@ -32,6 +32,7 @@ pub(crate) async fn answer(client: &Client, name: &str, arguments: Value) -> Val
 }
 
 /// TB-1.1, TB-1.2, TB-1.3
+#[expect(clippy::too_many_lines, reason = "one story, told in order")]
 async fn makes_tools_over_a_part_of_a_table(backend: Backend) {
     let app = TestApp::start(backend).await;
     let ada = app.with_key(json!({ "name": "ada", "role": "caller" })).await;

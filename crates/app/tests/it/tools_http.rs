@@ -193,6 +193,7 @@ async fn refuses_values_that_would_traverse_or_inject(backend: Backend) {
 }
 
 /// HT-1.3, HT-2.3, HT-2.4, HT-7.1, HT-7.4, HT-7.5, HD-5
+#[expect(clippy::too_many_lines, reason = "a table of cases")]
 async fn refuses_a_bad_config_with_every_problem_at_once(backend: Backend) {
     let app = TestApp::start(backend).await;
     let bad = json!({

@@ -90,11 +90,7 @@ impl<'a> Machine<'a> {
                     }
                 }
                 Operation::With { pipeline, saved, otherwise } => {
-                    let value = self.pipeline(pipeline)?;
-                    if value.is_true() {
-                        let outer = std::mem::replace(&mut self.dot, value);
-                        self.set(*saved, outer);
-                    } else {
+                    if !self.with(pipeline, *saved)? {
                         next = *otherwise;
                     }
                 }
@@ -125,6 +121,18 @@ impl<'a> Machine<'a> {
                 },
             }
         }
+    }
+
+    /// Makes a value the dot, if it is true.
+    #[inline]
+    fn with(&mut self, pipeline: &'a Pipeline, saved: usize) -> Executed<bool> {
+        let value = self.pipeline(pipeline)?;
+        let is_true = value.is_true();
+        if is_true {
+            let outer = std::mem::replace(&mut self.dot, value);
+            self.set(saved, outer);
+        }
+        Ok(is_true)
     }
 
     #[inline]

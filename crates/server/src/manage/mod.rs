@@ -38,6 +38,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 /// Every path below `/api/v1`, and what the OpenAPI document says about it.
+#[expect(clippy::too_many_lines, reason = "a list: one line for each path")]
 pub(crate) fn router(options: &Options) -> (Router<Shared>, OpenApi) {
     let time = options.store_timeout * STORE_ANSWERS;
     let manage = OpenApiRouter::new()

@@ -160,28 +160,8 @@ async fn serve(request: Request<Incoming>, state: Arc<Mutex<State>>) -> Result<A
         state.seen.push(format!("{} {method}", head.method).trim_end().to_owned());
         state.behaviour.clone()
     };
-    if let Some(key) = &behaviour.key
-        && header("authorization").as_ref() != Some(key)
-        && header("x-api-key").as_ref() != Some(key)
-    {
-        return Ok(plain(StatusCode::UNAUTHORIZED, "who are you?"));
-    }
-    if let Some(guard) = &behaviour.guard
-        && let Err((status, challenge)) =
-            guard.check(header("host").as_deref(), header("authorization").as_deref(), &message)
-    {
-        lock(&state).seen.push(status.as_u16().to_string());
-        let mut response = plain(status, "who are you?");
-        response.headers_mut().insert("www-authenticate", challenge.parse().expect("a header value"));
-        return Ok(response);
-    }
-    if let Some(status) = behaviour.status {
-        return Ok(plain(StatusCode::from_u16(status).expect("a status"), "no"));
-    }
-    if let Some(target) = &behaviour.redirect {
-        let mut response = plain(StatusCode::TEMPORARY_REDIRECT, "");
-        response.headers_mut().insert("location", target.parse().expect("a header value"));
-        return Ok(response);
+    if let Some(refusal) = refuse(&state, &behaviour, &message, &header) {
+        return Ok(refusal);
     }
     let session = header("mcp-session-id");
     match head.method {
@@ -204,11 +184,7 @@ async fn serve(request: Request<Incoming>, state: Arc<Mutex<State>>) -> Result<A
     }
     let mut opened = None;
     if method == "initialize" {
-        let mut state = lock(&state);
-        state.next_session += 1;
-        let id = format!("session-{}", state.next_session);
-        state.sessions.insert(id.clone());
-        opened = Some(id);
+        opened = Some(open_session(&state));
     } else if !session.is_some_and(|session| lock(&state).sessions.contains(&session)) {
         return Ok(plain(StatusCode::NOT_FOUND, "no such session"));
     } else if header("mcp-protocol-version").is_none() {
@@ -217,35 +193,74 @@ async fn serve(request: Request<Incoming>, state: Arc<Mutex<State>>) -> Result<A
     if message["id"].is_null() {
         return Ok(plain(StatusCode::ACCEPTED, ""));
     }
-    if let Some(garbage) = behaviour.garbage.filter(|_| method == "tools/call") {
-        return Ok(typed(StatusCode::OK, "application/json", garbage));
+    if let Some(garbage) = behaviour.garbage.as_ref().filter(|_| method == "tools/call") {
+        return Ok(typed(StatusCode::OK, "application/json", garbage.clone()));
     }
     wait(&message).await;
-    let result = match (&behaviour.tools, behaviour.version) {
-        (Some(tools), _) if method == "tools/list" => Ok(json!({ "tools": tools }).to_string()),
-        (_, Some(version)) if method == "initialize" => Ok(initialized(&message, Some(version))),
-        _ => answer(&message, &line),
-    };
-    let text = reply(&message["id"], &result);
-    if behaviour.is_resuming && method == "tools/call" {
-        lock(&state).kept = Some(text);
-        return Ok(typed(StatusCode::OK, "text/event-stream", "retry: 50\nid: e1\ndata:\n\n".to_owned()));
-    }
-    let mut response = if behaviour.is_streaming {
-        let note =
-            r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}"#;
-        typed(
-            StatusCode::OK,
-            "text/event-stream",
-            format!("data: {note}\n\nevent: message\ndata: {text}\n\n"),
-        )
-    } else {
-        typed(StatusCode::OK, "application/json", text)
-    };
+    let mut response = respond(&state, &behaviour, &message, &line);
     if let Some(id) = opened {
         response.headers_mut().insert("mcp-session-id", id.parse().expect("a header value"));
     }
     Ok(response)
+}
+
+/// What keeps a request from being looked at: its sender, or how the server is to behave.
+fn refuse(
+    state: &Mutex<State>,
+    behaviour: &Behaviour,
+    message: &Value,
+    header: &dyn Fn(&str) -> Option<String>,
+) -> Option<Answer> {
+    if let Some(key) = &behaviour.key
+        && header("authorization").as_ref() != Some(key)
+        && header("x-api-key").as_ref() != Some(key)
+    {
+        return Some(plain(StatusCode::UNAUTHORIZED, "who are you?"));
+    }
+    if let Some(guard) = &behaviour.guard
+        && let Err((status, challenge)) =
+            guard.check(header("host").as_deref(), header("authorization").as_deref(), message)
+    {
+        lock(state).seen.push(status.as_u16().to_string());
+        let mut response = plain(status, "who are you?");
+        response.headers_mut().insert("www-authenticate", challenge.parse().expect("a header value"));
+        return Some(response);
+    }
+    if let Some(status) = behaviour.status {
+        return Some(plain(StatusCode::from_u16(status).expect("a status"), "no"));
+    }
+    let mut response = plain(StatusCode::TEMPORARY_REDIRECT, "");
+    let target = behaviour.redirect.as_ref()?.parse().expect("a header value");
+    response.headers_mut().insert("location", target);
+    Some(response)
+}
+
+fn open_session(state: &Mutex<State>) -> String {
+    let mut state = lock(state);
+    state.next_session += 1;
+    let id = format!("session-{}", state.next_session);
+    state.sessions.insert(id.clone());
+    id
+}
+
+/// The answer to a request, as JSON or in a stream of events.
+fn respond(state: &Mutex<State>, behaviour: &Behaviour, message: &Value, line: &str) -> Answer {
+    let method = message["method"].as_str().unwrap_or_default();
+    let result = match (&behaviour.tools, behaviour.version) {
+        (Some(tools), _) if method == "tools/list" => Ok(json!({ "tools": tools }).to_string()),
+        (_, Some(version)) if method == "initialize" => Ok(initialized(message, Some(version))),
+        _ => answer(message, line),
+    };
+    let text = reply(&message["id"], &result);
+    if behaviour.is_resuming && method == "tools/call" {
+        lock(state).kept = Some(text);
+        return typed(StatusCode::OK, "text/event-stream", "retry: 50\nid: e1\ndata:\n\n".to_owned());
+    }
+    if !behaviour.is_streaming {
+        return typed(StatusCode::OK, "application/json", text);
+    }
+    let note = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}"#;
+    typed(StatusCode::OK, "text/event-stream", format!("data: {note}\n\nevent: message\ndata: {text}\n\n"))
 }
 
 /// What a GET opens: the rest of a stream that was ended early, or what is said unasked.

@@ -212,7 +212,6 @@ fn list(request: &Value) -> String {
 
 fn run(id: &Value, request: &Value, line: &str) {
     let arguments = request["params"]["arguments"].clone();
-    let amount = arguments["n"].as_u64().unwrap_or(1);
     match request["params"]["name"].as_str().unwrap_or_default() {
         "slow" | "late" => {
             let (id, request, line) = (id.clone(), request.clone(), line.to_owned());
@@ -231,16 +230,6 @@ fn run(id: &Value, request: &Value, line: &str) {
             send(id, &Ok(text("second")));
             send(&json!(999_999), &Ok(text("to nobody")));
         }
-        "huge" => {
-            let chunk = "x".repeat(1024 * 1024);
-            (0..amount).for_each(|_| write(&chunk));
-            write("\n");
-        }
-        "storm" => {
-            let note = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"x"}}"#;
-            (0..amount).for_each(|_| write(&format!("{note}\n")));
-            send(id, &Ok(text("after the storm")));
-        }
         "change" => {
             *CHANGED.lock().expect("no panic") = true;
             write("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n");
@@ -252,16 +241,7 @@ fn run(id: &Value, request: &Value, line: &str) {
             }
             send(id, &Ok(text("asked")));
         }
-        "progress" => {
-            let token = &request["params"]["_meta"]["progressToken"];
-            for step in 0..amount {
-                let params =
-                    json!({ "progressToken": token, "progress": step, "total": amount, "message": "on" });
-                let note = json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": params });
-                write(&format!("{note}\n"));
-            }
-            send(id, &Ok(text("done")));
-        }
+        "huge" | "storm" | "progress" => write_much(id, request),
         "odd" => send(id, &Ok("[7]".to_owned())),
         "rest" => write_rest(id, arguments["rest"].as_str().unwrap_or_default()),
         "seen" => send(id, &Ok(text(&SEEN.lock().expect("no panic").join("\n")))),
@@ -280,6 +260,33 @@ fn run(id: &Value, request: &Value, line: &str) {
         }
         name if name.starts_with("tool_") || name == "new" => send(id, &Ok(text(name))),
         _ => send(id, &call(request, line)),
+    }
+}
+
+/// The tools that write as much as the caller says: as one line, or before the answer.
+fn write_much(id: &Value, request: &Value) {
+    let amount = request["params"]["arguments"]["n"].as_u64().unwrap_or(1);
+    match request["params"]["name"].as_str() {
+        Some("huge") => {
+            let chunk = "x".repeat(1024 * 1024);
+            (0..amount).for_each(|_| write(&chunk));
+            write("\n");
+        }
+        Some("storm") => {
+            let note = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"x"}}"#;
+            (0..amount).for_each(|_| write(&format!("{note}\n")));
+            send(id, &Ok(text("after the storm")));
+        }
+        _ => {
+            let token = &request["params"]["_meta"]["progressToken"];
+            for step in 0..amount {
+                let params =
+                    json!({ "progressToken": token, "progress": step, "total": amount, "message": "on" });
+                let note = json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": params });
+                write(&format!("{note}\n"));
+            }
+            send(id, &Ok(text("done")));
+        }
     }
 }
 

@@ -48,6 +48,7 @@ pub(super) struct Operation<'a> {
 ///
 /// # Errors
 /// `InvalidInput` when there are too many, or none at all.
+#[expect(clippy::too_many_lines, reason = "one pass over the document, which says what it skips and why")]
 pub(super) fn list<'a>(
     document: &'a Document,
     options: &ImportOptions,

@@ -73,3 +73,15 @@ fn is_list(lines: &[&str]) -> bool {
     };
     lines.iter().filter(is_entry).count() * 10 >= lines.len() * 9
 }
+
+#[test]
+fn sees_what_stands_twice_and_passes_over_lists() {
+    let code: String = (0..10).map(|step| format!("    step({step});\n\n    // again\n")).collect();
+    let list: String = (0..20).map(|entry| format!("    entry_{entry},\n")).collect();
+    let named = |name: &str, text: String| (name.to_owned(), text);
+    let sources =
+        [named("a.rs", format!("fn a() {{\n{code}}}\n{list}")), named("b.rs", format!("{list}\n{code}"))];
+    let found: Vec<_> = find(&sources).iter().map(ToString::to_string).collect();
+    assert_eq!(found, ["10 lines: a.rs:2 and b.rs:22"]);
+    assert!(find(&sources[..1]).is_empty());
+}

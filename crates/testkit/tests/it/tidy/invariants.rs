@@ -107,3 +107,25 @@ fn has_code(line: &str) -> bool {
         digits.count() == 5
     })
 }
+
+#[test]
+fn tells_json_rpc_from_paths_and_numbers() {
+    for line in [
+        r#"match method { "tools/call" => 1 }"#,
+        r#"if text == "initialize""#,
+        "Some(-32_002)",
+        r#""-32601""#,
+    ] {
+        assert!(has_method(line) || has_code(line), "{line}");
+    }
+    for line in [
+        r#".route("tools/{id}", get(one))"#,
+        r#""tools""#,
+        "x - 32",
+        "-320",
+        r#""initialized""#,
+        r#"get("/tools/call")"#,
+    ] {
+        assert!(!has_method(line) && !has_code(line), "{line}");
+    }
+}

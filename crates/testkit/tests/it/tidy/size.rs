@@ -15,7 +15,7 @@ const RATCHETS: [Ratchet; 5] = [
     Ratchet { of: "lines of the median file", at_most: 133, goal: 130 },
     Ratchet { of: "files over 400 lines without their unit tests", at_most: 0, goal: 0 },
     Ratchet { of: "lines of the longest function of the shorter 90 %", at_most: 25, goal: 25 },
-    Ratchet { of: "functions over 60 lines", at_most: 19, goal: 0 },
+    Ratchet { of: "functions over 60 lines", at_most: 15, goal: 0 },
     Ratchet { of: "runs of ten lines or more that stand twice and are no list", at_most: 1, goal: 0 },
 ];
 
@@ -103,4 +103,10 @@ fn function_name(line: &str) -> Option<&str> {
     };
     let name = after.split(|c: char| !(c.is_alphanumeric() || c == '_')).next()?;
     (before.split_whitespace().all(is_modifier) && !name.is_empty()).then_some(name)
+}
+
+#[test]
+fn counts_functions_and_not_their_declarations() {
+    let text = "pub(crate) async fn long(\n    a: u8,\n) {\n    inner(|| {\n    });\n}\n\ntrait T {\n    fn told(\n        &self,\n    );\n    fn short() {}\n}\n// the fn of it\n";
+    assert_eq!(functions("x.rs", text), [(6, "x.rs:1: long".to_owned()), (1, "x.rs:12: short".to_owned())]);
 }
