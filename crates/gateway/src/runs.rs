@@ -2,7 +2,7 @@
 
 use crate::{Gateway, policy};
 use std::sync::Arc;
-use tool::{Context, Error, Result, Run, RunId, Runs};
+use tool::{Context, Ended, Error, Result, Run, RunId, Runs};
 
 impl Gateway {
     /// The run as it is now.
@@ -22,11 +22,10 @@ impl Gateway {
         if run.result.is_some() {
             return Ok(run);
         }
-        tokio::select! {
-            biased;
-            () = cx.cancel.cancelled() => return Err(Error::cancelled("the caller does not wait any longer")),
-            ended = runs.ended(&cx.tenant, id) => ended?,
-            () = tokio::time::sleep_until(cx.deadline.into()) => {}
+        match cx.within(runs.ended(&cx.tenant, id)).await {
+            Ok(ended) => ended?,
+            Err(ended @ Ended::Cancelled) => return Err(ended.error("")),
+            Err(Ended::TimedOut) => {}
         }
         self.find_run(cx, id).await
     }

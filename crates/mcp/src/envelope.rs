@@ -11,20 +11,20 @@ use tool::plain;
 /// A request's id, as the client spelled it.
 pub type Id = Box<RawValue>;
 
-/// A message from the other side: a request, a notification, or a reply.
+/// A message from the other side, be that a client or a server: a request, a notification, or a response.
 #[derive(Debug, Deserialize)]
 pub struct Message<'a> {
-    #[serde(borrow)]
-    jsonrpc: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    pub(crate) jsonrpc: Option<&'a RawValue>,
     #[serde(borrow, default, deserialize_with = "also_null")]
-    id: Option<&'a RawValue>,
+    pub(crate) id: Option<&'a RawValue>,
     #[serde(borrow, default)]
     method: Option<Text<'a>>,
     /// The payload of a request.
     #[serde(borrow, default)]
     pub params: Option<&'a RawValue>,
-    /// The payload of a reply.
-    #[serde(borrow, default)]
+    /// The payload of a response. Some say `null` where they have nothing to say: that is a result, too.
+    #[serde(borrow, default, deserialize_with = "also_null")]
     pub result: Option<&'a RawValue>,
     /// Why there is none.
     #[serde(borrow, default)]
@@ -33,7 +33,7 @@ pub struct Message<'a> {
 
 /// A text that stays where it is unless it has escapes; serde copies what is just an `Option<Cow<str>>`.
 #[derive(Debug, Deserialize)]
-pub(crate) struct Text<'a>(#[serde(borrow)] pub(crate) Cow<'a, str>);
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
 /// What a message turns out to be.
 #[derive(Debug)]
@@ -50,11 +50,22 @@ pub enum Kind<'a> {
         /// What is told.
         method: &'a str,
     },
-    /// An answer to a request of ours.
-    Reply {
+    /// Answers a request of ours.
+    Response {
         /// Of the request.
         id: &'a RawValue,
     },
+}
+
+impl Kind<'_> {
+    /// The id under which an error is sent back, which only a request has.
+    #[must_use]
+    pub fn request_id(&self) -> Option<&RawValue> {
+        match self {
+            Self::Request { id, .. } => Some(id),
+            Self::Notification { .. } | Self::Response { .. } => None,
+        }
+    }
 }
 
 impl<'a> Message<'a> {
@@ -80,19 +91,25 @@ impl<'a> Message<'a> {
         })
     }
 
-    /// Tells requests, notifications and replies apart.
+    /// The method of a request or a notification.
+    #[must_use]
+    pub fn method(&self) -> Option<&str> {
+        self.method.as_ref().map(|method| &*method.0)
+    }
+
+    /// Tells requests, notifications and responses apart, and takes nothing that is not one of them to the letter.
     ///
     /// # Errors
     /// `-32600` for what is none of them.
     pub fn kind(&self) -> Result<Kind<'_>, RpcError> {
-        if self.jsonrpc.as_ref().is_none_or(|version| version.0 != "2.0") {
+        if !self.jsonrpc.is_some_and(is_version) {
             return Err(RpcError::invalid_request("'jsonrpc' must be \"2.0\""));
         }
-        match (self.method.as_ref().map(|method| &*method.0), self.id) {
+        match (self.method(), self.id) {
             (Some(method), Some(id)) if is_id(id) => Ok(Kind::Request { id: id.to_owned(), method }),
             (Some(_), Some(_)) => Err(RpcError::invalid_request("'id' must be a string or a number")),
             (Some(method), None) => Ok(Kind::Notification { method }),
-            (None, Some(id)) => Ok(Kind::Reply { id }),
+            (None, Some(id)) => Ok(Kind::Response { id }),
             (None, None) => Err(RpcError::invalid_request("a message has a method or an id")),
         }
     }
@@ -112,21 +129,39 @@ impl<'a> Message<'a> {
     }
 }
 
+/// Several messages at once, if the text is anything.
+#[must_use]
+pub fn is_batch(text: &[u8]) -> bool {
+    text.trim_ascii_start().starts_with(b"[")
+}
+
+/// The messages of a batch, each still to be read.
+///
+/// # Errors
+/// `-32700` for what is no JSON.
+pub fn batch(text: &[u8]) -> Result<Vec<&RawValue>, RpcError> {
+    serde_json::from_slice(text).map_err(|error| parse_error(&error))
+}
+
 /// JSON that can be nothing but an object.
-pub(crate) fn is_object(text: &[u8]) -> bool {
+fn is_object(text: &[u8]) -> bool {
     text.trim_ascii_start().starts_with(b"{")
 }
 
+/// The one version of JSON-RPC, which somebody may write with escapes.
+fn is_version(jsonrpc: &RawValue) -> bool {
+    let text = jsonrpc.get();
+    text == "\"2.0\""
+        || (text.contains('\\') && serde_json::from_str::<String>(text).is_ok_and(|text| text == "2.0"))
+}
+
 /// The refusal of what is no JSON.
-#[must_use]
-pub fn parse_error(error: &serde_json::Error) -> RpcError {
+fn parse_error(error: &serde_json::Error) -> RpcError {
     RpcError::new(-32700, format!("Parse error: {}", plain(&error.to_string())))
 }
 
 /// `null` is a value here, so that it can be told from nothing.
-pub(crate) fn also_null<'de: 'a, 'a, D: Deserializer<'de>>(
-    value: D,
-) -> Result<Option<&'a RawValue>, D::Error> {
+fn also_null<'de: 'a, 'a, D: Deserializer<'de>>(value: D) -> Result<Option<&'a RawValue>, D::Error> {
     <&RawValue>::deserialize(value).map(Some)
 }
 
@@ -200,10 +235,10 @@ mod tests {
         let Kind::Request { id, method } = message.kind().unwrap() else { panic!() };
         assert_eq!((id.get(), method), ("1e2", "ping"));
         assert_eq!(result(&id, "{}"), r#"{"jsonrpc":"2.0","id":1e2,"result":{}}"#);
-        let told = Message::parse(br#"{"jsonrpc":"2.0","method":"a\u0062"}"#).unwrap();
+        let told = Message::parse(br#"{"jsonrpc":"2\u002e0","method":"a\u0062"}"#).unwrap();
         assert!(matches!(told.kind().unwrap(), Kind::Notification { method: "ab" }));
-        let reply = Message::parse(br#"{"jsonrpc":"2.0","id":"x","result":{}}"#).unwrap();
-        assert!(matches!(reply.kind().unwrap(), Kind::Reply { .. }));
+        let response = Message::parse(br#"{"jsonrpc":"2.0","id":"x","result":{}}"#).unwrap();
+        assert!(matches!(response.kind().unwrap(), Kind::Response { .. }));
     }
 
     #[test]
@@ -224,6 +259,8 @@ mod tests {
         for text in [
             &br#"{"id":1,"method":"x"}"#[..],
             br#"{"jsonrpc":"1.0","id":1,"method":"x"}"#,
+            br#"{"jsonrpc":2.0,"id":1,"method":"x"}"#,
+            br#"{"jsonrpc":null,"id":1,"method":"x"}"#,
             br#"{"jsonrpc":"2.0","id":{},"method":"x"}"#,
             br#"{"jsonrpc":"2.0","id":null,"method":"x"}"#,
             br#"{"jsonrpc":"2.0"}"#,
@@ -231,7 +268,7 @@ mod tests {
             assert_eq!(Message::parse(text).unwrap().kind().unwrap_err().code, -32600);
         }
         let error = Message::parse(br#"{"jsonrpc":"2.0","id":null,"error":{}}"#).unwrap();
-        assert!(matches!(error.kind().unwrap(), Kind::Reply { .. }));
+        assert!(matches!(error.kind().unwrap(), Kind::Response { .. }));
     }
 
     #[test]

@@ -101,7 +101,9 @@ pub(crate) struct Shelf {
     /// Streams of notifications that may be open at the same time.
     pub(crate) streams: Arc<Semaphore>,
     pub(crate) connections: Arc<Connections>,
-    pub(crate) memory: mcp::Memory,
+    /// Where MCP clients over HTTP come in.
+    pub(crate) door: Arc<mcp::Door>,
+    pub(crate) sse_connections: mcp::sse::SseConnections,
     /// We listen on this machine's own address alone; known once we do.
     is_local: OnceLock<bool>,
     pub(crate) reload: Arc<Reload>,
@@ -148,7 +150,9 @@ impl Server {
             Reload::new(store.clone(), gateway.clone(), vec![auth.clone()], own, options.store_timeout)
                 .await?,
         );
+        let (calls, stopping) = (TaskTracker::new(), CancellationToken::new());
         let shelf = Shelf {
+            door: Arc::new(mcp::Door::new(gateway.clone(), calls.clone(), stopping.clone())),
             store,
             documents,
             gateway,
@@ -158,13 +162,13 @@ impl Server {
             sessions: mcp::Sessions::new(&key)?,
             streams: Arc::new(Semaphore::new(MAX_STREAMS)),
             connections: Arc::new(Connections::new(&options.clients)),
-            memory: mcp::Memory::default(),
+            sse_connections: mcp::sse::SseConnections::default(),
             is_local: OnceLock::new(),
             reload,
             metrics,
             options,
-            calls: TaskTracker::new(),
-            stopping: CancellationToken::new(),
+            calls,
+            stopping,
         };
         Ok(Self { shelf: Arc::new(shelf), background: Vec::new() })
     }

@@ -52,6 +52,7 @@ mod mcp_json;
 mod mcp_json_faults;
 mod mcp_older;
 mod mcp_services;
+mod mcp_transports;
 mod mcp_watch;
 mod mistakes;
 mod one_line;

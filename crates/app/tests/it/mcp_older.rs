@@ -139,6 +139,10 @@ impl Events {
     pub(crate) async fn of(request: reqwest::RequestBuilder) -> Self {
         let response = request.send().await.unwrap();
         assert_eq!(response.status(), 200);
+        Self::in_response(response)
+    }
+
+    pub(crate) fn in_response(response: reqwest::Response) -> Self {
         Self {
             stream: response.bytes_stream().map(|chunk| chunk.map(|bytes| bytes.to_vec())).boxed(),
             read: String::new(),
@@ -147,7 +151,12 @@ impl Events {
 
     pub(crate) async fn next(&mut self) -> (String, String) {
         // Signs of life keep coming, also where the event does not.
-        let deadline = tokio::time::Instant::now() + PATIENCE;
+        let next = tokio::time::timeout(PATIENCE, self.next_while_open()).await;
+        next.expect("an event comes in time").expect("an open stream")
+    }
+
+    /// The next event, however long it takes; nothing at the end of the stream.
+    pub(crate) async fn next_while_open(&mut self) -> Option<(String, String)> {
         loop {
             if let Some(end) = self.read.find("\n\n") {
                 let event: String = self.read.drain(..end + 2).collect();
@@ -157,12 +166,11 @@ impl Events {
                 };
                 let (name, data) = (field("event:"), field("data:"));
                 if !data.is_empty() {
-                    return (name, data);
+                    return Some((name, data));
                 }
                 continue;
             }
-            let chunk = tokio::time::timeout_at(deadline, self.stream.next()).await;
-            let chunk = chunk.expect("an event comes in time").unwrap().unwrap();
+            let chunk = self.stream.next().await?.ok()?;
             self.read.push_str(&String::from_utf8_lossy(&chunk));
         }
     }

@@ -244,6 +244,8 @@ impl ServerHandler for Fixture {
     }
 
     async fn subscribe(&self, request: SubscribeRequestParams, _: Context) -> Result<(), ErrorData> {
+        // What cannot be read cannot change either.
+        content::read(&request.uri)?;
         self.session.subscribe(&request.uri);
         Ok(())
     }

@@ -1,23 +1,23 @@
 //! The client role: one connection to a server, many requests under way, payloads untouched.
 
-mod answers;
 mod diagnosis;
 mod failure;
 mod handshake;
 mod inbox;
-mod incoming;
 mod meta;
+mod server_requests;
 pub mod transport;
+mod unreadable;
 
-pub use answers::method as method_of;
 pub use diagnosis::Diagnosis;
 pub use failure::Failure;
 pub use handshake::Server;
 pub use inbox::Notification;
+pub use server_requests::method as method_of;
 pub use transport::Target;
 
 use crate::{Era, Version};
-use inbox::{Inbox, Reply};
+use inbox::{Inbox, Response};
 use serde_json::value::RawValue;
 use std::fmt;
 use std::pin::pin;
@@ -148,7 +148,7 @@ impl Client {
         let inbox = Arc::new(inbox);
         let opening = Transport::open(target, &inbox, &options.diagnosis, options.max_message_bytes);
         let transport = Arc::new(until_ended(cx, opening).await?);
-        let answering = Owned::spawn(answers::answer_all(outlets.asked, transport.clone()));
+        let answering = Owned::spawn(server_requests::answer_all(outlets.server_requests, transport.clone()));
         let client = Self { inbox, transport, server: Server::unknown(), _answering: answering };
         Ok((client, outlets.notifications))
     }
@@ -221,13 +221,13 @@ impl Client {
         }
     }
 
-    async fn ask(&self, cx: &Context, message: Outgoing<'_>, id: u64) -> Reply {
+    async fn ask(&self, cx: &Context, message: Outgoing<'_>, id: u64) -> Response {
         let is_cancellable = message.method != "initialize";
-        let reply = self.inbox.expect(id, cx)?;
+        let response = self.inbox.expect(id, cx)?;
         let mut wait = Wait { client: self, id, is_cancellable };
         // Futures that are moved about by value are copied about by value.
         let sending = pin!(self.transport.send(message));
-        let exchange = pin!(exchange(sending, reply));
+        let exchange = pin!(exchange(sending, response));
         let result = until_ended(cx, exchange).await;
         wait.is_cancellable &= matches!(result, Err(Failure::Timeout | Failure::Cancelled));
         result
@@ -347,18 +347,18 @@ impl Drop for Wait<'_> {
     }
 }
 
-/// Sends and waits for the reply, which may come before sending has ended.
+/// Sends and waits for the response, which may come before sending has ended.
 async fn exchange(
     sending: impl Future<Output = Result<(), Failure>>,
-    mut reply: oneshot::Receiver<Reply>,
-) -> Reply {
+    mut response: oneshot::Receiver<Response>,
+) -> Response {
     let gone = |_| Err(Failure::cut_off("the connection is closed"));
     tokio::select! {
         biased;
-        reply = &mut reply => return reply.unwrap_or_else(gone),
+        response = &mut response => return response.unwrap_or_else(gone),
         sent = sending => sent?,
     }
-    reply.await.unwrap_or_else(gone)
+    response.await.unwrap_or_else(gone)
 }
 
 /// Waits as long as `cx` allows.

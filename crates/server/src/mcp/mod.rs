@@ -1,50 +1,33 @@
-//! Doors: how MCP clients come in.
+//! Doors: how MCP clients come in. Transports read and write; `receive.rs` and `respond.rs` are the loop of them all.
 
-mod asked;
 mod batch;
-mod conversation;
+mod client;
+mod connection;
 mod door;
-mod flights;
-mod headers;
-mod held;
 pub(crate) mod http;
-mod instance;
+mod input_required;
+mod listen;
 mod lists;
-mod order;
-mod peer;
-mod program;
-mod questions;
-mod reply;
+mod notifications;
+mod outcome;
+mod pending;
+mod receive;
+mod received;
+mod request;
+mod respond;
+mod running;
+mod server_requests;
 mod sessions;
 pub(crate) mod sse;
+mod startup;
 pub mod stdio;
-mod stream;
-mod watches;
+mod subscriptions;
+mod visitor;
+mod wanted;
 pub(crate) mod ws;
 
 pub(crate) use door::Door;
 pub(crate) use sessions::Sessions;
 
-use flights::Flights;
-use held::Held;
-use questions::Questions;
-use std::sync::Arc;
-use watches::Watches;
-
 /// A result in JSON, or why there is none.
 type Answered<T> = std::result::Result<T, mcp::RpcError>;
-
-/// What doors remember between two messages of a client, on this replica.
-#[derive(Default)]
-pub(crate) struct Memory {
-    /// Requests under way that may be taken back.
-    flights: Arc<Flights>,
-    /// Questions that clients were asked.
-    questions: Arc<Questions>,
-    /// Requests that wait for answers.
-    held: Held,
-    /// Resources that clients want to hear of.
-    watches: Watches,
-    /// Clients of the transport of 2024-11-05.
-    peers: sse::Peers,
-}

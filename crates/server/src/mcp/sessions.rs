@@ -1,6 +1,8 @@
 //! Sessions by their tokens. Any replica opens any token; those used last are not opened again each time.
 
+use mcp::Version;
 use mcp::session::{Sealer, Session};
+use serde_json::value::RawValue;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tool::{Result, Secret};
@@ -8,15 +10,26 @@ use tool::{Result, Secret};
 /// How many sessions are remembered; then it begins anew.
 const MAX_OPENED: usize = 4096;
 
-/// A session that was opened here.
-pub(crate) struct Opened {
+/// A session as its messages find it, on a connection or by its token.
+pub(crate) struct OpenSession {
     pub(super) session: Session,
+    /// Empty on a connection, which needs no other name for its one session.
+    pub(super) token: Box<str>,
     /// The least grave log entries that its client wants to hear, as a place in `LEVELS`. It is remembered with
     /// the session, on the replica that was asked; where it is forgotten, all are heard.
     log_level: AtomicUsize,
 }
 
-impl Opened {
+impl OpenSession {
+    fn new(session: Session, token: &str) -> Self {
+        Self { session, token: token.into(), log_level: AtomicUsize::new(0) }
+    }
+
+    /// The session of a connection.
+    pub(super) fn of_connection(version: Version, capabilities: Option<Box<RawValue>>) -> Self {
+        Self::new(Session { version, owner: String::new(), capabilities }, "")
+    }
+
     pub(super) fn log_level(&self) -> usize {
         self.log_level.load(Ordering::Relaxed)
     }
@@ -30,7 +43,7 @@ impl Opened {
 pub(crate) struct Sessions {
     sealer: Sealer,
     /// Only tokens of ours get in, so their hash need not withstand anybody.
-    opened: papaya::HashMap<Box<str>, Arc<Opened>, foldhash::fast::RandomState>,
+    opened: papaya::HashMap<Box<str>, Arc<OpenSession>, foldhash::fast::RandomState>,
 }
 
 impl Sessions {
@@ -45,13 +58,12 @@ impl Sessions {
     }
 
     /// The session in a token, if it is one of ours.
-    pub(super) fn open(&self, token: &str) -> Option<Arc<Opened>> {
+    pub(super) fn open(&self, token: &str) -> Option<Arc<OpenSession>> {
         let opened = self.opened.pin();
         if let Some(session) = opened.get(token) {
             return Some(session.clone());
         }
-        let session = Opened { session: self.sealer.open(token)?, log_level: AtomicUsize::new(0) };
-        let session = Arc::new(session);
+        let session = Arc::new(OpenSession::new(self.sealer.open(token)?, token));
         if opened.len() >= MAX_OPENED {
             opened.clear();
         }
@@ -63,7 +75,6 @@ impl Sessions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mcp::Version;
 
     #[test]
     fn opens_a_token_again_and_again_and_remembers_only_so_many() {

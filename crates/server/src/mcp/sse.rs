@@ -2,16 +2,16 @@
 //!
 //! Off unless asked for: its sessions live on one replica, and later versions do without.
 
-use super::headers::check_origin;
-use super::instance::Visitor;
-use super::peer::{Peer, Who};
-use super::reply::{KEEP_ALIVE, event};
+use super::connection::{Connection, Identity};
+use super::http::headers::check_origin;
+use super::http::response::{event, keep_alive};
+use super::visitor::Visitor;
 use crate::Shared;
 use crate::auth::SignedIn;
 use crate::body::Whole;
 use crate::error::{Code, Problem, Result};
 use axum::extract::{Query, State};
-use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::sse::{Event, Sse};
 use axum::response::{IntoResponse, Response};
 use futures::{StreamExt, stream};
 use http::{HeaderMap, StatusCode};
@@ -22,15 +22,24 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc};
 
 /// The clients whose streams are open, by the name of their session.
 #[derive(Default)]
-pub(crate) struct Peers(papaya::HashMap<String, Entry>);
+pub(crate) struct SseConnections(papaya::HashMap<String, Entry>);
 
 struct Entry {
     owner: String,
-    peer: Arc<Peer>,
+    connection: Arc<Connection>,
+}
+
+impl SseConnections {
+    /// The connection of a session, for whom it belongs to.
+    fn find(&self, session: &str, owner: &str) -> Option<Arc<Connection>> {
+        let connections = self.0.pin();
+        let entry = connections.get(session).filter(|entry| entry.owner == owner);
+        entry.map(|entry| entry.connection.clone())
+    }
 }
 
 #[derive(Deserialize)]
-pub(crate) struct Of {
+pub(crate) struct MessageQuery {
     session: String,
 }
 
@@ -45,43 +54,36 @@ pub(crate) async fn get(
     let place =
         place.map_err(|_| Problem::new(Code::Unavailable, "too many streams are open; try again later"))?;
     let owner = owner_of(&visitor.signed_in);
-    let (peer, rx) = Peer::visiting(&state, Who::visiting(visitor, headers));
+    let (connection, rx) = Connection::over_http(&state, Identity::of(visitor, headers));
     let session = uuid::Uuid::new_v4().simple().to_string();
-    state.memory.peers.0.pin().insert(session.clone(), Entry { owner, peer: peer.clone() });
+    let entry = Entry { owner, connection: connection.clone() };
+    state.sse_connections.0.pin().insert(session.clone(), entry);
     let endpoint = Event::default()
         .event("endpoint")
         .data(format!("{}/messages?session={session}", state.options.base_path));
-    let open = Open { state, session, peer, rx, _place: place };
+    let open = Open { state, session, connection, rx, _place: place };
     let lines = stream::unfold(open, async |mut open| {
         let line = open.next().await?;
         Some((event(line), open))
     });
     let lines = stream::iter([endpoint]).chain(lines).map(Ok::<_, Infallible>);
-    Ok(Sse::new(lines).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response())
+    Ok(Sse::new(lines).keep_alive(keep_alive()).into_response())
 }
 
 /// `POST /messages`: a message of a session; what it leads to comes on the stream.
 pub(crate) async fn post(
     State(state): State<Shared>,
     Visitor { signed_in, .. }: Visitor,
-    Query(Of { session }): Query<Of>,
+    Query(MessageQuery { session }): Query<MessageQuery>,
     headers: HeaderMap,
     Whole(body): Whole,
 ) -> Result<Response> {
     check_origin(&state, &headers)?;
-    let owner = owner_of(&signed_in);
-    let peer = state
-        .memory
-        .peers
-        .0
-        .pin()
-        .get(&session)
-        .filter(|entry| entry.owner == owner)
-        .map(|entry| entry.peer.clone());
-    let peer =
-        peer.ok_or_else(|| Problem::new(Code::NotFound, "there is no such session; open /sse anew"))?;
+    let connection = state.sse_connections.find(&session, &owner_of(&signed_in));
+    let connection =
+        connection.ok_or_else(|| Problem::new(Code::NotFound, "there is no such session; open /sse anew"))?;
     // `exit` is for processes; here the client closes its stream.
-    peer.take(body.to_vec()).await;
+    connection.receive(body.to_vec()).await;
     Ok((StatusCode::ACCEPTED, "Accepted").into_response())
 }
 
@@ -93,7 +95,7 @@ fn owner_of(signed_in: &SignedIn) -> String {
 struct Open {
     state: Shared,
     session: String,
-    peer: Arc<Peer>,
+    connection: Arc<Connection>,
     rx: mpsc::Receiver<String>,
     _place: OwnedSemaphorePermit,
 }
@@ -109,8 +111,8 @@ impl Open {
 
 impl Drop for Open {
     fn drop(&mut self) {
-        self.state.memory.peers.0.pin().remove(&self.session);
-        let peer = self.peer.clone();
-        self.state.calls.spawn(async move { peer.close().await });
+        self.state.sse_connections.0.pin().remove(&self.session);
+        let connection = self.connection.clone();
+        self.state.calls.spawn(async move { connection.close().await });
     }
 }

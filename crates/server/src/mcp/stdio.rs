@@ -1,7 +1,6 @@
 //! The door over stdio: one client, one process, one message a line.
 
-use super::Door;
-use super::peer::{Peer, Who};
+use super::connection::{Connection, Identity};
 use gateway::Gateway;
 use mcp::{RpcError, envelope, one_line};
 use std::sync::Arc;
@@ -9,7 +8,7 @@ use std::time::Duration;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{mpsc, watch};
 
-pub use super::peer::Options;
+pub use super::connection::Options;
 
 /// The longest message; a longer one is refused and passed over.
 const MAX_LINE_BYTES: usize = 64 * 1024 * 1024;
@@ -27,26 +26,26 @@ pub async fn serve(
     input: impl AsyncBufRead + Unpin + Send,
     output: impl AsyncWrite + Unpin + Send + 'static,
 ) {
-    let who = Who::local(gateway.only_client().cloned());
-    let (peer, rx) = Peer::new(Door { gateway }, who, is_loaded, options);
+    let identity = Identity::local(gateway.only_client().cloned());
+    let (connection, rx) = Connection::new(gateway, identity, is_loaded, options);
     let writer = tokio::spawn(write_lines(rx, output));
-    if let End::OfInput = read_messages(&peer, input).await {
+    if let End::OfInput = read_messages(&connection, input).await {
         // As in `echo … | mcp-all-in-one stdio`.
-        peer.finish().await;
+        connection.finish().await;
     }
-    peer.close().await;
-    drop(peer);
+    connection.close().await;
+    drop(connection);
     // What was answered is written; a client that does not read any more is not waited for long.
     let _ = tokio::time::timeout(Duration::from_secs(2), writer).await;
 }
 
-/// How a conversation ended.
+/// How the input ended.
 enum End {
     OfInput,
     Exit,
 }
 
-async fn read_messages(peer: &Arc<Peer>, mut input: impl AsyncBufRead + Unpin + Send) -> End {
+async fn read_messages(connection: &Arc<Connection>, mut input: impl AsyncBufRead + Unpin + Send) -> End {
     loop {
         let line = match read_line(&mut input).await {
             Ok(Some(Ok(line))) => line,
@@ -55,7 +54,8 @@ async fn read_messages(peer: &Arc<Peer>, mut input: impl AsyncBufRead + Unpin + 
                     "a message of {size} bytes is too large: at most {MAX_LINE_BYTES} bytes are taken"
                 );
                 let id = envelope::id_at_start(&start);
-                peer.refuse(id.as_deref(), &RpcError::invalid_request(message)).await;
+                let error = RpcError::invalid_request(message);
+                connection.send(envelope::error(id.as_deref(), &error)).await;
                 continue;
             }
             Ok(None) | Err(_) => return End::OfInput,
@@ -63,7 +63,7 @@ async fn read_messages(peer: &Arc<Peer>, mut input: impl AsyncBufRead + Unpin + 
         if line.trim_ascii().is_empty() {
             continue;
         }
-        if !peer.take(line).await {
+        if !connection.receive(line).await {
             return End::Exit;
         }
     }

@@ -1,9 +1,9 @@
 //! The door on a WebSocket: one message per text frame, both ways.
 
-use super::headers::check_origin;
-use super::instance::Visitor;
-use super::peer::{Peer, Who};
-use super::reply::KEEP_ALIVE;
+use super::connection::{Connection, Identity};
+use super::http::headers::check_origin;
+use super::http::response::KEEP_ALIVE;
+use super::visitor::Visitor;
 use crate::Shared;
 use crate::error::{Code, Problem, Result};
 use axum::body::Body;
@@ -57,9 +57,9 @@ pub(crate) async fn get(
     let place =
         place.map_err(|_| Problem::new(Code::Unavailable, "too many streams are open; try again later"))?;
     let upgrade = hyper::upgrade::on(&mut request);
-    let who = Who::visiting(visitor, std::mem::take(request.headers_mut()));
+    let identity = Identity::of(visitor, std::mem::take(request.headers_mut()));
     let calls = state.calls.clone();
-    calls.spawn(serve(state, who, upgrade, place));
+    calls.spawn(serve(state, identity, upgrade, place));
     Ok(response)
 }
 
@@ -96,7 +96,7 @@ fn words<'a>(headers: &'a HeaderMap, name: &HeaderName) -> impl Iterator<Item = 
     values.flat_map(|value| value.split(',').map(str::trim))
 }
 
-async fn serve(state: Shared, who: Who, upgrade: OnUpgrade, _place: OwnedSemaphorePermit) {
+async fn serve(state: Shared, identity: Identity, upgrade: OnUpgrade, _place: OwnedSemaphorePermit) {
     let opened = tokio::select! {
         opened = timeout(PATIENCE, upgrade) => opened,
         () = state.stopping.cancelled() => return,
@@ -106,15 +106,15 @@ async fn serve(state: Shared, who: Who, upgrade: OnUpgrade, _place: OwnedSemapho
     let config = WebSocketConfig::default().max_message_size(most).max_frame_size(most);
     let stream = TokioIo::new(stream);
     let socket = WebSocketStream::from_raw_socket(stream, Role::Server, Some(config)).await;
-    let (peer, lines) = Peer::visiting(&state, who);
-    let taker = peer.clone();
+    let (connection, lines) = Connection::over_http(&state, identity);
+    let receiver = connection.clone();
     let take = move |text| {
-        let peer = taker.clone();
-        async move { peer.take(text).await }.boxed()
+        let connection = receiver.clone();
+        async move { connection.receive(text).await }.boxed()
     };
-    let talk = converse(socket, PACE, lines, take);
-    state.stopping.run_until_cancelled(talk).await;
-    peer.close().await;
+    let conversation = converse(socket, PACE, lines, take);
+    state.stopping.run_until_cancelled(conversation).await;
+    connection.close().await;
 }
 
 /// Passes messages on, both ways, until one side has had enough or the client has gone.

@@ -1,4 +1,4 @@
-//! An MCP server on a WebSocket.
+//! An MCP server on a WebSocket, and the raw end of a client.
 
 use super::wide::Wide;
 use super::{answer, reply};
@@ -9,7 +9,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{JoinHandle, JoinSet};
+use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::handshake::server::{ErrorResponse, Request, Response};
 
 /// A running server; it stops when dropped.
@@ -129,5 +131,44 @@ async fn serve(stream: TcpStream, state: Arc<State>) {
             let text = reply(&request["id"], &answer(&request, &line));
             let _ = sink.lock().await.send(Message::text(text)).await;
         });
+    }
+}
+
+/// A client's end of a WebSocket: texts as they are, both ways.
+#[derive(Debug)]
+pub struct Client(WebSocketStream<TcpStream>);
+
+impl Client {
+    /// Connects to `url`, signed in by an API key.
+    ///
+    /// # Panics
+    /// When nobody is there, or the key is not taken.
+    pub async fn connect(url: &str, key: &str) -> Self {
+        let mut request = url.into_client_request().expect("an address of a WebSocket");
+        let authority = request.uri().authority().expect("an address with a host").to_string();
+        request.headers_mut().insert("x-api-key", key.parse().expect("a header value"));
+        let stream = TcpStream::connect(authority).await.expect("a server that listens");
+        Self(tokio_tungstenite::client_async(request, stream).await.expect("a WebSocket").0)
+    }
+
+    /// Sends a text.
+    ///
+    /// # Panics
+    /// When the connection has ended.
+    pub async fn send(&mut self, text: String) {
+        self.0.send(Message::text(text)).await.expect("an open connection");
+    }
+
+    /// The next text.
+    ///
+    /// # Panics
+    /// When the connection has ended.
+    pub async fn next(&mut self) -> String {
+        loop {
+            let message = self.0.next().await.expect("an open connection").expect("a whole frame");
+            if let Message::Text(text) = message {
+                return text.to_string();
+            }
+        }
     }
 }

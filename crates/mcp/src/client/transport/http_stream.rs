@@ -2,7 +2,7 @@
 
 use super::super::failure::Failure;
 use super::super::inbox::Inbox;
-use super::super::incoming::Noise;
+use super::super::unreadable::NotAMessage;
 use super::sse_events::SseEvents;
 use crate::RpcError;
 use bytes::{Bytes, BytesMut};
@@ -35,7 +35,7 @@ pub(super) fn deliver(
     text: &[u8],
     about: Option<u64>,
     post: impl Fn(String),
-) -> Result<(), Noise> {
+) -> Result<(), NotAMessage> {
     let mut answers = Vec::new();
     let delivered = inbox.deliver(text, about, &mut answers);
     answers.into_iter().for_each(post);

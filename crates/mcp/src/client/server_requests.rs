@@ -1,4 +1,4 @@
-//! What we answer when a server asks its client something: we ask the program that calls us.
+//! Requests of a server to its client, which we hand on to the program that calls us.
 
 use super::transport::Transport;
 use crate::{RpcError, envelope};
@@ -8,14 +8,14 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tool::{Ability, Context, Error, ErrorKind, Question};
 
-/// Questions of one server that are under way at the same time; more are refused.
-const MAX_QUESTIONS: usize = 64;
+/// Requests of one server that are under way at the same time; more are refused.
+const MAX_UNDER_WAY: usize = 64;
 
-/// A question of a server, and whose call it belongs to.
-pub(super) struct Asked {
+/// A request of a server, and whose call it belongs to.
+pub(super) struct ServerRequest {
     pub(super) id: Box<RawValue>,
     pub(super) question: Question,
-    /// Of the call, with the program that made it; its cancel ends the question.
+    /// Of the call, with the program that made it; its cancel ends the request.
     pub(super) cx: Context,
 }
 
@@ -39,22 +39,21 @@ pub fn method(ability: Ability) -> &'static str {
     }
 }
 
-/// Asks the programs that call us, and sends their answers to the server.
-pub(super) async fn answer_all(mut asked: mpsc::Receiver<Asked>, transport: Arc<Transport>) {
+/// Asks the programs that call us, and sends their responses to the server.
+pub(super) async fn answer_all(mut requests: mpsc::Receiver<ServerRequest>, transport: Arc<Transport>) {
     let mut under_way = JoinSet::new();
     loop {
         tokio::select! {
-            next = asked.recv() => {
-                let Some(next) = next else { return };
-                if under_way.len() >= MAX_QUESTIONS {
-                    let busy = RpcError::new(-32603, "too many questions at once");
-                    transport.post(envelope::error(Some(&next.id), &busy));
+            request = requests.recv() => {
+                let Some(request) = request else { return };
+                if under_way.len() >= MAX_UNDER_WAY {
+                    transport.post(envelope::error(Some(&request.id), &too_many()));
                 } else {
-                    under_way.spawn(answer(next));
+                    under_way.spawn(respond(request));
                 }
             }
-            Some(answer) = under_way.join_next() => {
-                if let Ok(Some(text)) = answer {
+            Some(response) = under_way.join_next() => {
+                if let Ok(Some(text)) = response {
                     transport.post(text);
                 }
             }
@@ -62,9 +61,9 @@ pub(super) async fn answer_all(mut asked: mpsc::Receiver<Asked>, transport: Arc<
     }
 }
 
-/// The answer to a question; nothing when it was taken back.
-async fn answer(asked: Asked) -> Option<String> {
-    let Asked { id, question, cx } = asked;
+/// The response to a request; nothing when it was cancelled.
+async fn respond(request: ServerRequest) -> Option<String> {
+    let ServerRequest { id, question, cx } = request;
     let client = cx.client.clone()?;
     let answered = tokio::select! {
         biased;
@@ -85,7 +84,12 @@ fn refusal(error: &Error) -> RpcError {
     }
 }
 
-/// What a server hears that asks for something the caller's program cannot do.
+/// The refusal of more requests than can wait.
+pub(super) fn too_many() -> RpcError {
+    RpcError::new(-32603, "too many questions at once")
+}
+
+/// The refusal of what the caller's program cannot do.
 pub(super) fn cannot(ability: Ability) -> RpcError {
     let what = ability.as_str();
     RpcError::new(-32601, format!("the client that calls does not support '{what}'"))

@@ -1,11 +1,11 @@
-//! Requests that wait for the answer to a question, until the client repeats them with it.
+//! Requests whose result was `input_required`, until the client repeats them with its input.
 //!
 //! A service with a handshake asks while it works; a client without one takes the question as the
 //! outcome of its request. Between the two, the work is kept here.
 
-use super::conversation::Conversation;
-use super::program::Posed;
-use super::{Answered, door};
+use super::client::InputRequest;
+use super::running::RunningRequest;
+use super::{Answered, outcome};
 use mcp::RpcError;
 use serde_json::value::RawValue;
 use std::collections::HashMap;
@@ -13,7 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tool::{Error, Extras, Fields};
 
 /// How many requests may wait at the same time.
-const MAX_HELD: usize = 1000;
+const MAX_WAITING: usize = 1000;
 /// What the state of a request begins with that waits here and not at a service.
 const PREFIX: &str = "held-";
 /// Under this name the client finds our question.
@@ -21,40 +21,40 @@ const NAME: &str = "question";
 
 /// The requests that wait, by their state.
 #[derive(Default)]
-pub(crate) struct Held(Mutex<HashMap<String, Waiting>>);
+pub(super) struct InputRequired(Mutex<HashMap<String, Waiting>>);
 
 struct Waiting {
     owner: String,
-    conversation: Conversation,
-    posed: Posed,
+    running: RunningRequest,
+    input: InputRequest,
 }
 
-impl Held {
+impl InputRequired {
     fn waiting(&self) -> MutexGuard<'_, HashMap<String, Waiting>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps a request and its question; the answer is what the client gets meanwhile.
-    pub(super) fn keep(&self, owner: &str, conversation: Conversation, posed: Posed) -> Answered<String> {
+    /// Keeps a request and what it needs; the result is what the client gets meanwhile.
+    pub(super) fn keep(&self, owner: &str, running: RunningRequest, input: InputRequest) -> Answered<String> {
         let state = format!("{PREFIX}{}", uuid::Uuid::new_v4().simple());
-        let result = ask(&state, &posed);
+        let result = ask(&state, &input);
         let mut waiting = self.waiting();
         // Work that has ended, by its deadline for example, is not waited for.
-        waiting.retain(|_, waiting| !waiting.conversation.is_over());
-        if waiting.len() >= MAX_HELD {
+        waiting.retain(|_, waiting| !waiting.running.is_over());
+        if waiting.len() >= MAX_WAITING {
             return Err(RpcError::new(-32603, "too many requests wait for answers; try again later"));
         }
-        waiting.insert(state, Waiting { owner: owner.to_owned(), conversation, posed });
+        waiting.insert(state, Waiting { owner: owner.to_owned(), running, input });
         Ok(result)
     }
 
-    /// Nobody can answer any more: the questions are taken back, and the work need not wait for them.
+    /// No input can come any more, and the work need not wait for it.
     pub(super) fn clear(&self) {
         let waiting = std::mem::take(&mut *self.waiting());
         drop(waiting);
     }
 
-    /// Takes a request up again that carries the answer to its question. `None`: it is not one of
+    /// Takes a request up again that carries its input. `None`: it is not one of
     /// those that wait here.
     pub(super) fn resume(&self, owner: &str, subject: &str, extras: &mut Extras) -> Option<Resumed> {
         let state: String = serde_json::from_str(extras.get("requestState")?.get()).ok()?;
@@ -62,7 +62,7 @@ impl Held {
             return None;
         }
         let mut waiting = self.waiting();
-        let is_theirs = |waiting: &Waiting| waiting.owner == owner && waiting.conversation.subject == subject;
+        let is_theirs = |waiting: &Waiting| waiting.owner == owner && waiting.running.subject == subject;
         if !waiting.get(&state).is_some_and(is_theirs) {
             let message = "Invalid params: 'requestState' is unknown or too old; begin anew";
             return Some(Resumed::Refused(RpcError::invalid_params(message)));
@@ -72,28 +72,28 @@ impl Held {
             fields.get(NAME).map(RawValue::to_owned)
         });
         let Some(response) = response else {
-            let again = waiting.get(&state).map(|waiting| ask(&state, &waiting.posed));
+            let again = waiting.get(&state).map(|waiting| ask(&state, &waiting.input));
             return again.map(Resumed::Again);
         };
-        let Waiting { conversation, posed, .. } = waiting.remove(&state)?;
+        let Waiting { running, input, .. } = waiting.remove(&state)?;
         // Whoever asked may have given up; the end of its work says so.
-        let _ = posed.reply.send(check(response));
-        Some(Resumed::Goes(Box::new(conversation)))
+        let _ = input.response.send(check(response));
+        Some(Resumed::Running(Box::new(running)))
     }
 }
 
 /// What becomes of a request that was taken up again.
 pub(super) enum Resumed {
     /// It goes on.
-    Goes(Box<Conversation>),
-    /// The answer is missing: the same question once more.
+    Running(Box<RunningRequest>),
+    /// The input is missing: it is asked for once more.
     Again(String),
     Refused(RpcError),
 }
 
-fn ask(state: &str, posed: &Posed) -> String {
-    let method = mcp::client::method_of(posed.question.ability);
-    door::questions(method, posed.question.params.as_deref(), NAME, state)
+fn ask(state: &str, input: &InputRequest) -> String {
+    let method = mcp::client::method_of(input.question.ability);
+    outcome::input_required(method, input.question.params.as_deref(), NAME, state)
 }
 
 fn check(response: Box<RawValue>) -> tool::Result<Box<RawValue>> {

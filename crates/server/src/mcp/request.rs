@@ -1,4 +1,4 @@
-//! What a client asks, read once: method and params become one of these.
+//! Requests of clients, read once: method and params become one of these.
 
 use super::Answered;
 use gateway::Shelf;
@@ -8,30 +8,33 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use tool::{Extras, Fields, Reference, Wanted, plain};
 
-/// A request of a client.
-pub(super) enum Asked {
-    /// The handshake.
-    Initialize(Initialize),
+/// A request of a client, other than the handshake.
+pub(super) enum Request {
     /// What there is, without a handshake.
     Discover,
     Ping,
-    /// Log entries at least this grave are wanted.
     /// The least grave log entries to be heard, as a place in `LEVELS`.
     SetLevel(usize),
-    Tools {
+    ListTools {
         cursor: Option<String>,
     },
-    Shelf {
+    List {
         shelf: Shelf,
         cursor: Option<String>,
     },
-    Call(CallTool),
-    Get(Wanted, Extras),
-    Watch(String),
-    Unwatch(String),
+    Subscribe(String),
+    Unsubscribe(String),
     Listen(Filter),
+    Service(ServiceRequest),
 }
 
+/// What a service has to be asked for.
+pub(super) enum ServiceRequest {
+    CallTool(CallTool),
+    Get(Wanted, Extras),
+}
+
+/// The handshake.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Initialize {
@@ -73,18 +76,18 @@ impl Filter {
 }
 
 #[derive(Deserialize)]
-struct Page {
+struct ListParams {
     #[serde(default)]
     cursor: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct About {
+struct ResourceParams {
     uri: String,
 }
 
 #[derive(Deserialize)]
-struct Listen {
+struct ListenParams {
     notifications: Filter,
 }
 
@@ -92,54 +95,58 @@ struct Listen {
 pub(super) const LEVELS: [&str; 8] =
     ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
-impl Asked {
+impl Request {
     /// Reads a request of this era.
     pub(super) fn read(era: Era, method: &str, message: &Message<'_>) -> Answered<Self> {
         match (method, era) {
-            ("tools/call", _) => call(message).map(Self::Call),
-            ("tools/list", _) => Ok(Self::Tools { cursor: message.params::<Page>()?.cursor }),
-            ("prompts/list", _) => shelf(Shelf::Prompts, message),
-            ("resources/list", _) => shelf(Shelf::Resources, message),
-            ("resources/templates/list", _) => shelf(Shelf::Templates, message),
+            ("tools/call", _) => call(message),
+            ("tools/list", _) => Ok(Self::ListTools { cursor: message.params::<ListParams>()?.cursor }),
+            ("prompts/list", _) => list(Shelf::Prompts, message),
+            ("resources/list", _) => list(Shelf::Resources, message),
+            ("resources/templates/list", _) => list(Shelf::Templates, message),
             ("resources/read" | "prompts/get" | "completion/complete", _) => get(method, message),
-            ("initialize", Era::Legacy) => Ok(Self::Initialize(message.params()?)),
             ("ping", Era::Legacy) => Ok(Self::Ping),
             ("logging/setLevel", Era::Legacy) => set_level(message),
-            ("resources/subscribe", Era::Legacy) => Ok(Self::Watch(message.params::<About>()?.uri)),
-            ("resources/unsubscribe", Era::Legacy) => Ok(Self::Unwatch(message.params::<About>()?.uri)),
+            ("resources/subscribe", Era::Legacy) => {
+                Ok(Self::Subscribe(message.params::<ResourceParams>()?.uri))
+            }
+            ("resources/unsubscribe", Era::Legacy) => {
+                Ok(Self::Unsubscribe(message.params::<ResourceParams>()?.uri))
+            }
             ("server/discover", Era::Modern) => Ok(Self::Discover),
             ("subscriptions/listen", Era::Modern) => {
-                Ok(Self::Listen(message.params::<Listen>()?.notifications))
+                Ok(Self::Listen(message.params::<ListenParams>()?.notifications))
             }
             _ => Err(RpcError::unknown_method(method)),
         }
     }
+}
 
-    /// What was asked, to be compared when it is asked again.
+impl ServiceRequest {
+    /// What is asked for, to be compared when it is asked again.
     pub(super) fn subject(&self) -> String {
         match self {
-            Self::Call(call) => ["tool ", &call.name].concat(),
+            Self::CallTool(call) => ["tool ", &call.name].concat(),
             Self::Get(Wanted::Resource { uri }, _) => format!("resource {uri}"),
             Self::Get(Wanted::Prompt { name, .. }, _) => format!("prompt {name}"),
-            _ => String::new(),
+            Self::Get(Wanted::Completion { .. }, _) => String::new(),
         }
     }
 
     /// What the request carried besides what its method knows.
-    pub(super) fn extras_mut(&mut self) -> Option<&mut Extras> {
+    pub(super) fn extras_mut(&mut self) -> &mut Extras {
         match self {
-            Self::Call(call) => Some(&mut call.extras),
-            Self::Get(_, extras) => Some(extras),
-            _ => None,
+            Self::CallTool(call) => &mut call.extras,
+            Self::Get(_, extras) => extras,
         }
     }
 }
 
-fn shelf(shelf: Shelf, message: &Message<'_>) -> Answered<Asked> {
-    Ok(Asked::Shelf { shelf, cursor: message.params::<Page>()?.cursor })
+fn list(shelf: Shelf, message: &Message<'_>) -> Answered<Request> {
+    Ok(Request::List { shelf, cursor: message.params::<ListParams>()?.cursor })
 }
 
-fn set_level(message: &Message<'_>) -> Answered<Asked> {
+fn set_level(message: &Message<'_>) -> Answered<Request> {
     #[derive(Deserialize)]
     struct Level {
         level: String,
@@ -147,17 +154,18 @@ fn set_level(message: &Message<'_>) -> Answered<Asked> {
     let level = message.params::<Level>()?.level;
     let unknown = || format!("Invalid params: 'level' is one of {}", LEVELS.join(", "));
     let place = LEVELS.iter().position(|name| *name == level);
-    place.map(Asked::SetLevel).ok_or_else(|| RpcError::invalid_params(unknown()))
+    place.map(Request::SetLevel).ok_or_else(|| RpcError::invalid_params(unknown()))
 }
 
-fn call(message: &Message<'_>) -> Answered<CallTool> {
+fn call(message: &Message<'_>) -> Answered<Request> {
     let mut params = Params::of(message)?;
     let name = params.text("name")?;
     let arguments = params.take("arguments");
-    Ok(CallTool { name, arguments, extras: params.rest() })
+    let call = CallTool { name, arguments, extras: params.rest() };
+    Ok(Request::Service(ServiceRequest::CallTool(call)))
 }
 
-fn get(method: &str, message: &Message<'_>) -> Answered<Asked> {
+fn get(method: &str, message: &Message<'_>) -> Answered<Request> {
     let mut params = Params::of(message)?;
     let wanted = match method {
         "resources/read" => Wanted::Resource { uri: params.text("uri")? },
@@ -167,7 +175,7 @@ fn get(method: &str, message: &Message<'_>) -> Answered<Asked> {
             argument: params.required("argument")?,
         },
     };
-    Ok(Asked::Get(wanted, params.rest()))
+    Ok(Request::Service(ServiceRequest::Get(wanted, params.rest())))
 }
 
 fn reference(raw: &RawValue) -> Answered<Reference> {

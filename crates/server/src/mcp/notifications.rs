@@ -1,21 +1,15 @@
-//! What a client is told that it did not ask for: changed lists, changed resources, log entries between its calls.
+//! Notifications that belong to no call: changed lists, changed resources, log entries in between.
 
-use super::asked::{Filter, LEVELS};
+use super::request::{Filter, LEVELS};
 use gateway::{Fingerprints, Gateway, ResourceUpdate, ServiceLog};
 use mcp::envelope;
-use mcp::modern::{self, SUBSCRIPTION_ID};
+use mcp::modern::SUBSCRIPTION_ID;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::sync::Arc;
 use tokio::sync::{broadcast, watch};
 use tokio_util::sync::CancellationToken;
 use tool::Context;
-
-/// The answer to `subscriptions/listen`, which comes when we stop.
-pub(super) fn end_of_listening(id: &RawValue) -> String {
-    let result = format!("{{\"_meta\":{{\"{}\":{}}}}}", SUBSCRIPTION_ID, id.get());
-    envelope::result(id, &modern::complete(&result, super::door::SERVER_INFO, modern::Cache::No))
-}
 
 /// Listens for one client.
 pub(super) struct Listener {

@@ -1,7 +1,7 @@
 //! Whose door it is: the tenant's, for those who sign in, one of its services', or an instance's, for those who hold
 //! its key.
 
-use super::headers::check_stranger;
+use super::http::headers::check_stranger;
 use crate::Shared;
 use crate::auth::SignedIn;
 use crate::error::{Code, Problem, Result};

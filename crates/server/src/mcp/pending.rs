@@ -1,9 +1,10 @@
-//! Requests under way over HTTP, so that their clients can take them back.
+//! Requests without a response yet, so that their clients can cancel them.
 
 use mcp::Message;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio_util::sync::CancellationToken;
@@ -11,9 +12,9 @@ use tokio_util::sync::CancellationToken;
 /// So many that two threads hardly ever meet at one.
 const SHARDS: usize = 64;
 
-/// The requests under way. They come and go with every call: a map without locks would have to bury each of
+/// The pending requests. They come and go with every call: a map without locks would have to bury each of
 /// them, which costs more than a lock that nobody waits for.
-pub(super) struct Flights {
+pub(super) struct PendingRequests {
     hasher: RandomState,
     /// By a keyed hash of session and id, which also says where.
     shards: [Mutex<Tokens>; SHARDS],
@@ -21,38 +22,44 @@ pub(super) struct Flights {
 
 type Tokens = HashMap<u64, CancellationToken, foldhash::fast::RandomState>;
 
-impl Default for Flights {
+impl Default for PendingRequests {
     fn default() -> Self {
         Self { hasher: RandomState::new(), shards: std::array::from_fn(|_| Mutex::default()) }
     }
 }
 
-/// A request under way, until dropped.
-pub(super) struct Flight {
-    flights: Arc<Flights>,
+/// A pending request, until dropped.
+pub(super) struct PendingRequest {
+    requests: Arc<PendingRequests>,
     key: u64,
 }
 
-impl Drop for Flight {
+impl Drop for PendingRequest {
     fn drop(&mut self) {
-        self.flights.shard(self.key).remove(&self.key);
+        self.requests.shard(self.key).remove(&self.key);
     }
 }
 
-impl Flights {
-    /// A request has begun.
+impl PendingRequests {
+    /// Notes a request of a session, unless another one of that id is pending.
     pub(super) fn begin(
         self: &Arc<Self>,
         session: &str,
         id: &RawValue,
         cancel: &CancellationToken,
-    ) -> Flight {
+    ) -> Option<PendingRequest> {
         let key = self.hasher.hash_one((session, id.get()));
-        self.shard(key).insert(key, cancel.clone());
-        Flight { flights: self.clone(), key }
+        match self.shard(key).entry(key) {
+            Entry::Occupied(_) => None,
+            Entry::Vacant(place) => {
+                place.insert(cancel.clone());
+                Some(PendingRequest { requests: self.clone(), key })
+            }
+        }
     }
 
-    /// The client takes a request back.
+    /// Cancels the request that a `notifications/cancelled` of its session names; one that has ended, or that
+    /// another session has sent, is none of them.
     pub(super) fn cancel(&self, session: &str, message: &Message<'_>) {
         let Some(id) = cancelled_id(message) else { return };
         let key = self.hasher.hash_one((session, id.get()));
@@ -70,7 +77,7 @@ impl Flights {
 }
 
 /// The id in a `notifications/cancelled`.
-pub(super) fn cancelled_id<'a>(message: &Message<'a>) -> Option<&'a RawValue> {
+fn cancelled_id<'a>(message: &Message<'a>) -> Option<&'a RawValue> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Cancelled<'a> {

@@ -1,4 +1,4 @@
-//! Resources that sessions want to hear of, remembered on the replica that was asked.
+//! Subscriptions of sessions to resources, remembered on the replica that was asked.
 
 use gateway::Watch;
 use mcp::RpcError;
@@ -11,21 +11,21 @@ const MAX_SESSIONS: usize = 10_000;
 /// Resources of one session.
 const MAX_URIS: usize = 1000;
 
-/// What is watched, by session.
+/// The subscriptions, by session.
 #[derive(Default)]
-pub(super) struct Watches(Mutex<HashMap<String, OfSession>>);
+pub(super) struct Subscriptions(Mutex<HashMap<String, SessionSubscriptions>>);
 
-struct OfSession {
+struct SessionSubscriptions {
     since: Instant,
     uris: HashMap<String, Watch>,
 }
 
-impl Watches {
-    fn sessions(&self) -> MutexGuard<'_, HashMap<String, OfSession>> {
+impl Subscriptions {
+    fn sessions(&self) -> MutexGuard<'_, HashMap<String, SessionSubscriptions>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps a watch for a session.
+    /// Keeps a subscription of a session.
     pub(super) fn add(&self, session: &str, uri: String, watch: Watch) -> super::Answered<()> {
         let mut sessions = self.sessions();
         if sessions.len() >= MAX_SESSIONS && !sessions.contains_key(session) {
@@ -33,7 +33,7 @@ impl Watches {
             oldest.and_then(|oldest| sessions.remove(&oldest));
         }
         let of = sessions.entry(session.to_owned());
-        let of = of.or_insert_with(|| OfSession { since: Instant::now(), uris: HashMap::new() });
+        let of = of.or_insert_with(|| SessionSubscriptions { since: Instant::now(), uris: HashMap::new() });
         if of.uris.len() >= MAX_URIS && !of.uris.contains_key(&uri) {
             return Err(RpcError::invalid_params(format!("a session can watch {MAX_URIS} resources")));
         }
@@ -41,7 +41,7 @@ impl Watches {
         Ok(())
     }
 
-    /// Ends a watch of a session.
+    /// Ends a subscription of a session.
     pub(super) fn remove(&self, session: &str, uri: &str) {
         let mut sessions = self.sessions();
         let Some(of) = sessions.get_mut(session) else { return };
@@ -51,7 +51,7 @@ impl Watches {
         }
     }
 
-    /// The session wants to hear of the resource.
+    /// The session has subscribed to the resource.
     pub(super) fn has(&self, session: &str, uri: &str) -> bool {
         self.sessions().get(session).is_some_and(|of| of.uris.contains_key(uri))
     }

@@ -1,6 +1,6 @@
-//! What a server tells unasked, and whom it is for.
+//! Notifications of a server, and whom they are for.
 
-use super::{Caller, Inbox, NOTIFICATION_BYTES, Notification};
+use super::{Inbox, NOTIFICATION_BYTES, Notification, PendingRequest};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::sync::atomic::Ordering;
@@ -19,7 +19,7 @@ impl Inbox {
         match method {
             "notifications/progress" => return self.progressed(params),
             "notifications/message" => return self.logged(params, about),
-            "notifications/cancelled" => return self.took_back(params),
+            "notifications/cancelled" => return self.cancelled(params),
             "notifications/tools/list_changed"
             | "notifications/prompts/list_changed"
             | "notifications/resources/list_changed" => {
@@ -58,8 +58,8 @@ impl Inbox {
         let parsed = serde_json::from_str::<Progress<'_>>(&params).ok();
         let Some(Progress { token, progress, total, message }) = parsed else { return };
         let Ok(id) = token.get().trim_matches('"').parse() else { return };
-        if let Some(caller) = self.waiting().calls.get(&id) {
-            caller.cx.events.emit(Event::Progress { progress, total, message });
+        if let Some(request) = self.pending().requests.get(&id) {
+            request.cx.events.emit(Event::Progress { progress, total, message });
         }
     }
 
@@ -82,36 +82,37 @@ impl Inbox {
     }
 
     fn logs_for(&self, about: Option<u64>) -> For {
-        let waiting = self.waiting();
+        let pending = self.pending();
         // What we ask on our own account is nobody's call.
-        let is_ours = |caller: &Caller| caller.cx.door == Door::System;
+        let is_ours = |request: &PendingRequest| request.cx.door == Door::System;
         if let Some(id) = about {
-            return match waiting.calls.get(&id) {
-                Some(caller) if is_ours(caller) => For::All,
-                Some(caller) => For::Call(caller.cx.events.clone()),
+            return match pending.requests.get(&id) {
+                Some(request) if is_ours(request) => For::All,
+                Some(request) => For::Call(request.cx.events.clone()),
                 None => For::Nobody,
             };
         }
-        let mut calls = waiting.calls.values().filter(|caller| !is_ours(caller));
+        let mut calls = pending.requests.values().filter(|request| !is_ours(request));
         match (calls.next(), calls.next()) {
             (None, _) => For::All,
-            (Some(caller), None) => For::Call(caller.cx.events.clone()),
+            (Some(request), None) => For::Call(request.cx.events.clone()),
             (Some(_), Some(_)) if self.has_only_client() => For::All,
             (Some(_), Some(_)) => For::Nobody,
         }
     }
 
-    /// The server does not want to know any more what it has asked.
-    fn took_back(&self, params: Option<&RawValue>) {
+    /// The server cancels a request of its own.
+    fn cancelled(&self, params: Option<&RawValue>) {
         #[derive(Deserialize)]
         struct Cancelled<'a> {
             #[serde(borrow, rename = "requestId")]
             id: &'a RawValue,
         }
         let cancelled = params.and_then(|params| serde_json::from_str::<Cancelled<'_>>(params.get()).ok());
-        let question = cancelled.and_then(|cancelled| self.waiting().questions.remove(cancelled.id.get()));
-        if let Some(question) = question {
-            question.cancel();
+        let request =
+            cancelled.and_then(|cancelled| self.pending().server_requests.remove(cancelled.id.get()));
+        if let Some(request) = request {
+            request.cancel();
         }
     }
 }

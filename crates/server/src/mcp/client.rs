@@ -1,0 +1,132 @@
+//! The client behind a request: what it can do, and how it is asked.
+
+use super::server_requests::ServerRequests;
+use async_trait::async_trait;
+use mcp::{Era, Version, envelope};
+use serde_json::value::RawValue;
+use std::fmt;
+use std::sync::Arc;
+use tokio::sync::{mpsc, oneshot};
+use tool::{Ability, Client, Context, Error, Fields, Manner, Question, Result};
+
+/// What may wait for a client that reads slowly.
+const QUEUE: usize = 64;
+
+/// What comes up for a client while its request runs.
+pub(super) enum ForClient {
+    /// A request to it, to be sent as it is.
+    Message(String),
+    /// What it is to give as the outcome of its request.
+    Input(InputRequest),
+}
+
+/// What a request needs of its client to go on, and where the response goes.
+pub(super) struct InputRequest {
+    pub(super) question: Question,
+    pub(super) response: oneshot::Sender<Result<Box<RawValue>>>,
+}
+
+/// How clients of a version hear what comes up for them.
+pub(super) fn manner_of(version: Version) -> Manner {
+    match version.era() {
+        Era::Legacy => Manner::Meanwhile,
+        Era::Modern => Manner::AsOutcome,
+    }
+}
+
+/// The capabilities that a client has declared.
+pub(super) struct Capabilities {
+    names: Vec<String>,
+    declared: Box<RawValue>,
+}
+
+impl Capabilities {
+    /// Those of a client that can do anything that a service may ask for.
+    pub(super) fn read(declared: Option<&RawValue>) -> Option<Self> {
+        let declared = declared?;
+        let fields: Fields<'_> = serde_json::from_str(declared.get()).ok()?;
+        let names: Vec<_> = fields.0.iter().map(|(name, _)| name.to_string()).collect();
+        (!names.is_empty()).then(|| Self { names, declared: declared.to_owned() })
+    }
+}
+
+/// The client of one request.
+pub(super) struct CallingClient {
+    capabilities: Capabilities,
+    /// Whose responses are taken.
+    owner: String,
+    tx: mpsc::Sender<ForClient>,
+    asking: Asking,
+}
+
+enum Asking {
+    /// By a request to the client, whose response comes as a message of its own.
+    ServerRequest(Arc<ServerRequests>),
+    /// By the result of its own request.
+    InputRequired,
+}
+
+impl fmt::Debug for CallingClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CallingClient")
+            .field("capabilities", &self.capabilities.names)
+            .finish_non_exhaustive()
+    }
+}
+
+impl CallingClient {
+    /// A client that can be asked, and where what is asked comes out.
+    pub(super) fn open(
+        capabilities: Capabilities,
+        version: Version,
+        owner: &str,
+        requests: &Arc<ServerRequests>,
+    ) -> (Arc<dyn Client>, mpsc::Receiver<ForClient>) {
+        let (tx, rx) = mpsc::channel(QUEUE);
+        let asking = match version.era() {
+            Era::Legacy => Asking::ServerRequest(requests.clone()),
+            Era::Modern => Asking::InputRequired,
+        };
+        (Arc::new(Self { capabilities, owner: owner.to_owned(), tx, asking }), rx)
+    }
+}
+
+#[async_trait]
+impl Client for CallingClient {
+    fn capabilities(&self) -> &RawValue {
+        &self.capabilities.declared
+    }
+
+    fn can(&self, ability: Ability) -> bool {
+        self.capabilities.names.iter().any(|name| name == ability.as_str())
+    }
+
+    fn manner(&self) -> Manner {
+        match self.asking {
+            Asking::ServerRequest(_) => Manner::Meanwhile,
+            Asking::InputRequired => Manner::AsOutcome,
+        }
+    }
+
+    async fn ask(&self, cx: &Context, question: Question) -> Result<Box<RawValue>> {
+        let gone = || Error::unavailable("the calling program has gone");
+        let (asked, rx, _forget) = match &self.asking {
+            Asking::InputRequired => {
+                let (response, rx) = oneshot::channel();
+                (ForClient::Input(InputRequest { question, response }), rx, None)
+            }
+            Asking::ServerRequest(requests) => {
+                let (id, rx, forget) = requests.expect(&self.owner)?;
+                let method = mcp::client::method_of(question.ability);
+                let message = envelope::request(&id, method, question.params.as_deref());
+                (ForClient::Message(message), rx, Some(forget))
+            }
+        };
+        let response = async {
+            self.tx.send(asked).await.map_err(|_| gone())?;
+            rx.await.map_err(|_| gone())?
+        };
+        let response = cx.within(response).await;
+        response.unwrap_or_else(|ended| Err(ended.error("the calling program did not answer in time")))
+    }
+}

@@ -1,0 +1,96 @@
+//! What becomes of a request at a service, in the words of the client's version.
+
+use super::Answered;
+use mcp::error::{Failure, failure_of_call};
+use mcp::modern::{self, Cache};
+use mcp::{Era, RpcError, Version};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use tool::{ErrorKind, InputRequest, Outcome, Output, Question, Structured};
+
+pub(super) const SERVER_INFO: &str =
+    concat!("{\"name\":\"mcp-all-in-one\",\"version\":\"", env!("CARGO_PKG_VERSION"), "\"}");
+
+/// The result of a call, which says itself whether the tool has failed.
+pub(super) fn of_call(outcome: tool::Result<Outcome>, version: Version) -> Answered<String> {
+    let result = match outcome {
+        Ok(Outcome::Done(output)) => output.into_result(structured_for(version)),
+        Ok(Outcome::Started(run)) => Output::text(&format!("started as {run}")).to_result(),
+        Ok(Outcome::NeedsInput(request)) if version.era() == Era::Modern => questions(&request),
+        Ok(Outcome::NeedsInput(_)) => {
+            let text = "the tool asks something that the calling program cannot be asked";
+            Output::text(text).failed().to_result()
+        }
+        Err(error) => match failure_of_call(&error, version) {
+            Failure::Error(error) => return Err(error),
+            Failure::Result(text) => Output::text(&text).failed().to_result(),
+        },
+    };
+    Ok(for_era(version.era(), result, Cache::No))
+}
+
+/// Until 2025-11-25 structured content was an object, and strict clients refuse anything else.
+fn structured_for(version: Version) -> Structured {
+    match version.era() {
+        Era::Legacy => Structured::Objects,
+        Era::Modern => Structured::Anything,
+    }
+}
+
+/// The result as clients of this era expect it.
+pub(super) fn for_era(era: Era, result: String, cache: Cache) -> String {
+    match era {
+        Era::Legacy => result,
+        Era::Modern => modern::complete(&result, SERVER_INFO, cache),
+    }
+}
+
+/// How a document or prompt that could not be had is told; its service's own words go first.
+pub(super) fn refusal_of_get(error: &tool::Error, version: Version) -> RpcError {
+    /// What versions with a handshake say of a resource that is not there.
+    const NO_RESOURCE: i32 = -32002;
+    let uri = error.resource();
+    if error.kind() == ErrorKind::NotFound {
+        let code = if uri.is_some() && version.era() == Era::Legacy { NO_RESOURCE } else { -32602 };
+        return RpcError {
+            data: uri.map(|uri| json!({ "uri": uri }).into()),
+            ..RpcError::new(code, error.message())
+        };
+    }
+    match failure_of_call(error, version) {
+        Failure::Error(mut refused) => {
+            if refused.code == NO_RESOURCE && version.era() == Era::Modern {
+                refused.code = -32602;
+            }
+            refused
+        }
+        Failure::Result(text) => RpcError::new(-32603, text),
+    }
+}
+
+/// What a tool asks, as a result: in the words of its service, where it is an MCP server.
+fn questions(request: &InputRequest) -> String {
+    if let Some(original) = &request.original {
+        return original.get().to_owned();
+    }
+    let question = |(name, question): &(String, Question)| {
+        let params = question.params.as_deref().map_or("{}", RawValue::get);
+        let method = mcp::client::method_of(question.ability);
+        format!("{}:{{\"method\":\"{method}\",\"params\":{params}}}", Value::from(name.as_str()))
+    };
+    let questions: Vec<_> = request.questions.iter().map(question).collect();
+    let state = request
+        .state
+        .as_deref()
+        .map_or_else(String::new, |state| format!(",\"requestState\":{}", state.get()));
+    format!("{{\"resultType\":\"input_required\",\"inputRequests\":{{{}}}{state}}}", questions.join(","))
+}
+
+/// The result of a request that cannot go on before its client has answered.
+pub(super) fn input_required(method: &str, params: Option<&RawValue>, name: &str, state: &str) -> String {
+    let params = params.map_or("{}", RawValue::get);
+    let result = format!(
+        "{{\"resultType\":\"input_required\",\"inputRequests\":{{\"{name}\":{{\"method\":\"{method}\",\"params\":{params}}}}},\"requestState\":\"{state}\"}}"
+    );
+    modern::complete(&result, SERVER_INFO, Cache::No)
+}
