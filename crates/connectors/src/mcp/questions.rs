@@ -92,7 +92,7 @@ pub(super) async fn converse(
 pub(super) fn as_question(result: &RawValue) -> Option<InputRequest> {
     let asked = InputRequired::read(result)?;
     let question = |(name, asked): &(_, &RawValue)| {
-        let asked: Asked<'_> = serde_json::from_str(asked.get()).ok()?;
+        let asked: WrittenRequest<'_> = serde_json::from_str(asked.get()).ok()?;
         let question =
             Question { ability: ability(&asked.method)?, params: asked.params.map(ToOwned::to_owned) };
         Some((ToString::to_string(name), question))
@@ -117,8 +117,9 @@ struct Head<'a> {
     request_state: Option<&'a RawValue>,
 }
 
+/// One of the questions, as it stands in a result.
 #[derive(Deserialize)]
-struct InputRequest<'a> {
+struct WrittenRequest<'a> {
     #[serde(borrow)]
     method: Cow<'a, str>,
     #[serde(borrow, default)]
@@ -141,7 +142,7 @@ impl<'a> InputRequired<'a> {
         }
         let mut responses = String::from("{");
         for (name, request) in &self.requests.0 {
-            let request: InputRequest<'_> = serde_json::from_str(request.get())
+            let request: WrittenRequest<'_> = serde_json::from_str(request.get())
                 .map_err(|error| Error::upstream("the server's question is unreadable").caused_by(error))?;
             let ability = ability(&request.method)
                 .ok_or_else(|| Error::upstream(format!("the server asks for '{}'", request.method)))?;

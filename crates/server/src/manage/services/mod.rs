@@ -28,7 +28,6 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use settings::{Findings, check_also, check_id, read_tools};
 use store::{NewService, Service, ServiceChanges, ServiceFilter, ServiceTool};
-use tool::Error;
 use tool::whole::whole_or_null;
 use utoipa::ToSchema;
 

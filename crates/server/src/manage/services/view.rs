@@ -136,7 +136,7 @@ fn offered(state: &Shared, tenant: &TenantId, service: &ServiceDefinition) -> Ve
 /// The schema of a type's settings; a service of a type we no longer have shows no field.
 pub(crate) fn schema_of(state: &Shared, scheme: &str) -> Value {
     let hidden = || json!({ "additionalProperties": { "writeOnly": true } });
-    state.gateway.kind(scheme).map_or_else(|_| hidden(), Kind::settings_schema)
+    state.gateway.kind(scheme).map_or_else(|_| hidden(), |kind| kind.settings_schema().clone())
 }
 
 /// A tool's definition with its id, secrets masked.
