@@ -173,8 +173,7 @@ async fn a_run_is_there_for_those_alone_who_may_see_it() {
         ended: Default::default(),
     };
     let env = Env { runs: Some(Arc::new(run)), ..Env::default() };
-    let gateway =
-        Gateway::new(&KINDS, env, Audit::start(Arc::new(MemorySink::default())), Options::default());
+    let gateway = Gateway::new(KINDS, env, Audit::start(Arc::new(MemorySink::default())), Options::default());
     let narrow = Caller { allow: vec![Pattern("m__find".into())], ..owner.clone() };
     let elsewhere = Context { tenant: TenantId::default_tenant(), ..context() };
     for stranger in [context_of(key()), context_of(narrow), elsewhere] {

@@ -4,7 +4,7 @@ use crate::support::*;
 use crate::tools::tool;
 use gateway::ToolBody;
 use serde_json::json;
-use tool::ErrorKind;
+use tool::{ErrorKind, TenantId};
 
 const ADVICE: &str = "in this program: build it with `--features pigeon`";
 
@@ -19,7 +19,8 @@ async fn a_uri_of_a_type_left_out_names_the_feature() {
 
 #[tokio::test]
 async fn settings_of_a_type_left_out_are_refused_with_the_feature() {
-    let error = World::new().gateway.check("carrier", json!({})).await.unwrap_err();
+    let error =
+        World::new().gateway.check(&TenantId::default_tenant(), "carrier", json!({})).await.unwrap_err();
     let expected = format!("there is no service type 'carrier' {ADVICE}");
     assert_eq!((error.kind(), error.message()), (ErrorKind::NotFound, &*expected));
 }

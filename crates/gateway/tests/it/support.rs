@@ -75,7 +75,7 @@ impl Settings for OtherSettings {
     }
 }
 
-const KINDS: &[Kind] = &[Kind::of::<MemorySettings>(), Kind::of::<OtherSettings>()];
+pub(crate) const KINDS: &[Kind] = &[Kind::of::<MemorySettings>(), Kind::of::<OtherSettings>()];
 
 /// One type is there, as every type of a full build is; the other was left out.
 const OPTIONAL: &[OptionalKind] = &[

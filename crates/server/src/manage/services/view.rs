@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use store::{Service, ServiceTool};
-use tool::{Kind, TenantId};
+use tool::TenantId;
 use utoipa::ToSchema;
 
 #[derive(Serialize, ToSchema)]
