@@ -1,8 +1,10 @@
 //! Flows: versioned graphs of tool URIs. Documents and their checks, and an engine that runs them over ports
 //! for the journal, the calls and the clock.
 
+mod check;
 mod cursor;
 mod document;
+pub mod engine;
 pub mod limits;
 mod problem;
 pub mod schedule;
@@ -10,6 +12,7 @@ pub mod settle;
 mod source;
 mod versions;
 
+pub use check::Bound;
 pub use document::{
     Block, CatchUp, Concurrency, Data, Declared, Field, Flow, Formula, Origin, Overflow, Overlap, Reading,
     Source, Trigger, WebhookAuth, read,

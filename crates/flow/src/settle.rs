@@ -1,7 +1,10 @@
 //! Which nodes of a block may run: edges settle as taken or dead, by one function of the graph and of how nodes ended.
 
+use serde::{Deserialize, Serialize};
+
 /// How a node left: which of its edges are taken. All others die.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Exit {
     /// By `next`.
     Next,

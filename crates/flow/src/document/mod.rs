@@ -14,8 +14,7 @@ mod waits;
 
 pub use data::{Data, Field, Formula, Origin};
 pub(crate) use model::{
-    Action, Approval, Call, Check, Each, Guard, GuardAction, Loop, Node, OnTimeout, Retry, RetryOn, Target,
-    Wait,
+    Action, Approval, Call, Check, Each, Guard, GuardAction, Loop, Node, OnTimeout, RetryOn, Target, Wait,
 };
 pub use model::{Block, Concurrency, Flow, Overflow};
 pub use trigger::{CatchUp, Overlap, Source, Trigger, WebhookAuth};

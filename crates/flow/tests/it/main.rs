@@ -1,6 +1,7 @@
 //! Behaviour at the public edge: documents, checks, settling, runs, schedules.
 
 mod documents;
+mod engine;
 mod schedules;
 mod settling;
 mod versions;

@@ -1,0 +1,291 @@
+//! Records become state, the same way whether they are written now or read again after a crash.
+
+use super::frame::{Calling, Frame, FrameId, Items, Parked, Passes, Spot, State};
+use super::record::{Fact, Failure, Record};
+use super::{Machine, ROOT};
+use crate::document::Action;
+use crate::settle::{Exit, Standing, settle};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+impl Machine {
+    pub(super) fn apply(&mut self, record: &Record) {
+        match &record.fact {
+            Fact::Begun { inputs, vars } => {
+                self.begun_at = Some(record.at);
+                (self.inputs, self.vars) = (inputs.clone(), vars.clone());
+            }
+            Fact::Ended(ending) => self.ending = Some(ending.clone()),
+            Fact::Signal { name, key, data } => self.signals.push((name.clone(), key.clone(), data.clone())),
+            Fact::Cancel => self.is_cancelling = true,
+            Fact::Pause => self.is_paused = true,
+            Fact::Resume => {
+                self.is_paused = false;
+                self.dirty.extend(self.frames.keys());
+            }
+            Fact::Caught { error } => self.apply_caught(error),
+            // A journal with it is read as if what failed had not been.
+            Fact::Retry => {}
+            _ => {
+                if let Some(spot) = self.locate(&record.path) {
+                    self.apply_at(spot, record);
+                }
+            }
+        }
+    }
+
+    fn apply_at(&mut self, spot: Spot, record: &Record) {
+        let Some(frame) = self.frames.get_mut(&spot.0) else { return };
+        frame.since[spot.1].get_or_insert(record.at);
+        match &record.fact {
+            Fact::Called { target, arguments } => {
+                self.bytes += weight(target) + arguments.values().map(weight).sum::<usize>();
+                let call =
+                    Calling { target: target.clone(), arguments: arguments.clone(), attempt: record.attempt };
+                self.activate(spot, State::Calling(call));
+            }
+            Fact::Again => self.apply_again(spot, record.attempt),
+            Fact::Waiting(reason) => {
+                let call = match self.take_state(spot) {
+                    State::Calling(call) => Some(call),
+                    _ => None,
+                };
+                let parked = Parked { reason: reason.clone(), call, decision: None, child: None };
+                self.activate(spot, State::Parked(parked));
+            }
+            Fact::Entered { items, vars } => self.apply_entered(spot, items, vars),
+            Fact::Pass(number) => self.apply_pass(spot, *number),
+            Fact::Succeeded { value, sets, exit } => self.apply_succeeded(spot, value, sets, *exit),
+            Fact::Skipped => self.apply_skipped(spot),
+            Fact::Failed { error, .. } => self.apply_failed(spot, error),
+            Fact::Cancelled { .. } => self.settle_node(spot, Value::Null, Exit::Nowhere),
+            Fact::Decided(decision) => {
+                if let Some(State::Parked(parked)) = self.state_mut(spot) {
+                    parked.decision.get_or_insert_with(|| decision.clone());
+                }
+            }
+            Fact::ChildEnded(result) => {
+                if let Some(State::Parked(parked)) = self.state_mut(spot) {
+                    parked.child.get_or_insert_with(|| result.clone());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn apply_again(&mut self, spot: Spot, attempt: u32) {
+        if let State::Parked(Parked { call: Some(call), .. }) = self.take_state(spot) {
+            self.activate(spot, State::Calling(Calling { attempt, ..call }));
+        }
+    }
+
+    fn apply_entered(&mut self, spot: Spot, items: &[Value], vars: &Map<String, Value>) {
+        self.bytes += items.iter().map(weight).sum::<usize>();
+        let block = Arc::clone(&self.frames[&spot.0].block);
+        let state = match &block.nodes[spot.1].action {
+            Action::Each(_) => State::Each(Items {
+                items: items.to_vec(),
+                next: 0,
+                open: BTreeMap::new(),
+                results: vec![None; items.len()],
+            }),
+            Action::Loop(_) => State::Loop(Passes { vars: vars.clone(), count: 0 }),
+            _ => State::Block,
+        };
+        let is_block = matches!(state, State::Block);
+        self.activate(spot, state);
+        if is_block {
+            let prefix = format!("{}.", self.path(spot));
+            self.open(spot, 0, prefix);
+        }
+    }
+
+    fn apply_pass(&mut self, spot: Spot, number: usize) {
+        self.close_below(spot);
+        self.passes += 1;
+        if let Some(State::Loop(passes)) = self.state_mut(spot) {
+            passes.count = number + 1;
+            let prefix = format!("{}[{number}].", self.path(spot));
+            self.open(spot, number, prefix);
+        }
+    }
+
+    fn apply_succeeded(&mut self, spot: Spot, value: &Value, sets: &[(String, Value)], exit: Exit) {
+        self.take_signal(spot);
+        self.bytes += weight(value) + sets.iter().map(|(_, value)| weight(value)).sum::<usize>();
+        let block = Arc::clone(&self.frames[&spot.0].block);
+        match &block.nodes[spot.1].action {
+            Action::Return(_) => self.returned = Some(value.clone()),
+            Action::Call(call) if call.is_handoff => self.handoffs += 1,
+            _ => {}
+        }
+        self.settle_node(spot, value.clone(), exit);
+        for (name, value) in sets {
+            self.set_var(spot.0, name, value.clone());
+        }
+    }
+
+    /// `only` was false: the node is passed by, an approval as if it were given.
+    fn apply_skipped(&mut self, spot: Spot) {
+        let block = Arc::clone(&self.frames[&spot.0].block);
+        let is_approval = matches!(block.nodes[spot.1].action, Action::Approval(_));
+        let exit = if is_approval { Exit::NextAnd(0) } else { Exit::Next };
+        self.settle_node(spot, Value::Null, exit);
+    }
+
+    fn apply_failed(&mut self, spot: Spot, error: &Failure) {
+        let Some(frame) = self.frames.get_mut(&spot.0) else { return };
+        let has_fail = frame.block.nodes[spot.1].has_fail;
+        if !has_fail {
+            frame.failure.get_or_insert_with(|| error.clone());
+        }
+        let exit = if has_fail { Exit::Fail } else { Exit::Nowhere };
+        self.settle_node(spot, json!({"error": error.to_value()}), exit);
+    }
+
+    /// What might have begun does not begin any more, but what the handler leads to does.
+    fn apply_caught(&mut self, error: &Failure) {
+        if let Some(run) = self.given.get_mut("run") {
+            run["error"] = error.to_value();
+        }
+        let Some(root) = self.frames.get_mut(&ROOT) else { return };
+        let standings = settle(&root.block.graph, &root.exits, false);
+        for (node, standing) in standings.into_iter().enumerate() {
+            if standing == Standing::Ready && root.block.graph.handler() != Some(node) {
+                root.exits[node] = Some(Exit::Nowhere);
+                root.states[node] = State::Ended;
+            }
+        }
+        root.failure = None;
+        self.is_caught = true;
+        self.dirty.insert(ROOT);
+    }
+
+    /// A node is over, with everything inside.
+    fn settle_node(&mut self, spot: Spot, value: Value, exit: Exit) {
+        self.close_below(spot);
+        self.active.remove(&spot);
+        self.steps += 1;
+        self.dirty.insert(spot.0);
+        self.dirty.append(&mut self.starved);
+        if let Some(frame) = self.frames.get_mut(&spot.0) {
+            frame.values[spot.1] = value;
+            frame.exits[spot.1] = Some(exit);
+            frame.states[spot.1] = State::Ended;
+        }
+    }
+
+    fn activate(&mut self, spot: Spot, state: State) {
+        if let Some(frame) = self.frames.get_mut(&spot.0) {
+            frame.states[spot.1] = state;
+            self.active.insert(spot);
+        }
+    }
+
+    /// The first signal that the wait at the node was waiting for is used up.
+    fn take_signal(&mut self, spot: Spot) {
+        if let Some(State::Parked(parked)) = self.state(spot)
+            && let Some(at) = self.matching_signal(&parked.reason)
+        {
+            self.signals.remove(at);
+        }
+    }
+
+    fn take_state(&mut self, spot: Spot) -> State {
+        self.state_mut(spot).map_or(State::Idle, |state| std::mem::replace(state, State::Idle))
+    }
+
+    pub(super) fn state_mut(&mut self, (frame, node): Spot) -> Option<&mut State> {
+        self.frames.get_mut(&frame).map(|frame| &mut frame.states[node])
+    }
+
+    /// The node of a path; frames of items come into being with their first record.
+    pub(super) fn locate(&mut self, path: &str) -> Option<Spot> {
+        let start = path.rfind('.').map_or(0, |dot| dot + 1);
+        let (prefix, id) = path.split_at(start);
+        let frame = self.locate_frame(prefix)?;
+        Some((frame, self.frames[&frame].block.find(id)?))
+    }
+
+    fn locate_frame(&mut self, prefix: &str) -> Option<FrameId> {
+        if let Some(frame) = self.prefixes.get(prefix) {
+            return Some(*frame);
+        }
+        let owner = prefix.strip_suffix('.')?;
+        let (owner, index) = owner.strip_suffix(']')?.rsplit_once('[')?;
+        let spot = self.locate(owner)?;
+        self.open_item(spot, index.parse().ok()?)
+    }
+
+    /// The frame of an item of an each.
+    pub(super) fn open_item(&mut self, spot: Spot, index: usize) -> Option<FrameId> {
+        let block = Arc::clone(&self.frames.get(&spot.0)?.block);
+        let Action::Each(each) = &block.nodes[spot.1].action else { return None };
+        let item = match self.state(spot)? {
+            State::Each(items) if items.results.get(index)?.is_none() => items.items.get(index)?.clone(),
+            _ => return None,
+        };
+        let prefix = format!("{}[{index}].", self.path(spot));
+        let id = self.open(spot, index, prefix);
+        let frame = self.frames.get_mut(&id)?;
+        frame.locals.push((each.item.clone(), item));
+        if let Some(name) = &each.index {
+            frame.locals.push((name.clone(), index.into()));
+        }
+        if let Some(State::Each(items)) = self.state_mut(spot) {
+            items.open.insert(index, id);
+            items.next = items.next.max(index + 1);
+        }
+        Some(id)
+    }
+
+    fn open(&mut self, spot: Spot, index: usize, prefix: String) -> FrameId {
+        let id = self.next_frame;
+        self.next_frame += 1;
+        let owner = &self.frames[&spot.0];
+        let block = owner.block.nodes[spot.1].block().expect("only nodes with a block are entered");
+        let frame = Frame::new(Some((spot, index)), prefix.clone(), Arc::clone(block));
+        self.frames.insert(id, frame);
+        self.prefixes.insert(prefix, id);
+        self.dirty.insert(id);
+        id
+    }
+
+    /// Forgets the frames of a node, and what is in them.
+    fn close_below(&mut self, spot: Spot) {
+        if self.state(spot).is_some_and(|state| state.is_leaf() || matches!(state, State::Idle)) {
+            return;
+        }
+        let below = |frame: &Frame| frame.parent.is_some_and(|(owner, _)| owner == spot);
+        let frames: Vec<_> =
+            self.frames.iter().filter(|(_, frame)| below(frame)).map(|(id, _)| *id).collect();
+        frames.into_iter().for_each(|frame| self.close(frame));
+    }
+
+    pub(super) fn close(&mut self, id: FrameId) {
+        let active: Vec<_> = self.active.range((id, 0)..(id + 1, 0)).copied().collect();
+        for spot in active {
+            self.close_below(spot);
+            self.active.remove(&spot);
+        }
+        if let Some(frame) = self.frames.remove(&id) {
+            self.prefixes.remove(&frame.prefix);
+        }
+        self.dirty.remove(&id);
+        self.starved.remove(&id);
+    }
+}
+
+/// About how many bytes a value takes as text.
+pub(super) fn weight(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(_) => 4,
+        Value::Number(_) => 8,
+        Value::String(text) => text.len() + 2,
+        Value::Array(items) => 2 + items.iter().map(|item| 1 + weight(item)).sum::<usize>(),
+        Value::Object(fields) => {
+            2 + fields.iter().map(|(name, value)| name.len() + 4 + weight(value)).sum::<usize>()
+        }
+    }
+}
