@@ -27,10 +27,6 @@ impl<'a> Cursor<'a> {
         Problem::error(code, &self.path, self.tree.spot.at, message)
     }
 
-    pub(crate) fn warning(&self, code: Code, message: impl Into<String>) -> Problem {
-        Problem::warning(code, &self.path, self.tree.spot.at, message)
-    }
-
     /// The field of that name, if there is one.
     pub(crate) fn field(&self, key: &str) -> Option<Self> {
         self.entries().find(|(name, _)| *name == key).map(|(_, field)| field)

@@ -12,10 +12,10 @@ pub mod settle;
 mod source;
 mod versions;
 
-pub use check::Bound;
+pub use check::{Bound, Lookup, Reference, Tools, Validation, references, validate};
 pub use document::{
-    Block, CatchUp, Concurrency, Data, Declared, Field, Flow, Formula, Origin, Overflow, Overlap, Reading,
-    Source, Trigger, WebhookAuth, read,
+    Block, CatchUp, Concurrency, Data, Declared, Field, Flow, Formula, Key, Origin, Overflow, Overlap,
+    Reading, Source, Trigger, WebhookAuth, read,
 };
 pub use problem::{Code, Problem, Severity};
 pub use source::{MAX_BYTES, Place};

@@ -1,6 +1,6 @@
 //! The origin's texts in `args`, `with`, `sets` and `vars`: `a = e, b`, one or more on a line, `...x`, `# comment`.
 
-use super::data::{Data, Field, Formula, Origin};
+use super::data::{Data, Field, Formula, Key, Origin};
 use crate::cursor::{Cursor, is_identifier};
 use crate::problem::{Code, Problems};
 use expression::Position;
@@ -44,11 +44,11 @@ fn field(
     }
     if let Some((name, value)) = assigned(part) {
         let formula = formula(text, cursor, start + part.len() - value.len(), value, problems)?;
-        return Some(Field::Set(name.to_owned(), Data::Formula(formula)));
+        return Some(Field::Set(key(text, cursor, start, name), Data::Formula(formula)));
     }
     if is_identifier(part) {
         let formula = formula(text, cursor, start, part, problems)?;
-        return Some(Field::Set(part.to_owned(), Data::Formula(formula)));
+        return Some(Field::Set(key(text, cursor, start, part), Data::Formula(formula)));
     }
     let message = format!("'{part}' has no name to be assigned to; write 'name = {part}'");
     problems.add(cursor.error(Code::Syntax, message));
@@ -64,6 +64,10 @@ fn formula(
 ) -> Option<Formula> {
     let origin = Origin::within(cursor, Position::of(text, start));
     Formula::parse(part, origin, problems)
+}
+
+fn key(text: &str, cursor: &Cursor<'_>, start: usize, name: &str) -> Key {
+    Key::new(name, cursor.spot().place_of(Position::of(text, start)))
 }
 
 /// `name = value`, but not `name == value`.

@@ -1,11 +1,10 @@
 //! Nodes that call: a tool, a flow, an agent, a handoff.
 
 use super::assignments::Lone;
-use super::data::{Data, Field, Formula, Origin};
+use super::data::{Data, Field, Formula, Key, Origin};
 use super::model::{Call, Target};
 use crate::cursor::{Cursor, is_identifier};
 use crate::problem::{Code, Problems};
-use serde_json::{Map, Value};
 use tool::Uri;
 
 /// Reads the call of a node of that kind.
@@ -56,9 +55,9 @@ pub(super) fn uri(text: &str, cursor: &Cursor<'_>, problems: &mut Problems) -> T
 }
 
 fn read_args(cursor: &Cursor<'_>, problems: &mut Problems) -> Data {
-    let Some(field) = cursor.field("args") else { return Data::Literal(Value::Object(Map::new())) };
+    let Some(field) = cursor.field("args") else { return Data::Fields(Vec::new()) };
     let data = Data::read_assigned(&field, Lone::Field, problems);
-    if matches!(&data, Data::List(_)) || matches!(&data, Data::Literal(value) if !value.is_object()) {
+    if matches!(&data, Data::List(_) | Data::Literal(_)) {
         problems.add(field.mismatch("an object of arguments"));
     }
     data
@@ -68,9 +67,6 @@ fn read_args(cursor: &Cursor<'_>, problems: &mut Problems) -> Data {
 fn with_context(args: Data, cursor: &Cursor<'_>, problems: &mut Problems) -> Data {
     let mut fields = match args {
         Data::Fields(fields) => fields,
-        Data::Literal(Value::Object(map)) => {
-            map.into_iter().map(|(name, value)| Field::Set(name, Data::Literal(value))).collect()
-        }
         Data::Formula(formula) => vec![Field::Spread(formula)],
         Data::Literal(_) | Data::Text(..) | Data::List(_) => Vec::new(),
     };
@@ -79,10 +75,10 @@ fn with_context(args: Data, cursor: &Cursor<'_>, problems: &mut Problems) -> Dat
             problems.add(context.mismatch("a list of names"));
         }
         let names = context.items().filter_map(|item| name(&item, problems)).collect();
-        fields.push(Field::Set("context".to_owned(), Data::Fields(names)));
+        fields.push(Field::Set(Key::new("context", context.at), Data::Fields(names)));
     }
     if let Some(reason) = cursor.field("reason") {
-        fields.push(Field::Set("reason".to_owned(), Data::read(&reason, problems)));
+        fields.push(Field::Set(Key::new("reason", reason.at), Data::read(&reason, problems)));
     }
     Data::Fields(fields)
 }
@@ -94,5 +90,5 @@ fn name(item: &Cursor<'_>, problems: &mut Problems) -> Option<Field> {
         return None;
     }
     let formula = Formula::parse(name, Origin::of(item), problems)?;
-    Some(Field::Set(name.to_owned(), Data::Formula(formula)))
+    Some(Field::Set(Key::new(name, item.at), Data::Formula(formula)))
 }

@@ -42,6 +42,11 @@ impl Origin {
         })
     }
 
+    /// Where the value stands.
+    pub(crate) fn start(&self) -> Place {
+        self.spot.at
+    }
+
     pub(crate) fn problem(&self, error: &Error) -> Problem {
         let code = match error.kind() {
             expression::Kind::Limit => Code::LimitExceeded,
@@ -109,9 +114,23 @@ pub enum Data {
 #[derive(Debug, Clone)]
 pub enum Field {
     /// One field.
-    Set(String, Data),
+    Set(Key, Data),
     /// All fields of another object.
     Spread(Formula),
+}
+
+/// The name of a field, and where it stands.
+#[derive(Debug, Clone)]
+pub struct Key {
+    /// The name.
+    pub name: String,
+    pub(crate) at: Place,
+}
+
+impl Key {
+    pub(crate) fn new(name: &str, at: Place) -> Self {
+        Self { name: name.to_owned(), at }
+    }
 }
 
 impl Data {
@@ -130,12 +149,7 @@ impl Data {
                 let items = cursor.items().map(|item| Self::read(&item, problems)).collect();
                 Self::List(items).folded()
             }
-            Content::Map(_) => {
-                let field = |(key, field): (&str, Cursor<'_>)| {
-                    Field::Set(key.to_owned(), Self::read(&field, problems))
-                };
-                Self::Fields(cursor.entries().map(field).collect()).folded()
-            }
+            Content::Map(_) => Self::read_fields(cursor, problems).folded(),
             _ => Self::Literal(cursor.tree.to_value()),
         }
     }
@@ -148,8 +162,17 @@ impl Data {
     ) -> Self {
         match cursor.as_text() {
             Some(text) if !text.contains("${") => assignments::read(text, cursor, lone, problems),
+            None if cursor.is_map() => Self::read_fields(cursor, problems),
             _ => Self::read(cursor, problems),
         }
+    }
+
+    fn read_fields(cursor: &Cursor<'_>, problems: &mut Problems) -> Self {
+        let entries = cursor.entries();
+        let read = |(name, field): (&str, Cursor<'_>)| {
+            Field::Set(Key::new(name, field.at), Self::read(&field, problems))
+        };
+        Self::Fields(entries.map(read).collect())
     }
 
     /// A value without computed parts is a literal.
@@ -163,7 +186,7 @@ impl Data {
                 if fields.iter().all(|field| matches!(field, Field::Set(_, Self::Literal(_)))) =>
             {
                 let pair = |field| match field {
-                    Field::Set(name, data) => Some((name, data.into_literal()?)),
+                    Field::Set(key, data) => Some((key.name, data.into_literal()?)),
                     Field::Spread(_) => None,
                 };
                 Self::Literal(Value::Object(fields.into_iter().filter_map(pair).collect()))
@@ -224,8 +247,8 @@ impl Field {
         setting: &Setting,
     ) -> Result<(), (Origin, Error)> {
         match self {
-            Self::Set(name, data) => {
-                map.insert(name.clone(), data.evaluate(scope, setting)?);
+            Self::Set(key, data) => {
+                map.insert(key.name.clone(), data.evaluate(scope, setting)?);
             }
             Self::Spread(formula) => {
                 if let Value::Object(more) = formula.evaluate(scope, setting)? {

@@ -12,7 +12,7 @@ mod trigger;
 mod types;
 mod waits;
 
-pub use data::{Data, Field, Formula, Origin};
+pub use data::{Data, Field, Formula, Key, Origin};
 pub(crate) use model::{
     Action, Approval, Call, Check, Each, Guard, GuardAction, Loop, Node, OnTimeout, RetryOn, Target, Wait,
 };
@@ -129,13 +129,10 @@ fn read_types(
 }
 
 /// Vars are declared with their first values.
-fn read_vars(cursor: &Cursor<'_>, problems: &mut Problems) -> Vec<(String, Data)> {
+fn read_vars(cursor: &Cursor<'_>, problems: &mut Problems) -> Vec<(Key, Data)> {
     let Some(field) = cursor.field("vars") else { return Vec::new() };
     let declared = match Data::read_assigned(&field, Lone::Field, problems) {
         Data::Fields(fields) => fields,
-        Data::Literal(serde_json::Value::Object(map)) => {
-            map.into_iter().map(|(name, value)| Field::Set(name, Data::Literal(value))).collect()
-        }
         _ => {
             problems.add(field.mismatch("an object of names and values"));
             Vec::new()
@@ -144,7 +141,7 @@ fn read_vars(cursor: &Cursor<'_>, problems: &mut Problems) -> Vec<(String, Data)
     let mut vars = Vec::new();
     for declared in declared {
         match declared {
-            Field::Set(name, data) => vars.push((name, data)),
+            Field::Set(key, data) => vars.push((key, data)),
             Field::Spread(_) => {
                 problems.add(field.error(Code::Syntax, "vars are named one by one, without '...'"))
             }

@@ -1,6 +1,6 @@
 //! A flow as the engine runs it: every name of a node is a number, every expression is parsed.
 
-use super::data::{Data, Field, Formula, Origin};
+use super::data::{Data, Field, Formula, Key, Origin};
 use super::trigger::Trigger;
 use super::types::Declared;
 use crate::settle::{Graph, Join};
@@ -26,7 +26,7 @@ pub struct Flow {
     pub returns: Option<Value>,
     /// The document's types, as JSON Schemas.
     pub types: serde_json::Map<String, Value>,
-    pub(crate) vars: Vec<(String, Data)>,
+    pub(crate) vars: Vec<(Key, Data)>,
     pub(crate) block: Arc<Block>,
     pub(crate) output: Option<Data>,
     /// How long a run may take.
@@ -104,7 +104,7 @@ pub(crate) enum Action {
     Each(Each),
     Loop(Loop),
     Block { block: Arc<Block>, join: Join },
-    Approval(Approval),
+    Approval(Box<Approval>),
     Guard(Guard),
     Return(Data),
     Throw { code: Data, message: Data },
@@ -147,7 +147,7 @@ pub(crate) struct Each {
 
 #[derive(Debug)]
 pub(crate) struct Loop {
-    pub(crate) vars: Vec<(String, Data)>,
+    pub(crate) vars: Vec<(Key, Data)>,
     pub(crate) when: Option<Formula>,
     pub(crate) max: usize,
     pub(crate) block: Arc<Block>,
@@ -188,7 +188,7 @@ pub(crate) enum Check {
     /// An agent judges.
     Asked {
         name: String,
-        call: Call,
+        call: Box<Call>,
     },
 }
 

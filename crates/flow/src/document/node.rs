@@ -10,7 +10,6 @@ use crate::limits;
 use crate::problem::{Code, Problem, Problems};
 use crate::settle::{Join, Port};
 use crate::source::{Content, Place};
-use serde_json::Value;
 use std::sync::Arc;
 
 /// What a node asks of its block.
@@ -91,9 +90,9 @@ fn read_action(
         "case" => read_switch(&field, cursor, wanted, problems),
         "wait" => waits::read_wait(&field, problems).map(Action::Wait),
         "each" => read_each(&field, cursor, blocks, problems),
-        "approval" => {
-            waits::read_approval(&field, cursor, wanted, blocks.types, problems).map(Action::Approval)
-        }
+        "approval" => waits::read_approval(&field, cursor, wanted, blocks.types, problems)
+            .map(Box::new)
+            .map(Action::Approval),
         "guard" => waits::read_guard(&field, problems).map(Action::Guard),
         "return" => Some(Action::Return(Data::read(&field, problems))),
         "throw" => read_throw(&field, problems),
@@ -245,9 +244,6 @@ fn read_sets(cursor: &Cursor<'_>, problems: &mut Problems) -> Vec<Field> {
     let Some(field) = cursor.field("sets") else { return Vec::new() };
     match Data::read_assigned(&field, Lone::Field, problems) {
         Data::Fields(fields) => fields,
-        Data::Literal(Value::Object(map)) => {
-            map.into_iter().map(|(name, value)| Field::Set(name, Data::Literal(value))).collect()
-        }
         _ => {
             problems.add(field.mismatch("an object of vars and values"));
             Vec::new()

@@ -1,7 +1,7 @@
 //! Nodes that wait for somebody or judge something: waits, approvals, guards.
 
 use super::block::targets;
-use super::data::{Data, Field, Formula};
+use super::data::{Data, Field, Formula, Key};
 use super::model::{Approval, Call, Check, Guard, GuardAction, OnTimeout, Wait};
 use super::node::Wanted;
 use super::types::Types;
@@ -111,12 +111,12 @@ fn read_check(field: &Cursor<'_>, of: &Data, problems: &mut Problems) -> Option<
             Some(by) => {
                 let target = call::uri(by.text(problems)?, &by, problems);
                 let args = vec![
-                    Field::Set("check".to_owned(), Data::Literal(name.into())),
-                    Field::Set("value".to_owned(), of.clone()),
+                    Field::Set(Key::new("check", by.at), Data::Literal(name.into())),
+                    Field::Set(Key::new("value", by.at), of.clone()),
                 ];
                 let origin = super::data::Origin::of(&by);
                 let call = Call { target, args: Data::Fields(args), binds: false, is_handoff: false, origin };
-                Some(Check::Asked { name: name.to_owned(), call })
+                Some(Check::Asked { name: name.to_owned(), call: Box::new(call) })
             }
             None => {
                 missing(problems, "'by' is missing: the agent:// that judges");

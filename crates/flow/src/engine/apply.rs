@@ -52,7 +52,7 @@ impl Machine {
                     _ => None,
                 };
                 let parked = Parked { reason: reason.clone(), call, decision: None, child: None };
-                self.activate(spot, State::Parked(parked));
+                self.activate(spot, State::Parked(Box::new(parked)));
             }
             Fact::Entered { items, vars } => self.apply_entered(spot, items, vars),
             Fact::Pass(number) => self.apply_pass(spot, *number),
@@ -75,7 +75,9 @@ impl Machine {
     }
 
     fn apply_again(&mut self, spot: Spot, attempt: u32) {
-        if let State::Parked(Parked { call: Some(call), .. }) = self.take_state(spot) {
+        if let State::Parked(parked) = self.take_state(spot)
+            && let Some(call) = parked.call
+        {
             self.activate(spot, State::Calling(Calling { attempt, ..call }));
         }
     }

@@ -15,8 +15,8 @@ impl Machine {
     /// Inputs get their defaults, vars their first values.
     pub(super) fn begin_run(&mut self) -> bool {
         match self.first_values() {
-            Ok((inputs, vars)) => {
-                self.emit(String::new(), 1, Fact::Begun { inputs, vars });
+            Ok(begun) => {
+                self.emit(String::new(), 1, begun);
                 true
             }
             Err(error) => {
@@ -26,14 +26,14 @@ impl Machine {
         }
     }
 
-    fn first_values(&mut self) -> Result<(Map<String, Value>, Map<String, Value>), Failure> {
+    fn first_values(&mut self) -> Result<Fact, Failure> {
         let flow = Arc::clone(&self.flow);
         self.inputs = flow.accept(std::mem::take(&mut self.inputs), &self.setting())?;
-        for (name, data) in &flow.vars {
+        for (key, data) in &flow.vars {
             let value = self.evaluate((ROOT, 0), data)?;
-            self.vars.insert(name.clone(), value);
+            self.vars.insert(key.name.clone(), value);
         }
-        Ok((self.inputs.clone(), self.vars.clone()))
+        Ok(Fact::Begun { inputs: self.inputs.clone(), vars: self.vars.clone() })
     }
 
     /// Begins what can begin in a frame, and ends the frame when nothing is left.

@@ -64,10 +64,10 @@ impl Machine {
 
     pub(super) fn begin_loop(&mut self, spot: Spot, looped: &Loop) -> Result<(), Failure> {
         let mut vars: Vec<(String, Value)> = Vec::new();
-        for (name, data) in &looped.vars {
+        for (key, data) in &looped.vars {
             let names = Names { set: &vars, ..self.names(spot) };
             let value = data.evaluate(&names, &self.setting()).map_err(expression_failure)?;
-            vars.push((name.clone(), value));
+            vars.push((key.name.clone(), value));
         }
         self.emit_at(spot, Fact::Entered { items: Vec::new(), vars: vars.into_iter().collect() });
         self.next_pass(spot, looped, Value::Null)

@@ -113,19 +113,19 @@ impl Driver<'_> {
         tokio::select! {
             biased;
             () = stop.cancelled() => return Ok(false),
-            Some((id, result)) = self.flying.next() => self.take(machine, id, result),
+            Some((id, result)) = self.flying.next() => self.take(machine, &id, result),
             news = self.journal.news() => machine.learn(&news?),
             () = alarm => {}
         }
         // What else has come meanwhile goes into the same commit.
         while let Some(Some((id, result))) = self.flying.next().now_or_never() {
-            self.take(machine, id, result);
+            self.take(machine, &id, result);
         }
         Ok(true)
     }
 
-    fn take(&mut self, machine: &mut Machine, id: (String, u32), result: Result<Answer, Failure>) {
-        if self.tokens.remove(&id).is_some() {
+    fn take(&mut self, machine: &mut Machine, id: &(String, u32), result: Result<Answer, Failure>) {
+        if self.tokens.remove(id).is_some() {
             machine.answer(&id.0, id.1, result, self.clock.now());
         }
     }
@@ -139,7 +139,7 @@ impl Driver<'_> {
                 break;
             };
             if result.is_ok() {
-                self.take(machine, id, result);
+                self.take(machine, &id, result);
             } else {
                 self.tokens.remove(&id);
             }

@@ -1,7 +1,7 @@
 //! Nodes and runs end: well, badly, or because of what happened elsewhere.
 
 use super::call::check_size;
-use super::frame::{FrameId, Parked, Spot, State};
+use super::frame::{FrameId, Spot, State};
 use super::record::{Ending, Fact, Failure, Waiting};
 use super::scope::Names;
 use super::{Machine, ROOT, expression_failure};
@@ -34,10 +34,10 @@ impl Machine {
         for field in &node.sets {
             let names = Names { own: Some((&node.id, raw)), set: &sets, ..self.names(spot) };
             match field {
-                Field::Set(name, data) => {
+                Field::Set(key, data) => {
                     let value = data.evaluate(&names, &self.setting()).map_err(expression_failure)?;
                     check_size(&value)?;
-                    sets.push((name.clone(), value));
+                    sets.push((key.name.clone(), value));
                 }
                 Field::Spread(formula) => {
                     let value = formula.evaluate(&names, &self.setting()).map_err(expression_failure)?;
@@ -106,9 +106,10 @@ impl Machine {
     /// The child run that a node waits for.
     fn child(&self, spot: Spot) -> Option<String> {
         match self.state(spot) {
-            Some(State::Parked(Parked { reason: Waiting::Child { run }, child: None, .. })) => {
-                Some(run.clone())
-            }
+            Some(State::Parked(parked)) if parked.child.is_none() => match &parked.reason {
+                Waiting::Child { run } => Some(run.clone()),
+                _ => None,
+            },
             _ => None,
         }
     }

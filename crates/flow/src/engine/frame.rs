@@ -49,7 +49,7 @@ impl Frame {
 pub(super) enum State {
     Idle,
     Calling(Calling),
-    Parked(Parked),
+    Parked(Box<Parked>),
     Each(Items),
     Loop(Passes),
     Block,

@@ -15,7 +15,7 @@ impl Machine {
             Check::Pii => {
                 let findings = pii::find(&value);
                 let redacted = if findings.is_empty() { None } else { Some(pii::redact(&value)) };
-                self.judge(spot, guard, findings, value, redacted)
+                self.judge(spot, guard, &findings, value, redacted)
             }
             Check::Schema(schema) => {
                 let schema = Schema::compile(schema, "value")
@@ -24,15 +24,15 @@ impl Machine {
                 let findings = problems
                     .into_iter()
                     .map(|problem| json!({"path": problem.path, "message": problem.message}));
-                let findings = findings.collect();
-                self.judge(spot, guard, findings, value, None)
+                let findings: Vec<_> = findings.collect();
+                self.judge(spot, guard, &findings, value, None)
             }
             Check::Custom(when) => {
                 let findings = match self.is_true(spot, when)? {
                     true => Vec::new(),
                     false => vec![json!({"path": "", "message": "the condition of the guard is false"})],
                 };
-                self.judge(spot, guard, findings, value, None)
+                self.judge(spot, guard, &findings, value, None)
             }
             Check::Asked { call, .. } => self.begin_call(spot, node, call),
         }
@@ -63,14 +63,14 @@ impl Machine {
         }
         let value = self.evaluate(spot, &guard.of)?;
         let redacted = answer.get_mut("value").map(Value::take);
-        self.judge(spot, guard, findings, value, redacted)
+        self.judge(spot, guard, &findings, value, redacted)
     }
 
     fn judge(
         &mut self,
         spot: Spot,
         guard: &Guard,
-        findings: Vec<Value>,
+        findings: &[Value],
         value: Value,
         redacted: Option<Value>,
     ) -> Result<(), Failure> {

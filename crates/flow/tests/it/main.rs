@@ -1,5 +1,6 @@
 //! Behaviour at the public edge: documents, checks, settling, runs, schedules.
 
+mod checks;
 mod documents;
 mod engine;
 mod schedules;

@@ -17,7 +17,7 @@ nodes:
   e: {each: '[1,2,3,4,5] => x, i', limit: 2, on_error: collect, nodes: {p: {exec: 'api://x/flaky', args: {x: '${x}'}, retry: 3, next: q}, q: {when: x > 2, then: r, else: s}, r: {with: '[x, p]'}, s: {exec: 'api://x/s', args: {x: '${x}'}}}, next: j}
   l: {vars: {k: 0}, when: k < 3, nodes: {m: {exec: 'api://x/m', args: {k: '${k}'}, sets: {k: '${k + 1}'}}}, with: '${k}', next: j}
   j: {nodes: {u: {exec: 'api://x/u', args: {w: 1}}, w: {wait: 5s}, c: {each: '[1] => y', nodes: {bad: {exec: 'api://x/bad', fail: ok}, ok: {with: bad.error.code}}}}, next: t}
-  t: {only: '!(once?.error == null) || true', throw: {code: NO, message: no}}
+  t: {throw: {code: NO, message: no}}
   sorry: {exec: 'api://x/sorry', args: {code: '${run.error.code}', n: '${n}', e: '${e}', l: '${l}', j: '${j}'}}
 ";
 
