@@ -5,6 +5,7 @@ mod check;
 mod cursor;
 mod document;
 pub mod engine;
+mod intake;
 pub mod limits;
 mod problem;
 pub mod schedule;

@@ -2,12 +2,14 @@
 
 mod assignments;
 mod block;
+mod branches;
 mod call;
 mod data;
 mod duration;
 mod model;
 mod node;
 mod origin;
+mod retry;
 mod trigger;
 mod types;
 mod waits;

@@ -33,7 +33,7 @@ impl Machine {
     fn open_items(&mut self, spot: Spot, each: &Each) -> Result<(), Failure> {
         loop {
             let Some(State::Each(items)) = self.state(spot) else { return Ok(()) };
-            if items.results.iter().all(Option::is_some) {
+            if items.left == 0 {
                 let results = items.results.iter().flatten().cloned().collect();
                 return self.finish(spot, results, Exit::Next);
             }
@@ -129,6 +129,7 @@ impl Machine {
         if let Some(State::Each(items)) = self.state_mut(spot) {
             items.open.remove(&index);
             items.results[index] = Some(value);
+            items.left -= 1;
         }
     }
 

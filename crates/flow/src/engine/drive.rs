@@ -6,11 +6,12 @@ use super::record::Failure;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use futures::stream::{FuturesUnordered, StreamExt};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// How long cancelled calls may take to stop.
+/// How long calls may take to end when the run or the driver is to end.
 const GRACE: Duration = Duration::from_secs(4);
 
 /// Why the driver let go of a run that is still ours.
@@ -20,7 +21,7 @@ pub enum Stop {
     Ended,
     /// The run waits and was given back.
     Parked,
-    /// The driver was told to stop; calls were cancelled, and whoever has the run next makes them again.
+    /// The driver was told to stop. Calls had a moment to end; whoever has the run next makes the others again.
     Stopped,
 }
 
@@ -34,7 +35,7 @@ type Flying = FuturesUnordered<BoxFuture<'static, ((String, u32), Result<Answer,
 pub async fn drive(
     machine: &mut Machine,
     journal: &dyn Journal,
-    calls: std::sync::Arc<dyn Calls>,
+    calls: Arc<dyn Calls>,
     clock: &dyn Clock,
     stop: &CancellationToken,
 ) -> Result<Stop, Lost> {
@@ -46,7 +47,7 @@ pub async fn drive(
 
 struct Driver<'a> {
     journal: &'a dyn Journal,
-    calls: std::sync::Arc<dyn Calls>,
+    calls: Arc<dyn Calls>,
     clock: &'a dyn Clock,
     flying: Flying,
     tokens: HashMap<(String, u32), CancellationToken>,
@@ -74,14 +75,31 @@ impl Driver<'_> {
                 continue;
             }
             if !self.wait(machine, stop).await? {
-                return Ok(Stop::Stopped);
+                return self.wind_down(machine).await;
             }
         }
     }
 
+    /// Lets calls end that do so soon, and begins nothing new.
+    async fn wind_down(&mut self, machine: &mut Machine) -> Result<Stop, Lost> {
+        machine.hold();
+        let deadline = tokio::time::Instant::now() + GRACE;
+        while !self.tokens.is_empty() {
+            let Ok(Some((id, result))) = tokio::time::timeout_at(deadline, self.flying.next()).await else {
+                break;
+            };
+            self.take(machine, &id, result);
+        }
+        let records = machine.advance(self.clock.now());
+        if !records.is_empty() {
+            self.journal.append(&records).await?;
+        }
+        Ok(if machine.ending().is_some() { Stop::Ended } else { Stop::Stopped })
+    }
+
     /// Makes the calls that are to be under way, and cancels those that are not.
     fn launch(&mut self, machine: &Machine) {
-        let wanted: std::collections::HashSet<_> = machine.call_ids().collect();
+        let wanted: HashSet<_> = machine.call_ids().collect();
         self.tokens.retain(|id, token| {
             let is_wanted = wanted.contains(id);
             if !is_wanted {
@@ -96,7 +114,7 @@ impl Driver<'_> {
             let id = (call.path.clone(), call.attempt);
             if !self.tokens.contains_key(&id) {
                 self.tokens.insert(id.clone(), call.cancel.clone());
-                self.flying.push(fly(std::sync::Arc::clone(&self.calls), id, call));
+                self.flying.push(fly(Arc::clone(&self.calls), id, call));
             }
         }
     }
@@ -153,7 +171,7 @@ impl Driver<'_> {
 }
 
 fn fly(
-    calls: std::sync::Arc<dyn Calls>,
+    calls: Arc<dyn Calls>,
     id: (String, u32),
     call: Call,
 ) -> BoxFuture<'static, ((String, u32), Result<Answer, Failure>)> {

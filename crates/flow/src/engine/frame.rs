@@ -89,6 +89,8 @@ pub(super) struct Items {
     pub(super) next: usize,
     pub(super) open: BTreeMap<usize, FrameId>,
     pub(super) results: Vec<Option<Value>>,
+    /// How many have no result yet.
+    pub(super) left: usize,
 }
 
 /// The passes of a loop.

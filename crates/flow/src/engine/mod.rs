@@ -8,6 +8,7 @@ mod containers;
 mod drive;
 mod end;
 mod frame;
+mod frames;
 mod guard;
 mod history;
 mod pii;
@@ -167,6 +168,11 @@ impl Machine {
         }
     }
 
+    /// Begins nothing new from now on; unlike a pause, this is not part of the run.
+    pub fn hold(&mut self) {
+        self.is_paused = true;
+    }
+
     /// How the run ended, once it has.
     #[must_use]
     pub fn ending(&self) -> Option<&Ending> {
@@ -207,7 +213,7 @@ impl Machine {
 }
 
 /// What an expression could not do, as the failure of its node.
-fn expression_failure((origin, error): (Origin, expression::Error)) -> Failure {
+pub(crate) fn expression_failure((origin, error): (Origin, expression::Error)) -> Failure {
     let place = origin.place(error.position());
     let code = match error.kind() {
         expression::Kind::Limit => "LIMIT",

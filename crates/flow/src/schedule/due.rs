@@ -1,15 +1,22 @@
 //! When a schedule is due: local times as instants, over gaps and doubled hours.
 
 use super::Cron;
+use crate::document::CatchUp;
 use chrono::{
     DateTime, Datelike, Duration, MappedLocalTime, NaiveDate, NaiveDateTime, Offset, TimeZone, Utc,
 };
 use chrono_tz::Tz;
+use std::collections::VecDeque;
 
 /// Leap days come at most eight years apart, and weekdays with them every 28 at most; more is never.
 const MAX_DAYS: u32 = 366 * 41;
 /// The longest gap that a zone has had is a day.
 const MAX_GAP_MINUTES: i64 = 26 * 60;
+
+/// An instant that is no longer past than this was not missed.
+const ON_TIME: Duration = Duration::minutes(1);
+/// Of more that were missed the latest count.
+const MAX_CAUGHT_UP: usize = 1000;
 
 /// The instants of a schedule, one after the other.
 #[derive(Debug, Clone)]
@@ -36,6 +43,30 @@ pub fn due(
     until: DateTime<Utc>,
 ) -> impl Iterator<Item = DateTime<Utc>> {
     Instants { cron, zone, after }.take_while(move |instant| *instant <= until)
+}
+
+/// The instants at which a schedule fires now that it was last looked at then: those that are on time, and of those
+/// that were missed what `catch_up` says.
+#[must_use]
+pub fn firing(
+    cron: &Cron,
+    zone: Tz,
+    last: DateTime<Utc>,
+    now: DateTime<Utc>,
+    catch_up: CatchUp,
+) -> Vec<DateTime<Utc>> {
+    let after = match catch_up {
+        CatchUp::None => last.max(now - ON_TIME),
+        CatchUp::Last | CatchUp::All => last,
+    };
+    let mut found = VecDeque::new();
+    for instant in due(cron, zone, after, now) {
+        if found.len() == MAX_CAUGHT_UP || catch_up == CatchUp::Last {
+            found.pop_front();
+        }
+        found.push_back(instant);
+    }
+    found.into()
 }
 
 /// The first instant behind `after`.

@@ -4,4 +4,4 @@ mod cron;
 mod due;
 
 pub use cron::{BadCron, Cron};
-pub use due::{Instants, due, next};
+pub use due::{Instants, due, firing, next};

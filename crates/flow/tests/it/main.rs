@@ -1,10 +1,13 @@
-//! Behaviour at the public edge: documents, checks, settling, runs, schedules.
+//! Behaviour at the public edge: documents, checks, settling, runs, schedules, triggers.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on stops and says so")]
 
 mod checks;
 mod documents;
 mod engine;
 mod schedules;
 mod settling;
+mod triggers;
 mod versions;
 
 use flow::{Code, Flow, Problem};

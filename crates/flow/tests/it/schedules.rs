@@ -1,7 +1,8 @@
 //! Schedules by the clocks of time zones.
 
 use chrono::{DateTime, Utc};
-use flow::schedule::{Cron, due, next};
+use flow::CatchUp;
+use flow::schedule::{Cron, due, firing, next};
 
 fn instant(text: &str) -> DateTime<Utc> {
     text.parse().unwrap()
@@ -99,6 +100,27 @@ fn due_instants_lie_between() {
     let found: Vec<_> =
         due(&cron, zone, instant("2026-01-01T00:30:00Z"), instant("2026-01-01T02:30:00Z")).collect();
     assert_eq!(found, [instant("2026-01-01T01:30:00Z"), instant("2026-01-01T02:30:00Z")]);
+}
+
+/// FL-27: of what was missed all, the last or nothing is made up for.
+#[test]
+fn missed_instants_are_caught_up_with() {
+    let cron: Cron = "0 * * * *".parse().unwrap();
+    let zone = "UTC".parse().unwrap();
+    let fires = |now: &str, catch_up| {
+        let found = firing(&cron, zone, instant("2026-01-01T00:10:00Z"), instant(now), catch_up);
+        found.into_iter().map(|at| at.format("%H:%M").to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(fires("2026-01-01T03:10:00Z", CatchUp::All), ["01:00", "02:00", "03:00"]);
+    assert_eq!(fires("2026-01-01T03:10:00Z", CatchUp::Last), ["03:00"]);
+    assert!(fires("2026-01-01T03:10:00Z", CatchUp::None).is_empty());
+    assert_eq!(fires("2026-01-01T03:00:30Z", CatchUp::None), ["03:00"]);
+    assert!(fires("2026-01-01T00:59:59Z", CatchUp::All).is_empty());
+    assert_eq!(
+        firing(&cron, zone, instant("2020-01-01T00:00:00Z"), instant("2026-01-01T00:00:00Z"), CatchUp::All)
+            .len(),
+        1000
+    );
 }
 
 #[test]

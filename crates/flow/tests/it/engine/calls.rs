@@ -7,6 +7,7 @@ use flow::engine::{Ending, Fact, Failure, Stop};
 use serde_json::json;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
+use tokio_util::sync::CancellationToken;
 
 fn retryable() -> Reply {
     Reply::Fail(Failure { is_retryable: true, ..Failure::new("UNAVAILABLE", "away") })
@@ -199,4 +200,25 @@ async fn runs_have_limits() {
     assert!(message.contains("50000 steps"), "{message}");
     world.answers("api://x/y", json!("x".repeat(2 * 1024 * 1024)));
     assert_eq!(failed(run("nodes: {a: {exec: 'api://x/y'}}", json!({}), &world).await).0, "LIMIT");
+}
+
+/// The fault SIGTERM: what ends in time is recorded, nothing new begins, and whoever has the run next goes on.
+#[tokio::test(start_paused = true)]
+async fn a_driver_that_is_stopped_keeps_what_ends_in_time() {
+    let world = World::default();
+    world.replies("api://x/slow", [Reply::Slow(Duration::from_secs(3), json!(1))]);
+    let start = world.start(
+        "nodes: {a: {exec: 'api://x/slow', delivery: at_most_once, next: b}, b: {exec: 'api://x/y', args: {v: '${a}'}}}",
+        json!({}),
+    );
+    let stop = CancellationToken::new();
+    let stopping = async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        stop.cancel();
+    };
+    let (stopped, ()) = tokio::join!(start.drive_until(&stop), stopping);
+    assert_eq!(stopped, Ok(Stop::Stopped));
+    assert_eq!(world.keys(), ["r1:a"]);
+    assert_eq!(succeeded(start.run().await), json!({"v": 1}));
+    assert_eq!(world.keys(), ["r1:a", "r1:b"]);
 }

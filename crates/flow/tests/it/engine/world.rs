@@ -134,15 +134,18 @@ impl Run {
     }
 
     pub(super) fn machine(&self) -> Machine {
-        let machine = Machine::new(Arc::clone(&self.flow), self.start.clone(), &self.journal.take_up());
-        machine
+        Machine::new(Arc::clone(&self.flow), self.start.clone(), &self.journal.take_up())
     }
 
     /// Drives once, from the journal alone.
     pub(super) async fn drive(&self) -> Result<Stop, Lost> {
+        self.drive_until(&CancellationToken::new()).await
+    }
+
+    pub(super) async fn drive_until(&self, stop: &CancellationToken) -> Result<Stop, Lost> {
         let mut machine = self.machine();
         let calls: Arc<dyn Calls> = Arc::new(self.world.clone());
-        drive(&mut machine, &*self.journal, calls, &*self.clock, &CancellationToken::new()).await
+        drive(&mut machine, &*self.journal, calls, &*self.clock, stop).await
     }
 
     /// Drives until the run ends; where it only waits for time, time passes.
