@@ -1,8 +1,12 @@
 //! A value of a document on its way into a type: it knows its path, and what does not fit becomes a problem.
 
+use crate::limits;
 use crate::problem::{Code, Problem, Problems};
-use crate::source::{Content, Place, Spot, Tree};
+use crate::source::{Content, Entry, Place, Spot, Tree};
 use document::did_you_mean;
+
+/// Deeper places go by the path of what they are in.
+const MAX_PATH_BYTES: usize = 400;
 
 /// A value with its path.
 #[derive(Debug, Clone)]
@@ -29,7 +33,8 @@ impl<'a> Cursor<'a> {
 
     /// The field of that name, if there is one.
     pub(crate) fn field(&self, key: &str) -> Option<Self> {
-        self.entries().find(|(name, _)| *name == key).map(|(_, field)| field)
+        let Content::Map(entries) = &self.tree.content else { return None };
+        entries.iter().find(|entry| entry.key == key).map(|entry| self.child(entry))
     }
 
     /// The fields of an object; none of anything else.
@@ -38,10 +43,14 @@ impl<'a> Cursor<'a> {
             Content::Map(entries) => entries.as_slice(),
             _ => &[],
         };
-        entries.iter().map(|entry| {
-            let path = join(&self.path, &entry.key);
-            (entry.key.as_str(), Self { tree: &entry.value, path, at: entry.at })
-        })
+        entries.iter().map(|entry| (entry.key.as_str(), self.child(entry)))
+    }
+
+    fn child(&self, entry: &'a Entry) -> Self {
+        // Many long paths would take more memory than the document itself.
+        let is_long = self.path.len() + entry.key.len() > MAX_PATH_BYTES;
+        let path = if is_long { self.path.clone() } else { join(&self.path, &entry.key) };
+        Self { tree: &entry.value, path, at: entry.at }
     }
 
     /// The items of a list; none of anything else.
@@ -131,6 +140,15 @@ impl<'a> Cursor<'a> {
         }
         true
     }
+}
+
+/// As many names as a document may declare of a kind; more are a problem, and left out.
+pub(crate) fn bounded<T>(mut names: Vec<T>, cursor: &Cursor<'_>, problems: &mut Problems) -> Vec<T> {
+    if names.len() > limits::NAMES {
+        problems.add(cursor.error(Code::LimitExceeded, format!("there are at most {} here", limits::NAMES)));
+        names.truncate(limits::NAMES);
+    }
+    names
 }
 
 /// The path of a field.

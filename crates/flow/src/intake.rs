@@ -1,8 +1,8 @@
 //! What starts a run becomes its inputs and its keys.
 
-use crate::document::{Data, Flow, Formula, Origin, Trigger};
+use crate::document::{Data, Flow, Formula, Trigger, Trouble};
 use crate::engine::{Failure, expression_failure};
-use expression::{Error, Setting};
+use expression::Setting;
 use serde_json::{Map, Value};
 
 /// The fields of an event that hold what was sent.
@@ -59,7 +59,7 @@ fn scope(event: &Value) -> Map<String, Value> {
 }
 
 /// Texts stand for themselves; `null` is no key.
-fn key(value: Option<Result<Value, (Origin, Error)>>) -> Result<Option<String>, Failure> {
+fn key(value: Option<Result<Value, Trouble>>) -> Result<Option<String>, Failure> {
     Ok(match value.transpose().map_err(expression_failure)? {
         None | Some(Value::Null) => None,
         Some(Value::String(text)) => Some(text),

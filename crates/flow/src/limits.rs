@@ -2,6 +2,8 @@
 
 /// Nodes of a document.
 pub const NODES: usize = 500;
+/// Inputs, vars, types or triggers of a document, each.
+pub const NAMES: usize = 500;
 /// Blocks in one another.
 pub const LEVELS: usize = 8;
 /// Items of one `each`.

@@ -91,6 +91,11 @@ impl Problems {
         }
     }
 
+    /// No more are listed: what it takes to find and word another is spared.
+    pub(crate) fn is_full(&self) -> bool {
+        self.0.len() >= MAX_PROBLEMS
+    }
+
     /// In the order of the text.
     pub(crate) fn into_sorted(mut self) -> Vec<Problem> {
         self.0.sort_by_key(|problem| (problem.line, problem.column));

@@ -139,6 +139,12 @@ impl Graph {
         self.joins.is_empty()
     }
 
+    /// No edge leads to the node.
+    #[must_use]
+    pub fn is_start(&self, node: usize) -> bool {
+        self.incoming[node] == 0
+    }
+
     /// The edges that leave a node.
     #[must_use]
     pub fn edges(&self, node: usize) -> &[Edge] {

@@ -27,7 +27,7 @@ impl Walk<'_> {
         for (key, data) in &given {
             match properties.get(&key.name) {
                 Some(property) => self.argument(node, key, data, property, &schema),
-                None if is_closed => {
+                None if is_closed && !self.problems.is_full() => {
                     let meant = did_you_mean(&key.name, properties.keys().map(String::as_str));
                     let message = format!("the tool has no parameter '{}'{meant}", key.name);
                     self.at_argument(node, key, Code::UnknownArgument, message);

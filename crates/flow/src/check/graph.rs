@@ -6,6 +6,9 @@ use crate::problem::{Code, Problem};
 use crate::settle::Port;
 use std::collections::HashSet;
 
+/// Pairs of nodes that are looked at for races; whoever has more knows of some by then.
+const MAX_PAIRS: usize = 500;
+
 impl Walk<'_> {
     /// Everything about the edges of the block that was entered last.
     pub(super) fn graph(&mut self, block: &Block) {
@@ -42,36 +45,42 @@ impl Walk<'_> {
 /// Nodes all of whose edges come from ends or from such nodes.
 fn unreachable(block: &Block) -> Vec<usize> {
     let graph = &block.graph;
-    let mut is_reached = vec![true; graph.len()];
-    for &node in graph.order() {
-        let incoming: Vec<_> = (0..graph.len())
-            .flat_map(|from| graph.edges(from).iter().map(move |edge| (from, edge)))
-            .filter(|(_, edge)| edge.to == node)
-            .collect();
-        let goes_on = |from: usize, port: Port| match &block.nodes[from].action {
-            Action::Return(_) => false,
-            Action::Throw { .. } => port == Port::Fail,
-            _ => true,
-        };
-        let is_possible =
-            |(from, edge): &(usize, &crate::settle::Edge)| is_reached[*from] && goes_on(*from, edge.port);
-        let starts = incoming.is_empty() || graph.handler() == Some(node);
-        is_reached[node] = starts || incoming.iter().any(is_possible);
+    let mut is_reached: Vec<_> = (0..graph.len()).map(|node| graph.is_start(node)).collect();
+    for &node in graph.order().iter() {
+        if is_reached[node] || graph.handler() == Some(node) {
+            is_reached[node] = true;
+            let edges = graph.edges(node).iter().filter(|edge| goes_on(&block.nodes[node].action, edge.port));
+            edges.for_each(|edge| is_reached[edge.to] = true);
+        }
     }
     (0..graph.len()).filter(|node| !is_reached[*node]).collect()
+}
+
+/// A node of that kind may take such an edge.
+fn goes_on(action: &Action, port: Port) -> bool {
+    match action {
+        Action::Return(_) => false,
+        Action::Throw { .. } => port == Port::Fail,
+        _ => true,
+    }
 }
 
 /// Pairs of nodes that write the same var with no edges from one to the other.
 fn races<'b>(block: &'b Block, level: &Level<'_>) -> Vec<(&'b Node, &'b Node, &'b str)> {
     let mut races = Vec::new();
+    let mut looked = 0;
     for (a, one) in block.nodes.iter().enumerate() {
+        let ours: HashSet<_> = written(one).collect();
         for (b, other) in block.nodes.iter().enumerate().skip(a + 1) {
-            let is_ordered = level.downstream[a][b] || level.downstream[b][a];
-            if is_ordered || are_exclusive(block, level, a, b) {
-                continue;
+            let Some(var) = written(other).find(|var| ours.contains(var)) else { continue };
+            looked += 1;
+            if looked > MAX_PAIRS {
+                return races;
             }
-            let theirs: HashSet<_> = written(other).collect();
-            races.extend(written(one).filter(|var| theirs.contains(var)).map(|var| (one, other, var)));
+            let is_ordered = level.downstream[a][b] || level.downstream[b][a];
+            if !is_ordered && !are_exclusive(block, level, a, b) {
+                races.push((one, other, var));
+            }
         }
     }
     races

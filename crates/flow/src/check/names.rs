@@ -62,7 +62,7 @@ impl<'a> Walk<'a> {
     fn only_of(&mut self, data: &Data, names: &[&str]) {
         data.visit(&mut |name, origin, at| {
             self.used.insert(name.to_owned());
-            if !names.contains(&name) {
+            if !self.problems.is_full() && !names.contains(&name) {
                 let message = unknown(name, names);
                 self.problems.add(Problem::error(
                     Code::UnknownName,
@@ -213,6 +213,7 @@ impl<'a> Walk<'a> {
                 );
                 self.problems.add(Problem::error(Code::UnknownName, &path, *at, message));
             }
+            None if self.problems.is_full() => {}
             None => {
                 let vars: Vec<_> = self.flow.vars.iter().map(|(key, _)| key.name.as_str()).collect();
                 let message =
@@ -233,6 +234,9 @@ impl<'a> Walk<'a> {
     /// One name in an expression at the present node; `own` is the node's, where its raw result can be seen.
     fn name(&mut self, name: &str, own: Option<&str>, origin: &Origin, at: Position) {
         self.used.insert(name.to_owned());
+        if self.problems.is_full() {
+            return;
+        }
         let (code, message) = match self.resolve(name) {
             Some(Named::Node { is_upstream: false }) if own != Some(name) => (
                 Code::NotUpstream,

@@ -90,7 +90,7 @@ fn connect(
     let (nodes, wanted): (Vec<_>, Vec<_>) = nodes.into_iter().unzip();
     let find = |id: &str, path: &str, at, problems: &mut Problems| {
         let found = nodes.iter().position(|node| node.id == id);
-        if found.is_none() {
+        if found.is_none() && !problems.is_full() {
             let meant = did_you_mean(id, nodes.iter().map(|node| node.id.as_str()));
             problems.add(Problem::error(
                 Code::UnknownNode,

@@ -42,6 +42,33 @@ impl Origin {
         })
     }
 
+    fn trouble(&self, error: &Error) -> Trouble {
+        let is_limit = error.kind() == expression::Kind::Limit;
+        Trouble {
+            path: self.path.clone(),
+            place: self.place(error.position()),
+            message: error.message().to_owned(),
+            is_limit,
+        }
+    }
+
+    /// Counts a computed part against what the whole may have.
+    fn spend(&self, value: Value, left: &mut usize) -> Result<Value, Trouble> {
+        match left.checked_sub(weight(&value)) {
+            Some(rest) => *left = rest,
+            None => {
+                let message = "the values together are too large".to_owned();
+                return Err(Trouble {
+                    path: self.path.clone(),
+                    place: self.spot.at,
+                    message,
+                    is_limit: true,
+                });
+            }
+        }
+        Ok(value)
+    }
+
     /// Where the value stands.
     pub(crate) fn start(&self) -> Place {
         self.spot.at
@@ -54,6 +81,19 @@ impl Origin {
         };
         Problem::error(code, &self.path, self.place(error.position()), error.message())
     }
+}
+
+/// What an expression could not do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trouble {
+    /// The value that it stands in, e.g. `nodes.order.args.id`.
+    pub path: Box<str>,
+    /// Where in the document.
+    pub place: Place,
+    /// In words.
+    pub message: String,
+    /// It was too much, not wrong.
+    pub is_limit: bool,
 }
 
 /// A bare expression, as in `when`.
@@ -202,22 +242,37 @@ impl Data {
         }
     }
 
-    /// The value for the names in `scope`.
+    /// The value for the names in `scope`; all its computed parts together are not larger than one may be.
     ///
     /// # Errors
     /// What an expression in it cannot do, and where it stands.
-    pub fn evaluate(&self, scope: &dyn Scope, setting: &Setting) -> Result<Value, (Origin, Error)> {
+    pub fn evaluate(&self, scope: &dyn Scope, setting: &Setting) -> Result<Value, Trouble> {
+        self.build(scope, setting, &mut setting.limits.built_bytes.clone())
+    }
+
+    fn build(&self, scope: &dyn Scope, setting: &Setting, left: &mut usize) -> Result<Value, Trouble> {
         match self {
             Self::Literal(value) => Ok(value.clone()),
             Self::Text(template, origin) => {
-                template.evaluate(scope, setting).map_err(|error| (origin.clone(), error))
+                let value = template.evaluate(scope, setting).map_err(|error| origin.trouble(&error))?;
+                origin.spend(value, left)
             }
-            Self::Formula(formula) => formula.evaluate(scope, setting),
-            Self::List(items) => items.iter().map(|item| item.evaluate(scope, setting)).collect(),
+            Self::Formula(formula) => formula.origin.spend(formula.evaluate(scope, setting)?, left),
+            Self::List(items) => items.iter().map(|item| item.build(scope, setting, left)).collect(),
             Self::Fields(fields) => {
                 let mut map = Map::new();
                 for field in fields {
-                    field.add_to(&mut map, scope, setting)?;
+                    match field {
+                        Field::Set(key, data) => {
+                            map.insert(key.name.clone(), data.build(scope, setting, left)?);
+                        }
+                        Field::Spread(formula) => {
+                            let value = formula.origin.spend(formula.evaluate(scope, setting)?, left)?;
+                            if let Value::Object(more) = value {
+                                map.extend(more);
+                            }
+                        }
+                    }
                 }
                 Ok(Value::Object(map))
             }
@@ -239,38 +294,30 @@ impl Data {
     }
 }
 
-impl Field {
-    fn add_to(
-        &self,
-        map: &mut Map<String, Value>,
-        scope: &dyn Scope,
-        setting: &Setting,
-    ) -> Result<(), (Origin, Error)> {
-        match self {
-            Self::Set(key, data) => {
-                map.insert(key.name.clone(), data.evaluate(scope, setting)?);
-            }
-            Self::Spread(formula) => {
-                if let Value::Object(more) = formula.evaluate(scope, setting)? {
-                    map.extend(more);
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
 impl Formula {
     /// The value for the names in `scope`.
     ///
     /// # Errors
     /// What it cannot do, and where it stands.
-    pub fn evaluate(&self, scope: &dyn Scope, setting: &Setting) -> Result<Value, (Origin, Error)> {
-        self.expression.evaluate(scope, setting).map_err(|error| (self.origin.clone(), error))
+    pub fn evaluate(&self, scope: &dyn Scope, setting: &Setting) -> Result<Value, Trouble> {
+        self.expression.evaluate(scope, setting).map_err(|error| self.origin.trouble(&error))
     }
 
     pub(crate) fn visit(&self, found: &mut dyn FnMut(&str, &Origin, Position)) {
         self.expression.names().for_each(|(name, at)| found(name, &self.origin, at));
+    }
+}
+
+/// About how many bytes a value takes as text.
+pub(crate) fn weight(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(_) => 4,
+        Value::Number(_) => 8,
+        Value::String(text) => text.len() + 2,
+        Value::Array(items) => 2 + items.iter().map(|item| 1 + weight(item)).sum::<usize>(),
+        Value::Object(fields) => {
+            2 + fields.iter().map(|(name, value)| name.len() + 4 + weight(value)).sum::<usize>()
+        }
     }
 }
 

@@ -14,7 +14,8 @@ mod trigger;
 mod types;
 mod waits;
 
-pub use data::{Data, Field, Formula, Key, Origin};
+pub(crate) use data::weight;
+pub use data::{Data, Field, Formula, Key, Origin, Trouble};
 pub(crate) use model::{
     Action, Approval, Call, Check, Each, Guard, GuardAction, Loop, Node, OnTimeout, RetryOn, Target, Wait,
 };
@@ -23,7 +24,8 @@ pub use trigger::{CatchUp, Overlap, Source, Trigger, WebhookAuth};
 pub use types::Declared;
 pub(crate) use types::object;
 
-use crate::cursor::Cursor;
+use crate::cursor::{Cursor, bounded};
+use crate::limits;
 use crate::problem::{Code, Problem, Problems};
 use crate::source::{self, Place, Tree};
 use assignments::Lone;
@@ -113,7 +115,9 @@ fn read_tree(tree: &Tree, problems: &mut Problems) -> Option<Flow> {
 
 fn names_of_types(tree: &Tree) -> Vec<&str> {
     match tree.get("types").map(|types| &types.content) {
-        Some(source::Content::Map(entries)) => entries.iter().map(|entry| entry.key.as_str()).collect(),
+        Some(source::Content::Map(entries)) => {
+            entries.iter().take(limits::NAMES).map(|entry| entry.key.as_str()).collect()
+        }
         _ => Vec::new(),
     }
 }
@@ -127,7 +131,8 @@ fn read_types(
     if !field.is_map() {
         problems.add(field.mismatch("an object of names and types"));
     }
-    field.entries().map(|(name, field)| (name.to_owned(), types.schema(&field, problems))).collect()
+    let entries = bounded(field.entries().collect(), &field, problems);
+    entries.into_iter().map(|(name, field)| (name.to_owned(), types.schema(&field, problems))).collect()
 }
 
 /// Vars are declared with their first values.
@@ -141,7 +146,7 @@ fn read_vars(cursor: &Cursor<'_>, problems: &mut Problems) -> Vec<(Key, Data)> {
         }
     };
     let mut vars = Vec::new();
-    for declared in declared {
+    for declared in bounded(declared, &field, problems) {
         match declared {
             Field::Set(key, data) => vars.push((key, data)),
             Field::Spread(_) => {

@@ -2,7 +2,7 @@
 
 use super::data::{Data, Formula};
 use super::duration;
-use crate::cursor::{Cursor, is_identifier};
+use crate::cursor::{Cursor, bounded, is_identifier};
 use crate::problem::{Code, Problems};
 use crate::schedule::Cron;
 use chrono_tz::Tz;
@@ -113,7 +113,7 @@ pub(super) fn read_all(cursor: &Cursor<'_>, problems: &mut Problems) -> Vec<Trig
         problems.add(cursor.mismatch("a list of triggers"));
     }
     let mut triggers: Vec<Trigger> = Vec::new();
-    for (index, item) in cursor.items().enumerate() {
+    for (index, item) in bounded(cursor.items().collect(), cursor, problems).into_iter().enumerate() {
         let Some(trigger) = read(&item, index, problems) else { continue };
         if triggers.iter().any(|other| other.name == trigger.name) {
             problems.add(item.error(Code::Duplicate, format!("there are two triggers '{}'", trigger.name)));

@@ -1,7 +1,7 @@
 //! Types as authors write them, `int`, `Line[]`, `map<string>?`, and the JSON Schemas that they stand for.
 
 use super::data::{Formula, Origin};
-use crate::cursor::{Cursor, is_identifier};
+use crate::cursor::{Cursor, bounded, is_identifier};
 use crate::problem::{Code, Problems};
 use crate::source::Content;
 use document::did_you_mean;
@@ -63,7 +63,8 @@ impl Types<'_> {
         if !cursor.is_map() {
             problems.add(cursor.mismatch("an object of names and types"));
         }
-        cursor.entries().map(|(name, field)| self.field(name, &field, problems)).collect()
+        let fields = bounded(cursor.entries().collect(), cursor, problems);
+        fields.into_iter().map(|(name, field)| self.field(name, &field, problems)).collect()
     }
 
     fn field(&self, name: &str, cursor: &Cursor<'_>, problems: &mut Problems) -> Declared {
@@ -159,6 +160,7 @@ impl Types<'_> {
             Some("any") => json!({}),
             Some(format @ ("date" | "date-time" | "time")) => json!({"type": "string", "format": format}),
             Some(kind) => json!({"type": kind}),
+            None if problems.is_full() => json!({}),
             None => {
                 let known = WORDS.iter().map(|(word, _)| *word).chain(self.names.iter().copied());
                 let message = format!("there is no type '{text}'{}", did_you_mean(text, known));

@@ -3,7 +3,7 @@
 use super::frame::{Calling, Items, Parked, Passes, Spot, State};
 use super::record::{Fact, Failure, Record};
 use super::{Machine, ROOT};
-use crate::document::Action;
+use crate::document::{Action, weight};
 use crate::settle::{Exit, Standing, settle};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -201,18 +201,5 @@ impl Machine {
 
     pub(super) fn state_mut(&mut self, (frame, node): Spot) -> Option<&mut State> {
         self.frames.get_mut(&frame).map(|frame| &mut frame.states[node])
-    }
-}
-
-/// About how many bytes a value takes as text.
-pub(super) fn weight(value: &Value) -> usize {
-    match value {
-        Value::Null | Value::Bool(_) => 4,
-        Value::Number(_) => 8,
-        Value::String(text) => text.len() + 2,
-        Value::Array(items) => 2 + items.iter().map(|item| 1 + weight(item)).sum::<usize>(),
-        Value::Object(fields) => {
-            2 + fields.iter().map(|(name, value)| name.len() + 4 + weight(value)).sum::<usize>()
-        }
     }
 }

@@ -4,7 +4,7 @@ use super::frame::{FrameId, Spot, State};
 use super::record::{Ending, Fact, Failure, Waiting};
 use super::scope::Names;
 use super::{Machine, ROOT, expression_failure};
-use crate::document::{Action, Data, Formula, Node, Wait};
+use crate::document::{Action, Data, Formula, Node, Wait, weight};
 use crate::limits;
 use crate::settle::{Exit, Join, Standing, settle};
 use chrono::{DateTime, Utc};
@@ -29,8 +29,12 @@ impl Machine {
     fn first_values(&mut self) -> Result<Fact, Failure> {
         let flow = Arc::clone(&self.flow);
         self.inputs = flow.accept(std::mem::take(&mut self.inputs), &self.setting())?;
+        let mut left = limits::RUN_BYTES;
         for (key, data) in &flow.vars {
             let value = self.evaluate((ROOT, 0), data)?;
+            left = left.checked_sub(weight(&value)).ok_or_else(|| {
+                Failure::new("LIMIT", "the first values of the vars are too large together")
+            })?;
             self.vars.insert(key.name.clone(), value);
         }
         Ok(Fact::Begun { inputs: self.inputs.clone(), vars: self.vars.clone() })

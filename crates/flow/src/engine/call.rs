@@ -1,10 +1,10 @@
 //! Calls: what they are made with, what comes of them, and when they are made again.
 
+use super::Machine;
 use super::frame::{Calling, Spot, State};
 use super::ports::{Answer, Call};
 use super::record::{Fact, Failure, Waiting};
-use super::{Machine, apply::weight};
-use crate::document::{self, Action, Node, RetryOn, Target};
+use crate::document::{self, Action, Node, RetryOn, Target, weight};
 use crate::limits;
 use crate::settle::Exit;
 use chrono::{DateTime, Utc};

@@ -5,7 +5,7 @@ use super::frame::{FrameId, Spot, State};
 use super::record::{Fact, Failure};
 use super::scope::Names;
 use super::{Machine, ROOT, expression_failure};
-use crate::document::{Action, Each, Loop};
+use crate::document::{Action, Each, Loop, weight};
 use crate::limits;
 use crate::settle::Exit;
 use serde_json::{Map, Value, json};
@@ -64,9 +64,13 @@ impl Machine {
 
     pub(super) fn begin_loop(&mut self, spot: Spot, looped: &Loop) -> Result<(), Failure> {
         let mut vars: Vec<(String, Value)> = Vec::new();
+        let mut left = limits::VALUE_BYTES;
         for (key, data) in &looped.vars {
             let names = Names { set: &vars, ..self.names(spot) };
             let value = data.evaluate(&names, &self.setting()).map_err(expression_failure)?;
+            left = left.checked_sub(weight(&value)).ok_or_else(|| {
+                Failure::new("LIMIT", "the first values of the loop's vars are too large together")
+            })?;
             vars.push((key.name.clone(), value));
         }
         self.emit_at(spot, Fact::Entered { items: Vec::new(), vars: vars.into_iter().collect() });

@@ -5,7 +5,8 @@ use super::frame::{FrameId, Spot, State};
 use super::record::{Ending, Fact, Failure, Waiting};
 use super::scope::Names;
 use super::{Machine, ROOT, expression_failure};
-use crate::document::{Field, Node};
+use crate::document::{Field, Node, weight};
+use crate::limits;
 use crate::settle::Exit;
 use serde_json::Value;
 use std::sync::Arc;
@@ -31,20 +32,26 @@ impl Machine {
     /// The vars that a node writes, each seeing those before.
     fn sets(&self, spot: Spot, node: &Node, raw: &Value) -> Result<Vec<(String, Value)>, Failure> {
         let mut sets: Vec<(String, Value)> = Vec::new();
+        let mut written = 0;
         for field in &node.sets {
             let names = Names { own: Some((&node.id, raw)), set: &sets, ..self.names(spot) };
             match field {
                 Field::Set(key, data) => {
                     let value = data.evaluate(&names, &self.setting()).map_err(expression_failure)?;
-                    check_size(&value)?;
+                    written += weight(&value);
                     sets.push((key.name.clone(), value));
                 }
                 Field::Spread(formula) => {
                     let value = formula.evaluate(&names, &self.setting()).map_err(expression_failure)?;
+                    written += weight(&value);
                     if let Value::Object(fields) = value {
                         sets.extend(fields);
                     }
                 }
+            }
+            if written > limits::VALUE_BYTES {
+                let message = format!("'sets' writes at most {} bytes", limits::VALUE_BYTES);
+                return Err(Failure::new("LIMIT", message));
             }
         }
         Ok(sets)

@@ -25,7 +25,7 @@ pub use ports::{Answer, Call, Calls, Clock, Journal, Lost, Parking};
 pub use record::{Decision, Ending, Fact, Failure, Record, Waiting};
 pub use steps::{Step, StepState, steps};
 
-use crate::document::{Flow, Origin};
+use crate::document::{Flow, Trouble};
 use crate::limits;
 use chrono::{DateTime, Utc};
 use expression::{Limits, Setting};
@@ -213,13 +213,9 @@ impl Machine {
 }
 
 /// What an expression could not do, as the failure of its node.
-pub(crate) fn expression_failure((origin, error): (Origin, expression::Error)) -> Failure {
-    let place = origin.place(error.position());
-    let code = match error.kind() {
-        expression::Kind::Limit => "LIMIT",
-        expression::Kind::Syntax | expression::Kind::Evaluation => "EXPRESSION",
-    };
-    let message =
-        format!("{}: {} (line {}, column {})", origin.path(), error.message(), place.line, place.column);
-    Failure::new(code, message)
+#[expect(clippy::needless_pass_by_value, reason = "it is given to map_err")]
+pub(crate) fn expression_failure(trouble: Trouble) -> Failure {
+    let Trouble { path, place, message, is_limit } = &trouble;
+    let code = if *is_limit { "LIMIT" } else { "EXPRESSION" };
+    Failure::new(code, format!("{path}: {message} (line {}, column {})", place.line, place.column))
 }

@@ -4,7 +4,7 @@ use super::{Content, Entry, MAX_BYTES, Place, Spot, Tree, scalar};
 use crate::cursor::join;
 use crate::problem::{Code, Problem};
 use granit_parser::{Event, Marker, Parser, ScalarStyle, Span, Tag};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Deep enough for 8 levels of blocks with data in them.
 const MAX_DEPTH: usize = 64;
@@ -50,6 +50,8 @@ struct Open {
     anchor: usize,
     /// The key whose value comes next.
     key: Option<(String, Place)>,
+    /// All keys so far.
+    keys: HashSet<String>,
 }
 
 impl<'a> Builder<'a> {
@@ -144,7 +146,13 @@ impl<'a> Builder<'a> {
             ));
         }
         self.count(Size { values: 1, bytes: 0, depth: 1 }, spot.at)?;
-        self.open.push(Open { tree: Tree { spot, content }, size: Size::default(), anchor, key: None });
+        self.open.push(Open {
+            tree: Tree { spot, content },
+            size: Size::default(),
+            anchor,
+            key: None,
+            keys: HashSet::new(),
+        });
         Ok(())
     }
 
@@ -164,7 +172,7 @@ impl<'a> Builder<'a> {
             Content::List(items) => items.push(tree),
             Content::Map(entries) => match open.key.take() {
                 None => open.key = Some(key(tree)?),
-                Some((key, at)) if entries.iter().any(|entry| entry.key == key) => {
+                Some((key, at)) if !open.keys.insert(key.clone()) => {
                     let path = join(&self.path(), &key);
                     let message = format!("'{key}' is written twice");
                     self.problems.push(Problem::error(Code::Duplicate, &path, at, message));

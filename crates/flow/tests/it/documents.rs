@@ -216,6 +216,39 @@ fn hostile_texts_are_refused() {
     assert_eq!(problems(&format!("nodes: {deep}"))[0].code, Code::LimitExceeded);
 }
 
+/// FL-18: a document that is wrong in as many ways as fit is answered in time, and not with all of them.
+#[test]
+fn many_problems_take_little_time() {
+    struct None;
+    impl flow::Tools for None {
+        fn find(&self, uri: &tool::Uri) -> flow::Lookup {
+            flow::Lookup::Missing(format!("there is no tool '{uri}'"))
+        }
+    }
+    let list =
+        |count: usize, item: &dyn Fn(usize) -> String| (0..count).map(item).collect::<Vec<_>>().join(", ");
+    let nodes = list(500, &|n| format!("n{n}: {{sets: {{v: '${{nope{n} + x}}'}}}}"));
+    let later = |n: usize| list((500 - n).min(60), &|to| format!("n{}", n + to));
+    let dense =
+        list(499, &|n| format!("n{n}: {{sets: {{v: 1}}, next: [{}]}}", later(n + 1).replace("n500", "n499")));
+    for text in [
+        format!("nodes: {{{}}}", list(40_000, &|n| format!("n{n}: 1"))),
+        format!("nodes: {{a: {{with: 1}}}}\nvars: {{{}}}", list(40_000, &|n| format!("v{n}: 1"))),
+        format!("nodes: {{a: {{with: 1}}}}\ninputs: {{{}}}", list(30_000, &|n| format!("i{n}: T{n}"))),
+        format!("nodes: {{a: {{with: 1, next: [{}]}}}}", list(50_000, &|n| format!("x{n}"))),
+        format!("vars: {{v: 1}}\nnodes: {{{nodes}}}"),
+        format!("vars: {{v: 1}}\nnodes: {{{dense}, n499: {{sets: {{v: 1}}}}}}"),
+        format!("nodes: {{a: {{with: '{}'}}}}", "[".repeat(100_000)),
+        format!("nodes: {{a: {{with: [{}]}}}}", list(25_000, &|n| format!("'${{x{n}}}'"))),
+    ] {
+        assert!(text.len() <= flow::MAX_BYTES, "{}", text.len());
+        let begun = std::time::Instant::now();
+        let checked = flow::validate(&text, &None);
+        assert!((1..=400).contains(&checked.problems.len()), "{}", &text[..40]);
+        assert!(begun.elapsed().as_secs() < 20, "{:?} for {}", begun.elapsed(), &text[..40]);
+    }
+}
+
 mod random {
     use proptest::prelude::*;
 

@@ -202,6 +202,31 @@ async fn runs_have_limits() {
     assert_eq!(failed(run("nodes: {a: {exec: 'api://x/y'}}", json!({}), &world).await).0, "LIMIT");
 }
 
+/// A small document cannot make much of a large value.
+#[tokio::test(start_paused = true)]
+async fn many_copies_of_a_large_value_are_too_much() {
+    let world = World::default();
+    let copies: Vec<_> = (0..1000).map(|n| format!("c{n}: '${{t}}'")).collect();
+    let copies = copies.join(", ");
+    for text in [
+        format!("inputs: {{t: string}}\nnodes: {{a: {{with: {{{copies}}}}}}}"),
+        format!("inputs: {{t: string}}\nnodes: {{a: {{exec: 'api://x/y', args: {{{copies}}}}}}}"),
+        format!(
+            "inputs: {{t: string}}\nvars: {{{}}}\nnodes: {{a: {{with: '1'}}}}",
+            &copies[..copies.find(", c499").unwrap()]
+        ),
+        format!(
+            "inputs: {{t: string}}\nvars: {{v: 1}}\nnodes: {{a: {{with: '1', sets: 'v = [{}]'}}}}",
+            vec!["t"; 1000].join(", ")
+        ),
+    ] {
+        let begun = std::time::Instant::now();
+        assert_eq!(failed(run(&text, json!({"t": "x".repeat(400_000)}), &world).await).0, "LIMIT");
+        assert!(begun.elapsed().as_secs() < 10);
+    }
+    assert!(world.keys().is_empty());
+}
+
 /// The fault SIGTERM: what ends in time is recorded, nothing new begins, and whoever has the run next goes on.
 #[tokio::test(start_paused = true)]
 async fn a_driver_that_is_stopped_keeps_what_ends_in_time() {
