@@ -1,7 +1,8 @@
 //! What starts a run becomes its inputs and its keys.
 
-use crate::document::{Data, Flow, Formula, Trigger, Trouble};
+use crate::document::{Data, Flow, Formula, Source, Trigger, Trouble};
 use crate::engine::{Failure, expression_failure};
+use chrono_tz::Tz;
 use expression::Setting;
 use serde_json::{Map, Value};
 
@@ -40,6 +41,16 @@ impl Trigger {
 }
 
 impl Flow {
+    /// The clock that a schedule of this flow follows.
+    #[must_use]
+    pub fn zone_of(&self, trigger: &Trigger) -> Tz {
+        let own = match &trigger.source {
+            Source::Schedule { timezone, .. } => *timezone,
+            _ => None,
+        };
+        own.or(self.timezone).unwrap_or(Tz::UTC)
+    }
+
     /// What the `key` of `concurrency` gives for a run with these inputs: runs count against those of an equal one.
     ///
     /// # Errors

@@ -5,6 +5,7 @@ use super::record::{Fact, Failure, Record};
 use super::{Machine, ROOT};
 use crate::document::{Action, weight};
 use crate::settle::{Exit, Standing, settle};
+use chrono::{DateTime, Utc};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,8 +26,8 @@ impl Machine {
                 self.dirty.extend(self.frames.keys());
             }
             Fact::Caught { error } => self.apply_caught(error),
-            // A journal with it is read as if what failed had not been.
-            Fact::Retry => {}
+            // The journal before it is read as if what failed had not been.
+            Fact::Retry => self.apply_retry(record.at),
             _ => {
                 if let Some(spot) = self.locate(&record.path) {
                     self.apply_at(spot, record);
@@ -51,7 +52,8 @@ impl Machine {
                     State::Calling(call) => Some(call),
                     _ => None,
                 };
-                let parked = Parked { reason: reason.clone(), call, decision: None, child: None };
+                let child = self.early.remove(&spot);
+                let parked = Parked { reason: reason.clone(), call, decision: None, child };
                 self.activate(spot, State::Parked(Box::new(parked)));
             }
             Fact::Entered { items, vars } => self.apply_entered(spot, items, vars),
@@ -65,12 +67,31 @@ impl Machine {
                     parked.decision.get_or_insert_with(|| decision.clone());
                 }
             }
-            Fact::ChildEnded(result) => {
-                if let Some(State::Parked(parked)) = self.state_mut(spot) {
-                    parked.child.get_or_insert_with(|| result.clone());
-                }
+            Fact::ChildEnded(result) => self.apply_child_ended(spot, result),
+            _ => {}
+        }
+    }
+
+    /// A child may end before its parent has recorded that it waits for it.
+    fn apply_child_ended(&mut self, spot: Spot, result: &Result<Value, Failure>) {
+        match self.state_mut(spot) {
+            Some(State::Parked(parked)) => {
+                parked.child.get_or_insert_with(|| result.clone());
+            }
+            Some(State::Calling(_)) => {
+                self.early.insert(spot, result.clone());
             }
             _ => {}
+        }
+    }
+
+    /// All time begins anew.
+    fn apply_retry(&mut self, at: DateTime<Utc>) {
+        self.begun_at = self.begun_at.map(|_| at);
+        for (frame, node) in &self.active {
+            if let Some(frame) = self.frames.get_mut(frame) {
+                frame.since[*node] = Some(at);
+            }
         }
     }
 
@@ -169,6 +190,7 @@ impl Machine {
     fn settle_node(&mut self, spot: Spot, value: Value, exit: Exit) {
         self.close_below(spot);
         self.active.remove(&spot);
+        self.early.remove(&spot);
         self.steps += 1;
         self.dirty.insert(spot.0);
         self.dirty.append(&mut self.starved);

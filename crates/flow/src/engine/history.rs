@@ -11,9 +11,8 @@ pub(super) fn effective<'a>(flow: &Flow, records: &'a [Record]) -> Vec<&'a Recor
     for record in records {
         if record.fact == Fact::Retry {
             kept = without_failures(flow, &kept);
-        } else {
-            kept.push(record);
         }
+        kept.push(record);
     }
     kept
 }

@@ -78,6 +78,8 @@ pub struct Machine {
     starved: BTreeSet<FrameId>,
     /// Calls of a process that is gone, which may not be made twice.
     interrupted: Vec<Spot>,
+    /// How children ended whose parents do not wait for them yet.
+    early: BTreeMap<Spot, Result<Value, Failure>>,
     signals: Vec<(String, Option<Value>, Value)>,
     begun_at: Option<DateTime<Utc>>,
     is_caught: bool,
@@ -114,6 +116,7 @@ impl Machine {
             dirty: BTreeSet::new(),
             starved: BTreeSet::new(),
             interrupted: Vec::new(),
+            early: BTreeMap::new(),
             signals: Vec::new(),
             begun_at: None,
             is_caught: false,

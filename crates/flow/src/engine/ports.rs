@@ -55,7 +55,8 @@ impl std::error::Error for Lost {}
 /// Who makes calls.
 #[async_trait]
 pub trait Calls: Send + Sync {
-    /// Makes a call; the same call may come again with the same key.
+    /// Makes a call; the same call may come again with the same key. Once `cancel` is cancelled the future may be
+    /// dropped at any time: a call that must come to a proper end does so in a task of its own.
     ///
     /// # Errors
     /// Why it failed, in REST's codes.

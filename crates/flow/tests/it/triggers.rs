@@ -25,6 +25,8 @@ triggers:
         &flow.triggers[0].source,
         Source::Schedule { cron, catch_up: CatchUp::Last, overlap: Overlap::Skip, timezone: Some(_) } if cron.to_string() == "0 8 * * mon-fri"
     ));
+    assert_eq!(flow.zone_of(&flow.triggers[0]).name(), "Asia/Tokyo");
+    assert_eq!(flow.zone_of(&flow.triggers[1]).name(), "Europe/Berlin");
     assert!(matches!(&flow.triggers[1].source, Source::Webhook { auth: WebhookAuth::Hmac, .. }));
     assert!(matches!(&flow.triggers[4].source, Source::File { from, .. } if from.service() == "svc"));
 }

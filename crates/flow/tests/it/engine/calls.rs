@@ -97,6 +97,24 @@ async fn a_child_parks_its_parent() {
     assert_eq!(succeeded(start.run().await), json!("it went wrong"));
 }
 
+/// A child that ends before its parent waits for it is not waited for for ever, also when the parent is taken up again.
+#[tokio::test(start_paused = true)]
+async fn a_child_that_ends_at_once_is_not_missed() {
+    for is_cut in [false, true] {
+        let world = World::default();
+        world.replies(
+            "flow://child",
+            [Reply::Slow(Duration::from_secs(1), json!(0)), Reply::Child("r2".to_owned())],
+        );
+        let start = world.start("nodes: {s: {exec: 'flow://child', next: a}, a: {flow: child}}", json!({}));
+        if is_cut {
+            start.journal.cuts.lock().unwrap().push((3, true));
+        }
+        world.before_child(&start, "a", json!({"done": true}));
+        assert_eq!(succeeded(start.run().await), json!({"done": true}));
+    }
+}
+
 /// FL-22: cancelling reaches calls and children.
 #[tokio::test(start_paused = true)]
 async fn cancel_reaches_calls_and_children() {
@@ -158,6 +176,19 @@ async fn retry_runs_failed_nodes_again() {
     start.tell("", Fact::Retry);
     assert_eq!(succeeded(start.run().await), json!([1, 2, 2]));
     assert_eq!(world.keys(), ["r1:first", "r1:e[0].a", "r1:e[1].a", "r1:sorry", "r1:e[1].a", "r1:e[2].a"]);
+}
+
+/// FL-23: a retry has all its time again.
+#[tokio::test(start_paused = true)]
+async fn a_retry_begins_its_time_anew() {
+    let world = World::default();
+    world.replies("api://x/y", [Reply::Never, Reply::Slow(Duration::from_secs(2), json!("late"))]);
+    let start =
+        world.start("timeout: 10s\nnodes: {b: {timeout: 5s, nodes: {a: {exec: 'api://x/y'}}}}", json!({}));
+    assert_eq!(failed(start.run().await).0, "TIMEOUT");
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    start.tell("", Fact::Retry);
+    assert_eq!(succeeded(start.run().await), json!({"a": "late"}));
 }
 
 /// FL-23: a replay begins with what ended before the node it goes on from.

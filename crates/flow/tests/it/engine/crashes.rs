@@ -1,11 +1,12 @@
 //! Crashes: the process ends before or behind any write, and another goes on from the journal.
 
 use super::world::{Reply, Run, World};
-use flow::engine::{Ending, Fact, Failure};
+use flow::engine::{Ending, Fact, Failure, Record, Stop};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 /// Every kind of node that writes, most of them inside of others.
 const EVERYTHING: &str = "
@@ -38,7 +39,7 @@ async fn undisturbed() -> (Ending, usize) {
 
 async fn cut_at(write: usize, counts: bool) -> Run {
     let run = world().start(EVERYTHING, json!({}));
-    *run.journal.cut.lock().unwrap() = Some((write, counts));
+    run.journal.cuts.lock().unwrap().push((write, counts));
     run.run().await;
     run
 }
@@ -75,10 +76,7 @@ async fn a_crash_at_any_write_changes_nothing() {
         for counts in [false, true] {
             // Before the write that counts the call was not made; behind it, it may have been.
             let run = cut_at(write, counts).await;
-            let interrupted = run.records().iter().any(
-                |record| matches!(&record.fact, Fact::Failed { error, .. } if error.code == "INTERRUPTED"),
-            );
-            if interrupted {
+            if was_interrupted(&run) {
                 assert!(run.world.keys().iter().filter(|key| *key == "r1:once").count() <= 1);
                 assert!(matches!(run.ending(), Some(Ending::Succeeded { .. })));
             } else {
@@ -93,12 +91,12 @@ async fn a_crash_at_any_write_changes_nothing() {
 async fn an_interrupted_call_that_may_not_be_repeated_fails() {
     let text = "nodes: {a: {exec: 'api://x/y', delivery: at_most_once, retry: {attempts: 5, on: any}, fail: f}, f: {with: a.error.code}}";
     let run = World::default().start(text, json!({}));
-    *run.journal.cut.lock().unwrap() = Some((2, false));
+    run.journal.cuts.lock().unwrap().push((2, false));
     assert_eq!(run.run().await, Ending::Succeeded { output: json!("INTERRUPTED") });
     assert_eq!(run.world.keys(), ["r1:a"]);
     // At least once is what everything else is: called again with the same key.
     let run = World::default().start(&text.replace("at_most_once", "at_least_once"), json!({}));
-    *run.journal.cut.lock().unwrap() = Some((2, false));
+    run.journal.cuts.lock().unwrap().push((2, false));
     assert_eq!(run.run().await, Ending::Succeeded { output: json!({}) });
     assert_eq!(run.world.keys(), ["r1:a", "r1:a"]);
 }
@@ -170,21 +168,21 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 250, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// FL-8, FL-19: every run of a random flow ends; cut off at any write it ends the same way, unless the accident
-    /// hit a call that may not be repeated.
+    /// FL-8, FL-19: every run of a random flow ends; cut off at up to three writes it ends the same way, unless an
+    /// accident hit a call that may not be repeated.
     #[test]
-    fn random_flows_end_and_survive(text in flows(), cut in any::<prop::sample::Index>(), counts in any::<bool>()) {
+    fn random_flows_end_and_survive(text in flows(), cuts in prop::collection::vec((any::<prop::sample::Index>(), any::<bool>()), 1..4)) {
         block_on(async {
             let whole = world().start(&text, json!({}));
             let ending = whole.run().await;
             let writes = whole.journal.writes.load(Ordering::SeqCst);
             let hurt = world().start(&text, json!({}));
-            *hurt.journal.cut.lock().unwrap() = Some((cut.index(writes) + 1, counts));
+            let cuts = cuts.iter().map(|(cut, counts)| (cut.index(writes) + 1, *counts));
+            hurt.journal.cuts.lock().unwrap().extend(cuts);
             let other = hurt.run().await;
-            let was_interrupted = hurt.records().iter().any(|record| matches!(&record.fact, Fact::Failed { error, .. } if error.code == "INTERRUPTED"));
-            prop_assert!(was_interrupted || other == ending, "{text}\n{ending:?}\n{other:?}");
+            prop_assert!(was_interrupted(&hurt) || other == ending, "{text}\n{ending:?}\n{other:?}");
             let mut calls: HashMap<(String, u32), usize> = HashMap::new();
             for call in hurt.world.calls.lock().unwrap().iter().filter(|call| call.target == "api://x/once") {
                 *calls.entry((call.key.clone(), call.attempt)).or_default() += 1;
@@ -193,4 +191,31 @@ proptest! {
             Ok(())
         })?;
     }
+
+    /// FL-22: whenever somebody cancels a random flow, it ends, and nothing begins any more.
+    #[test]
+    fn random_flows_are_cancelled(text in flows(), milliseconds in 0..3000u64) {
+        block_on(async {
+            let run = world().start(&text, json!({}));
+            let cancel = async {
+                tokio::time::sleep(Duration::from_millis(milliseconds)).await;
+                run.tell("", Fact::Cancel);
+            };
+            let ((), ()) = tokio::join!(async { while run.drive().await == Ok(Stop::Parked) { tokio::time::sleep(Duration::from_millis(100)).await; } }, cancel);
+            prop_assert!(run.ending().is_some());
+            let records = run.records();
+            let cancelled = records.iter().position(|record| record.fact == Fact::Cancel).unwrap();
+            let begins = |record: &&Record| matches!(record.fact, Fact::Called { .. } | Fact::Again | Fact::Entered { .. });
+            // What was decided in the same moment may still be written.
+            let late = records[cancelled..].iter().filter(begins).filter(|record| record.at > records[cancelled].at).count();
+            prop_assert_eq!(late, 0, "{}", text);
+            Ok(())
+        })?;
+    }
+}
+
+fn was_interrupted(run: &Run) -> bool {
+    let is_interruption =
+        |record: &Record| matches!(&record.fact, Fact::Failed { error, .. } if error.code == "INTERRUPTED");
+    run.records().iter().any(is_interruption)
 }

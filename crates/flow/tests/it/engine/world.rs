@@ -35,7 +35,11 @@ pub(super) struct World {
     at_work: Arc<AtomicUsize>,
     pub(super) most_at_work: Arc<AtomicUsize>,
     pub(super) cancelled: Arc<AtomicUsize>,
+    child_told: Arc<Mutex<Option<Tell>>>,
 }
+
+/// Writes into a journal what a child would.
+type Tell = Arc<dyn Fn() + Send + Sync>;
 
 impl World {
     /// The tool answers so every time.
@@ -76,6 +80,13 @@ impl World {
         }
     }
 
+    /// The child of the node at the path has ended before its parent knows of it.
+    pub(super) fn before_child(&self, run: &Run, path: &str, output: Value) {
+        let (journal, clock, path) = (Arc::clone(&run.journal), Arc::clone(&run.clock), path.to_owned());
+        let tell = move || journal.tell(&path, Fact::ChildEnded(Ok(output.clone())), clock.now());
+        *self.child_told.lock().unwrap() = Some(Arc::new(tell));
+    }
+
     fn reply(&self, uri: &str) -> Option<Reply> {
         let mut tools = self.tools.lock().unwrap();
         let replies = tools.get_mut(uri)?;
@@ -98,7 +109,14 @@ impl Calls for World {
                 }
                 Some(Reply::Value(value)) => Ok(Answer::Value(value)),
                 Some(Reply::Fail(failure)) => Err(failure),
-                Some(Reply::Child(run)) => Ok(Answer::Child(run)),
+                Some(Reply::Child(run)) => {
+                    let told = self.child_told.lock().unwrap().take();
+                    if let Some(tell) = told {
+                        tell();
+                        tokio::time::sleep(Duration::from_secs(1)).await;
+                    }
+                    Ok(Answer::Child(run))
+                }
                 Some(Reply::Slow(time, value)) => {
                     tokio::time::sleep(time).await;
                     Ok(Answer::Value(value))
@@ -184,10 +202,7 @@ impl Run {
 
     /// What somebody else writes into the journal.
     pub(super) fn tell(&self, path: &str, fact: Fact) {
-        let record = Record { at: self.clock.now(), path: path.to_owned(), attempt: 1, fact };
-        self.journal.records.lock().unwrap().push(record.clone());
-        self.journal.news.lock().unwrap().push(record);
-        self.journal.told.notify_one();
+        self.journal.tell(path, fact, self.clock.now());
     }
 }
 
@@ -199,11 +214,18 @@ pub(super) struct Memory {
     told: Notify,
     parked: Mutex<Option<Parking>>,
     pub(super) writes: AtomicUsize,
-    /// Lost at the write of that number, from 1, and whether that write still counts.
-    pub(super) cut: Mutex<Option<(usize, bool)>>,
+    /// Lost at the writes of these numbers, from 1, and whether each still counts.
+    pub(super) cuts: Mutex<Vec<(usize, bool)>>,
 }
 
 impl Memory {
+    fn tell(&self, path: &str, fact: Fact, at: DateTime<Utc>) {
+        let record = Record { at, path: path.to_owned(), attempt: 1, fact };
+        self.records.lock().unwrap().push(record.clone());
+        self.news.lock().unwrap().push(record);
+        self.told.notify_one();
+    }
+
     /// All records; they are no news any more. They go through JSON as they would through a database.
     fn take_up(&self) -> Vec<Record> {
         self.news.lock().unwrap().clear();
@@ -220,7 +242,7 @@ impl Memory {
 impl Journal for Memory {
     async fn append(&self, records: &[Record]) -> Result<(), Lost> {
         let write = self.writes.fetch_add(1, Ordering::SeqCst) + 1;
-        let cut = self.cut.lock().unwrap().take_if(|(at, _)| *at == write);
+        let cut = self.cuts.lock().unwrap().iter().find(|(at, _)| *at == write).copied();
         if cut.is_none_or(|(_, counts)| counts) {
             self.records.lock().unwrap().extend_from_slice(records);
         }
