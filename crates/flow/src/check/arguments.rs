@@ -19,24 +19,36 @@ impl Walk<'_> {
                 return self.at_call(call, Problem::warning, Code::Unchecked, reason);
             }
         };
-        let none = Map::new();
-        let properties = schema.get("properties").and_then(Value::as_object).unwrap_or(&none);
         // What is computed as a whole is known when it is run.
         let Some(given) = given(&call.args) else { return };
+        self.written(node, &given, &schema);
+        self.left_out(node, call, &given, &schema);
+    }
+
+    /// The arguments that the author wrote.
+    fn written(&mut self, node: &Node, given: &[(&Key, &Data)], schema: &Value) {
+        let properties = properties(schema);
         let is_closed = schema.get("additionalProperties") == Some(&Value::Bool(false));
-        for (key, data) in &given {
-            match properties.get(&key.name) {
-                Some(property) => self.argument(node, key, data, property, &schema),
+        for (key, data) in given {
+            match properties.and_then(|properties| properties.get(&key.name)) {
+                Some(property) => self.argument(node, key, data, property, schema),
                 None if is_closed && !self.problems.is_full() => {
-                    let meant = did_you_mean(&key.name, properties.keys().map(String::as_str));
+                    let meant = did_you_mean(
+                        &key.name,
+                        properties.into_iter().flat_map(Map::keys).map(String::as_str),
+                    );
                     let message = format!("the tool has no parameter '{}'{meant}", key.name);
                     self.at_argument(node, key, Code::UnknownArgument, message);
                 }
                 None => {}
             }
         }
+    }
+
+    /// The parameters that the author left out: bound by name, or missing.
+    fn left_out(&mut self, node: &Node, call: &Call, given: &[(&Key, &Data)], schema: &Value) {
         let is_given = |name: &str| given.iter().any(|(key, _)| key.name == name);
-        let left: Vec<_> = properties.iter().filter(|(name, _)| !is_given(name)).collect();
+        let left = properties(schema).into_iter().flatten().filter(|(name, _)| !is_given(name));
         let required = schema.get("required").and_then(Value::as_array);
         let is_required = |name: &str| required.is_some_and(|names| names.iter().any(|one| one == name));
         for (name, property) in left {
@@ -104,6 +116,10 @@ impl Walk<'_> {
         self.bound.push(Bound { node: node.path.clone(), parameter, name });
         true
     }
+}
+
+fn properties(schema: &Value) -> Option<&Map<String, Value>> {
+    schema.get("properties").and_then(Value::as_object)
 }
 
 /// The arguments by name; `None` where some are computed as a whole.

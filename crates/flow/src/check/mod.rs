@@ -1,6 +1,7 @@
 //! Checks of a flow: names, arguments, edges, and what is never used; all problems at once.
 
 mod arguments;
+mod declared;
 mod graph;
 mod names;
 mod references;

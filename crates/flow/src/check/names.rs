@@ -1,79 +1,12 @@
-//! Names: each is declared once, and every expression names what it can see.
+//! Names in nodes: every expression names what it can see.
 
-use super::scope::{GIVEN, Level, Named, Walk};
+use super::scope::{Level, Named, Walk};
 use crate::document::{Action, Block, Check, Data, Field, Formula, Key, Node, Origin, Target, Wait};
 use crate::problem::{Code, Problem};
-use crate::source::Place;
 use document::did_you_mean;
 use expression::Position;
 
 impl<'a> Walk<'a> {
-    /// Inputs and vars: their names, and what their first values may speak of.
-    pub(super) fn declarations(&mut self) {
-        let flow = self.flow;
-        let mut known: Vec<&str> = GIVEN.to_vec();
-        for input in &flow.inputs {
-            self.declare(&input.name, &mut known, input.origin.path(), input.origin.start());
-        }
-        for input in flow.inputs.iter().filter_map(|input| input.default.as_ref()) {
-            let names: Vec<_> = flow.inputs.iter().map(|input| input.name.as_str()).collect();
-            self.only_of(&Data::Formula(input.clone()), &names);
-        }
-        for (key, data) in &flow.vars {
-            self.only_of(data, &known);
-            self.declare(&key.name, &mut known, &format!("vars.{}", key.name), key.at);
-        }
-    }
-
-    fn declare<'n>(&mut self, name: &'n str, known: &mut Vec<&'n str>, path: &str, at: Place) {
-        if known.contains(&name) {
-            let message = format!("the name '{name}' is taken; names are unique");
-            self.problems.add(Problem::error(Code::Duplicate, path, at, message));
-        }
-        known.push(name);
-    }
-
-    /// What triggers, concurrency and output speak of.
-    pub(super) fn surroundings(&mut self) {
-        let flow = self.flow;
-        let inputs = flow.inputs.iter().map(|input| input.name.as_str());
-        let names: Vec<_> = inputs.chain(["tenantId", "buCode", "trigger"]).collect();
-        if let Some(key) = flow.concurrency.as_ref().and_then(|concurrency| concurrency.key.as_ref()) {
-            self.only_of(key, &names);
-        }
-        for trigger in &flow.triggers {
-            if let Some(inputs) = &trigger.inputs {
-                self.only_of(inputs, &["trigger"]);
-            }
-            if let Some(dedupe) = &trigger.dedupe {
-                self.only_of(&Data::Formula(dedupe.clone()), &["trigger"]);
-            }
-        }
-        if let Some(output) = &flow.output {
-            let nodes = flow.block.nodes.iter().map(|node| node.id.as_str());
-            let vars = flow.vars.iter().map(|(key, _)| key.name.as_str());
-            let inputs = flow.inputs.iter().map(|input| input.name.as_str());
-            let names: Vec<_> = nodes.chain(vars).chain(inputs).chain(GIVEN).collect();
-            self.only_of(output, &names);
-        }
-    }
-
-    /// Data may speak of these names and no others.
-    fn only_of(&mut self, data: &Data, names: &[&str]) {
-        data.visit(&mut |name, origin, at| {
-            self.used.insert(name.to_owned());
-            if !self.problems.is_full() && !names.contains(&name) {
-                let message = unknown(name, names);
-                self.problems.add(Problem::error(
-                    Code::UnknownName,
-                    origin.path(),
-                    origin.place(at),
-                    message,
-                ));
-            }
-        });
-    }
-
     /// The nodes of the flow's own block.
     pub(super) fn block(&mut self, block: &'a Block) {
         self.enter(None, block, Vec::new(), Vec::new(), false);
@@ -249,7 +182,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-fn unknown(name: &str, names: &[&str]) -> String {
+pub(super) fn unknown(name: &str, names: &[&str]) -> String {
     format!("there is nothing named '{name}'{}", did_you_mean(name, names.iter().copied()))
 }
 

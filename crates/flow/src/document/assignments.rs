@@ -1,6 +1,7 @@
 //! The origin's texts in `args`, `with`, `sets` and `vars`: `a = e, b`, one or more on a line, `...x`, `# comment`.
 
-use super::data::{Data, Field, Formula, Key, Origin};
+use super::data::{Data, Field, Formula, Key};
+use super::origin::Origin;
 use crate::cursor::{Cursor, is_identifier};
 use crate::problem::{Code, Problems};
 use expression::Position;

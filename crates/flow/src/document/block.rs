@@ -7,6 +7,7 @@ use crate::cursor::{Cursor, is_identifier};
 use crate::limits;
 use crate::problem::{Code, Problem, Problems};
 use crate::settle::{Edge, Graph, Join, Port};
+use crate::source::Place;
 use document::did_you_mean;
 
 /// Reads blocks and counts what is in them.
@@ -21,17 +22,7 @@ impl<'a> Blocks<'a> {
         Self { types, nodes: 0, depth: 0 }
     }
 
-    /// The nodes of the flow; `handler` takes failures that nothing else takes.
-    pub(crate) fn read_root(
-        &mut self,
-        cursor: &Cursor<'_>,
-        handler: Option<&str>,
-        problems: &mut Problems,
-    ) -> Option<Block> {
-        self.read(cursor, handler, problems)
-    }
-
-    /// The `nodes` of a flow or of a node.
+    /// The `nodes` of a flow or of a node; `handler` takes failures that nothing else takes.
     pub(crate) fn read(
         &mut self,
         cursor: &Cursor<'_>,
@@ -81,6 +72,7 @@ impl<'a> Blocks<'a> {
     }
 }
 
+/// Names of nodes become numbers.
 fn connect(
     nodes: Vec<(Node, Wanted)>,
     cursor: &Cursor<'_>,
@@ -88,51 +80,45 @@ fn connect(
     problems: &mut Problems,
 ) -> Option<Block> {
     let (nodes, wanted): (Vec<_>, Vec<_>) = nodes.into_iter().unzip();
-    let find = |id: &str, path: &str, at, problems: &mut Problems| {
-        let found = nodes.iter().position(|node| node.id == id);
-        if found.is_none() && !problems.is_full() {
-            let meant = did_you_mean(id, nodes.iter().map(|node| node.id.as_str()));
-            problems.add(Problem::error(
-                Code::UnknownNode,
-                path,
-                at,
-                format!("there is no node '{id}' in this block{meant}"),
-            ));
-        }
-        found
-    };
+    let joins: Vec<Join> = wanted.iter().map(|wanted| wanted.join).collect();
+    let edges: Vec<_> = wanted.iter().map(|wanted| edges(&nodes, wanted, problems)).collect();
     let handler = match handler {
         Some(id) => {
             let field = cursor.field("fail")?;
-            Some(find(id, &field.path, field.spot().at, problems)?)
+            Some(find(&nodes, id, &field.path, field.spot().at, problems)?)
         }
         None => None,
     };
-    let joins: Vec<Join> = wanted.iter().map(|wanted| wanted.join).collect();
-    let mut edges = Vec::new();
-    let mut is_whole = true;
-    for wanted in &wanted {
-        let mut leaving = Vec::new();
-        for (port, id, path, at) in &wanted.edges {
-            match find(id, path, *at, problems) {
-                Some(to) => leaving.push(Edge { to, port: *port }),
-                None => is_whole = false,
-            }
-        }
-        edges.push(leaving);
-    }
-    match Graph::new(joins, edges, handler) {
-        Ok(graph) if is_whole => Some(Block { nodes, graph }),
-        Ok(_) => None,
+    match Graph::new(joins, edges.into_iter().collect::<Option<Vec<_>>>()?, handler) {
+        Ok(graph) => Some(Block { nodes, graph }),
         Err(circle) => {
-            let names: Vec<_> =
-                circle.iter().chain(circle.first()).map(|node| nodes[*node].id.as_str()).collect();
+            let names = circle.iter().chain(circle.first()).map(|node| nodes[*node].id.as_str());
+            let names: Vec<_> = names.collect();
             let first = &nodes[*circle.first()?];
             let message = format!("edges lead in a circle: {}; use 'loop' to repeat", names.join(" → "));
             problems.add(Problem::error(Code::Cycle, &first.path, first.at, message));
             None
         }
     }
+}
+
+/// The edges that leave a node; `None` if one of them leads nowhere.
+fn edges(nodes: &[Node], wanted: &Wanted, problems: &mut Problems) -> Option<Vec<Edge>> {
+    let edge = |(port, id, path, at): &(Port, String, String, Place)| {
+        Some(Edge { to: find(nodes, id, path, *at, problems)?, port: *port })
+    };
+    let edges: Vec<_> = wanted.edges.iter().map(edge).collect();
+    edges.into_iter().collect()
+}
+
+fn find(nodes: &[Node], id: &str, path: &str, at: Place, problems: &mut Problems) -> Option<usize> {
+    let found = nodes.iter().position(|node| node.id == id);
+    if found.is_none() && !problems.is_full() {
+        let meant = did_you_mean(id, nodes.iter().map(|node| node.id.as_str()));
+        let message = format!("there is no node '{id}' in this block{meant}");
+        problems.add(Problem::error(Code::UnknownNode, path, at, message));
+    }
+    found
 }
 
 /// The edges that a field of a node asks for: an id, ids with commas between them, or a list of ids.

@@ -1,9 +1,10 @@
 //! Nodes that lead one way or another, or have nodes inside: conditions, switches, each, loops, blocks.
 
 use super::block::{Blocks, targets};
-use super::data::{Formula, Origin};
+use super::data::Formula;
 use super::model::{Action, Each, Loop};
 use super::node::{Wanted, read_join};
+use super::origin::Origin;
 use super::read_vars;
 use crate::cursor::{Cursor, is_identifier};
 use crate::limits;

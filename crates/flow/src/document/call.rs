@@ -1,8 +1,9 @@
 //! Nodes that call: a tool, a flow, an agent, a handoff.
 
 use super::assignments::Lone;
-use super::data::{Data, Field, Formula, Key, Origin};
+use super::data::{Data, Field, Formula, Key};
 use super::model::{Call, Target};
+use super::origin::Origin;
 use crate::cursor::{Cursor, is_identifier};
 use crate::problem::{Code, Problems};
 use tool::Uri;

@@ -5,7 +5,9 @@ mod block;
 mod branches;
 mod call;
 mod data;
+mod dialect;
 mod duration;
+mod guard;
 mod model;
 mod node;
 mod origin;
@@ -14,12 +16,13 @@ mod trigger;
 mod types;
 mod waits;
 
-pub(crate) use data::weight;
-pub use data::{Data, Field, Formula, Key, Origin, Trouble};
+pub use data::{Data, Field, Formula, Key};
 pub(crate) use model::{
     Action, Approval, Call, Check, Each, Guard, GuardAction, Loop, Node, OnTimeout, RetryOn, Target, Wait,
 };
 pub use model::{Block, Concurrency, Flow, Overflow};
+pub(crate) use origin::weight;
+pub use origin::{Origin, Trouble};
 pub use trigger::{CatchUp, Overlap, Source, Trigger, WebhookAuth};
 pub use types::Declared;
 pub(crate) use types::object;
@@ -65,7 +68,7 @@ pub fn read(text: &str) -> Reading {
     let mut problems = Problems::default();
     let is_torn = !found.is_empty();
     problems.extend(found);
-    let flow = match tree.map(origin::translate) {
+    let flow = match tree.map(dialect::translate) {
         Some(tree) => read_tree(&tree, &mut problems),
         None if is_torn => None,
         None => {
@@ -79,7 +82,7 @@ pub fn read(text: &str) -> Reading {
 /// The tree of a document in our spelling, without its places: what two texts have in common that mean the same.
 pub(crate) fn canonical(text: &str) -> Option<serde_json::Value> {
     let (tree, problems) = source::parse(text);
-    tree.filter(|_| problems.is_empty()).map(|tree| origin::translate(tree).to_value())
+    tree.filter(|_| problems.is_empty()).map(|tree| dialect::translate(tree).to_value())
 }
 
 fn read_tree(tree: &Tree, problems: &mut Problems) -> Option<Flow> {
@@ -91,7 +94,7 @@ fn read_tree(tree: &Tree, problems: &mut Problems) -> Option<Flow> {
     let text = |name: &str, problems: &mut Problems| Some(cursor.field(name)?.text(problems)?.to_owned());
     let types = Types { names: names_of_types(tree) };
     let handler = cursor.field("fail").and_then(|field| Some((field.text(problems)?.to_owned(), field)));
-    let block = Blocks::new(&types).read_root(&cursor, handler.as_ref().map(|(id, _)| id.as_str()), problems);
+    let block = Blocks::new(&types).read(&cursor, handler.as_ref().map(|(id, _)| id.as_str()), problems);
     let duration = |name: &str, problems: &mut Problems| duration::read(&cursor.field(name)?, problems);
     Some(Flow {
         id: text("id", problems),

@@ -1,6 +1,7 @@
 //! A flow as the engine runs it: every name of a node is a number, every expression is parsed.
 
-use super::data::{Data, Field, Formula, Key, Origin};
+use super::data::{Data, Field, Formula, Key};
+use super::origin::Origin;
 use super::trigger::Trigger;
 use super::types::Declared;
 use crate::settle::{Graph, Join};

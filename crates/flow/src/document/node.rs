@@ -4,7 +4,7 @@ use super::assignments::Lone;
 use super::block::{Blocks, targets};
 use super::data::{Data, Field, Formula};
 use super::model::{Action, Node};
-use super::{branches, call, duration, retry, waits};
+use super::{branches, call, duration, guard, retry, waits};
 use crate::cursor::Cursor;
 use crate::limits;
 use crate::problem::{Code, Problem, Problems};
@@ -92,7 +92,7 @@ fn read_action(
         "approval" => waits::read_approval(&field, cursor, wanted, blocks.types, problems)
             .map(Box::new)
             .map(Action::Approval),
-        "guard" => waits::read_guard(&field, problems).map(Action::Guard),
+        "guard" => guard::read(&field, problems).map(Action::Guard),
         "return" => Some(Action::Return(Data::read(&field, problems))),
         "throw" => read_throw(&field, problems),
         "nodes" => branches::read_block(cursor, blocks, problems),

@@ -1,6 +1,7 @@
 //! Types as authors write them, `int`, `Line[]`, `map<string>?`, and the JSON Schemas that they stand for.
 
-use super::data::{Formula, Origin};
+use super::data::Formula;
+use super::origin::Origin;
 use crate::cursor::{Cursor, bounded, is_identifier};
 use crate::problem::{Code, Problems};
 use crate::source::Content;
