@@ -96,3 +96,27 @@ async fn a_timeout_covers_everything_inside() {
     let whole = "timeout: 3s\nnodes: {a: {exec: 'api://x/never'}}";
     assert_eq!(failed(run(whole, json!({}), &world).await).0, "TIMEOUT");
 }
+
+/// FL-11: as many items as there may be, in time that grows with their number, also when the run is taken up again.
+#[tokio::test(start_paused = true)]
+async fn ten_thousand_items_are_done_in_order() {
+    let world = World::default();
+    let text = "inputs: {list: any}\nnodes: {e: {each: 'list => x', limit: 64, nodes: {a: {exec: 'api://x/y', args: {x: '${x}'}, with: a.x}}}}";
+    let list: Vec<_> = (0..10_000).collect();
+    let start = world.start(text, json!({"list": list}));
+    start.journal.cuts.lock().unwrap().push((80, true));
+    let begun = std::time::Instant::now();
+    assert_eq!(succeeded(start.run().await), json!(list));
+    assert!(begun.elapsed().as_secs() < 60, "{:?}", begun.elapsed());
+    assert_eq!(world.most_at_work.load(Ordering::SeqCst), 64);
+    let more: Vec<_> = (0..10_001).collect();
+    assert_eq!(failed(run(text, json!({"list": more}), &world).await).0, "LIMIT");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_return_inside_ends_everything() {
+    let world = World::default();
+    let text = "nodes: {e: {each: '[1,2,3] => x', limit: 3, nodes: {l: {when: 'true', nodes: {a: {exec: 'api://x/y', args: {x: '${x}'}, next: c}, c: {when: x == 2, then: r, else: w}, w: {wait: 1h}, r: {return: '${x * 10}'}}}}}, after: {wait: 1d}}";
+    assert_eq!(succeeded(run(text, json!({}), &world).await), json!(20));
+    assert_eq!(world.keys().len(), 3);
+}

@@ -22,6 +22,34 @@ nodes:
   sorry: {exec: 'api://x/sorry', args: {code: '${run.error.code}', n: '${n}', e: '${e}', l: '${l}', j: '${j}'}}
 ";
 
+/// Blocks in blocks in blocks, with vars of several loops, and an end from deep inside.
+const NESTED: &str = "
+vars: {log: []}
+nodes:
+  outer:
+    each: '[1,2,3] => x'
+    limit: 2
+    nodes:
+      l:
+        vars: {i: 0}
+        when: i < x
+        nodes:
+          inner:
+            each: '[10,20] => y'
+            limit: 2
+            nodes:
+              call: {exec: 'api://x/a', args: {v: '${x * y + i}'}, next: pick}
+              pick: {case: [{when: call.v > 40, then: big}], else: small}
+              big: {nodes: {p: {exec: 'api://x/b', args: {v: 1}}, q: {wait: 3s}, r: {exec: 'api://x/c', args: {v: 2}, next: r2}, r2: {with: r.v + 1}}, join: 2}
+              small: {wait: 100}
+          count: {join: all, sets: {i: '${i + 1}'}, with: i, next: done}
+          done: {exec: 'api://x/d', args: {i: '${i}'}}
+        with: '[i, x]'
+  once: {exec: 'api://x/once', delivery: at_most_once, next: w, fail: w}
+  w: {wait: 20s, next: e}
+  e: {each: '[1,2,3] => z', nodes: {c: {exec: 'api://x/e', args: {z: '${z}'}, next: t}, t: {when: z == 2, then: r}, r: {return: {z: '${z}', w: '${w}'}}}}
+";
+
 fn world() -> World {
     let world = World::default();
     let flaky = Failure { is_retryable: true, ..Failure::new("UNAVAILABLE", "away") };
@@ -31,14 +59,14 @@ fn world() -> World {
 }
 
 /// What a run without accidents gives, and how many writes it takes.
-async fn undisturbed() -> (Ending, usize) {
-    let run = world().start(EVERYTHING, json!({}));
+async fn undisturbed(text: &str) -> (Ending, usize) {
+    let run = world().start(text, json!({}));
     let ending = run.run().await;
     (ending, run.journal.writes.load(Ordering::SeqCst))
 }
 
-async fn cut_at(write: usize, counts: bool) -> Run {
-    let run = world().start(EVERYTHING, json!({}));
+async fn cut_at(text: &str, write: usize, counts: bool) -> Run {
+    let run = world().start(text, json!({}));
     run.journal.cuts.lock().unwrap().push((write, counts));
     run.run().await;
     run
@@ -69,13 +97,23 @@ fn check(run: &Run, wanted: &Value, write: usize) {
 /// recorded once, and a call that may not be made twice is not.
 #[tokio::test(start_paused = true)]
 async fn a_crash_at_any_write_changes_nothing() {
-    let (ending, writes) = undisturbed().await;
+    survives(EVERYTHING).await;
+}
+
+/// The same, deep inside.
+#[tokio::test(start_paused = true)]
+async fn a_crash_inside_of_blocks_changes_nothing() {
+    survives(NESTED).await;
+}
+
+async fn survives(text: &str) {
+    let (ending, writes) = undisturbed(text).await;
     let Ending::Succeeded { output } = ending else { panic!("{ending:?}") };
     assert!(writes > 15, "only {writes} writes");
     for write in 1..=writes {
         for counts in [false, true] {
             // Before the write that counts the call was not made; behind it, it may have been.
-            let run = cut_at(write, counts).await;
+            let run = cut_at(text, write, counts).await;
             if was_interrupted(&run) {
                 assert!(run.world.keys().iter().filter(|key| *key == "r1:once").count() <= 1);
                 assert!(matches!(run.ending(), Some(Ending::Succeeded { .. })));
