@@ -29,7 +29,10 @@ impl Formula {
     /// An expression without `${}`; true, false and numbers are expressions, too.
     pub(crate) fn read(cursor: &Cursor<'_>, problems: &mut Problems) -> Option<Self> {
         match &cursor.tree.content {
-            Content::Text(text) => Self::parse(bare(text), Origin::of(cursor), problems),
+            Content::Text(text) => {
+                let (start, bare) = bare(text);
+                Self::parse(bare, Origin::within(cursor, Position::of(text, start)), problems)
+            }
             Content::Bool(_) | Content::Number(_) => {
                 Self::parse(&cursor.tree.to_value().to_string(), Origin::of(cursor), problems)
             }
@@ -42,9 +45,17 @@ impl Formula {
 }
 
 /// `${e}` where `e` belongs is what authors write who think of the other fields.
-fn bare(text: &str) -> &str {
+fn bare(text: &str) -> (usize, &str) {
     let inner = text.trim().strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
-    inner.filter(|inner| !inner.contains("${")).unwrap_or(text)
+    let start = text.find("${").map_or(0, |at| at + 2);
+    inner.filter(|inner| !inner.contains("${")).map_or((0, text), |inner| (start, inner))
+}
+
+/// It has `${…}`, and not only inside of the expression `` `text ${e}` ``.
+fn is_template(text: &str) -> bool {
+    let is_even = text.matches('`').count().is_multiple_of(2);
+    let mut outside = text.split('`').step_by(if is_even { 2 } else { 1 });
+    outside.any(|part| part.contains("${"))
 }
 
 /// A value, some of whose parts are computed.
@@ -113,7 +124,7 @@ impl Data {
         problems: &mut Problems,
     ) -> Self {
         match cursor.as_text() {
-            Some(text) if !text.contains("${") => assignments::read(text, cursor, lone, problems),
+            Some(text) if !is_template(text) => assignments::read(text, cursor, lone, problems),
             None if cursor.is_map() => Self::read_fields(cursor, problems),
             _ => Self::read(cursor, problems),
         }

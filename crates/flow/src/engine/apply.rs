@@ -1,7 +1,7 @@
 //! Records become state, the same way whether they are written now or read again after a crash.
 
 use super::frame::{Calling, Items, Parked, Passes, Spot, State};
-use super::record::{Fact, Failure, Record};
+use super::record::{Decision, Fact, Failure, Record};
 use super::{Machine, ROOT};
 use crate::document::{Action, weight};
 use crate::settle::{Exit, Standing, settle};
@@ -28,6 +28,8 @@ impl Machine {
             Fact::Caught { error } => self.apply_caught(error),
             // The journal before it is read as if what failed had not been.
             Fact::Retry => self.apply_retry(record.at),
+            Fact::Decided(decision) => self.apply_decided(&record.path, decision),
+            Fact::ChildEnded(result) => self.apply_child_ended(&record.path, result),
             _ => {
                 if let Some(spot) = self.locate(&record.path) {
                     self.apply_at(spot, record);
@@ -62,18 +64,22 @@ impl Machine {
             Fact::Skipped => self.apply_skipped(spot),
             Fact::Failed { error, .. } => self.apply_failed(spot, error),
             Fact::Cancelled { .. } => self.settle_node(spot, Value::Null, Exit::Nowhere),
-            Fact::Decided(decision) => {
-                if let Some(State::Parked(parked)) = self.state_mut(spot) {
-                    parked.decision.get_or_insert_with(|| decision.clone());
-                }
-            }
-            Fact::ChildEnded(result) => self.apply_child_ended(spot, result),
             _ => {}
         }
     }
 
+    /// The first decision counts.
+    fn apply_decided(&mut self, path: &str, decision: &Decision) {
+        if let Some(spot) = self.spot(path)
+            && let Some(State::Parked(parked)) = self.state_mut(spot)
+        {
+            parked.decision.get_or_insert_with(|| decision.clone());
+        }
+    }
+
     /// A child may end before its parent has recorded that it waits for it.
-    fn apply_child_ended(&mut self, spot: Spot, result: &Result<Value, Failure>) {
+    fn apply_child_ended(&mut self, path: &str, result: &Result<Value, Failure>) {
+        let Some(spot) = self.spot(path) else { return };
         match self.state_mut(spot) {
             Some(State::Parked(parked)) => {
                 parked.child.get_or_insert_with(|| result.clone());

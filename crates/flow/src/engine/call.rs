@@ -88,7 +88,7 @@ impl Machine {
     /// Takes what came of a call; what nobody waits for any more is dropped.
     pub fn answer(&mut self, path: &str, attempt: u32, result: Result<Answer, Failure>, now: DateTime<Utc>) {
         self.now = now;
-        let Some(spot) = self.locate(path) else { return };
+        let Some(spot) = self.spot(path) else { return };
         if !matches!(self.state(spot), Some(State::Calling(calling)) if calling.attempt == attempt) {
             return;
         }

@@ -6,10 +6,16 @@ use crate::document::Action;
 use std::sync::Arc;
 
 impl Machine {
+    /// The node of a path that others name; nothing comes into being by that.
+    pub(super) fn spot(&self, path: &str) -> Option<Spot> {
+        let (prefix, id) = split(path);
+        let frame = *self.prefixes.get(prefix)?;
+        Some((frame, self.frames[&frame].block.find(id)?))
+    }
+
     /// The node of a path; frames of items come into being with their first record.
     pub(super) fn locate(&mut self, path: &str) -> Option<Spot> {
-        let start = path.rfind('.').map_or(0, |dot| dot + 1);
-        let (prefix, id) = path.split_at(start);
+        let (prefix, id) = split(path);
         let frame = self.locate_frame(prefix)?;
         Some((frame, self.frames[&frame].block.find(id)?))
     }
@@ -81,4 +87,9 @@ impl Machine {
         self.dirty.remove(&id);
         self.starved.remove(&id);
     }
+}
+
+/// The prefix of a frame and the name of a node.
+fn split(path: &str) -> (&str, &str) {
+    path.split_at(path.rfind('.').map_or(0, |dot| dot + 1))
 }

@@ -62,7 +62,7 @@ flow:
     say: {exec: 'api://texts/echo', args: 'text = greeting, name', sets: 'count = count + 1', next: 'sum, more'}
     sum: {with: 'total = SUM(prices), count', next: end}
     more: {sets: 'count = count + 1', next: end}
-    end: {with: '...sum, text = say.text'}
+    end: {with: '...sum, text = `${say.text}`'}
 ";
     let output = output(text, json!({"name": "Ann", "prices": [1.5, 2]})).await;
     assert_eq!(output["text"], "Hello Ann");

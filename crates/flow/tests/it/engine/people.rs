@@ -61,6 +61,23 @@ async fn the_first_decision_counts() {
     }
 }
 
+/// What others write cannot begin anything.
+#[tokio::test(start_paused = true)]
+async fn records_of_others_open_nothing() {
+    let text = "nodes: {e: {each: '[1,2,3] => x', nodes: {ok: {approval: 'T ${x}'}}}}";
+    let start = World::default().start(text, json!({}));
+    start.drive().await.unwrap();
+    for path in ["e[2].ok", "e[9].ok", "e[99999999999999999999].ok", "e.ok", "e[0].nope", "", ".", "[", "e[1"]
+    {
+        start.tell(path, decision(true));
+        start.tell(path, Fact::ChildEnded(Ok(json!(1))));
+        start.drive().await.unwrap();
+    }
+    let waiting: Vec<_> =
+        start.journal.parking().unwrap().waiting.into_iter().map(|(path, _)| path).collect();
+    assert_eq!(waiting, ["e[0].ok"]);
+}
+
 #[tokio::test(start_paused = true)]
 async fn approvals_without_else_fail_and_run_out() {
     let world = World::default();
