@@ -12,6 +12,7 @@ pub mod schedule;
 pub mod settle;
 mod source;
 mod versions;
+pub mod webhook;
 
 pub use check::{Bound, Lookup, Reference, Tools, Validation, references, validate};
 pub use document::{

@@ -9,6 +9,7 @@ mod schedules;
 mod settling;
 mod triggers;
 mod versions;
+mod webhooks;
 
 use flow::{Code, Flow, Problem};
 
