@@ -251,9 +251,39 @@ fn many_problems_take_little_time() {
 
 mod random {
     use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    fn values() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            any::<u64>().prop_map(Value::from),
+            (-1e15..1e15f64).prop_map(Value::from),
+            any::<String>().prop_map(Value::from),
+            "[ -~\\t\\n]{0,20}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 30, 5, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..5).prop_map(Value::from),
+                prop::collection::btree_map("\\PC{0,10}", inner, 0..5)
+                    .prop_map(|map| Value::Object(map.into_iter().collect())),
+            ]
+        })
+    }
 
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// FL-5: what JSON says is what is read, whatever it says.
+        #[test]
+        fn json_is_read_as_json(value in values(), is_pretty in any::<bool>()) {
+            let document = json!({"types": {"T": {"const": value}}, "nodes": {"a": {"with": 1}}});
+            let text = if is_pretty { serde_json::to_string_pretty(&document).unwrap() } else { document.to_string() };
+            let reading = flow::read(&text);
+            prop_assert!(reading.problems.is_empty(), "{text}: {:?}", reading.problems);
+            prop_assert_eq!(&reading.flow.unwrap().types["T"]["const"], &value);
+        }
 
         #[test]
         fn random_texts_never_panic(text in "\\PC{0,200}") {

@@ -120,3 +120,15 @@ async fn steps_tell_what_happened() {
     assert_eq!(steps[0].idempotency_key, "r1:a");
     assert!(matches!(run.records().last().unwrap().fact, Fact::Ended(_)));
 }
+
+/// Whoever drives many runs does so in tasks.
+#[tokio::test(start_paused = true)]
+async fn runs_are_driven_in_tasks() {
+    let world = World::default();
+    let starts: Vec<_> =
+        (0..3).map(|_| world.start("nodes: {a: {exec: 'api://x/y', args: {v: 1}}}", json!({}))).collect();
+    let tasks = starts.into_iter().map(|start| tokio::spawn(async move { start.run().await }));
+    for task in tasks.collect::<Vec<_>>() {
+        assert_eq!(succeeded(task.await.unwrap()), json!({"v": 1}));
+    }
+}
