@@ -29,6 +29,8 @@ impl Machine {
     fn first_values(&mut self) -> Result<Fact, Failure> {
         let flow = Arc::clone(&self.flow);
         self.inputs = flow.accept(std::mem::take(&mut self.inputs), &self.setting())?;
+        // What a replay brings along was written after the first values.
+        let written = std::mem::take(&mut self.vars);
         let mut left = limits::RUN_BYTES;
         for (key, data) in &flow.vars {
             let value = self.evaluate((ROOT, 0), data)?;
@@ -37,6 +39,7 @@ impl Machine {
             })?;
             self.vars.insert(key.name.clone(), value);
         }
+        self.vars.extend(written);
         Ok(Fact::Begun { inputs: self.inputs.clone(), vars: self.vars.clone() })
     }
 

@@ -195,13 +195,13 @@ async fn a_retry_begins_its_time_anew() {
 #[tokio::test(start_paused = true)]
 async fn replay_copies_what_came_before() {
     let world = World::default();
-    let text = "inputs: {n: int}\nnodes: {a: {exec: 'api://x/a', args: {v: '${n}'}, next: b}, b: {exec: 'api://x/b', next: c}, c: {with: '[a.v, n]'}, d: {exec: 'api://x/d'}}\noutput: '${c}'";
+    let text = "inputs: {n: int}\nvars: {k: 0}\nnodes: {a: {exec: 'api://x/a', args: {v: '${n}'}, sets: {k: '${k + 5}'}, next: b}, b: {exec: 'api://x/b', next: c}, c: {with: '[a.v, n, k]'}, d: {exec: 'api://x/d'}}\noutput: '${c}'";
     let first = world.start(text, json!({"n": 1}));
-    assert_eq!(succeeded(first.run().await), json!([1, 1]));
+    assert_eq!(succeeded(first.run().await), json!([1, 1, 5]));
     let again = world.start(text, json!({"n": 2}));
     let copied = flow::engine::copied(&first.flow, &first.records(), "b").unwrap();
     again.journal.records.lock().unwrap().extend(copied);
-    assert_eq!(succeeded(again.run().await), json!([1, 2]));
+    assert_eq!(succeeded(again.run().await), json!([1, 2, 5]));
     assert_eq!(world.keys().into_iter().skip(3).collect::<Vec<_>>(), ["r1:b"]);
     assert!(flow::engine::copied(&first.flow, &[], "nope").is_none());
 }
