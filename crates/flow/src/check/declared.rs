@@ -1,0 +1,73 @@
+//! Names outside of nodes: each is declared once, and what surrounds the nodes speaks of what it can see.
+
+use super::names::unknown;
+use super::scope::{GIVEN, Walk};
+use crate::document::Data;
+use crate::problem::{Code, Problem};
+use crate::source::Place;
+
+impl Walk<'_> {
+    /// Inputs and vars: their names, and what their first values may speak of.
+    pub(super) fn declarations(&mut self) {
+        let flow = self.flow;
+        let mut known: Vec<&str> = GIVEN.to_vec();
+        for input in &flow.inputs {
+            self.declare(&input.name, &mut known, input.origin.path(), input.origin.start());
+        }
+        for input in flow.inputs.iter().filter_map(|input| input.default.as_ref()) {
+            let names: Vec<_> = flow.inputs.iter().map(|input| input.name.as_str()).collect();
+            self.only_of(&Data::Formula(input.clone()), &names);
+        }
+        for (key, data) in &flow.vars {
+            self.only_of(data, &known);
+            self.declare(&key.name, &mut known, &format!("vars.{}", key.name), key.at);
+        }
+    }
+
+    fn declare<'n>(&mut self, name: &'n str, known: &mut Vec<&'n str>, path: &str, at: Place) {
+        if known.contains(&name) {
+            let message = format!("the name '{name}' is taken; names are unique");
+            self.problems.add(Problem::error(Code::Duplicate, path, at, message));
+        }
+        known.push(name);
+    }
+
+    /// What triggers, concurrency and output speak of.
+    pub(super) fn surroundings(&mut self) {
+        let flow = self.flow;
+        let inputs: Vec<_> = flow.inputs.iter().map(|input| input.name.as_str()).collect();
+        if let Some(key) = flow.concurrency.as_ref().and_then(|concurrency| concurrency.key.as_ref()) {
+            self.only_of(key, &inputs);
+        }
+        for trigger in &flow.triggers {
+            if let Some(inputs) = &trigger.inputs {
+                self.only_of(inputs, &["trigger"]);
+            }
+            if let Some(dedupe) = &trigger.dedupe {
+                self.only_of(&Data::Formula(dedupe.clone()), &["trigger"]);
+            }
+        }
+        if let Some(output) = &flow.output {
+            let nodes = flow.block.nodes.iter().map(|node| node.id.as_str());
+            let vars = flow.vars.iter().map(|(key, _)| key.name.as_str());
+            let names: Vec<_> = nodes.chain(vars).chain(inputs).chain(GIVEN).collect();
+            self.only_of(output, &names);
+        }
+    }
+
+    /// Data may speak of these names and no others.
+    fn only_of(&mut self, data: &Data, names: &[&str]) {
+        data.visit(&mut |name, origin, at| {
+            self.used.insert(name.to_owned());
+            if !self.problems.is_full() && !names.contains(&name) {
+                let message = unknown(name, names);
+                self.problems.add(Problem::error(
+                    Code::UnknownName,
+                    origin.path(),
+                    origin.place(at),
+                    message,
+                ));
+            }
+        });
+    }
+}

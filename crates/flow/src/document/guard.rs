@@ -1,0 +1,81 @@
+//! Nodes that look at a value: what is checked, by whom, and what follows.
+
+use super::call;
+use super::data::{Data, Field, Formula, Key};
+use super::model::{Call, Check, Guard, GuardAction};
+use super::origin::Origin;
+use crate::cursor::Cursor;
+use crate::problem::{Code, Problems};
+use serde_json::Value;
+
+/// The checks that an agent makes.
+const ASKED: [&str; 3] = ["jailbreak", "moderation", "hallucination"];
+
+pub(super) fn read(field: &Cursor<'_>, problems: &mut Problems) -> Option<Guard> {
+    if !field.expect_fields(&["check", "of", "action", "by", "schema", "when"], problems) {
+        return None;
+    }
+    let words = [("block", GuardAction::Block), ("redact", GuardAction::Redact), ("warn", GuardAction::Warn)];
+    let action = field.field("action").and_then(|field| field.choice(&words, problems)).unwrap_or_default();
+    let of = Data::read(&needed(field, "of", "what is looked at", problems)?, problems);
+    let check = read_check(field, &of, problems)?;
+    if action == GuardAction::Redact && matches!(check, Check::Schema(_) | Check::Custom(_)) {
+        let message = "'redact' needs a check that says what to take out: pii, or one by an agent";
+        problems.add(field.error(Code::Syntax, message));
+    }
+    Some(Guard { check, of, action })
+}
+
+fn read_check(field: &Cursor<'_>, of: &Data, problems: &mut Problems) -> Option<Check> {
+    let known = format!("pii, schema, custom, {}", ASKED.join(", "));
+    let check = needed(field, "check", &format!("one of {known}"), problems)?;
+    match check.text(problems)? {
+        "pii" => Some(Check::Pii),
+        "schema" => {
+            let schema = needed(field, "schema", "a JSON Schema for the value", problems)?;
+            read_schema(&schema, problems).map(Check::Schema)
+        }
+        "custom" => {
+            let when = needed(field, "when", "an expression that is true where all is well", problems)?;
+            Formula::read(&when, problems).map(Check::Custom)
+        }
+        name if ASKED.contains(&name) => {
+            let by = needed(field, "by", "the agent:// that judges", problems)?;
+            let call = Box::new(question(name, &by, of, problems)?);
+            Some(Check::Asked { name: name.to_owned(), call })
+        }
+        other => {
+            problems.add(check.error(Code::Unknown, format!("'{other}' is none of {known}")));
+            None
+        }
+    }
+}
+
+/// What an agent is asked.
+fn question(name: &str, by: &Cursor<'_>, of: &Data, problems: &mut Problems) -> Option<Call> {
+    let target = call::uri(by.text(problems)?, by, problems);
+    let args = vec![
+        Field::Set(Key::new("check", by.at), Data::Literal(name.into())),
+        Field::Set(Key::new("value", by.at), of.clone()),
+    ];
+    Some(Call { target, args: Data::Fields(args), binds: false, is_handoff: false, origin: Origin::of(by) })
+}
+
+fn needed<'a>(field: &Cursor<'a>, name: &str, what: &str, problems: &mut Problems) -> Option<Cursor<'a>> {
+    let found = field.field(name);
+    if found.is_none() {
+        problems.add(field.error(Code::Syntax, format!("'{name}' is missing: {what}")));
+    }
+    found
+}
+
+fn read_schema(cursor: &Cursor<'_>, problems: &mut Problems) -> Option<Value> {
+    let schema = cursor.tree.to_value();
+    match tool::schema::Schema::compile(&schema, "value") {
+        Ok(_) => Some(schema),
+        Err(error) => {
+            problems.add(cursor.error(Code::Syntax, error.message()));
+            None
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Nodes that wait: for time, for a signal, for somebody's approval.
+
+use super::block::targets;
+use super::data::{Data, Formula};
+use super::model::{Approval, OnTimeout, Wait};
+use super::node::Wanted;
+use super::types::Types;
+use super::{call, duration};
+use crate::cursor::Cursor;
+use crate::problem::{Code, Problems};
+use crate::settle::Port;
+use serde_json::json;
+
+pub(super) fn read_wait(field: &Cursor<'_>, problems: &mut Problems) -> Option<Wait> {
+    if !field.is_map() {
+        return duration::read(field, problems).map(Wait::For);
+    }
+    field.expect_fields(&["until", "signal", "key"], problems);
+    if let Some(until) = field.field("until") {
+        return Formula::read(&until, problems).map(Wait::Until);
+    }
+    let Some(signal) = field.field("signal") else {
+        problems.add(field.error(Code::Syntax, "'until' or 'signal' is missing: what is waited for"));
+        return None;
+    };
+    let key = field.field("key").map(|key| Data::read(&key, problems));
+    Some(Wait::Signal { name: signal.text(problems)?.to_owned(), key })
+}
+
+pub(super) fn read_approval(
+    field: &Cursor<'_>,
+    cursor: &Cursor<'_>,
+    wanted: &mut Wanted,
+    types: &Types<'_>,
+    problems: &mut Problems,
+) -> Option<Approval> {
+    for (name, branch) in [("then", 0), ("else", 1)] {
+        if let Some(field) = cursor.field(name) {
+            targets(&field, Port::Branch(branch), wanted, problems);
+        }
+    }
+    let is_title = field.as_text().is_some();
+    if !is_title {
+        field.expect_fields(&["title", "fields", "by", "timeout", "on_timeout"], problems);
+    }
+    let title = if is_title { Some(field.clone()) } else { field.field("title") };
+    let Some(title) = title else {
+        problems.add(field.error(Code::Syntax, "'title' is missing: what is to be approved"));
+        return None;
+    };
+    let words = [("reject", OnTimeout::Reject), ("approve", OnTimeout::Approve), ("fail", OnTimeout::Fail)];
+    let on_timeout = field.field("on_timeout").and_then(|field| field.choice(&words, problems));
+    let notify = cursor.field("notify").map(|field| call::read_small(&field, problems));
+    Some(Approval {
+        title: Data::read(&title, problems),
+        fields: field.field("fields").map(|field| types.schema(&field, problems)),
+        by: field.field("by").map_or(Data::Literal(json!("managers")), |field| Data::read(&field, problems)),
+        timeout: field.field("timeout").and_then(|field| duration::read(&field, problems)),
+        on_timeout: on_timeout.unwrap_or_default(),
+        has_else: cursor.field("else").is_some(),
+        notify: notify.map_or(Some(None), |call| call.map(Some))?,
+    })
+}
