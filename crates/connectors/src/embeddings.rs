@@ -2,7 +2,7 @@
 
 use crate::shared::body::{self, Unread};
 use crate::shared::headers::bearer;
-use crate::shared::network::{Policy, Refused, Resolver};
+use crate::shared::network::{Policy, Resolver, refused};
 use async_trait::async_trait;
 use fetch::http::Method;
 use fetch::http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
@@ -162,14 +162,14 @@ impl Embeddings for Client {
 /// Without the URL, which may hold a secret.
 #[expect(clippy::needless_pass_by_value, reason = "for map_err")]
 fn explain(error: fetch::Error) -> Error {
-    if let Some(refused) = error.find() {
+    if let Some(refused) = refused::find(&error) {
         return explain_refusal(refused);
     }
     Error::unavailable("the provider of embeddings cannot be reached").retryable()
 }
 
-fn explain_refusal(refused: &Refused) -> Error {
-    let Refused { address, .. } = refused;
+fn explain_refusal(refused: &Error) -> Error {
+    let address = refused.context("address").unwrap_or_default();
     Error::denied(format!(
         "the provider of embeddings is at {address}, which is not public; start with --allow-private-network"
     ))

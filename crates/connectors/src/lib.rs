@@ -26,9 +26,15 @@ pub const ALL: &[Kind] = &[
     Kind::of::<table::Settings>(),
 ];
 
+/// The type of the services of an mcp.json.
+pub const MCP_SCHEME: &str = <mcp::Settings as tool::Settings>::SCHEME;
+
+/// The type of the services that are made from an OpenAPI document.
+pub const API_SCHEME: &str = <api::Settings as tool::Settings>::SCHEME;
+
 /// What a build may lack, and the feature of `app` that brings it in.
 const OPTIONAL: &[OptionalKind] = &[OptionalKind {
-    scheme: "table",
+    scheme: tool::tables::SCHEME,
     tool_types: &[
         "get_data_schema",
         "get_all_data",
@@ -38,7 +44,7 @@ const OPTIONAL: &[OptionalKind] = &[OptionalKind {
         "delete",
         "preview",
         "select",
-        "search",
+        tool::search::TOOL_TYPE,
     ],
     feature: "table",
 }];

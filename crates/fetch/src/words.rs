@@ -33,16 +33,32 @@ impl Error {
             _ => None,
         }
     }
+
+    /// Whoever answered did not speak TLS.
+    #[must_use]
+    pub fn is_not_tls(&self) -> bool {
+        self.find::<rustls::Error>().is_some_and(is_plain_text)
+    }
+}
+
+/// What stands where a message of TLS should is none.
+fn is_plain_text(error: &rustls::Error) -> bool {
+    matches!(
+        error,
+        rustls::Error::InvalidMessage(
+            InvalidMessage::InvalidContentType
+                | InvalidMessage::UnknownProtocolVersion
+                | InvalidMessage::MessageTooLarge
+                | InvalidMessage::InvalidEmptyPayload,
+        )
+    )
 }
 
 fn of_tls(error: &rustls::Error) -> &'static str {
     match error {
-        rustls::Error::InvalidMessage(
-            InvalidMessage::InvalidContentType
-            | InvalidMessage::UnknownProtocolVersion
-            | InvalidMessage::MessageTooLarge
-            | InvalidMessage::InvalidEmptyPayload,
-        ) => "it does not speak TLS at that port; write http:// instead of https://, or give another port",
+        _ if is_plain_text(error) => {
+            "it does not speak TLS at that port; write http:// instead of https://, or give another port"
+        }
         rustls::Error::InvalidCertificate(wrong) => of_certificate(wrong),
         rustls::Error::AlertReceived(AlertDescription::CertificateRequired) => {
             "it wants a client certificate; give it one with the settings 'tls.certificate' and 'tls.key'"

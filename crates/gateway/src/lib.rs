@@ -19,7 +19,7 @@ pub mod tools;
 pub use catalog::{Catalog, InstanceDefinition, Route, Shelf};
 pub use discovery::Discovery;
 pub use library::{Fingerprints, ResourceUpdate, Watch};
-pub use lifecycle::{BuiltIn, ServiceDefinition, TenantDefinition};
+pub use lifecycle::{BuiltIn, ConfigProblem, ServiceDefinition, TenantDefinition};
 pub use logs::ServiceLog;
 pub use service_metrics::BUCKETS_SECONDS;
 pub use tools::{ToolBody, ToolDefinition, UriTool};
@@ -370,7 +370,7 @@ fn name_service(error: Error, route: &Route) -> Error {
         Some(Reason::SignInFailed) => {
             error.about(&format!("service {}://{}", route.service.scheme, route.service.id))
         }
-        Some(Reason::CredentialsRejected) if !route.service.variables.is_empty() => {
+        _ if error.is_about_credentials() && !route.service.variables.is_empty() => {
             route.service.rejected(&error.full_message()).caused_by(error)
         }
         _ => error,

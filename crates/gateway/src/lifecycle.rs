@@ -10,8 +10,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 use tool::{
-    Connector, Context, Env, Error, ImportRequest, Imported, Kind, Limits, Pinning, Problem, Result, Shape,
-    TenantId,
+    Connector, Context, Env, Error, ImportRequest, Imported, Kind, Limits, Pinning, Problem, Reason, Result,
+    Shape, TenantId,
 };
 
 const HEALTH_TIMEOUT: Duration = Duration::from_secs(10);
@@ -51,11 +51,20 @@ pub struct ServiceDefinition {
     /// Environment variables its credentials come from, named when they are refused.
     pub variables: Vec<String>,
     /// Why it cannot be used, where that is known before its settings are looked at.
-    pub problem: Option<String>,
+    pub problem: Option<ConfigProblem>,
     /// What answers, for a service of this program itself; settings are of no use then.
     pub built_in: Option<BuiltIn>,
     /// Changes whenever anything above does.
     pub version: i64,
+}
+
+/// What is wrong with how a service is configured.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfigProblem {
+    /// In words.
+    pub message: String,
+    /// What kind of problem it is, where something can be done about it.
+    pub reason: Option<Reason>,
 }
 
 /// A service that is part of this program, for those who manage the platform.
@@ -216,7 +225,7 @@ impl Gateway {
         let state = if let Some(BuiltIn(connector)) = wanted.built_in {
             State::Open(connector)
         } else if let Some(problem) = wanted.problem.filter(|_| wanted.is_enabled) {
-            State::Broken(problem)
+            State::Broken(problem.message)
         } else if wanted.is_enabled {
             // Who is trusted may go anywhere, unless the settings themselves say where.
             let says = wanted.settings.get("allow_private_network").is_some_and(|value| !value.is_null());

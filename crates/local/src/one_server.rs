@@ -26,7 +26,7 @@ impl OneServer {
         let (command, args) =
             self.0.split_first().map_or(("", &[] as &[String]), |(first, rest)| (first, rest));
         ServiceDefinition {
-            scheme: "mcp".into(),
+            scheme: connectors::MCP_SCHEME.into(),
             id: Self::ID.into(),
             name: Self::ID.into(),
             settings: json!({ "command": command, "args": args }),

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 use tool::depth::is_too_deep;
-use tool::{Error, ErrorKind, Reason, readable};
+use tool::{Error, ErrorKind, readable};
 
 /// The most of an error's message that is kept.
 const MESSAGE_BYTES: usize = 16 * 1024;
@@ -116,7 +116,7 @@ pub enum Failure {
 /// How a call that failed is told to a client of this version.
 #[must_use]
 pub fn failure_of_call(error: &Error, version: Version) -> Failure {
-    if error.reason() == Some(Reason::CredentialsRejected) {
+    if error.is_about_credentials() {
         return Failure::Error(RpcError { data: data_of(error), ..RpcError::new(-32603, error.message()) });
     }
     if let Some(original) = error.original() {

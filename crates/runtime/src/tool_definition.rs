@@ -10,9 +10,6 @@ use tool::{Shape, TableId, Uri};
 /// The type of Tools that lead to a service's tool.
 pub const URI_TYPE: &str = "uri";
 
-/// The type in the URIs of tables.
-const TABLE_SCHEME: &str = "table";
-
 /// The fields of a Tool of type `uri`.
 #[derive(Deserialize)]
 struct UriFields {
@@ -62,7 +59,7 @@ pub fn table_of(definition: &Value) -> Option<TableId> {
         return id.parse().ok();
     }
     let uri: Uri = text("uri")?.parse().ok()?;
-    uri.service().parse().ok().filter(|_| uri.scheme() == TABLE_SCHEME)
+    uri.service().parse().ok().filter(|_| uri.scheme() == tool::tables::SCHEME)
 }
 
 /// A stored Tool for the catalog. One that cannot be read was written by another version of us.

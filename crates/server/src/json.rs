@@ -68,22 +68,7 @@ fn bad_query(text: &str) -> Problem {
     let text = text.split_once("query string: ").map_or(text, |(_, why)| why);
     let is_name = |name: &str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     let (field, why) = text.split_once(": ").filter(|(field, _)| is_name(field)).unwrap_or(("", text));
-    let subject = if field.is_empty() { "a value".to_owned() } else { format!("'{field}'") };
-    let misfit = match why {
-        why if why.contains("digit") || why.contains("integer") || why.contains("number too") => {
-            json_words::Misfit {
-                path: field.to_owned(),
-                code: "Invalid",
-                message: format!("{subject} must be a whole number that is not too large"),
-            }
-        }
-        why if why.contains("`true` or `false`") => json_words::Misfit {
-            path: field.to_owned(),
-            code: "Invalid",
-            message: format!("{subject} must be true or false"),
-        },
-        why => json_words::misfit(field, why),
-    };
+    let misfit = json_words::misfit_in_query(field, why);
     Problem::bad_request(format!("the query string does not fit: {}", misfit.message))
         .with_errors(vec![tool::Problem::new(misfit.path, misfit.code, misfit.message)])
 }

@@ -4,6 +4,6 @@ mod misfit;
 mod plain;
 mod syntax;
 
-pub use misfit::{Misfit, misfit, read};
+pub use misfit::{Misfit, misfit, misfit_in_query, read};
 pub use plain::plain;
 pub use syntax::syntax;

@@ -5,6 +5,9 @@ use async_trait::async_trait;
 use document::{Node, Pointer};
 use std::fmt;
 
+/// The type of Tools that search, each with an index of its own.
+pub const TOOL_TYPE: &str = "search";
+
 /// What is looked for, and where.
 #[derive(Debug, Clone)]
 pub struct SearchRequest {

@@ -5,6 +5,9 @@ use async_trait::async_trait;
 use document::{Change, Node};
 use std::fmt;
 
+/// The type in the URIs of tables.
+pub const SCHEME: &str = "table";
+
 /// A table as it is in one version. A copy is free.
 #[derive(Debug, Clone)]
 pub struct Table {

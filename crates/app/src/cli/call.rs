@@ -42,7 +42,7 @@ impl Call {
     pub(super) async fn run(self) -> Result<ExitCode, Failure> {
         let arguments = read_arguments(&self.args)?;
         // Without a server, services of one's own are those of the file at home.
-        let is_own = self.uri.scheme() == "mcp" && !self.remote.is_meant();
+        let is_own = self.uri.scheme() == connectors::MCP_SCHEME && !self.remote.is_meant();
         let result = match &self.mcp_config {
             Some(path) => call_locally(path, self.uri, arguments).await?,
             None if is_own => call_locally(&home()?.join(FILE_NAME), self.uri, arguments).await?,

@@ -82,10 +82,7 @@ impl Connect {
             return Ok(Vec::new());
         }
         let (saved, taken) = file::change(mcp_config, |there| offers.written_into(mcp_config, there))?;
-        taken
-            .iter()
-            .filter(|taken| !taken.said.contains("itself"))
-            .for_each(|taken| super::print(&taken.said));
+        taken.iter().filter(|taken| !taken.is_built_in).for_each(|taken| super::print(&taken.said));
         super::print(&config::said(mcp_config, &saved));
         ask::for_inputs(mcp_config, Vec::new())?;
         Ok(taken.into_iter().filter(|taken| taken.is_ours).map(|Taken { name, .. }| name).collect())

@@ -46,8 +46,18 @@ pub(super) struct Taken {
     pub(super) name: String,
     /// We have it now, or had it already.
     pub(super) is_ours: bool,
+    /// There is nothing to take: it is this program, or a part of its client.
+    pub(super) is_built_in: bool,
     /// For people.
     pub(super) said: String,
+}
+
+/// Why an entry cannot be taken over.
+enum Unfit {
+    /// It runs in its client only.
+    PartOfClient,
+    /// In words.
+    Because(String),
 }
 
 impl Import {
@@ -68,9 +78,7 @@ impl Import {
             Some(saved) => {
                 super::print(&config::said(&path, &saved));
                 let findings = McpConfig::read(&path)?.findings();
-                let missing =
-                    findings.warnings.into_iter().filter(|warning| warning.contains("config input"));
-                let missing = ask::for_inputs(&path, missing.collect())?;
+                let missing = ask::for_inputs(&path, findings.missing_inputs)?;
                 missing.iter().for_each(|warning| super::print(&format!("warning: {warning}")));
             }
             None if offers.offers.is_empty() => super::print("no other client has MCP servers"),
@@ -159,17 +167,24 @@ impl Offer {
     /// Takes the server over, unless something speaks against it.
     fn take(&self, services: &mut Map<String, Value>, document: &mut jsonc::Document) -> Taken {
         let (name, client) = (legal(&self.name), self.client.title());
-        let ended = |is_ours: bool, said: String| Taken { name: self.name.clone(), is_ours, said };
+        let ended = |is_ours: bool, said: String| Taken {
+            name: self.name.clone(),
+            is_ours,
+            is_built_in: false,
+            said,
+        };
         let skipped = |why: &str| ended(false, format!("{name}: skipped, {why} ({client})"));
+        let built_in = |why: &str| Taken { is_built_in: true, ..skipped(why) };
         if check_name(&name).is_err() {
             return skipped("its name cannot be used");
         }
         if is_ourselves(&self.entry) {
-            return skipped("it is mcp-all-in-one itself");
+            return built_in("it is mcp-all-in-one itself");
         }
         let (entry, hints) = match self.in_ours() {
             Ok(ours) => ours,
-            Err(why) => return skipped(&why),
+            Err(Unfit::PartOfClient) => return built_in(&format!("it is a part of {client} itself")),
+            Err(Unfit::Because(why)) => return skipped(&why),
         };
         match services.get(&name) {
             Some(same) if *same == entry => {
@@ -186,20 +201,21 @@ impl Offer {
     }
 
     /// The entry as it is written into an mcp.json, and what cannot be said there.
-    fn in_ours(&self) -> Result<(Value, Vec<String>), String> {
-        let Some(entry) = self.entry.as_object() else { return Err("it is no object".into()) };
+    fn in_ours(&self) -> Result<(Value, Vec<String>), Unfit> {
+        let Some(entry) = self.entry.as_object() else {
+            return Err(Unfit::Because("it is no object".to_owned()));
+        };
         let ours = self.client.dialect().in_ours(entry);
         let understood = Understood::of(&ours.entry);
-        let client = self.client.title();
-        if understood.problems.iter().any(|problem| problem.contains("a part of its client")) {
-            return Err(format!("it is a part of {client} itself"));
+        if understood.is_part_of_client {
+            return Err(Unfit::PartOfClient);
         }
         if !["command", "url"].iter().any(|key| understood.settings.contains_key(*key)) {
             let is_extension = understood.rest.contains_key("settings");
-            return Err(match is_extension {
-                true => format!("it is an extension of {client}"),
+            return Err(Unfit::Because(match is_extension {
+                true => format!("it is an extension of {}", self.client.title()),
                 false => "it has neither a command nor an address".to_owned(),
-            });
+            }));
         }
         let unknown: Vec<&str> = understood.unknown.iter().map(String::as_str).collect();
         let mut hints = Vec::new();

@@ -3,6 +3,7 @@
 use super::remote::Remote;
 use crate::Failure;
 use clap::Args;
+use connectors::API_SCHEME;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -102,12 +103,12 @@ impl ImportOpenapi {
             ImportSource::Text(text) => body["document"] = text.into(),
             ImportSource::Document(document) => body["document"] = document,
         }
-        let path = if self.force { "/services/api/import?force=true" } else { "/services/api/import" };
-        remote.post(path, &body).await
+        let query = if self.force { "?force=true" } else { "" };
+        remote.post(&format!("/services/{API_SCHEME}/import{query}"), &body).await
     }
 
     async fn locally(&self, config: Map<String, Value>) -> Result<Value, Failure> {
-        let import = connectors::find("api").and_then(|kind| kind.import);
+        let import = connectors::find(API_SCHEME).and_then(|kind| kind.import);
         let import = import.ok_or_else(|| Failure::new("this build cannot import"))?;
         let patterns = |texts: &[String]| texts.iter().cloned().map(Pattern).collect();
         let request = ImportRequest {
@@ -129,7 +130,7 @@ impl ImportOpenapi {
         let tools: Vec<_> = imported.tools.into_iter().map(|tool| tool.definition).collect();
         let warnings = [imported.address_warnings, imported.warnings].concat();
         json!({
-            "type": "api",
+            "type": API_SCHEME,
             "id": self.id.clone().unwrap_or(imported.id),
             "name": self.name.clone().unwrap_or(imported.name),
             "description": imported.description,

@@ -85,7 +85,7 @@ fn find(path: &Path, name: &str) -> Result<ServiceDefinition, Failure> {
             .advice(format!("it has: {names}")));
     };
     match service.problem {
-        Some(problem) => Err(Failure::new(format!("{name}: {problem}"))),
+        Some(problem) => Err(Failure::new(format!("{name}: {}", problem.message))),
         None => Ok(service),
     }
 }

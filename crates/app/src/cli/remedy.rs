@@ -8,57 +8,71 @@ use tool::{Error, ErrorKind, Reason};
 
 /// What to do about a failure of a service; it agrees with what the failure says.
 pub(super) fn remedy(service: &ServiceDefinition, error: &Error, config: &McpConfigPath) -> Option<String> {
-    let said = error.full_message();
-    if said.contains("is not set") {
-        return Some("set the variable where you start this program, or write ${NAME:-default}".to_owned());
+    let problem = service.problem.as_ref().and_then(|problem| problem.reason);
+    if let Some(reason) = problem.or(error.reason()) {
+        return about_reason(service, reason, error, config);
     }
-    if said.contains("mcp-all-in-one config input") {
-        return None;
-    }
-    if let Some(setting) = about_setting(service, error, &said) {
-        return Some(setting);
-    }
-    if said.contains("mcp-all-in-one login") {
-        let login = config.command(&format!("login {}", service.id));
-        return Some(format!("run `{login}`, or give it a key in 'headers'"));
-    }
-    if error.reason() == Some(Reason::CredentialsRejected) {
-        return Some(about_key(service));
-    }
-    if said.contains("install it") {
-        return None;
-    }
-    let setting = |key: &str| service.settings.get(key).and_then(Value::as_str);
-    match (setting("command"), setting("url")) {
+    match (setting(service, "command"), setting(service, "url")) {
         (Some(_), _) => about_command(service, error),
-        (None, Some(url)) => about_url(url, error, &said),
+        (None, Some(url)) => about_url(url, error),
         (None, None) => None,
     }
 }
 
-/// The setting of the entry that helps, if one does.
-fn about_setting(service: &ServiceDefinition, error: &Error, said: &str) -> Option<String> {
-    const START_MS: u64 = 30_000;
-    const CALL_MS: u64 = 60_000;
-    let number = |key: &str| service.settings.get(key).and_then(Value::as_u64);
-    let more = |given: Option<u64>, usual: u64, most: u64| (given.unwrap_or(usual) * 2).clamp(usual, most);
-    if said.contains("'start_timeout'") {
-        let ms = more(number("start_timeout"), START_MS, 600_000);
-        let by_hand = about_command_of(service).map(|how| format!(", or {how}")).unwrap_or_default();
-        return Some(format!(
-            "if it needs longer, write \"start_timeout\": {ms} into its entry, in milliseconds{by_hand}"
-        ));
+fn setting<'a>(service: &'a ServiceDefinition, key: &str) -> Option<&'a str> {
+    service.settings.get(key).and_then(Value::as_str)
+}
+
+/// What to do where it is known why; nothing where the failure says it already.
+fn about_reason(
+    service: &ServiceDefinition,
+    reason: Reason,
+    error: &Error,
+    config: &McpConfigPath,
+) -> Option<String> {
+    match reason {
+        Reason::VariableNotSet => {
+            Some("set the variable where you start this program, or write ${NAME:-default}".to_owned())
+        }
+        Reason::InputNotGiven | Reason::ProgramNotFound => None,
+        Reason::LoginRequired => {
+            let login = config.command(&format!("login {}", service.id));
+            Some(format!("run `{login}`, or give it a key in 'headers'"))
+        }
+        Reason::CredentialsRejected | Reason::SignInFailed => Some(about_key(service)),
+        Reason::StartTimedOut => Some(about_start(service)),
+        Reason::ServiceTimedOut | Reason::AttemptTimedOut => {
+            let ms = more_time(service, "timeout", 60_000, 3_600_000);
+            Some(format!("if it needs longer, write \"timeout\": {ms} into its entry, in milliseconds"))
+        }
+        Reason::AddressRefused => {
+            Some("write \"allow_private_network\": true into its entry, or leave that setting out".to_owned())
+        }
+        Reason::Redirected => Some(format!(
+            "write {} as 'url'",
+            error.location().map_or("the final address".into(), masked_url)
+        )),
+        Reason::NotTls => {
+            let is_socket = setting(service, "url").is_some_and(|url| url.starts_with("ws"));
+            let (plain, secure) = if is_socket { ("ws", "wss") } else { ("http", "https") };
+            Some(format!("the port does not speak TLS: write {plain}:// instead of {secure}://"))
+        }
+        Reason::Absent | Reason::UnknownOperation => {
+            setting(service, "url").and_then(|url| about_url(url, error))
+        }
     }
-    if said.contains("allow_private_network") {
-        return Some(
-            "write \"allow_private_network\": true into its entry, or leave that setting out".to_owned(),
-        );
-    }
-    if error.kind() == ErrorKind::Timeout && said.contains("'timeout'") {
-        let ms = more(number("timeout"), CALL_MS, 3_600_000);
-        return Some(format!("if it needs longer, write \"timeout\": {ms} into its entry, in milliseconds"));
-    }
-    None
+}
+
+fn about_start(service: &ServiceDefinition) -> String {
+    let ms = more_time(service, "start_timeout", 30_000, 600_000);
+    let by_hand = about_command_of(service).map(|how| format!(", or {how}")).unwrap_or_default();
+    format!("if it needs longer, write \"start_timeout\": {ms} into its entry, in milliseconds{by_hand}")
+}
+
+/// Twice the time that a setting gives, or what it gives when it is left out.
+fn more_time(service: &ServiceDefinition, key: &str, usual_ms: u64, most_ms: u64) -> u64 {
+    let given = service.settings.get(key).and_then(Value::as_u64);
+    (given.unwrap_or(usual_ms) * 2).clamp(usual_ms, most_ms)
 }
 
 fn about_command_of(service: &ServiceDefinition) -> Option<String> {
@@ -79,16 +93,7 @@ fn about_command(service: &ServiceDefinition, error: &Error) -> Option<String> {
     about_command_of(service).filter(|_| is_down)
 }
 
-fn about_url(url: &str, error: &Error, said: &str) -> Option<String> {
-    if let Some((_, target)) = said.split_once("redirects to ") {
-        let target = target.split(", and").next().filter(|target| target.contains("://"));
-        return Some(format!("write {} as 'url'", target.map_or("the final address".into(), masked_url)));
-    }
-    // What our HTTP client, or the TLS library behind a WebSocket, says about an answer in plain HTTP.
-    if said.contains("does not speak TLS") || said.contains("InvalidContentType") {
-        let (plain, secure) = if url.starts_with("ws") { ("ws", "wss") } else { ("http", "https") };
-        return Some(format!("the port does not speak TLS: write {plain}:// instead of {secure}://"));
-    }
+fn about_url(url: &str, error: &Error) -> Option<String> {
     match (error.status(), error.kind()) {
         (Some(429 | 503), _) => {
             Some("it is busy, or limits how often we may ask: try again later".to_owned())

@@ -102,7 +102,7 @@ async fn refuses_what_does_not_fit_its_target(backend: Backend) {
     }
     let preset = app.post("tools", orders(json!({ "arguments": { "limit": "x" } }))).await;
     let message = preset.body["errors"][0]["message"].clone();
-    assert_eq!(message, "the preset 'limit' does not fit: it must be an integer, not a string");
+    assert_eq!(message, "Preset 'limit' must be an integer, not a string");
     let both = orders(json!({ "hidden": ["nope"], "select": "[", "name": "" }));
     assert_eq!(app.post("tools", both).await.is_problem(422, "VALIDATION_FAILED").errors().len(), 3);
 }

@@ -184,7 +184,7 @@ impl Client {
         let redirects = self.limits.redirects;
         let mut request = Cow::Borrowed(request);
         for _ in 0..=MAX_REDIRECTS {
-            self.policy.check(&request.url).map_err(|refused| Error::from(&refused))?;
+            self.policy.check(&request.url)?;
             let response = self.http.send(Request::clone(&request)).await.map_err(explain)?;
             let target = redirect::target(redirects, response.status(), response.headers(), &request.url);
             let Some(target) = target else { return Ok(response) };

@@ -16,7 +16,7 @@ use tokio::sync::watch;
 use tokio::time::sleep_until;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tool::{Context, Env, Error, OnlyClient, Reason, Result, TenantId};
+use tool::{Context, Env, Error, OnlyClient, Result, TenantId};
 use tracing::debug;
 
 /// A caller waits for the end of a pause if it is no longer than that; else it hears at once.
@@ -274,17 +274,16 @@ impl Link {
         let ms = pause.as_millis();
         let last = state.last_failure.as_ref();
         let last = last.map(|(failure, diagnosis)| failure::error(&self.target, failure, diagnosis));
-        let why = match last {
-            // A wrong key is no reason to try again later.
-            Some(error) if error.reason() == Some(Reason::CredentialsRejected) => {
-                return error.with_retry_after(pause);
-            }
-            Some(error) => error.message().to_owned(),
-            None => format!("the MCP server '{}' keeps failing", self.name()),
+        let again = |why: &str| {
+            let message = format!("{why}; it will be tried again in {ms} ms");
+            Error::unavailable(message).with_retry_after(pause).retryable()
         };
-        Error::unavailable(format!("{why}; it will be tried again in {ms} ms"))
-            .with_retry_after(pause)
-            .retryable()
+        match last {
+            // A wrong key is no reason to try again later.
+            Some(error) if error.is_about_credentials() => error.with_retry_after(pause),
+            Some(error) => again(error.message()).with_reason_of(&error),
+            None => again(&format!("the MCP server '{}' keeps failing", self.name())),
+        }
     }
 
     /// Waits as long as `cx` allows.

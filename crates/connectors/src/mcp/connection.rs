@@ -8,6 +8,7 @@ use mcp::client::{Failure, Notification, Options};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
+use tool::Reason;
 
 /// The least time between two looks at whether a connection is used.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
@@ -29,7 +30,7 @@ impl Link {
             Err(Failure::Timeout) => {
                 let ms = self.limits.start.as_millis();
                 let why = format!("it did not start and shake hands within {ms} ms ('start_timeout')");
-                Err(Failure::Broken { why, is_sent: false })
+                Err(Failure::unreachable_because(Reason::StartTimedOut, why))
             }
             other => other,
         };

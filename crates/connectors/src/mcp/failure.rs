@@ -1,6 +1,7 @@
 //! What a failure means to a caller: the kind, the words, and what to do about it.
 
 use super::target::Target;
+use mcp::RpcError;
 use mcp::client::{Diagnosis, Failure};
 use serde_json::value::RawValue;
 use tool::secret::Blots;
@@ -25,59 +26,7 @@ const AUTH_WORDS: [&str; 9] = [
 
 /// Puts a failure into words. `diagnosis` is that of the connection it happened on.
 pub(super) fn error(target: &Target, failure: &Failure, diagnosis: &Diagnosis) -> Error {
-    let name = target.name();
-    let text = failure.to_string();
-    let is_private = text.contains("allow_private_network");
-    let error = match failure {
-        Failure::Refused(_) | Failure::Broken { .. } if is_private => Error::denied(blot(target, &text)),
-        Failure::Broken { .. } => {
-            let words = last_words(target, &text, diagnosis);
-            Error::unavailable(format!("the MCP server '{name}' is not available: {words}")).retryable()
-        }
-        Failure::Stale => {
-            Error::unavailable(format!("the MCP server '{name}' has lost the session")).retryable()
-        }
-        Failure::Unauthorized { status, .. } => {
-            let advice = target.auth_advice();
-            Error::upstream(format!(
-                "the MCP server '{name}' does not let us in (HTTP status {status}); {advice}"
-            ))
-            .with_status(*status)
-        }
-        Failure::SignIn(_) => {
-            Error::upstream(format!("the MCP server '{name}' does not let us in: {}", blot(target, &text)))
-        }
-        Failure::Status { status, .. } => {
-            let message = format!("the MCP server '{name}' answered with {}", blot(target, &text));
-            let error = match status {
-                429 | 502..=504 => Error::unavailable(message).retryable(),
-                _ => Error::upstream(message),
-            };
-            error.with_status(*status)
-        }
-        Failure::Refused(_) | Failure::Protocol(_) => {
-            let words = last_words(target, &text, diagnosis);
-            Error::upstream(format!("the MCP server '{name}' cannot be used: {words}"))
-        }
-        Failure::Rpc(rpc) => {
-            let message = blot(target, &rpc.message);
-            let error = match rpc.code {
-                -32602 => Error::invalid_input(message),
-                _ => Error::upstream(message),
-            };
-            let original = RawValue::from_string(blot(target, rpc.to_raw().get())).unwrap_or_default();
-            match rpc.code {
-                -32002 => error.because(Reason::Absent),
-                -32601 => error.because(Reason::UnknownOperation),
-                _ => error,
-            }
-            .relaying(original)
-        }
-        Failure::Timeout => Error::timeout(format!(
-            "the MCP server '{name}' did not answer in time; more time is given by its 'timeout' and by the caller"
-        )),
-        Failure::Cancelled => Error::cancelled("the caller took the call back"),
-    };
+    let error = stated(target, failure, diagnosis);
     let error = match error.reason() {
         None if is_about_auth(failure, diagnosis) => error.because(Reason::CredentialsRejected),
         _ => error,
@@ -89,6 +38,65 @@ pub(super) fn error(target: &Target, failure: &Failure, diagnosis: &Diagnosis) -
         }
         _ => error,
     }
+}
+
+fn stated(target: &Target, failure: &Failure, diagnosis: &Diagnosis) -> Error {
+    let (name, text) = (target.name(), failure.to_string());
+    let not_let_in = || format!("the MCP server '{name}' does not let us in");
+    let unusable = || {
+        let words = last_words(target, &text, diagnosis);
+        Error::upstream(format!("the MCP server '{name}' cannot be used: {words}"))
+    };
+    match failure {
+        Failure::Broken { reason, .. } => {
+            let words = last_words(target, &text, diagnosis);
+            let message = format!("the MCP server '{name}' is not available: {words}");
+            let error = Error::unavailable(message).retryable();
+            reason.iter().fold(error, |error, reason| error.because(*reason))
+        }
+        Failure::Stale => {
+            Error::unavailable(format!("the MCP server '{name}' has lost the session")).retryable()
+        }
+        Failure::Unauthorized { status, .. } => {
+            let (not_let_in, advice) = (not_let_in(), target.auth_advice());
+            Error::upstream(format!("{not_let_in} (HTTP status {status}); {advice}")).with_status(*status)
+        }
+        Failure::SignIn(_) => Error::upstream(format!("{}: {}", not_let_in(), blot(target, &text))),
+        Failure::LoginRequired(_) => Error::upstream(format!("{}: {}", not_let_in(), blot(target, &text)))
+            .because(Reason::LoginRequired),
+        Failure::Status { status, .. } => {
+            of_status(*status, format!("the MCP server '{name}' answered with {}", blot(target, &text)))
+        }
+        Failure::Redirected { location } => unusable().redirected_to(location.as_deref()),
+        Failure::Refused(_) | Failure::Protocol(_) => unusable(),
+        Failure::AddressRefused(_) => Error::denied(blot(target, &text)).because(Reason::AddressRefused),
+        Failure::Rpc(rpc) => of_rpc(target, rpc),
+        Failure::Timeout => Error::timeout(format!(
+            "the MCP server '{name}' did not answer in time; more time is given by its 'timeout' and by the caller"
+        ))
+        .because(Reason::ServiceTimedOut),
+        Failure::Cancelled => Error::cancelled("the caller took the call back"),
+    }
+}
+
+fn of_status(status: u16, message: String) -> Error {
+    let error = match status {
+        429 | 502..=504 => Error::unavailable(message).retryable(),
+        _ => Error::upstream(message),
+    };
+    error.with_status(status)
+}
+
+/// The server's own error, and what its code means to us.
+fn of_rpc(target: &Target, rpc: &RpcError) -> Error {
+    let message = blot(target, &rpc.message);
+    let error = match rpc.code {
+        -32602 => Error::invalid_input(message),
+        -32002 => Error::upstream(message).because(Reason::Absent),
+        -32601 => Error::upstream(message).because(Reason::UnknownOperation),
+        _ => Error::upstream(message),
+    };
+    error.relaying(RawValue::from_string(blot(target, rpc.to_raw().get())).unwrap_or_default())
 }
 
 /// The failure, with what the process said last.
@@ -118,6 +126,9 @@ fn is_about_auth(failure: &Failure, diagnosis: &Diagnosis) -> bool {
         Failure::Broken { .. } => sounds_like_auth(&diagnosis.stderr().join("\n")),
         Failure::Stale
         | Failure::Status { .. }
+        | Failure::LoginRequired(_)
+        | Failure::Redirected { .. }
+        | Failure::AddressRefused(_)
         | Failure::Refused(_)
         | Failure::Protocol(_)
         | Failure::Timeout

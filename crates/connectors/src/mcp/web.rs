@@ -29,7 +29,7 @@ impl Web {
 
     /// Refuses an address that is written down; names are checked when they are resolved.
     pub(super) fn check(&self, url: &Url) -> Result<(), Failure> {
-        self.policy.check(url).map_err(|refused| Failure::Refused(refused.to_string()))
+        self.policy.check(url).map_err(|refused| Failure::AddressRefused(refused.to_string()))
     }
 
     pub(super) fn client(&self) -> &Client {

@@ -1,12 +1,12 @@
 //! Why a service cannot be reached, in our words.
 
-use super::network::Refused;
+use super::network::refused;
 use tool::Error;
 
 /// The failure of a request, never with the address, which may hold a key.
 pub(crate) fn explain(error: fetch::Error) -> Error {
-    if let Some(refused) = error.find::<Refused>() {
-        return refused.into();
+    if let Some(refused) = refused::find(&error) {
+        return refused.restated(refused.message().to_owned());
     }
     if error.is_unusable() {
         return Error::internal("the request cannot be sent").caused_by(error);

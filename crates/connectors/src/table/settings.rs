@@ -16,7 +16,7 @@ pub struct Settings {
 }
 
 impl tool::Settings for Settings {
-    const SCHEME: &'static str = "table";
+    const SCHEME: &'static str = tool::tables::SCHEME;
     const TITLE: &'static str = "JSON table";
     const INLINE: Option<Inline> = Some(inline::INLINE);
     const URI_OPTIONS: &'static [&'static str] = &["path"];

@@ -28,7 +28,7 @@ pub(super) const TYPES: &[&str] = &[
     "delete",
     "preview",
     "select",
-    "search",
+    tool::search::TOOL_TYPE,
 ];
 
 impl Operation {

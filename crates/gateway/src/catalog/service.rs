@@ -90,7 +90,7 @@ impl Service {
 
     /// Remembers why the service did not say what it offers.
     pub(crate) fn failed(&self, error: &Error) {
-        let is_rejected = error.reason() == Some(Reason::CredentialsRejected);
+        let is_rejected = error.is_about_credentials();
         self.failure.store(Some(Arc::new(Failure { message: error.full_message(), is_rejected })));
     }
 

@@ -1,7 +1,7 @@
 //! Tools over a service's tool: presets, hidden and renamed parameters, another shape.
 
 use crate::catalog::Route;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use tool::schema::Schema;
@@ -43,12 +43,10 @@ impl UriTool {
         self.hidden.iter().enumerate().for_each(|(at, name)| must_exist(format!("hidden[{at}]"), name));
         self.rename.iter().for_each(|(new, name)| must_exist(format!("rename.{new}"), name));
         for (name, value) in &self.arguments {
-            let schema = properties.get(name).and_then(|schema| Schema::compile(schema, "argument").ok());
-            for problem in schema.iter().flat_map(|schema| schema.check(value)) {
-                let why = problem.message.strip_prefix("The arguments").map(|rest| format!("it{rest}"));
-                let why = why.unwrap_or(problem.message);
-                let message = format!("the preset '{name}' does not fit: {why}");
-                problems.push(Problem::new(format!("arguments.{name}"), problem.code, message));
+            let Some(property) = properties.get(name) else { continue };
+            let schema = Schema::compile(&json!({ "properties": { name: property } }), "preset");
+            for problem in schema.iter().flat_map(|schema| schema.check(&json!({ name: value }))) {
+                problems.push(Problem::new(format!("arguments.{name}"), problem.code, problem.message));
             }
         }
         problems.extend(self.check_hidden(&schema, properties));

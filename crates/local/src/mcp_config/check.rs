@@ -1,6 +1,7 @@
 //! What is wrong with services, found without starting anything.
 
 use super::McpConfig;
+use super::entry::Doubts;
 use super::jsonc::Repeated;
 use gateway::ServiceDefinition;
 use tool::Env;
@@ -23,7 +24,7 @@ pub fn check_name(name: &str) -> Result<(), String> {
 #[must_use]
 pub fn problems(service: &ServiceDefinition) -> Vec<String> {
     if let Some(problem) = &service.problem {
-        return vec![problem.clone()];
+        return vec![problem.message.clone()];
     }
     let Some(kind) = connectors::find(&service.scheme) else {
         return vec![connectors::REGISTRY.no_service_type(&service.scheme)];
@@ -42,26 +43,30 @@ pub struct Findings {
     pub problems: Vec<String>,
     /// What may be wrong: variables that are not set here, or have no end.
     pub warnings: Vec<String>,
+    /// Those of the warnings that are about inputs without a value.
+    pub missing_inputs: Vec<String>,
 }
 
 impl McpConfig {
     /// Looks at every service, as if every variable were set.
     pub fn findings(&self) -> Findings {
-        let mut findings = Findings { problems: self.repeated(), warnings: Vec::new() };
+        let mut findings = Findings { problems: self.repeated(), ..Findings::default() };
         let surroundings = self.surroundings();
         for (name, value, notes) in &self.switched() {
             let named = |text: String| format!("{name}: {text}");
             let service = surroundings.definition_anywhere(name, value);
             findings.problems.extend(problems(&service).into_iter().map(named));
-            let (unset, odd) = surroundings.doubts(value);
-            findings.warnings.extend(unset.into_iter().chain(odd).chain(notes.clone()).map(named));
+            let Doubts { unset, inputs, odd } = surroundings.doubts(value);
+            findings.missing_inputs.extend(inputs.iter().cloned().map(named));
+            let all = unset.into_iter().chain(inputs).chain(odd).chain(notes.clone());
+            findings.warnings.extend(all.map(named));
         }
         findings
     }
 
     /// Everything that is wrong with the file where we are, and what may be.
     pub fn findings_here(&self) -> Findings {
-        let mut found = Findings { problems: self.repeated(), warnings: Vec::new() };
+        let mut found = Findings { problems: self.repeated(), ..Findings::default() };
         let surroundings = self.surroundings();
         for (name, value, notes) in &self.switched() {
             let named = |text: String| format!("{name}: {text}");

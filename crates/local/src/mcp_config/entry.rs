@@ -3,7 +3,7 @@
 use super::dialect::Dialect;
 use super::expand::{Found, INPUT, expand};
 use super::words::Understood;
-use gateway::ServiceDefinition;
+use gateway::{ConfigProblem, ServiceDefinition};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -40,6 +40,17 @@ struct Read {
     found: Found,
 }
 
+/// What may be wrong with an entry, in sentences.
+#[derive(Default)]
+pub(super) struct Doubts {
+    /// Variables that are not set here.
+    pub(super) unset: Vec<String>,
+    /// Inputs that nobody has given a value.
+    pub(super) inputs: Vec<String>,
+    /// What is not what it seems to be.
+    pub(super) odd: Vec<String>,
+}
+
 impl Surroundings {
     /// The service as the gateway takes it; what is wrong with it is its problem alone.
     pub(super) fn definition(&self, name: &str, entry: &Value) -> ServiceDefinition {
@@ -64,16 +75,15 @@ impl Surroundings {
         }
     }
 
-    /// What may be wrong with an entry, in sentences: what is not set here, and what is not what it
-    /// seems to be.
-    pub(super) fn doubts(&self, entry: &Value) -> (Vec<String>, Vec<String>) {
+    /// What may be wrong with an entry, in sentences.
+    pub(super) fn doubts(&self, entry: &Value) -> Doubts {
         let Ok(read) = self.read(entry, &|variable| self.value(variable)) else {
-            return (Vec::new(), Vec::new());
+            return Doubts::default();
         };
         let unset = read.found.unset.iter();
         let unset = unset.map(|variable| format!("the environment variable {variable} is not set here"));
         let inputs = read.found.unset_inputs.iter().map(|id| self.input_is_missing(id));
-        (unset.chain(inputs).collect(), self.oddities(&read))
+        Doubts { unset: unset.collect(), inputs: inputs.collect(), odd: self.oddities(&read) }
     }
 
     /// What is used otherwise than it may be meant, or not at all.
@@ -112,20 +122,22 @@ impl Surroundings {
         let is_enabled = read.as_ref().is_ok_and(|read| read.understood.is_enabled);
         let variables =
             read.as_ref().map(|read| read.found.names.iter().cloned().collect()).unwrap_or_default();
+        let reason = read.as_ref().ok().and_then(|read| read.found.missing());
         let settings = read.and_then(|read| match self.wrong_with(name, &read) {
             wrong if wrong.is_empty() => self.with_env_file(read.understood),
             wrong => Err(wrong.join("; ")),
         });
         let (settings, problem) = match settings {
             Ok(settings) => (Value::Object(settings), None),
-            Err(problem) => (Value::Null, Some(problem)),
+            Err(message) => (Value::Null, Some(ConfigProblem { message, reason })),
         };
         // What cannot be read is not switched off: somebody should hear of it.
         let is_enabled = is_enabled || (problem.is_some() && !entry.is_object());
         let mut hasher = DefaultHasher::new();
-        (settings.to_string(), &problem, is_enabled).hash(&mut hasher);
+        (settings.to_string(), problem.as_ref().map(|problem| &problem.message), is_enabled)
+            .hash(&mut hasher);
         ServiceDefinition {
-            scheme: "mcp".into(),
+            scheme: connectors::MCP_SCHEME.into(),
             id: name.to_owned(),
             name: name.to_owned(),
             settings,
@@ -278,7 +290,7 @@ mod tests {
     fn an_unset_variable_is_the_problem_of_its_service_alone() {
         let entry = json!({ "url": "https://x", "headers": { "Authorization": "${MCP_NO_SUCH_VARIABLE}" } });
         let definition = of(&entry);
-        let problem = definition.problem.unwrap();
+        let problem = definition.problem.unwrap().message;
         assert_eq!(problem, "the environment variable MCP_NO_SUCH_VARIABLE is not set");
         assert_eq!(definition.variables, ["MCP_NO_SUCH_VARIABLE"]);
         assert!(of(&json!({ "command": "a" })).problem.is_none());
@@ -291,7 +303,7 @@ mod tests {
             (json!({ "command": "a", "disabled": "true" }), "'disabled' must be true or false, not a string"),
             (json!({ "command": "a", "enabled": 0 }), "'enabled' must be true or false, not a number"),
         ] {
-            assert_eq!(of(&entry).problem.as_deref(), Some(why));
+            assert_eq!(of(&entry).problem.unwrap().message, why);
         }
         let folders = of(&json!({ "command": "${workspaceFolder}/${workspaceFolderBasename}" }));
         assert_eq!(folders.settings["command"], "/work/shop/shop");

@@ -3,6 +3,7 @@
 
 use serde_json::Value;
 use std::collections::BTreeSet;
+use tool::Reason;
 
 /// So deep variables may stand in each other's defaults.
 const MAX_DEPTH: usize = 16;
@@ -32,6 +33,14 @@ pub(super) struct Found {
     pub(super) impossible: BTreeSet<String>,
     /// What begins as a variable and has no end; it stays as it is.
     pub(super) open: BTreeSet<String>,
+}
+
+impl Found {
+    /// What somebody has to give before the entry can be used.
+    pub(super) fn missing(&self) -> Option<Reason> {
+        let variable = (!self.unset.is_empty()).then_some(Reason::VariableNotSet);
+        variable.or_else(|| (!self.unset_inputs.is_empty()).then_some(Reason::InputNotGiven))
+    }
 }
 
 /// Expands every string in the value. `lookup` knows the variables.

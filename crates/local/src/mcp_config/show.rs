@@ -80,7 +80,7 @@ pub(super) fn masks(value: &Value, place: &str, found: &mut Vec<String>) {
 pub fn schema(kinds: &[Kind]) -> Value {
     let mut service = kinds
         .iter()
-        .find(|kind| kind.scheme == "mcp")
+        .find(|kind| kind.scheme == connectors::MCP_SCHEME)
         .map(|kind| kind.settings_schema().clone())
         .unwrap_or_default();
     let definitions = service.as_object_mut().and_then(|service| service.shift_remove("$defs"));

@@ -83,7 +83,7 @@ const BUILT_IN: [&str; 4] = ["builtin", "platform", "frontend", "inline_python"]
 
 /// The settings of the connector: whatever the schema lists is honoured.
 static SETTINGS: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
-    let schema = connectors::find("mcp").map(tool::Kind::settings_schema);
+    let schema = connectors::find(connectors::MCP_SCHEME).map(tool::Kind::settings_schema);
     let properties = schema.and_then(|schema| schema.get("properties")).and_then(Value::as_object);
     properties.into_iter().flatten().map(|(name, _)| name.clone()).collect()
 });
@@ -101,6 +101,8 @@ pub struct Understood {
     pub rest: Map<String, Value>,
     /// Keys that nobody knows.
     pub unknown: Vec<String>,
+    /// It is a part of the client whose file it stands in, and runs nowhere else.
+    pub is_part_of_client: bool,
     /// What is wrong with it, by name.
     pub problems: Vec<String>,
 }
@@ -295,6 +297,7 @@ impl Understood {
             Some("remote") => drop(self.settings.remove("type")),
             Some("streamable_http") => drop(self.settings.insert("type".into(), "http".into())),
             Some(kind) if BUILT_IN.contains(&kind) => {
+                self.is_part_of_client = true;
                 self.problems.push(format!("it is a part of its client itself (type {kind})"));
             }
             None if entry.contains_key("httpUrl") => drop(self.settings.insert("type".into(), "http".into())),

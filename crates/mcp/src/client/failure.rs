@@ -3,7 +3,7 @@
 use crate::RpcError;
 use std::error::Error;
 use std::fmt;
-use tool::Ended;
+use tool::{Ended, Reason};
 
 /// What went wrong between us and a server; cheap to share among all who waited.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,6 +14,8 @@ pub enum Failure {
         why: String,
         /// The server may have seen the request, so that repeating it may do something twice.
         is_sent: bool,
+        /// What kind of trouble it is, where something can be done about it.
+        reason: Option<Reason>,
     },
     /// The server does not know the session any more; the request did not run.
     Stale,
@@ -26,6 +28,8 @@ pub enum Failure {
     },
     /// Nobody vouches for us, so that the server need not be asked; says what to do.
     SignIn(String),
+    /// A person has to log in first; says how.
+    LoginRequired(String),
     /// The server answered with a status instead of a message.
     Status {
         /// Of HTTP.
@@ -33,7 +37,14 @@ pub enum Failure {
         /// The beginning of what it said, in one line.
         body: String,
     },
-    /// What we do not do: follow redirects, post to another origin.
+    /// The server wants us to go elsewhere, which we do not.
+    Redirected {
+        /// Where to, without what may be secret.
+        location: Option<String>,
+    },
+    /// Connections to that address are not allowed; says what would allow them.
+    AddressRefused(String),
+    /// What we do not do: post to another origin.
     Refused(String),
     /// The server does not keep to the protocol, or to our limits.
     Protocol(String),
@@ -47,13 +58,18 @@ pub enum Failure {
 
 impl Failure {
     /// A connection that could not be made, so that nothing was sent.
-    pub(super) fn unreachable(why: impl Into<String>) -> Self {
-        Self::Broken { why: why.into(), is_sent: false }
+    pub fn unreachable(why: impl Into<String>) -> Self {
+        Self::Broken { why: why.into(), is_sent: false, reason: None }
+    }
+
+    /// The same, with a reason that something can be done about.
+    pub fn unreachable_because(reason: Reason, why: impl Into<String>) -> Self {
+        Self::Broken { why: why.into(), is_sent: false, reason: Some(reason) }
     }
 
     /// A connection that ended while an answer was awaited.
     pub(super) fn cut_off(why: impl Into<String>) -> Self {
-        Self::Broken { why: why.into(), is_sent: true }
+        Self::Broken { why: why.into(), is_sent: true, reason: None }
     }
 
     /// The request did not reach the server, so that it may be repeated.
@@ -64,12 +80,17 @@ impl Failure {
 
     /// A failed HTTP exchange, without the address, which may hold a key.
     pub(super) fn of_http(error: &fetch::Error) -> Self {
+        let is_refused = |cause: &tool::Error| cause.reason() == Some(Reason::AddressRefused);
+        if error.find().is_some_and(is_refused) {
+            return Self::AddressRefused(chain(error));
+        }
         let why = match error.advice() {
             Some(advice) if error.is_malformed() => format!("the answer cannot be used: {advice}"),
             Some(advice) => format!("{error}: {advice}"),
             None => chain(error),
         };
-        Self::Broken { why, is_sent: !(error.is_connect() || error.is_unusable()) }
+        let is_sent = !(error.is_connect() || error.is_unusable());
+        Self::Broken { why, is_sent, reason: error.is_not_tls().then_some(Reason::NotTls) }
     }
 }
 
@@ -85,8 +106,18 @@ impl From<Ended> for Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Broken { why, .. } | Self::Refused(why) | Self::Protocol(why) | Self::SignIn(why) => {
-                f.write_str(why)
+            Self::Broken { why, .. }
+            | Self::Refused(why)
+            | Self::AddressRefused(why)
+            | Self::Protocol(why)
+            | Self::SignIn(why)
+            | Self::LoginRequired(why) => f.write_str(why),
+            Self::Redirected { location } => {
+                let location = location.as_deref().unwrap_or("somewhere else");
+                write!(
+                    f,
+                    "the server redirects to {location}, and redirects are not followed; write the final address as 'url'"
+                )
             }
             Self::Stale => f.write_str("the server does not know the session any more"),
             Self::Unauthorized { status, .. } => write!(f, "the server answered with HTTP status {status}"),

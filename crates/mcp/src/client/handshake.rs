@@ -156,6 +156,9 @@ pub(super) fn may_be_modern(failure: &Failure) -> bool {
         | Failure::Broken { .. }
         | Failure::Unauthorized { .. }
         | Failure::SignIn(_)
+        | Failure::LoginRequired(_)
+        | Failure::Redirected { .. }
+        | Failure::AddressRefused(_)
         | Failure::Refused(_)
         | Failure::Protocol(_)
         | Failure::Timeout
@@ -188,6 +191,9 @@ pub(super) fn may_be_legacy(failure: &Failure) -> bool {
         | Failure::Broken { .. }
         | Failure::Unauthorized { .. }
         | Failure::SignIn(_)
+        | Failure::LoginRequired(_)
+        | Failure::Redirected { .. }
+        | Failure::AddressRefused(_)
         | Failure::Refused(_)
         | Failure::Cancelled => false,
     }

@@ -17,10 +17,7 @@ pub(super) fn of_call(outcome: tool::Result<Outcome>, version: Version) -> Answe
         Ok(Outcome::Done(output)) => output.into_result(structured_for(version)),
         Ok(Outcome::Started(run)) => Output::text(&format!("started as {run}")).to_result(),
         Ok(Outcome::NeedsInput(request)) if version.era() == Era::Modern => questions(&request),
-        Ok(Outcome::NeedsInput(_)) => {
-            let text = "the tool asks something that the calling program cannot be asked";
-            Output::text(text).failed().to_result()
-        }
+        Ok(Outcome::NeedsInput(request)) => unanswerable(&request, version),
         Err(error) => match failure_of_call(&error, version) {
             Failure::Error(error) => return Err(error),
             Failure::Result(text) => Output::text(&text).failed().to_result(),
@@ -86,6 +83,20 @@ fn questions(request: &InputRequest) -> String {
     format!("{{\"resultType\":\"input_required\",\"inputRequests\":{{{}}}{state}}}", questions.join(","))
 }
 
+/// The same for a client whose version has no such results.
+fn unanswerable(request: &InputRequest, version: Version) -> String {
+    let mut wanted: Vec<_> =
+        request.questions.iter().map(|(_, question)| question.ability.as_str()).collect();
+    wanted.sort_unstable();
+    wanted.dedup();
+    let (wanted, version) = (wanted.join(", "), version.as_str());
+    let text = format!(
+        "the tool asks its caller for something ({wanted}) in the middle of the call; a client of MCP {version} cannot answer that, one of {} or later can",
+        Version::V2026_07_28.as_str()
+    );
+    Output::text(&text).failed().to_result()
+}
+
 /// The result of a request that cannot go on before its client has answered.
 pub(super) fn input_required(method: &str, params: Option<&RawValue>, name: &str, state: &str) -> String {
     let params = params.map_or("{}", RawValue::get);
@@ -93,4 +104,54 @@ pub(super) fn input_required(method: &str, params: Option<&RawValue>, name: &str
         "{{\"resultType\":\"input_required\",\"inputRequests\":{{\"{name}\":{{\"method\":\"{method}\",\"params\":{params}}}}},\"requestState\":\"{state}\"}}"
     );
     modern::complete(&result, SERVER_INFO, Cache::No)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tool::Ability;
+
+    fn raw(text: &str) -> Box<RawValue> {
+        RawValue::from_string(text.to_owned()).unwrap()
+    }
+
+    fn request() -> InputRequest {
+        let question = |ability, params: Option<&str>| Question { ability, params: params.map(raw) };
+        let questions = vec![
+            (r#"who "exactly"?"#.to_owned(), question(Ability::Elicitation, Some(r#"{"message":"Who?"}"#))),
+            ("text".to_owned(), question(Ability::Sampling, Some(r#"{"maxTokens":1e2}"#))),
+            ("where".to_owned(), question(Ability::Roots, None)),
+        ];
+        InputRequest { questions, state: Some(raw(r#"{"step":1e2}"#)), original: None }
+    }
+
+    #[test]
+    fn questions_without_a_service_s_own_words_are_written_in_ours() {
+        let text = of_call(Ok(Outcome::NeedsInput(request())), Version::V2026_07_28).unwrap();
+        let result: Value = serde_json::from_str(&text).unwrap();
+        let expected = json!({
+            "who \"exactly\"?": { "method": "elicitation/create", "params": { "message": "Who?" } },
+            "text": { "method": "sampling/createMessage", "params": { "maxTokens": 1e2 } },
+            "where": { "method": "roots/list", "params": {} },
+        });
+        assert_eq!((&result["resultType"], &result["inputRequests"]), (&json!("input_required"), &expected));
+        // The state belongs to whoever asked, and comes back as it was written.
+        assert!(text.contains(r#""requestState":{"step":1e2}"#), "{text}");
+    }
+
+    #[test]
+    fn a_service_s_own_words_are_not_touched() {
+        let own = r#"{"resultType":"input_required","inputRequests":{},"x":1e2}"#;
+        let asked = InputRequest { original: Some(raw(own)), ..request() };
+        assert_eq!(questions(&asked), own);
+    }
+
+    #[test]
+    fn an_older_client_is_told_what_it_cannot_answer() {
+        let text = of_call(Ok(Outcome::NeedsInput(request())), Version::V2025_06_18).unwrap();
+        let result: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(result["isError"], true);
+        let said = result["content"][0]["text"].as_str().unwrap();
+        assert!(said.contains("(elicitation, roots, sampling)") && said.contains("2025-06-18"), "{said}");
+    }
 }

@@ -13,10 +13,8 @@ use crate::{Error, Result, Store, Tool, leases, row as column};
 use sqlx::any::AnyRow;
 use sqlx::{AssertSqlSafe, Row as _};
 use std::time::Duration;
+use tool::search::TOOL_TYPE;
 use tool::{TableId, TenantId, ToolId};
-
-/// The type of Tools that have an index.
-pub const SEARCH_TYPE: &str = "search";
 
 /// What the names of the indexes' leases begin with; tenant, Tool and number follow.
 const LEASE_PREFIX: &str = "search/";
@@ -186,7 +184,7 @@ impl Search<'_> {
 /// Keeps a Tool's index in step with the Tool, in the same transaction: a new Tool gets one, and
 /// one that now searches elsewhere begins anew. Whoever works on the old one loses the lease.
 pub(crate) async fn follow(write: &mut Write, tool: &Tool) -> Result<()> {
-    if tool.kind != SEARCH_TYPE {
+    if tool.kind != TOOL_TYPE {
         return Ok(());
     }
     let text =

@@ -13,6 +13,7 @@ pub(super) struct Facts {
     retry_after: Option<Duration>,
     pub(super) parameter: Option<String>,
     resource: Option<String>,
+    location: Option<String>,
 }
 
 /// Why it failed, where something is done about that.
@@ -28,6 +29,24 @@ pub enum Reason {
     UnknownOperation,
     /// One attempt took longer than an attempt may.
     AttemptTimedOut,
+    /// The service took longer than its own settings give it.
+    ServiceTimedOut,
+    /// The service was not ready within the time it has to start.
+    StartTimedOut,
+    /// The program that is the service is not installed.
+    ProgramNotFound,
+    /// A person has to log in to the service first.
+    LoginRequired,
+    /// The address is not public, and nothing allows it.
+    AddressRefused,
+    /// The service has moved; [`Error::location`] says where, if it did.
+    Redirected,
+    /// The service does not speak TLS at that port.
+    NotTls,
+    /// An environment variable in the settings is not set.
+    VariableNotSet,
+    /// Nobody has given a value that the settings ask a person for.
+    InputNotGiven,
 }
 
 impl Error {
@@ -41,6 +60,12 @@ impl Error {
     #[must_use]
     pub fn reason(&self) -> Option<Reason> {
         self.0.facts.reason
+    }
+
+    /// The service does not let us in: another try does not help, other credentials do.
+    #[must_use]
+    pub fn is_about_credentials(&self) -> bool {
+        matches!(self.reason(), Some(Reason::CredentialsRejected | Reason::LoginRequired))
     }
 
     /// The id of the service that failed.
@@ -73,6 +98,12 @@ impl Error {
         self.0.facts.resource.as_deref()
     }
 
+    /// Where the service has moved to.
+    #[must_use]
+    pub fn location(&self) -> Option<&str> {
+        self.0.facts.location.as_deref()
+    }
+
     /// Marks that the same call may succeed later.
     #[must_use]
     pub fn retryable(mut self) -> Self {
@@ -85,6 +116,21 @@ impl Error {
     pub fn because(mut self, reason: Reason) -> Self {
         self.0.facts.reason = Some(reason);
         self
+    }
+
+    /// Says why in the way that another error does.
+    #[must_use]
+    pub fn with_reason_of(mut self, other: &Self) -> Self {
+        self.0.facts.reason = other.0.facts.reason;
+        self.0.facts.location.clone_from(&other.0.facts.location);
+        self
+    }
+
+    /// Says that the service has moved, and where to, if that is known.
+    #[must_use]
+    pub fn redirected_to(mut self, location: Option<&str>) -> Self {
+        self.0.facts.location = location.map(str::to_owned);
+        self.because(Reason::Redirected)
     }
 
     /// Says which service failed, unless that is known.

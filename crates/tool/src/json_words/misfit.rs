@@ -27,6 +27,20 @@ pub fn read<T: DeserializeOwned>(value: &Value) -> Result<T, Misfit> {
         .map_err(|error| misfit(&error.path().to_string(), &error.inner().to_string()))
 }
 
+/// The same for a value of a query string, which is text before it is anything else.
+#[must_use]
+pub fn misfit_in_query(field: &str, message: &str) -> Misfit {
+    let subject = if field.is_empty() { "a value".to_owned() } else { format!("'{field}'") };
+    let with = |message: String| Misfit { path: field.to_owned(), code: "Invalid", message };
+    if ["digit", "integer", "number too"].iter().any(|word| message.contains(word)) {
+        return with(format!("{subject} must be a whole number that is not too large"));
+    }
+    if message.contains("`true` or `false`") {
+        return with(format!("{subject} must be true or false"));
+    }
+    misfit(field, message)
+}
+
 /// Why JSON does not fit what is to be read from it. `message` is what was said about the value at `path`.
 #[must_use]
 pub fn misfit(path: &str, message: &str) -> Misfit {

@@ -3,7 +3,7 @@
 use super::document::MAX_BYTES;
 use super::refuse;
 use crate::shared::body::{self, Unread};
-use crate::shared::network::{AllowPrivateNetwork, Policy, Refused, Resolver};
+use crate::shared::network::{AllowPrivateNetwork, Policy, Resolver, refused};
 use fetch::http::Method;
 use fetch::http::header::{ACCEPT, HeaderValue, LOCATION};
 use fetch::{Client, Request, Response, Tls, Url};
@@ -99,13 +99,13 @@ async fn read(response: Response) -> Result<String> {
 }
 
 fn explain(error: fetch::Error) -> Error {
-    if let Some(refused) = error.find() {
+    if let Some(refused) = refused::find(&error) {
         return not_allowed(refused);
     }
     let advice = error.advice().map(|advice| format!(": {advice}")).unwrap_or_default();
     Error::unavailable(format!("the document could not be fetched{advice}")).caused_by(error).retryable()
 }
 
-fn not_allowed(refused: &Refused) -> Error {
+fn not_allowed(refused: &Error) -> Error {
     refuse("url", "AddressRefused", refused.to_string())
 }

@@ -143,8 +143,7 @@ impl LoginFile {
                 Ok(()) => return Ok(file),
                 Err(TryLockError::Error(error)) => return Err(self.unusable("locked", &error)),
                 Err(TryLockError::WouldBlock) if tokio::time::Instant::now() >= end => {
-                    let why = "another process keeps the file of the login locked".to_owned();
-                    return Err(Failure::Broken { why, is_sent: false });
+                    return Err(Failure::unreachable("another process keeps the file of the login locked"));
                 }
                 Err(TryLockError::WouldBlock) => tokio::time::sleep(LOCK_PAUSE).await,
             }

@@ -268,7 +268,7 @@ impl OAuth {
             return failure;
         }
         let (wanted, service) = (shown(&wanted.text()), file.service());
-        Failure::SignIn(format!(
+        Failure::LoginRequired(format!(
             "the server wants the scope '{wanted}' for that; grant it with: mcp-all-in-one login {service}"
         ))
     }
@@ -306,7 +306,7 @@ impl OAuth {
 
     fn nobody(&self, file: &LoginFile) -> Failure {
         let service = file.service();
-        Failure::SignIn(format!("the server wants a sign-in; run: mcp-all-in-one login {service}"))
+        Failure::LoginRequired(format!("the server wants a sign-in; run: mcp-all-in-one login {service}"))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -160,7 +160,7 @@ impl Request<'_> {
         let why = format!("the authorization server {host} gives no token (HTTP status {status}): {why}");
         match refusal.error.as_str() {
             "invalid_grant" => NoToken::InvalidGrant(why),
-            _ if status == 429 => Failure::Broken { why, is_sent: false }.into(),
+            _ if status == 429 => Failure::unreachable(why).into(),
             _ => Failure::SignIn(why).into(),
         }
     }

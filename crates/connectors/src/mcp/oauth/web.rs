@@ -2,6 +2,7 @@
 
 use super::super::web::{Web, is_loopback};
 use crate::shared::body::{self, Unread};
+use crate::shared::network::refused;
 use fetch::http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 use fetch::http::{Method, StatusCode};
 use fetch::{Request, Response, Url};
@@ -92,9 +93,15 @@ fn request(method: Method, url: &Url) -> Request {
 }
 
 async fn send(web: &Web, request: Request, what: &str) -> Result<Answer, Failure> {
-    let broken = |why: String| Failure::Broken { why: format!("{what} {why}"), is_sent: false };
+    let broken = |why: String| Failure::unreachable(format!("{what} {why}"));
     let exchange = async {
-        let unreached = |error: fetch::Error| broken(format!("cannot be fetched{}", causes(&error)));
+        let unreached = |error: fetch::Error| {
+            let why = format!("{what} cannot be fetched{}", causes(&error));
+            match refused::find(&error) {
+                Some(_) => Failure::AddressRefused(why),
+                None => Failure::unreachable(why),
+            }
+        };
         let response = web.client().send(request).await.map_err(unreached)?;
         Ok(Answer { status: response.status(), body: body(response, what).await? })
     };
@@ -117,11 +124,11 @@ fn causes(error: &dyn std::error::Error) -> String {
 async fn body(response: Response, what: &str) -> Result<Vec<u8>, Failure> {
     body::read(response, MAX_BYTES).await.map_err(|unread| match unread {
         Unread::TooLong => Failure::SignIn(format!("{what} is longer than {MAX_BYTES} bytes")),
-        Unread::Broken(_) => Failure::Broken { why: format!("{what} broke off"), is_sent: false },
+        Unread::Broken(_) => Failure::unreachable(format!("{what} broke off")),
     })
 }
 
 fn unexpected(what: &str, status: StatusCode) -> Failure {
     let why = format!("{what} cannot be fetched: HTTP status {}", status.as_u16());
-    if status.is_server_error() { Failure::Broken { why, is_sent: false } } else { Failure::SignIn(why) }
+    if status.is_server_error() { Failure::unreachable(why) } else { Failure::SignIn(why) }
 }

@@ -5,20 +5,19 @@
 
 mod public;
 mod range;
-mod refused;
+pub(crate) mod refused;
 mod settings;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use range::{InvalidRange, Range};
-pub(crate) use refused::Refused;
 pub(crate) use settings::{AllowPrivateNetwork, allow_private_network_schema};
 
 use fetch::{Resolve, Resolving, Url};
 use public::{innermost, is_public};
 use std::net::IpAddr;
 use std::sync::Arc;
-use tool::{Env, Problem};
+use tool::{Env, Error, Problem};
 
 /// Where connections may go.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,12 +76,12 @@ impl Policy {
         }
     }
 
-    fn refused(&self, address: IpAddr) -> Refused {
+    fn refused(&self, address: IpAddr) -> Error {
         let setting = match self {
             Self::Anywhere => Setting::default(),
             Self::PublicAnd(_, setting) => *setting,
         };
-        Refused { address, setting }
+        refused::error(address, setting)
     }
 
     /// Whether a connection may go there.
@@ -101,7 +100,7 @@ impl Policy {
     ///
     /// # Errors
     /// When the address is refused.
-    pub(crate) fn check(&self, url: &Url) -> Result<(), Refused> {
+    pub(crate) fn check(&self, url: &Url) -> Result<(), Error> {
         let host = url.host_str().unwrap_or_default();
         match host.trim_matches(['[', ']']).parse() {
             Ok(address) if !self.allows(address) => Err(self.refused(address)),

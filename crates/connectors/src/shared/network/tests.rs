@@ -1,6 +1,7 @@
 //! Every way to write an address, and where it may lead.
 
 use super::*;
+use tool::Reason;
 
 fn public_and(ranges: &[&str]) -> Policy {
     let ranges = ranges.iter().map(|range| range.parse().unwrap()).collect();
@@ -117,7 +118,7 @@ fn the_process_can_open_everything() {
 async fn refuses_a_name_that_resolves_to_loopback() {
     let resolve = async |policy| Resolver(Arc::new(policy)).resolve("localhost").await;
     let error = resolve(public_and(&[])).await.err().unwrap();
-    assert!(error.downcast_ref::<Refused>().is_some(), "{error}");
+    assert!(error.downcast_ref::<Error>().unwrap().reason() == Some(Reason::AddressRefused), "{error}");
     assert!(error.to_string().contains("\"allow_private_network\": true"), "{error}");
     assert!(!resolve(Policy::Anywhere).await.unwrap().is_empty());
 }

@@ -43,7 +43,7 @@ impl ClientCredentials {
     /// When the token endpoint cannot be reached, is not allowed, or refuses.
     pub(crate) async fn get(&self, http: &fetch::Client, policy: &Policy) -> Result<Arc<Token>> {
         let fetch = || {
-            policy.check(&self.grant.token_url).map_err(|refused| Error::from(&refused))?;
+            policy.check(&self.grant.token_url)?;
             Ok(fetch(http.clone(), self.grant.clone()))
         };
         self.cache.get(fetch).await

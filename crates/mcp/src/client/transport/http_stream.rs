@@ -99,7 +99,7 @@ pub(super) async fn refusal(url: &Url, mut response: Response, has_session: bool
             return Failure::Unauthorized { status: status.as_u16(), challenge: challenge(&response) };
         }
         StatusCode::NOT_FOUND if has_session => return Failure::Stale,
-        _ if status.is_redirection() => return Failure::Refused(redirect(url, &response)),
+        _ if status.is_redirection() => return Failure::Redirected { location: redirect(url, &response) },
         _ => {}
     }
     let mut body = BytesMut::new();
@@ -134,21 +134,13 @@ fn challenge(response: &Response) -> String {
     if text.len() <= CHALLENGE_BYTES { text } else { String::new() }
 }
 
-fn redirect(url: &Url, response: &Response) -> String {
+/// Where the server wants us to go, without the query, which may hold a key.
+fn redirect(url: &Url, response: &Response) -> Option<String> {
     let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
-    let target = location.and_then(|location| url.join(location).ok());
-    // Without its query, which may hold a key.
-    let shown = target.map_or_else(
-        || "somewhere else".to_owned(),
-        |mut url| {
-            url.set_query(None);
-            url.set_fragment(None);
-            url.to_string()
-        },
-    );
-    format!(
-        "the server redirects to {shown}, and redirects are not followed; write the final address as 'url'"
-    )
+    let mut target = location.and_then(|location| url.join(location).ok())?;
+    target.set_query(None);
+    target.set_fragment(None);
+    Some(target.to_string())
 }
 
 /// The beginning of a text for an error.

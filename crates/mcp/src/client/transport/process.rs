@@ -12,6 +12,7 @@ use std::io;
 use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::process::{Child, ChildStdin};
+use tool::Reason;
 
 /// First politely, as after a closed stdin; then by force. The guard itself ignores the polite part.
 const GUARD: &str = r#"trap "" TERM INT HUP; read _; sleep 1; kill -s TERM 0; sleep 2; kill -s KILL 0"#;
@@ -96,11 +97,14 @@ fn not_started(command: &Command, error: &io::Error) -> Failure {
     if let Some(folder) = command.cwd.as_ref().filter(|folder| !folder.is_dir()) {
         return Failure::unreachable(format!("the folder '{}' in 'cwd' is not there", folder.display()));
     }
-    Failure::unreachable(match error.kind() {
-        io::ErrorKind::NotFound => {
-            format!("the command '{program}' was not found; install it, or write its full path")
+    match error.kind() {
+        io::ErrorKind::NotFound => Failure::unreachable_because(
+            Reason::ProgramNotFound,
+            format!("the command '{program}' was not found; install it, or write its full path"),
+        ),
+        io::ErrorKind::PermissionDenied => {
+            Failure::unreachable(format!("the command '{program}' may not be executed: {error}"))
         }
-        io::ErrorKind::PermissionDenied => format!("the command '{program}' may not be executed: {error}"),
-        _ => format!("the command '{program}' could not be started: {error}"),
-    })
+        _ => Failure::unreachable(format!("the command '{program}' could not be started: {error}")),
+    }
 }

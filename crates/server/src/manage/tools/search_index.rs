@@ -12,8 +12,8 @@ use axum::extract::State;
 use http::StatusCode;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use store::search::SEARCH_TYPE;
 use store::{IndexStatus, SearchIndex};
+use tool::search::TOOL_TYPE;
 use tool::{TenantId, ToolId};
 use utoipa::ToSchema;
 
@@ -57,11 +57,11 @@ pub(crate) async fn create(
     signed_in: SignedIn,
     Json(mut body): Json<Map<String, Value>>,
 ) -> Result<(StatusCode, Answer<ToolView>)> {
-    let kind = body.entry("type").or_insert_with(|| SEARCH_TYPE.into());
+    let kind = body.entry("type").or_insert_with(|| TOOL_TYPE.into());
     if kind.is_null() {
-        *kind = SEARCH_TYPE.into();
+        *kind = TOOL_TYPE.into();
     }
-    if *kind != SEARCH_TYPE {
+    if *kind != TOOL_TYPE {
         return Err(Problem::invalid_field("type", "tools of other types are made at /tools"));
     }
     create_from(&state, &signed_in, body).await
@@ -95,7 +95,7 @@ pub(crate) fn mirror_new(tool: &mut ToolView) {
 
 /// Shows the indexes in the `metadata` of the tools that have one.
 pub(crate) async fn mirror(state: &Shared, tenant: &TenantId, tools: &mut [ToolView]) -> Result<()> {
-    if tools.iter().all(|tool| tool.kind != SEARCH_TYPE) {
+    if tools.iter().all(|tool| tool.kind != TOOL_TYPE) {
         return Ok(());
     }
     let indexes = match tools {

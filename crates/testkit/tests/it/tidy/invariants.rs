@@ -6,9 +6,6 @@ use std::collections::BTreeSet;
 /// Who may know MCP's words and codes.
 const SPEAKS_MCP: [&str; 3] = ["crates/mcp/", "crates/server/src/mcp/", "crates/connectors/src/mcp/"];
 
-/// Files that know a code although they should not, until they are mended.
-const STILL_KNOWS_A_CODE: [&str; 1] = ["crates/gateway/src/library.rs"];
-
 /// The beginnings of MCP's methods, and what no other text has.
 const WORDS: [&str; 12] = [
     "jsonrpc",
@@ -27,9 +24,7 @@ const WORDS: [&str; 12] = [
 
 #[test]
 fn json_rpc_is_known_only_where_mcp_is_spoken() {
-    let is_allowed = |name: &str| {
-        SPEAKS_MCP.iter().any(|folder| name.starts_with(folder)) || STILL_KNOWS_A_CODE.contains(&name)
-    };
+    let is_allowed = |name: &str| SPEAKS_MCP.iter().any(|folder| name.starts_with(folder));
     let offenders: Vec<_> = product_sources()
         .into_iter()
         .filter(|(name, _)| !is_allowed(name))
