@@ -15,7 +15,7 @@ dev:                 ## The same with a throw-away data folder and debug logs
 test: nextest        ## Every test, with real servers that it installs, starts and stops
 	$(CARGO) test --quiet --doc -p gotemplate
 	CARGO_TARGET_DIR=$${CARGO_TARGET_DIR:-$$PWD/target} $(CARGO) test --quiet --manifest-path crates/gotemplate/differential/Cargo.toml --tests
-	scripts/mcp-servers run scripts/postgres run $(NEXTEST)
+	scripts/mcp-servers run scripts/postgres run scripts/servers run -- $(NEXTEST)
 
 check: nextest       ## Format, lints, tidiness, generated files
 	$(CARGO) fmt --all -- --check

@@ -3,6 +3,7 @@
 //! Connectors never import one another; what two of them need lives in `shared`.
 
 mod api;
+mod db;
 mod mcp;
 mod shared;
 mod table;
@@ -17,8 +18,12 @@ pub use shared::embeddings;
 use tool::Kind;
 
 /// The whole registry; its order is the order in the console.
-pub const ALL: &[Kind] =
-    &[Kind::of::<mcp::Settings>(), Kind::of::<api::Settings>(), Kind::of::<table::Settings>()];
+pub const ALL: &[Kind] = &[
+    Kind::of::<mcp::Settings>(),
+    Kind::of::<api::Settings>(),
+    Kind::of::<db::Settings>(),
+    Kind::of::<table::Settings>(),
+];
 
 /// The type of service with this scheme, e.g. `api`.
 #[must_use]

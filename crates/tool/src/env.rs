@@ -1,6 +1,7 @@
 //! What the services of one process share.
 
-use crate::{Compute, OnlyClient, Search, Tables};
+use crate::{Compute, OnlyClient, Search, Tables, TenantId};
+use std::path::PathBuf;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -8,6 +9,8 @@ use tokio_util::task::TaskTracker;
 /// Given to every connector when it is opened; there is no other global state.
 #[derive(Debug, Clone)]
 pub struct Env {
+    /// Whose service is opened.
+    pub tenant: TenantId,
     /// The id of the service that is opened, where it has one, for messages.
     pub service: Option<String>,
     /// Services may call private, loopback and link-local addresses without saying so themselves.
@@ -24,6 +27,8 @@ pub struct Env {
     pub search: Option<Arc<dyn Search>>,
     /// The client, where this process serves one and no other.
     pub only_client: Option<Arc<OnlyClient>>,
+    /// Where services keep files of their own, each in a folder of its tenant; nowhere where nothing is kept.
+    pub data_dir: Option<PathBuf>,
     /// The most bytes of an answer, for connectors that can stop before they are cut.
     pub result_budget_bytes: usize,
     /// Where long computations run.
@@ -33,6 +38,7 @@ pub struct Env {
 impl Default for Env {
     fn default() -> Self {
         Self {
+            tenant: TenantId::default_tenant(),
             service: None,
             allow_private_network: false,
             may_use_private_network: true,
@@ -41,6 +47,7 @@ impl Default for Env {
             tables: None,
             search: None,
             only_client: None,
+            data_dir: None,
             result_budget_bytes: 1024 * 1024,
             compute: Compute::default(),
         }

@@ -4,9 +4,10 @@ use super::auth::{AuthSettings, AuthType};
 use super::parameter_settings::ParameterSettings;
 use super::redirect::Redirects;
 use super::settings::{
-    BreakerSettings, FormEncoding, RetrySettings, Settings, ToolSettings, auth_schema, default_max_response,
-    default_method, method_schema,
+    FormEncoding, Settings, ToolSettings, auth_schema, default_max_response, default_method, method_schema,
 };
+use crate::shared::attempts::RetrySettings;
+use crate::shared::breaker::BreakerSettings;
 use crate::shared::network::{AllowPrivateNetwork, Setting, allow_private_network_schema};
 use schemars::JsonSchema;
 use serde::Deserialize;

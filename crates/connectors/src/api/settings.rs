@@ -9,7 +9,8 @@ use super::redirect::Redirects;
 use super::request::Base;
 use super::tls::TlsSettings;
 use super::{Api, tools};
-use crate::shared::breaker::Breaker;
+use crate::shared::attempts::RetrySettings;
+use crate::shared::breaker::BreakerSettings;
 use crate::shared::network::{self, AllowPrivateNetwork, Policy, allow_private_network_schema};
 use fetch::Url;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -86,46 +87,6 @@ pub(crate) struct Settings {
     /// The tools of the API, one per thing it can do.
     #[serde(default)]
     pub(super) tools: Vec<ToolSettings>,
-}
-
-/// When and how often to try again.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub(super) struct RetrySettings {
-    /// How often the API is asked at the most. POST and PATCH are asked once, unless the tool is
-    /// `idempotent`.
-    #[schemars(range(min = 1, max = 20))]
-    pub(super) max_attempts: u32,
-    /// The pause after the first failure, in milliseconds; it doubles with each one.
-    #[schemars(range(min = 0, max = 300_000))]
-    pub(super) initial_delay_ms: u64,
-    /// The longest pause, in milliseconds.
-    #[schemars(range(min = 0, max = 300_000))]
-    pub(super) max_delay_ms: u64,
-}
-
-impl Default for RetrySettings {
-    fn default() -> Self {
-        Self { max_attempts: 3, initial_delay_ms: 1_000, max_delay_ms: 30_000 }
-    }
-}
-
-/// When a failing service is left alone, and for how long.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub(super) struct BreakerSettings {
-    /// So many calls in a row that find the service down or too slow; 0 never leaves it alone.
-    #[schemars(range(min = 0, max = 10_000))]
-    pub(super) failures: u32,
-    /// How long it is left alone before one call tries again, in milliseconds.
-    #[schemars(range(min = 1, max = 3_600_000))]
-    pub(super) open_ms: u64,
-}
-
-impl Default for BreakerSettings {
-    fn default() -> Self {
-        Self { failures: 10, open_ms: 10_000 }
-    }
 }
 
 /// One tool: a request with holes that the arguments fill.
@@ -213,7 +174,7 @@ impl tool::Settings for Settings {
         let policy = Policy::new(self.allow_private_network.as_ref(), env, &mut problems);
         let policy = policy.set_in(self.network_setting);
         let tools = tools::check(&self.tools, Reserved { auth: &auth, passed: &passed }, &mut problems);
-        let retry = check_retry(&self.retry, &mut problems);
+        let backoff = self.retry.check(&mut problems);
         let Some(base_url) = base_url.filter(|_| problems.is_empty()) else {
             return Err(invalid_settings(Self::SCHEME, problems));
         };
@@ -221,11 +182,14 @@ impl tool::Settings for Settings {
             timeout: Duration::from_millis(self.timeout_ms),
             response_bytes: self.max_response_bytes,
             concurrent_calls: self.max_concurrent_calls,
-            retry,
+            retry: Retry {
+                max_attempts: self.retry.max_attempts,
+                initial_delay: backoff.initial,
+                max_delay: backoff.max,
+            },
             redirects: self.redirects,
         };
-        let BreakerSettings { failures, open_ms } = self.circuit_breaker;
-        let breaker = Breaker::new(failures, Duration::from_millis(open_ms));
+        let breaker = self.circuit_breaker.into();
         let base = Base::new(&base_url, headers, auth, passed);
         Ok(Arc::new(Api { client: Client::new(base, policy, limits, breaker, tls), tools }))
     }
@@ -267,18 +231,6 @@ fn check_base_url(text: &str, problems: &mut Vec<Problem>) -> Option<Url> {
         return refuse("holds a query or a fragment, which belong to a tool's endpoint");
     }
     Some(url)
-}
-
-fn check_retry(settings: &RetrySettings, problems: &mut Vec<Problem>) -> Retry {
-    if settings.initial_delay_ms > settings.max_delay_ms {
-        let message = "the first pause, initial_delay_ms, is longer than the longest, max_delay_ms";
-        problems.push(Problem::new("retry.initial_delay_ms", "TooLarge", message));
-    }
-    Retry {
-        max_attempts: settings.max_attempts,
-        initial_delay: Duration::from_millis(settings.initial_delay_ms),
-        max_delay: Duration::from_millis(settings.max_delay_ms),
-    }
 }
 
 fn default_timeout() -> u64 {

@@ -1,8 +1,34 @@
 //! A circuit breaker: a service that fails again and again is left alone for a while.
 
+use schemars::JsonSchema;
+use serde::Deserialize;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tool::{Error, Result};
+
+/// When a failing service is left alone, and for how long.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct BreakerSettings {
+    /// So many calls in a row that find the service down or too slow; 0 never leaves it alone.
+    #[schemars(range(min = 0, max = 10_000))]
+    pub(crate) failures: u32,
+    /// How long it is left alone before one call tries again, in milliseconds.
+    #[schemars(range(min = 1, max = 3_600_000))]
+    pub(crate) open_ms: u64,
+}
+
+impl Default for BreakerSettings {
+    fn default() -> Self {
+        Self { failures: 10, open_ms: 10_000 }
+    }
+}
+
+impl From<BreakerSettings> for Breaker {
+    fn from(BreakerSettings { failures, open_ms }: BreakerSettings) -> Self {
+        Self::new(failures, Duration::from_millis(open_ms))
+    }
+}
 
 /// Counts failures in a row. Closed, it lets every call through; open, none; when the pause is
 /// over, one call tries whether the service is back, and the others still wait.
