@@ -31,6 +31,7 @@ bench:               ## Benchmarks that print ratios
 	bench/all.sh
 	bench/tables.sh
 	$(CARGO) bench -p search
+	scripts/postgres run scripts/servers run -- $(CARGO) bench -p connectors --bench db
 
 fmt:                 ## Format everything
 	$(CARGO) fmt --all

@@ -15,6 +15,10 @@ mod pool;
 mod query;
 mod query_settings;
 mod read;
+#[cfg(unix)]
+mod relay;
+#[cfg(not(unix))]
+#[path = "relay_elsewhere.rs"]
 mod relay;
 mod rows;
 mod run_sql;

@@ -185,14 +185,24 @@ impl Lease {
         self.end(done)
     }
 
-    /// Forgets what the session was told.
-    pub(super) async fn reset(&mut self) -> Result<()> {
-        if self.is_spent() {
-            return Ok(());
+    /// Takes everything back that was done since the transaction began, and forgets what the session was told.
+    pub(super) async fn take_back(&mut self) {
+        if !self.is_spent() && self.command("ROLLBACK").await.is_err() {
+            self.spend();
         }
-        let (session, time) = self.begin()?;
+        self.reset().await;
+    }
+
+    /// Forgets what the session was told; one that cannot is not used again.
+    pub(super) async fn reset(&mut self) {
+        if self.is_spent() {
+            return;
+        }
+        let Ok((session, time)) = self.begin() else { return };
         let done = timeout(time, session.reset()).await;
-        self.end(done)
+        if self.end(done).is_err() {
+            self.spend();
+        }
     }
 
     fn begin(&mut self) -> Result<(&mut dyn Session, Duration)> {

@@ -45,7 +45,7 @@ impl Db {
         if template.uses_session_variables {
             lease.spend();
         }
-        lease.reset().await?;
+        lease.reset().await;
         lease.release();
         super::output(json!({ "affected": affected? }).to_string())
     }
@@ -103,10 +103,7 @@ impl Db {
     ) -> Result<Finished> {
         lease.begin_reading().await?;
         let found = self.read_within(cx, lease, template, params, limits).await;
-        if !lease.is_spent() {
-            lease.command("ROLLBACK").await?;
-            lease.reset().await?;
-        }
+        lease.take_back().await;
         found
     }
 
