@@ -20,7 +20,7 @@ release:             ## The binary that is handed out, with everything in it
 test: nextest        ## Every test, with real servers that it installs, starts and stops
 	$(CARGO) test --quiet --doc -p gotemplate
 	CARGO_TARGET_DIR=$${CARGO_TARGET_DIR:-$$PWD/target} $(CARGO) test --quiet --manifest-path crates/gotemplate/differential/Cargo.toml --tests
-	scripts/flaky run scripts/mcp-servers run scripts/postgres run $(NEXTEST) $(FULL)
+	scripts/flaky run scripts/mcp-servers run scripts/postgres run scripts/servers run -- $(NEXTEST) $(FULL)
 
 check: nextest deny  ## Format, lints, documentation, features, dependencies, tidiness, generated files
 	$(CARGO) fmt --all -- --check
@@ -46,6 +46,7 @@ bench:               ## Benchmarks that print ratios
 	bench/all.sh
 	bench/tables.sh
 	$(CARGO) bench -p search
+	scripts/postgres run scripts/servers run -- $(CARGO) bench -p connectors --bench db
 
 fmt:                 ## Format everything
 	$(CARGO) fmt --all

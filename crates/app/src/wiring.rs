@@ -110,6 +110,7 @@ pub async fn start(mut settings: Settings) -> Result<Started, Failure> {
     let mut env = Env {
         allow_private_network: settings.allow_private_network,
         tables: Some(Arc::new(documents.clone())),
+        data_dir: Some(settings.data_dir.clone()),
         result_budget_bytes: settings.max_result_bytes.unwrap_or(gateway::RESULT_BUDGET_BYTES),
         ..Env::default()
     };

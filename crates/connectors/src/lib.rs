@@ -4,6 +4,7 @@
 //! connector but the port of that name, for a provider that is reached as they are.
 
 mod api;
+mod db;
 pub mod embeddings;
 mod mcp;
 mod shared;
@@ -22,6 +23,7 @@ use tool::{Kind, OptionalKind, Registry};
 pub const ALL: &[Kind] = &[
     Kind::of::<mcp::Settings>(),
     Kind::of::<api::Settings>(),
+    Kind::of::<db::Settings>(),
     #[cfg(feature = "table")]
     Kind::of::<table::Settings>(),
 ];

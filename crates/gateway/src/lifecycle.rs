@@ -159,7 +159,8 @@ impl Gateway {
         let broken = |_| Error::internal("the settings could not be checked");
         let (mut problems, opened) = checking.await.map_err(broken)?;
         match opened {
-            Ok(connector) if problems.is_empty() && kind.has_user_tools => {
+            // Those who find out what they offer would ask their service, which need not be there.
+            Ok(connector) if problems.is_empty() && kind.has_user_tools && connector.changes().is_none() => {
                 let cx = Context::system(tenant.clone(), HEALTH_TIMEOUT);
                 return connector.tools(&cx).await.map(drop);
             }
@@ -230,7 +231,12 @@ impl Gateway {
             // Who is trusted may go anywhere, unless the settings themselves say where.
             let says = wanted.settings.get("allow_private_network").is_some_and(|value| !value.is_null());
             let allow_private_network = env.allow_private_network || (wanted.is_trusted && !says);
-            let env = Env { service: Some(wanted.id.clone()), allow_private_network, ..env.clone() };
+            let env = Env {
+                tenant: tenant.clone(),
+                service: Some(wanted.id.clone()),
+                allow_private_network,
+                ..env.clone()
+            };
             match self.kind(&wanted.scheme).and_then(|kind| kind.open(wanted.settings, &env)) {
                 Ok(connector) => State::Open(connector),
                 Err(error) => {

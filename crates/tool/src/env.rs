@@ -2,6 +2,7 @@
 
 use crate::call_tools::no_tools;
 use crate::{CallTools, Compute, OnlyClient, Runs, Search, Tables, TenantId};
+use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -31,6 +32,8 @@ pub struct Env {
     pub runs: Option<Arc<dyn Runs>>,
     /// The client, where this process serves one and no other.
     pub only_client: Option<Arc<OnlyClient>>,
+    /// Where services keep files of their own, each in a folder of its tenant; nowhere where nothing is kept.
+    pub data_dir: Option<PathBuf>,
     /// The most bytes of an answer, for connectors that can stop before they are cut.
     pub result_budget_bytes: usize,
     /// Where long computations run.
@@ -51,6 +54,7 @@ impl Default for Env {
             tools: no_tools(),
             runs: None,
             only_client: None,
+            data_dir: None,
             result_budget_bytes: 1024 * 1024,
             compute: Compute::default(),
         }

@@ -1,6 +1,7 @@
 //! Guides whose commands are run as they stand.
 
 use serde_json::Value;
+use std::path::Path;
 use testkit::process;
 use testkit::{Backend, TestApp};
 
@@ -10,22 +11,27 @@ fn commands(guide: &str) -> Vec<&str> {
     blocks.map(|block| block.split("\n```").next().unwrap()).collect()
 }
 
-/// TB-1.1, TB-2.1, TB-4.3, TB-8.1, TB-9.2
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_guide_to_tables_does_what_it_says() {
-    let app = TestApp::start(Backend::Sqlite).await;
+/// Runs the commands of a guide in this folder, as a manager, and gives back what they print.
+async fn said_by(guide: &str, app: &TestApp, folder: &Path) -> String {
     let key = app.with_key(serde_json::json!({ "name": "guide", "role": "manager" })).await;
-    let guide = include_str!("../../../../docs/guides/tables.md");
     let blocks = commands(guide);
     assert!(blocks[0].contains("export SERVER="), "the first block is what the reader fills in");
     let script = format!("set -euo pipefail\n{}", blocks[1..].join("\n"));
-    let folder = tempfile::tempdir().unwrap();
     let mut shell = process::sheltered("bash");
-    shell.arg("-c").arg(script).current_dir(folder.path());
+    shell.arg("-c").arg(script).current_dir(folder);
     shell.env("SERVER", format!("http://{}", app.address())).env("TOKEN", key.key().unwrap());
     let output = tokio::task::spawn_blocking(move || shell.output().unwrap()).await.unwrap();
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{out}\n{err}");
+    out.into_owned()
+}
+
+/// TB-1.1, TB-2.1, TB-4.3, TB-8.1, TB-9.2
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_guide_to_tables_does_what_it_says() {
+    let app = TestApp::start(Backend::Sqlite).await;
+    let folder = tempfile::tempdir().unwrap();
+    let out = said_by(include_str!("../../../../docs/guides/tables.md"), &app, folder.path()).await;
     assert!(out.contains(r#""binding_status":true"#), "{out}");
     let queried =
         r#""structuredContent":{"data":["Ada"],"query":"[?status=='open'].customer"},"isError":false}"#;
@@ -36,4 +42,26 @@ async fn the_guide_to_tables_does_what_it_says() {
         serde_json::from_str(&std::fs::read_to_string(folder.path().join("mcp.json")).unwrap()).unwrap();
     let url = config["mcpServers"]["shop"]["url"].as_str().unwrap();
     assert!(url.starts_with(&format!("http://{}/mcp/mi_", app.address())), "{url}");
+}
+
+/// DB-1, DB-2, DB-6
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_guide_to_databases_does_what_it_says() {
+    let app = TestApp::start(Backend::Sqlite).await;
+    let folder = tempfile::tempdir().unwrap();
+    let out =
+        said_by(include_str!("../../../../docs/guides/ask-your-database.md"), &app, folder.path()).await;
+    for expected in [
+        r#""structuredContent":{"affected":2}"#,
+        r#"{"rows":[{"id":2,"customer":"Bob","status":"paid","total":99.0},{"id":1,"#,
+        r#""structuredContent":{"id":1,"customer":"Ada","status":"open","total":12.5}"#,
+        r#""rows":[{"id":1,"total":12.5}]"#,
+        r#""rows":[{"status":"open","n":1},{"status":"paid","n":1}]"#,
+        r#""structuredContent":{"count":2}"#,
+    ] {
+        assert!(out.contains(expected), "{expected}\n{out}");
+    }
+    assert_eq!(out.matches("refused: ").count(), 4, "{out}");
+    let file = app.data_dir().join("tenants/default/db/shop/data.db");
+    assert!(file.exists(), "the service keeps its file with its tenant");
 }

@@ -21,6 +21,7 @@ mod command_line;
 mod config;
 mod conformance;
 mod crash;
+mod db_services;
 mod dialects;
 mod disconnect;
 mod doors;

@@ -56,6 +56,9 @@ pub(super) struct CallError {
     status: Option<u16>,
     #[serde(skip_serializing_if = "Option::is_none")]
     service: Option<String>,
+    /// The service's own word for the failure, e.g. `conflict` or an SQLSTATE.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    service_code: Option<String>,
 }
 
 /// Calls a tool by its URI.
@@ -150,7 +153,12 @@ fn with_error(mut result: String, error: &Error) -> String {
         tool::ErrorKind::InvalidConfig => Code::Unavailable,
         kind => kind.into(),
     };
-    let detail = CallError { code, status: error.status(), service: error.service().map(str::to_owned) };
+    let detail = CallError {
+        code,
+        status: error.status(),
+        service: error.service().map(str::to_owned),
+        service_code: error.service_code().map(str::to_owned),
+    };
     result.pop();
     result.push_str(",\"error\":");
     result.push_str(&serde_json::to_string(&detail).unwrap_or_else(|_| "null".into()));

@@ -10,6 +10,7 @@ pub(super) struct Facts {
     reason: Option<Reason>,
     service: Option<String>,
     status: Option<u16>,
+    service_code: Option<String>,
     retry_after: Option<Duration>,
     pub(super) parameter: Option<String>,
     resource: Option<String>,
@@ -80,6 +81,12 @@ impl Error {
         self.0.facts.status
     }
 
+    /// The service's own word for the failure, e.g. an SQLSTATE.
+    #[must_use]
+    pub fn service_code(&self) -> Option<&str> {
+        self.0.facts.service_code.as_deref()
+    }
+
     /// How long to wait before the next try.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
@@ -144,6 +151,13 @@ impl Error {
     #[must_use]
     pub fn with_status(mut self, status: u16) -> Self {
         self.0.facts.status.get_or_insert(status);
+        self
+    }
+
+    /// Says what the service calls the failure.
+    #[must_use]
+    pub fn with_service_code(mut self, code: impl Into<String>) -> Self {
+        self.0.facts.service_code = Some(code.into());
         self
     }
 

@@ -1,0 +1,137 @@
+//! What values a column holds, as far as JSON and its schema tell them apart.
+
+use crate::db::settings::DbType;
+use serde_json::{Value, json};
+
+/// The kind of a column's values.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::db) enum Kind {
+    Boolean,
+    Integer,
+    /// Up to 64 bits: a text where JSON's numbers are not exact.
+    BigInteger,
+    /// A text, so that no digit is lost.
+    Decimal,
+    Float,
+    Text,
+    Uuid,
+    /// In base64.
+    Bytes,
+    Date,
+    Time,
+    Moment,
+    Json,
+    List(Box<Self>),
+    /// A type that we know only by its text.
+    Other,
+    /// A column of SQLite that holds anything.
+    Any,
+}
+
+impl Kind {
+    /// By the name of the type in the engine's catalog.
+    pub(in crate::db) fn of(type_name: &str, db_type: DbType) -> Self {
+        let name = type_name.to_ascii_lowercase();
+        match db_type {
+            DbType::Postgresql => Self::of_postgres(&name),
+            DbType::Mysql => Self::of_mysql(&name),
+            DbType::Sqlite => Self::of_sqlite(&name),
+        }
+    }
+
+    fn of_postgres(name: &str) -> Self {
+        if let Some(element) = name.strip_suffix("[]") {
+            return Self::List(Box::new(Self::of_postgres(element)));
+        }
+        match name {
+            "boolean" => Self::Boolean,
+            "smallint" | "integer" | "oid" => Self::Integer,
+            "bigint" => Self::BigInteger,
+            "numeric" => Self::Decimal,
+            "real" | "double precision" => Self::Float,
+            "text" | "character varying" | "bpchar" | "character" | "name" | "citext" | "\"char\""
+            | "xml" => Self::Text,
+            "uuid" => Self::Uuid,
+            "bytea" => Self::Bytes,
+            "date" => Self::Date,
+            "time without time zone" | "time with time zone" => Self::Time,
+            "timestamp without time zone" | "timestamp with time zone" => Self::Moment,
+            "json" | "jsonb" => Self::Json,
+            _ => Self::Other,
+        }
+    }
+
+    fn of_mysql(name: &str) -> Self {
+        if name == "tinyint(1)" {
+            return Self::Boolean;
+        }
+        let base = name.split(['(', ' ']).next().unwrap_or_default();
+        match base {
+            "tinyint" | "smallint" | "mediumint" | "int" | "year" => Self::Integer,
+            "bigint" | "bit" => Self::BigInteger,
+            "decimal" => Self::Decimal,
+            "float" | "double" => Self::Float,
+            "date" => Self::Date,
+            "time" => Self::Time,
+            "datetime" | "timestamp" => Self::Moment,
+            "json" => Self::Json,
+            "uuid" => Self::Uuid,
+            _ if base.ends_with("blob") || base.ends_with("binary") => Self::Bytes,
+            _ if base.ends_with("text") || base.ends_with("char") || matches!(base, "enum" | "set") => {
+                Self::Text
+            }
+            _ => Self::Other,
+        }
+    }
+
+    /// Any column of SQLite holds any value; what it was declared as says what is meant.
+    fn of_sqlite(name: &str) -> Self {
+        match name {
+            _ if name.contains("bool") => Self::Boolean,
+            _ if name.contains("int") => Self::BigInteger,
+            _ if name.contains("char") || name.contains("clob") || name.contains("text") => Self::Text,
+            _ if name.contains("blob") => Self::Bytes,
+            _ if name.contains("real") || name.contains("floa") || name.contains("doub") => Self::Float,
+            _ => Self::Any,
+        }
+    }
+
+    /// JSON Schema of a value that is handed in.
+    pub(in crate::db) fn input_schema(&self) -> Value {
+        match self {
+            Self::Boolean => json!({ "type": "boolean" }),
+            Self::Integer => json!({ "type": "integer" }),
+            Self::BigInteger => json!({ "type": ["integer", "string"], "pattern": "^-?[0-9]+$" }),
+            Self::Decimal => json!({ "type": ["number", "string"] }),
+            Self::Float => json!({ "type": "number" }),
+            Self::Text | Self::Other => json!({ "type": "string" }),
+            Self::Uuid => json!({ "type": "string", "format": "uuid" }),
+            Self::Bytes => json!({ "type": "string", "contentEncoding": "base64" }),
+            Self::Date => json!({ "type": "string", "format": "date" }),
+            Self::Time => json!({ "type": "string" }),
+            Self::Moment => json!({ "type": "string", "format": "date-time" }),
+            Self::Json | Self::Any => json!({}),
+            Self::List(element) => json!({ "type": "array", "items": element.input_schema() }),
+        }
+    }
+
+    /// JSON Schema of a value that comes out; whatever it is, it may be null.
+    pub(in crate::db) fn output_schema(&self) -> Value {
+        match self {
+            Self::Boolean => json!({ "type": ["boolean", "null"] }),
+            Self::Integer => json!({ "type": ["integer", "null"] }),
+            Self::BigInteger => json!({ "type": ["integer", "string", "null"] }),
+            Self::Float => json!({ "type": ["number", "string", "null"] }),
+            Self::Json | Self::Any => json!({}),
+            Self::List(_) => json!({ "type": ["array", "null"] }),
+            Self::Decimal
+            | Self::Text
+            | Self::Uuid
+            | Self::Bytes
+            | Self::Date
+            | Self::Time
+            | Self::Moment
+            | Self::Other => json!({ "type": ["string", "null"] }),
+        }
+    }
+}

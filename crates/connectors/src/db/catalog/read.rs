@@ -1,0 +1,260 @@
+//! Reads the catalog of each engine, with statements of our own.
+
+use super::{Catalog, Column, Kind, Listed, MAX_TABLES, Table};
+use crate::db::client::Client;
+use crate::db::engine::{Bound, Origin, Statement};
+use crate::db::rows::Limits;
+use crate::db::selection::Selection;
+use crate::db::settings::DbType;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use tool::{Error, Result};
+
+/// Tables beyond these are not looked at.
+const MOST: Limits = Limits { rows: 10_000, bytes: 4 * 1024 * 1024 };
+
+/// The longest a tool's name may be, less the longest operation and what tells two of the same name apart.
+const MAX_PREFIX: usize = 52;
+
+#[derive(Debug, Deserialize)]
+struct TableRow {
+    name: String,
+    is_view: Flag,
+    comment: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct ColumnRow {
+    table_name: String,
+    name: String,
+    type_name: String,
+    is_nullable: Flag,
+    has_default: Flag,
+    is_generated: Flag,
+    /// The position in the primary key, from 1; 0 outside of it.
+    key_position: i64,
+    comment: Option<String>,
+}
+
+/// Engines without booleans say 0 and 1.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(untagged)]
+enum Flag {
+    Boolean(bool),
+    Number(i64),
+}
+
+impl Flag {
+    fn is_set(self) -> bool {
+        match self {
+            Self::Boolean(is_set) => is_set,
+            Self::Number(number) => number != 0,
+        }
+    }
+}
+
+pub(super) async fn catalog(client: &Client, selection: &Selection) -> Result<Catalog> {
+    let is_superuser = is_superuser(client, selection.db_type).await?;
+    let tables = selected(client, selection).await?;
+    if tables.len() > MAX_TABLES {
+        return Ok(Catalog { tables: Vec::new(), too_many: Some(tables.len()), is_superuser });
+    }
+    let tables = with_columns(client, selection, tables).await?;
+    Ok(Catalog { tables: tables.into_iter().map(Arc::new).collect(), too_many: None, is_superuser })
+}
+
+/// The tables that were selected, however many they are, without their columns.
+pub(super) async fn names(client: &Client, selection: &Selection) -> Result<Vec<Listed>> {
+    let listed =
+        |row: TableRow| Listed { name: row.name, is_view: row.is_view.is_set(), comment: row.comment };
+    Ok(selected(client, selection).await?.into_iter().map(listed).collect())
+}
+
+/// One table of those that were selected.
+pub(super) async fn one(client: &Client, selection: &Selection, name: &str) -> Result<Option<Table>> {
+    let mut tables = selected(client, selection).await?;
+    tables.retain(|table| table.name == name);
+    Ok(with_columns(client, selection, tables).await?.pop())
+}
+
+async fn selected(client: &Client, selection: &Selection) -> Result<Vec<TableRow>> {
+    let tables: Vec<TableRow> = rows(client, tables_statement(selection)).await?;
+    Ok(tables.into_iter().filter(|table| selection.includes(&table.name)).collect())
+}
+
+async fn with_columns(client: &Client, selection: &Selection, tables: Vec<TableRow>) -> Result<Vec<Table>> {
+    let names: Vec<String> = tables.iter().map(|table| table.name.clone()).collect();
+    let mut columns: BTreeMap<String, Vec<ColumnRow>> = BTreeMap::new();
+    if !names.is_empty() {
+        for column in rows::<ColumnRow>(client, columns_statement(selection, &names)).await? {
+            columns.entry(column.table_name.clone()).or_default().push(column);
+        }
+    }
+    let mut made: Vec<Table> = Vec::new();
+    for row in tables {
+        let columns = columns.remove(&row.name).unwrap_or_default();
+        let table = table(row, columns, selection, &made);
+        made.extend(table);
+    }
+    Ok(made)
+}
+
+/// One table, unless rows of it belong to nobody.
+fn table(row: TableRow, columns: Vec<ColumnRow>, selection: &Selection, others: &[Table]) -> Option<Table> {
+    let mut key: Vec<(i64, String)> = Vec::new();
+    let mut made: Vec<Column> = Vec::new();
+    for column in columns {
+        if column.key_position > 0 {
+            key.push((column.key_position, column.name.clone()));
+        }
+        made.push(Column {
+            kind: Kind::of(&column.type_name, selection.db_type),
+            name: column.name,
+            type_name: column.type_name,
+            is_nullable: column.is_nullable.is_set(),
+            has_default: column.has_default.is_set(),
+            is_generated: column.is_generated.is_set(),
+            comment: column.comment.filter(|comment| !comment.is_empty()),
+        });
+    }
+    let tenant_column = match &selection.tenant_column {
+        None => None,
+        Some(wanted) => {
+            let at = made.iter().position(|column| column.name == *wanted)?;
+            Some(made.remove(at))
+        }
+    };
+    key.sort();
+    let position = |(_, name): &(i64, String)| made.iter().position(|column| column.name == *name);
+    let key = key.iter().filter_map(position).collect();
+    Some(Table {
+        prefix: prefix(&row.name, others),
+        name: row.name,
+        comment: row.comment.filter(|comment| !comment.is_empty()),
+        is_view: row.is_view.is_set(),
+        columns: made,
+        tenant_column,
+        key,
+    })
+}
+
+/// The table's name as a tool's may be; two that would be the same are numbered.
+fn prefix(name: &str, others: &[Table]) -> String {
+    let is_legal = |character: char| character.is_ascii_alphanumeric() || "_.-".contains(character);
+    let legal: String =
+        name.chars().map(|character| if is_legal(character) { character } else { '_' }).collect();
+    let legal = &legal[..legal.len().min(MAX_PREFIX)];
+    let is_taken = |prefix: &str| others.iter().any(|other| other.prefix == prefix);
+    let numbered = (2..).map(|number| format!("{legal}_{number}"));
+    let mut candidates = std::iter::once(legal.to_owned()).chain(numbered);
+    candidates.find(|prefix| !is_taken(prefix)).unwrap_or_default()
+}
+
+async fn rows<T: DeserializeOwned>(client: &Client, statement: Statement) -> Result<Vec<T>> {
+    let found = client.read(&statement, MOST).await?;
+    let misread = |error| Error::internal("the catalog of the database cannot be read").caused_by(error);
+    serde_json::from_str::<Vec<T>>(&format!("[{}]", found.json)).map_err(misread)
+}
+
+fn ours(sql: impl Into<String>, values: Vec<Bound>) -> Statement {
+    Statement { sql: sql.into(), values, origin: Origin::Ours }
+}
+
+/// Whether the user may do anything, read files of the server, or run programs there.
+async fn is_superuser(client: &Client, db_type: DbType) -> Result<bool> {
+    #[derive(Deserialize)]
+    struct Row {
+        is_superuser: Flag,
+    }
+    let sql = match db_type {
+        DbType::Sqlite => return Ok(false),
+        DbType::Postgresql => {
+            "SELECT rolsuper OR pg_has_role(current_user, 'pg_read_server_files', 'MEMBER') \
+             OR pg_has_role(current_user, 'pg_write_server_files', 'MEMBER') \
+             OR pg_has_role(current_user, 'pg_execute_server_program', 'MEMBER') AS is_superuser \
+             FROM pg_catalog.pg_roles WHERE rolname = current_user"
+        }
+        DbType::Mysql => {
+            "SELECT CAST(COUNT(*) > 0 AS SIGNED) AS is_superuser FROM information_schema.user_privileges \
+             WHERE privilege_type IN ('SUPER', 'FILE') AND REPLACE(grantee, '''', '') = CURRENT_USER()"
+        }
+    };
+    let found: Vec<Row> = rows(client, ours(sql, Vec::new())).await?;
+    Ok(found.first().is_some_and(|row| row.is_superuser.is_set()))
+}
+
+fn tables_statement(selection: &Selection) -> Statement {
+    let schema = || vec![selection.schema.clone().map_or(Bound::Null, Bound::Text)];
+    match selection.db_type {
+        DbType::Sqlite => ours(
+            "SELECT name, type = 'view' AS is_view, NULL AS comment FROM sqlite_schema \
+             WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name",
+            Vec::new(),
+        ),
+        DbType::Postgresql => ours(
+            "SELECT c.relname::text AS name, c.relkind IN ('v', 'm') AS is_view, \
+             obj_description(c.oid, 'pg_class') AS comment \
+             FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
+             WHERE n.nspname = $1 AND c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT c.relispartition \
+             AND has_any_column_privilege(c.oid, 'SELECT') ORDER BY c.relname",
+            schema(),
+        ),
+        DbType::Mysql => ours(
+            "SELECT table_name AS name, CAST(table_type LIKE '%VIEW%' AS SIGNED) AS is_view, \
+             CAST(IF(table_type LIKE '%VIEW%', '', table_comment) AS CHAR) AS comment \
+             FROM information_schema.tables WHERE table_schema = COALESCE(?, DATABASE()) \
+             AND table_type IN ('BASE TABLE', 'VIEW', 'SYSTEM VERSIONED') ORDER BY table_name",
+            schema(),
+        ),
+    }
+}
+
+fn columns_statement(selection: &Selection, tables: &[String]) -> Statement {
+    let schema = selection.schema.clone().map_or(Bound::Null, Bound::Text);
+    let names = Bound::Text(serde_json::json!(tables).to_string());
+    match selection.db_type {
+        DbType::Sqlite => ours(
+            "SELECT t.value AS table_name, c.name AS name, c.type AS type_name, \
+             c.\"notnull\" = 0 AND c.pk = 0 AS is_nullable, \
+             c.dflt_value IS NOT NULL OR (c.pk = 1 AND upper(c.type) = 'INTEGER' AND \
+             (SELECT count(*) FROM pragma_table_xinfo(t.value) k WHERE k.pk > 0) = 1) AS has_default, \
+             c.hidden IN (2, 3) AS is_generated, c.pk AS key_position, NULL AS comment \
+             FROM json_each(?1) t JOIN pragma_table_xinfo(t.value) c WHERE c.hidden <> 1 ORDER BY t.id, c.cid",
+            vec![names],
+        ),
+        DbType::Postgresql => ours(
+            "SELECT c.relname::text AS table_name, a.attname::text AS name, \
+             format_type(a.atttypid, -1) AS type_name, NOT a.attnotnull AS is_nullable, \
+             a.atthasdef OR a.attidentity <> '' AS has_default, \
+             a.attgenerated <> '' OR a.attidentity = 'a' AS is_generated, \
+             COALESCE(array_position(i.indkey::int2[], a.attnum) + 1, 0) AS key_position, \
+             col_description(c.oid, a.attnum) AS comment \
+             FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
+             JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped \
+             LEFT JOIN pg_catalog.pg_index i ON i.indrelid = c.oid AND i.indisprimary \
+             WHERE n.nspname = $1 AND c.relname IN (SELECT json_array_elements_text($2::json)) \
+             AND has_column_privilege(c.oid, a.attnum, 'SELECT') ORDER BY c.relname, a.attnum",
+            vec![schema, names],
+        ),
+        DbType::Mysql => {
+            let places = vec!["?"; tables.len()].join(", ");
+            let sql = format!(
+                "SELECT c.table_name AS table_name, c.column_name AS name, CAST(c.column_type AS CHAR) AS type_name, \
+                 CAST(c.is_nullable = 'YES' AS SIGNED) AS is_nullable, \
+                 CAST(c.column_default IS NOT NULL OR c.extra LIKE '%auto_increment%' AS SIGNED) AS has_default, \
+                 CAST(c.extra LIKE '%GENERATED%' AND c.extra NOT LIKE '%DEFAULT_GENERATED%' AS SIGNED) AS is_generated, \
+                 CAST(COALESCE(k.ordinal_position, 0) AS SIGNED) AS key_position, \
+                 CAST(c.column_comment AS CHAR) AS comment \
+                 FROM information_schema.columns c LEFT JOIN information_schema.key_column_usage k \
+                 ON k.table_schema = c.table_schema AND k.table_name = c.table_name \
+                 AND k.column_name = c.column_name AND k.constraint_name = 'PRIMARY' \
+                 WHERE c.table_schema = COALESCE(?, DATABASE()) AND c.table_name IN ({places}) \
+                 ORDER BY c.table_name, c.ordinal_position"
+            );
+            let names = tables.iter().map(|name| Bound::Text(name.clone()));
+            ours(sql, std::iter::once(schema).chain(names).collect())
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Sessions of MySQL and MariaDB.
+
+use super::mysql_values::Reader;
+use super::{Bound, Described, Interrupt, Origin, Session, Statement};
+use crate::db::relay::Wire;
+use crate::db::rows::{Heading, Rows};
+use crate::db::sql::Access;
+use async_trait::async_trait;
+use futures::TryStreamExt;
+use sqlx::mysql::{MySqlArguments, MySqlColumn, MySqlConnectOptions};
+use sqlx::query::Query;
+use sqlx::{
+    AssertSqlSafe, Column, ConnectOptions, Connection, Executor, MySql, MySqlConnection, Row, SqlSafeStr,
+    Statement as _, TypeInfo,
+};
+use std::time::Duration;
+
+/// One connection to a MySQL or MariaDB server.
+pub(in crate::db) struct MysqlSession {
+    connection: MySqlConnection,
+    id: u64,
+    wire: Option<Wire>,
+}
+
+impl MysqlSession {
+    /// Connects, signs in, and tells the session what it may do and for how long.
+    pub(in crate::db) async fn open(
+        options: &MySqlConnectOptions,
+        wire: Option<Wire>,
+        access: Access,
+        time: Duration,
+    ) -> sqlx::Result<Self> {
+        let mut connection = options.connect().await?;
+        let row = connection.fetch_one("SELECT CONNECTION_ID(), VERSION()").await?;
+        let (id, version): (u64, String) = (row.try_get(0)?, row.try_get(1)?);
+        if access == Access::Read {
+            connection.execute("SET SESSION TRANSACTION READ ONLY").await?;
+        }
+        let milliseconds = time.as_millis();
+        let limit = match version.contains("MariaDB") {
+            true => format!("SET SESSION max_statement_time = {}", time.as_secs_f64()),
+            false => format!("SET SESSION max_execution_time = {milliseconds}"),
+        };
+        connection.execute(AssertSqlSafe(limit)).await?;
+        Ok(Self { connection, id, wire })
+    }
+}
+
+#[async_trait]
+impl Session for MysqlSession {
+    async fn fetch(&mut self, statement: &Statement, rows: &mut Rows) -> sqlx::Result<()> {
+        let mut stream = query(statement).fetch(&mut self.connection);
+        let mut readers: Option<Vec<Reader>> = None;
+        while let Some(row) = stream.try_next().await? {
+            rows.set_headings(|| headings(row.columns()));
+            let readers = readers.get_or_insert_with(|| {
+                row.columns().iter().map(|column| Reader::of(column.type_info())).collect()
+            });
+            let taken = rows.push(|cells| -> sqlx::Result<()> {
+                for (index, reader) in readers.iter().enumerate() {
+                    reader.write(row.try_get_raw(index)?, cells).map_err(sqlx::Error::Decode)?;
+                }
+                Ok(())
+            })?;
+            if taken.is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    async fn execute(&mut self, statement: &Statement) -> sqlx::Result<u64> {
+        query(statement).execute(&mut self.connection).await.map(|done| done.rows_affected())
+    }
+
+    async fn describe(&mut self, sql: &str) -> sqlx::Result<Described> {
+        let prepared = self.connection.prepare(AssertSqlSafe(sql).into_sql_str()).await?;
+        Ok(Described { headings: headings(prepared.columns()), parameter_types: Vec::new() })
+    }
+
+    async fn command(&mut self, sql: &'static str) -> sqlx::Result<()> {
+        self.connection.execute(sql).await.map(drop)
+    }
+
+    async fn begin_reading(&mut self) -> sqlx::Result<()> {
+        self.command("START TRANSACTION READ ONLY").await
+    }
+
+    async fn reset(&mut self) -> sqlx::Result<()> {
+        // Prepared statements of others are not kept; locks and variables cannot be left, the walls see to that.
+        self.connection.clear_cached_statements().await
+    }
+
+    async fn ping(&mut self) -> sqlx::Result<()> {
+        self.connection.ping().await
+    }
+
+    fn interrupt(&self) -> Interrupt {
+        Interrupt::Statement(format!("KILL QUERY {}", self.id))
+    }
+
+    fn is_outgrown(&self) -> bool {
+        self.wire.as_ref().is_some_and(Wire::is_outgrown)
+    }
+
+    async fn close(self: Box<Self>) {
+        // Whoever does not hear our goodbye sees the connection end.
+        let _ = self.connection.close().await;
+    }
+}
+
+fn query(statement: &Statement) -> Query<'_, MySql, MySqlArguments> {
+    let mut query = sqlx::query(AssertSqlSafe(statement.sql.as_str()));
+    for value in &statement.values {
+        query = match value {
+            Bound::Null => query.bind(None::<String>),
+            Bound::Text(text) => query.bind(text),
+            Bound::Integer(number) => query.bind(number),
+            Bound::Unsigned(number) => query.bind(number),
+            Bound::Float(number) => query.bind(number),
+            Bound::Boolean(is_true) => query.bind(is_true),
+            Bound::Bytes(bytes) => query.bind(bytes),
+        };
+    }
+    query.persistent(statement.origin == Origin::Ours)
+}
+
+fn headings(columns: &[MySqlColumn]) -> Vec<Heading> {
+    let heading = |column: &MySqlColumn| Heading {
+        name: column.name().to_owned(),
+        type_name: column.type_info().name().to_ascii_lowercase(),
+    };
+    columns.iter().map(heading).collect()
+}

@@ -1,0 +1,168 @@
+//! Sessions of SQLite.
+
+use super::{Bound, Described, Interrupt, Origin, Session, Statement};
+use crate::db::rows::{Cells, Heading, Rows};
+use async_trait::async_trait;
+use futures::TryStreamExt;
+use sqlx::query::Query;
+use sqlx::sqlite::{SqliteArguments, SqliteColumn, SqliteConnectOptions, SqliteRow};
+use sqlx::{
+    AssertSqlSafe, Column, ConnectOptions, Connection, Decode, Executor, Row, SqlSafeStr, Sqlite,
+    SqliteConnection, Statement as _, TypeInfo, ValueRef,
+};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// After so many steps of its machine the engine looks whether it is to stop: a fraction of a millisecond.
+const STEPS: i32 = 10_000;
+/// The column behind all others that says whether a value was left out because it is too large.
+pub(in crate::db) const OVERSIZED: &str = "\u{1}oversized";
+
+/// One open database file.
+pub(in crate::db) struct SqliteSession {
+    connection: SqliteConnection,
+    is_interrupted: Arc<AtomicBool>,
+}
+
+impl SqliteSession {
+    /// Opens the file.
+    pub(in crate::db) async fn open(options: &SqliteConnectOptions) -> sqlx::Result<Self> {
+        let mut connection = options.connect().await?;
+        let is_interrupted = Arc::new(AtomicBool::new(false));
+        let flag = is_interrupted.clone();
+        connection.lock_handle().await?.set_progress_handler(STEPS, move || !flag.load(Ordering::Relaxed));
+        Ok(Self { connection, is_interrupted })
+    }
+}
+
+#[async_trait]
+impl Session for SqliteSession {
+    async fn fetch(&mut self, statement: &Statement, rows: &mut Rows) -> sqlx::Result<()> {
+        let mut stream = query(statement).fetch(&mut self.connection);
+        while let Some(row) = stream.try_next().await? {
+            rows.set_headings(|| headings(row.columns()));
+            if rows.push(|cells| write_row(&row, cells))?.is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    async fn execute(&mut self, statement: &Statement) -> sqlx::Result<u64> {
+        query(statement).execute(&mut self.connection).await.map(|done| done.rows_affected())
+    }
+
+    async fn describe(&mut self, sql: &str) -> sqlx::Result<Described> {
+        let prepared = self.connection.prepare(AssertSqlSafe(sql).into_sql_str()).await?;
+        Ok(Described { headings: headings(prepared.columns()), parameter_types: Vec::new() })
+    }
+
+    async fn command(&mut self, sql: &'static str) -> sqlx::Result<()> {
+        self.connection.execute(sql).await.map(drop)
+    }
+
+    async fn begin_reading(&mut self) -> sqlx::Result<()> {
+        // The file is open for reading only; a transaction makes its rows one picture.
+        self.command("BEGIN").await
+    }
+
+    async fn reset(&mut self) -> sqlx::Result<()> {
+        // Statements that only read leave nothing behind in a file of this mode.
+        Ok(())
+    }
+
+    async fn ping(&mut self) -> sqlx::Result<()> {
+        self.connection.ping().await
+    }
+
+    fn interrupt(&self) -> Interrupt {
+        Interrupt::Flag(self.is_interrupted.clone())
+    }
+
+    async fn close(self: Box<Self>) {
+        // The file is closed either way.
+        let _ = self.connection.close().await;
+    }
+}
+
+fn query(statement: &Statement) -> Query<'_, Sqlite, SqliteArguments> {
+    let mut query = sqlx::query(AssertSqlSafe(statement.sql.as_str()));
+    for value in &statement.values {
+        query = match value {
+            Bound::Null => query.bind(None::<String>),
+            Bound::Text(text) => query.bind(text.clone()),
+            Bound::Integer(number) => query.bind(*number),
+            // SQLite has no larger integers; it would store a rounded number.
+            Bound::Unsigned(number) => query.bind(number.to_string()),
+            Bound::Float(number) => query.bind(*number),
+            Bound::Boolean(is_true) => query.bind(*is_true),
+            Bound::Bytes(bytes) => query.bind(bytes.clone()),
+        };
+    }
+    query.persistent(statement.origin == Origin::Ours)
+}
+
+/// Each value says itself what it is: columns of SQLite hold anything.
+fn write_row(row: &SqliteRow, cells: &mut Cells<'_>) -> sqlx::Result<()> {
+    for column in row.columns() {
+        let value = row.try_get_raw(column.ordinal())?;
+        if column.name() == OVERSIZED {
+            if <i64 as Decode<Sqlite>>::decode(value).map_err(sqlx::Error::Decode)? != 0 {
+                cells.oversized();
+            }
+            continue;
+        }
+        if value.is_null() {
+            if let Some(mut cell) = cells.next(4) {
+                cell.null();
+            }
+            continue;
+        }
+        write_value(value, cells).map_err(sqlx::Error::Decode)?;
+    }
+    Ok(())
+}
+
+fn write_value(
+    value: sqlx::sqlite::SqliteValueRef<'_>,
+    cells: &mut Cells<'_>,
+) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    let kind = value.type_info().into_owned();
+    match kind.name() {
+        "INTEGER" => {
+            let number = <i64 as Decode<Sqlite>>::decode(value)?;
+            if let Some(mut cell) = cells.next(20) {
+                cell.integer(number);
+            }
+        }
+        "REAL" => {
+            let number = <f64 as Decode<Sqlite>>::decode(value)?;
+            if let Some(mut cell) = cells.next(24) {
+                cell.float(number);
+            }
+        }
+        "TEXT" => {
+            // Texts in files that others wrote need not be UTF-8.
+            let text = <&[u8] as Decode<Sqlite>>::decode(value)?;
+            if let Some(mut cell) = cells.next(text.len()) {
+                cell.text(&String::from_utf8_lossy(text));
+            }
+        }
+        _ => {
+            let bytes = <&[u8] as Decode<Sqlite>>::decode(value)?;
+            if let Some(mut cell) = cells.next(bytes.len()) {
+                cell.bytes(bytes);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn headings(columns: &[SqliteColumn]) -> Vec<Heading> {
+    let shown = columns.iter().filter(|column| column.name() != OVERSIZED);
+    let heading = |column: &SqliteColumn| Heading {
+        name: column.name().to_owned(),
+        type_name: column.type_info().name().to_ascii_lowercase(),
+    };
+    shown.map(heading).collect()
+}

@@ -1,0 +1,157 @@
+//! What a database says when it fails, in our kinds; its own code stands in `code`.
+
+use sqlx::error::DatabaseError;
+use tool::{Error, ErrorKind};
+
+/// The code of a row that is there already, on every engine.
+pub(super) const CONFLICT: &str = "conflict";
+
+/// Why no session could be opened.
+pub(super) fn of_opening(error: &sqlx::Error) -> Error {
+    match error {
+        sqlx::Error::Database(said) if is_sign_in(&code_of(&**said)) => coded(
+            ErrorKind::Upstream,
+            format!("the database refused the sign-in: {}; check 'connection_string'", said.message()),
+            &code_of(&**said),
+        ),
+        sqlx::Error::Tls(cause) => not_encrypted(cause),
+        sqlx::Error::Io(cause) if is_tls(cause) => not_encrypted(cause),
+        // Without a key exchange of its own, MySQL's sign-in needs an encrypted connection.
+        sqlx::Error::Configuration(cause) => Error::upstream(format!(
+            "the database cannot be signed in to: {cause}; check 'connection_string'"
+        )),
+        other => of(other),
+    }
+}
+
+fn not_encrypted(cause: &dyn std::fmt::Display) -> Error {
+    let message = format!("no encrypted connection to the database: {cause}; check 'tls' and 'sslmode'");
+    Error::unavailable(message).retryable()
+}
+
+fn is_tls(error: &std::io::Error) -> bool {
+    error.get_ref().is_some_and(|inner| inner.is::<rustls::Error>())
+}
+
+/// Why a statement failed.
+pub(super) fn of(error: &sqlx::Error) -> Error {
+    match error {
+        sqlx::Error::Database(said) => of_database(&**said),
+        sqlx::Error::Io(cause) => {
+            Error::unavailable(format!("the connection to the database broke: {cause}")).retryable()
+        }
+        sqlx::Error::Tls(cause) => {
+            Error::unavailable(format!("the encrypted connection to the database broke: {cause}")).retryable()
+        }
+        sqlx::Error::WorkerCrashed => {
+            Error::unavailable("the connection to the database is gone").retryable()
+        }
+        sqlx::Error::Decode(cause) | sqlx::Error::ColumnDecode { source: cause, .. } => {
+            Error::upstream(format!("a value of the database cannot be read: {cause}"))
+        }
+        sqlx::Error::Encode(cause) => Error::invalid_input(format!("a value cannot be sent: {cause}")),
+        other => Error::upstream(format!("the database's answer cannot be used: {other}")),
+    }
+}
+
+/// The session is over, though the database may well be there.
+pub(super) fn is_broken(error: &sqlx::Error) -> bool {
+    match error {
+        sqlx::Error::Database(said) => {
+            let code = code_of(&**said);
+            code.starts_with("08") || code.starts_with("57P") || matches!(code.as_str(), "1927" | "1053")
+        }
+        sqlx::Error::Io(_) | sqlx::Error::Tls(_) | sqlx::Error::Protocol(_) | sqlx::Error::WorkerCrashed => {
+            true
+        }
+        _ => false,
+    }
+}
+
+/// The table or a column is not what it was, so that the catalog is to be read again.
+pub(super) fn is_outdated(error: &Error) -> bool {
+    let codes = ["42P01", "42703", "42S02", "42S22", "1"];
+    error.service_code().is_some_and(|code| codes.contains(&code))
+}
+
+fn of_database(said: &dyn DatabaseError) -> Error {
+    let code = code_of(said);
+    let message = said.message().to_owned();
+    if said.is_unique_violation() {
+        return Error::upstream(format!("such a row is there already: {message}"))
+            .with_service_code(CONFLICT);
+    }
+    let kind = kind_of(&code, &message);
+    let error = match kind {
+        ErrorKind::Timeout => coded(kind, "the statement took too long and was ended".to_owned(), &code),
+        ErrorKind::Unavailable => coded(kind, format!("the database is not available: {message}"), &code),
+        _ => coded(kind, format!("the database says: {message}"), &code),
+    };
+    match kind {
+        ErrorKind::Timeout | ErrorKind::Unavailable => error.retryable(),
+        // Deadlocks, conflicts between transactions, a file that another writer has locked.
+        _ if matches!(code.as_str(), "40001" | "40P01" | "5" | "6" | "261" | "517") => error.retryable(),
+        _ => error,
+    }
+}
+
+fn coded(kind: ErrorKind, message: String, code: &str) -> Error {
+    Error::new(kind, message).with_service_code(code)
+}
+
+fn code_of(said: &dyn DatabaseError) -> String {
+    said.code().unwrap_or_default().into_owned()
+}
+
+fn is_sign_in(code: &str) -> bool {
+    code.starts_with("28") || matches!(code, "3D000" | "42000")
+}
+
+/// By SQLSTATE for servers, by result code for SQLite.
+fn kind_of(code: &str, message: &str) -> ErrorKind {
+    match code {
+        // Statements that were ended.
+        "57014" | "70100" | "9" => ErrorKind::Timeout,
+        // Tables that are not there.
+        "42P01" | "42S02" => ErrorKind::Missing,
+        "1" if message.starts_with("no such table") => ErrorKind::Missing,
+        // Columns, functions and syntax; SQLite has one code for all of them.
+        "42703" | "42S22" | "42601" | "42000" | "42883" | "42804" | "42702" | "42P02" | "1" => {
+            ErrorKind::InvalidInput
+        }
+        // Values that are missing, out of range, or not allowed by a check.
+        "23502" | "23514" | "1299" | "275" | "20" | "25" => ErrorKind::InvalidInput,
+        // Shutting down, not yet up, no room for more connections, a file that cannot be opened.
+        "53300" | "08004" | "14" => ErrorKind::Unavailable,
+        code if code.len() == 5 && code.starts_with("22") => ErrorKind::InvalidInput,
+        code if code.starts_with("57P") || (code.len() == 5 && code.starts_with("08")) => {
+            ErrorKind::Unavailable
+        }
+        _ => ErrorKind::Upstream,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tells_codes_apart() {
+        for (code, message, kind) in [
+            ("57014", "", ErrorKind::Timeout),
+            ("9", "interrupted", ErrorKind::Timeout),
+            ("42P01", "", ErrorKind::Missing),
+            ("1", "no such table: x", ErrorKind::Missing),
+            ("1", "no such column: x", ErrorKind::InvalidInput),
+            ("42703", "", ErrorKind::InvalidInput),
+            ("22P02", "", ErrorKind::InvalidInput),
+            ("25006", "", ErrorKind::Upstream),
+            ("8", "readonly", ErrorKind::Upstream),
+            ("53300", "", ErrorKind::Unavailable),
+            ("57P01", "", ErrorKind::Unavailable),
+            ("23503", "", ErrorKind::Upstream),
+        ] {
+            assert_eq!(kind_of(code, message), kind, "{code} {message}");
+        }
+    }
+}

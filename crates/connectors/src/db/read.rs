@@ -1,0 +1,229 @@
+//! The operations that read a table: take, list, page, stream and count.
+
+use super::Db;
+use super::arguments::{Arguments, Ordering};
+use super::build::Builder;
+use super::catalog::{Column, Table};
+use super::engine::Statement;
+use super::filter::{push_where, wrong};
+use super::rows::{Finished, Limits};
+use base64::Engine as _;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use serde_json::{Map, Value, json};
+use tool::{Context, Error, Output, Result};
+
+const LIST_LIMIT: u64 = 100;
+const PAGE_SIZE: u64 = 20;
+
+impl Db {
+    pub(super) async fn take(&self, cx: &Context, table: &Table, arguments: Arguments<'_>) -> Result<Output> {
+        arguments.only_key(table)?;
+        let key = arguments.key(table)?;
+        let row = self.client.read(&self.row_statement(cx, table, &key)?, self.one_row()).await?;
+        super::output(row.into_row().map_or_else(|| "null".to_owned(), |row| row.get().to_owned()))
+    }
+
+    pub(super) async fn list(&self, cx: &Context, table: &Table, arguments: Arguments<'_>) -> Result<Output> {
+        let most = self.offer.limits.rows as u64;
+        let limit = arguments.number("limit", LIST_LIMIT, 1, most)?;
+        let offset = arguments.number("offset", 0, 0, i64::MAX as u64)?;
+        let order = arguments.order(table)?;
+        let mut builder = self.select(table, &arguments.fields(table)?);
+        push_where(&mut builder, table, &cx.tenant, arguments.object("where")?)?;
+        push_order(&mut builder, table, &order);
+        push_window(&mut builder, limit + 1, offset);
+        let found = self.client.read(&builder.finish(), self.rows(limit)).await?;
+        super::output(format!("{{\"rows\":[{}],\"truncated\":{}}}", found.json, found.is_truncated))
+    }
+
+    pub(super) async fn page(&self, cx: &Context, table: &Table, arguments: Arguments<'_>) -> Result<Output> {
+        let size = arguments.number("size", PAGE_SIZE, 1, self.offer.limits.rows as u64)?;
+        let page = arguments.number("page", 0, 0, i64::MAX as u64 / size)?;
+        let order = arguments.order(table)?;
+        let wanted = arguments.object("where")?;
+        let mut builder = self.select(table, &arguments.fields(table)?);
+        push_where(&mut builder, table, &cx.tenant, wanted)?;
+        push_order(&mut builder, table, &order);
+        push_window(&mut builder, size, page * size);
+        let total = self.total(cx, table, wanted).await?;
+        let found = self.client.read(&builder.finish(), self.rows(size)).await?;
+        // A page that is not whole would be taken for the last.
+        if found.is_truncated {
+            return Err(super::rows::too_large(self.offer.limits.bytes).about("the page"));
+        }
+        let pages = total.div_ceil(size);
+        let (first, last) = (page == 0, page + 1 >= pages);
+        super::output(format!(
+            "{{\"content\":[{}],\"page\":{page},\"size\":{size},\"totalElements\":{total},\"totalPages\":{pages},\"first\":{first},\"last\":{last}}}",
+            found.json
+        ))
+    }
+
+    pub(super) async fn stream(
+        &self,
+        cx: &Context,
+        table: &Table,
+        arguments: Arguments<'_>,
+    ) -> Result<Output> {
+        let limit = arguments.number("limit", LIST_LIMIT, 1, self.offer.limits.rows as u64)?;
+        let order = total_order(table, arguments.order(table)?)?;
+        let mut fields = arguments.fields(table)?;
+        for Ordering { column, .. } in &order {
+            if !fields.iter().any(|field| field.name == column.name) {
+                fields.push(column);
+            }
+        }
+        let wanted = arguments.object("where")?;
+        let mut builder = self.select(table, &fields);
+        push_where(&mut builder, table, &cx.tenant, wanted)?;
+        if let Some(after) = arguments.text("after")? {
+            let has_where = table.tenant_column.is_some() || wanted.is_some_and(|wanted| !wanted.is_empty());
+            builder.push(if has_where { " AND " } else { " WHERE " });
+            push_after(&mut builder, &order, &read_cursor(after, order.len())?)?;
+        }
+        push_order(&mut builder, table, &order);
+        push_window(&mut builder, limit + 1, 0);
+        let found = self.client.read(&builder.finish(), self.rows(limit)).await?;
+        let after = if found.is_truncated { cursor(&found, &order)? } else { Value::Null };
+        super::output(format!("{{\"rows\":[{}],\"after\":{after}}}", found.json))
+    }
+
+    pub(super) async fn count(
+        &self,
+        cx: &Context,
+        table: &Table,
+        arguments: Arguments<'_>,
+    ) -> Result<Output> {
+        let count = self.total(cx, table, arguments.object("where")?).await?;
+        super::output(json!({ "count": count }).to_string())
+    }
+
+    async fn total(&self, cx: &Context, table: &Table, wanted: Option<&Map<String, Value>>) -> Result<u64> {
+        let mut builder = self.builder();
+        builder.push("SELECT COUNT(*) AS n FROM ").table(table);
+        push_where(&mut builder, table, &cx.tenant, wanted)?;
+        let found = self.client.read(&builder.finish(), self.one_row()).await?;
+        let row: Value = serde_json::from_str(&found.json).unwrap_or_default();
+        row["n"].as_u64().ok_or_else(|| Error::upstream("the database did not count"))
+    }
+
+    /// The statement that reads one row by its key.
+    pub(super) fn row_statement(
+        &self,
+        cx: &Context,
+        table: &Table,
+        key: &[(&Column, &Value)],
+    ) -> Result<Statement> {
+        let mut builder = self.select(table, &table.columns.iter().collect::<Vec<_>>());
+        push_key(&mut builder, table, cx, key)?;
+        Ok(builder.finish())
+    }
+
+    /// `SELECT` these columns `FROM` the table.
+    fn select(&self, table: &Table, columns: &[&Column]) -> Builder<'_> {
+        let mut builder = self.builder();
+        builder.push("SELECT ").selected(columns.iter().copied(), self.offer.limits.bytes);
+        builder.push(" FROM ").table(table);
+        builder
+    }
+
+    pub(super) fn builder(&self) -> Builder<'_> {
+        Builder::new(self.selection.db_type, self.selection.schema.as_deref())
+    }
+
+    pub(super) fn one_row(&self) -> Limits {
+        self.rows(1)
+    }
+
+    fn rows(&self, rows: u64) -> Limits {
+        Limits { rows: usize::try_from(rows).unwrap_or(usize::MAX), ..self.offer.limits }
+    }
+}
+
+/// ` WHERE` the key is this, and the tenant is the caller's.
+pub(super) fn push_key(
+    builder: &mut Builder<'_>,
+    table: &Table,
+    cx: &Context,
+    key: &[(&Column, &Value)],
+) -> Result<()> {
+    builder.push(" WHERE ");
+    for (index, (column, value)) in key.iter().enumerate() {
+        builder.push(if index > 0 { " AND " } else { "" });
+        builder.name(&column.name).push(" = ").value(column, &column.name, value)?;
+    }
+    if let Some(column) = &table.tenant_column {
+        builder.push(" AND ").name(&column.name).push(" = ").tenant(column, &cx.tenant);
+    }
+    Ok(())
+}
+
+/// Pages of rows without an order would overlap, so the key decides at the end.
+fn push_order(builder: &mut Builder<'_>, table: &Table, order: &[Ordering<'_>]) {
+    let is_ordered = |column: &Column| order.iter().any(|other| other.column.name == column.name);
+    let rest = table.key_columns().filter(|column| !is_ordered(column));
+    let rest = rest.map(|column| Ordering { column, is_descending: false });
+    for (index, Ordering { column, is_descending }) in order.iter().copied().chain(rest).enumerate() {
+        builder.push(if index > 0 { ", " } else { " ORDER BY " }).name(&column.name);
+        builder.push(if is_descending { " DESC" } else { "" });
+    }
+}
+
+fn push_window(builder: &mut Builder<'_>, limit: u64, offset: u64) {
+    builder.push(" LIMIT ").number(limit).push(" OFFSET ").number(offset);
+}
+
+/// The wanted order and, behind it, the key, so that every row has its place.
+fn total_order<'t>(table: &'t Table, mut order: Vec<Ordering<'t>>) -> Result<Vec<Ordering<'t>>> {
+    if let Some(nullable) = order.iter().find(|ordering| ordering.column.is_nullable) {
+        let why =
+            format!("names '{}', which can be null and has no place in a stream then", nullable.column.name);
+        return Err(wrong("orderBy", &why));
+    }
+    for column in table.key_columns() {
+        if !order.iter().any(|ordering| ordering.column.name == column.name) {
+            order.push(Ordering { column, is_descending: false });
+        }
+    }
+    Ok(order)
+}
+
+/// What comes behind the row with these values: larger in one column, equal in those before it.
+fn push_after(builder: &mut Builder<'_>, order: &[Ordering<'_>], values: &[Value]) -> Result<()> {
+    builder.push("(");
+    for last in 0..order.len() {
+        builder.push(if last > 0 { " OR (" } else { "(" });
+        for (index, (Ordering { column, is_descending }, value)) in
+            order.iter().zip(values).enumerate().take(last + 1)
+        {
+            let sign = match (index == last, is_descending) {
+                (false, _) => " = ",
+                (true, false) => " > ",
+                (true, true) => " < ",
+            };
+            builder.push(if index > 0 { " AND " } else { "" }).name(&column.name).push(sign);
+            builder.value(column, "after", value)?;
+        }
+        builder.push(")");
+    }
+    builder.push(")");
+    Ok(())
+}
+
+/// Where a stream goes on: the values that order its last row.
+fn cursor(found: &Finished, order: &[Ordering<'_>]) -> Result<Value> {
+    let row: Value = found.last_row().and_then(|row| serde_json::from_str(row).ok()).unwrap_or_default();
+    if row.is_null() {
+        return Err(super::rows::too_large(found.json.len()));
+    }
+    let values: Vec<_> = order.iter().map(|ordering| row[&ordering.column.name].clone()).collect();
+    Ok(Value::from(BASE64_URL_SAFE_NO_PAD.encode(Value::from(values).to_string())))
+}
+
+fn read_cursor(text: &str, length: usize) -> Result<Vec<Value>> {
+    let bytes = BASE64_URL_SAFE_NO_PAD.decode(text).ok();
+    let values: Option<Vec<Value>> = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    values.filter(|values| values.len() == length && !values.iter().any(Value::is_null)).ok_or_else(|| {
+        wrong("after", "is not where a stream of this order ended; hand on 'after' as it came")
+    })
+}

@@ -1,0 +1,190 @@
+//! SQL that others wrote: run behind the walls, and everything it may have left taken back.
+
+use super::Db;
+use super::arguments::Arguments;
+use super::build::{bounded, oversized};
+use super::engine::{Bound, Described, Origin, Statement};
+use super::filter::wrong;
+use super::pool::{Check, Lease};
+use super::query::{NamedQuery, TENANT};
+use super::rows::{Finished, Limits, Rows};
+use super::settings::DbType;
+use super::sql::{Access, Template};
+use super::value;
+use super::write::maybe_done;
+use serde_json::{Map, Value, json};
+use tool::{Context, ErrorKind, Output, Result};
+
+impl Db {
+    /// The tool `query`.
+    pub(super) async fn query(&self, cx: &Context, arguments: Arguments<'_>) -> Result<Output> {
+        let most = self.offer.limits.rows as u64;
+        let rows = arguments.number("maxRows", most, 1, most)?;
+        let limits = Limits { rows: usize::try_from(rows).unwrap_or(usize::MAX), ..self.offer.limits };
+        let (template, params) = self.statement_of(arguments, Access::Read)?;
+        self.read_template(cx, &template, &params, limits).await
+    }
+
+    /// A query with a name.
+    pub(super) async fn named(
+        &self,
+        cx: &Context,
+        query: &NamedQuery,
+        arguments: Arguments<'_>,
+    ) -> Result<Output> {
+        let values = query.values(arguments.0)?;
+        self.read_template(cx, &query.template, &values, self.offer.limits).await
+    }
+
+    /// The tool `execute`.
+    pub(super) async fn execute(&self, cx: &Context, arguments: Arguments<'_>) -> Result<Output> {
+        let (template, params) = self.statement_of(arguments, Access::Write)?;
+        let mut lease = self.client.writer().await?;
+        let affected = self.write_template(cx, &mut lease, &template, &params).await;
+        let affected = affected.map_err(|error| maybe_done(error, &lease));
+        if template.uses_session_variables {
+            lease.spend();
+        }
+        lease.reset().await;
+        lease.release();
+        super::output(json!({ "affected": affected? }).to_string())
+    }
+
+    fn statement_of(
+        &self,
+        arguments: Arguments<'_>,
+        access: Access,
+    ) -> Result<(Template, Map<String, Value>)> {
+        let sql = arguments.text("sql")?.ok_or_else(|| wrong("sql", "is missing; write one statement"))?;
+        let template = Template::parse(sql, self.selection.db_type, access)?;
+        if self.selection.tenant_column.is_some() && !template.parameters().contains(TENANT) {
+            return Err(wrong("sql", &format!("must use :{TENANT}, which stands for the caller's tenant")));
+        }
+        Ok((template, arguments.object("params")?.cloned().unwrap_or_default()))
+    }
+
+    async fn read_template(
+        &self,
+        cx: &Context,
+        template: &Template,
+        params: &Map<String, Value>,
+        limits: Limits,
+    ) -> Result<Output> {
+        check_params(template, params)?;
+        let (mut lease, is_fresh) = self.client.lease(Access::Read, Check::IfOld).await?;
+        let mut found = self.read_once(cx, &mut lease, template, params, limits).await;
+        let is_dead = found.as_ref().is_err_and(|error| error.kind() == ErrorKind::Unavailable);
+        if is_dead && lease.is_spent() && !is_fresh {
+            drop(lease);
+            lease = self.client.lease(Access::Read, Check::Always).await?.0;
+            found = self.read_once(cx, &mut lease, template, params, limits).await;
+        }
+        if template.uses_session_variables {
+            lease.spend();
+        }
+        lease.release();
+        let Finished { headings, json, is_truncated, .. } = found?;
+        let columns: Vec<_> = headings
+            .iter()
+            .map(|heading| json!({ "name": heading.name, "type": heading.type_name }))
+            .collect();
+        let columns = Value::from(columns);
+        super::output(format!("{{\"columns\":{columns},\"rows\":[{json}],\"truncated\":{is_truncated}}}"))
+    }
+
+    /// In a transaction that reads only and is always taken back.
+    async fn read_once(
+        &self,
+        cx: &Context,
+        lease: &mut Lease,
+        template: &Template,
+        params: &Map<String, Value>,
+        limits: Limits,
+    ) -> Result<Finished> {
+        lease.begin_reading().await?;
+        let found = self.read_within(cx, lease, template, params, limits).await;
+        lease.take_back().await;
+        found
+    }
+
+    async fn read_within(
+        &self,
+        cx: &Context,
+        lease: &mut Lease,
+        template: &Template,
+        params: &Map<String, Value>,
+        limits: Limits,
+    ) -> Result<Finished> {
+        let db_type = self.selection.db_type;
+        let Described { headings, parameter_types } =
+            lease.describe(&template.render(db_type, &[]).0).await?;
+        let (sql, names) = template.render(db_type, &parameter_types);
+        let mut rows = Rows::new(limits);
+        let is_relation = matches!(template.first_word.as_str(), "select" | "with" | "values");
+        let sql = match db_type {
+            DbType::Sqlite if is_relation => within_bounds(&sql, headings.len(), limits.bytes),
+            DbType::Sqlite | DbType::Postgresql | DbType::Mysql => sql,
+        };
+        // Some statements say only with their rows what their columns are.
+        if !headings.is_empty() {
+            rows.set_headings(|| headings);
+        }
+        let values = bind(cx, &names, params);
+        lease.read_into(&Statement { sql, values, origin: Origin::Somebody }, &mut rows).await?;
+        rows.finish()
+    }
+
+    async fn write_template(
+        &self,
+        cx: &Context,
+        lease: &mut Lease,
+        template: &Template,
+        params: &Map<String, Value>,
+    ) -> Result<u64> {
+        check_params(template, params)?;
+        let db_type = self.selection.db_type;
+        let plain = template.render(db_type, &[]).0;
+        let types = match template.parameters().is_empty() {
+            true => Vec::new(),
+            false => lease.describe(&plain).await?.parameter_types,
+        };
+        let (sql, names) = template.render(db_type, &types);
+        let values = bind(cx, &names, params);
+        lease.execute(&Statement { sql, values, origin: Origin::Somebody }).await
+    }
+}
+
+/// Every parameter has a value, and every value a parameter.
+fn check_params(template: &Template, params: &Map<String, Value>) -> Result<()> {
+    let used = template.parameters();
+    if let Some(missing) = used.iter().find(|name| **name != TENANT && !params.contains_key(**name)) {
+        return Err(wrong("params", &format!("has no value for ':{missing}'")));
+    }
+    let is_known = |name: &str| used.contains(name) && name != TENANT;
+    match params.keys().find(|name| !is_known(name)) {
+        Some(unknown) if unknown == TENANT => {
+            Err(wrong("params", &format!("must not set ':{TENANT}', which is the caller's tenant")))
+        }
+        Some(unknown) => {
+            Err(wrong("params", &format!("has a value for ':{unknown}', which 'sql' does not use")))
+        }
+        None => Ok(()),
+    }
+}
+
+fn bind(cx: &Context, names: &[&str], params: &Map<String, Value>) -> Vec<Bound> {
+    let value = |name: &&str| match *name {
+        TENANT => Bound::Text(cx.tenant.as_str().to_owned()),
+        name => params.get(name).map_or(Bound::Null, value::any),
+    };
+    names.iter().map(value).collect()
+}
+
+/// The same rows, without values that are too large to be handed over.
+fn within_bounds(sql: &str, columns: usize, max_bytes: usize) -> String {
+    let names: Vec<String> = (1..=columns).map(|number| format!("c{number}")).collect();
+    let selected: Vec<_> = names.iter().map(|name| bounded(name, max_bytes)).collect();
+    let flag = oversized(&names, max_bytes);
+    // A comment at the end of the statement must not swallow what follows.
+    format!("WITH q({}) AS (\n{sql}\n) SELECT {}, {flag} FROM q", names.join(", "), selected.join(", "))
+}

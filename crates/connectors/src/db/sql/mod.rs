@@ -1,0 +1,141 @@
+//! Statements that others have written: checked by walls, with `:name` for each parameter.
+
+mod scan;
+mod walls;
+
+use super::settings::DbType;
+use scan::{Token, scan};
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use tool::{Error, Result};
+
+/// What a statement may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Access {
+    Read,
+    Write,
+}
+
+/// One statement, cut at its parameters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Template {
+    pieces: Vec<Piece>,
+    /// What it begins with, in lower case.
+    pub(super) first_word: String,
+    /// It names variables of the session, which outlive it.
+    pub(super) uses_session_variables: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Piece {
+    Text(String),
+    Parameter(String),
+}
+
+impl Template {
+    /// Reads a statement that somebody else has written.
+    ///
+    /// # Errors
+    /// `InvalidInput` when it is not one whole statement, or does more than `access` allows.
+    pub(super) fn parse(sql: &str, db_type: DbType, access: Access) -> Result<Self> {
+        let mut tokens = scan(sql, db_type);
+        while matches!(tokens.last(), Some((Token::Semicolon, _))) {
+            tokens.pop();
+        }
+        let end = tokens.last().map_or(0, |(_, range)| range.end);
+        let first_word = walls::check(sql, &tokens, access, db_type)?;
+        let mut pieces = Vec::new();
+        let mut from = 0;
+        for (token, range) in tokens {
+            if let Token::Parameter(name) = token {
+                pieces.push(Piece::Text(sql[from..range.start].to_owned()));
+                pieces.push(Piece::Parameter(name));
+                from = range.end;
+            }
+        }
+        pieces.push(Piece::Text(sql[from..end].to_owned()));
+        let uses_session_variables = db_type == DbType::Mysql && sql.contains('@');
+        Ok(Self { pieces, first_word, uses_session_variables })
+    }
+
+    /// The parameters, each once.
+    pub(super) fn parameters(&self) -> BTreeSet<&str> {
+        let names = self.pieces.iter().filter_map(|piece| match piece {
+            Piece::Parameter(name) => Some(name.as_str()),
+            Piece::Text(_) => None,
+        });
+        names.collect()
+    }
+
+    /// The statement with the engine's own placeholders, and the parameters in the order they are bound. Where the
+    /// type of a parameter is known, by its position, its text is cast to it.
+    pub(super) fn render(&self, db_type: DbType, types: &[String]) -> (String, Vec<&str>) {
+        let mut sql = String::new();
+        let mut bound: Vec<&str> = Vec::new();
+        for piece in &self.pieces {
+            let name = match piece {
+                Piece::Text(text) => {
+                    sql.push_str(text);
+                    continue;
+                }
+                Piece::Parameter(name) => name.as_str(),
+            };
+            let known = bound.iter().position(|other| *other == name);
+            let position = match known.filter(|_| db_type != DbType::Mysql) {
+                Some(position) => position,
+                None => {
+                    bound.push(name);
+                    bound.len() - 1
+                }
+            };
+            let number = position + 1;
+            // Writing to a String does not fail.
+            let _ = match (db_type, types.get(position)) {
+                (DbType::Postgresql, Some(name)) => write!(sql, "CAST(CAST(${number} AS text) AS {name})"),
+                (DbType::Postgresql, None) => write!(sql, "${number}"),
+                (DbType::Sqlite, _) => write!(sql, "?{number}"),
+                (DbType::Mysql, _) => write!(sql, "?"),
+            };
+        }
+        (sql, bound)
+    }
+}
+
+/// What is wrong with a statement, for whoever wrote it.
+fn refused(why: impl Into<String>) -> Error {
+    Error::invalid_input(why).of_parameter("sql")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn puts_the_placeholders_of_each_engine() {
+        let sql = "SELECT :a, ':b' /* :c */ FROM t WHERE x = :d AND y = :a ; -- end";
+        for (db_type, types, expected, bound) in [
+            (
+                DbType::Mysql,
+                vec![],
+                "SELECT ?, ':b' /* :c */ FROM t WHERE x = ? AND y = ?",
+                vec!["a", "d", "a"],
+            ),
+            (
+                DbType::Sqlite,
+                vec![],
+                "SELECT ?1, ':b' /* :c */ FROM t WHERE x = ?2 AND y = ?1",
+                vec!["a", "d"],
+            ),
+            (
+                DbType::Postgresql,
+                vec!["int4".to_owned()],
+                "SELECT CAST(CAST($1 AS text) AS int4), ':b' /* :c */ FROM t WHERE x = $2 AND y = CAST(CAST($1 AS text) AS int4)",
+                vec!["a", "d"],
+            ),
+        ] {
+            let template = Template::parse(sql, db_type, Access::Read).unwrap();
+            assert_eq!(template.render(db_type, &types), (expected.to_owned(), bound));
+            assert_eq!(template.parameters(), BTreeSet::from(["a", "d"]));
+        }
+    }
+}

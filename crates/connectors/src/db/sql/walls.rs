@@ -1,0 +1,160 @@
+//! The walls that stand in text: one statement, which begins with a word that may, and calls nothing that reaches
+//! beyond the database.
+
+use super::scan::Token;
+use super::{Access, refused};
+use crate::db::settings::DbType;
+use std::ops::Range;
+use tool::Result;
+
+/// What a statement that reads may begin with.
+const READING: [&str; 7] = ["select", "with", "values", "table", "show", "describe", "explain"];
+/// What one that writes may begin with: data and what holds it, nothing of the session, the server or its files.
+const WRITING: [&str; 11] = [
+    "insert", "update", "delete", "replace", "merge", "with", "create", "alter", "drop", "truncate",
+    "analyze",
+];
+
+/// Functions whose effect no transaction takes back, or that reach files, programs, other sessions or other servers.
+/// A name that ends with `*` stands for all that begin so.
+const FORBIDDEN: [&str; 46] = [
+    // PostgreSQL
+    "dblink*",
+    "lo_*",
+    "pg_advisory_*",
+    "pg_backup_*",
+    "pg_cancel_backend",
+    "pg_copy_*",
+    "pg_create_*",
+    "pg_drop_replication_slot",
+    "pg_execute_server_program",
+    "pg_export_snapshot",
+    "pg_file_*",
+    "pg_import_system_collations",
+    "pg_logical_*",
+    "pg_ls_*",
+    "pg_notify",
+    "pg_promote",
+    "pg_read_*",
+    "pg_reload_conf",
+    "pg_replication_*",
+    "pg_rotate_logfile*",
+    "pg_start_backup",
+    "pg_stat_file",
+    "pg_stat_reset*",
+    "pg_stop_backup",
+    "pg_switch_wal",
+    "pg_sync_replication_slots",
+    "pg_terminate_backend",
+    "pg_try_advisory_*",
+    "pg_wal_replay_*",
+    "query_to_xml*",
+    "cursor_to_xml*",
+    "database_to_xml*",
+    "nextval",
+    "set_config",
+    "setval",
+    // MySQL and MariaDB
+    "get_lock",
+    "lastval",
+    "load_file",
+    "master_*",
+    "release_*",
+    "sys_eval",
+    "sys_exec",
+    // SQLite
+    "fts3_tokenizer",
+    "load_extension",
+    "readfile",
+    "writefile",
+];
+
+/// Lets a statement through and says what it begins with.
+pub(super) fn check(
+    sql: &str,
+    tokens: &[(Token, Range<usize>)],
+    access: Access,
+    db_type: DbType,
+) -> Result<String> {
+    for (index, (token, range)) in tokens.iter().enumerate() {
+        let next = tokens.get(index + 1).map_or("", |(_, next)| &sql[next.start..]);
+        match token {
+            Token::Semicolon => {
+                return Err(refused("'sql' holds more than one statement; send one at a time"));
+            }
+            Token::ExecutableComment => {
+                return Err(refused("'sql' holds a comment that is executed, /*! … */; leave it out"));
+            }
+            Token::Unended => {
+                return Err(refused("'sql' holds a text, a name or a comment that does not end"));
+            }
+            Token::Placeholder => {
+                return Err(refused(
+                    "'sql' holds a placeholder without a name; write :name and give its value",
+                ));
+            }
+            // A name in another spelling, which would hide what it names.
+            Token::Word(word) if word == "u" && sql[range.end..].starts_with("&\"") => {
+                return Err(refused("'sql' holds a name with Unicode escapes, U&\"…\"; write it plainly"));
+            }
+            Token::Word(word) | Token::Name(word) if next.starts_with('(') => check_function(word)?,
+            Token::Word(_) | Token::Name(_) => {}
+            Token::Other | Token::Parameter(_) => {}
+        }
+    }
+    let words: Vec<&str> = tokens.iter().filter_map(|(token, _)| word(token)).collect();
+    for pair in words.windows(2) {
+        if pair[0] == "into" && matches!(pair[1], "outfile" | "dumpfile") {
+            return Err(refused(format!("'sql' writes a file with INTO {}; leave that out", pair[1])));
+        }
+        // Sequences of MariaDB and of the standard.
+        if access == Access::Read && matches!(pair, ["next" | "previous", "value"]) {
+            return Err(refused("'sql' moves a sequence, and this tool only reads"));
+        }
+    }
+    check_first_word(tokens, access, db_type)
+}
+
+fn word(token: &Token) -> Option<&str> {
+    match token {
+        Token::Word(word) => Some(word),
+        _ => None,
+    }
+}
+
+fn check_first_word(tokens: &[(Token, Range<usize>)], access: Access, db_type: DbType) -> Result<String> {
+    let Some((first, _)) = tokens.first() else { return Err(refused("'sql' is empty; write one statement")) };
+    // SELECTs may stand in parentheses.
+    let is_opening = |token: &Token| *token == Token::Other;
+    let first = match first {
+        Token::Other if access == Access::Read && db_type != DbType::Sqlite => {
+            tokens.iter().map(|(token, _)| token).find(|token| !is_opening(token))
+        }
+        first => Some(first),
+    };
+    let allowed: &[&str] = match access {
+        Access::Read => &READING,
+        Access::Write => &WRITING,
+    };
+    match first.and_then(word) {
+        Some(word) if allowed.contains(&word) => Ok(word.to_owned()),
+        _ => {
+            let words = allowed.join(", ").to_ascii_uppercase();
+            Err(refused(format!("'sql' must begin with one of {words}")))
+        }
+    }
+}
+
+fn check_function(word: &str) -> Result<()> {
+    let word = word.to_ascii_lowercase();
+    let is_meant = |pattern: &&&str| match pattern.strip_suffix('*') {
+        Some(beginning) => word.starts_with(beginning),
+        None => word == **pattern,
+    };
+    match FORBIDDEN.iter().find(is_meant) {
+        Some(_) => {
+            Err(refused(format!("'sql' uses {word}, which reaches beyond what a statement may do here")))
+        }
+        None => Ok(()),
+    }
+}

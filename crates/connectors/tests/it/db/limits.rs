@@ -1,0 +1,105 @@
+//! Limits on rows and bytes that hold while rows are read, whatever the database would send.
+
+use super::support::{Engine, Place, eventually};
+use crate::on_every_engine;
+use serde_json::json;
+use tool::ErrorKind;
+
+on_every_engine! {
+    ten_million_rows_are_truncated
+    bytes_are_limited_at_whole_rows
+    a_row_of_200_mib_is_refused
+}
+
+/// The most memory this process has had, in bytes.
+fn peak() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap() * 1024
+}
+
+fn assert_bounded(before: usize) {
+    let grown = peak().saturating_sub(before);
+    assert!(grown < 48 * 1024 * 1024, "memory grew by {} MiB", grown / 1024 / 1024);
+}
+
+fn ten_million(engine: Engine) -> &'static str {
+    match engine {
+        Engine::Sqlite => {
+            "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 10000000) SELECT x, 'some text' AS t FROM n"
+        }
+        Engine::Postgres => "SELECT x, 'some text' AS t FROM generate_series(1, 10000000) x",
+        Engine::Mariadb => "SELECT seq AS x, 'some text' AS t FROM seq_1_to_10000000",
+    }
+}
+
+async fn ten_million_rows_are_truncated(place: Place) {
+    let service = place.open(json!({ "pool_size": 2 }));
+    service.query("SELECT 1").await.unwrap();
+    let before = peak();
+    let begin = std::time::Instant::now();
+    for _ in 0..3 {
+        let answer = service.query(ten_million(place.engine)).await.unwrap();
+        assert_eq!((answer["rows"].as_array().unwrap().len(), &answer["truncated"]), (1000, &json!(true)));
+    }
+    assert!(begin.elapsed().as_secs() < 15, "nobody waits for rows that nobody reads: {:?}", begin.elapsed());
+    assert_bounded(before);
+    if place.engine != Engine::Sqlite {
+        eventually("the end of the statements", || async { place.running().await == 0 }).await;
+        assert!(place.sessions().await <= 2);
+    }
+}
+
+async fn bytes_are_limited_at_whole_rows(place: Place) {
+    let service = place.open(json!({ "max_rows": 100_000, "max_bytes": 10_000 }));
+    let answer = service.query(ten_million(place.engine)).await.unwrap();
+    let rows = answer["rows"].as_array().unwrap();
+    assert_eq!(answer["truncated"], true);
+    assert!(
+        (200..400).contains(&rows.len()) && rows.iter().all(|row| row["t"] == "some text"),
+        "{}",
+        rows.len()
+    );
+    place.run("CREATE TABLE wide (id INTEGER PRIMARY KEY, text VARCHAR(5000))").await;
+    let rows: Vec<_> = (1..=9).map(|id| format!("({id}, '{}')", "x".repeat(3000))).collect();
+    place.run(&format!("INSERT INTO wide VALUES {}", rows.join(", "))).await;
+    let service = place.open(json!({ "max_bytes": 10_000, "operations": ["list", "page", "stream"] }));
+    let answer = service.call("wide_list", json!({})).await.unwrap();
+    assert_eq!((answer["rows"].as_array().unwrap().len(), &answer["truncated"]), (3, &json!(true)));
+    let answer = service.call("wide_stream", json!({})).await.unwrap();
+    let answer = service.call("wide_stream", json!({ "after": answer["after"] })).await.unwrap();
+    assert_eq!(answer["rows"][0]["id"], 4);
+    // A page that is cut would not be the page.
+    assert_eq!(service.error("wide_page", json!({})).await.kind(), ErrorKind::InvalidInput);
+    let page = service.call("wide_page", json!({ "size": 2 })).await.unwrap();
+    assert_eq!(page["totalPages"], 5);
+}
+
+async fn a_row_of_200_mib_is_refused(place: Place) {
+    const BYTES: usize = 200 * 1024 * 1024;
+    let sql = match place.engine {
+        Engine::Sqlite => {
+            place.run(&format!("CREATE TABLE big (id INTEGER PRIMARY KEY, data BLOB); INSERT INTO big VALUES (1, zeroblob({BYTES}))")).await;
+            "SELECT * FROM big".to_owned()
+        }
+        Engine::Postgres | Engine::Mariadb => format!("SELECT 1 AS id, repeat('x', {BYTES}) AS data"),
+    };
+    let service = place.open(json!({}));
+    service.query("SELECT 1").await.unwrap();
+    let before = peak();
+    let error = service.query(&sql).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error:?}");
+    assert!(error.message().contains("max_bytes"), "{error}");
+    if place.engine == Engine::Sqlite {
+        for (tool, arguments) in [("big_list", json!({})), ("big_take", json!({ "id": 1 }))] {
+            let error = service.error(tool, arguments).await;
+            assert!(error.message().contains("max_bytes"), "{error}");
+        }
+        assert_eq!(
+            service.call("big_list", json!({ "fields": ["id"] })).await.unwrap()["rows"],
+            json!([{ "id": 1 }])
+        );
+    }
+    assert_bounded(before);
+    assert_eq!(service.query("SELECT 2 AS n").await.unwrap()["rows"], json!([{ "n": 2 }]));
+}

@@ -1,0 +1,172 @@
+//! Queries with a name and typed parameters, and SQL of callers.
+
+use super::support::{Engine, ORDERS, Place};
+use crate::on_every_engine;
+use serde_json::{Value, json};
+use tool::ErrorKind;
+
+on_every_engine! {
+    runs_named_queries_with_typed_parameters
+    refuses_queries_that_cannot_work
+    says_what_is_wrong_with_sql
+    takes_parameters_of_every_type
+    reads_only_but_executes_where_allowed
+}
+
+fn orders_of() -> Value {
+    json!({
+        "id": "orders_of", "description": "Orders of a customer.",
+        "sql": "SELECT id, total FROM orders WHERE customer = :customer AND id >= :least ORDER BY id",
+        "parameters": [
+            { "name": "customer", "parameter_type": "String", "required": true },
+            { "name": "least", "parameter_type": "Integer", "default_value": 0 },
+        ],
+    })
+}
+
+async fn runs_named_queries_with_typed_parameters(place: Place) {
+    place.run(ORDERS).await;
+    let service = place.open(json!({ "tools": [orders_of()], "query": false, "operations": [] }));
+    assert_eq!(service.names().await, ["describe", "orders_of", "tables"]);
+    let schema = service.field("orders_of", "inputSchema").await;
+    assert_eq!(
+        (&schema["required"], &schema["properties"]["least"]["type"]),
+        (&json!(["customer"]), &json!("integer"))
+    );
+    let ids = async |arguments: Value| -> Vec<i64> {
+        let answer = service.call("orders_of", arguments).await.unwrap();
+        answer["rows"].as_array().unwrap().iter().map(|row| row["id"].as_i64().unwrap()).collect()
+    };
+    assert_eq!(ids(json!({ "customer": "ann" })).await, [1, 3]);
+    assert_eq!(ids(json!({ "customer": "ann", "least": 2 })).await, [3]);
+    assert!(ids(json!({ "customer": "' OR 1=1 --" })).await.is_empty());
+    for (arguments, name) in [
+        (json!({}), "customer"),
+        (json!({ "customer": 7 }), "customer"),
+        (json!({ "customer": "ann", "least": "2; DROP TABLE orders" }), "least"),
+        (json!({ "customer": "ann", "other": 1 }), "other"),
+    ] {
+        let error = service.error("orders_of", arguments).await;
+        assert_eq!(error.kind(), ErrorKind::InvalidInput);
+        assert!(error.message().contains(&format!("'{name}'")), "{error}");
+    }
+}
+
+async fn refuses_queries_that_cannot_work(place: Place) {
+    for (tool, path) in [
+        (json!({ "id": "a b", "sql": "SELECT 1" }), "tools[0].id"),
+        (json!({ "id": "query", "sql": "SELECT 1" }), "tools[0].id"),
+        (json!({ "id": "a", "sql": "DELETE FROM orders" }), "tools[0].sql"),
+        (json!({ "id": "a", "sql": "SELECT 1; SELECT 2" }), "tools[0].sql"),
+        (json!({ "id": "a", "sql": "SELECT :x" }), "tools[0].sql"),
+        (
+            json!({ "id": "a", "sql": "SELECT 1", "parameters": [{ "name": "x" }] }),
+            "tools[0].parameters[0].name",
+        ),
+        (
+            json!({ "id": "a", "sql": "SELECT :x", "parameters": [{ "name": "x", "parameter_type": "Integer", "default_value": "1" }] }),
+            "tools[0].parameters[0].default_value",
+        ),
+        (
+            json!({ "id": "a", "sql": "SELECT :x", "parameters": [{ "name": "x", "parameter_type": "Blob" }] }),
+            "tools[0].parameters[0].parameter_type",
+        ),
+    ] {
+        let error = place.try_open(json!({ "tools": [tool] })).err().unwrap();
+        assert_eq!(error.kind(), ErrorKind::InvalidConfig, "{tool}");
+        assert!(error.problems().iter().any(|problem| problem.path == path), "{tool}: {error:?}");
+    }
+}
+
+async fn says_what_is_wrong_with_sql(place: Place) {
+    place.run(ORDERS).await;
+    let service = place.open(json!({}));
+    for (sql, kind) in [
+        ("SELECT nothing FROM orders", ErrorKind::InvalidInput),
+        ("SELECT * FROM nowhere", ErrorKind::Missing),
+        ("SELECT FROM WHERE", ErrorKind::InvalidInput),
+        ("", ErrorKind::InvalidInput),
+        ("   -- only a comment", ErrorKind::InvalidInput),
+        ("SELECT 'unended", ErrorKind::InvalidInput),
+        ("SELECT ?", ErrorKind::InvalidInput),
+        ("SELECT :x", ErrorKind::InvalidInput),
+    ] {
+        let error = service.query(sql).await.unwrap_err();
+        assert_eq!(error.kind(), kind, "{sql}: {error:?}");
+        if kind == ErrorKind::Missing {
+            assert!(error.service_code().is_some(), "{error:?}");
+        }
+    }
+    for arguments in [
+        json!({}),
+        json!({ "sql": 7 }),
+        json!({ "sql": "SELECT 1", "params": [] }),
+        json!({ "sql": "SELECT 1", "params": { "x": 1 } }),
+        json!({ "sql": "SELECT 1", "maxRows": 0 }),
+        json!({ "sql": "SELECT 1", "maxRows": 1_000_000 }),
+    ] {
+        assert_eq!(
+            service.error("query", arguments.clone()).await.kind(),
+            ErrorKind::InvalidInput,
+            "{arguments}"
+        );
+    }
+    // A failed statement leaves the session as good as new.
+    assert_eq!(service.query("SELECT count(*) AS n FROM orders").await.unwrap()["rows"], json!([{ "n": 3 }]));
+}
+
+async fn takes_parameters_of_every_type(place: Place) {
+    place.run(ORDERS).await;
+    let service = place.open(json!({}));
+    let sql = "SELECT id FROM orders WHERE id = :id AND customer = :customer AND total > :total AND customer = :customer";
+    let params = json!({ "id": 1, "customer": "ann", "total": 10.25 });
+    let answer = service.call("query", json!({ "sql": sql, "params": params })).await.unwrap();
+    assert_eq!(answer["rows"], json!([{ "id": 1 }]));
+    let sql = "SELECT id FROM orders WHERE :status IS NULL OR status = :status ORDER BY id";
+    let sql = if place.engine == Engine::Postgres {
+        sql.replace(":status IS", ":status::text IS")
+    } else {
+        sql.to_owned()
+    };
+    let answer = service.call("query", json!({ "sql": sql, "params": { "status": null } })).await.unwrap();
+    assert_eq!(answer["rows"].as_array().unwrap().len(), 3);
+    let answer = service
+        .call("query", json!({ "sql": "SELECT id FROM orders ORDER BY id", "maxRows": 2 }))
+        .await
+        .unwrap();
+    assert_eq!((answer["rows"].as_array().unwrap().len(), &answer["truncated"]), (2, &json!(true)));
+}
+
+async fn reads_only_but_executes_where_allowed(place: Place) {
+    place.run(ORDERS).await;
+    let service = place.open(json!({ "read_only": false, "operations": ["execute"] }));
+    let sql = "UPDATE orders SET status = :status WHERE customer = :customer";
+    let params = json!({ "status": "sent", "customer": "ann" });
+    let answer = service.call("execute", json!({ "sql": sql, "params": params })).await.unwrap();
+    assert_eq!(answer, json!({ "affected": 2 }));
+    assert_eq!(place.number("SELECT count(*) FROM orders WHERE status = 'sent'").await, 2);
+    service.call("execute", json!({ "sql": "CREATE TABLE made (id INTEGER PRIMARY KEY)" })).await.unwrap();
+    for sql in [
+        "SELECT 1",
+        "DELETE FROM orders; DELETE FROM made",
+        "ATTACH '/tmp/other.db' AS other",
+        "PRAGMA writable_schema = 1",
+        "VACUUM",
+        "SET x = 1",
+        "COPY orders TO PROGRAM 'true'",
+        "DO $$ BEGIN END $$",
+        "LOAD DATA INFILE '/etc/passwd' INTO TABLE orders",
+        "GRANT ALL ON orders TO public",
+        "COMMIT",
+        "KILL 1",
+    ] {
+        let error = service.error("execute", json!({ "sql": sql })).await;
+        assert_eq!(error.kind(), ErrorKind::InvalidInput, "{sql}: {error:?}");
+    }
+    // What reads still cannot write.
+    assert!(service.query("WITH x AS (SELECT 1) DELETE FROM orders").await.is_err());
+    assert_eq!(place.number("SELECT count(*) FROM orders").await, 3);
+    let error =
+        service.error("execute", json!({ "sql": "INSERT INTO orders VALUES (1, 'x', NULL, 0)" })).await;
+    assert_eq!((error.kind(), error.service_code()), (ErrorKind::Upstream, Some("conflict")));
+}

@@ -1,0 +1,5 @@
+//! Connectors against real servers.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on stops and says so")]
+
+mod db;
