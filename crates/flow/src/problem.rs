@@ -4,7 +4,7 @@ use crate::source::Place;
 use serde::Serialize;
 use std::fmt;
 
-/// Problems listed at the most, so that a hostile document cannot make an endless answer.
+/// Errors and warnings listed at the most, each, so that a hostile document cannot make an endless answer.
 const MAX_PROBLEMS: usize = 200;
 
 /// What kind of problem, as a stable word for programs.
@@ -80,26 +80,32 @@ impl fmt::Display for Problem {
     }
 }
 
-/// The problems found so far.
+/// The problems found so far. Warnings take no error's place: a flow with an error never looks right.
 #[derive(Debug, Default)]
-pub(crate) struct Problems(Vec<Problem>);
+pub(crate) struct Problems {
+    errors: Vec<Problem>,
+    warnings: Vec<Problem>,
+}
 
 impl Problems {
     pub(crate) fn add(&mut self, problem: Problem) {
-        if self.0.len() < MAX_PROBLEMS && !self.0.contains(&problem) {
-            self.0.push(problem);
+        let found = if problem.is_error() { &mut self.errors } else { &mut self.warnings };
+        if found.len() < MAX_PROBLEMS && !found.contains(&problem) {
+            found.push(problem);
         }
     }
 
-    /// No more are listed: what it takes to find and word another is spared.
+    /// No more errors are listed: what it takes to find and word another is spared.
     pub(crate) fn is_full(&self) -> bool {
-        self.0.len() >= MAX_PROBLEMS
+        self.errors.len() >= MAX_PROBLEMS
     }
 
     /// In the order of the text.
-    pub(crate) fn into_sorted(mut self) -> Vec<Problem> {
-        self.0.sort_by_key(|problem| (problem.line, problem.column));
-        self.0
+    pub(crate) fn into_sorted(self) -> Vec<Problem> {
+        let mut all = self.errors;
+        all.extend(self.warnings);
+        all.sort_by_key(|problem| (problem.line, problem.column));
+        all
     }
 }
 

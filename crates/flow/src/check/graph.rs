@@ -18,8 +18,7 @@ impl Walk<'_> {
             self.problems.add(Problem::error(Code::Unreachable, path, *at, message));
         }
         let Some(level) = self.levels.last() else { return };
-        let races = races(block, level);
-        for (one, other, var) in races {
+        for (one, other, var) in races(block, level) {
             let message =
                 format!("'{}' writes the var '{var}' while '{}' may write it, too", one.id, other.id);
             self.problems.add(Problem::warning(Code::Race, &one.path, one.at, message));
@@ -46,7 +45,7 @@ impl Walk<'_> {
 fn unreachable(block: &Block) -> Vec<usize> {
     let graph = &block.graph;
     let mut is_reached: Vec<_> = (0..graph.len()).map(|node| graph.is_start(node)).collect();
-    for &node in graph.order().iter() {
+    for &node in graph.order() {
         if is_reached[node] || graph.handler() == Some(node) {
             is_reached[node] = true;
             let edges = graph.edges(node).iter().filter(|edge| goes_on(&block.nodes[node].action, edge.port));

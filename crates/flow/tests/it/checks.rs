@@ -165,6 +165,15 @@ output: ['${ok}', '${sorry}', '${n}']
     }
 }
 
+/// FL-18: many warnings hide no error.
+#[test]
+fn warnings_take_no_errors_place() {
+    let inputs: String = (0..300).map(|input| format!("  i{input}: int\n")).collect();
+    let checked = check(&format!("inputs:\n{inputs}nodes: {{a: {{with: nope}}}}"));
+    assert!(!checked.is_valid());
+    assert_eq!(checked.problems.last().map(|problem| problem.code), Some(Code::UnknownName));
+}
+
 #[test]
 fn branches_do_not_race() {
     let text =
