@@ -1,6 +1,6 @@
 //! Embeddings from a provider that speaks OpenAI's interface.
 
-use crate::shared::body::{self, Unread};
+use crate::shared::body::{self, BodyError};
 use crate::shared::headers::bearer;
 use crate::shared::network::{Policy, Resolver, refused};
 use async_trait::async_trait;
@@ -94,9 +94,9 @@ impl Client {
             let message = format!("the provider of embeddings answered with status {}", status.as_u16());
             return Err(Error::upstream(message).retryable());
         }
-        body::read(response, MAX_ANSWER_BYTES).await.map_err(|unread| match unread {
-            Unread::TooLong => Error::upstream("the provider of embeddings answered too much"),
-            Unread::Broken(error) => explain(error),
+        body::read(response, MAX_ANSWER_BYTES).await.map_err(|error| match error {
+            BodyError::TooLong => Error::upstream("the provider of embeddings answered too much"),
+            BodyError::Broken(error) => explain(error),
         })
     }
 

@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 use url::Url;
 
 /// How many connections may rest; more are closed.
-const MAX_RESTING: usize = 512;
+const MAX_IDLE: usize = 512;
 /// How long a connection may rest.
-const MAX_REST: Duration = Duration::from_secs(60);
+const MAX_IDLE_TIME: Duration = Duration::from_secs(60);
 
 /// Whom a connection leads to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,11 +57,11 @@ impl Origin {
 /// The connections of one client that nobody uses just now.
 #[derive(Default)]
 pub(crate) struct Pool {
-    resting: Mutex<Resting>,
+    idle: Mutex<IdleConnections>,
 }
 
 #[derive(Default)]
-struct Resting {
+struct IdleConnections {
     /// Those that have rested longest come first.
     connections: Vec<(Instant, Box<Connection>)>,
     /// Somebody sees to it that no connection rests too long.
@@ -71,9 +71,9 @@ struct Resting {
 impl Pool {
     /// The connection to `origin` that has rested the least.
     pub(crate) fn take(&self, origin: &Origin) -> Option<Box<Connection>> {
-        let mut resting = self.resting();
-        let at = resting.connections.iter().rposition(|(_, connection)| connection.origin == *origin)?;
-        Some(resting.connections.remove(at).1)
+        let mut idle = self.idle();
+        let at = idle.connections.iter().rposition(|(_, connection)| connection.origin == *origin)?;
+        Some(idle.connections.remove(at).1)
     }
 
     /// Lets a connection rest that can take another request.
@@ -81,12 +81,12 @@ impl Pool {
         if !connection.rest() {
             return;
         }
-        let mut resting = self.resting();
-        if resting.connections.len() < MAX_RESTING {
-            resting.connections.push((Instant::now(), connection));
+        let mut idle = self.idle();
+        if idle.connections.len() < MAX_IDLE {
+            idle.connections.push((Instant::now(), connection));
         }
-        let is_watched = std::mem::replace(&mut resting.is_watched, true);
-        drop(resting);
+        let is_watched = std::mem::replace(&mut idle.is_watched, true);
+        drop(idle);
         if !is_watched {
             // It ends by itself, at the latest a while after the last use, and holds nothing.
             tokio::spawn(watch(Arc::downgrade(self)));
@@ -95,20 +95,21 @@ impl Pool {
 
     /// Closes connections that the other side has closed or that have rested too long; says whether any are left.
     fn sweep(&self) -> bool {
-        let mut resting = self.resting();
-        resting.connections.retain_mut(|(since, connection)| since.elapsed() < MAX_REST && connection.rest());
-        resting.is_watched = !resting.connections.is_empty();
-        resting.is_watched
+        let mut idle = self.idle();
+        idle.connections
+            .retain_mut(|(since, connection)| since.elapsed() < MAX_IDLE_TIME && connection.rest());
+        idle.is_watched = !idle.connections.is_empty();
+        idle.is_watched
     }
 
-    fn resting(&self) -> MutexGuard<'_, Resting> {
-        self.resting.lock().unwrap_or_else(PoisonError::into_inner)
+    fn idle(&self) -> MutexGuard<'_, IdleConnections> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 async fn watch(pool: std::sync::Weak<Pool>) {
     loop {
-        tokio::time::sleep(MAX_REST / 4).await;
+        tokio::time::sleep(MAX_IDLE_TIME / 4).await;
         match pool.upgrade() {
             Some(pool) if pool.sweep() => {}
             _ => return,
@@ -118,6 +119,6 @@ async fn watch(pool: std::sync::Weak<Pool>) {
 
 impl fmt::Debug for Pool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Pool").field("resting", &self.resting().connections.len()).finish()
+        f.debug_struct("Pool").field("idle", &self.idle().connections.len()).finish()
     }
 }

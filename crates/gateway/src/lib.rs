@@ -16,7 +16,7 @@ mod service_metrics;
 pub mod shape;
 pub mod tools;
 
-pub use catalog::{Catalog, InstanceDefinition, Route, Shelf};
+pub use catalog::{Catalog, InstanceDefinition, ListKind, Route};
 pub use discovery::Discovery;
 pub use library::{Fingerprints, ResourceUpdate, Watch};
 pub use lifecycle::{BuiltIn, ConfigProblem, ServiceDefinition, TenantDefinition};
@@ -284,9 +284,9 @@ impl Gateway {
 
     fn bind(&self, route: &Route, options: uri::Options, request: Request) -> Result<Call> {
         let begun = Instant::now();
-        let arguments = match &route.via {
+        let arguments = match &route.uri_tool {
             None => route.binder.bind(request.arguments)?,
-            Some(via) => via.bind(&route.binder, request.arguments)?,
+            Some(uri_tool) => uri_tool.bind(&route.binder, request.arguments)?,
         };
         self.metrics.bind_seconds.record(begun.elapsed());
         Ok(Call { tool: route.tool.name().to_owned(), arguments, options, extras: request.extras })
@@ -317,7 +317,7 @@ fn is_near_each<'a>(words: impl Iterator<Item = &'a str>, names: impl Iterator<I
 /// and knowing whether a Tool of the tenant led here. With `max-attempts` the `timeout` is that of one attempt,
 /// which is the connector's affair; but what a Tool has set for the whole call stays so.
 fn on_route<'a>(cx: &'a Context, route: &Route, options: &uri::Options) -> Cow<'a, Context> {
-    let of_tool = route.via.as_ref().and_then(|via| via.tool.uri.options().call_timeout());
+    let of_tool = route.uri_tool.as_ref().and_then(|uri_tool| uri_tool.tool.uri.options().call_timeout());
     let timeout = options.call_timeout().into_iter().chain(of_tool).min();
     let is_through_tool = route.is_own();
     let latest = inside::latest_end(cx);
@@ -357,8 +357,8 @@ fn raw_of(outcome: &Outcome) -> Option<String> {
 
 /// Callers of a Tool that renames parameters know them by its names.
 fn in_callers_words(error: Error, route: &Route) -> Error {
-    match &route.via {
-        Some(via) => via.tool.in_callers_words(error),
+    match &route.uri_tool {
+        Some(uri_tool) => uri_tool.tool.in_callers_words(error),
         None => error,
     }
 }

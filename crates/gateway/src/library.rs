@@ -1,7 +1,7 @@
 //! Documents and prompts on their way through the gateway: the same policy, the same audit.
 
 use crate::audit::Record;
-use crate::catalog::{Entry, Service, Shelf, TenantCatalog, address};
+use crate::catalog::{Entry, ListKind, Service, TenantCatalog, address};
 use crate::{Gateway, policy, within_deadline};
 use serde_json::value::RawValue;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -47,11 +47,11 @@ impl Drop for Watch {
 }
 
 impl Gateway {
-    /// What this caller finds on a shelf, by key.
+    /// What this caller finds in a list, by key.
     #[must_use]
-    pub fn shelf(&self, cx: &Context, shelf: Shelf) -> Vec<Arc<Entry>> {
+    pub fn entries(&self, cx: &Context, kind: ListKind) -> Vec<Arc<Entry>> {
         let Some(tenant) = self.library_of(cx) else { return Vec::new() };
-        let entries = tenant.shelves().shelf(shelf).iter();
+        let entries = tenant.lists().list(kind).iter();
         let entries = entries.filter(|entry| policy::permits_entry(&cx.caller, entry).is_ok());
         let Some(id) = &cx.service else { return entries.cloned().collect() };
         let Ok(service) = tenant.alone(id) else { return Vec::new() };
@@ -72,17 +72,17 @@ impl Gateway {
     /// Numbers that change when this caller's lists do.
     #[must_use]
     pub fn fingerprints(&self, cx: &Context) -> Fingerprints {
-        let hash = |shelves: &[Shelf]| {
+        let hash = |kinds: &[ListKind]| {
             let mut hasher = DefaultHasher::new();
-            for entry in shelves.iter().flat_map(|shelf| self.shelf(cx, *shelf)) {
+            for entry in kinds.iter().flat_map(|kind| self.entries(cx, *kind)) {
                 entry.listed.hash(&mut hasher);
             }
             hasher.finish()
         };
         Fingerprints {
             tools: self.fingerprint(cx),
-            prompts: hash(&[Shelf::Prompts]),
-            resources: hash(&[Shelf::Resources, Shelf::Templates]),
+            prompts: hash(&[ListKind::Prompts]),
+            resources: hash(&[ListKind::Resources, ListKind::Templates]),
         }
     }
 
@@ -151,14 +151,14 @@ impl Gateway {
 
     fn prompt<'a>(&self, cx: &Context, tenant: &'a TenantCatalog, name: &str) -> Result<&'a Arc<Entry>> {
         let missing = || Error::not_found(format!("Prompt '{}' not found", crate::catalog::shortened(name)));
-        let shelves = tenant.shelves();
+        let lists = tenant.lists();
         let found = match &cx.service {
-            None => shelves.find(Shelf::Prompts, name),
+            None => lists.find(ListKind::Prompts, name),
             Some(id) => {
                 let service = tenant.alone(id)?;
                 let is_meant =
                     |entry: &&Arc<Entry>| entry.original == name && Arc::ptr_eq(&entry.service, service);
-                shelves.shelf(Shelf::Prompts).iter().find(is_meant)
+                lists.list(ListKind::Prompts).iter().find(is_meant)
             }
         };
         let entry = found.ok_or_else(missing)?;
@@ -178,7 +178,7 @@ impl Gateway {
     ) -> Result<Box<RawValue>> {
         let mut first = None;
         for (service, original) in holders(cx, tenant, uri) {
-            let address = address(&service, Shelf::Resources, original);
+            let address = address(&service, ListKind::Resources, original);
             if policy::permits_named(&cx.caller, uri, &address).is_err() {
                 continue;
             }
@@ -208,7 +208,7 @@ impl Gateway {
         let tenant = self.library_of(cx).unwrap_or_default();
         let mut failure = Error::not_found(format!("Resource '{uri}' not found")).of_resource(uri);
         for (service, original) in holders(cx, &tenant, uri) {
-            let address = address(&service, Shelf::Resources, original);
+            let address = address(&service, ListKind::Resources, original);
             if policy::permits_named(&cx.caller, uri, &address).is_err() {
                 continue;
             }
@@ -232,11 +232,11 @@ impl Gateway {
             Some(door) if **door != *service.id => return Vec::new(),
             Some(_) => true,
             None => {
-                let listed = tenant.shelves().find(Shelf::Resources, &update.uri);
+                let listed = tenant.lists().find(ListKind::Resources, &update.uri);
                 listed.is_none_or(|entry| Arc::ptr_eq(&entry.service, &service))
             }
         };
-        let mut names = vec![address(&service, Shelf::Resources, &update.uri)];
+        let mut names = vec![address(&service, ListKind::Resources, &update.uri)];
         names.extend(is_its_own.then(|| update.uri.clone()));
         names
     }
@@ -251,21 +251,21 @@ impl Gateway {
 /// The services that may have a resource, the likeliest first, and what they call it. At its own door there is only
 /// the one, and so there is behind a URI that names its service.
 fn holders<'a>(cx: &Context, tenant: &TenantCatalog, uri: &'a str) -> Vec<(Arc<Service>, &'a str)> {
-    let shelves = tenant.shelves();
+    let lists = tenant.lists();
     if let Some(id) = &cx.service {
         return tenant.alone(id).into_iter().map(|service| (service.clone(), uri)).collect();
     }
-    let is_plain = shelves.find(Shelf::Resources, uri).is_some_and(|entry| entry.original == uri);
+    let is_plain = lists.find(ListKind::Resources, uri).is_some_and(|entry| entry.original == uri);
     if !is_plain && uri.contains("/resources/") {
         let named = tenant.services().find_map(|service| {
-            let original = uri.strip_prefix(&address(service, Shelf::Resources, ""))?;
+            let original = uri.strip_prefix(&address(service, ListKind::Resources, ""))?;
             Some((service.clone(), original))
         });
         if let Some(named) = named {
             return vec![named];
         }
     }
-    shelves.holders(uri).into_iter().map(|service| (service, uri)).collect()
+    lists.holders(uri).into_iter().map(|service| (service, uri)).collect()
 }
 
 async fn get_from(

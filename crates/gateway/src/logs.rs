@@ -1,6 +1,6 @@
 //! Log entries of services that belong to no call, for those who may use the service.
 
-use crate::catalog::{Service, Shelf};
+use crate::catalog::{ListKind, Service};
 use crate::{Gateway, policy};
 use std::sync::{Arc, Weak};
 use tokio::sync::broadcast;
@@ -45,8 +45,8 @@ impl Gateway {
         let Some(tenant) = self.catalog.tenant(&cx.tenant) else { return false };
         let mut routes = tenant.routes_of(&service.scheme, &service.id);
         let is_of = |entry: &&Arc<crate::catalog::Entry>| Arc::ptr_eq(&entry.service, service);
-        let shelves = [Shelf::Prompts, Shelf::Resources, Shelf::Templates];
-        let mut entries = shelves.iter().flat_map(|shelf| tenant.shelves().shelf(*shelf)).filter(is_of);
+        let kinds = [ListKind::Prompts, ListKind::Resources, ListKind::Templates];
+        let mut entries = kinds.iter().flat_map(|kind| tenant.lists().list(*kind)).filter(is_of);
         routes.any(|route| policy::permits(&cx.caller, route).is_ok())
             || entries.any(|entry| policy::permits_entry(&cx.caller, entry).is_ok())
     }

@@ -13,28 +13,28 @@ pub(crate) struct Whole(pub(crate) Bytes);
 
 /// Why there is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Unread {
+pub(crate) enum BodyError {
     TooLarge,
     TooSlow,
     Broken,
 }
 
 /// Reads a body up to the limit of its route. One with a larger `Content-Length` is not waited for.
-pub(crate) async fn read(request: Request) -> Result<Bytes, Unread> {
+pub(crate) async fn read(request: Request) -> Result<Bytes, BodyError> {
     let declared = request.body().size_hint().lower();
     let body = request.into_limited_body();
     if body.size_hint().upper().is_some_and(|most| declared > most) {
-        return Err(Unread::TooLarge);
+        return Err(BodyError::TooLarge);
     }
     to_bytes(body, usize::MAX).await.map_err(|error| why(&error))
 }
 
-fn why(error: &(dyn std::error::Error + 'static)) -> Unread {
+fn why(error: &(dyn std::error::Error + 'static)) -> BodyError {
     let mut causes = std::iter::successors(Some(error), |error| error.source());
     match causes.any(|cause| cause.is::<LengthLimitError>()) {
-        true => Unread::TooLarge,
-        false if TooSlow::is_why(error) => Unread::TooSlow,
-        false => Unread::Broken,
+        true => BodyError::TooLarge,
+        false if TooSlow::is_why(error) => BodyError::TooSlow,
+        false => BodyError::Broken,
     }
 }
 
@@ -46,19 +46,19 @@ impl<S: Send + Sync> FromRequest<S> for Whole {
     }
 }
 
-impl From<Unread> for Problem {
-    fn from(unread: Unread) -> Self {
-        match unread {
-            Unread::TooLarge => {
+impl From<BodyError> for Problem {
+    fn from(error: BodyError) -> Self {
+        match error {
+            BodyError::TooLarge => {
                 let detail = "the body is too large; the server was started with a smaller --max-body-bytes";
                 Self::bad_request(detail).with_status(StatusCode::PAYLOAD_TOO_LARGE)
             }
-            Unread::TooSlow => {
+            BodyError::TooSlow => {
                 let detail =
                     "nothing more came of the body for too long; send it without pauses (--body-timeout)";
                 Self::bad_request(detail).with_status(StatusCode::REQUEST_TIMEOUT)
             }
-            Unread::Broken => Self::bad_request("the body could not be read to its end"),
+            BodyError::Broken => Self::bad_request("the body could not be read to its end"),
         }
     }
 }

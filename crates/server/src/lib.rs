@@ -87,10 +87,10 @@ impl Default for Options {
 pub(crate) const MAX_STREAMS: usize = 10_000;
 
 /// What every handler shares.
-pub(crate) type Shared = Arc<Shelf>;
+pub(crate) type Shared = Arc<AppState>;
 
 /// Everything a handler may need.
-pub(crate) struct Shelf {
+pub(crate) struct AppState {
     pub(crate) store: Store,
     pub(crate) documents: Documents,
     pub(crate) gateway: Arc<Gateway>,
@@ -114,7 +114,7 @@ pub(crate) struct Shelf {
     pub(crate) stopping: CancellationToken,
 }
 
-impl Shelf {
+impl AppState {
     pub(crate) fn is_stopping(&self) -> bool {
         self.stopping.is_cancelled()
     }
@@ -127,7 +127,7 @@ impl Shelf {
 
 /// A server that has loaded its configuration and not yet begun to listen.
 pub struct Server {
-    shelf: Shared,
+    state: Shared,
     background: Vec<Background>,
 }
 
@@ -151,7 +151,7 @@ impl Server {
                 .await?,
         );
         let (calls, stopping) = (TaskTracker::new(), CancellationToken::new());
-        let shelf = Shelf {
+        let state = AppState {
             door: Arc::new(mcp::Door::new(gateway.clone(), calls.clone(), stopping.clone())),
             store,
             documents,
@@ -170,7 +170,7 @@ impl Server {
             calls,
             stopping,
         };
-        Ok(Self { shelf: Arc::new(shelf), background: Vec::new() })
+        Ok(Self { state: Arc::new(state), background: Vec::new() })
     }
 
     /// Adds work that goes on while the server runs.
@@ -183,29 +183,29 @@ impl Server {
     /// Serves until `stop` fires, then lets requests and calls in flight end, then writes the
     /// rest of the audit.
     pub async fn serve(self, listener: TcpListener, stop: CancellationToken) {
-        let shelf = self.shelf;
+        let state = self.state;
         let is_local = listener.local_addr().is_ok_and(|address| address.ip().is_loopback());
-        let _ = shelf.is_local.set(is_local);
+        let _ = state.is_local.set(is_local);
         let background = TaskTracker::new();
-        background.spawn(shelf.reload.clone().follow(shelf.stopping.clone()));
-        background.spawn(tidy_metrics(shelf.clone()));
-        let (store, retention) = (shelf.store.clone(), shelf.options.audit_retention);
-        background.spawn(runtime::upkeep(store, retention, shelf.stopping.clone()));
+        background.spawn(state.reload.clone().follow(state.stopping.clone()));
+        background.spawn(tidy_metrics(state.clone()));
+        let (store, retention) = (state.store.clone(), state.options.audit_retention);
+        background.spawn(runtime::upkeep(store, retention, state.stopping.clone()));
         for work in self.background {
-            background.spawn(work(shelf.stopping.clone()));
+            background.spawn(work(state.stopping.clone()));
         }
-        let router = router(shelf.clone());
+        let router = router(state.clone());
         let stopped = {
-            let (stop, stopping) = (stop.clone(), shelf.stopping.clone());
+            let (stop, stopping) = (stop.clone(), state.stopping.clone());
             async move {
                 stop.cancelled().await;
                 stopping.cancel();
             }
         };
-        let body_limit = DefaultBodyLimit::max(shelf.options.max_body_bytes);
-        let (limits, clients) = (&shelf.options.clients, shelf.connections.clone());
+        let body_limit = DefaultBodyLimit::max(state.options.max_body_bytes);
+        let (limits, clients) = (&state.options.clients, state.connections.clone());
         let serving = listen::serve(listener, router, body_limit, limits, clients, stopped);
-        let time = shelf.options.shutdown_timeout;
+        let time = state.options.shutdown_timeout;
         let too_late = async {
             stop.cancelled().await;
             tokio::time::sleep(time).await;
@@ -214,35 +214,35 @@ impl Server {
             () = serving => {}
             () = too_late => tracing::warn!("requests did not end within {time:?}; they are cut"),
         }
-        shelf.calls.close();
-        if tokio::time::timeout(time, shelf.calls.wait()).await.is_err() {
+        state.calls.close();
+        if tokio::time::timeout(time, state.calls.wait()).await.is_err() {
             tracing::warn!("calls did not end within {time:?}; they are dropped");
         }
-        shelf.gateway.close(time).await;
+        state.gateway.close(time).await;
         background.close();
         let rest = async {
             background.wait().await;
-            shelf.store.close().await;
+            state.store.close().await;
         };
-        if tokio::time::timeout(shelf.options.store_timeout, rest).await.is_err() {
+        if tokio::time::timeout(state.options.store_timeout, rest).await.is_err() {
             tracing::warn!("the database does not answer; its connections are dropped");
         }
     }
 }
 
-fn router(shelf: Shared) -> Router {
+fn router(state: Shared) -> Router {
     // What the document says is made again when somebody asks for it.
-    let (api, _document) = manage::router(&shelf.options);
-    let recorder = manage::Recorder { state: shelf.clone(), rest: api.clone().with_state(shelf.clone()) };
+    let (api, _document) = manage::router(&state.options);
+    let recorder = manage::Recorder { state: state.clone(), rest: api.clone().with_state(state.clone()) };
     let api = api.layer(from_fn_with_state(recorder, manage::record));
-    let sse = match shelf.options.serves_sse {
+    let sse = match state.options.serves_sse {
         true => Router::new()
             .route("/sse", get(mcp::sse::get))
             .route("/servers/{service}/sse", get(mcp::sse::get))
             .route("/messages", post(mcp::sse::post)),
         false => Router::new(),
     };
-    let guard = from_fn_with_state(shelf.clone(), keyless::guard);
+    let guard = from_fn_with_state(state.clone(), keyless::guard);
     let keyless = Router::new()
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))
@@ -261,7 +261,7 @@ fn router(shelf: Shared) -> Router {
         .route("/metrics", get(health::metrics))
         .fallback(edge::no_such_path)
         .method_not_allowed_fallback(edge::no_such_method);
-    let base = shelf.options.base_path.clone();
+    let base = state.options.base_path.clone();
     let router = match base.as_str() {
         "" => router,
         base => Router::new().nest(base, router).fallback(edge::no_such_path),
@@ -269,11 +269,11 @@ fn router(shelf: Shared) -> Router {
     // Its pages name themselves by their whole paths.
     let router = router.merge(manage::documentation(&base).route_layer(guard));
     // Off unless configured: the layer would say 200 to every OPTIONS.
-    let router = match shelf.options.cors_origins.as_slice() {
+    let router = match state.options.cors_origins.as_slice() {
         [] => router,
         origins => router.layer(cors(origins)),
     };
-    router.with_state(shelf)
+    router.with_state(state)
 }
 
 /// What a page of a configured origin may do: all that REST and MCP offer. Headers are allowed as the page asks for
@@ -296,9 +296,9 @@ fn cors(origins: &[HeaderValue]) -> CorsLayer {
 }
 
 /// Keeps the metrics small.
-async fn tidy_metrics(shelf: Shared) {
+async fn tidy_metrics(state: Shared) {
     const PAUSE: Duration = Duration::from_secs(10);
-    while shelf.stopping.run_until_cancelled(tokio::time::sleep(PAUSE)).await.is_some() {
-        shelf.metrics.run_upkeep();
+    while state.stopping.run_until_cancelled(tokio::time::sleep(PAUSE)).await.is_some() {
+        state.metrics.run_upkeep();
     }
 }

@@ -47,11 +47,11 @@ pub(crate) async fn serve(
 ) {
     let connections = GracefulShutdown::new();
     let builder = Builder::new(TokioExecutor::new());
-    let mut entrance = Entrance::new(listener, clients);
+    let mut acceptor = Acceptor::new(listener, clients);
     let mut stop = pin!(stop);
     loop {
         let (stream, peer, place) = tokio::select! {
-            client = entrance.next() => client,
+            client = acceptor.next() => client,
             () = &mut stop => break,
         };
         // An answer goes out at once, not when the client has confirmed the one before.
@@ -78,12 +78,12 @@ pub(crate) async fn serve(
             }
         });
     }
-    drop(entrance);
+    drop(acceptor);
     connections.shutdown().await;
 }
 
 /// Where clients come in, and are told when they cannot.
-struct Entrance {
+struct Acceptor {
     listener: TcpListener,
     clients: Arc<Connections>,
     /// A descriptor that is given up for a moment when there are no others: a client can then be told so, instead of
@@ -93,7 +93,7 @@ struct Entrance {
     logged: Option<Instant>,
 }
 
-impl Entrance {
+impl Acceptor {
     fn new(listener: TcpListener, clients: Arc<Connections>) -> Self {
         let refusals = Arc::new(Semaphore::new(REFUSALS));
         Self { listener, clients, spare: TcpSocket::new_v4().ok(), refusals, logged: None }
@@ -169,11 +169,11 @@ fn tell(stream: &TcpStream, refusal: Refusal) {
 /// thread for a task that is ready to go on, that costs more than much of the request.
 struct InPlace<F> {
     future: Pin<Box<F>>,
-    bell: Arc<Bell>,
+    wake_flag: Arc<WakeFlag>,
     waker: Waker,
 }
 
-struct Bell {
+struct WakeFlag {
     state: AtomicU8,
     task: AtomicWaker,
 }
@@ -187,12 +187,12 @@ const RUNG: u8 = 2;
 
 impl<F> InPlace<F> {
     fn new(future: F) -> Self {
-        let bell = Arc::new(Bell { state: AtomicU8::new(RUNG), task: AtomicWaker::new() });
-        Self { future: Box::pin(future), waker: Waker::from(bell.clone()), bell }
+        let wake_flag = Arc::new(WakeFlag { state: AtomicU8::new(RUNG), task: AtomicWaker::new() });
+        Self { future: Box::pin(future), waker: Waker::from(wake_flag.clone()), wake_flag }
     }
 }
 
-impl Bell {
+impl WakeFlag {
     /// Goes from one state to the other, if it is in the one.
     fn turn(&self, from: u8, to: u8) -> bool {
         self.state.compare_exchange(from, to, Ordering::SeqCst, Ordering::SeqCst).is_ok()
@@ -203,16 +203,16 @@ impl<F: Future> Future for InPlace<F> {
     type Output = F::Output;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
-        let Self { future, bell, waker } = &mut *self;
-        bell.task.register(cx.waker());
+        let Self { future, wake_flag, waker } = &mut *self;
+        wake_flag.task.register(cx.waker());
         for _ in 0..TURNS {
-            if !bell.turn(RUNG, INSIDE) {
+            if !wake_flag.turn(RUNG, INSIDE) {
                 return Poll::Pending;
             }
             if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(waker)) {
                 return Poll::Ready(output);
             }
-            if bell.turn(INSIDE, WAITING) {
+            if wake_flag.turn(INSIDE, WAITING) {
                 return Poll::Pending;
             }
             if !tokio::task::coop::has_budget_remaining() {
@@ -224,7 +224,7 @@ impl<F: Future> Future for InPlace<F> {
     }
 }
 
-impl Wake for Bell {
+impl Wake for WakeFlag {
     fn wake(self: Arc<Self>) {
         self.wake_by_ref();
     }

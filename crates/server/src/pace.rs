@@ -43,10 +43,10 @@ impl Pace {
     }
 
     /// A request's head has arrived.
-    pub(crate) fn begin(self: &Arc<Self>) -> UnderWay {
+    pub(crate) fn begin(self: &Arc<Self>) -> RequestGuard {
         self.under_way.fetch_add(1, Ordering::AcqRel);
         self.begun.fetch_add(1, Ordering::AcqRel);
-        UnderWay(self.clone())
+        RequestGuard(self.clone())
     }
 
     /// It is the client that we wait for, and nobody else.
@@ -65,9 +65,9 @@ impl Pace {
 }
 
 /// A request under way, until its answer has been given to the end or nobody wants it any more.
-pub(crate) struct UnderWay(Arc<Pace>);
+pub(crate) struct RequestGuard(Arc<Pace>);
 
-impl Drop for UnderWay {
+impl Drop for RequestGuard {
     fn drop(&mut self) {
         self.0.rest();
         self.0.under_way.fetch_sub(1, Ordering::AcqRel);
@@ -77,11 +77,11 @@ impl Drop for UnderWay {
 /// The body of an answer; while it lasts, its request is under way.
 pub(crate) struct Answer {
     body: axum::body::Body,
-    _under_way: UnderWay,
+    _under_way: RequestGuard,
 }
 
 impl Answer {
-    pub(crate) fn new(body: axum::body::Body, under_way: UnderWay) -> Self {
+    pub(crate) fn new(body: axum::body::Body, under_way: RequestGuard) -> Self {
         Self { body, _under_way: under_way }
     }
 }

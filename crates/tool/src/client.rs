@@ -39,9 +39,9 @@ pub struct Question {
 
 /// How a program wants to hear the questions of a service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Manner {
+pub enum QuestionMode {
     /// While its call runs.
-    Meanwhile,
+    DuringCall,
     /// As the outcome of its call, which it then repeats with the answers.
     AsOutcome,
 }
@@ -56,7 +56,7 @@ pub trait Client: fmt::Debug + Send + Sync {
     fn can(&self, ability: Ability) -> bool;
 
     /// How it wants to hear questions that a service has for it.
-    fn manner(&self) -> Manner;
+    fn question_mode(&self) -> QuestionMode;
 
     /// Asks, and waits for the answer as long as `cx` allows.
     ///

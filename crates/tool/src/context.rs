@@ -1,6 +1,8 @@
 //! What a call carries with it: for whom it runs, until when, and how it is taken back.
 
-use crate::{Caller, CallerHeaders, Client, Events, Inspection, InstanceId, Manner, Nested, Step, TenantId};
+use crate::{
+    Caller, CallerHeaders, Client, Events, Inspection, InstanceId, Nested, QuestionMode, Step, TenantId,
+};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
@@ -30,7 +32,7 @@ pub struct Context {
     /// The program that calls, where it can be asked something.
     pub client: Option<Arc<dyn Client>>,
     /// How the program that calls hears what comes up for it, where it has a say in that.
-    pub manner: Option<Manner>,
+    pub question_mode: Option<QuestionMode>,
     /// Where connectors take down what they sent; off unless a tool is tried out.
     pub inspection: Inspection,
     /// What the caller's own request carried, for services that may be handed some of it.
@@ -68,7 +70,7 @@ impl Context {
             cancel: CancellationToken::new(),
             events: Events::default(),
             client: None,
-            manner: None,
+            question_mode: None,
             inspection: Inspection::default(),
             headers: CallerHeaders::default(),
             request_id,

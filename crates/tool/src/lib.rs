@@ -50,7 +50,7 @@ pub use bind::Binder;
 pub use call::{Arguments, Call, Extras};
 pub use call_tools::{CallTools, CallableTool};
 pub use caller::{Limits, Pattern, Role, Scope};
-pub use client::{Ability, Client, Manner, Question};
+pub use client::{Ability, Client, Question, QuestionMode};
 pub use compute::Compute;
 pub use connector::{Connector, Kind, LogEntry, Settings};
 pub use content::Content;

@@ -1,6 +1,6 @@
 //! The one client of a process that serves no other: services may ask it also while none of its calls runs.
 
-use crate::{Ability, Client, Context, Error, Manner, Question, Result};
+use crate::{Ability, Client, Context, Error, Question, QuestionMode, Result};
 use async_trait::async_trait;
 use serde_json::value::RawValue;
 use std::sync::Arc;
@@ -79,8 +79,8 @@ impl Client for OnlyClient {
         }
     }
 
-    fn manner(&self) -> Manner {
-        Manner::Meanwhile
+    fn question_mode(&self) -> QuestionMode {
+        QuestionMode::DuringCall
     }
 
     async fn ask(&self, cx: &Context, question: Question) -> Result<Box<RawValue>> {

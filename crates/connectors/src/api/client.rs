@@ -17,7 +17,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
-use tool::secret::Blots;
+use tool::secret::Redactor;
 use tool::uri::Method;
 use tool::{Call, Context, Ended, Error, Output, Result};
 
@@ -151,7 +151,7 @@ impl Client {
         let token = token.as_deref().map(|token| token.secret.expose());
         let secrets = secrets.iter().map(AsRef::as_ref).chain(token);
         let template = definition.error_template.as_ref();
-        let (error, body) = response::read_error(response, template, &Blots::new(secrets)).await;
+        let (error, body) = response::read_error(response, template, &Redactor::new(secrets)).await;
         cx.inspection.note(|seen| seen.raw = Some(body));
         let error = if may_pass(status) { error.retryable() } else { error };
         Err(Failure { error, retry_after })

@@ -15,11 +15,11 @@ use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 use tool::secret::names::{query_secrets, smells, without_query_secrets};
-use tool::secret::{Blots, MASK};
+use tool::secret::{MASK, Redactor};
 use tool::uri::Method;
 use tool::{CallerHeaders, Error, Result};
 
-/// A blot over each "1" of `?key=1` would hide more than a secret.
+/// Redacting each "1" of `?key=1` would hide more than a secret.
 const SHORTEST_SECRET: usize = 4;
 
 /// What every request of a service starts from.
@@ -112,7 +112,7 @@ impl Base {
                 (name.to_string(), text.into())
             })
             .collect();
-        let url = Blots::new(self.auth.secrets()).apply(&without_query_secrets(request.url.as_str()));
+        let url = Redactor::new(self.auth.secrets()).apply(&without_query_secrets(request.url.as_str()));
         let body = Some(&request.body).filter(|body| !body.is_empty());
         let body = body.map(|body| String::from_utf8_lossy(body));
         json!({ "method": request.method.as_str(), "url": url, "headers": headers, "body": body })

@@ -11,7 +11,7 @@ use percent_encoding::{percent_decode_str, utf8_percent_encode};
 use serde_json::value::to_raw_value;
 use std::borrow::Cow;
 use tool::depth::{MAX_DEPTH, is_too_deep};
-use tool::secret::Blots;
+use tool::secret::Redactor;
 use tool::{Content, Error, Output, Result};
 
 /// How much of an error's body its message quotes.
@@ -70,7 +70,7 @@ pub(super) fn read_head(response: &Response) -> Output {
 pub(super) async fn read_error(
     mut response: Response,
     template: Option<&ErrorTemplate>,
-    secrets: &Blots<'_>,
+    secrets: &Redactor<'_>,
 ) -> (Error, String) {
     let status = response.status();
     let content_type = ContentType::of(response.headers());

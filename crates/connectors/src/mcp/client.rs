@@ -46,7 +46,7 @@ pub(super) enum Repeat {
 }
 
 /// A service's way to its server.
-pub(super) struct Link {
+pub(super) struct ReconnectingClient {
     pub(super) target: Arc<Target>,
     pub(super) limits: Limits,
     pub(super) tools: Arc<Tools>,
@@ -60,7 +60,7 @@ pub(super) struct Link {
     pub(super) tenant: TenantId,
 }
 
-impl Link {
+impl ReconnectingClient {
     pub(super) fn new(
         target: Target,
         limits: Limits,
@@ -247,9 +247,9 @@ impl Link {
         let (tx, done) = watch::channel(false);
         state.phase = Phase::Connecting(done.clone());
         drop(state);
-        let link = self.clone();
+        let client = self.clone();
         self.tasks.spawn(async move {
-            link.connect().await;
+            client.connect().await;
             tx.send_replace(true);
         });
         Ok(Step::Wait(done))
@@ -291,7 +291,7 @@ impl Link {
         cx.within(work).await.map_err(|ended| self.error(&ended.into()))
     }
 
-    /// For what the link does on its own account.
+    /// For what the client does on its own account.
     pub(super) fn context(&self, time: Duration) -> Context {
         Context { cancel: self.closing.child_token(), ..Context::system(self.tenant.clone(), time) }
     }

@@ -1,6 +1,6 @@
 //! The life of a connection: it is made, looked after while it is used, and closed when its time has come.
 
-use super::client::Link;
+use super::client::ReconnectingClient;
 use super::listen;
 use super::session::Session;
 use super::state::Phase;
@@ -14,7 +14,7 @@ use tool::Reason;
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 const NEVER: Duration = Duration::from_secs(365 * 24 * 3600);
 
-impl Link {
+impl ReconnectingClient {
     /// Makes the connection, whoever has asked for it, and looks after it.
     pub(super) async fn connect(self: &Arc<Self>) {
         let (known, version) = (self.state().era, self.limits.version);
@@ -114,7 +114,7 @@ impl Link {
     /// Nobody wants to hear of a resource any more; a server that is not there need not know.
     pub(super) fn forget_resource(self: &Arc<Self>, uri: &str) {
         let Phase::Ready(session) = &self.state().phase else { return self.watched.unsubscribed(uri) };
-        let (link, session, uri) = (self.clone(), session.clone(), uri.to_owned());
-        self.tasks.spawn(async move { listen::unsubscribe(&link, &session, &uri).await });
+        let (client, session, uri) = (self.clone(), session.clone(), uri.to_owned());
+        self.tasks.spawn(async move { listen::unsubscribe(&client, &session, &uri).await });
     }
 }

@@ -4,10 +4,10 @@ use super::target::Target;
 use mcp::RpcError;
 use mcp::client::{Diagnosis, Failure};
 use serde_json::value::RawValue;
-use tool::secret::Blots;
+use tool::secret::Redactor;
 use tool::{Error, Reason, Result, Secret};
 
-/// Shorter texts are no secrets worth the damage of blotting them out everywhere.
+/// Shorter texts are no secrets worth the damage of redacting them everywhere.
 const SHORTEST_SECRET: usize = 4;
 /// Lines of stderr in a message; all that are kept stand in the error's context.
 const LINES_IN_MESSAGE: usize = 5;
@@ -34,7 +34,7 @@ pub(super) fn error(target: &Target, failure: &Failure, diagnosis: &Diagnosis) -
     let stderr = diagnosis.stderr();
     match failure {
         Failure::Broken { .. } | Failure::Protocol(_) if !stderr.is_empty() => {
-            error.with("stderr", blot(target, &stderr.join("\n")))
+            error.with("stderr", redact(target, &stderr.join("\n")))
         }
         _ => error,
     }
@@ -61,15 +61,15 @@ fn stated(target: &Target, failure: &Failure, diagnosis: &Diagnosis) -> Error {
             let (not_let_in, advice) = (not_let_in(), target.auth_advice());
             Error::upstream(format!("{not_let_in} (HTTP status {status}); {advice}")).with_status(*status)
         }
-        Failure::SignIn(_) => Error::upstream(format!("{}: {}", not_let_in(), blot(target, &text))),
-        Failure::LoginRequired(_) => Error::upstream(format!("{}: {}", not_let_in(), blot(target, &text)))
+        Failure::SignIn(_) => Error::upstream(format!("{}: {}", not_let_in(), redact(target, &text))),
+        Failure::LoginRequired(_) => Error::upstream(format!("{}: {}", not_let_in(), redact(target, &text)))
             .because(Reason::LoginRequired),
         Failure::Status { status, .. } => {
-            of_status(*status, format!("the MCP server '{name}' answered with {}", blot(target, &text)))
+            of_status(*status, format!("the MCP server '{name}' answered with {}", redact(target, &text)))
         }
         Failure::Redirected { location } => unusable().redirected_to(location.as_deref()),
         Failure::Refused(_) | Failure::Protocol(_) => unusable(),
-        Failure::AddressRefused(_) => Error::denied(blot(target, &text)).because(Reason::AddressRefused),
+        Failure::AddressRefused(_) => Error::denied(redact(target, &text)).because(Reason::AddressRefused),
         Failure::Rpc(rpc) => of_rpc(target, rpc),
         Failure::Timeout => Error::timeout(format!(
             "the MCP server '{name}' did not answer in time; more time is given by its 'timeout' and by the caller"
@@ -89,14 +89,14 @@ fn of_status(status: u16, message: String) -> Error {
 
 /// The server's own error, and what its code means to us.
 fn of_rpc(target: &Target, rpc: &RpcError) -> Error {
-    let message = blot(target, &rpc.message);
+    let message = redact(target, &rpc.message);
     let error = match rpc.code {
         -32602 => Error::invalid_input(message),
         -32002 => Error::upstream(message).because(Reason::Absent),
         -32601 => Error::upstream(message).because(Reason::UnknownOperation),
         _ => Error::upstream(message),
     };
-    error.relaying(RawValue::from_string(blot(target, rpc.to_raw().get())).unwrap_or_default())
+    error.relaying(RawValue::from_string(redact(target, rpc.to_raw().get())).unwrap_or_default())
 }
 
 /// The failure, with what the process said last.
@@ -104,19 +104,19 @@ fn last_words(target: &Target, text: &str, diagnosis: &Diagnosis) -> String {
     let mut words = text.to_owned();
     let stderr = diagnosis.stderr();
     let shown = &stderr[stderr.len().saturating_sub(LINES_IN_MESSAGE)..];
-    let noise = diagnosis.noise();
+    let stray_output = diagnosis.stray_output();
     if !shown.is_empty() {
         words.push_str("; it said last: ");
         words.push_str(&shown.join(" / "));
-    } else if !noise.is_empty() {
+    } else if !stray_output.is_empty() {
         words.push_str("; on its stdout, which is for messages only, stood: ");
-        words.push_str(&noise.join(" / "));
+        words.push_str(&stray_output.join(" / "));
     }
     if sounds_like_auth(&words) {
         words.push_str("; ");
         words.push_str(&target.auth_advice());
     }
-    blot(target, &words)
+    redact(target, &words)
 }
 
 fn is_about_auth(failure: &Failure, diagnosis: &Diagnosis) -> bool {
@@ -142,11 +142,11 @@ fn sounds_like_auth(text: &str) -> bool {
 }
 
 /// The text without the secrets of the settings.
-pub(super) fn blot(target: &Target, text: &str) -> String {
+pub(super) fn redact(target: &Target, text: &str) -> String {
     let token = target.oauth().and_then(|oauth| oauth.token());
     let secrets = target.secrets().chain(token.iter().map(Secret::expose));
     let secrets = secrets.filter(|secret| secret.len() >= SHORTEST_SECRET);
-    Blots::new(secrets).apply(text)
+    Redactor::new(secrets).apply(text)
 }
 
 /// A server's answer to a probe: any answer shows that it is there.
@@ -164,11 +164,11 @@ mod tests {
     use mcp::client::transport::stdio::Command;
 
     #[test]
-    fn blots_the_secrets_of_the_settings_out_however_a_server_spells_them() {
+    fn redacts_the_secrets_of_the_settings_however_a_server_spells_them() {
         let env = vec![("KEY".to_owned(), Secret::new("ab+cd/ef==")), ("N".to_owned(), Secret::new("7"))];
         let command = Command { program: "x".into(), args: Vec::new(), env, cwd: None };
         let target = Target { service: None, server: Server::Local(command) };
         let said = r#"ab+cd/ef== at /x?key=ab%2Bcd%2Fef%3D%3D in {"key":"ab+cd\/ef=="}, 7 times"#;
-        assert_eq!(blot(&target, said), r#"*** at /x?key=*** in {"key":"***"}, 7 times"#);
+        assert_eq!(redact(&target, said), r#"*** at /x?key=*** in {"key":"***"}, 7 times"#);
     }
 }

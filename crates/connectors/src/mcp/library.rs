@@ -1,6 +1,6 @@
 //! The server's documents and prompts: listed, read, and watched on behalf of many clients.
 
-use super::client::{Link, Repeat};
+use super::client::{ReconnectingClient, Repeat};
 use super::pages::{self, MAX_ITEMS};
 use super::questions::{Params, converse};
 use super::{Mcp, listen};
@@ -20,7 +20,7 @@ use tracing::warn;
 impl Library for Mcp {
     async fn offer(&self, cx: &Context) -> Result<Offer> {
         let cx = &self.within(cx, None);
-        let server = self.links.main.server(cx).await?;
+        let server = self.clients.main.server(cx).await?;
         let capabilities = server.capabilities.as_deref().map_or("{}", RawValue::get);
         let capabilities: Value = serde_json::from_str(capabilities).unwrap_or_default();
         let can = |name: &str| capabilities.get(name).is_some_and(Value::is_object);
@@ -31,13 +31,13 @@ impl Library for Mcp {
             ..Offer::default()
         };
         if can("prompts") {
-            offer.prompts = items(cx, &self.links.main, "prompts/list", "prompts", "name").await?;
+            offer.prompts = items(cx, &self.clients.main, "prompts/list", "prompts", "name").await?;
         }
         if can("resources") {
-            let link = &self.links.main;
-            offer.resources = items(cx, link, "resources/list", "resources", "uri").await?;
+            let client = &self.clients.main;
+            offer.resources = items(cx, client, "resources/list", "resources", "uri").await?;
             let (method, field) = ("resources/templates/list", "resourceTemplates");
-            offer.templates = items(cx, link, method, field, "uriTemplate").await?;
+            offer.templates = items(cx, client, method, field, "uriTemplate").await?;
         }
         Ok(offer)
     }
@@ -69,36 +69,36 @@ impl Library for Mcp {
             }
         };
         let about = About { name: name.as_deref(), ..About::default() };
-        let link = self.links.suiting(cx).await;
-        converse(cx, link, method, about, params, Repeat::Always).await
+        let client = self.clients.suiting(cx).await;
+        converse(cx, client, method, about, params, Repeat::Always).await
     }
 
     async fn watch(&self, cx: &Context, uri: &str) -> Result<()> {
         let cx = &self.within(cx, None);
-        let link = self.links.suiting(cx).await;
-        let era = link.server(cx).await?.version.era();
-        link.watched().add(uri)?;
+        let client = self.clients.suiting(cx).await;
+        let era = client.server(cx).await?.version.era();
+        client.watched().add(uri)?;
         let watching = match era {
-            Era::Legacy => listen::subscribe(cx, link, uri).await,
+            Era::Legacy => listen::subscribe(cx, client, uri).await,
             // The stream of notifications is opened anew with it.
-            Era::Modern => listen::wait_for_stream(cx, link, uri).await,
+            Era::Modern => listen::wait_for_stream(cx, client, uri).await,
         };
         if watching.is_err() {
-            link.watched().remove(uri);
+            client.watched().remove(uri);
         }
         watching
     }
 
     fn unwatch(&self, uri: &str) {
         // Over which way it was watched is not told; whoever watches it over both hears of it over either.
-        let Some(link) = self.links.all().find(|link| link.watched().has(uri)) else { return };
-        if link.watched().remove(uri) {
-            link.forget_resource(uri);
+        let Some(client) = self.clients.all().find(|client| client.watched().has(uri)) else { return };
+        if client.watched().remove(uri) {
+            client.forget_resource(uri);
         }
     }
 
     fn updates(&self) -> broadcast::Receiver<Update> {
-        self.links.main.watched().updates()
+        self.clients.main.watched().updates()
     }
 }
 
@@ -110,14 +110,14 @@ fn visible(text: &str) -> String {
 /// The entries of a list by their key; those without one are left out.
 async fn items(
     cx: &Context,
-    link: &Arc<Link>,
+    client: &Arc<ReconnectingClient>,
     method: &str,
     field: &str,
     key: &'static str,
 ) -> Result<Vec<Item>> {
     let mut items = Vec::new();
-    let server = link.name().to_owned();
-    pages::list(cx, link, method, field, |definition| {
+    let server = client.name().to_owned();
+    pages::list(cx, client, method, field, |definition| {
         let fields = serde_json::from_str::<Fields<'_>>(definition.get()).unwrap_or_default();
         let name = fields.get(key).and_then(|name| serde_json::from_str::<String>(name.get()).ok());
         match name {

@@ -26,7 +26,7 @@ pub(crate) use settings::Settings;
 use ::mcp::client::About;
 use async_trait::async_trait;
 use client::Repeat;
-use eras::Links;
+use eras::ServerClients;
 use questions::{Params, as_question, converse};
 use std::sync::Arc;
 use std::time::Duration;
@@ -39,7 +39,7 @@ use tools::Tools;
 
 /// One MCP server: its connection, and what it offers.
 struct Mcp {
-    links: Links,
+    clients: ServerClients,
     tools: Arc<Tools>,
     /// Its name stands before the names of its tools and prompts.
     is_prefixed: bool,
@@ -54,14 +54,14 @@ struct Mcp {
 #[async_trait]
 impl Connector for Mcp {
     async fn tools(&self, cx: &Context) -> Result<Vec<Tool>> {
-        let known = self.tools.get(&self.within(cx, None), &self.links.main).await?;
+        let known = self.tools.get(&self.within(cx, None), &self.clients.main).await?;
         Ok(known.values().map(|known| known.tool.clone()).collect())
     }
 
     async fn call(&self, cx: &Context, call: Call) -> Result<Outcome> {
         let cx = &self.within(cx, call.options.attempt_timeout());
         let _permit = self.admit(cx).await?;
-        let known = self.tools.get(cx, &self.links.main).await?;
+        let known = self.tools.get(cx, &self.clients.main).await?;
         let Some(known) = known.get(&call.tool) else {
             return Err(Error::not_found(format!("the service has no tool '{}'", call.tool)));
         };
@@ -72,8 +72,8 @@ impl Connector for Mcp {
         let about = About { name: Some(&call.tool), params: &headers };
         let params = Params::new(call.extras).with_idempotency_key(cx).with_text("name", &call.tool);
         let params = params.with("arguments", call.arguments.to_raw());
-        let link = self.links.suiting(cx).await;
-        let result = converse(cx, link, "tools/call", about, params, Repeat::Unsent).await?;
+        let client = self.clients.suiting(cx).await;
+        let result = converse(cx, client, "tools/call", about, params, Repeat::Unsent).await?;
         match as_question(&result) {
             Some(request) => Ok(Outcome::NeedsInput(InputRequest { original: Some(result), ..request })),
             None => Ok(Outcome::Done(Output::relayed(result)?)),
@@ -82,7 +82,7 @@ impl Connector for Mcp {
 
     async fn health(&self, cx: &Context) -> Result<()> {
         let cx = &self.within(cx, None);
-        self.links.main.ping(cx).await
+        self.clients.main.ping(cx).await
     }
 
     fn changes(&self) -> Option<watch::Receiver<u64>> {
@@ -94,7 +94,7 @@ impl Connector for Mcp {
     }
 
     fn logs(&self) -> Option<broadcast::Receiver<LogEntry>> {
-        Some(self.links.main.watched().logs())
+        Some(self.clients.main.watched().logs())
     }
 
     fn is_prefixed(&self) -> bool {
@@ -115,7 +115,7 @@ impl Mcp {
 
     async fn admit(&self, cx: &Context) -> Result<Option<tokio::sync::SemaphorePermit<'_>>> {
         let Some(permits) = &self.permits else { return Ok(None) };
-        let permit = self.links.main.within(cx, permits.acquire()).await?;
+        let permit = self.clients.main.within(cx, permits.acquire()).await?;
         permit.map(Some).map_err(|_| Error::internal("no permits"))
     }
 }

@@ -1,6 +1,6 @@
 //! Lists of a server, asked for page by page.
 
-use super::client::{Link, Repeat};
+use super::client::{ReconnectingClient, Repeat};
 use mcp::client::About;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -16,7 +16,7 @@ const MAX_BYTES: usize = 64 * 1024 * 1024;
 /// Gives every entry of a list to `take`. A server that does not know the method has none.
 pub(super) async fn list(
     cx: &Context,
-    link: &Arc<Link>,
+    client: &Arc<ReconnectingClient>,
     method: &str,
     field: &str,
     mut take: impl FnMut(&RawValue) + Send,
@@ -25,7 +25,7 @@ pub(super) async fn list(
     let (mut bytes, mut items) = (0, 0);
     for _ in 0..MAX_PAGES {
         let params = cursor.as_ref().map(|cursor| format!("{{\"cursor\":{}}}", Value::from(cursor.as_str())));
-        let answer = link.request(cx, method, About::default(), params.as_deref(), Repeat::Always).await;
+        let answer = client.request(cx, method, About::default(), params.as_deref(), Repeat::Always).await;
         let result = match answer {
             Ok(result) => result,
             Err(error) if error.reason() == Some(Reason::UnknownOperation) => return Ok(()),
@@ -43,7 +43,7 @@ pub(super) async fn list(
         }
     }
     if let Some(why) = why_incomplete(items, cursor.is_some()) {
-        let server = link.name();
+        let server = client.name();
         warn!(server, items, method, "{why} ('{method}' of the MCP server '{server}')");
     }
     Ok(())

@@ -1,13 +1,13 @@
 //! What a server asks back in its answer: passed on to programs that take it so, asked of the others.
 
-use super::client::{Link, Repeat};
+use super::client::{ReconnectingClient, Repeat};
 use mcp::client::About;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::sync::Arc;
-use tool::{Ability, Context, Error, Extras, Fields, InputRequest, Manner, Question, Result};
+use tool::{Ability, Context, Error, Extras, Fields, InputRequest, Question, QuestionMode, Result};
 
 /// How often one call may be asked something.
 const MAX_ROUNDS: usize = 16;
@@ -67,15 +67,15 @@ impl Params {
 /// repeated with its answers; programs that take questions as an outcome get them as they are.
 pub(super) async fn converse(
     cx: &Context,
-    link: &Arc<Link>,
+    client: &Arc<ReconnectingClient>,
     method: &str,
     about: About<'_>,
     mut params: Params,
     repeat: Repeat,
 ) -> Result<Box<RawValue>> {
     for _ in 0..MAX_ROUNDS {
-        let result = link.request(cx, method, about, Some(&params.to_text()), repeat).await?;
-        let is_asked = |client: &Arc<dyn tool::Client>| client.manner() == Manner::Meanwhile;
+        let result = client.request(cx, method, about, Some(&params.to_text()), repeat).await?;
+        let is_asked = |client: &Arc<dyn tool::Client>| client.question_mode() == QuestionMode::DuringCall;
         let Some(client) = cx.client.as_ref().filter(|client| is_asked(client)) else { return Ok(result) };
         let Some(asked) = InputRequired::read(&result) else { return Ok(result) };
         let responses = asked.ask(cx, &**client).await?;

@@ -2,8 +2,8 @@
 
 use super::Mcp;
 use super::auth::{self, AuthSettings, AuthType};
-use super::client::{Limits, Link};
-use super::eras::Links;
+use super::client::{Limits, ReconnectingClient};
+use super::eras::ServerClients;
 use super::oauth::OAuth;
 use super::target::{Remote, Route, Server, Target};
 use super::tools::{Filter, Tools};
@@ -229,10 +229,11 @@ impl Settings {
             idle: (self.idle_timeout > 0).then(|| Duration::from_millis(self.idle_timeout)),
         };
         let tools = Arc::new(Tools::new(filter));
-        let link = Link::new(target, limits, env, tools.clone(), Arc::new(Watched::default()));
+        let client =
+            ReconnectingClient::new(target, limits, env, tools.clone(), Arc::new(Watched::default()));
         Ok(Mcp {
-            _closing: link.closing().drop_guard(),
-            links: Links::new(Arc::new(link)),
+            _closing: client.closing().drop_guard(),
+            clients: ServerClients::new(Arc::new(client)),
             tools,
             is_prefixed: self.expose.prefix,
             permits: self.max_concurrent_calls.map(Semaphore::new),

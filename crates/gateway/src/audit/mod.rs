@@ -255,7 +255,7 @@ impl Record {
             arguments,
             status: end.status,
             code: end.code,
-            message: end.message.map(|message| redact::blot(&message, &hidden)),
+            message: end.message.map(|message| redact::redact_text(&message, &hidden)),
             duration_us: end.duration_us,
             request_id: self.request_id.to_string(),
             trace_id: self.trace_id.as_deref().map(str::to_owned),

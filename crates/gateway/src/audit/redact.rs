@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
 use tool::readable;
-use tool::secret::{Blots, MASK};
+use tool::secret::{MASK, Redactor};
 
 /// Names, without case and separators, that mean a secret wherever they end a field's name.
 const SECRET_NAMES: [&str; 19] = [
@@ -85,7 +85,7 @@ impl Redaction {
     pub(crate) fn take_out(&self, arguments: &RawValue) -> (String, Vec<Value>) {
         // Most calls carry no secret: looking costs far less than writing anew.
         let mut deserializer = serde_json::Deserializer::from_str(arguments.get());
-        match (Look { redaction: Some(self) }).deserialize(&mut deserializer) {
+        match (SecretDetector { redaction: Some(self) }).deserialize(&mut deserializer) {
             Ok(false) => (arguments.get().to_owned(), Vec::new()),
             Ok(true) | Err(_) => {
                 let Ok(mut value) = serde_json::from_str::<Value>(arguments.get()) else {
@@ -100,11 +100,11 @@ impl Redaction {
 }
 
 /// Says whether there is anything to hide, without keeping what it reads.
-struct Look<'a> {
+struct SecretDetector<'a> {
     redaction: Option<&'a Redaction>,
 }
 
-impl<'de> DeserializeSeed<'de> for Look<'_> {
+impl<'de> DeserializeSeed<'de> for SecretDetector<'_> {
     type Value = bool;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<bool, D::Error> {
@@ -112,7 +112,7 @@ impl<'de> DeserializeSeed<'de> for Look<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Look<'_> {
+impl<'de> Visitor<'de> for SecretDetector<'_> {
     type Value = bool;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -124,7 +124,7 @@ impl<'de> Visitor<'de> for Look<'_> {
         while let Some(Key(name)) = map.next_key()? {
             let redaction = self.redaction.and_then(|redaction| redaction.field(&name));
             is_found |= is_secret_name(&name) || redaction.is_some_and(|redaction| redaction.is_secret);
-            is_found |= map.next_value_seed(Look { redaction })?;
+            is_found |= map.next_value_seed(SecretDetector { redaction })?;
         }
         Ok(is_found)
     }
@@ -132,7 +132,7 @@ impl<'de> Visitor<'de> for Look<'_> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<bool, A::Error> {
         let redaction = self.redaction.and_then(|redaction| redaction.items.as_deref());
         let mut is_found = false;
-        while let Some(found) = list.next_element_seed(Look { redaction })? {
+        while let Some(found) = list.next_element_seed(SecretDetector { redaction })? {
             is_found |= found || redaction.is_some_and(|redaction| redaction.is_secret);
         }
         Ok(is_found)
@@ -193,13 +193,13 @@ fn redact_value(value: &mut Value, redaction: Option<&Redaction>, hidden: &mut V
 }
 
 /// A text about a call, without what was hidden of its arguments: services like to repeat what they refuse.
-pub(super) fn blot(text: &str, hidden: &[Value]) -> String {
-    /// A blot over each "a" would hide more than a secret.
+pub(super) fn redact_text(text: &str, hidden: &[Value]) -> String {
+    /// Redacting each "a" would hide more than a secret.
     const SHORTEST: usize = 3;
     let mut texts = Vec::new();
     hidden.iter().for_each(|value| collect_texts(value, &mut texts));
     texts.retain(|text| text.len() >= SHORTEST);
-    Blots::new(texts.iter().map(String::as_str)).apply(text)
+    Redactor::new(texts.iter().map(String::as_str)).apply(text)
 }
 
 fn collect_texts(value: &Value, texts: &mut Vec<String>) {
@@ -267,8 +267,8 @@ mod tests {
         let (_, hidden) = Redaction::default().take_out(&arguments);
         let said = "HTTP 400: ada /x?password=p%2Bw9&pin_token=4711&otp=7 {\"a\":[\"deep9\"]}";
         let expected = "HTTP 400: ada /x?password=***&pin_token=***&otp=7 {\"a\":[\"***\"]}";
-        assert_eq!(blot(said, &hidden), expected);
-        assert_eq!(blot(said, &[]), said);
+        assert_eq!(redact_text(said, &hidden), expected);
+        assert_eq!(redact_text(said, &[]), said);
     }
 
     #[test]

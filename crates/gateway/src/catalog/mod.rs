@@ -2,20 +2,20 @@
 
 mod alone;
 mod instance;
+mod lists;
 pub mod naming;
 mod own;
 mod route;
 mod service;
-mod shelves;
 mod types;
 
 pub use instance::InstanceDefinition;
 pub(crate) use instance::InstanceTools;
+pub use lists::{Entry, ListKind};
+pub(crate) use lists::{Lists, address};
 pub(crate) use own::{OWN_TOOL, OWN_TYPE, OwnTool, ToolSource};
 pub use route::Route;
 pub use service::{Service, State};
-pub use shelves::{Entry, Shelf};
-pub(crate) use shelves::{Shelves, address};
 pub(crate) use types::Types;
 
 use crate::policy::Limiter;
@@ -57,7 +57,7 @@ pub struct TenantCatalog {
     definitions: Arc<Vec<InstanceDefinition>>,
     listed: Vec<Arc<Route>>,
     collisions: Vec<Collision>,
-    shelves: Shelves,
+    lists: Lists,
     /// What its services share that nobody configured.
     env: Option<Env>,
 }
@@ -105,7 +105,7 @@ impl TenantCatalog {
         }
         catalog.listed = catalog.by_name.values().cloned().collect();
         catalog.listed.sort_unstable_by(|a, b| a.name.cmp(&b.name));
-        catalog.shelves = Shelves::of(catalog.services(), previous.map(|previous| &previous.shelves));
+        catalog.lists = Lists::of(catalog.services(), previous.map(|previous| &previous.lists));
         catalog.add_instances(instances);
         catalog
     }
@@ -163,8 +163,8 @@ impl TenantCatalog {
     }
 
     /// Documents and prompts.
-    pub(crate) fn shelves(&self) -> &Shelves {
-        &self.shelves
+    pub(crate) fn lists(&self) -> &Lists {
+        &self.lists
     }
 
     /// What the tenant may use.

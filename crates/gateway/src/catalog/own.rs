@@ -84,7 +84,7 @@ impl TenantCatalog {
                         let is_ambient = known.listed.is_empty() && target.listed.is_empty();
                         Arc::ptr_eq(known, target) || (is_ambient && known.uri == target.uri)
                     };
-                    route.via.as_ref().is_some_and(|via| is_target(&via.target))
+                    route.uri_tool.as_ref().is_some_and(|uri_tool| is_target(&uri_tool.target))
                 };
                 target.map(|target| {
                     known

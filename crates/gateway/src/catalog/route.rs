@@ -5,7 +5,7 @@ use super::{OwnTool, Service};
 use crate::audit::Redaction;
 use crate::service_metrics::ServiceMetrics;
 use crate::shape::Shape;
-use crate::tools::{UriTool, Via};
+use crate::tools::{ResolvedUriTool, UriTool};
 use bytes::Bytes;
 use std::sync::{Arc, OnceLock};
 use tool::uri::{Method, Options};
@@ -31,7 +31,7 @@ pub struct Route {
     pub(crate) redaction: Arc<Redaction>,
     pub(crate) metrics: Arc<ServiceMetrics>,
     /// The way to another route's tool, for those that are one under another name.
-    pub(crate) via: Option<Via>,
+    pub(crate) uri_tool: Option<ResolvedUriTool>,
     /// The same tool at its service's own door, made when somebody first comes there.
     alone: OnceLock<Arc<Route>>,
 }
@@ -80,7 +80,7 @@ impl Route {
         let description = tool.description().map(str::to_owned);
         let service = target.service.clone();
         let route = Self::compile(service, tool, own.name.clone(), description.as_deref(), result_budget);
-        Self { via: Some(Via { target, tool: over.clone() }), ..route }
+        Self { uri_tool: Some(ResolvedUriTool { target, tool: over.clone() }), ..route }
     }
 
     /// The route to a tool of a service that nobody configured. It is not listed, and counted
@@ -99,7 +99,7 @@ impl Route {
             binder,
             shape,
             redaction,
-            via: None,
+            uri_tool: None,
             alone: OnceLock::new(),
         }
     }
@@ -125,7 +125,7 @@ impl Route {
             binder,
             shape,
             redaction,
-            via: None,
+            uri_tool: None,
             alone: OnceLock::new(),
         }
     }
@@ -151,7 +151,7 @@ impl Route {
             shape: self.shape.clone(),
             redaction: self.redaction.clone(),
             metrics: self.metrics.clone(),
-            via: self.via.clone(),
+            uri_tool: self.uri_tool.clone(),
             alone: OnceLock::new(),
         }
     }
@@ -176,9 +176,9 @@ impl Route {
             Target::Uri(uri) => uri.options().clone(),
             Target::Name(_) | Target::Trial(_) => Options::default(),
         };
-        let (options, tool) = match &self.via {
+        let (options, tool) = match &self.uri_tool {
             None => (given, &self.tool),
-            Some(via) => (given.within(via.tool.uri.options())?, &via.target.tool),
+            Some(uri_tool) => (given.within(uri_tool.tool.uri.options())?, &uri_tool.target.tool),
         };
         options.check_method(tool.methods())?;
         Ok(options)
@@ -186,13 +186,13 @@ impl Route {
 
     /// The method that is used where nobody chooses one, by the tool that is called in the end.
     pub(crate) fn own_method(&self) -> Option<Method> {
-        let tool = self.via.as_ref().map_or(&self.tool, |via| &via.target.tool);
+        let tool = self.uri_tool.as_ref().map_or(&self.tool, |uri_tool| &uri_tool.target.tool);
         tool.methods().first().copied()
     }
 
     /// The tenant's own Tool leads here, so that its callers need no right to what is behind it.
     #[must_use]
     pub fn is_own(&self) -> bool {
-        self.via.is_some() || self.service.scheme == super::OWN_TYPE
+        self.uri_tool.is_some() || self.service.scheme == super::OWN_TYPE
     }
 }

@@ -22,7 +22,7 @@ pub(crate) struct Policy {
 /// The one rule: may this caller use this tool at all? Called by nothing but its name, it has the options
 /// that a Tool has set.
 pub(crate) fn permits(caller: &Caller, route: &Route) -> Result<()> {
-    let set = route.via.as_ref().map(|via| via.tool.uri.options());
+    let set = route.uri_tool.as_ref().map(|uri_tool| uri_tool.tool.uri.options());
     permits_with(caller, route, set.unwrap_or(&Options::default()))
 }
 
@@ -37,7 +37,7 @@ fn permits_with(caller: &Caller, route: &Route, options: &Options) -> Result<()>
     }
     let acting = options.acting(route.own_method());
     // A Tool's own name stands for what the Tool has set.
-    let set = route.via.as_ref().map(|via| via.tool.uri.options().acting(route.own_method()));
+    let set = route.uri_tool.as_ref().map(|uri_tool| uri_tool.tool.uri.options().acting(route.own_method()));
     let is_as_named = acting == set.unwrap_or_default();
     let (shown, in_full) = (shown(route, &acting), shown(route, &options.without_limits()));
     let is_allowed = |allow: &Pattern| {

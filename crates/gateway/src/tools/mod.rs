@@ -2,8 +2,8 @@
 
 mod uri;
 
+pub(crate) use uri::ResolvedUriTool;
 pub use uri::UriTool;
-pub(crate) use uri::Via;
 
 use crate::catalog::{OWN_TOOL, OWN_TYPE, OwnTool, Service, State, TenantCatalog, ToolSource, naming};
 use crate::shape;

@@ -197,12 +197,12 @@ impl UriTool {
 
 /// The way from a Tool to the service's tool behind it.
 #[derive(Debug, Clone)]
-pub(crate) struct Via {
+pub(crate) struct ResolvedUriTool {
     pub(crate) target: Arc<Route>,
     pub(crate) tool: UriTool,
 }
 
-impl Via {
+impl ResolvedUriTool {
     /// From what the caller sent to what the service's tool takes.
     pub(crate) fn bind(&self, own: &Binder, arguments: tool::Arguments) -> Result<tool::Arguments> {
         if self.tool.has_same_arguments() {

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 const STDERR_LINES: usize = 50;
-const NOISE_LINES: usize = 5;
+const STRAY_LINES: usize = 5;
 const LINE_BYTES: usize = 1024;
 
 /// The last lines on stderr, and what stood on stdout before the first call without being a message.
@@ -14,7 +14,7 @@ pub struct Diagnosis(Mutex<Kept>);
 #[derive(Debug, Default)]
 struct Kept {
     stderr: VecDeque<String>,
-    noise: VecDeque<String>,
+    stray_output: VecDeque<String>,
     /// From now on stdout may hold what belongs to one caller alone.
     has_calls: bool,
 }
@@ -28,8 +28,8 @@ impl Diagnosis {
 
     /// The last lines of plain text that stood on stdout while the server started.
     #[must_use]
-    pub fn noise(&self) -> Vec<String> {
-        self.kept().noise.iter().cloned().collect()
+    pub fn stray_output(&self) -> Vec<String> {
+        self.kept().stray_output.iter().cloned().collect()
     }
 
     pub(super) fn add_stderr(&self, line: &[u8]) {
@@ -40,7 +40,7 @@ impl Diagnosis {
     pub(super) fn add_noise(&self, line: &[u8]) {
         let mut kept = self.kept();
         if !kept.has_calls && is_plain_text(line) {
-            keep(&mut kept.noise, NOISE_LINES, line);
+            keep(&mut kept.stray_output, STRAY_LINES, line);
         }
     }
 
@@ -122,6 +122,6 @@ mod tests {
         }
         diagnosis.calls_begin();
         diagnosis.add_noise(b"the rest of an answer");
-        assert_eq!(diagnosis.noise(), ["Server v1.0"]);
+        assert_eq!(diagnosis.stray_output(), ["Server v1.0"]);
     }
 }

@@ -69,13 +69,13 @@ struct PendingRequest {
 }
 
 /// What comes out of an inbox for others to look after.
-pub(super) struct Outlets {
+pub(super) struct InboxReceivers {
     pub(super) notifications: mpsc::Receiver<Notification>,
     pub(super) server_requests: mpsc::Receiver<ServerRequest>,
 }
 
 impl Inbox {
-    pub(super) fn new(only_client: Option<Arc<OnlyClient>>) -> (Self, Outlets) {
+    pub(super) fn new(only_client: Option<Arc<OnlyClient>>) -> (Self, InboxReceivers) {
         let (notifications, notifications_rx) = mpsc::channel(MAX_NOTIFICATIONS);
         let (server_requests, server_requests_rx) = mpsc::channel(MAX_SERVER_REQUESTS);
         let inbox = Self {
@@ -89,7 +89,7 @@ impl Inbox {
             only_client,
             has_asked_for_roots: AtomicBool::new(false),
         };
-        (inbox, Outlets { notifications: notifications_rx, server_requests: server_requests_rx })
+        (inbox, InboxReceivers { notifications: notifications_rx, server_requests: server_requests_rx })
     }
 
     pub(super) fn next_id(&self) -> u64 {

@@ -144,13 +144,14 @@ impl Client {
         target: &Target,
         options: &Options,
     ) -> Result<(Self, mpsc::Receiver<Notification>), Failure> {
-        let (inbox, outlets) = Inbox::new(options.only_client.clone());
+        let (inbox, receivers) = Inbox::new(options.only_client.clone());
         let inbox = Arc::new(inbox);
         let opening = Transport::open(target, &inbox, &options.diagnosis, options.max_message_bytes);
         let transport = Arc::new(until_ended(cx, opening).await?);
-        let answering = Owned::spawn(server_requests::answer_all(outlets.server_requests, transport.clone()));
+        let answering =
+            Owned::spawn(server_requests::answer_all(receivers.server_requests, transport.clone()));
         let client = Self { inbox, transport, server: Server::unknown(), _answering: answering };
-        Ok((client, outlets.notifications))
+        Ok((client, receivers.notifications))
     }
 
     /// Asks without a handshake.

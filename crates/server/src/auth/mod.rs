@@ -31,11 +31,11 @@ use tool::{Caller, CallerHeaders, Identity, InstanceId, Limits, Role, Scope, Sec
 /// Everyone who may come in, swapped as a whole when anything about that changes.
 pub(crate) struct Auth {
     tokens: Tokens,
-    people: ArcSwap<People>,
+    accounts: ArcSwap<Accounts>,
 }
 
 #[derive(Default)]
-struct People {
+struct Accounts {
     keys: HashMap<KeyHash, KeyEntry>,
     users: HashMap<UserId, User>,
     instances: HashMap<KeyHash, (SignedIn, InstanceId)>,
@@ -52,7 +52,7 @@ struct KeyEntry {
 impl Auth {
     /// Loads everyone.
     pub(crate) async fn load(store: &Store, key: &Secret) -> store::Result<Self> {
-        let auth = Self { tokens: Tokens::new(key), people: ArcSwap::default() };
+        let auth = Self { tokens: Tokens::new(key), accounts: ArcSwap::default() };
         auth.reload(store).await?;
         Ok(auth)
     }
@@ -66,7 +66,7 @@ impl Snapshot for Auth {
         let instances = store.instances().all_active().await?;
         let keys = store.keys().all_active().await?;
         let users = store.users().all_active().await?;
-        let (instances, closed) = Owners::of(&keys, &users).doors(instances, &self.people.load().closed);
+        let (instances, closed) = Owners::of(&keys, &users).doors(instances, &self.accounts.load().closed);
         let keys = keys.into_iter().map(|key| {
             let caller = Caller {
                 identity: Identity::Key(key.id),
@@ -82,7 +82,7 @@ impl Snapshot for Auth {
         });
         let users = users.into_iter().map(|user| (user.id.clone(), user));
         let (keys, users) = (keys.collect(), users.collect());
-        self.people.store(Arc::new(People { keys, users, instances, closed }));
+        self.accounts.store(Arc::new(Accounts { keys, users, instances, closed }));
         Ok(())
     }
 }
@@ -90,8 +90,8 @@ impl Snapshot for Auth {
 impl Auth {
     /// The MCP instance with this key, and who comes through its door.
     pub(crate) fn instance(&self, key: &str) -> Result<(SignedIn, InstanceId)> {
-        let people = self.people.load();
-        let found = people.instances.get(&KeyHash::of(key)).filter(|(owner, _)| !owner.has_ended());
+        let accounts = self.accounts.load();
+        let found = accounts.instances.get(&KeyHash::of(key)).filter(|(owner, _)| !owner.has_ended());
         found.cloned().ok_or_else(|| Problem::not_found("MCP instance"))
     }
 
@@ -102,8 +102,8 @@ impl Auth {
 
     /// Who holds this key or token.
     pub(crate) fn identify(&self, credential: &str) -> Result<SignedIn> {
-        let people = self.people.load();
-        if let Some(entry) = people.keys.get(&KeyHash::of(credential)) {
+        let accounts = self.accounts.load();
+        if let Some(entry) = accounts.keys.get(&KeyHash::of(credential)) {
             if entry.expires_at_ms.is_some_and(|end| end <= Utc::now().timestamp_millis()) {
                 return Err(Problem::unauthenticated("the key has expired; ask for a new one"));
             }
@@ -115,7 +115,7 @@ impl Auth {
         }
         let unknown = || Problem::unauthenticated("the key or token is not valid here");
         let claims = self.tokens.verify(credential).ok_or_else(unknown)?;
-        let user = people.users.get(claims.sub.as_str()).filter(|user| claims.is_for(user));
+        let user = accounts.users.get(claims.sub.as_str()).filter(|user| claims.is_for(user));
         let user = user.filter(|user| user.status == Status::Active).ok_or_else(unknown)?;
         let caller = Caller {
             identity: Identity::User(user.id.clone()),

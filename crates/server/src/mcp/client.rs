@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use std::fmt;
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
-use tool::{Ability, Client, Context, Error, Fields, Manner, Question, Result};
+use tool::{Ability, Client, Context, Error, Fields, Question, QuestionMode, Result};
 
 /// What may wait for a client that reads slowly.
 const QUEUE: usize = 64;
@@ -27,10 +27,10 @@ pub(super) struct InputRequest {
 }
 
 /// How clients of a version hear what comes up for them.
-pub(super) fn manner_of(version: Version) -> Manner {
+pub(super) fn question_mode_of(version: Version) -> QuestionMode {
     match version.era() {
-        Era::Legacy => Manner::Meanwhile,
-        Era::Modern => Manner::AsOutcome,
+        Era::Legacy => QuestionMode::DuringCall,
+        Era::Modern => QuestionMode::AsOutcome,
     }
 }
 
@@ -101,10 +101,10 @@ impl Client for CallingClient {
         self.capabilities.names.iter().any(|name| name == ability.as_str())
     }
 
-    fn manner(&self) -> Manner {
+    fn question_mode(&self) -> QuestionMode {
         match self.asking {
-            Asking::ServerRequest(_) => Manner::Meanwhile,
-            Asking::InputRequired => Manner::AsOutcome,
+            Asking::ServerRequest(_) => QuestionMode::DuringCall,
+            Asking::InputRequired => QuestionMode::AsOutcome,
         }
     }
 

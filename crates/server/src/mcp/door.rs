@@ -8,7 +8,7 @@ use super::server_requests::ServerRequests;
 use super::startup::Startup;
 use super::subscriptions::Subscriptions;
 use super::{Answered, lists};
-use gateway::{Gateway, Shelf};
+use gateway::{Gateway, ListKind};
 use mcp::modern::Cache;
 use mcp::{Era, RpcError, Version};
 use serde_json::{Map, Value, json};
@@ -87,10 +87,10 @@ impl Door {
         &self,
         cx: &Context,
         era: Era,
-        shelf: Shelf,
+        kind: ListKind,
         cursor: Option<&str>,
     ) -> Answered<String> {
-        Ok(for_era(era, lists::shelf(&self.gateway, cx, shelf, cursor)?, Cache::Private))
+        Ok(for_era(era, lists::list(&self.gateway, cx, kind, cursor)?, Cache::Private))
     }
 
     /// Subscribes a session to a resource.

@@ -14,7 +14,7 @@ use super::respond::Responses;
 use super::visitor::Visitor;
 use crate::Shared;
 use crate::auth::{SignedIn, caller_headers};
-use crate::body::{self, Unread};
+use crate::body::{self, BodyError};
 use crate::edge::{RequestId, TraceId};
 use crate::error::Result;
 use axum::Extension;
@@ -44,7 +44,7 @@ pub(crate) async fn post(
     check_accept(&headers, &["application/json", "text/event-stream"])?;
     let body = match body::read(request).await {
         Ok(body) => body,
-        Err(Unread::TooLarge) => return Ok(too_large(state.options.max_body_bytes)),
+        Err(BodyError::TooLarge) => return Ok(too_large(state.options.max_body_bytes)),
         Err(unread) => return Err(unread.into()),
     };
     let owner = owner_of(&signed_in, instance.as_ref(), service.as_deref());

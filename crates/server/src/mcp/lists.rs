@@ -3,7 +3,7 @@
 use super::Answered;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use gateway::{Gateway, Shelf};
+use gateway::{Gateway, ListKind};
 use mcp::RpcError;
 use tool::Context;
 
@@ -18,13 +18,18 @@ pub(super) fn tools(gateway: &Gateway, cx: &Context, cursor: Option<&str>) -> An
 }
 
 /// The prompts, resources or templates of a caller.
-pub(super) fn shelf(gateway: &Gateway, cx: &Context, shelf: Shelf, cursor: Option<&str>) -> Answered<String> {
-    let field = match shelf {
-        Shelf::Prompts => "prompts",
-        Shelf::Resources => "resources",
-        Shelf::Templates => "resourceTemplates",
+pub(super) fn list(
+    gateway: &Gateway,
+    cx: &Context,
+    kind: ListKind,
+    cursor: Option<&str>,
+) -> Answered<String> {
+    let field = match kind {
+        ListKind::Prompts => "prompts",
+        ListKind::Resources => "resources",
+        ListKind::Templates => "resourceTemplates",
     };
-    let found = gateway.shelf(cx, shelf);
+    let found = gateway.entries(cx, kind);
     let entries: Vec<_> = found.iter().map(|entry| (entry.key.as_str(), &*entry.listed)).collect();
     page(field, &entries, cursor)
 }

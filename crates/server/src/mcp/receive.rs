@@ -1,6 +1,6 @@
 //! The loop of every transport, first half: what a client sends is read, and answered here unless it is a request.
 
-use super::client::{Capabilities, manner_of};
+use super::client::{Capabilities, question_mode_of};
 use super::connection::Connection;
 use super::http::Headers;
 use super::received::{BatchEntry, Fault, Handled, Handshake, Received, Refusal};
@@ -152,7 +152,7 @@ impl Sender<'_> {
             return Err(Refusal { id: Some(id), ..RpcError::invalid_request(message).into() });
         }
         let log_level = session.as_ref().map_or(0, |session| session.log_level());
-        self.cx.manner = Some(manner_of(version));
+        self.cx.question_mode = Some(question_mode_of(version));
         let requester = Requester {
             wanted: WantedNotifications::of(era, meta, log_level),
             capabilities: capabilities(&request, era, meta, session.as_deref()),

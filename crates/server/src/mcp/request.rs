@@ -1,7 +1,7 @@
 //! Requests of clients, read once: method and params become one of these.
 
 use super::Answered;
-use gateway::Shelf;
+use gateway::ListKind;
 use mcp::{Era, Message, RpcError};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -19,7 +19,7 @@ pub(super) enum Request {
         cursor: Option<String>,
     },
     List {
-        shelf: Shelf,
+        kind: ListKind,
         cursor: Option<String>,
     },
     Subscribe(String),
@@ -101,9 +101,9 @@ impl Request {
         match (method, era) {
             ("tools/call", _) => call(message),
             ("tools/list", _) => Ok(Self::ListTools { cursor: message.params::<ListParams>()?.cursor }),
-            ("prompts/list", _) => list(Shelf::Prompts, message),
-            ("resources/list", _) => list(Shelf::Resources, message),
-            ("resources/templates/list", _) => list(Shelf::Templates, message),
+            ("prompts/list", _) => list(ListKind::Prompts, message),
+            ("resources/list", _) => list(ListKind::Resources, message),
+            ("resources/templates/list", _) => list(ListKind::Templates, message),
             ("resources/read" | "prompts/get" | "completion/complete", _) => get(method, message),
             ("ping", Era::Legacy) => Ok(Self::Ping),
             ("logging/setLevel", Era::Legacy) => set_level(message),
@@ -142,8 +142,8 @@ impl ServiceRequest {
     }
 }
 
-fn list(shelf: Shelf, message: &Message<'_>) -> Answered<Request> {
-    Ok(Request::List { shelf, cursor: message.params::<ListParams>()?.cursor })
+fn list(kind: ListKind, message: &Message<'_>) -> Answered<Request> {
+    Ok(Request::List { kind, cursor: message.params::<ListParams>()?.cursor })
 }
 
 fn set_level(message: &Message<'_>) -> Answered<Request> {

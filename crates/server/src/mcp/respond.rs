@@ -110,7 +110,7 @@ impl Accepted {
             Request::Ping | Request::SetLevel(_) => Ok("{}".to_owned()),
             Request::Discover => Ok(door.discover(cx, era)),
             Request::ListTools { cursor } => door.list_tools(cx, era, cursor.as_deref()),
-            Request::List { shelf, cursor } => door.list(cx, era, shelf, cursor.as_deref()),
+            Request::List { kind, cursor } => door.list(cx, era, kind, cursor.as_deref()),
             Request::Subscribe(uri) => door.subscribe(cx, token, uri).await,
             Request::Unsubscribe(uri) => door.unsubscribe(token, &uri),
             Request::Listen(filter) => {

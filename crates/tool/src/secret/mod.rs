@@ -1,9 +1,9 @@
 //! Secrets: texts that reach their destination and nothing else.
 
-mod blots;
 pub mod names;
+mod redactor;
 
-pub use blots::Blots;
+pub use redactor::Redactor;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

@@ -2,7 +2,7 @@
 
 use super::document::MAX_BYTES;
 use super::refuse;
-use crate::shared::body::{self, Unread};
+use crate::shared::body::{self, BodyError};
 use crate::shared::network::{AllowPrivateNetwork, Policy, Resolver, refused};
 use fetch::http::Method;
 use fetch::http::header::{ACCEPT, HeaderValue, LOCATION};
@@ -91,9 +91,11 @@ async fn follow(client: &Client, policy: &Policy, mut url: Url) -> Result<(Respo
 
 /// At most so much, counted after decompression.
 async fn read(response: Response) -> Result<String> {
-    let bytes = body::read(response, MAX_BYTES).await.map_err(|unread| match unread {
-        Unread::TooLong => refuse("url", "TooLarge", format!("the document has more than {MAX_BYTES} bytes")),
-        Unread::Broken(error) => explain(error),
+    let bytes = body::read(response, MAX_BYTES).await.map_err(|error| match error {
+        BodyError::TooLong => {
+            refuse("url", "TooLarge", format!("the document has more than {MAX_BYTES} bytes"))
+        }
+        BodyError::Broken(error) => explain(error),
     })?;
     String::from_utf8(bytes).map_err(|_| refuse("url", "Unreadable", "the document is no UTF-8 text"))
 }

@@ -117,7 +117,7 @@ async fn tells_errors_in_the_words_of_the_tool() {
 }
 
 #[tokio::test]
-async fn blots_secrets_out_of_errors_however_they_are_spelled() {
+async fn redacts_secrets_in_errors_however_they_are_spelled() {
     let server = Server::start().await;
     for auth in [
         json!({ "type": "apikey", "in": "query", "header": "key", "value": "ab+cd/ef==" }),
@@ -134,15 +134,15 @@ async fn blots_secrets_out_of_errors_however_they_are_spelled() {
 async fn quotes_no_part_of_a_secret_where_the_quote_ends() {
     let server = Server::start().await;
     let auth = json!({ "auth": { "type": "bearer", "token": "LONGSECRETTOKENVALUE0123456789" } });
-    let mut is_blotted = 0;
+    let mut redacted_count = 0;
     // The quote ends before, within and behind the token, which the server repeats.
     for length in (3600..4100).step_by(3) {
         let tool = json!({ "endpoint": format!("/status/400?{}", "x".repeat(length)) });
         let error = error_of(&*with_settings(&server, auth.clone(), tool), json!({})).await.to_string();
         assert!(!error.contains("LO"), "{length}: {error}");
-        is_blotted += u32::from(error.contains("***"));
+        redacted_count += u32::from(error.contains("***"));
     }
-    assert!((1..150).contains(&is_blotted), "{is_blotted}");
+    assert!((1..150).contains(&redacted_count), "{redacted_count}");
 }
 
 #[tokio::test]

@@ -43,8 +43,8 @@ impl Login {
         })?;
         // Dropping it ends the connection.
         let connector = settings.connector(env)?;
-        let link = &connector.links.main;
-        let oauth = link.target.oauth().and_then(|oauth| Some((oauth.clone(), oauth.file.clone()?)));
+        let client = &connector.clients.main;
+        let oauth = client.target.oauth().and_then(|oauth| Some((oauth.clone(), oauth.file.clone()?)));
         let Some((oauth, file)) = oauth else {
             let why =
                 "nobody can sign in to this service: it is no URL, or its settings already say with what";
@@ -52,7 +52,7 @@ impl Login {
         };
         oauth.state().is_anonymous = true;
         // The server says best itself what it wants; where it wants nothing, we look at the usual places.
-        let asked = link.request(cx, "tools/list", About::default(), None, Repeat::Always).await;
+        let asked = client.request(cx, "tools/list", About::default(), None, Repeat::Always).await;
         let challenge = oauth.state().challenge.clone();
         let is_open = match (asked, &challenge) {
             (Err(error), None) => return Err(error),
@@ -61,7 +61,7 @@ impl Login {
         let begun = Self::prepare(oauth, file, &challenge.unwrap_or_default(), redirect).await;
         begun.map_err(|failure| match is_open {
             true => Error::unsupported(format!("the server lets us in without a sign-in, and {failure}")),
-            false => link.error(&failure),
+            false => client.error(&failure),
         })
     }
 

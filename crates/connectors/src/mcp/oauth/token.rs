@@ -3,7 +3,7 @@
 use super::super::web::Web;
 use super::scope::Scope;
 use super::web::{self, Answer};
-use crate::shared::oauth::{Client, ClientAuth, Form, Granted, Refusal};
+use crate::shared::oauth::{Client, ClientAuth, Form, Refusal, TokenResponse};
 use fetch::Url;
 use fetch::http::StatusCode;
 use mcp::client::Failure;
@@ -123,7 +123,7 @@ impl Request<'_> {
         if answer.status != StatusCode::OK {
             return Err(self.refusal(answer));
         }
-        let granted: Granted = answer.json(WHAT)?;
+        let granted: TokenResponse = answer.json(WHAT)?;
         if granted.token_type.is_none() {
             return Err(Failure::SignIn(format!("{WHAT} cannot be read: missing field `token_type`")).into());
         }

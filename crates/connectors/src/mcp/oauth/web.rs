@@ -1,7 +1,7 @@
 //! What is said to the servers that hand out tokens: little, briefly, and only over safe ways.
 
 use super::super::web::{Web, is_loopback};
-use crate::shared::body::{self, Unread};
+use crate::shared::body::{self, BodyError};
 use crate::shared::network::refused;
 use fetch::http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 use fetch::http::{Method, StatusCode};
@@ -122,9 +122,9 @@ fn causes(error: &dyn std::error::Error) -> String {
 }
 
 async fn body(response: Response, what: &str) -> Result<Vec<u8>, Failure> {
-    body::read(response, MAX_BYTES).await.map_err(|unread| match unread {
-        Unread::TooLong => Failure::SignIn(format!("{what} is longer than {MAX_BYTES} bytes")),
-        Unread::Broken(_) => Failure::unreachable(format!("{what} broke off")),
+    body::read(response, MAX_BYTES).await.map_err(|error| match error {
+        BodyError::TooLong => Failure::SignIn(format!("{what} is longer than {MAX_BYTES} bytes")),
+        BodyError::Broken(_) => Failure::unreachable(format!("{what} broke off")),
     })
 }
 

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::time::Duration;
 use tool::Secret;
-use tool::secret::Blots;
+use tool::secret::Redactor;
 
 /// A token is renewed this long before its end, so that no clock and no slow network lets it
 /// expire on the way; short-lived ones a quarter of their life before it.
@@ -15,7 +15,7 @@ const SHOWN_CHARS: usize = 300;
 
 /// What a token endpoint hands out.
 #[derive(Debug, Deserialize)]
-pub(crate) struct Granted {
+pub(crate) struct TokenResponse {
     pub(crate) access_token: Secret,
     #[serde(default)]
     pub(crate) token_type: Option<String>,
@@ -28,7 +28,7 @@ pub(crate) struct Granted {
     expires_in: Option<Value>,
 }
 
-impl Granted {
+impl TokenResponse {
     /// The token's type, where it is one that we cannot send.
     pub(crate) fn foreign_type(&self) -> Option<String> {
         self.token_type.as_deref().filter(|kind| !kind.eq_ignore_ascii_case("bearer")).map(shown)
@@ -67,9 +67,9 @@ impl Refusal {
 
     /// The reason, without what we have told in confidence.
     pub(crate) fn words<'a>(&self, secrets: impl IntoIterator<Item = &'a str>) -> String {
-        let blots = Blots::new(secrets);
+        let redactor = Redactor::new(secrets);
         let parts = [&self.error, &self.error_description].into_iter().filter(|text| !text.is_empty());
-        parts.map(|text| shown(&blots.apply(text))).collect::<Vec<_>>().join(": ")
+        parts.map(|text| shown(&redactor.apply(text))).collect::<Vec<_>>().join(": ")
     }
 }
 
@@ -98,7 +98,7 @@ mod tests {
             (json!(1e15), Some(MAX_LIFE.as_secs_f64() - 30.0)),
         ] {
             let answer = json!({ "access_token": "t", "expires_in": expires_in });
-            let granted: Granted = serde_json::from_value(answer).unwrap();
+            let granted: TokenResponse = serde_json::from_value(answer).unwrap();
             assert_eq!(granted.renew_after().map(|time| time.as_secs_f64()), seconds, "{expires_in}");
             assert!(!format!("{granted:?}").contains("\"t\""), "{granted:?}");
         }

@@ -16,7 +16,7 @@ pub(super) const FETCH_TIMEOUT: Duration = Duration::from_secs(15);
 pub(crate) struct Token {
     /// The value of `Authorization`, marked sensitive so that it never shows.
     pub(crate) header: HeaderValue,
-    /// The token's text, to be blotted out wherever it is quoted.
+    /// The token's text, to be redacted wherever it is quoted.
     pub(crate) secret: Secret,
     renew_at: Instant,
 }

@@ -1,8 +1,8 @@
 //! Access tokens for the client itself (RFC 6749, 4.4), replaced when the API refuses one.
 
 use super::cache::FETCH_TIMEOUT;
-use super::{Client, Form, Granted, Refusal, Token, TokenCache, answer};
-use crate::shared::body::{self, Unread};
+use super::{Client, Form, Refusal, Token, TokenCache, TokenResponse, answer};
+use crate::shared::body::{self, BodyError};
 use crate::shared::network::Policy;
 use crate::shared::unreachable::explain;
 use fetch::http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
@@ -96,11 +96,11 @@ impl Grant {
         request
     }
 
-    async fn read(&self, response: Response) -> Result<Granted> {
+    async fn read(&self, response: Response) -> Result<TokenResponse> {
         let status = response.status();
-        let body = body::read(response, MAX_ANSWER_BYTES).await.map_err(|unread| match unread {
-            Unread::TooLong => Error::upstream("the answer is too long to be a token"),
-            Unread::Broken(error) => explain(error),
+        let body = body::read(response, MAX_ANSWER_BYTES).await.map_err(|error| match error {
+            BodyError::TooLong => Error::upstream("the answer is too long to be a token"),
+            BodyError::Broken(error) => explain(error),
         })?;
         if status != StatusCode::OK {
             return Err(self.refused(status, &body));
@@ -131,7 +131,7 @@ impl Grant {
     }
 }
 
-fn token(granted: Granted, begun: Instant) -> Result<Token> {
+fn token(granted: TokenResponse, begun: Instant) -> Result<Token> {
     if let Some(kind) = granted.foreign_type() {
         return Err(Error::upstream(format!("the token is of the type '{kind}', only 'Bearer' is known")));
     }

@@ -5,7 +5,7 @@ mod cache;
 mod client;
 mod client_credentials;
 
-pub(crate) use answer::{Granted, Refusal, shown};
+pub(crate) use answer::{Refusal, TokenResponse, shown};
 pub(crate) use cache::{Token, TokenCache};
 pub(crate) use client::{Client, ClientAuth, Form};
 pub(crate) use client_credentials::{ClientCredentials, Grant};

@@ -63,13 +63,13 @@ impl Address {
 }
 
 pub(in super::super) struct Http {
-    link: Arc<Link>,
+    endpoint: Arc<Endpoint>,
     listener: Mutex<Option<Owned>>,
 }
 
 impl Http {
     pub(super) fn new(address: &Address, inbox: &Arc<Inbox>, limit: usize) -> Self {
-        let link = Link {
+        let endpoint = Endpoint {
             address: address.clone(),
             inbox: inbox.clone(),
             limit,
@@ -78,33 +78,33 @@ impl Http {
             settled: OnceLock::new(),
             posts: Posts::default(),
         };
-        Self { link: Arc::new(link), listener: Mutex::default() }
+        Self { endpoint: Arc::new(endpoint), listener: Mutex::default() }
     }
 
     pub(super) async fn send(&self, message: Outgoing<'_>) -> Result<(), Failure> {
-        self.link.exchange(message).await
+        self.endpoint.exchange(message).await
     }
 
     pub(super) fn post(&self, text: String) {
-        self.link.post(text);
+        self.endpoint.post(text);
     }
 
     pub(in super::super) fn has_session(&self) -> bool {
-        self.link.session().is_some()
+        self.endpoint.session().is_some()
     }
 
     pub(super) fn agree(&self, version: Version) {
         // Agreed once per connection.
-        let _ = self.link.version.set(version);
+        let _ = self.endpoint.version.set(version);
     }
 
     /// Opens the stream for what the server says unasked. A server need not have one.
     pub(super) async fn listen(&self) {
-        if self.link.version.get().is_none_or(|version| version.era() != Era::Legacy) {
+        if self.endpoint.version.get().is_none_or(|version| version.era() != Era::Legacy) {
             return;
         }
         let (is_open, opened) = oneshot::channel();
-        let task = Owned::spawn(self.link.clone().listen(is_open));
+        let task = Owned::spawn(self.endpoint.clone().listen(is_open));
         *self.listener.lock().unwrap_or_else(PoisonError::into_inner) = Some(task);
         // What a server says there before the stream is open is lost, so no call overtakes it. A
         // server may answer only when it has something to say.
@@ -113,22 +113,22 @@ impl Http {
 
     pub(super) async fn close(&self) {
         self.listener.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if self.link.session().is_some() {
+        if self.endpoint.session().is_some() {
             // Servers may refuse that, or be gone; we are leaving anyway.
-            let goodbye = self.link.send(Method::DELETE, self.link.headers(), String::new());
+            let goodbye = self.endpoint.send(Method::DELETE, self.endpoint.headers(), String::new());
             let _ = tokio::time::timeout(CLOSE_TIMEOUT, goodbye).await;
         }
-        self.link.inbox.close(&Failure::cut_off("the connection is closed"));
+        self.endpoint.inbox.close(&Failure::cut_off("the connection is closed"));
     }
 }
 
 impl Drop for Http {
     fn drop(&mut self) {
-        self.link.posts.abort();
+        self.endpoint.posts.abort();
     }
 }
 
-struct Link {
+struct Endpoint {
     address: Address,
     inbox: Arc<Inbox>,
     limit: usize,
@@ -139,7 +139,7 @@ struct Link {
     posts: Posts,
 }
 
-impl Link {
+impl Endpoint {
     fn session(&self) -> MutexGuard<'_, Option<HeaderValue>> {
         self.session.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -225,8 +225,8 @@ impl Link {
             return Box::pin(self.follow(response, id)).await;
         }
         let body = http_stream::body(response, self.limit).await?;
-        let link = self.clone();
-        if deliver(&self.inbox, &body, Some(id), move |text| link.post(text)).is_err() {
+        let endpoint = self.clone();
+        if deliver(&self.inbox, &body, Some(id), move |text| endpoint.post(text)).is_err() {
             let start = http_stream::one_line(&body);
             return Err(Failure::Protocol(format!("the server's answer is no message: {start}")));
         }
@@ -268,8 +268,8 @@ impl Link {
         let inbox = self.inbox.clone();
         let is_done = || id.is_some_and(|id| !inbox.is_waiting(id));
         let take = |data: &str| {
-            let link = self.clone();
-            if deliver(&self.inbox, data.as_bytes(), id, move |text| link.post(text)).is_err() {
+            let endpoint = self.clone();
+            if deliver(&self.inbox, data.as_bytes(), id, move |text| endpoint.post(text)).is_err() {
                 debug!("an event of an MCP server that is no message was ignored");
             }
         };
@@ -307,9 +307,9 @@ impl Link {
     }
 
     fn post(self: &Arc<Self>, text: String) {
-        let link = self.clone();
+        let endpoint = self.clone();
         self.posts.send(async move {
-            let _ = link.send(Method::POST, link.post_headers(), text).await;
+            let _ = endpoint.send(Method::POST, endpoint.post_headers(), text).await;
         });
     }
 }

@@ -1,13 +1,13 @@
-//! Blots over the secrets in a text that somebody else wrote, in whatever spelling it repeats them.
+//! Redactor over the secrets in a text that somebody else wrote, in whatever spelling it repeats them.
 
 use super::MASK;
 
 /// Secrets that must not be read in a text: as they are, or escaped for a URL, for JSON or for HTML.
 #[derive(Debug, Default)]
-pub struct Blots<'a>(Vec<&'a str>);
+pub struct Redactor<'a>(Vec<&'a str>);
 
-impl<'a> Blots<'a> {
-    /// Blots over these secrets; empty ones are none.
+impl<'a> Redactor<'a> {
+    /// Redactor over these secrets; empty ones are none.
     pub fn new(secrets: impl IntoIterator<Item = &'a str>) -> Self {
         let mut secrets: Vec<_> = secrets.into_iter().filter(|secret| !secret.is_empty()).collect();
         // Of two that begin alike, the longer one counts.
@@ -18,32 +18,32 @@ impl<'a> Blots<'a> {
     /// The text with `***` in place of each secret.
     #[must_use]
     pub fn apply(&self, text: &str) -> String {
-        self.blot(text, false)
+        self.redact(text, false)
     }
 
     /// The same for a text that was cut: what may be the beginning of a secret at its end goes, too.
     #[must_use]
     pub fn apply_to_cut(&self, text: &str) -> String {
-        self.blot(text, true)
+        self.redact(text, true)
     }
 
-    fn blot(&self, text: &str, is_cut: bool) -> String {
-        let mut blotted = String::with_capacity(text.len());
+    fn redact(&self, text: &str, is_cut: bool) -> String {
+        let mut redacted = String::with_capacity(text.len());
         let (mut from, mut at) = (0, 0);
         while at < text.len() {
             let rest = &text.as_bytes()[at..];
             match self.0.iter().find_map(|secret| length_of(secret.as_bytes(), rest, is_cut)) {
                 Some(length) => {
-                    blotted.push_str(text.get(from..at).unwrap_or_default());
-                    blotted.push_str(MASK);
+                    redacted.push_str(text.get(from..at).unwrap_or_default());
+                    redacted.push_str(MASK);
                     at += length;
                     from = at;
                 }
                 None => at += 1,
             }
         }
-        blotted.push_str(text.get(from..).unwrap_or_default());
-        blotted
+        redacted.push_str(text.get(from..).unwrap_or_default());
+        redacted
     }
 }
 
@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn finds_a_secret_in_every_spelling() {
         let secret = "a+b/c= \"<é&\\'d";
-        let blots = Blots::new([secret, ""]);
+        let redactor = Redactor::new([secret, ""]);
         let json = serde_json::to_string(secret).unwrap();
         for spelling in [
             secret,
@@ -136,37 +136,41 @@ mod tests {
             r#"a+b\/c= \"\u003c\u00e9\u0026\\\u0027d"#,
             "a+b/c= &quot;&lt;é&amp;\\&#39;d",
         ] {
-            assert_eq!(blots.apply(&format!("<{spelling}> and {spelling}")), "<***> and ***", "{spelling}");
+            assert_eq!(
+                redactor.apply(&format!("<{spelling}> and {spelling}")),
+                "<***> and ***",
+                "{spelling}"
+            );
         }
     }
 
     #[test]
     fn leaves_everything_else_as_it_is() {
-        let blots = Blots::new(["hunter2", "hunter", "%25"]);
+        let redactor = Redactor::new(["hunter2", "hunter", "%25"]);
         let text = "100% of the huntsmen & \\users\\u00zz; hunte r2 %2";
-        assert_eq!(blots.apply(text), text);
-        assert_eq!(blots.apply("hunter2hunters %25 %2525"), "******s *** ***25");
-        assert_eq!(Blots::default().apply(text), text);
+        assert_eq!(redactor.apply(text), text);
+        assert_eq!(redactor.apply("hunter2hunters %25 %2525"), "******s *** ***25");
+        assert_eq!(Redactor::default().apply(text), text);
     }
 
     #[test]
     fn leaves_no_beginning_of_a_secret_where_a_text_was_cut() {
         let secret = "k+y\"012345";
-        let blots = Blots::new([secret]);
+        let redactor = Redactor::new([secret]);
         let spelled = ["k+y\"012345", "k%2By%22012345", r#"k+y\"012345"#, r#"k\u002by\u0022012345"#];
         for spelling in spelled {
             for length in 1..spelling.len() {
                 let text = format!("said {}", &spelling[..length]);
-                assert_eq!(blots.apply_to_cut(&text), "said ***", "{text}");
+                assert_eq!(redactor.apply_to_cut(&text), "said ***", "{text}");
             }
         }
-        assert_eq!(blots.apply("k+y\"01"), "k+y\"01");
-        assert_eq!(blots.apply_to_cut("all is said"), "all is said");
+        assert_eq!(redactor.apply("k+y\"01"), "k+y\"01");
+        assert_eq!(redactor.apply_to_cut("all is said"), "all is said");
     }
 
     #[test]
     fn comes_to_an_end_with_long_texts() {
         let text = "%".repeat(300_000);
-        assert_eq!(Blots::new(["%%%%%%%%x"; 8]).apply(&text), text);
+        assert_eq!(Redactor::new(["%%%%%%%%x"; 8]).apply(&text), text);
     }
 }

@@ -8,9 +8,9 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use tool::{Item, Offer};
 
-/// What stands on a shelf.
+/// What services offer in lists beside their tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Shelf {
+pub enum ListKind {
     /// Prompts, by name.
     Prompts,
     /// Resources, by URI.
@@ -19,7 +19,7 @@ pub enum Shelf {
     Templates,
 }
 
-impl Shelf {
+impl ListKind {
     /// Where the key stands in a definition.
     fn field(self) -> &'static str {
         match self {
@@ -31,12 +31,12 @@ impl Shelf {
 }
 
 /// What leads to something of a service and of no other, whatever others call theirs.
-pub(crate) fn address(service: &Service, shelf: Shelf, key: &str) -> String {
-    let kind = match shelf {
-        Shelf::Prompts => "prompts",
-        Shelf::Resources | Shelf::Templates => "resources",
+pub(crate) fn address(service: &Service, kind: ListKind, key: &str) -> String {
+    let folder = match kind {
+        ListKind::Prompts => "prompts",
+        ListKind::Resources | ListKind::Templates => "resources",
     };
-    format!("{}://{}/{kind}/{key}", service.scheme, service.id)
+    format!("{}://{}/{folder}/{key}", service.scheme, service.id)
 }
 
 /// One prompt, resource or template, and whose it is.
@@ -54,27 +54,27 @@ pub struct Entry {
     pub listed: Bytes,
     /// The definition as its service wrote it.
     written: Bytes,
-    shelf: Shelf,
+    kind: ListKind,
 }
 
 impl Entry {
-    fn new(service: &Arc<Service>, item: &Item, shelf: Shelf, key: String) -> Self {
-        let address = address(service, shelf, &item.key);
+    fn new(service: &Arc<Service>, item: &Item, kind: ListKind, key: String) -> Self {
+        let address = address(service, kind, &item.key);
         let written = Bytes::from(item.definition.get().to_owned());
         let (original, service) = (item.key.clone(), service.clone());
         let listed = match key == original {
             true => written.clone(),
-            false => item.renamed(shelf.field(), &key).into(),
+            false => item.renamed(kind.field(), &key).into(),
         };
-        Self { key, original, address, service, listed, written, shelf }
+        Self { key, original, address, service, listed, written, kind }
     }
 
     /// The key for one whose own is another's: a prompt's with a suffix, as names have a form, a resource's with its
     /// service in it, which leads there whoever else has one of that URI.
     fn key_apart(&self) -> String {
-        match self.shelf {
-            Shelf::Prompts => naming::with_suffix(&self.key, &self.address),
-            Shelf::Resources | Shelf::Templates => self.address.clone(),
+        match self.kind {
+            ListKind::Prompts => naming::with_suffix(&self.key, &self.address),
+            ListKind::Resources | ListKind::Templates => self.address.clone(),
         }
     }
 
@@ -87,14 +87,14 @@ impl Entry {
             service: self.service.clone(),
             listed: self.written.clone(),
             written: self.written.clone(),
-            shelf: self.shelf,
+            kind: self.kind,
         }
     }
 }
 
-/// All shelves of a tenant, each sorted by key.
+/// The lists of a tenant, each sorted by key.
 #[derive(Debug, Default)]
-pub(crate) struct Shelves {
+pub(crate) struct Lists {
     prompts: Vec<Arc<Entry>>,
     resources: Vec<Arc<Entry>>,
     templates: Vec<Arc<Entry>>,
@@ -102,49 +102,49 @@ pub(crate) struct Shelves {
     renamed: HashSet<String>,
 }
 
-impl Shelves {
+impl Lists {
     /// Takes what every service offers. Of two things with one key the first service's keeps it, and the other gets
     /// one with its service in it, which is said once.
     pub(super) fn of<'a>(services: impl Iterator<Item = &'a Arc<Service>>, previous: Option<&Self>) -> Self {
-        let mut shelves = Self::default();
+        let mut lists = Self::default();
         for service in services {
             if let Some(offer) = &*service.offer.load() {
-                shelves.add(service, offer);
+                lists.add(service, offer);
             }
         }
         let mut renamed = HashSet::new();
-        for shelf in [&mut shelves.prompts, &mut shelves.resources, &mut shelves.templates] {
-            part(shelf, &mut renamed);
+        for list in [&mut lists.prompts, &mut lists.resources, &mut lists.templates] {
+            part(list, &mut renamed);
         }
         let is_known = |text: &String| previous.is_some_and(|previous| previous.renamed.contains(text));
         for news in renamed.iter().filter(|text| !is_known(text)) {
             tracing::warn!("{news}");
         }
-        shelves.renamed = renamed;
-        shelves
+        lists.renamed = renamed;
+        lists
     }
 
     fn add(&mut self, service: &Arc<Service>, offer: &Offer) {
         let is_prefixed = service.is_prefixed();
         self.prompts.extend(offer.prompts.iter().map(|item| {
             let key = if is_prefixed { naming::wire_name(&service.id, &item.key) } else { item.key.clone() };
-            Arc::new(Entry::new(service, item, Shelf::Prompts, key))
+            Arc::new(Entry::new(service, item, ListKind::Prompts, key))
         }));
-        let entry = |item: &Item, shelf| Arc::new(Entry::new(service, item, shelf, item.key.clone()));
-        self.resources.extend(offer.resources.iter().map(|item| entry(item, Shelf::Resources)));
-        self.templates.extend(offer.templates.iter().map(|item| entry(item, Shelf::Templates)));
+        let entry = |item: &Item, kind| Arc::new(Entry::new(service, item, kind, item.key.clone()));
+        self.resources.extend(offer.resources.iter().map(|item| entry(item, ListKind::Resources)));
+        self.templates.extend(offer.templates.iter().map(|item| entry(item, ListKind::Templates)));
     }
 
-    pub(crate) fn shelf(&self, shelf: Shelf) -> &[Arc<Entry>] {
-        match shelf {
-            Shelf::Prompts => &self.prompts,
-            Shelf::Resources => &self.resources,
-            Shelf::Templates => &self.templates,
+    pub(crate) fn list(&self, kind: ListKind) -> &[Arc<Entry>] {
+        match kind {
+            ListKind::Prompts => &self.prompts,
+            ListKind::Resources => &self.resources,
+            ListKind::Templates => &self.templates,
         }
     }
 
-    pub(crate) fn find(&self, shelf: Shelf, key: &str) -> Option<&Arc<Entry>> {
-        let entries = self.shelf(shelf);
+    pub(crate) fn find(&self, kind: ListKind, key: &str) -> Option<&Arc<Entry>> {
+        let entries = self.list(kind);
         let at = entries.binary_search_by(|entry| entry.key.as_str().cmp(key)).ok()?;
         entries.get(at)
     }
@@ -153,7 +153,7 @@ impl Shelves {
     /// with a template it fits, and then everyone with resources, since not all are listed.
     pub(crate) fn holders(&self, uri: &str) -> Vec<Arc<Service>> {
         let listed =
-            self.find(Shelf::Resources, uri).or_else(|| self.find(Shelf::Templates, uri)).into_iter();
+            self.find(ListKind::Resources, uri).or_else(|| self.find(ListKind::Templates, uri)).into_iter();
         // A plain URI means those first that are known by it.
         let (plain, renamed): (Vec<_>, Vec<_>) =
             self.templates.iter().partition(|template| template.key == template.original);
@@ -167,13 +167,13 @@ impl Shelves {
     }
 }
 
-/// Sorts a shelf, and gives those keys of their own whose keys others have.
-fn part(shelf: &mut Vec<Arc<Entry>>, renamed: &mut HashSet<String>) {
+/// Sorts a list, and gives those keys of their own whose keys others have.
+fn part(list: &mut Vec<Arc<Entry>>, renamed: &mut HashSet<String>) {
     // Stable: the first service's stays the first.
-    shelf.sort_by(|a, b| a.key.cmp(&b.key));
+    list.sort_by(|a, b| a.key.cmp(&b.key));
     let mut taken: HashMap<String, Arc<Service>> = HashMap::new();
     let mut is_sorted = true;
-    shelf.retain_mut(|entry| {
+    list.retain_mut(|entry| {
         let Some(holder) = taken.get(&entry.key) else {
             taken.insert(entry.key.clone(), entry.service.clone());
             return true;
@@ -193,12 +193,12 @@ fn part(shelf: &mut Vec<Arc<Entry>>, renamed: &mut HashSet<String>) {
             definition: RawValue::from_string(definition).unwrap_or_default(),
         };
         taken.insert(key.clone(), entry.service.clone());
-        *entry = Arc::new(Entry::new(&entry.service, &item, entry.shelf, key));
+        *entry = Arc::new(Entry::new(&entry.service, &item, entry.kind, key));
         is_sorted = false;
         true
     });
     if !is_sorted {
-        shelf.sort_by(|a, b| a.key.cmp(&b.key));
+        list.sort_by(|a, b| a.key.cmp(&b.key));
     }
 }
 
