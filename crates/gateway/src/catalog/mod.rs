@@ -13,6 +13,7 @@ pub use instance::InstanceDefinition;
 pub(crate) use instance::InstanceTools;
 pub(crate) use own::{OWN_TOOL, OWN_TYPE, OwnTool, ToolSource};
 pub use route::Route;
+pub(crate) use service::Since;
 pub use service::{Service, State};
 pub use shelves::{Entry, Shelf};
 pub(crate) use shelves::{Shelves, address};
