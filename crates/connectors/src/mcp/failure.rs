@@ -1,6 +1,7 @@
 //! What a failure means to a caller: the kind, the words, and what to do about it.
 
 use super::target::Target;
+use mcp::RpcError;
 use mcp::client::{Diagnosis, Failure};
 use serde_json::value::RawValue;
 use tool::secret::Blots;
@@ -59,20 +60,7 @@ pub(super) fn error(target: &Target, failure: &Failure, diagnosis: &Diagnosis) -
             let words = last_words(target, &text, diagnosis);
             Error::upstream(format!("the MCP server '{name}' cannot be used: {words}"))
         }
-        Failure::Rpc(rpc) => {
-            let message = blot(target, &rpc.message);
-            let error = match rpc.code {
-                -32602 => Error::invalid_input(message),
-                _ => Error::upstream(message),
-            };
-            let original = RawValue::from_string(blot(target, rpc.to_raw().get())).unwrap_or_default();
-            match rpc.code {
-                -32002 => error.because(Reason::Absent),
-                -32601 => error.because(Reason::UnknownOperation),
-                _ => error,
-            }
-            .relaying(original)
-        }
+        Failure::Rpc(rpc) => rpc_error(target, rpc),
         Failure::Timeout => Error::timeout(format!(
             "the MCP server '{name}' did not answer in time; more time is given by its 'timeout' and by the caller"
         )),
@@ -89,6 +77,18 @@ pub(super) fn error(target: &Target, failure: &Failure, diagnosis: &Diagnosis) -
         }
         _ => error,
     }
+}
+
+/// An error that the server itself answered with, which goes on as it is but for secrets.
+fn rpc_error(target: &Target, rpc: &RpcError) -> Error {
+    let message = blot(target, &rpc.message);
+    let error = match rpc.code {
+        -32602 => Error::invalid_input(message),
+        -32002 => Error::upstream(message).because(Reason::Absent),
+        -32601 => Error::upstream(message).because(Reason::UnknownOperation),
+        _ => Error::upstream(message),
+    };
+    error.relaying(RawValue::from_string(blot(target, rpc.to_raw().get())).unwrap_or_default())
 }
 
 /// The failure, with what the process said last.
