@@ -12,11 +12,11 @@ struct Ratchet {
 
 /// Lower `at_most` when the number has gone down.
 const RATCHETS: [Ratchet; 5] = [
-    Ratchet { of: "lines of the median file", at_most: 133, goal: 130 },
+    Ratchet { of: "lines of the median file", at_most: 130, goal: 130 },
     Ratchet { of: "files over 400 lines without their unit tests", at_most: 0, goal: 0 },
     Ratchet { of: "lines of the longest function of the shorter 90 %", at_most: 25, goal: 25 },
-    Ratchet { of: "functions over 60 lines", at_most: 15, goal: 0 },
-    Ratchet { of: "runs of ten lines or more that stand twice and are no list", at_most: 1, goal: 0 },
+    Ratchet { of: "functions over 60 lines", at_most: 0, goal: 0 },
+    Ratchet { of: "runs of ten lines or more that stand twice and are no list", at_most: 0, goal: 0 },
 ];
 
 const LONG_FILE: usize = 400;
