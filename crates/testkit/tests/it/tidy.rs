@@ -1,5 +1,6 @@
 //! Tidiness: what a reader may rely on in every file, checked instead of remembered.
 
+mod architecture;
 mod duplicates;
 mod invariants;
 mod requirements;
