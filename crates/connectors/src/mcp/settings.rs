@@ -14,6 +14,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tool::{Connector, Env, Pinning, Result, Secret};
 
+// The doc comments of variants would turn the schema's `enum` into a `oneOf` that explains less.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]

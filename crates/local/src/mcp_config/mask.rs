@@ -30,6 +30,7 @@ const SECRET_WORDS: [&str; 13] = [
     "apikeys",
     "cookies",
 ];
+
 /// Masks the secrets in a value. A text that only refers to a variable is none.
 pub(super) fn hide(value: &mut Value) {
     match value {

@@ -24,7 +24,6 @@ use tool::{Env, Pattern, Problem, Result};
 /// The longest pause between two attempts to connect.
 const MAX_PAUSE: Duration = Duration::from_secs(30);
 
-// The doc comments of variants would turn the schema's `enum` into a `oneOf` that explains less.
 impl Settings {
     pub(in crate::mcp) fn connector(self, env: &Env) -> Result<Mcp> {
         let mut problems = Vec::new();
