@@ -8,7 +8,7 @@ use gateway::audit::Audit;
 use local::mcp_config::{self, Followed, McpConfig};
 use local::{FilePins, OneServer};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
-use runtime::{AuditSink, Background, OwnFile, OwnServices, StoredPins};
+use runtime::{AuditSink, Background, Origin, OwnServices, StoredPins};
 use search::Finder;
 use server::{Options, Server};
 use std::net::SocketAddr;
@@ -173,17 +173,14 @@ fn own_services(
     one_server: Option<&OneServer>,
     shutdown: CancellationToken,
 ) -> Result<OwnServices, Failure> {
-    match followed {
-        None => {
-            let one = one_server.map(OneServer::service).into_iter().collect();
-            Ok(OwnServices::new(watch::channel(one).1))
-        }
-        Some(followed) => {
-            let config = McpConfig::open(&followed.path)?;
-            let file = OwnFile { path: followed.path.clone(), show: mcp_config::shown };
-            Ok(OwnServices::of_file(mcp_config::follow(followed, &config, shutdown), file))
-        }
-    }
+    let Some(followed) = followed else {
+        let shown = one_server.map(|one| (OneServer::ID.to_owned(), one.shown())).into_iter().collect();
+        let definitions = one_server.map(OneServer::service).into_iter().collect();
+        return Ok(OwnServices::new(watch::channel(definitions).1, Origin::CommandLine(shown)));
+    };
+    let config = McpConfig::open(&followed.path)?;
+    let origin = Origin::File { path: followed.path.clone(), show: mcp_config::shown };
+    Ok(OwnServices::new(mcp_config::follow(followed, &config, shutdown), origin))
 }
 
 async fn listen(address: SocketAddr) -> Result<TcpListener, Failure> {

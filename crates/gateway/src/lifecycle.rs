@@ -1,6 +1,6 @@
 //! Lifecycle: from definitions to open services to a snapshot of the catalog, without disturbing calls.
 
-use crate::catalog::{InstanceDefinition, Service, State, TenantCatalog, TenantParts};
+use crate::catalog::{InstanceDefinition, Service, Since, State, TenantCatalog, TenantParts};
 use crate::pins::Report;
 use crate::tools::ToolDefinition;
 use crate::{Discovery, Gateway};
@@ -264,6 +264,7 @@ impl Gateway {
             tools: ArcSwapOption::empty(),
             offer: ArcSwapOption::empty(),
             failure: ArcSwapOption::empty(),
+            since: Since::now(),
             report: ArcSwap::from_pointee(Report { pinning, ..Report::default() }),
             is_trusted: wanted.is_trusted,
             is_for_admins,

@@ -1,7 +1,8 @@
 //! One MCP server from the command line: `serve -- npx -y some-server`, without any file.
 
+use crate::mcp_config::masked_entry;
 use gateway::ServiceDefinition;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 use std::path::PathBuf;
@@ -23,13 +24,11 @@ impl OneServer {
     /// The service as the gateway takes it.
     #[must_use]
     pub fn service(&self) -> ServiceDefinition {
-        let (command, args) =
-            self.0.split_first().map_or(("", &[] as &[String]), |(first, rest)| (first, rest));
         ServiceDefinition {
             scheme: connectors::MCP_SCHEME.into(),
             id: Self::ID.into(),
             name: Self::ID.into(),
-            settings: json!({ "command": command, "args": args }),
+            settings: self.settings(),
             is_enabled: true,
             is_trusted: true,
             variables: Vec::new(),
@@ -37,6 +36,18 @@ impl OneServer {
             built_in: None,
             version: 1,
         }
+    }
+
+    /// Its settings without secrets.
+    #[must_use]
+    pub fn shown(&self) -> Value {
+        masked_entry(&self.settings())
+    }
+
+    fn settings(&self) -> Value {
+        let (command, args) =
+            self.0.split_first().map_or(("", &[] as &[String]), |(first, rest)| (first, rest));
+        json!({ "command": command, "args": args })
     }
 
     /// What its pins are kept under: other words start another server. A hash, as the words may hold a key.

@@ -9,7 +9,7 @@ pub mod tool_definition;
 mod upkeep;
 
 pub use audit_sink::AuditSink;
-pub use own_services::{OwnFile, OwnServices};
+pub use own_services::{Origin, OwnServices};
 pub use pins::StoredPins;
 pub use reload::{Reload, Snapshot, settings_of, tool_settings};
 pub use upkeep::upkeep;

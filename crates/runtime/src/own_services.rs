@@ -10,43 +10,39 @@ use tool::TenantId;
 #[derive(Debug, Clone)]
 pub struct OwnServices {
     definitions: watch::Receiver<Vec<ServiceDefinition>>,
-    file: Option<OwnFile>,
+    origin: Origin,
 }
 
-/// Where the owner keeps services.
+/// Where the owner configures services.
 #[derive(Debug, Clone)]
-pub struct OwnFile {
-    /// The file.
-    pub path: PathBuf,
-    /// The settings of each service by its id, as they stand in the file, with every secret masked.
-    pub show: fn(&Path) -> Map<String, Value>,
+pub enum Origin {
+    /// In a file.
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The settings of each service by its id, as they stand in the file, with every secret masked.
+        show: fn(&Path) -> Map<String, Value>,
+    },
+    /// On the command line: the settings of each service by its id, with every secret masked.
+    CommandLine(Map<String, Value>),
 }
 
 impl OwnServices {
-    /// Services that are in no file, e.g. from the command line.
+    /// The owner's services, and where they are configured.
     #[must_use]
-    pub fn new(definitions: watch::Receiver<Vec<ServiceDefinition>>) -> Self {
-        Self { definitions, file: None }
+    pub fn new(definitions: watch::Receiver<Vec<ServiceDefinition>>, origin: Origin) -> Self {
+        Self { definitions, origin }
     }
 
-    /// Services of a file.
+    /// Where the services are configured.
     #[must_use]
-    pub fn of_file(definitions: watch::Receiver<Vec<ServiceDefinition>>, file: OwnFile) -> Self {
-        Self { definitions, file: Some(file) }
+    pub fn origin(&self) -> &Origin {
+        &self.origin
     }
 
-    /// Where a tenant's services stand that only the owner can change, if it has such.
+    /// A tenant's services that the owner has configured, by name. What this program itself brings nobody has.
     #[must_use]
-    pub fn file_of(&self, tenant: &TenantId) -> Option<&OwnFile> {
-        self.file.as_ref().filter(|_| *tenant == TenantId::default_tenant())
-    }
-
-    /// The services of a tenant's file, by name. What this program itself brings is in no file.
-    #[must_use]
-    pub fn in_file_of(&self, tenant: &TenantId) -> Vec<ServiceDefinition> {
-        if self.file_of(tenant).is_none() {
-            return Vec::new();
-        }
+    pub fn configured(&self, tenant: &TenantId) -> Vec<ServiceDefinition> {
         let mut found = self.of(tenant);
         found.retain(|service| service.built_in.is_none());
         found.sort_by(|a, b| a.id.cmp(&b.id));

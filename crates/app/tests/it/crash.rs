@@ -12,7 +12,6 @@ use testkit::{Backend, Client, Database, eventually, http, on_both_databases};
 on_both_databases! { loses_no_acknowledged_write_when_killed }
 
 /// kill -9 in the middle of 1,000 audited calls and of management writes.
-#[expect(clippy::too_many_lines, reason = "one story, told in order")]
 async fn loses_no_acknowledged_write_when_killed(backend: Backend) {
     let upstream = http::Server::start().await;
     let database = Database::create(backend).await;
@@ -22,32 +21,10 @@ async fn loses_no_acknowledged_write_when_killed(backend: Backend) {
     let (calls, writes) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let mut tasks = tokio::task::JoinSet::new();
     for _ in 0..4 {
-        let (admin, calls) = (admin.clone(), calls.clone());
-        tasks.spawn(async move {
-            let uri = json!({ "uri": "api://crm/ping" });
-            for _ in 0..250 {
-                if post_until_killed(&admin, "call", &uri).await.is_none() {
-                    break;
-                }
-                calls.fetch_add(1, Ordering::SeqCst);
-            }
-            Vec::new()
-        });
+        tasks.spawn(call(admin.clone(), calls.clone()));
     }
     for writer in 0..2 {
-        let (admin, writes) = (admin.clone(), writes.clone());
-        tasks.spawn(async move {
-            let mut acknowledged = Vec::new();
-            for n in 0.. {
-                let id = format!("t-{writer}-{n}");
-                let Some(201) = post_until_killed(&admin, "tenants", &json!({ "id": id })).await else {
-                    break;
-                };
-                acknowledged.push(id);
-                writes.fetch_add(1, Ordering::SeqCst);
-            }
-            acknowledged
-        });
+        tasks.spawn(write(writer, admin.clone(), writes.clone()));
     }
     eventually("enough is under way", PATIENCE, async || {
         calls.load(Ordering::SeqCst) >= 300 && writes.load(Ordering::SeqCst) >= 10
@@ -76,6 +53,30 @@ async fn loses_no_acknowledged_write_when_killed(backend: Backend) {
         let check = sqlx::query("PRAGMA integrity_check").fetch_one(&mut connection).await.unwrap();
         assert_eq!(check.get::<String, _>(0), "ok");
     }
+}
+
+/// Calls, and counts the calls that were answered.
+async fn call(admin: Client, answered: Arc<AtomicUsize>) -> Vec<String> {
+    let uri = json!({ "uri": "api://crm/ping" });
+    for _ in 0..250 {
+        if post_until_killed(&admin, "call", &uri).await.is_none() {
+            break;
+        }
+        answered.fetch_add(1, Ordering::SeqCst);
+    }
+    Vec::new()
+}
+
+/// Makes tenants, and says which were acknowledged.
+async fn write(writer: usize, admin: Client, count: Arc<AtomicUsize>) -> Vec<String> {
+    let mut acknowledged = Vec::new();
+    for n in 0.. {
+        let id = format!("t-{writer}-{n}");
+        let Some(201) = post_until_killed(&admin, "tenants", &json!({ "id": id })).await else { break };
+        acknowledged.push(id);
+        count.fetch_add(1, Ordering::SeqCst);
+    }
+    acknowledged
 }
 
 async fn post_until_killed(client: &Client, path: &str, body: &serde_json::Value) -> Option<u16> {

@@ -1,6 +1,7 @@
-//! Services of an mcp.json in REST: shown and tested like all others, changed in their file alone.
+//! Services of whoever runs the server in REST: shown and tested like all others, changed by their owner alone.
 
-use crate::setup::PATIENCE;
+use crate::setup::{PATIENCE, example};
+use local::OneServer;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use testkit::mcp::http::{Behaviour, Server};
@@ -42,7 +43,7 @@ async fn services_of_an_mcp_json_are_listed_with_their_health_and_tools() {
     let sources: Vec<_> = items.iter().map(|item| item["source"].as_str().unwrap()).collect();
     assert_eq!(sources, ["store", "mcp.json", "mcp.json", "mcp.json"]);
     let clock = app.get("services/mcp/clock").await.is(200).body;
-    assert_eq!(clock["health"], json!({ "state": "ok", "error": null }));
+    assert_eq!((&clock["health"]["state"], &clock["health"]["error"]), (&json!("ok"), &Value::Null));
     assert!(clock["tools"].as_array().unwrap().iter().any(|tool| tool["id"] == "echo"), "{clock}");
     assert_eq!(clock["config"]["headers"]["X-Api-Key"], "***");
     assert_eq!(clock["config"]["headers"]["X-Ref"], "${HOME}", "what a variable holds is not shown");
@@ -51,6 +52,79 @@ async fn services_of_an_mcp_json_are_listed_with_their_health_and_tools() {
     assert!(!dead["health"]["error"].as_str().unwrap().is_empty(), "{dead}");
     let off = app.get("services/mcp/off").await.is(200).body;
     assert_eq!((&off["health"]["state"], &off["status"]), (&json!("disabled"), &json!("disabled")));
+}
+
+/// When a service became what it is now.
+async fn since(app: &TestApp, id: &str) -> String {
+    let service = app.get(&format!("services/mcp/{id}")).await.is(200).body;
+    service["health"]["since"].as_str().unwrap_or_else(|| panic!("{service}")).to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn health_says_since_when_and_only_a_change_moves_it() {
+    let server = Server::start(Behaviour::default()).await;
+    let folder = tempfile::tempdir().unwrap();
+    let begun = chrono::Utc::now();
+    let (app, _) = served(&folder, &server.url()).await;
+    testkit::eventually("the failure", PATIENCE, async || {
+        app.get("services/mcp/dead").await.body["health"]["state"] == "failing"
+    })
+    .await;
+    let before = (since(&app, "clock").await, since(&app, "dead").await, since(&app, "off").await);
+    for time in [&before.0, &before.1, &before.2] {
+        let time = chrono::DateTime::parse_from_rfc3339(time).unwrap();
+        assert!(time.timestamp_millis() >= begun.timestamp_millis() && time <= chrono::Utc::now());
+    }
+    app.post("services/mcp/clock/test", json!({})).await.is(200);
+    app.post("services/mcp/dead/test", json!({})).await.is(200);
+    let after = (since(&app, "clock").await, since(&app, "dead").await, since(&app, "off").await);
+    assert_eq!(after, before, "nothing became different");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tools_of_an_mcp_json_s_services_are_listed_and_not_changed() {
+    let server = Server::start(Behaviour::default()).await;
+    let folder = tempfile::tempdir().unwrap();
+    let (app, path) = served(&folder, &server.url()).await;
+    let tools = app.get("services/mcp/clock/tools").await.is(200).items();
+    let echo = tools.iter().find(|tool| tool["id"] == "echo").unwrap();
+    assert_eq!((&echo["name"], &echo["uri"]), (&json!("clock__echo"), &json!("mcp://clock/echo")));
+    assert_eq!((&echo["inputSchema"]["type"], &echo["definition"]), (&json!("object"), &Value::Null));
+    assert_eq!(app.get("services/mcp/clock/tools/echo").await.is(200).body, *echo);
+    app.get("services/mcp/clock/tools/missing").await.is(404);
+    assert!(app.get("services/mcp/off/tools").await.is(200).items().is_empty());
+    app.get("services/mcp/missing/tools").await.is(404);
+    for reply in [
+        app.post("services/mcp/clock/tools", json!({ "id": "x" })).await,
+        app.patch("services/mcp/clock/tools/echo", json!({ "description": "x" })).await,
+        app.delete("services/mcp/clock/tools/echo").await,
+    ] {
+        let reply = reply.is_problem(409, "CONFLICT");
+        assert!(reply.text.contains(path.to_str().unwrap()), "{}", reply.text);
+    }
+    app.with_tenant("acme").await.get("services/mcp/clock/tools").await.is(404);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_server_of_the_command_line_is_listed_too() {
+    let words = [example("mcp_test_server").to_str().unwrap(), "--api-key", "hunter2"].map(str::to_owned);
+    let one = OneServer::new(words.to_vec());
+    let app = TestApp::start_with(Backend::Sqlite, |settings| settings.one_server = one).await;
+    testkit::eventually("the tools", PATIENCE, async || {
+        app.get("services/mcp/server").await.is(200).body["health"]["state"] == "ok"
+    })
+    .await;
+    let listed = app.get("services").await.is(200);
+    assert!(!listed.text.contains("hunter2"), "{}", listed.text);
+    let items = listed.items();
+    assert_eq!(ids(&items), ["server"]);
+    assert_eq!(items[0]["source"], "command_line");
+    assert_eq!(items[0]["config"]["args"], json!(["--api-key", "***"]));
+    let tools = app.get("services/mcp/server/tools").await.is(200).items();
+    assert!(ids(&tools).contains(&"echo"), "{tools:?}");
+    let refused = app.delete("services/mcp/server").await.is_problem(409, "CONFLICT");
+    assert!(refused.text.contains("serve -- "), "{}", refused.text);
+    app.with_tenant("acme").await.get("services/mcp/server").await.is(404);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -6,6 +6,7 @@ use serde_json::json;
 use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 use testkit::process::{self, Server};
 use testkit::{Backend, Database, eventually, http};
@@ -14,16 +15,31 @@ use testkit::{Backend, Database, eventually, http};
 struct SmallDisk {
     server: Server,
     folder: PathBuf,
+    _database: Database,
+    _upstream: http::Server,
 }
 
 impl SmallDisk {
-    fn start(database: &Database) -> Self {
+    /// The server with a service; nothing where this machine lets us have no disk of our own.
+    async fn start() -> Option<Self> {
+        if !has_namespaces() {
+            return None;
+        }
+        let (upstream, database) = (http::Server::start().await, Database::create(Backend::Sqlite).await);
         let folder = database.data_dir();
         std::fs::create_dir_all(&folder).unwrap();
-        let inner = serve(database);
+        let server = Server::start(Self::command(&serve(&database), &folder));
+        let folder = PathBuf::from(format!("/proc/{}/root{}", server.id(), folder.display()));
+        assert!(folder.join("data.db").exists(), "the disk of the server can be seen: {}", folder.display());
+        server.admin().post("services", crm(&upstream)).await.is(201);
+        Some(Self { server, folder, _database: database, _upstream: upstream })
+    }
+
+    /// The command of the server, with a disk of 8 MB at `folder`.
+    fn command(inner: &Command, folder: &Path) -> Command {
         let mut command = process::sheltered("unshare");
         command.args(["--map-root-user", "--mount", "sh", "-c"]);
-        command.arg("mount -t tmpfs -o size=8m,mode=700 none \"$0\" && exec \"$@\"").arg(&folder);
+        command.arg("mount -t tmpfs -o size=8m,mode=700 none \"$0\" && exec \"$@\"").arg(folder);
         command.arg(inner.get_program()).args(inner.get_args());
         for (name, value) in inner.get_envs() {
             match value {
@@ -31,10 +47,7 @@ impl SmallDisk {
                 None => command.env_remove(name),
             };
         }
-        let server = Server::start(command);
-        let folder = PathBuf::from(format!("/proc/{}/root{}", server.id(), folder.display()));
-        assert!(folder.join("data.db").exists(), "the disk of the server can be seen: {}", folder.display());
-        Self { server, folder }
+        command
     }
 
     fn ballast(&self) -> PathBuf {
@@ -77,14 +90,8 @@ fn has_namespaces() -> bool {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn goes_on_with_a_full_disk_and_recovers_by_itself() {
-    if !has_namespaces() {
-        return;
-    }
-    let upstream = http::Server::start().await;
-    let database = Database::create(Backend::Sqlite).await;
-    let mut disk = SmallDisk::start(&database);
+    let Some(mut disk) = SmallDisk::start().await else { return };
     let admin = disk.server.admin();
-    admin.post("services", crm(&upstream)).await.is(201);
     admin.get("/readyz").await.is(200);
     for _ in 0..2 {
         disk.fill();
@@ -116,14 +123,8 @@ async fn goes_on_with_a_full_disk_and_recovers_by_itself() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ends_in_time_with_a_full_disk() {
-    if !has_namespaces() {
-        return;
-    }
-    let upstream = http::Server::start().await;
-    let database = Database::create(Backend::Sqlite).await;
-    let mut disk = SmallDisk::start(&database);
+    let Some(mut disk) = SmallDisk::start().await else { return };
     let admin = disk.server.admin();
-    admin.post("services", crm(&upstream)).await.is(201);
     disk.fill();
     admin
         .post("tables", json!({ "name": "t", "data": "x".repeat(300_000) }))

@@ -53,38 +53,36 @@ async fn pack<W: AsyncWrite + Unpin>(mut encoder: W, megabytes: usize) -> W {
     encoder
 }
 
-/// Each by a name, with what its caller must be told.
-#[expect(clippy::too_many_lines, reason = "a table of cases")]
-async fn acts() -> Vec<(&'static str, Act, String)> {
-    let unusable = |why: &str| format!("{UNUSABLE}{why}");
-    let text = str::to_owned;
-    let gzip = pack(GzipEncoder::with_quality(Vec::new(), Level::Fastest), 200).await.into_inner();
-    let brotli = pack(BrotliEncoder::with_quality(Vec::new(), Level::Fastest), 50).await.into_inner();
-    let zstd = pack(ZstdEncoder::with_quality(Vec::new(), Level::Fastest), 200).await.into_inner();
-    let mut corrupt = gzip.clone();
-    corrupt[10..30].fill(0xAA);
-    let half = gzip[..gzip.len() / 2].to_vec();
-    let small = pack(GzipEncoder::new(Vec::new()), 0).await.into_inner();
+/// An act by its name, and what its caller must be told.
+type Case = (&'static str, Act, String);
+
+fn text(told: &str) -> String {
+    told.to_owned()
+}
+
+fn unusable(why: &str) -> String {
+    format!("{UNUSABLE}{why}")
+}
+
+async fn acts() -> Vec<Case> {
+    [lengths(), chunks(), heads(), delays(), packed_bodies().await, contents()]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+/// A length that is none, or not that of what follows.
+fn lengths() -> Vec<Case> {
     let no_number = "the content-length of the answer is no number";
-    let no_http = "the answer is no HTTP/1.1; check that the address is that of an HTTP service";
-    let too_long = "the head of the answer is too long";
-    let size = "the size of a chunk is no number";
+    let several = "the answer has several content-lengths";
     vec![
         ("length-too-long", after(OK, "content-length: 100\r\n\r\nshort"), text(BROKEN)),
         ("length-negative", after(OK, "content-length: -1\r\n\r\nx"), unusable(no_number)),
         ("length-no-number", after(OK, "content-length: ten\r\n\r\nx"), unusable(no_number)),
         ("length-plus", after(OK, "content-length: +5\r\n\r\nhello"), unusable(no_number)),
         ("length-overflow", after(OK, "content-length: 99999999999999999999\r\n\r\nx"), unusable(no_number)),
-        (
-            "length-twice",
-            after(OK, "content-length: 1\r\ncontent-length: 2\r\n\r\nxy"),
-            unusable("the answer has several content-lengths"),
-        ),
-        (
-            "length-list",
-            after(OK, "content-length: 1, 2\r\n\r\nxy"),
-            unusable("the answer has several content-lengths"),
-        ),
+        ("length-twice", after(OK, "content-length: 1\r\ncontent-length: 2\r\n\r\nxy"), unusable(several)),
+        ("length-list", after(OK, "content-length: 1, 2\r\n\r\nxy"), unusable(several)),
         (
             "length-huge-and-silence",
             Act::Wait(format!("{OK}content-length: 9999999999\r\n\r\nx").into()),
@@ -95,6 +93,13 @@ async fn acts() -> Vec<(&'static str, Act, String)> {
             Act::Repeat(format!("{OK}content-length: 9999999999\r\n\r\n").into(), vec![b'x'; 65536]),
             text(TOO_LONG),
         ),
+    ]
+}
+
+/// Chunks that are cut wrong, and those that never end.
+fn chunks() -> Vec<Case> {
+    let size = "the size of a chunk is no number";
+    vec![
         ("chunk-no-number", after(CHUNKED, "zz\r\nhello\r\n0\r\n\r\n"), unusable(size)),
         ("chunk-negative", after(CHUNKED, "-5\r\nhello\r\n0\r\n\r\n"), unusable(size)),
         ("chunk-0x", after(CHUNKED, "0x5\r\nhello\r\n0\r\n\r\n"), unusable("")),
@@ -128,17 +133,18 @@ async fn acts() -> Vec<(&'static str, Act, String)> {
             Act::Repeat(format!("{CHUNKED}5\r\nhello\r\n0\r\n").into(), b"a: b\r\n".repeat(100)),
             unusable("the trailers of the answer are too long"),
         ),
-        (
-            "headers-endless",
-            Act::Repeat(OK.into(), b"a: b\r\n".repeat(10)),
-            unusable("the answer has too many headers"),
-        ),
+    ]
+}
+
+/// Heads that are too long, and those of no HTTP.
+fn heads() -> Vec<Case> {
+    let no_http = "the answer is no HTTP/1.1; check that the address is that of an HTTP service";
+    let too_long = "the head of the answer is too long";
+    let too_many = "the answer has too many headers";
+    vec![
+        ("headers-endless", Act::Repeat(OK.into(), b"a: b\r\n".repeat(10)), unusable(too_many)),
         ("header-endless", Act::Repeat(format!("{OK}a: ").into(), vec![b'x'; 1024]), unusable(too_long)),
-        (
-            "headers-many",
-            after(OK, &format!("{}\r\n", "a: b\r\n".repeat(10_000))),
-            unusable("the answer has too many headers"),
-        ),
+        ("headers-many", after(OK, &format!("{}\r\n", "a: b\r\n".repeat(10_000))), unusable(too_many)),
         ("status-line-endless", Act::Repeat(b"HTTP/1.1 200 ".to_vec(), vec![b'O'; 1024]), unusable(too_long)),
         (
             "status-line-huge",
@@ -158,25 +164,42 @@ async fn acts() -> Vec<(&'static str, Act, String)> {
         ("header-with-nul", after(OK, "a: b\0c\r\n\r\n"), unusable(no_http)),
         ("header-name-with-space", after(OK, "bad name: x\r\n\r\n"), unusable(no_http)),
         ("header-without-colon", after(OK, "nothing\r\n\r\n"), unusable(no_http)),
+    ]
+}
+
+/// Answers that never come, or byte by byte.
+fn delays() -> Vec<Case> {
+    let uncounted = "too many answers that do not count";
+    let broke = "the connection broke before the service answered";
+    vec![
         (
             "continue-endless",
             Act::Repeat(Vec::new(), b"HTTP/1.1 100 Continue\r\n\r\n".repeat(100)),
-            unusable("too many answers that do not count"),
+            unusable(uncounted),
         ),
         (
             "hints-endless",
             Act::Repeat(Vec::new(), b"HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n".repeat(10)),
-            unusable("too many answers that do not count"),
+            unusable(uncounted),
         ),
-        ("closes-at-once", say(""), text("the connection broke before the service answered")),
-        (
-            "closes-within-head",
-            after(OK, "content-le"),
-            text("the connection broke before the service answered"),
-        ),
+        ("closes-at-once", say(""), text(broke)),
+        ("closes-within-head", after(OK, "content-le"), text(broke)),
         ("never-answers", Act::Wait(Vec::new()), text(LATE)),
         ("head-drips", Act::Drip(OK.into(), b'a'), text(LATE)),
         ("body-drips", Act::Drip(CHUNKED.into(), b'1'), String::new()),
+    ]
+}
+
+/// Bodies that are packed, to no good.
+async fn packed_bodies() -> Vec<Case> {
+    let gzip = pack(GzipEncoder::with_quality(Vec::new(), Level::Fastest), 200).await.into_inner();
+    let brotli = pack(BrotliEncoder::with_quality(Vec::new(), Level::Fastest), 50).await.into_inner();
+    let zstd = pack(ZstdEncoder::with_quality(Vec::new(), Level::Fastest), 200).await.into_inner();
+    let mut corrupt = gzip.clone();
+    corrupt[10..30].fill(0xAA);
+    let half = gzip[..gzip.len() / 2].to_vec();
+    let small = pack(GzipEncoder::new(Vec::new()), 0).await.into_inner();
+    vec![
         ("gzip-bomb", packed("gzip", &gzip), text(TOO_LONG)),
         ("brotli-bomb", packed("br", &brotli), text(TOO_LONG)),
         ("zstd-bomb", packed("zstd", &zstd), text(TOO_LONG)),
@@ -198,6 +221,12 @@ async fn acts() -> Vec<(&'static str, Act, String)> {
             packed("lzma", b"xyz"),
             text("the answer is compressed with 'lzma', which we did not ask for and cannot read"),
         ),
+    ]
+}
+
+/// Answers that are well-formed, and still no good.
+fn contents() -> Vec<Case> {
+    vec![
         (
             "redirects-to-itself",
             say("HTTP/1.1 302 Found\r\nlocation: /k/redirects-to-itself\r\ncontent-length: 0\r\n\r\n"),

@@ -102,6 +102,7 @@ mod tables;
 mod told_why;
 mod tools_any;
 mod tools_http;
+mod tools_http_config;
 mod tools_manage;
 mod tools_uri;
 mod two_processes;

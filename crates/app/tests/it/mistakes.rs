@@ -93,7 +93,6 @@ async fn bodies(app: &TestApp, told: &mut Told) {
     told.add("a misspelt role", &app.post("keys", json!({ "name": "ci", "role": "manger" })).await);
 }
 
-#[expect(clippy::too_many_lines, reason = "a table of cases")]
 async fn settings(app: &TestApp, told: &mut Told) {
     let config = |config: Value| service("wrong", config, json!([]));
     let example = "https://api.example.com";
@@ -122,6 +121,9 @@ async fn settings(app: &TestApp, told: &mut Told) {
         "a misspelt sign-in",
         &app.post("services", config(json!({ "base_url": example, "auth_type": "bearrer" }))).await,
     );
+}
+
+async fn tools_of_services(app: &TestApp, told: &mut Told) {
     told.add(
         "a method that does not exist",
         &app.post("services", with_tool(json!({ "method": "FETCH" }))).await,
@@ -152,6 +154,9 @@ async fn settings(app: &TestApp, told: &mut Told) {
         "a JMESPath with a misspelt function",
         &app.post("services", with_tool(json!({ "select": "lenght(items)" }))).await,
     );
+}
+
+async fn own_tools(app: &TestApp, told: &mut Told) {
     told.add(
         "a Tool that leads to no URI",
         &app.post("tools", json!({ "name": "a", "type": "uri", "uri": "crm/get_order" })).await,
@@ -298,6 +303,8 @@ async fn each_mistake_is_told_as_it_stands_in_the_list() {
     let mut told = Told(Vec::new());
     bodies(&app, &mut told).await;
     settings(&app, &mut told).await;
+    tools_of_services(&app, &mut told).await;
+    own_tools(&app, &mut told).await;
     calls(&app, &mut told).await;
     people(&app, &mut told).await;
     networks(&app, &mut told).await;

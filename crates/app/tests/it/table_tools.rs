@@ -6,6 +6,8 @@ use testkit::{Backend, Client, TestApp, on_both_databases};
 
 on_both_databases! {
     makes_tools_over_a_part_of_a_table
+    changes_what_a_tool_over_a_table_is
+    refuses_a_tool_over_a_table_that_cannot_work
     shows_how_the_data_is_built
     queries_with_jmespath
     creates_elements_all_or_none
@@ -31,8 +33,7 @@ pub(crate) async fn answer(client: &Client, name: &str, arguments: Value) -> Val
     structured
 }
 
-/// TB-1.1, TB-1.2, TB-1.3
-#[expect(clippy::too_many_lines, reason = "one story, told in order")]
+/// TB-1.1, TB-1.2
 async fn makes_tools_over_a_part_of_a_table(backend: Backend) {
     let app = TestApp::start(backend).await;
     let ada = app.with_key(json!({ "name": "ada", "role": "caller" })).await;
@@ -69,7 +70,15 @@ async fn makes_tools_over_a_part_of_a_table(backend: Backend) {
     bob.post("tools", foreign).await.is_problem(404, "NOT_FOUND");
     let foreign = json!({ "name": "mine", "type": "uri", "uri": format!("table://{id}/get_all_data") });
     bob.post("tools", foreign).await.is_problem(404, "NOT_FOUND");
+}
 
+/// TB-1.3
+async fn changes_what_a_tool_over_a_table_is(backend: Backend) {
+    let app = TestApp::start(backend).await;
+    let ada = app.with_key(json!({ "name": "ada", "role": "caller" })).await;
+    let id = table(&ada, shop()).await;
+    let path =
+        format!("tools/{}", tool(&ada, "query_data", &id, "/orders", json!({ "alias": "Orders" })).await);
     let change = json!({
         "name": "orders", "alias": null, "description": "All orders", "metadata": { "team": "it" },
         "input_schema": { "type": "object", "properties": { "query": { "type": "string", "maxLength": 20 } }, "required": ["query"] },
@@ -85,7 +94,13 @@ async fn makes_tools_over_a_part_of_a_table(backend: Backend) {
     app.call_name("orders", json!({ "query": "[0].id || [1].id || [2].id" }))
         .await
         .is_problem(422, "VALIDATION_FAILED");
+}
 
+/// TB-1.1
+async fn refuses_a_tool_over_a_table_that_cannot_work(backend: Backend) {
+    let app = TestApp::start(backend).await;
+    let ada = app.with_key(json!({ "name": "ada", "role": "caller" })).await;
+    let id = table(&ada, shop()).await;
     for (more, expected) in [
         (json!({ "json_path": "orders" }), ("json_path", "InvalidPointer")),
         (json!({ "json_path": "/a~2" }), ("json_path", "InvalidPointer")),

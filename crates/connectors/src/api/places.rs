@@ -53,7 +53,6 @@ pub(super) fn place_all<'a>(
 }
 
 /// Puts one value where it belongs.
-#[expect(clippy::too_many_lines, reason = "one arm for each position")]
 fn place<'a>(
     places: &mut Places<'a>,
     parameter: &'a Parameter,

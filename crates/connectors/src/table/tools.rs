@@ -87,7 +87,6 @@ impl Operation {
     }
 
     /// JSON Schema of the arguments.
-    #[expect(clippy::too_many_lines, reason = "a table: one schema for each operation")]
     pub(super) fn input_schema(self) -> Value {
         let (properties, required) = self.parameters();
         let mut schema = json!({ "type": "object", "properties": properties });

@@ -270,7 +270,8 @@ fn status_of(error: &Error) -> Status {
     if error.kind().is_refusal() { Status::Refused } else { Status::Error }
 }
 
-fn now_ms() -> i64 {
+/// Milliseconds since 1970.
+pub(crate) fn now_ms() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     since.as_millis().try_into().unwrap_or(i64::MAX)
 }

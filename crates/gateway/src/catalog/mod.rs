@@ -15,6 +15,7 @@ pub use lists::{Entry, ListKind};
 pub(crate) use lists::{Lists, address};
 pub(crate) use own::{OWN_TOOL, OWN_TYPE, OwnTool, ToolSource};
 pub use route::Route;
+pub(crate) use service::Since;
 pub use service::{Service, State};
 pub(crate) use types::Types;
 

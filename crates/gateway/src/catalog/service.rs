@@ -1,11 +1,13 @@
 //! A service in the catalog: what it is now, what it offers, and why it does not.
 
+use crate::audit::now_ms;
 use crate::pins::Report;
 use crate::service_metrics::ServiceMetrics;
 use arc_swap::{ArcSwap, ArcSwapOption};
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use tool::{Connector, Error, Offer, Pinning, Reason, Result, TenantId, Tool};
 
 /// One configured connection, as long as its settings stay the same.
@@ -30,6 +32,8 @@ pub struct Service {
     pub(crate) offer: ArcSwapOption<Offer>,
     /// Why it did not say what it offers when it was last asked.
     pub(crate) failure: ArcSwapOption<Failure>,
+    /// Since when it answers, fails, or has been opened without being asked.
+    pub(crate) since: Since,
     /// What is to be said about its tools.
     pub(crate) report: ArcSwap<Report>,
     /// It comes from the owner of this process.
@@ -38,6 +42,19 @@ pub struct Service {
     pub(crate) is_for_admins: bool,
     /// Its calls in numbers.
     pub(crate) metrics: Arc<ServiceMetrics>,
+}
+
+/// A moment, in milliseconds since 1970.
+pub(crate) struct Since(AtomicI64);
+
+impl Since {
+    pub(crate) fn now() -> Self {
+        Self(AtomicI64::new(now_ms()))
+    }
+
+    fn reset(&self) {
+        self.0.store(now_ms(), Ordering::Relaxed);
+    }
 }
 
 /// Why a service did not say what it offers.
@@ -76,8 +93,10 @@ impl Service {
             Some(same) if ***same == tool => Arc::clone(same),
             _ => Arc::new(tool),
         };
-        self.tools.store(Some(Arc::new(tools.into_iter().map(kept).collect())));
-        self.failure.store(None);
+        let was_answering = self.tools.swap(Some(Arc::new(tools.into_iter().map(kept).collect()))).is_some();
+        if self.failure.swap(None).is_some() || !was_answering {
+            self.since.reset();
+        }
     }
 
     /// Clients see its name before the names of what it offers.
@@ -91,13 +110,22 @@ impl Service {
     /// Remembers why the service did not say what it offers.
     pub(crate) fn failed(&self, error: &Error) {
         let is_rejected = error.is_about_credentials();
-        self.failure.store(Some(Arc::new(Failure { message: error.full_message(), is_rejected })));
+        let failure = Failure { message: error.full_message(), is_rejected };
+        if self.failure.swap(Some(Arc::new(failure))).is_none() {
+            self.since.reset();
+        }
     }
 
     /// Whether it has said what it offers since it was opened.
     #[must_use]
     pub fn has_answered(&self) -> bool {
         self.tools.load().is_some()
+    }
+
+    /// Since when it is as it is, in milliseconds since 1970.
+    #[must_use]
+    pub fn since_ms(&self) -> i64 {
+        self.since.0.load(Ordering::Relaxed)
     }
 
     /// What is to be said about its tools.

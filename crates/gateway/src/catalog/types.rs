@@ -1,6 +1,6 @@
 //! The types of services there are, and the services that are there without being configured.
 
-use super::{Route, Service, State};
+use super::{Route, Service, Since, State};
 use crate::audit::Redaction;
 use crate::service_metrics::{ALL, AllServices};
 use crate::shape::Shape;
@@ -89,6 +89,7 @@ impl Types {
             tools: ArcSwapOption::empty(),
             offer: ArcSwapOption::empty(),
             failure: ArcSwapOption::empty(),
+            since: Since::now(),
             report: arc_swap::ArcSwap::default(),
             is_trusted: false,
             metrics: self.numbers.of(&env.tenant, uri.scheme(), ALL),

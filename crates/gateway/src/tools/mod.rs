@@ -5,7 +5,7 @@ mod uri;
 pub(crate) use uri::ResolvedUriTool;
 pub use uri::UriTool;
 
-use crate::catalog::{OWN_TOOL, OWN_TYPE, OwnTool, Service, State, TenantCatalog, ToolSource, naming};
+use crate::catalog::{OWN_TOOL, OWN_TYPE, OwnTool, Service, Since, State, TenantCatalog, ToolSource, naming};
 use crate::shape;
 use crate::{Gateway, RESULT_BUDGET_BYTES};
 use arc_swap::ArcSwapOption;
@@ -254,6 +254,7 @@ impl Gateway {
             offer: ArcSwapOption::empty(),
             tools: ArcSwapOption::empty(),
             failure: ArcSwapOption::empty(),
+            since: Since::now(),
             report: arc_swap::ArcSwap::default(),
             is_trusted: false,
             is_for_admins: false,

@@ -1,20 +1,17 @@
 //! Other MCP clients: where each keeps its servers, on every system, and how it writes them.
 
+mod folders;
+mod source;
 mod table;
 
-use crate::Failure;
-use crate::mcp_config::dialect::{Dialect, OURS};
-use crate::mcp_config::file;
-use crate::mcp_config::format::Format;
-use crate::mcp_config::{jsonc, switches};
-use clap::ValueEnum;
-use serde_json::{Map, Value, json};
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
-use table::TABLE;
+pub use folders::Folders;
+pub use source::{Found, Source};
 
-/// The most files of a folder that are looked at.
-const MAX_FILES: usize = 100;
+use crate::mcp_config::dialect::{Dialect, OURS};
+use clap::ValueEnum;
+use serde_json::{Value, json};
+use std::path::Path;
+use table::TABLE;
 
 /// A client whose file we read and write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -95,30 +92,6 @@ enum Shape {
     Goose,
 }
 
-/// A file, and the keys under which servers stand in it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Source {
-    /// Where the file is.
-    pub file: PathBuf,
-    /// The keys that lead to the servers, from the outside in.
-    pub place: &'static [&'static str],
-    off: &'static [&'static str],
-}
-
-/// A server of a client, as it stands in its file.
-#[derive(Debug, Clone)]
-pub struct Found {
-    /// What the client calls it.
-    pub name: String,
-    /// Its entry, in the words of the client.
-    pub entry: Value,
-    /// What is switched off and cannot be said in an entry.
-    pub notes: Vec<String>,
-}
-
-/// The servers in a file, and everything that is in it.
-type Servers = (Vec<Found>, Map<String, Value>);
-
 impl Client {
     /// Every client, in the order in which they are asked.
     pub fn all() -> Vec<Self> {
@@ -188,122 +161,6 @@ pub fn dialect_of(path: &Path, place: &[&str]) -> Dialect {
         |file: &File| file.place == place && !matches!(place, ["mcpServers" | "servers" | "mcp", ..]);
     let by_place = || TABLE.iter().find(|row| row.files.iter().any(is_telling));
     by_name.or_else(by_place).map_or(OURS, |row| row.dialect)
-}
-
-impl Source {
-    fn is_there(&self) -> bool {
-        let text = file::read(&self.file).ok().flatten();
-        let root = text.and_then(|text| Format::of(&self.file).parse(&text).ok());
-        root.is_some_and(|root| jsonc::at(&root, self.place).is_some())
-    }
-
-    /// The servers in the file, and everything else that is in it; nothing when there is no file.
-    pub fn servers(&self) -> Result<Option<Servers>, Failure> {
-        let Some(text) = file::read(&self.file)? else { return Ok(None) };
-        let wrong = |why: String| Failure::new(format!("{} cannot be used: {why}", self.file.display()));
-        let root = Format::of(&self.file).parse(&text).map_err(wrong)?;
-        let mut found = Vec::new();
-        for (place, any) in places(&root, self.place) {
-            let place: Vec<&str> = place.iter().map(String::as_str).collect();
-            let is_empty = jsonc::at(&root, &place).is_some_and(|value| *value == json!([]));
-            // Newer versions have one level more.
-            if is_empty || (place == ["mcp"] && jsonc::at(&root, &["mcp", "servers"]).is_some()) {
-                continue;
-            }
-            let servers = jsonc::services_at(&root, &place).map_err(wrong)?;
-            let off = self.off.iter().map(|key| if *key == "*" { any.as_str() } else { key });
-            let off = jsonc::at(&root, &off.collect::<Vec<_>>()).and_then(Value::as_array);
-            let is_off = |name: &str| off.is_some_and(|names| names.iter().any(|off| off == name));
-            for (name, mut entry) in servers {
-                let mut notes = Vec::new();
-                if let Value::Object(fields) = &mut entry {
-                    if is_off(&name) {
-                        fields.insert("disabled".into(), true.into());
-                    }
-                    notes = switches::apply(&root, &place, &name, fields);
-                    // What belongs to a project runs in its folder.
-                    if !any.is_empty() && fields.contains_key("command") {
-                        fields.entry("cwd").or_insert_with(|| any.as_str().into());
-                    }
-                }
-                found.push(Found { name, entry, notes });
-            }
-        }
-        Ok(Some((found, root)))
-    }
-}
-
-/// The places that there are, and what stands for `*` in each.
-fn places(root: &Map<String, Value>, place: &[&str]) -> Vec<(Vec<String>, String)> {
-    let owned = |keys: &[&str]| keys.iter().map(|key| (*key).to_owned()).collect::<Vec<_>>();
-    let Some(star) = place.iter().position(|key| *key == "*") else {
-        return jsonc::at(root, place).map(|_| (owned(place), String::new())).into_iter().collect();
-    };
-    let around = jsonc::at(root, &place[..star]).and_then(Value::as_object);
-    let keys = around.into_iter().flat_map(|around| around.keys());
-    let concrete = keys.map(|any| {
-        let keys: Vec<&str> = place.iter().map(|key| if *key == "*" { any.as_str() } else { key }).collect();
-        (owned(&keys), any.clone())
-    });
-    concrete
-        .filter(|(keys, _)| jsonc::at(root, &keys.iter().map(String::as_str).collect::<Vec<_>>()).is_some())
-        .collect()
-}
-
-/// The folders of this person.
-#[derive(Debug)]
-pub struct Folders {
-    home: PathBuf,
-    settings: PathBuf,
-    config: PathBuf,
-    claude_code: PathBuf,
-    codex: PathBuf,
-    copilot: PathBuf,
-}
-
-impl Folders {
-    /// Those of whoever runs this process.
-    pub fn here() -> Result<Self, Failure> {
-        let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-        let missing = || Failure::new("there is no home folder").advice("set the variable HOME");
-        Ok(Self::on(std::env::consts::OS, std::env::home_dir().ok_or_else(missing)?, &variable))
-    }
-
-    fn on(system: &str, home: PathBuf, variable: &dyn Fn(&str) -> Option<OsString>) -> Self {
-        let given = |name: &str| variable(name).map(PathBuf::from);
-        let config = given("XDG_CONFIG_HOME").unwrap_or_else(|| home.join(".config"));
-        let settings = match system {
-            "macos" => home.join("Library/Application Support"),
-            "windows" => given("APPDATA").unwrap_or_else(|| home.join("AppData/Roaming")),
-            _ => config.clone(),
-        };
-        let claude_code = given("CLAUDE_CONFIG_DIR").unwrap_or_else(|| home.clone());
-        let codex = given("CODEX_HOME").unwrap_or_else(|| home.join(".codex"));
-        let copilot = given("COPILOT_HOME").unwrap_or_else(|| home.join(".copilot"));
-        Self { home, settings, config, claude_code, codex, copilot }
-    }
-
-    /// The file, or those of the folder.
-    fn sources(&self, file: &File) -> Vec<Source> {
-        let base = match file.base {
-            Base::Home => &self.home,
-            Base::Settings => &self.settings,
-            Base::Config => &self.config,
-            Base::ClaudeCode => &self.claude_code,
-            Base::Codex => &self.codex,
-            Base::Copilot => &self.copilot,
-        };
-        let source = |path: PathBuf| Source { file: path, place: file.place, off: file.off };
-        let Some(folder) = file.path.strip_suffix('/') else { return vec![source(base.join(file.path))] };
-        let entries = std::fs::read_dir(base.join(folder)).into_iter().flatten().flatten();
-        let is_ours = |path: &PathBuf| {
-            path.extension().is_some_and(|end| ["json", "yaml", "yml"].iter().any(|known| end == *known))
-        };
-        let mut files: Vec<PathBuf> =
-            entries.map(|entry| entry.path()).filter(is_ours).take(MAX_FILES).collect();
-        files.sort();
-        files.into_iter().map(source).collect()
-    }
 }
 
 #[cfg(test)]

@@ -38,10 +38,25 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 /// Every path below `/api/v1`, and what the OpenAPI document says about it.
-#[expect(clippy::too_many_lines, reason = "a list: one line for each path")]
 pub(crate) fn router(options: &Options) -> (Router<Shared>, OpenApi) {
     let time = options.store_timeout * STORE_ANSWERS;
-    let manage = OpenApiRouter::new()
+    let of_store = access().merge(services()).merge(tools()).merge(instances()).merge(records());
+    let of_store = of_store.route_layer(from_fn_with_state(time, answer_within));
+    let tables = tables()
+        .route_layer(DefaultBodyLimit::max(options.max_body_bytes.max(TABLE_BODY_BYTES)))
+        .route_layer(from_fn_with_state(time, answer_within));
+    let calls = calls().route_layer(from_fn_with_state(options.call_timeout + time, answer_within));
+    // Documents are larger than what anybody else sends, and fetching one takes as long as a call.
+    let import = OpenApiRouter::new()
+        .routes(routes!(services::import::import))
+        .layer(DefaultBodyLimit::max(services::import::MAX_BODY_BYTES.max(options.max_body_bytes)))
+        .route_layer(from_fn_with_state(options.call_timeout + time, answer_within));
+    let all = of_store.merge(tables).merge(calls).merge(import);
+    OpenApiRouter::with_openapi(openapi::head()).nest("/api/v1", all).split_for_parts()
+}
+
+fn access() -> OpenApiRouter<Shared> {
+    OpenApiRouter::new()
         .routes(routes!(auth::login))
         .routes(routes!(auth::logout))
         .routes(routes!(auth::me))
@@ -52,6 +67,10 @@ pub(crate) fn router(options: &Options) -> (Router<Shared>, OpenApi) {
         .routes(routes!(users::get, users::update, users::delete))
         .routes(routes!(keys::list, keys::create))
         .routes(routes!(keys::get, keys::update, keys::delete))
+}
+
+fn services() -> OpenApiRouter<Shared> {
+    OpenApiRouter::new()
         .routes(routes!(services::types::list))
         .routes(routes!(services::list, services::create))
         .routes(routes!(services::get, services::update, services::delete))
@@ -63,6 +82,10 @@ pub(crate) fn router(options: &Options) -> (Router<Shared>, OpenApi) {
         .routes(routes!(services::references::list))
         .routes(routes!(services::tools::list, services::tools::create))
         .routes(routes!(services::tools::get, services::tools::update, services::tools::delete))
+}
+
+fn tools() -> OpenApiRouter<Shared> {
+    OpenApiRouter::new()
         .routes(routes!(tools::list, tools::create))
         .routes(routes!(tools::get, tools::update, tools::delete))
         .routes(routes!(tools::by_table::list))
@@ -72,6 +95,10 @@ pub(crate) fn router(options: &Options) -> (Router<Shared>, OpenApi) {
         .routes(routes!(tools::versions::list))
         .routes(routes!(tools::versions::rollback))
         .routes(routes!(mcp_tools::list))
+}
+
+fn instances() -> OpenApiRouter<Shared> {
+    OpenApiRouter::new()
         .routes(routes!(instances::list, instances::create))
         .routes(routes!(instances::get, instances::update, instances::delete))
         .routes(routes!(instances::rotate_key))
@@ -79,10 +106,14 @@ pub(crate) fn router(options: &Options) -> (Router<Shared>, OpenApi) {
         .routes(routes!(bindings::update, bindings::delete))
         .routes(routes!(bindings::list))
         .routes(routes!(bindings::list_by_key))
-        .routes(routes!(audit::list))
-        .routes(routes!(audit::export))
-        .route_layer(from_fn_with_state(time, answer_within));
-    let tables = OpenApiRouter::new()
+}
+
+fn records() -> OpenApiRouter<Shared> {
+    OpenApiRouter::new().routes(routes!(audit::list)).routes(routes!(audit::export))
+}
+
+fn tables() -> OpenApiRouter<Shared> {
+    OpenApiRouter::new()
         .routes(routes!(tables::list, tables::create))
         .routes(routes!(tables::get, tables::update, tables::delete))
         .routes(routes!(tables::data::get, tables::data::add, tables::data::put, tables::data::remove))
@@ -91,20 +122,13 @@ pub(crate) fn router(options: &Options) -> (Router<Shared>, OpenApi) {
         .routes(routes!(tables::files::create))
         .routes(routes!(tables::files::replace))
         .routes(routes!(tables::files::export))
-        .route_layer(DefaultBodyLimit::max(options.max_body_bytes.max(TABLE_BODY_BYTES)))
-        .route_layer(from_fn_with_state(time, answer_within));
-    let call = OpenApiRouter::new()
+}
+
+fn calls() -> OpenApiRouter<Shared> {
+    OpenApiRouter::new()
         .routes(routes!(tools::trial::test))
         .routes(routes!(call::call))
         .routes(routes!(mcp_tools::call))
-        .route_layer(from_fn_with_state(options.call_timeout + time, answer_within));
-    // Documents are larger than what anybody else sends, and fetching one takes as long as a call.
-    let import = OpenApiRouter::new()
-        .routes(routes!(services::import::import))
-        .layer(DefaultBodyLimit::max(services::import::MAX_BODY_BYTES.max(options.max_body_bytes)))
-        .route_layer(from_fn_with_state(options.call_timeout + time, answer_within));
-    let all = manage.merge(tables).merge(call).merge(import);
-    OpenApiRouter::with_openapi(openapi::head()).nest("/api/v1", all).split_for_parts()
 }
 
 /// The largest document of a table, and what stands around it in a body.

@@ -38,6 +38,8 @@ pub(super) enum ServiceSource {
     Store,
     #[schema(rename = "mcp.json")]
     McpJson,
+    #[schema(rename = "command_line")]
+    CommandLine,
 }
 
 /// How a service was when it was last asked what it offers.

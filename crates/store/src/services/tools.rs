@@ -42,9 +42,7 @@ impl Services<'_> {
         tool: ServiceTool,
         expected_version: Option<i64>,
     ) -> Result<ServiceTool> {
-        let mut write = self.0.write().await?;
-        let key_id = meta::sealing_key(self.0, &mut write).await?;
-        self.touch(&mut write, tenant, scheme, service, expected_version).await?;
+        let (mut write, key_id) = self.begin(tenant, scheme, service, expected_version).await?;
         let last = sqlx::query(
             "SELECT COALESCE(MAX(position), 0) FROM service_tools
              WHERE tenant = $1 AND type = $2 AND service = $3",
@@ -69,9 +67,7 @@ impl Services<'_> {
         tool: ServiceTool,
         expected_version: Option<i64>,
     ) -> Result<ServiceTool> {
-        let mut write = self.0.write().await?;
-        let key_id = meta::sealing_key(self.0, &mut write).await?;
-        self.touch(&mut write, tenant, scheme, service, expected_version).await?;
+        let (mut write, key_id) = self.begin(tenant, scheme, service, expected_version).await?;
         let sealed = self.seal_definition(&key_id, tenant, scheme, service, &tool.id, &tool.definition)?;
         let done = sqlx::query(
             "UPDATE service_tools SET definition = $5
@@ -89,6 +85,20 @@ impl Services<'_> {
         }
         write.commit_change(tenant).await?;
         Ok(tool)
+    }
+
+    /// Begins to write a definition, and says with which key it is sealed.
+    async fn begin(
+        self,
+        tenant: &TenantId,
+        scheme: &str,
+        service: &str,
+        expected_version: Option<i64>,
+    ) -> Result<(Write, String)> {
+        let mut write = self.0.write().await?;
+        let key_id = meta::sealing_key(self.0, &mut write).await?;
+        self.touch(&mut write, tenant, scheme, service, expected_version).await?;
+        Ok((write, key_id))
     }
 
     /// Deletes a tool.

@@ -1,5 +1,6 @@
 //! Tidiness: what a reader may rely on in every file, checked instead of remembered.
 
+mod architecture;
 mod duplicates;
 mod invariants;
 mod requirements;
@@ -7,9 +8,6 @@ mod size;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-
-/// Longer files are listed in `long-files.txt` with a cap that only goes down.
-const MAX_LINES: usize = 400;
 
 /// Layers are not a way to sort code here; features are. `services` is such a feature: what tenants configure.
 const FORBIDDEN_FOLDERS: [&str; 6] = ["handlers", "dto", "models", "utils", "common", "helpers"];
@@ -202,36 +200,6 @@ fn is_used(name: &str) -> bool {
     let arguments = ["tree", "--workspace", "--all-features", "--prefix", "none", "-i", name];
     let output = std::process::Command::new(cargo).args(arguments).current_dir(root()).output().unwrap();
     String::from_utf8_lossy(&output.stdout).contains(name)
-}
-
-/// A file grows out of a reader's head one harmless line at a time.
-#[test]
-fn long_files_are_listed_and_only_get_shorter() {
-    let list = include_str!("long-files.txt");
-    let mut caps: BTreeMap<&str, usize> = list
-        .lines()
-        .filter(|line| !line.is_empty() && !line.starts_with('#'))
-        .map(|line| line.split_once(' ').unwrap())
-        .map(|(cap, name)| (name, cap.parse().unwrap()))
-        .collect();
-    let mut offenders = Vec::new();
-    for (name, text) in sources() {
-        let lines = without_unit_tests(&text).lines().count();
-        match caps.remove(name.as_str()) {
-            Some(cap) if lines > cap => {
-                offenders.push(format!("{name} has {lines} lines, its cap is {cap}: cut it"))
-            }
-            Some(cap) if lines < cap => {
-                offenders.push(format!("{name} has {lines} lines now: lower its cap from {cap}"))
-            }
-            None if lines > MAX_LINES => {
-                offenders.push(format!("{name} has {lines} lines: cut it at a change of subject"))
-            }
-            _ => {}
-        }
-    }
-    offenders.extend(caps.keys().map(|name| format!("{name} is gone: take it off the list")));
-    none(&offenders, "crates/testkit/tests/it/long-files.txt");
 }
 
 /// A program that a test starts by itself, or what it starts in turn, would use the home of whoever runs the test.

@@ -2,7 +2,9 @@
 //!
 //! Whoever may change an address could otherwise have every stored secret sent to a server of their own.
 
-use super::masking::{Sight, items, masked, property, with_kept_secrets};
+use super::keeping::with_kept_secrets;
+use super::masking::{Sight, masked};
+use super::schemas::{items, property};
 use crate::error::Problem;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;

@@ -1,8 +1,8 @@
 //! `/services`: configured connections — made, changed, switched, tested.
 
 mod changes;
-mod file;
 pub(super) mod import;
+mod owner;
 pub(super) mod pins;
 pub(super) mod references;
 mod settings;
@@ -88,7 +88,7 @@ pub(crate) struct ListQuery {
     q: Option<String>,
 }
 
-/// Lists the tenant's services, those of an mcp.json at the end.
+/// Lists the tenant's services, those of whoever runs the server at the end.
 #[utoipa::path(get, path = "/services", tag = "services",
     params(("type" = Option<String>, Query), ("enabled" = Option<bool>, Query), ("q" = Option<String>, Query),
         ("page" = Option<u32>, Query), ("limit" = Option<u32>, Query)),
@@ -104,7 +104,7 @@ pub(crate) async fn list(
     let found = state.store.services().list(&signed_in.tenant, &filter, page).await?;
     let sight = Sight::of(&signed_in);
     let mut listed = Page::of(found, |service| ServiceView::new(&state, service, sight));
-    listed.extend(file::matching(&state, &signed_in.tenant, &filter).await);
+    listed.extend(owner::matching(&state, &signed_in.tenant, &filter).await);
     Ok(Answer(listed))
 }
 
@@ -168,7 +168,7 @@ pub(crate) async fn get(
     signed_in.may_read()?;
     let found = state.store.services().get(&signed_in.tenant, &scheme, &id).await;
     if found.is_err()
-        && let Some(service) = file::find(&state, &signed_in.tenant, &scheme, &id).await
+        && let Some(service) = owner::find(&state, &signed_in.tenant, &scheme, &id).await
     {
         return Ok(Answer(service));
     }
@@ -189,7 +189,7 @@ pub(crate) async fn update(
     Json(body): Json<Update>,
 ) -> Result<Answer<ServiceView>> {
     signed_in.may_make_services()?;
-    file::refuse_change(&state, &signed_in.tenant, &scheme, &id).await?;
+    owner::refuse_change(&state, &signed_in.tenant, &scheme, &id).await?;
     let old = state.store.services().get(&signed_in.tenant, &scheme, &id).await?;
     change(&state, &signed_in, old, Update { is_forced: query.force, ..body }).await.map(Answer)
 }
@@ -255,7 +255,7 @@ pub(crate) async fn delete(
     Query(query): Query<ForceQuery>,
 ) -> Result<StatusCode> {
     signed_in.may_make_services()?;
-    file::refuse_change(&state, &signed_in.tenant, &scheme, &id).await?;
+    owner::refuse_change(&state, &signed_in.tenant, &scheme, &id).await?;
     if !query.force {
         check_unreferenced(&state, &signed_in, &scheme, &id).await?;
     }
@@ -296,7 +296,7 @@ async fn switch(
     is_enabled: bool,
 ) -> Result<Answer<ServiceView>> {
     signed_in.may_make_services()?;
-    file::refuse_change(state, &signed_in.tenant, scheme, id).await?;
+    owner::refuse_change(state, &signed_in.tenant, scheme, id).await?;
     let service = state.store.services().set_enabled(&signed_in.tenant, scheme, id, is_enabled).await?;
     state.reload.catch_up().await;
     Ok(Answer(ServiceView::new(state, service, Sight::of(signed_in))))

@@ -33,7 +33,7 @@ pub(crate) async fn list(
     Path((scheme, id)): Path<(String, String)>,
 ) -> Result<Answer<Page<Reference>>> {
     signed_in.may_read()?;
-    super::file::must_exist(&state, &signed_in.tenant, &scheme, &id).await?;
+    super::owner::must_exist(&state, &signed_in.tenant, &scheme, &id).await?;
     let items = references_to(&state, &signed_in, &scheme, &id).await?;
     Ok(Answer(Page::whole(items)))
 }

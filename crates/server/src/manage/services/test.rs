@@ -1,6 +1,6 @@
 //! `/services/{type}/{id}/test`: whether a service can be reached.
 
-use super::file;
+use super::owner;
 use crate::Shared;
 use crate::auth::SignedIn;
 use crate::error::{Code, Result};
@@ -38,7 +38,7 @@ pub(crate) async fn test(
     Path((scheme, id)): Path<(String, String)>,
 ) -> Result<Answer<TestResult>> {
     signed_in.may_manage()?;
-    file::must_exist(&state, &signed_in.tenant, &scheme, &id).await?;
+    owner::must_exist(&state, &signed_in.tenant, &scheme, &id).await?;
     let begun = Instant::now();
     let result = state.gateway.health(&signed_in.tenant, &scheme, &id).await;
     let error = result

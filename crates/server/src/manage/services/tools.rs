@@ -1,5 +1,6 @@
 //! `/services/{type}/{id}/tools`: what a service offers, and the tools users define on it.
 
+use super::owner;
 use super::references::check_tools_unreferenced;
 use super::settings::{Findings, check_also, read_tool};
 use super::{ForceQuery, masked_tool, schema_of};
@@ -16,6 +17,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 use store::{Service, ServiceTool};
+use tool::TenantId;
 use utoipa::ToSchema;
 
 type ToolPath = Path<(String, String, String)>;
@@ -46,17 +48,32 @@ pub(crate) async fn list(
     Paging(page): Paging,
 ) -> Result<Answer<Page<ServiceToolView>>> {
     signed_in.may_read()?;
-    let service = state.store.services().get(&signed_in.tenant, &scheme, &id).await?;
-    let all = views(&state, service, Sight::of(&signed_in));
+    let all = all(&state, &signed_in, &scheme, &id).await?;
     Ok(Answer(Page::cut(all, page, |view| view)))
+}
+
+/// The tools of a service, wherever it is configured.
+async fn all(state: &Shared, signed_in: &SignedIn, scheme: &str, id: &str) -> Result<Vec<ServiceToolView>> {
+    let tenant = &signed_in.tenant;
+    let found = state.store.services().get(tenant, scheme, id).await;
+    if found.is_err() && owner::is_owned(state, tenant, scheme, id) {
+        return Ok(routes(state, tenant, scheme, id).iter().map(|route| offered(route)).collect());
+    }
+    Ok(views(state, found?, Sight::of(signed_in)))
+}
+
+/// What a service offers now, by name.
+pub(super) fn routes(state: &Shared, tenant: &TenantId, scheme: &str, id: &str) -> Vec<Arc<Route>> {
+    let catalog = state.gateway.catalog().tenant(tenant);
+    let mut routes: Vec<_> =
+        catalog.iter().flat_map(|catalog| catalog.routes_of(scheme, id)).cloned().collect();
+    routes.sort_by(|a, b| a.tool.name().cmp(b.tool.name()));
+    routes
 }
 
 /// What users defined in their order, then what the service itself offers.
 fn views(state: &Shared, service: Service, sight: Sight) -> Vec<ServiceToolView> {
-    let catalog = state.gateway.catalog().tenant(&service.tenant);
-    let mut routes: Vec<Arc<Route>> =
-        catalog.iter().flat_map(|catalog| catalog.routes_of(&service.scheme, &service.id)).cloned().collect();
-    routes.sort_by(|a, b| a.tool.name().cmp(b.tool.name()));
+    let mut routes = routes(state, &service.tenant, &service.scheme, &service.id);
     let schema = schema_of(state, &service.scheme);
     let mut views = Vec::new();
     for tool in service.tools {
@@ -98,12 +115,17 @@ pub(crate) async fn get(
     Path((scheme, id, tool)): ToolPath,
 ) -> Result<Answer<ServiceToolView>> {
     signed_in.may_read()?;
-    let service = state.store.services().get(&signed_in.tenant, &scheme, &id).await?;
-    view_of(&state, service, &tool, Sight::of(&signed_in)).map(Answer)
+    view_of(&state, &signed_in, &scheme, &id, &tool).await.map(Answer)
 }
 
-fn view_of(state: &Shared, service: Service, tool: &str, sight: Sight) -> Result<ServiceToolView> {
-    let found = views(state, service, sight).into_iter().find(|view| view.id == tool);
+async fn view_of(
+    state: &Shared,
+    signed_in: &SignedIn,
+    scheme: &str,
+    id: &str,
+    tool: &str,
+) -> Result<ServiceToolView> {
+    let found = all(state, signed_in, scheme, id).await?.into_iter().find(|view| view.id == tool);
     found.ok_or_else(|| Problem::not_found("tool"))
 }
 
@@ -118,6 +140,7 @@ pub(crate) async fn create(
     Json(body): Json<Map<String, Value>>,
 ) -> Result<(StatusCode, Answer<ServiceToolView>)> {
     signed_in.may_make_services()?;
+    owner::refuse_change(&state, &signed_in.tenant, &scheme, &id).await?;
     let services = state.store.services();
     let service = services.get(&signed_in.tenant, &scheme, &id).await?;
     let mut found = Findings::default();
@@ -132,8 +155,7 @@ pub(crate) async fn create(
     let name = tool.id.clone();
     services.create_tool(&signed_in.tenant, &scheme, &id, tool, Some(service.version)).await?;
     state.reload.catch_up().await;
-    let service = services.get(&signed_in.tenant, &scheme, &id).await?;
-    Ok((StatusCode::CREATED, Answer(view_of(&state, service, &name, Sight::of(&signed_in))?)))
+    Ok((StatusCode::CREATED, Answer(view_of(&state, &signed_in, &scheme, &id, &name).await?)))
 }
 
 /// Changes the fields of a tool's definition that are given.
@@ -147,6 +169,7 @@ pub(crate) async fn update(
     Json(mut body): Json<Map<String, Value>>,
 ) -> Result<Answer<ServiceToolView>> {
     signed_in.may_make_services()?;
+    owner::refuse_change(&state, &signed_in.tenant, &scheme, &id).await?;
     let services = state.store.services();
     let service = services.get(&signed_in.tenant, &scheme, &id).await?;
     let mut tools = service.tools.clone();
@@ -165,8 +188,7 @@ pub(crate) async fn update(
     let tool = check_last(&state, &signed_in, &service, tools, Findings::default()).await?;
     services.update_tool(&signed_in.tenant, &scheme, &id, tool, Some(service.version)).await?;
     state.reload.catch_up().await;
-    let service = services.get(&signed_in.tenant, &scheme, &id).await?;
-    view_of(&state, service, &name, Sight::of(&signed_in)).map(Answer)
+    view_of(&state, &signed_in, &scheme, &id, &name).await.map(Answer)
 }
 
 /// Deletes a tool of a service; with `force` also one that others refer to.
@@ -181,6 +203,7 @@ pub(crate) async fn delete(
     Query(query): Query<ForceQuery>,
 ) -> Result<StatusCode> {
     signed_in.may_make_services()?;
+    owner::refuse_change(&state, &signed_in.tenant, &scheme, &id).await?;
     if !query.force {
         check_tools_unreferenced(&state, &signed_in, &scheme, &id, &[&tool]).await?;
     }

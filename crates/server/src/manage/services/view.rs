@@ -1,11 +1,12 @@
 //! A service as REST shows it: where it is configured, how it is, and its settings without secrets.
 
+use super::tools::routes;
 use crate::Shared;
 use crate::manage::secrets::{Sight, masked};
 use crate::manage::{time, words};
 use gateway::catalog::State;
 use gateway::{Route, ServiceDefinition};
-use runtime::tool_settings;
+use runtime::{Origin, tool_settings};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -20,22 +21,23 @@ pub(crate) struct ServiceView {
     id: String,
     name: String,
     description: Option<String>,
-    /// Where it is configured: `store` is here, `mcp.json` is the file of whoever runs the server, and is changed there.
+    /// Where it is configured: `store` is here; `mcp.json` is the file of whoever runs the server, `command_line` what
+    /// the server was started with, and both are changed there.
     #[schema(value_type = words::ServiceSource)]
     source: &'static str,
     /// The settings; secrets are shown as `***`.
     config: Value,
-    /// The tools that users defined; of an mcp.json's service those that it offers.
+    /// The tools that users defined; of a service that is not in the store, those that it offers.
     tools: Vec<Value>,
     #[schema(value_type = words::ServiceStatus)]
     status: &'static str,
     enabled: bool,
     health: HealthView,
-    /// Nothing for a service of an mcp.json.
+    /// Nothing for a service that is not in the store.
     created_at: Option<String>,
-    /// Nothing for a service of an mcp.json.
+    /// Nothing for a service that is not in the store.
     updated_at: Option<String>,
-    /// Nothing for a service of an mcp.json.
+    /// Nothing for a service that is not in the store.
     version: Option<i64>,
     /// Stored secrets that this change did not keep, as the service has another address now: give them again.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -49,6 +51,8 @@ pub(crate) struct ServiceView {
 pub(crate) struct HealthView {
     #[schema(value_type = words::ServiceHealthState)]
     state: &'static str,
+    /// Since when it is so, as far as this process has seen; nothing for a service it has not loaded yet.
+    since: Option<String>,
     /// Why it fails.
     error: Option<String>,
 }
@@ -75,8 +79,8 @@ impl ServiceView {
         }
     }
 
-    /// A service of an mcp.json, whose `config` is masked already.
-    pub(super) fn of_file(
+    /// A service of whoever runs the server, whose `config` is masked already.
+    pub(super) fn of_owner(
         state: &Shared,
         tenant: &TenantId,
         service: ServiceDefinition,
@@ -90,7 +94,7 @@ impl ServiceView {
             id: service.id,
             name: service.name,
             description: None,
-            source: "mcp.json",
+            source: source(state.reload.own().origin()),
             status: status(service.is_enabled),
             enabled: service.is_enabled,
             created_at: None,
@@ -104,18 +108,26 @@ impl ServiceView {
 impl HealthView {
     fn of(state: &Shared, tenant: &TenantId, scheme: &str, id: &str) -> Self {
         let catalog = state.gateway.catalog().tenant(tenant);
-        let service = catalog.as_deref().and_then(|catalog| catalog.service(scheme, id));
-        let (state, error) = match service.map(|service| (service, &service.state)) {
-            None => ("unknown", None),
-            Some((_, State::Disabled)) => ("disabled", None),
-            Some((_, State::Broken(why))) => ("failing", Some(why.clone())),
-            Some((service, State::Open(_))) => match service.failure() {
+        let Some(service) = catalog.as_deref().and_then(|catalog| catalog.service(scheme, id)) else {
+            return Self { state: "unknown", since: None, error: None };
+        };
+        let (state, error) = match &service.state {
+            State::Disabled => ("disabled", None),
+            State::Broken(why) => ("failing", Some(why.clone())),
+            State::Open(_) => match service.failure() {
                 Some(why) => ("failing", Some(why)),
                 None if service.has_answered() => ("ok", None),
                 None => ("unknown", None),
             },
         };
-        Self { state, error }
+        Self { state, since: Some(time::show(service.since_ms())), error }
+    }
+}
+
+fn source(origin: &Origin) -> &'static str {
+    match origin {
+        Origin::File { .. } => "mcp.json",
+        Origin::CommandLine(_) => "command_line",
     }
 }
 
@@ -125,12 +137,9 @@ fn status(is_enabled: bool) -> &'static str {
 
 /// The tools that a service offers now, by name.
 fn offered(state: &Shared, tenant: &TenantId, service: &ServiceDefinition) -> Vec<Value> {
-    let Some(catalog) = state.gateway.catalog().tenant(tenant) else { return Vec::new() };
-    let mut routes: Vec<&Arc<Route>> = catalog.routes_of(&service.scheme, &service.id).collect();
-    routes.sort_by(|a, b| a.tool.name().cmp(b.tool.name()));
     let shown =
-        |route: &Arc<Route>| json!({ "id": route.tool.name(), "description": route.tool.description() });
-    routes.into_iter().map(shown).collect()
+        |route: Arc<Route>| json!({ "id": route.tool.name(), "description": route.tool.description() });
+    routes(state, tenant, &service.scheme, &service.id).into_iter().map(shown).collect()
 }
 
 /// The schema of a type's settings; a service of a type we no longer have shows no field.

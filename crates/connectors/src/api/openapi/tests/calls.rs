@@ -76,75 +76,91 @@ async fn a_schema_decides_what_a_parameter_accepts() {
     assert!(error.message().contains("'v.a'"), "{error}");
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "json! at the call reads better")]
+fn tool(method: &str, parameters: Value) -> Value {
+    json!({ "id": "t", "method": method, "endpoint": "/x", "parameters": parameters })
+}
+
+/// Each tool has a problem at this path, with this code.
+fn check_refused(cases: &[(Value, &str, &str)]) {
+    for (tool, path, code) in cases {
+        let (path, found) = (format!("tools[0].{path}"), problems_of(tool));
+        assert!(found.iter().any(|(at, found)| *at == path && found == code), "{tool}: {found:?}");
+    }
+}
+
 #[test]
-#[expect(clippy::too_many_lines, reason = "a table of cases")]
-fn refuses_places_that_do_not_fit_together() {
-    let tool = |method: &str, parameters: Value| json!({ "id": "t", "method": method, "endpoint": "/x", "parameters": parameters });
+fn refuses_positions_that_do_not_fit_together() {
     let whole = json!({ "name": "w", "position": "whole_body" });
-    for (tool, path, code) in [
-        (tool("GET", json!([whole])), "tools[0].parameters[0].position", "ParameterPositionMismatch"),
+    check_refused(&[
+        (tool("GET", json!([whole])), "parameters[0].position", "ParameterPositionMismatch"),
         (
             tool("POST", json!([whole, { "name": "b" }])),
-            "tools[0].parameters[0].position",
+            "parameters[0].position",
             "ParameterPositionMismatch",
         ),
         (
             tool("POST", json!([whole, { "name": "f", "position": "form" }])),
-            "tools[0].parameters[0].position",
+            "parameters[0].position",
             "ParameterPositionMismatch",
-        ),
-        (
-            tool("POST", json!([{ "name": "w", "position": "whole_body", "style": "comma" }])),
-            "tools[0].parameters[0].style",
-            "Unused",
         ),
         (
             tool("POST", json!([{ "name": "a", "position": "query", "file": {} }])),
-            "tools[0].parameters[0].position",
+            "parameters[0].position",
             "ParameterPositionMismatch",
         ),
+    ]);
+}
+
+#[test]
+fn refuses_names_that_two_parameters_have_or_none_can() {
+    check_refused(&[
         (
             tool(
                 "POST",
                 json!([{ "name": "a", "position": "form" }, { "name": "b", "position": "form", "sent_as": "a" }]),
             ),
-            "tools[0].parameters[1].sent_as",
+            "parameters[1].sent_as",
             "DuplicateParameter",
         ),
-        (
-            tool("POST", json!([{ "name": "a", "sent_as": "" }])),
-            "tools[0].parameters[0].sent_as",
-            "InvalidName",
-        ),
+        (tool("POST", json!([{ "name": "a", "sent_as": "" }])), "parameters[0].sent_as", "InvalidName"),
         (
             tool("POST", json!([{ "name": "a" }, { "name": "b", "sent_as": "a" }])),
-            "tools[0].parameters[1].sent_as",
+            "parameters[1].sent_as",
             "DuplicateParameter",
         ),
         (
             tool("POST", json!([{ "name": "w", "position": "whole_body", "sent_as": "x" }])),
-            "tools[0].parameters[0].sent_as",
+            "parameters[0].sent_as",
+            "Unused",
+        ),
+        (
+            tool("GET", json!([{ "name": "a", "position": "header", "sent_as": "bad name" }])),
+            "parameters[0].name",
+            "InvalidHeaderName",
+        ),
+    ]);
+}
+
+#[test]
+fn refuses_styles_schemas_and_defaults_that_do_not_fit() {
+    check_refused(&[
+        (
+            tool("POST", json!([{ "name": "w", "position": "whole_body", "style": "comma" }])),
+            "parameters[0].style",
             "Unused",
         ),
         (
             tool("POST", json!([{ "name": "a", "schema": { "type": 7 } }])),
-            "tools[0].parameters[0].schema",
+            "parameters[0].schema",
             "InvalidSchema",
         ),
         (
             tool("POST", json!([{ "name": "a", "schema": { "type": "string" }, "default_value": 7 }])),
-            "tools[0].parameters[0].default_value",
+            "parameters[0].default_value",
             "WrongType",
         ),
-        (
-            tool("GET", json!([{ "name": "a", "position": "header", "sent_as": "bad name" }])),
-            "tools[0].parameters[0].name",
-            "InvalidHeaderName",
-        ),
-    ] {
-        let found = problems_of(&tool);
-        assert!(found.iter().any(|(at, found)| at == path && *found == code), "{tool}: {found:?}");
-    }
+    ]);
 }
 
 /// A path cannot have a hole where a null was given.

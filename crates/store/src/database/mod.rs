@@ -1,29 +1,20 @@
-//! The open database: its connections, and the two ways to use them, snapshot and write.
+//! The open database: how it is opened, and what its connections share.
 
-use crate::audit::Audit;
-use crate::instances::Instances;
-use crate::keys::Keys;
-use crate::leases::Leases;
-use crate::management::{self, Management};
-use crate::meta::Meta;
-use crate::revisions::{self, Revisions};
-use crate::search::Search;
-use crate::services::{ServicePins, Services};
-use crate::tables::Tables;
-use crate::tenants::Tenants;
-use crate::tools::Tools;
-use crate::users::Users;
+mod resources;
+mod transactions;
+
+pub(crate) use transactions::Write;
+
 use crate::vault::Vault;
 use crate::{Error, Result, meta, migrate, occupancy, sqlite};
-use sqlx::AnyConnection;
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
-use sqlx::{Any, AnyPool, ConnectOptions as _, Transaction};
+use sqlx::{AnyPool, ConnectOptions as _};
 use std::fs::File;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::Notify;
-use tool::{Secret, TenantId};
+use tool::Secret;
 
 /// Which database, and how patient to be with it.
 #[derive(Debug, Clone)]
@@ -139,90 +130,6 @@ impl Store {
         self.0.occupied.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 
-    /// The tenants.
-    #[must_use]
-    pub fn tenants(&self) -> Tenants<'_> {
-        Tenants(self)
-    }
-
-    /// The people.
-    #[must_use]
-    pub fn users(&self) -> Users<'_> {
-        Users(self)
-    }
-
-    /// The API keys.
-    #[must_use]
-    pub fn keys(&self) -> Keys<'_> {
-        Keys(self)
-    }
-
-    /// The configured services and their tools.
-    #[must_use]
-    pub fn services(&self) -> Services<'_> {
-        Services(self)
-    }
-
-    /// What the services' tools were when they were first seen.
-    #[must_use]
-    pub fn service_pins(&self) -> ServicePins<'_> {
-        ServicePins(self)
-    }
-
-    /// The Tools that tenants made themselves.
-    #[must_use]
-    pub fn tools(&self) -> Tools<'_> {
-        Tools(self)
-    }
-
-    /// The tables, without their documents.
-    #[must_use]
-    pub fn tables(&self) -> Tables<'_> {
-        Tables(self)
-    }
-
-    /// The indexes of the Tools that search.
-    #[must_use]
-    pub fn search(&self) -> Search<'_> {
-        Search(self)
-    }
-
-    /// Who does what only one process does at a time.
-    #[must_use]
-    pub fn leases(&self) -> Leases<'_> {
-        Leases(self)
-    }
-
-    /// The MCP instances and their bindings.
-    #[must_use]
-    pub fn instances(&self) -> Instances<'_> {
-        Instances(self)
-    }
-
-    /// The record of calls.
-    #[must_use]
-    pub fn audit(&self) -> Audit<'_> {
-        Audit(self)
-    }
-
-    /// The record of changes.
-    #[must_use]
-    pub fn management(&self) -> Management<'_> {
-        Management(self)
-    }
-
-    /// Small values of the whole platform.
-    #[must_use]
-    pub fn meta(&self) -> Meta<'_> {
-        Meta(self)
-    }
-
-    /// What changed when.
-    #[must_use]
-    pub fn revisions(&self) -> Revisions<'_> {
-        Revisions(self)
-    }
-
     pub(crate) fn pool(&self) -> &AnyPool {
         &self.0.pool
     }
@@ -252,90 +159,11 @@ impl Store {
     pub(crate) fn tables_changed(&self) -> &Notify {
         &self.0.tables_changed
     }
-
-    /// A transaction whose reads all see one state.
-    pub(crate) async fn snapshot(&self) -> Result<Transaction<'static, Any>> {
-        let statement = match self.backend() {
-            Backend::Sqlite => "BEGIN",
-            Backend::Postgres => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
-        };
-        begin(&self.0.pool, statement).await
-    }
-
-    /// A transaction that writes. Dropped without a commit, it changes nothing.
-    pub(crate) async fn write(&self) -> Result<Write> {
-        let statement = match self.backend() {
-            Backend::Sqlite => "BEGIN IMMEDIATE",
-            Backend::Postgres => "BEGIN",
-        };
-        match begin(&self.0.writers, statement).await {
-            Ok(transaction) => Ok(Write { transaction: Some(transaction), store: self.clone() }),
-            Err(error) => {
-                self.0.is_suspect.store(true, Ordering::Relaxed);
-                Err(error)
-            }
-        }
-    }
-}
-
-/// Begins a transaction in a task of its own, which ends even if the caller goes away. sqlx
-/// does not undo a `BEGIN` that nobody waits for any more: the connection would go back to the
-/// pool inside a transaction, and what is written on it later would never be committed.
-async fn begin(pool: &AnyPool, statement: &'static str) -> Result<Transaction<'static, Any>> {
-    let pool = pool.clone();
-    let begun = tokio::spawn(async move { pool.begin_with(statement).await }).await;
-    Ok(begun.map_err(|_| Error::internal("a transaction could not begin"))??)
 }
 
 impl std::fmt::Debug for Store {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Store({:?})", self.backend())
-    }
-}
-
-/// A write under way.
-pub(crate) struct Write {
-    /// There until it is committed.
-    transaction: Option<Transaction<'static, Any>>,
-    store: Store,
-}
-
-impl Drop for Write {
-    fn drop(&mut self) {
-        if self.transaction.is_some() {
-            self.store.0.is_suspect.store(true, Ordering::Relaxed);
-        }
-    }
-}
-
-impl Write {
-    pub(crate) fn connection(&mut self) -> &mut AnyConnection {
-        self.transaction.as_mut().expect("a write is there until it is committed")
-    }
-
-    pub(crate) fn backend(&self) -> Backend {
-        self.store.backend()
-    }
-
-    /// Commits without telling the other replicas: for audit and the like.
-    pub(crate) async fn commit(mut self) -> Result<()> {
-        let record = management::begin(&mut self).await?;
-        let Some(transaction) = self.transaction.take() else { return Ok(()) };
-        let done = transaction.commit().await;
-        self.store.0.is_suspect.store(done.is_err(), Ordering::Relaxed);
-        done?;
-        record.keep();
-        Ok(())
-    }
-
-    /// Commits a change that concerns the tenant's configuration, and tells the other replicas.
-    /// The counter comes last: its row lock is held only for the commit, and orders all changes.
-    pub(crate) async fn commit_change(mut self, tenant: &TenantId) -> Result<()> {
-        let (backend, store) = (self.store.backend(), self.store.clone());
-        revisions::bump(self.connection(), backend, tenant).await?;
-        self.commit().await?;
-        store.changed().notify_waiters();
-        Ok(())
     }
 }
 
