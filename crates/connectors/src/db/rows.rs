@@ -247,6 +247,8 @@ impl Cell<'_> {
         }
     }
 
+    /// Of MySQL alone.
+    #[cfg(any(test, feature = "mysql"))]
     pub(super) fn unsigned(&mut self, value: u64) {
         match i64::try_from(value) {
             Ok(value) => self.integer(value),
