@@ -137,7 +137,7 @@ fn unit(mut vector: Vec<f32>, length: usize) -> Result<Vec<f32>> {
     }
     let norm = vector.iter().map(|part| part * part).sum::<f32>().sqrt();
     if !norm.is_normal() {
-        return Err(Error::upstream("the provider sent an embedding without a direction"));
+        return Err(Error::upstream("the provider of embeddings sent a vector whose length is zero"));
     }
     vector.iter_mut().for_each(|part| *part /= norm);
     Ok(vector)

@@ -121,7 +121,9 @@ impl Connection {
                 }
                 waiting.interim += 1;
                 if waiting.interim > MAX_INTERIM {
-                    return Poll::Ready(Err(Error::malformed("too many answers that do not count")));
+                    return Poll::Ready(Err(Error::malformed(
+                        "the server sent too many interim responses (HTTP status 1xx)",
+                    )));
                 }
             }
             if ready!(self.incoming.poll_fill(cx, &mut self.stream, 0)).map_err(Error::broken)? == 0 {

@@ -50,7 +50,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Option<(Head, usize)>, Error> {
         headers.append(
             name,
             HeaderValue::from_maybe_shared(value).map_err(|error| {
-                Error::malformed_by("a header of the answer holds what headers must not", error)
+                Error::malformed_by("a header of the answer has illegal characters in its value", error)
             })?,
         );
     }
@@ -84,7 +84,7 @@ fn name_of(bytes: &[u8]) -> Result<HeaderName, Error> {
         b"content-length" | b"Content-Length" => CONTENT_LENGTH,
         b"transfer-encoding" | b"Transfer-Encoding" => TRANSFER_ENCODING,
         _ => HeaderName::from_bytes(bytes)
-            .map_err(|error| Error::malformed_by("a header of the answer has no proper name", error))?,
+            .map_err(|error| Error::malformed_by("a header of the answer has an illegal name", error))?,
     })
 }
 

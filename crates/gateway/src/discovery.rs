@@ -100,7 +100,8 @@ impl Gateway {
         let Ok(connector) = service.connector() else { return true };
         let cx = Context::system(service.tenant.clone(), DISCOVERY_TIMEOUT);
         let answer = tokio::time::timeout(DISCOVERY_TIMEOUT, connector.tools(&cx)).await;
-        let answer = match answer.unwrap_or_else(|_| Err(Error::timeout("it did not say what it offers"))) {
+        let answer = match answer.unwrap_or_else(|_| Err(Error::timeout("it did not list its tools in time")))
+        {
             Ok(tools) => self.vet(service, connector.pinning(), tools).await,
             Err(error) => Err(error),
         };

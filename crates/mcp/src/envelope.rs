@@ -110,7 +110,7 @@ impl<'a> Message<'a> {
             (Some(_), Some(_)) => Err(RpcError::invalid_request("'id' must be a string or a number")),
             (Some(method), None) => Ok(Kind::Notification { method }),
             (None, Some(id)) => Ok(Kind::Response { id }),
-            (None, None) => Err(RpcError::invalid_request("a message has a method or an id")),
+            (None, None) => Err(RpcError::invalid_request("a message needs a 'method' or an 'id'")),
         }
     }
 

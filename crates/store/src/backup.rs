@@ -106,7 +106,10 @@ impl Store {
             return Err(from.unusable());
         };
         if backup != "mcp-all-in-one" || format > FORMAT || schema > migrate::newest() {
-            return Err(Error::invalid("the backup was made by a newer program; use that one").at("file"));
+            return Err(Error::invalid(
+                "the backup was made by a newer version of this program; use that version",
+            )
+            .at("file"));
         }
         let mut write = self.write().await?;
         let _alone = occupancy::take(self, &mut write).await?;
@@ -135,7 +138,9 @@ impl Store {
         let backend = self.backend();
         let found = migrate::version(write.connection(), backend).await?;
         if found > migrate::newest() {
-            return Err(Error::invalid("the database belongs to a newer program; use that one"));
+            return Err(Error::invalid(
+                "the database was written by a newer version of this program; use that version",
+            ));
         }
         if found > 0 && present == Present::Keep {
             let count = sqlx::query("SELECT COUNT(*) FROM tenants").fetch_one(write.connection()).await?;

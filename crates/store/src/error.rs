@@ -164,7 +164,7 @@ fn from_postgres(error: &PgDatabaseError) -> Error {
         "22021" => return nul_character(),
         "53100" => return Error::unavailable("the database has no space left"),
         "57014" | "55P03" => return Error::unavailable("the database took too long"),
-        "40001" | "40P01" => return Error::unavailable("the database could not order two writes; try again"),
+        "40001" | "40P01" => return Error::unavailable("two writes to the database collided; try again"),
         "25006" => return Error::unavailable("the database only takes reads at the moment"),
         "28000" | "28P01" => return Error::unavailable("the database refuses our user or password"),
         "3D000" => return Error::unavailable("the database server has no such database"),

@@ -68,9 +68,9 @@ impl Nested {
     #[must_use]
     pub fn parents_end(&self) -> Option<Error> {
         if self.cancel.is_cancelled() {
-            return Some(Error::cancelled("the caller took the call back"));
+            return Some(Error::cancelled("the caller cancelled the call"));
         }
         (self.deadline <= Instant::now())
-            .then(|| Error::timeout("the time of the call that this one is a part of is up").retryable())
+            .then(|| Error::timeout("the call that this one is a part of has run out of time").retryable())
     }
 }

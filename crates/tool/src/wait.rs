@@ -38,7 +38,7 @@ impl Ended {
     #[must_use]
     pub fn error(self, late: &str) -> Error {
         match self {
-            Self::Cancelled => Error::cancelled("the caller took the call back"),
+            Self::Cancelled => Error::cancelled("the caller cancelled the call"),
             Self::TimedOut => Error::timeout(late).retryable(),
         }
     }

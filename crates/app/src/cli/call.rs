@@ -73,9 +73,9 @@ async fn call_locally(path: &Path, uri: Uri, arguments: Value) -> Result<Value, 
     match outcome {
         Ok(Outcome::Done(output)) => serde_json::from_str(&output.to_result())
             .map_err(|error| Failure::new("the tool's answer is no JSON").because(error)),
-        Ok(Outcome::NeedsInput(_) | Outcome::Started(_)) => {
-            Err(Failure::new("the tool asks back or goes on, which the command line cannot follow"))
-        }
+        Ok(Outcome::NeedsInput(_) | Outcome::Started(_)) => Err(Failure::new(
+            "the tool asks for more input, or goes on working after its answer; the command line can do neither",
+        )),
         Err(error) => Err(Failure::new(error.in_words())),
     }
 }

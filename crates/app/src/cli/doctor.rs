@@ -81,7 +81,7 @@ async fn examine(local: &Local, service: &ServiceDefinition, config: &McpConfigP
         return Finding::Failed { why, remedy: remedy(service, &error, config) };
     }
     if let Some(failure) = local.failure(service) {
-        let why = format!("it can be reached, but does not say what it offers: {failure}");
+        let why = format!("it can be reached, but does not list its tools: {failure}");
         return Finding::Failed { why, remedy: None };
     }
     let held = local.held_count(service);

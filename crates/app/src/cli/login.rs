@@ -62,7 +62,7 @@ impl Login {
         }
         let waiting = Duration::from_secs(self.login_timeout);
         let Ok((answer, stream)) = tokio::time::timeout(waiting, returned(&listener, &redirect)).await else {
-            return Err(Failure::new("nobody came back from the browser in time")
+            return Err(Failure::new("the browser did not come back from the sign-in in time")
                 .advice("run it again; over ssh, forward the port with -L 3096:127.0.0.1:3096"));
         };
         let finished = sign_in.finish(&answer).await;

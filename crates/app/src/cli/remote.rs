@@ -60,7 +60,7 @@ impl Remote {
             request = request.bearer_auth(token.expose());
         }
         let response = request.send().await.map_err(|error| {
-            Failure::new(format!("the server at {} cannot be asked", self.server()))
+            Failure::new(format!("the server at {} cannot be reached", self.server()))
                 .because(error.without_url())
                 .advice("start one with 'mcp-all-in-one serve', or name another with --server")
         })?;

@@ -176,7 +176,7 @@ async fn refuses_backups_that_do_not_fit(backend: Backend) {
         ("cut", format!("{}\n", lines[..lines.len() - 1].join("\n")), "its end is missing"),
         ("half", text[..text.len() / 2].to_owned(), "is not what a backup"),
         ("foreign", "PRAGMA foreign_keys=OFF;\n".to_owned(), "line 1 is not what a backup"),
-        ("newer", text.replacen("\"format\":1", "\"format\":99", 1), "newer program"),
+        ("newer", text.replacen("\"format\":1", "\"format\":99", 1), "newer version"),
         (
             "injected",
             text.replacen("\"table\":\"users\"", "\"table\":\"users; --\"", 1).replacen(

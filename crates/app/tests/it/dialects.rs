@@ -220,7 +220,7 @@ fn what_is_not_understood_is_named() {
     );
     ada.run(&["config", "validate"])
         .is(0)
-        .has("warning: a: 'wobble' is not known and is passed over")
+        .has("warning: a: 'wobble' is not known and is ignored")
         .has("warning: a: 'timeout' is in milliseconds: 60 is less than a second");
     let yaml = ada.has("config.yaml", "mcpServers:\n  - name: a\n    command: x\n");
     let yaml = yaml.to_str().unwrap();

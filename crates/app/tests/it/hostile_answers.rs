@@ -29,7 +29,7 @@ const LATE: &str = "the service did not answer within 2000 ms";
 const BROKEN: &str = "the connection broke while the answer was read";
 const UNUSABLE: &str = "the service's answer cannot be used: ";
 const TOO_LONG: &str = "the answer has more than 1000000 bytes, the limit (max_response_bytes)";
-const UNPACKED: &str = "the answer cannot be unpacked; it is not packed as it says";
+const UNPACKED: &str = "the answer cannot be decompressed: it is not in the encoding that its header names";
 
 fn say(text: impl AsRef<[u8]>) -> Act {
     Act::Say(text.as_ref().to_vec())
@@ -169,7 +169,7 @@ fn heads() -> Vec<Case> {
 
 /// Answers that never come, or byte by byte.
 fn delays() -> Vec<Case> {
-    let uncounted = "too many answers that do not count";
+    let uncounted = "the server sent too many interim responses (HTTP status 1xx)";
     let broke = "the connection broke before the service answered";
     vec![
         (

@@ -117,9 +117,10 @@ async fn read_body(response: &mut Response, max_bytes: usize) -> Result<Body> {
     let mut body = Body::default();
     let broken = |error: fetch::Error| match error.is_packing() {
         // It would be no better the next time.
-        true => {
-            Error::upstream("the answer cannot be unpacked; it is not packed as it says").caused_by(error)
-        }
+        true => Error::upstream(
+            "the answer cannot be decompressed: it is not in the encoding that its header names",
+        )
+        .caused_by(error),
         false if error.is_malformed() => Error::upstream(format!(
             "the service's answer cannot be used: {}",
             error.advice().unwrap_or_default()

@@ -29,7 +29,8 @@ impl ReconnectingClient {
         let connected = match connected {
             Err(Failure::Timeout) => {
                 let ms = self.limits.start.as_millis();
-                let why = format!("it did not start and shake hands within {ms} ms ('start_timeout')");
+                let why =
+                    format!("it did not start and finish the handshake within {ms} ms ('start_timeout')");
                 Err(Failure::unreachable_because(Reason::StartTimedOut, why))
             }
             other => other,

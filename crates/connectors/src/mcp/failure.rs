@@ -72,10 +72,10 @@ fn stated(target: &Target, failure: &Failure, diagnosis: &Diagnosis) -> Error {
         Failure::AddressRefused(_) => Error::denied(redact(target, &text)).because(Reason::AddressRefused),
         Failure::Rpc(rpc) => of_rpc(target, rpc),
         Failure::Timeout => Error::timeout(format!(
-            "the MCP server '{name}' did not answer in time; more time is given by its 'timeout' and by the caller"
+            "the MCP server '{name}' did not answer in time; give it more with its 'timeout', if the caller can wait that long"
         ))
         .because(Reason::ServiceTimedOut),
-        Failure::Cancelled => Error::cancelled("the caller took the call back"),
+        Failure::Cancelled => Error::cancelled("the caller cancelled the call"),
     }
 }
 

@@ -149,7 +149,7 @@ impl<'a> InputRequired<'a> {
             if !client.can(ability) {
                 let what = ability.as_str();
                 return Err(Error::unsupported(format!(
-                    "the tool asks for '{what}', which the calling program does not support"
+                    "the tool asks for '{what}', which the client does not support"
                 )));
             }
             let question = Question { ability, params: request.params.map(ToOwned::to_owned) };

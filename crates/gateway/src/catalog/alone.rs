@@ -35,7 +35,9 @@ impl TenantCatalog {
         let name = match target {
             Target::Name(name) => name.as_str(),
             Target::Uri(_) | Target::Trial(_) => {
-                return Err(Error::denied("a service's own door is called by the names of its tools"));
+                return Err(Error::denied(
+                    "at the door of one service, tools are called by name, not by URI",
+                ));
             }
         };
         let service = self.alone(id)?;

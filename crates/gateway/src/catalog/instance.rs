@@ -75,7 +75,7 @@ impl TenantCatalog {
         let name = match target {
             Target::Name(name) => name.as_str(),
             Target::Uri(_) | Target::Trial(_) => {
-                return Err(Error::denied("an MCP instance is called by the names of its tools"));
+                return Err(Error::denied("the tools of an MCP instance are called by name, not by URI"));
             }
         };
         let tools = instance.and_then(|instance| self.instances.get(instance));

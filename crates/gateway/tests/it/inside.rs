@@ -70,7 +70,7 @@ async fn ends_for_the_reason_of_the_call_around_it() {
     let error = world.call_as(&patient(&soon()), "m__sleep", json!({})).await.unwrap_err();
     assert_eq!(
         (error.kind(), error.message()),
-        (ErrorKind::Timeout, "the time of the call that this one is a part of is up")
+        (ErrorKind::Timeout, "the call that this one is a part of has run out of time")
     );
 
     let outer = context();
@@ -81,7 +81,7 @@ async fn ends_for_the_reason_of_the_call_around_it() {
     };
     let (result, ()) = tokio::join!(world.call_as(&inner, "m__sleep", json!({})), cancel);
     let error = result.unwrap_err();
-    assert_eq!((error.kind(), error.message()), (ErrorKind::Cancelled, "the caller took the call back"));
+    assert_eq!((error.kind(), error.message()), (ErrorKind::Cancelled, "the caller cancelled the call"));
     // And nothing begins any more.
     let error = world.call_as(&outer.nested(Step::default()), "m__say", json!({})).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Cancelled);

@@ -179,9 +179,7 @@ impl Surroundings {
     fn oddities(&self, read: &Read) -> Vec<String> {
         let mut odd = open_variables(&read.found);
         odd.extend(read.notes.iter().cloned());
-        odd.extend(
-            read.understood.unknown.iter().map(|key| format!("'{key}' is not known and is passed over")),
-        );
+        odd.extend(read.understood.unknown.iter().map(|key| format!("'{key}' is not known and is ignored")));
         let ms = read.understood.settings.get("timeout").and_then(Value::as_u64);
         if let Some(ms) = ms.filter(|ms| *ms < SHORT_MS) {
             odd.push(format!("'timeout' is in milliseconds: {ms} is less than a second"));

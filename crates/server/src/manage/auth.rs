@@ -179,8 +179,8 @@ pub(super) async fn change_password(
 fn user_id(signed_in: &SignedIn) -> Result<&UserId> {
     match &signed_in.caller.identity {
         Identity::User(id) => Ok(id),
-        Identity::Key(_) | Identity::Instance(_) | Identity::Local | Identity::System => {
-            Err(Problem::bad_request("this is for people; a key has no password and is deleted instead"))
-        }
+        Identity::Key(_) | Identity::Instance(_) | Identity::Local | Identity::System => Err(
+            Problem::bad_request("only users have a password; a key that is not wanted any more is deleted"),
+        ),
     }
 }

@@ -134,7 +134,7 @@ pub(super) fn result_of(ended: tool::Result<Outcome>) -> Result<String> {
             json!({ "content": [], "isError": false, "task": { "id": id } }).to_string()
         }
         Ok(Outcome::NeedsInput(_)) => {
-            failure(&Error::unsupported("the tool asks back, which only an MCP client can answer"))
+            failure(&Error::unsupported("the tool asks for more input, which only an MCP client can give"))
         }
         Err(error) if error.kind().is_refusal() || error.kind() == tool::ErrorKind::Internal => {
             return Err(error.into());

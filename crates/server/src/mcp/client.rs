@@ -109,7 +109,7 @@ impl Client for CallingClient {
     }
 
     async fn ask(&self, cx: &Context, question: Question) -> Result<Box<RawValue>> {
-        let gone = || Error::unavailable("the calling program has gone");
+        let gone = || Error::unavailable("the client is not connected any more");
         let (asked, rx, _forget) = match &self.asking {
             Asking::InputRequired => {
                 let (response, rx) = oneshot::channel();
@@ -127,6 +127,6 @@ impl Client for CallingClient {
             rx.await.map_err(|_| gone())?
         };
         let response = cx.within(response).await;
-        response.unwrap_or_else(|ended| Err(ended.error("the calling program did not answer in time")))
+        response.unwrap_or_else(|ended| Err(ended.error("the client did not answer in time")))
     }
 }

@@ -100,5 +100,5 @@ fn check(response: Box<RawValue>) -> tool::Result<Box<RawValue>> {
     if response.get().starts_with('{') {
         return Ok(response);
     }
-    Err(Error::upstream("the calling program's answer is no object"))
+    Err(Error::upstream("the client's answer is not an object"))
 }

@@ -63,7 +63,7 @@ fn page(field: &str, entries: &[(&str, &[u8])], cursor: Option<&str>) -> Answere
 }
 
 fn open_cursor(cursor: &str) -> Answered<String> {
-    let invalid = || RpcError::invalid_params("Invalid params: 'cursor' is not one of ours");
+    let invalid = || RpcError::invalid_params("Invalid params: 'cursor' was not given out by this server");
     let text = URL_SAFE_NO_PAD.decode(cursor).ok().and_then(|bytes| String::from_utf8(bytes).ok());
     text.as_deref().and_then(|text| text.strip_prefix("after:")).map(str::to_owned).ok_or_else(invalid)
 }

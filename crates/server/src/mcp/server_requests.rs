@@ -50,7 +50,9 @@ impl ServerRequests {
         let (response, rx) = oneshot::channel();
         let mut pending = self.pending();
         if self.is_closed.load(Ordering::Relaxed) {
-            return Err(Error::unavailable("the calling program has closed its end, and answers nothing"));
+            return Err(Error::unavailable(
+                "the client has closed its end of the connection and cannot answer",
+            ));
         }
         if pending.len() >= MAX_PENDING {
             return Err(Error::rate_limited("too many questions wait for answers"));
@@ -79,10 +81,9 @@ impl ServerRequests {
             (Some(result), _) => Ok(result.to_owned()),
             (None, Some(error)) => {
                 let text = mcp::RpcError::from_raw(error).message;
-                Err(Error::upstream(format!("the calling program refused: {text}"))
-                    .relaying(error.to_owned()))
+                Err(Error::upstream(format!("the client refused: {text}")).relaying(error.to_owned()))
             }
-            (None, None) => Err(Error::upstream("the calling program answered nothing")),
+            (None, None) => Err(Error::upstream("the client did not answer")),
         };
         // Whoever has stopped waiting does not need it.
         let _ = request.response.send(response);

@@ -60,7 +60,7 @@ impl Login {
         };
         let begun = Self::prepare(oauth, file, &challenge.unwrap_or_default(), redirect).await;
         begun.map_err(|failure| match is_open {
-            true => Error::unsupported(format!("the server lets us in without a sign-in, and {failure}")),
+            true => Error::unsupported(format!("the server does not ask for a sign-in, but {failure}")),
             false => client.error(&failure),
         })
     }
