@@ -99,6 +99,12 @@ impl Expression {
         self.tree.names.iter().map(|(name, at)| (&**name, Position::of(&self.text, *at as usize)))
     }
 
+    /// The name, where the expression is nothing else.
+    #[must_use]
+    pub fn as_name(&self) -> Option<&str> {
+        self.tree.root.as_name(&self.tree.names)
+    }
+
     /// The text it was parsed from.
     #[must_use]
     pub fn text(&self) -> &str {

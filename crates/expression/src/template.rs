@@ -30,6 +30,15 @@ impl Template {
         !self.pieces.iter().any(|piece| matches!(piece, Piece::Value(_)))
     }
 
+    /// The name, where the text is one `${name}` and nothing else.
+    #[must_use]
+    pub fn as_name(&self) -> Option<&str> {
+        match &*self.pieces {
+            [Piece::Value(value)] => value.as_name(&self.names),
+            _ => None,
+        }
+    }
+
     /// The text with its values; a value that stands alone keeps its type.
     ///
     /// # Errors

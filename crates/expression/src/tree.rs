@@ -21,6 +21,16 @@ pub(crate) struct Node {
     pub(crate) kind: Kind,
 }
 
+impl Node {
+    /// The name, where the part is one of the scope.
+    pub(crate) fn as_name<'a>(&self, names: &'a [(Box<str>, u32)]) -> Option<&'a str> {
+        match self.kind {
+            Kind::Name(number) => names.get(number as usize).map(|(name, _)| &**name),
+            _ => None,
+        }
+    }
+}
+
 /// What a part is. Chains of operators, of `&&`, and of members are lists, so that only brackets nest.
 #[derive(Debug)]
 pub(crate) enum Kind {

@@ -48,3 +48,13 @@ fn names_of_all_values_are_told() {
     let names: Vec<_> = template.names().map(|(name, place)| (name, place.column)).collect();
     assert_eq!(names, [("b", 5), ("d", 12), ("f", 25)]);
 }
+
+#[test]
+fn a_lone_name_is_told() {
+    for (text, name) in
+        [("${n}", Some("n")), ("${ n }", Some("n")), ("${n} ", None), ("${n.a}", None), ("n", None)]
+    {
+        assert_eq!(Template::parse(text).unwrap().as_name(), name, "{text}");
+    }
+    assert_eq!(expression::Expression::parse("(n)").unwrap().as_name(), Some("n"));
+}

@@ -1,0 +1,94 @@
+//! Nodes that call: a tool, a flow, an agent, a handoff.
+
+use super::assignments::Lone;
+use super::data::{Data, Field, Formula, Key, Origin};
+use super::model::{Call, Target};
+use crate::cursor::{Cursor, is_identifier};
+use crate::problem::{Code, Problems};
+use tool::Uri;
+
+/// Reads the call of a node of that kind.
+pub(super) fn read(kind: &str, cursor: &Cursor<'_>, problems: &mut Problems) -> Option<Call> {
+    let field = cursor.field(kind)?;
+    let target = match kind {
+        "agent" if field.is_map() => {
+            field.expect_fields(&["model", "instructions", "tools", "output"], problems);
+            Target::Agent(Data::read(&field, problems))
+        }
+        "flow" | "agent" => {
+            let text = field.text(problems)?;
+            let has_scheme = text.contains("://");
+            uri(&if has_scheme { text.to_owned() } else { format!("{kind}://{text}") }, &field, problems)
+        }
+        _ => uri(field.text(problems)?, &field, problems),
+    };
+    let mut args = read_args(cursor, problems);
+    if kind == "handoff" {
+        args = with_context(args, cursor, problems);
+    }
+    let binds = cursor.field("bind").and_then(|field| field.bool(problems)).unwrap_or(true);
+    Some(Call { target, args, binds, is_handoff: kind == "handoff", origin: Origin::of(&field) })
+}
+
+/// Reads `{exec, args}`, as approvals have it.
+pub(super) fn read_small(cursor: &Cursor<'_>, problems: &mut Problems) -> Option<Call> {
+    if !cursor.expect_fields(&["exec", "args", "bind"], problems) {
+        return None;
+    }
+    if cursor.field("exec").is_none() {
+        problems.add(cursor.error(Code::Syntax, "'exec' is missing: which tool"));
+    }
+    read("exec", cursor, problems)
+}
+
+/// A URI is written out: what is called can be checked before, and nobody's data chooses it.
+pub(super) fn uri(text: &str, cursor: &Cursor<'_>, problems: &mut Problems) -> Target {
+    let parsed = if text.contains("${") {
+        Err("a URI is written out, without '${}': use 'case' to choose among tools".to_owned())
+    } else {
+        text.parse::<Uri>().map_err(|error| error.to_string())
+    };
+    if let Err(reason) = &parsed {
+        problems.add(cursor.error(Code::Syntax, format!("'{text}' is no URI of a tool: {reason}")));
+    }
+    Target::Uri(parsed)
+}
+
+fn read_args(cursor: &Cursor<'_>, problems: &mut Problems) -> Data {
+    let Some(field) = cursor.field("args") else { return Data::Fields(Vec::new()) };
+    let data = Data::read_assigned(&field, Lone::Field, problems);
+    if matches!(&data, Data::List(_) | Data::Literal(_)) {
+        problems.add(field.mismatch("an object of arguments"));
+    }
+    data
+}
+
+/// What a handoff gives along: the values of some names, and why.
+fn with_context(args: Data, cursor: &Cursor<'_>, problems: &mut Problems) -> Data {
+    let mut fields = match args {
+        Data::Fields(fields) => fields,
+        Data::Formula(formula) => vec![Field::Spread(formula)],
+        Data::Literal(_) | Data::Text(..) | Data::List(_) => Vec::new(),
+    };
+    if let Some(context) = cursor.field("context") {
+        if !context.is_list() {
+            problems.add(context.mismatch("a list of names"));
+        }
+        let names = context.items().filter_map(|item| name(&item, problems)).collect();
+        fields.push(Field::Set(Key::new("context", context.at), Data::Fields(names)));
+    }
+    if let Some(reason) = cursor.field("reason") {
+        fields.push(Field::Set(Key::new("reason", reason.at), Data::read(&reason, problems)));
+    }
+    Data::Fields(fields)
+}
+
+fn name(item: &Cursor<'_>, problems: &mut Problems) -> Option<Field> {
+    let name = item.text(problems)?;
+    if !is_identifier(name) {
+        problems.add(item.error(Code::Syntax, format!("'{name}' is no name")));
+        return None;
+    }
+    let formula = Formula::parse(name, Origin::of(item), problems)?;
+    Some(Field::Set(Key::new(name, item.at), Data::Formula(formula)))
+}

@@ -1,0 +1,183 @@
+//! Flow documents: read from a tree into what the engine runs, every problem at its place.
+
+mod assignments;
+mod block;
+mod branches;
+mod call;
+mod data;
+mod duration;
+mod model;
+mod node;
+mod origin;
+mod retry;
+mod trigger;
+mod types;
+mod waits;
+
+pub(crate) use data::weight;
+pub use data::{Data, Field, Formula, Key, Origin, Trouble};
+pub(crate) use model::{
+    Action, Approval, Call, Check, Each, Guard, GuardAction, Loop, Node, OnTimeout, RetryOn, Target, Wait,
+};
+pub use model::{Block, Concurrency, Flow, Overflow};
+pub use trigger::{CatchUp, Overlap, Source, Trigger, WebhookAuth};
+pub use types::Declared;
+pub(crate) use types::object;
+
+use crate::cursor::{Cursor, bounded};
+use crate::limits;
+use crate::problem::{Code, Problem, Problems};
+use crate::source::{self, Place, Tree};
+use assignments::Lone;
+use block::Blocks;
+use std::sync::Arc;
+use types::Types;
+
+const FIELDS: [&str; 13] = [
+    "id",
+    "name",
+    "description",
+    "inputs",
+    "returns",
+    "types",
+    "vars",
+    "nodes",
+    "output",
+    "timeout",
+    "concurrency",
+    "fail",
+    "timezone",
+];
+
+/// A document that was read: the flow, if there is enough of one to run, and everything that is wrong with it.
+#[derive(Debug)]
+pub struct Reading {
+    /// What can be run; also with some problems, as drafts are.
+    pub flow: Option<Flow>,
+    /// In the order of the text.
+    pub problems: Vec<Problem>,
+}
+
+/// Reads a flow from YAML or JSON, in our spelling or the origin's.
+#[must_use]
+pub fn read(text: &str) -> Reading {
+    let (tree, found) = source::parse(text);
+    let mut problems = Problems::default();
+    let is_torn = !found.is_empty();
+    problems.extend(found);
+    let flow = match tree.map(origin::translate) {
+        Some(tree) => read_tree(&tree, &mut problems),
+        None if is_torn => None,
+        None => {
+            problems.add(Problem::error(Code::Syntax, "", Place::START, "the document is empty"));
+            None
+        }
+    };
+    Reading { flow, problems: problems.into_sorted() }
+}
+
+/// The tree of a document in our spelling, without its places: what two texts have in common that mean the same.
+pub(crate) fn canonical(text: &str) -> Option<serde_json::Value> {
+    let (tree, problems) = source::parse(text);
+    tree.filter(|_| problems.is_empty()).map(|tree| origin::translate(tree).to_value())
+}
+
+fn read_tree(tree: &Tree, problems: &mut Problems) -> Option<Flow> {
+    let cursor = Cursor::root(tree);
+    let known: Vec<_> = FIELDS.into_iter().chain(["triggers"]).collect();
+    if !cursor.expect_fields(&known, problems) {
+        return None;
+    }
+    let text = |name: &str, problems: &mut Problems| Some(cursor.field(name)?.text(problems)?.to_owned());
+    let types = Types { names: names_of_types(tree) };
+    let handler = cursor.field("fail").and_then(|field| Some((field.text(problems)?.to_owned(), field)));
+    let block = Blocks::new(&types).read_root(&cursor, handler.as_ref().map(|(id, _)| id.as_str()), problems);
+    let duration = |name: &str, problems: &mut Problems| duration::read(&cursor.field(name)?, problems);
+    Some(Flow {
+        id: text("id", problems),
+        name: text("name", problems),
+        description: text("description", problems),
+        inputs: cursor.field("inputs").map(|field| types.fields(&field, problems)).unwrap_or_default(),
+        returns: cursor.field("returns").map(|field| types.schema(&field, problems)),
+        types: read_types(&cursor, &types, problems),
+        vars: read_vars(&cursor, problems),
+        output: cursor.field("output").map(|field| Data::read(&field, problems)),
+        timeout: duration("timeout", problems),
+        concurrency: cursor.field("concurrency").and_then(|field| read_concurrency(&field, problems)),
+        timezone: cursor.field("timezone").and_then(|field| trigger::zone(&field, problems)),
+        triggers: cursor
+            .field("triggers")
+            .map(|field| trigger::read_all(&field, problems))
+            .unwrap_or_default(),
+        block: Arc::new(block?),
+    })
+}
+
+fn names_of_types(tree: &Tree) -> Vec<&str> {
+    match tree.get("types").map(|types| &types.content) {
+        Some(source::Content::Map(entries)) => {
+            entries.iter().take(limits::NAMES).map(|entry| entry.key.as_str()).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn read_types(
+    cursor: &Cursor<'_>,
+    types: &Types<'_>,
+    problems: &mut Problems,
+) -> serde_json::Map<String, serde_json::Value> {
+    let Some(field) = cursor.field("types") else { return serde_json::Map::new() };
+    if !field.is_map() {
+        problems.add(field.mismatch("an object of names and types"));
+    }
+    let entries = bounded(field.entries().collect(), &field, problems);
+    entries.into_iter().map(|(name, field)| (name.to_owned(), types.schema(&field, problems))).collect()
+}
+
+/// Vars are declared with their first values.
+fn read_vars(cursor: &Cursor<'_>, problems: &mut Problems) -> Vec<(Key, Data)> {
+    let Some(field) = cursor.field("vars") else { return Vec::new() };
+    let declared = match Data::read_assigned(&field, Lone::Field, problems) {
+        Data::Fields(fields) => fields,
+        _ => {
+            problems.add(field.mismatch("an object of names and values"));
+            Vec::new()
+        }
+    };
+    let mut vars = Vec::new();
+    for declared in bounded(declared, &field, problems) {
+        match declared {
+            Field::Set(key, data) => vars.push((key, data)),
+            Field::Spread(_) => {
+                problems.add(field.error(Code::Syntax, "vars are named one by one, without '...'"))
+            }
+        }
+    }
+    vars
+}
+
+fn read_concurrency(cursor: &Cursor<'_>, problems: &mut Problems) -> Option<Concurrency> {
+    if let source::Content::Number(_) = cursor.tree.content {
+        let limit = cursor.count(10_000, problems)?;
+        return Some(Concurrency {
+            limit: usize::try_from(limit).ok()?,
+            key: None,
+            overflow: Overflow::Queue,
+        });
+    }
+    if !cursor.expect_fields(&["limit", "key", "overflow"], problems) {
+        return None;
+    }
+    let words = [("queue", Overflow::Queue), ("refuse", Overflow::Refuse), ("replace", Overflow::Replace)];
+    let overflow = cursor.field("overflow").and_then(|field| field.choice(&words, problems));
+    let limit = match cursor.field("limit") {
+        Some(field) => field.count(10_000, problems)?,
+        None => {
+            problems.add(cursor.error(Code::Syntax, "'limit' is missing: how many runs at once"));
+            return None;
+        }
+    };
+    let key = cursor.field("key").map(|field| Data::read(&field, problems));
+    Some(Concurrency { limit: usize::try_from(limit).ok()?, key, overflow: overflow.unwrap_or_default() })
+}

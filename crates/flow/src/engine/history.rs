@@ -1,0 +1,99 @@
+//! Journals that are read differently: after a retry, and for a replay.
+
+use super::record::{Fact, Record};
+use crate::document::{Block, Flow, Node};
+use crate::settle::Graph;
+use std::collections::HashSet;
+
+/// The records that count. A retry makes what failed, and what was cancelled because of it, not to have been.
+pub(super) fn effective<'a>(flow: &Flow, records: &'a [Record]) -> Vec<&'a Record> {
+    let mut kept: Vec<&Record> = Vec::new();
+    for record in records {
+        if record.fact == Fact::Retry {
+            kept = without_failures(flow, &kept);
+        }
+        kept.push(record);
+    }
+    kept
+}
+
+fn without_failures<'a>(flow: &Flow, records: &[&'a Record]) -> Vec<&'a Record> {
+    let is_undone = |record: &&&Record| match &record.fact {
+        Fact::Failed { .. } => find(&flow.block, &record.path).is_none_or(|node| !node.has_fail),
+        Fact::Cancelled { .. } => true,
+        _ => false,
+    };
+    let undone: HashSet<&str> = records.iter().filter(is_undone).map(|record| record.path.as_str()).collect();
+    let handled = handled(flow, records);
+    let is_kept = |record: &&Record| match &record.fact {
+        Fact::Ended(_) | Fact::Caught { .. } | Fact::Cancel | Fact::Pause | Fact::Resume => false,
+        _ if handled.contains(top(&record.path)) => false,
+        // What was inside stays; the node itself goes on where it was.
+        Fact::Entered { .. } | Fact::Pass(_) => true,
+        _ => !undone.contains(record.path.as_str()),
+    };
+    records.iter().copied().filter(is_kept).collect()
+}
+
+/// The nodes that the flow's `fail` led to.
+fn handled<'a>(flow: &'a Flow, records: &[&Record]) -> HashSet<&'a str> {
+    let graph = &flow.block.graph;
+    match graph.handler().filter(|_| records.iter().any(|record| matches!(record.fact, Fact::Caught { .. })))
+    {
+        Some(handler) => downstream(&flow.block, graph, handler),
+        None => HashSet::new(),
+    }
+}
+
+fn downstream<'a>(block: &'a Block, graph: &Graph, from: usize) -> HashSet<&'a str> {
+    let reached = graph.downstream(&[from]);
+    block
+        .nodes
+        .iter()
+        .zip(reached)
+        .filter(|(_, is_reached)| *is_reached)
+        .map(|(node, _)| node.id.as_str())
+        .collect()
+}
+
+/// What a new run begins with that goes on from a node of the flow's own block: the ends of all nodes that
+/// `from` does not lead to, of those that `flow` still has. `None` if it has no such node.
+#[must_use]
+pub fn copied(flow: &Flow, records: &[Record], from: &str) -> Option<Vec<Record>> {
+    let start = flow.block.find(from)?;
+    let again = downstream(&flow.block, &flow.block.graph, start);
+    let is_copied = |record: &&Record| match &record.fact {
+        Fact::Succeeded { .. } | Fact::Skipped => is_top(&record.path),
+        Fact::Failed { .. } => {
+            is_top(&record.path) && find(&flow.block, &record.path).is_some_and(|node| node.has_fail)
+        }
+        _ => false,
+    };
+    let is_known =
+        |record: &&Record| flow.block.find(&record.path).is_some() && !again.contains(record.path.as_str());
+    let effective = effective(flow, records);
+    Some(effective.into_iter().filter(is_copied).filter(is_known).cloned().collect())
+}
+
+fn is_top(path: &str) -> bool {
+    !path.is_empty() && !path.contains('.')
+}
+
+/// The name of the node of the flow's own block that a path leads through.
+fn top(path: &str) -> &str {
+    &path[..path.find(['.', '[']).unwrap_or(path.len())]
+}
+
+/// The node of a path.
+pub(super) fn find<'a>(block: &'a Block, path: &str) -> Option<&'a Node> {
+    let mut block = block;
+    let mut parts = path.split('.').peekable();
+    while let Some(part) = parts.next() {
+        let node = &block.nodes[block.find(top(part))?];
+        if parts.peek().is_none() {
+            return Some(node);
+        }
+        block = node.block()?;
+    }
+    None
+}

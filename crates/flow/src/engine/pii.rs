@@ -1,0 +1,146 @@
+//! Personal data in texts: addresses of mail, numbers of telephones, cards, accounts and social security.
+
+use regex::Regex;
+use serde_json::{Map, Value, json};
+use std::sync::LazyLock;
+
+/// A kind of personal data.
+struct Kind {
+    name: &'static str,
+    pattern: LazyLock<Regex>,
+    /// What fits the pattern is checked once more.
+    is_real: fn(&str) -> bool,
+}
+
+/// In the order in which they are looked for: what an earlier one has taken is not looked at again.
+static KINDS: [Kind; 5] = [
+    Kind {
+        name: "email",
+        pattern: LazyLock::new(|| {
+            regex(r"[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,24}")
+        }),
+        is_real: |_| true,
+    },
+    Kind {
+        name: "iban",
+        pattern: LazyLock::new(|| regex(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,4})?\b")),
+        is_real: is_iban,
+    },
+    Kind { name: "card", pattern: LazyLock::new(|| regex(r"\b\d(?:[ -]?\d){12,18}\b")), is_real: is_card },
+    Kind { name: "ssn", pattern: LazyLock::new(|| regex(r"\b\d{3}-\d{2}-\d{4}\b")), is_real: |_| true },
+    Kind {
+        name: "phone",
+        pattern: LazyLock::new(|| regex(r"\+\d{1,3}(?:[ ./-]?\(?\d{1,5}\)?){2,6}")),
+        is_real: |text| (8..=15).contains(&digits(text).count()),
+    },
+];
+
+fn regex(pattern: &str) -> Regex {
+    Regex::new(pattern).expect("the patterns are written here")
+}
+
+/// Where there is personal data, and of which kind; never the data itself.
+pub(super) fn find(value: &Value) -> Vec<Value> {
+    let mut findings = Vec::new();
+    look(value, "", &mut findings);
+    findings
+}
+
+fn look(value: &Value, path: &str, findings: &mut Vec<Value>) {
+    match value {
+        Value::String(text) => {
+            let mut kinds = Vec::new();
+            replace(text, &mut |kind| kinds.push(kind));
+            kinds.dedup();
+            findings.extend(
+                kinds.into_iter().map(
+                    |kind| json!({"path": path, "kind": kind, "message": format!("{kind} at '{path}'")}),
+                ),
+            );
+        }
+        Value::Array(items) => {
+            items
+                .iter()
+                .enumerate()
+                .for_each(|(index, item)| look(item, &format!("{path}[{index}]"), findings));
+        }
+        Value::Object(fields) => {
+            fields.iter().for_each(|(name, field)| look(field, &crate::cursor::join(path, name), findings));
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// The value with `[EMAIL]` and the like in the place of personal data.
+pub(super) fn redact(value: &Value) -> Value {
+    match value {
+        Value::String(text) => replace(text, &mut |_| {}).into(),
+        Value::Array(items) => items.iter().map(redact).collect(),
+        Value::Object(fields) => Value::Object(
+            fields.iter().map(|(name, field)| (name.clone(), redact(field))).collect::<Map<_, _>>(),
+        ),
+        other => other.clone(),
+    }
+}
+
+fn replace(text: &str, found: &mut dyn FnMut(&'static str)) -> String {
+    KINDS.iter().fold(text.to_owned(), |text, kind| {
+        let replaced = kind.pattern.replace_all(&text, |part: &regex::Captures<'_>| {
+            if !(kind.is_real)(&part[0]) {
+                return part[0].to_owned();
+            }
+            found(kind.name);
+            format!("[{}]", kind.name.to_uppercase())
+        });
+        replaced.into_owned()
+    })
+}
+
+fn digits(text: &str) -> impl DoubleEndedIterator<Item = u32> + '_ {
+    text.chars().filter_map(|c| c.to_digit(10))
+}
+
+/// By the check digit of Luhn.
+fn is_card(text: &str) -> bool {
+    let doubled = |digit: u32| if digit > 4 { 2 * digit - 9 } else { 2 * digit };
+    let sum: u32 = digits(text)
+        .rev()
+        .enumerate()
+        .map(|(at, digit)| if at % 2 == 1 { doubled(digit) } else { digit })
+        .sum();
+    sum.is_multiple_of(10) && digits(text).any(|digit| digit != 0)
+}
+
+/// By the remainder of 97.
+fn is_iban(text: &str) -> bool {
+    let plain: String = text.chars().filter(|c| !c.is_whitespace()).collect();
+    let Some((head, tail)) = plain.split_at_checked(4) else { return false };
+    let rest = tail.chars().chain(head.chars()).fold(0u32, |rest, c| {
+        let digit = c.to_digit(36).unwrap_or(0);
+        (rest * if digit > 9 { 100 } else { 10 } + digit) % 97
+    });
+    rest == 1 && (15..=34).contains(&plain.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn personal_data_is_found_and_redacted() {
+        for (text, wanted) in [
+            ("write to ann.lee+x@mail.example.org!", "write to [EMAIL]!"),
+            ("card 4111 1111 1111 1111, not 4111 1111 1111 1112", "card [CARD], not 4111 1111 1111 1112"),
+            ("DE89 3704 0044 0532 0130 00 is mine", "[IBAN] is mine"),
+            ("DE88 3704 0044 0532 0130 00 is none", "DE88 3704 0044 0532 0130 00 is none"),
+            ("call +49 30 1234567 or +1 (212) 555-0100", "call [PHONE] or [PHONE]"),
+            ("ssn 078-05-1120", "ssn [SSN]"),
+            ("order 2026-01-02, 12345678 pieces, v1.2.3", "order 2026-01-02, 12345678 pieces, v1.2.3"),
+        ] {
+            assert_eq!(redact(&json!({"t": [text]})), json!({"t": [wanted]}), "{text}");
+            let findings = find(&json!({"t": [text]}));
+            assert_eq!(findings.is_empty(), text == wanted);
+            assert!(findings.iter().all(|finding| finding["path"] == "t[0]"));
+        }
+    }
+}

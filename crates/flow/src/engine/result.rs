@@ -1,0 +1,127 @@
+//! What a run gives: its output, cut to what the flow declares and checked; and what it takes.
+
+use super::record::{Ending, Failure};
+use super::{Machine, ROOT};
+use crate::document::{Flow, object};
+use expression::Setting;
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+use tool::schema::Schema;
+
+impl Machine {
+    /// Nothing is left to do, or a node returned.
+    pub(super) fn finish_run(&mut self) {
+        let flow = Arc::clone(&self.flow);
+        let output = match (self.returned.take(), &flow.output) {
+            (Some(value), _) => Ok(value),
+            (None, Some(output)) => self.evaluate((ROOT, 0), output),
+            (None, None) => Ok(self.result_of(ROOT)),
+        };
+        let ending = match output.and_then(|output| flow.release(output)) {
+            Ok(output) => Ending::Succeeded { output },
+            Err(error) => Ending::Failed { error },
+        };
+        self.end_run(ending);
+    }
+}
+
+impl Flow {
+    /// The JSON Schema of the inputs.
+    #[must_use]
+    pub fn input_schema(&self) -> Value {
+        self.with_types(object(&self.inputs))
+    }
+
+    /// The JSON Schema of what a run gives, if the flow declares it.
+    #[must_use]
+    pub fn output_schema(&self) -> Option<Value> {
+        self.returns.clone().map(|schema| self.with_types(schema))
+    }
+
+    fn with_types(&self, mut schema: Value) -> Value {
+        if let Some(fields) = schema.as_object_mut()
+            && !self.types.is_empty()
+        {
+            fields.insert("$defs".to_owned(), Value::Object(self.types.clone()));
+        }
+        schema
+    }
+
+    /// The inputs with their defaults, if they fit.
+    ///
+    /// # Errors
+    /// `VALIDATION_FAILED` with every problem.
+    pub fn accept(
+        &self,
+        mut inputs: Map<String, Value>,
+        setting: &Setting,
+    ) -> Result<Map<String, Value>, Failure> {
+        // Defaults may speak of other inputs, so these come first.
+        check(&self.input_schema(), &Value::Object(inputs.clone()), "input")?;
+        for input in self.inputs.iter().filter(|input| input.default.is_some()) {
+            if !inputs.contains_key(&input.name)
+                && let Some(default) = &input.default
+            {
+                let value = default.evaluate(&inputs, setting).map_err(super::expression_failure)?;
+                inputs.insert(input.name.clone(), value);
+            }
+        }
+        check(&self.input_schema(), &Value::Object(inputs.clone()), "input")?;
+        for input in &self.inputs {
+            inputs.entry(input.name.clone()).or_insert(Value::Null);
+        }
+        Ok(inputs)
+    }
+
+    /// An output without what the flow does not declare, if it fits.
+    fn release(&self, mut output: Value) -> Result<Value, Failure> {
+        super::call::check_size(&output)?;
+        let Some(schema) = &self.returns else { return Ok(output) };
+        cut(&mut output, schema, &self.types);
+        check(&self.with_types(schema.clone()), &output, "output")?;
+        Ok(output)
+    }
+}
+
+fn check(schema: &Value, value: &Value, noun: &'static str) -> Result<(), Failure> {
+    let failed = |message: String| Failure::new("VALIDATION_FAILED", message);
+    let schema = Schema::compile(schema, noun).map_err(|error| failed(error.message().to_owned()))?;
+    if schema.accepts(value) {
+        return Ok(());
+    }
+    let problems: Vec<_> = schema.check(value).into_iter().map(|problem| problem.message).collect();
+    Err(failed(problems.join("; ")))
+}
+
+/// Takes away the fields that a schema does not name; what says nothing about fields is left alone.
+fn cut(value: &mut Value, schema: &Value, types: &Map<String, Value>) {
+    let named = schema.get("$ref").and_then(Value::as_str).and_then(|name| name.strip_prefix("#/$defs/"));
+    if let Some(schema) = named.and_then(|name| types.get(name)) {
+        return cut(value, schema, types);
+    }
+    if let Some(Value::Array(choices)) = schema.get("anyOf") {
+        // `T?`: the one that is not null.
+        if let Some(choice) = choices.iter().find(|choice| **choice != json!({"type": "null"})) {
+            return cut(value, choice, types);
+        }
+    }
+    match value {
+        Value::Object(fields) => {
+            let Some(Value::Object(properties)) = schema.get("properties") else { return };
+            if matches!(schema.get("additionalProperties"), None | Some(Value::Bool(false))) {
+                fields.retain(|name, _| properties.contains_key(name));
+            }
+            for (name, field) in fields.iter_mut() {
+                if let Some(schema) = properties.get(name) {
+                    cut(field, schema, types);
+                }
+            }
+        }
+        Value::Array(items) => {
+            if let Some(schema) = schema.get("items") {
+                items.iter_mut().for_each(|item| cut(item, schema, types));
+            }
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,23 @@
+//! Flows: versioned graphs of tool URIs. Documents and their checks, and an engine that runs them over ports
+//! for the journal, the calls and the clock.
+
+mod check;
+mod cursor;
+mod document;
+pub mod engine;
+mod intake;
+pub mod limits;
+mod problem;
+pub mod schedule;
+pub mod settle;
+mod source;
+mod versions;
+
+pub use check::{Bound, Lookup, Reference, Tools, Validation, references, validate};
+pub use document::{
+    Block, CatchUp, Concurrency, Data, Declared, Field, Flow, Formula, Key, Origin, Overflow, Overlap,
+    Reading, Source, Trigger, Trouble, WebhookAuth, read,
+};
+pub use problem::{Code, Problem, Severity};
+pub use source::{MAX_BYTES, Place};
+pub use versions::{Change, diff, is_same};

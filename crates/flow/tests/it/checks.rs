@@ -1,0 +1,197 @@
+//! Checks against tools: all problems at once, and what is bound by name.
+
+use super::codes;
+use flow::{Code, Lookup, Tools, Validation, validate};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use tool::Uri;
+
+/// A few tools with schemas.
+struct Shop;
+
+impl Tools for Shop {
+    fn find(&self, uri: &Uri) -> Lookup {
+        let schema = match (uri.service(), uri.tool().unwrap_or_default()) {
+            ("shop", "order") => json!({
+                "type": "object", "additionalProperties": false, "required": ["orderId", "tenantId"],
+                "properties": {"orderId": {"type": "string"}, "tenantId": {"type": "string"}, "top": {"type": "integer"}, "note": {"type": "string"}}
+            }),
+            ("shop", "any") => json!({"type": "object"}),
+            ("down", _) => return Lookup::Unchecked("the service 'down' cannot be reached".to_owned()),
+            _ => return Lookup::Missing(format!("there is no tool '{uri}'")),
+        };
+        Lookup::Found { input: Arc::new(schema) }
+    }
+}
+
+fn check(text: &str) -> Validation {
+    validate(text, &Shop)
+}
+
+fn all(validation: &Validation) -> String {
+    validation.problems.iter().map(|problem| format!("{problem} [{}]\n", problem.path)).collect()
+}
+
+/// FL-16: what is left out is bound by name where the type fits, and nothing else is.
+#[test]
+fn parameters_left_out_are_bound_by_name() {
+    let text = "
+inputs: {orderId: string, top: string, id: int}
+vars: {x: 1}
+nodes:
+  a: {exec: 'api://shop/order', args: {note: hi}, next: b}
+  b: {exec: 'api://shop/order', bind: false, args: {orderId: '${id}', tenantId: t, top: '${x}'}}
+  c: {each: '[1] => orderId2', nodes: {d: {exec: 'api://shop/order'}}}
+";
+    let checked = check(text);
+    let bound: Vec<_> = checked.bound.iter().map(|bound| (&*bound.node, &*bound.parameter)).collect();
+    assert_eq!(
+        bound,
+        [
+            ("nodes.a", "orderId"),
+            ("nodes.a", "tenantId"),
+            ("nodes.c.nodes.d", "orderId"),
+            ("nodes.c.nodes.d", "tenantId")
+        ]
+    );
+    assert_eq!(
+        codes(&checked.problems),
+        [(Code::Unused, 2, 32), (Code::TypeMismatch, 6, 53)],
+        "{}",
+        all(&checked)
+    );
+}
+
+/// FL-18: one text with nearly everything wrong, and every problem at its place.
+#[test]
+fn every_problem_is_found_at_once() {
+    let text = "inputs: {orderId: string, unused: int}
+vars: {n: 0, m: '${nope}'}
+nodes:
+  a:
+    exec: api://shop/gone
+    next: [b, c]
+  b:
+    exec: api://shop/order
+    args:
+      orderID: x
+      top: many
+    sets: {n: '${n + a.total}', orderId: '1'}
+    next: d
+  c:
+    exec: api://down/x
+    sets: {n: '${lateer}'}
+    next: d
+  d: {with: '[later, a, d]', next: later}
+  later: {return: 1, next: never}
+  never: {with: orderId}
+  e: {each: '[1] => orderId', limit: 2, nodes: {f: {sets: {n: '${n + 1}'}}}}
+output: '${nothing}'
+";
+    let checked = check(text);
+    let found = codes(&checked.problems);
+    let wanted = [
+        (Code::Unused, 1, 35),
+        (Code::Unused, 2, 14),
+        (Code::UnknownName, 2, 20),
+        (Code::UnknownTool, 5, 11),
+        (Code::Race, 7, 3),
+        (Code::UnknownArgument, 10, 7),
+        (Code::TypeMismatch, 11, 7),
+        (Code::UnknownName, 12, 33),
+        (Code::Unchecked, 15, 11),
+        (Code::UnknownName, 16, 18),
+        (Code::NotUpstream, 18, 15),
+        (Code::Unreachable, 20, 3),
+        (Code::Duplicate, 21, 3),
+        (Code::Race, 21, 49),
+        (Code::UnknownName, 22, 12),
+    ];
+    assert_eq!(found, wanted, "{}", all(&checked));
+    assert!(!checked.is_valid());
+    let value: Value = serde_json::to_value(&checked.problems[4]).unwrap();
+    assert_eq!(value["severity"], "warning");
+    assert_eq!(value["code"], "Race");
+    assert_eq!(value["path"], "nodes.b");
+}
+
+#[test]
+fn a_missing_argument_is_told_where_the_tool_is() {
+    let checked = check(
+        "nodes:\n  a: {exec: 'api://shop/order', args: {top: 1}}\n  b: {exec: 'api://shop/order', args: '...a'}\n  c: {exec: 'api://shop/any', args: {what: 1}}",
+    );
+    let found = codes(&checked.problems);
+    assert_eq!(found, [(Code::MissingArgument, 2, 13), (Code::NotUpstream, 3, 43)], "{}", all(&checked));
+}
+
+#[test]
+fn names_are_seen_where_they_are() {
+    let fine = "
+inputs: {list: 'string[]'}
+vars: {n: 0}
+fail: sorry
+nodes:
+  a: {exec: 'api://shop/any', with: 'a.x', sets: {n: '${a.x + n}'}, next: l}
+  l: {vars: {i: 0, j: '${i + n}'}, when: i < 2, nodes: {m: {with: '[a, i, j, n]', sets: {i: '${i + 1}'}}}, with: '[l, i]', next: e}
+  e: {each: 'list.map(x, x + a) => item, index', nodes: {p: {with: '[item, index, l]', next: q}, q: {with: p}}, next: g}
+  g: {guard: {check: custom, of: '${e}', when: size(e) > 0}, next: ok}
+  ok: {approval: {title: '${g.value}'}, notify: {exec: 'api://shop/any', args: {t: '${tenantId}'}}}
+  sorry: {with: '[run.error.code, a, ok, trigger, buCode]'}
+concurrency: {limit: 1, key: '${list[0]}'}
+triggers: [{type: webhook, inputs: {list: '${trigger.body.list}'}}]
+output: ['${ok}', '${sorry}', '${n}']
+";
+    let checked = check(fine);
+    assert!(checked.problems.is_empty(), "{}", all(&checked));
+    for (text, code) in [
+        ("nodes: {a: {with: b}, b: {with: '1'}}", Code::NotUpstream),
+        ("nodes: {a: {exec: 'api://shop/any', args: {x: '${a}'}}}", Code::NotUpstream),
+        ("nodes: {a: {nodes: {b: {with: a}}}}", Code::NotUpstream),
+        ("nodes: {a: {nodes: {b: {with: '1'}}, next: c}, c: {with: b}}", Code::UnknownName),
+        ("nodes: {a: {each: '[1] => x', nodes: {b: {with: x}}, next: c}, c: {with: x}}", Code::UnknownName),
+        ("nodes: {a: {nodes: {a: {with: '1'}}}}", Code::Duplicate),
+        ("inputs: {run: 'int?'}\nnodes: {a: {with: run}}", Code::Duplicate),
+        ("inputs: {a: 'int?'}\nnodes: {a: {with: '1'}}\noutput: '${a}'", Code::Duplicate),
+        ("nodes: {a: {with: '1', sets: {v: 1}}}", Code::UnknownName),
+        ("nodes: {a: {with: '1'}}\ntriggers: [{type: webhook, inputs: {x: '${a}'}}]", Code::UnknownName),
+    ] {
+        let checked = check(text);
+        assert_eq!(
+            checked.problems.iter().map(|problem| problem.code).collect::<Vec<_>>(),
+            [code],
+            "{text}\n{}",
+            all(&checked)
+        );
+    }
+}
+
+#[test]
+fn branches_do_not_race() {
+    let text =
+        "vars: {n: 0}\nnodes: {c: {when: n == 0, then: a, else: b}, a: {sets: {n: 1}}, b: {sets: {n: 2}}}";
+    assert!(check(text).problems.is_empty(), "{}", all(&check(text)));
+    let text = "vars: {n: 0}\nnodes: {a: {sets: {n: '${n + 1}'}}, b: {sets: {n: 2}}}";
+    assert_eq!(codes(&check(text).problems), [(Code::Race, 2, 9)]);
+}
+
+/// SC-4: what a flow refers to is listed with its places.
+#[test]
+fn references_are_listed() {
+    let text = "
+nodes:
+  a: {each: '[1] => x', nodes: {b: {exec: 'api://shop/any'}}}
+  c: {approval: T, notify: {exec: 'api://mail/send'}}
+  d: {guard: {check: jailbreak, of: x, by: 'agent://judge'}}
+triggers: [{type: message, from: 'mq://svc/orders'}]
+";
+    let flow = flow::read(text).flow.unwrap();
+    let found: Vec<_> =
+        flow::references(&flow).into_iter().map(|one| (one.node, one.uri.to_string())).collect();
+    let wanted = [
+        ("nodes.a.nodes.b", "api://shop/any"),
+        ("nodes.c", "api://mail/send"),
+        ("nodes.d", "agent://judge"),
+        ("triggers[0]", "mq://svc/orders"),
+    ];
+    assert_eq!(found, wanted.map(|(node, uri)| (node.to_owned(), uri.to_owned())));
+}

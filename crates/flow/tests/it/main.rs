@@ -1,0 +1,29 @@
+//! Behaviour at the public edge: documents, checks, settling, runs, schedules, triggers.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on stops and says so")]
+
+mod checks;
+mod documents;
+mod engine;
+mod schedules;
+mod settling;
+mod triggers;
+mod versions;
+
+use flow::{Code, Flow, Problem};
+
+/// The flow of a text that is right.
+fn flow(text: &str) -> Flow {
+    let reading = flow::read(text);
+    assert!(reading.problems.is_empty(), "{:#?}", reading.problems);
+    reading.flow.expect("a flow without problems")
+}
+
+fn problems(text: &str) -> Vec<Problem> {
+    flow::read(text).problems
+}
+
+/// Code and place of every problem.
+fn codes(problems: &[Problem]) -> Vec<(Code, usize, usize)> {
+    problems.iter().map(|problem| (problem.code, problem.line, problem.column)).collect()
+}

@@ -1,0 +1,168 @@
+//! Schedules by the clocks of time zones.
+
+use chrono::{DateTime, Utc};
+use flow::CatchUp;
+use flow::schedule::{Cron, due, firing, next};
+
+fn instant(text: &str) -> DateTime<Utc> {
+    text.parse().unwrap()
+}
+
+/// The first instants behind a time, by a zone's clock.
+fn times(cron: &str, zone: &str, after: &str, count: usize) -> Vec<String> {
+    let zone = zone.parse().unwrap();
+    let cron: Cron = cron.parse().unwrap();
+    let mut instants = Vec::new();
+    let mut after = instant(after);
+    for _ in 0..count {
+        after = next(&cron, zone, after).unwrap();
+        instants.push(after.with_timezone(&zone).format("%m-%d %H:%M:%S %z").to_string());
+    }
+    instants
+}
+
+#[test]
+fn fields_are_lists_ranges_steps_and_names() {
+    for (cron, wanted) in [
+        ("*/20 * * * *", vec!["01-01 00:20:00 +0000", "01-01 00:40:00 +0000", "01-01 01:00:00 +0000"]),
+        (
+            "30 9-17/4 * * mon-fri",
+            vec![
+                "01-01 09:30:00 +0000",
+                "01-01 13:30:00 +0000",
+                "01-01 17:30:00 +0000",
+                "01-02 09:30:00 +0000",
+                "01-02 13:30:00 +0000",
+            ],
+        ),
+        ("0 0 29 2 *", vec!["02-29 00:00:00 +0000"]),
+        (
+            "0 12 1,15 * 0",
+            vec![
+                "01-01 12:00:00 +0000",
+                "01-04 12:00:00 +0000",
+                "01-11 12:00:00 +0000",
+                "01-15 12:00:00 +0000",
+            ],
+        ),
+        ("15 0 0 * jan,JUL 7", vec!["01-04 00:00:15 +0000"]),
+        ("@monthly", vec!["02-01 00:00:00 +0000", "03-01 00:00:00 +0000"]),
+    ] {
+        // 2026-01-01 is a Thursday.
+        assert_eq!(times(cron, "UTC", "2026-01-01T00:00:00Z", wanted.len()), wanted, "{cron}");
+    }
+}
+
+/// FL-27: a time that the clocks skip comes at the first moment behind the gap.
+#[test]
+fn a_gap_is_followed_by_its_first_moment() {
+    // Berlin skips 02:00 to 03:00 on 2026-03-29.
+    assert_eq!(
+        times("30 2 * * *", "Europe/Berlin", "2026-03-28T00:00:00Z", 3),
+        ["03-28 02:30:00 +0100", "03-29 03:00:00 +0200", "03-30 02:30:00 +0200"]
+    );
+    // Lord Howe moves by half an hour, 02:00 to 02:30 on 2026-10-04.
+    assert_eq!(
+        times("15 2 * * *", "Australia/Lord_Howe", "2026-10-03T12:00:00Z", 1),
+        ["10-04 02:30:00 +1100"]
+    );
+    // Samoa skipped 30 December 2011.
+    assert_eq!(
+        times("0 12 * * *", "Pacific/Apia", "2011-12-29T12:00:00Z", 3),
+        ["12-29 12:00:00 -1000", "12-31 00:00:00 +1400", "12-31 12:00:00 +1400"]
+    );
+}
+
+/// FL-27: a fixed time in a doubled hour comes once, an interval goes on.
+#[test]
+fn a_doubled_hour_holds_fixed_times_once() {
+    // Berlin has 02:00 to 03:00 twice on 2026-10-25.
+    assert_eq!(
+        times("30 2 * * *", "Europe/Berlin", "2026-10-24T12:00:00Z", 2),
+        ["10-25 02:30:00 +0200", "10-26 02:30:00 +0100"]
+    );
+    assert_eq!(
+        times("*/30 * * * *", "Europe/Berlin", "2026-10-25T00:00:00Z", 4),
+        ["10-25 02:30:00 +0200", "10-25 02:00:00 +0100", "10-25 02:30:00 +0100", "10-25 03:00:00 +0100"]
+    );
+    // Havana goes back over midnight, 01:00 to 00:00 on 2026-11-01.
+    assert_eq!(
+        times("*/30 * * * *", "America/Havana", "2026-11-01T04:00:00Z", 4),
+        ["11-01 00:30:00 -0400", "11-01 00:00:00 -0500", "11-01 00:30:00 -0500", "11-01 01:00:00 -0500"]
+    );
+}
+
+/// FL-27: what was missed is all that lies between.
+#[test]
+fn due_instants_lie_between() {
+    let cron: Cron = "0 * * * *".parse().unwrap();
+    let zone = "Asia/Kolkata".parse().unwrap();
+    let found: Vec<_> =
+        due(&cron, zone, instant("2026-01-01T00:30:00Z"), instant("2026-01-01T02:30:00Z")).collect();
+    assert_eq!(found, [instant("2026-01-01T01:30:00Z"), instant("2026-01-01T02:30:00Z")]);
+}
+
+/// FL-27: of what was missed all, the last or nothing is made up for.
+#[test]
+fn missed_instants_are_caught_up_with() {
+    let cron: Cron = "0 * * * *".parse().unwrap();
+    let zone = "UTC".parse().unwrap();
+    let fires = |now: &str, catch_up| {
+        let found = firing(&cron, zone, instant("2026-01-01T00:10:00Z"), instant(now), catch_up);
+        found.into_iter().map(|at| at.format("%H:%M").to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(fires("2026-01-01T03:10:00Z", CatchUp::All), ["01:00", "02:00", "03:00"]);
+    assert_eq!(fires("2026-01-01T03:10:00Z", CatchUp::Last), ["03:00"]);
+    assert!(fires("2026-01-01T03:10:00Z", CatchUp::None).is_empty());
+    assert_eq!(fires("2026-01-01T03:00:30Z", CatchUp::None), ["03:00"]);
+    assert!(fires("2026-01-01T00:59:59Z", CatchUp::All).is_empty());
+    assert_eq!(
+        firing(&cron, zone, instant("2020-01-01T00:00:00Z"), instant("2026-01-01T00:00:00Z"), CatchUp::All)
+            .len(),
+        1000
+    );
+}
+
+#[test]
+fn what_is_no_schedule_is_told() {
+    for (text, wanted) in [
+        ("", "five fields"),
+        ("* * * *", "has 4"),
+        ("60 * * * *", "'60' is no minute"),
+        ("* * 0 * *", "'0' is no day"),
+        ("* 9-5 * * *", "'9-5' is no hour"),
+        ("*/0 * * * *", "'*/0' is no minute"),
+        ("* * * foo *", "'foo' is no month"),
+        ("0 0 31 2,4 *", "never comes"),
+        ("@often", "five fields"),
+        ("99999999999999999999 * * * *", "is no minute"),
+    ] {
+        let error = text.parse::<Cron>().unwrap_err().to_string();
+        assert!(error.contains(wanted), "{text}: {error}");
+    }
+}
+
+mod random {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// The next instant is always later, and none lies between: looking from any moment before gives the same.
+        #[test]
+        fn instants_only_grow(
+            minute in 0..60u32, hour in 0..24u32, every in 1..30u32, start in 1_700_000_000i64..1_900_000_000, back in 1..7_200i64,
+            zone in prop::sample::select(vec!["UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "America/Havana", "Asia/Tehran"]),
+            kind in 0..3,
+        ) {
+            let text = match kind { 0 => format!("{minute} {hour} * * *"), 1 => format!("*/{every} * * * *"), _ => format!("{minute} */{every} * * 1,4") };
+            let (cron, zone) = (text.parse::<Cron>().unwrap(), zone.parse().unwrap());
+            let start = DateTime::from_timestamp(start, 0).unwrap();
+            let found = next(&cron, zone, start).unwrap();
+            prop_assert!(found > start);
+            let between: Vec<_> = due(&cron, zone, start - chrono::Duration::seconds(back), found).filter(|at| *at > start).collect();
+            prop_assert_eq!(between, [found]);
+        }
+    }
+}
