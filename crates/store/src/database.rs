@@ -1,12 +1,14 @@
 //! The open database: its connections, and the two ways to use them, snapshot and write.
 
 use crate::audit::Audit;
+use crate::flows::Flows;
 use crate::instances::Instances;
 use crate::keys::Keys;
 use crate::leases::Leases;
 use crate::management::{self, Management};
 use crate::meta::Meta;
 use crate::revisions::{self, Revisions};
+use crate::runs::Runs;
 use crate::search::Search;
 use crate::services::{ServicePins, Services};
 use crate::tables::Tables;
@@ -75,6 +77,9 @@ struct Inner {
     process: String,
     changed: Notify,
     tables_changed: Notify,
+    runs_changed: Notify,
+    /// Whose runs were claimed last.
+    runs_turn: Mutex<Option<TenantId>>,
     /// A write was not completed, for whatever reason: the next look at the database is to write, too.
     is_suspect: AtomicBool,
     /// With SQLite, what says that the database is in use; with PostgreSQL each connection does.
@@ -105,7 +110,7 @@ impl Store {
         };
         let occupied = Mutex::new(occupied);
         let url = options.url.clone();
-        let (changed, tables_changed) = (Notify::new(), Notify::new());
+        let (changed, tables_changed, runs_changed) = (Notify::new(), Notify::new(), Notify::new());
         let is_suspect = AtomicBool::new(false);
         let inner = Inner {
             pool,
@@ -116,6 +121,8 @@ impl Store {
             process: tool::new_id(),
             changed,
             tables_changed,
+            runs_changed,
+            runs_turn: Mutex::new(None),
             is_suspect,
             occupied,
         };
@@ -187,6 +194,18 @@ impl Store {
         Search(self)
     }
 
+    /// The flows: drafts and versions.
+    #[must_use]
+    pub fn flows(&self) -> Flows<'_> {
+        Flows(self)
+    }
+
+    /// The runs of flows.
+    #[must_use]
+    pub fn runs(&self) -> Runs<'_> {
+        Runs(self)
+    }
+
     /// Who does what only one process does at a time.
     #[must_use]
     pub fn leases(&self) -> Leases<'_> {
@@ -251,6 +270,16 @@ impl Store {
     /// Wakes when this process has changed a table's document.
     pub(crate) fn tables_changed(&self) -> &Notify {
         &self.0.tables_changed
+    }
+
+    /// Wakes when this process has made a run due or left it a record.
+    pub(crate) fn runs_changed(&self) -> &Notify {
+        &self.0.runs_changed
+    }
+
+    /// The tenant that had its turn last when runs were claimed.
+    pub(crate) fn runs_turn(&self) -> &Mutex<Option<TenantId>> {
+        &self.0.runs_turn
     }
 
     /// A transaction whose reads all see one state.
