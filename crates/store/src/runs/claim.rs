@@ -40,21 +40,36 @@ impl Runs<'_> {
     /// Claims up to `limit` runs that are due, of all tenants by turns, so that nobody waits behind another's queue. No
     /// tenant has more than `tenant_limit` under way, in all processes together. Platform-wide.
     pub async fn claim(self, limit: u32, tenant_limit: u32) -> Result<Vec<ClaimedRun>> {
-        let mut free = usize::try_from(limit).unwrap_or(usize::MAX);
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let mut tenants = self.due_tenants().await?;
         let mut claimed = Vec::new();
-        if tenants.is_empty() {
-            return Ok(claimed);
+        while claimed.len() < limit && !tenants.is_empty() {
+            let free = limit - claimed.len();
+            let next: Vec<_> = tenants.drain(..free.min(tenants.len())).collect();
+            let last = next.last().cloned();
+            claimed.extend(self.claim_of(next, free, tenant_limit).await?);
+            *self.0.runs_turn().lock().unwrap_or_else(PoisonError::into_inner) = last;
         }
+        Ok(claimed)
+    }
+
+    /// Claims runs of these tenants, of each about as many. Their rows are locked in one order, whose turn it may be.
+    async fn claim_of(
+        self,
+        mut tenants: Vec<TenantId>,
+        mut free: usize,
+        tenant_limit: u32,
+    ) -> Result<Vec<ClaimedRun>> {
+        tenants.sort_unstable();
+        let (mut tenants, mut claimed) = (VecDeque::from(tenants), Vec::new());
         let mut write = self.0.write().await?;
         while let Some(tenant) = tenants.pop_front().filter(|_| free > 0) {
             let share = (free / (tenants.len() + 1)).max(1);
             let taken = take(self.0, &mut write, &tenant, share, tenant_limit, None).await?;
-            free -= taken.len();
-            self.0.runs_turn().lock().unwrap_or_else(PoisonError::into_inner).replace(tenant.clone());
             if taken.len() == share {
                 tenants.push_back(tenant);
             }
+            free -= taken.len();
             claimed.extend(taken);
         }
         write.commit().await?;
@@ -166,7 +181,7 @@ pub(crate) async fn lock(write: &mut Write, mut runs: Vec<(&TenantId, &RunId)>) 
         for (tenant, run) in chunk {
             query = query.bind(tenant.as_str()).bind(run.as_str());
         }
-        query.execute(write.connection()).await?;
+        query.persistent(chunk.len() == 1).execute(write.connection()).await?;
     }
     Ok(())
 }
@@ -186,7 +201,7 @@ async fn extend(store: &Store, write: &mut Write, claims: &[Claim]) -> Result<Ve
     for claim in claims {
         query = query.bind(claim.tenant.as_str()).bind(claim.run.as_str()).bind(claim.epoch);
     }
-    let rows = query.bind(store.process()).fetch_all(write.connection()).await?;
+    let rows = query.bind(store.process()).persistent(false).fetch_all(write.connection()).await?;
     rows.iter().map(|row| Ok((claim_of(row)?, row::integer(row, "news_seq")?))).collect()
 }
 

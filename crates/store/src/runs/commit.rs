@@ -95,6 +95,11 @@ impl Commit {
         self.opened.iter().try_for_each(NewWait::check)
     }
 
+    /// Others than its owner may have something to do because of it.
+    pub(crate) fn concerns_others(&self) -> bool {
+        !matches!(self.then, Then::GoOn) || self.others().next().is_some()
+    }
+
     fn others(&self) -> impl Iterator<Item = &(RunId, NewRecord)> {
         self.told.iter().chain(&self.cancelled)
     }
@@ -186,7 +191,8 @@ async fn fence(
             .bind(claim.epoch)
             .bind(count(&commit.records));
     }
-    let rows = query.bind(store.process()).fetch_all(write.connection()).await?;
+    let query = query.bind(store.process()).persistent(commits.len() == 1);
+    let rows = query.fetch_all(write.connection()).await?;
     let mut held = HashMap::with_capacity(rows.len());
     for row in &rows {
         let last_seq = row::integer(row, "last_seq")?;

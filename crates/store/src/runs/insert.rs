@@ -54,11 +54,12 @@ pub enum Overflow {
     Queue,
     /// It is not accepted.
     Refuse,
+    /// It waits, too; the caller has its predecessors cancelled.
+    Replace,
 }
 
 /// What came of a start.
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "it is taken apart at once")]
 pub enum Inserted {
     /// It is accepted.
     Created(Run),
@@ -106,9 +107,9 @@ impl Runs<'_> {
         check(new)?;
         let id = RunId::generate();
         let mut write = self.0.write().await?;
-        if let Some(known) = remember(&mut write, tenant, new, &id).await? {
+        if let Some(run) = self.known(&mut write, tenant, new, &id).await? {
             write.commit().await?;
-            return Ok(Inserted::Known(self.get(tenant, &known).await?));
+            return Ok(Inserted::Known(run));
         }
         check_flow(&mut write, tenant, &new.flow).await?;
         if is_queue_full(&mut write, tenant, queue_limit).await? {
@@ -126,6 +127,27 @@ impl Runs<'_> {
         write.commit().await?;
         self.0.runs_changed().notify_waiters();
         Ok(claimed.map_or(Inserted::Created(run), Inserted::Claimed))
+    }
+
+    /// The run that has the new one's key; without one the key is the new one's from now on.
+    async fn known(
+        self,
+        write: &mut Write,
+        tenant: &TenantId,
+        new: &NewRun,
+        id: &RunId,
+    ) -> Result<Option<Run>> {
+        let Some(known) = remember(write, tenant, new, id).await? else { return Ok(None) };
+        match self.read(write.connection(), tenant, &known).await {
+            Ok(run) => Ok(Some(run)),
+            // It was deleted before its key was forgotten.
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                forget(write, tenant, new).await?;
+                remember(write, tenant, new, id).await?;
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
     }
 
     async fn insert_rows(self, write: &mut Write, tenant: &TenantId, id: &RunId, new: &NewRun) -> Result<()> {
@@ -224,6 +246,17 @@ async fn remember(write: &mut Write, tenant: &TenantId, new: &NewRun, id: &RunId
         .await?;
     let kept: RunId = row::parsed(&row, "run")?;
     Ok((kept != *id).then_some(kept))
+}
+
+async fn forget(write: &mut Write, tenant: &TenantId, new: &NewRun) -> Result<()> {
+    let key = new.dedupe.as_ref().map(|(key, _)| key.as_str());
+    sqlx::query("DELETE FROM run_dedupe WHERE tenant = $1 AND flow = $2 AND key = $3")
+        .bind(tenant.as_str())
+        .bind(new.flow.as_str())
+        .bind(key)
+        .execute(write.connection())
+        .await?;
+    Ok(())
 }
 
 /// The flow is there and on, and stays so until the run is committed.

@@ -131,7 +131,8 @@ pub(crate) async fn add(store: &Store, write: &mut Write, lines: &[Line<'_>]) ->
                 .bind(data)
                 .bind(i64::from(line.is_news));
         }
-        insert.execute(write.connection()).await?;
+        // Keeping a prepared statement for every length is waste; that of a run alone is used again and again.
+        insert.persistent(chunk.len() == 1).execute(write.connection()).await?;
     }
     Ok(())
 }

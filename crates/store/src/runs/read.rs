@@ -67,6 +67,20 @@ impl Runs<'_> {
         Ok(page.of(rows.iter().map(decode).collect::<Result<_>>()?, total))
     }
 
+    /// The runs of the same group that were accepted before this one and have not ended: those that it replaces.
+    pub async fn predecessors(self, tenant: &TenantId, id: &RunId) -> Result<Vec<RunId>> {
+        let rows = sqlx::query(
+            "SELECT o.id FROM runs r JOIN runs o ON o.tenant = r.tenant AND o.flow = r.flow
+                 AND o.group_key = r.group_key AND (o.created_at, o.id) < (r.created_at, r.id)
+             WHERE r.tenant = $1 AND r.id = $2 AND o.ended_at IS NULL ORDER BY o.created_at, o.id",
+        )
+        .bind(tenant.as_str())
+        .bind(id.as_str())
+        .fetch_all(self.0.pool())
+        .await?;
+        rows.iter().map(|row| column::parsed(row, "id")).collect()
+    }
+
     pub(crate) async fn read(
         self,
         connection: &mut AnyConnection,

@@ -89,7 +89,9 @@ async fn write(store: &Store, batch: Vec<Job>) {
             results
         }
     };
-    store.runs_changed().notify_waiters();
+    if batch.iter().any(|job| job.commit.concerns_others()) {
+        store.runs_changed().notify_waiters();
+    }
     for (job, result) in batch.into_iter().zip(results) {
         // Whoever does not wait any more need not know.
         let _ = job.done.send(result);

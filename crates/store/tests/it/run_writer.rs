@@ -1,7 +1,7 @@
 //! What owners of runs write: in order, together, and never once somebody else has the run.
 
-use crate::backend::{Backend, acme};
-use crate::runs::{MANY, claim_one, new_run, open, record, start};
+use crate::backend::{Backend, acme, new_tenant};
+use crate::runs::{MANY, claim_one, create_flow, new_run, open, record, start};
 use std::collections::HashSet;
 use std::sync::Arc;
 use store::runs::{Commit, NewRecord, NewWait, Then};
@@ -10,6 +10,7 @@ use tokio::task::JoinSet;
 
 on_both! {
     two_processes_share_the_work
+    claims_for_many_tenants_never_wait_for_each_other
     refuses_what_a_late_owner_writes
     a_process_that_renews_keeps_its_runs
     keeps_the_order_of_each_run_and_loses_nothing
@@ -45,6 +46,32 @@ async fn two_processes_share_the_work(db: Arc<Backend>) {
     assert_eq!((all.len(), all.iter().collect::<HashSet<_>>().len()), (60, 60), "each run has one owner");
 }
 
+/// Each process begins with another tenant; if each held one and wanted the other's, the database would end one of them.
+async fn claims_for_many_tenants_never_wait_for_each_other(db: Arc<Backend>) {
+    let stores = [open(&db).await, db.open().await, db.open().await];
+    for number in 0..8 {
+        let tenant = new_tenant(&format!("tenant{number}"));
+        stores[0].tenants().create(tenant.clone()).await.unwrap();
+        create_flow(&stores[0], &tenant.id).await;
+        for _ in 0..12 {
+            start(&stores[0], &tenant.id, &new_run()).await;
+        }
+    }
+    let mut tasks = JoinSet::new();
+    for (number, store) in (1..).zip(stores) {
+        tasks.spawn(async move {
+            let mut count = 0;
+            loop {
+                match store.runs().claim(number + 2, MANY).await.unwrap().len() {
+                    0 => return count,
+                    claimed => count += claimed,
+                }
+            }
+        });
+    }
+    assert_eq!(tasks.join_all().await.iter().sum::<usize>(), 96);
+}
+
 async fn refuses_what_a_late_owner_writes(db: Arc<Backend>) {
     let (stopped, other) = (open(&db).await, db.open().await);
     start(&stopped, &acme(), &new_run()).await;
@@ -57,7 +84,7 @@ async fn refuses_what_a_late_owner_writes(db: Arc<Backend>) {
     for commit in [Commit::of(vec![record("late")]), Commit::then(Then::Release)] {
         assert_eq!(writer.commit(&lost, commit).await.unwrap_err().kind(), ErrorKind::Stale);
     }
-    assert!(stopped.runs().renew(&[lost.clone()]).await.unwrap().is_empty());
+    assert!(stopped.runs().renew(std::slice::from_ref(&lost)).await.unwrap().is_empty());
     // Nor can it pass for the other, whose epoch it may guess.
     assert_eq!(writer.commit(&taken, Commit::of(Vec::new())).await.unwrap_err().kind(), ErrorKind::Stale);
     other.runs().writer().commit(&taken, Commit::of(vec![record("called")])).await.unwrap();

@@ -26,6 +26,7 @@ on_both! {
     of_two_answers_at_once_one_wins
     a_child_tells_its_parent_and_goes_with_it
     cancels_at_once_what_has_not_begun
+    names_the_runs_that_a_new_one_replaces
     tries_a_failed_run_again
     lists_runs_by_what_is_asked_for
     deletes_what_was_kept_long_enough
@@ -85,7 +86,7 @@ pub(crate) async fn open(db: &Backend) -> Store {
     store
 }
 
-async fn create_flow(store: &Store, tenant: &TenantId) {
+pub(crate) async fn create_flow(store: &Store, tenant: &TenantId) {
     let draft = NewDraft { name: "Orders".into(), source: "nodes: {}".into(), references: Vec::new() };
     store.flows().create(tenant, "orders", &draft, "ada").await.unwrap();
 }
@@ -195,6 +196,8 @@ async fn one_key_makes_one_run_whoever_comes_first(db: Arc<Backend>) {
     assert!(known.iter().all(|run| *run == created[0]));
     start(&stores[0], &other(), &new).await;
     db.execute("UPDATE run_dedupe SET until = 1").await;
+    let second = start(&stores[0], &acme(), &new).await;
+    db.execute(&format!("DELETE FROM runs WHERE id = '{}'", second.id)).await;
     start(&stores[0], &acme(), &new).await;
 }
 
@@ -236,6 +239,9 @@ async fn a_queue_of_ten_thousand_hides_nobody_else(db: Arc<Backend>) {
     let two =
         [store.runs().claim(1, MANY).await.unwrap(), store.runs().claim(1, MANY).await.unwrap()].concat();
     assert_eq!(two.iter().filter(|claimed| claimed.run.tenant == other()).count(), 1);
+    start(&store, &other(), &new_run()).await;
+    // Nor does one that has all it may.
+    assert_eq!(store.runs().claim(1, 5).await.unwrap().len(), 1);
     start(&store, &other(), &new_run()).await;
     let together = store.runs().claim(10, MANY).await.unwrap();
     assert_eq!(together.len(), 10);
@@ -333,7 +339,8 @@ async fn a_tenant_has_no_more_under_way_than_it_may(db: Arc<Backend>) {
     assert_eq!(held.len(), 4);
     let at_once = runs[0].insert_and_claim(&acme(), &new_run(), MANY, 4).await.unwrap();
     assert!(matches!(at_once, Inserted::Created(_)), "{at_once:?}");
-    let owner = if runs[0].renew(&[held[0].claim.clone()]).await.unwrap().len() == 1 { 0 } else { 1 };
+    let owner =
+        if runs[0].renew(std::slice::from_ref(&held[0].claim)).await.unwrap().len() == 1 { 0 } else { 1 };
     end(&runs[owner].writer(), &held.remove(0).claim, State::Succeeded).await;
     assert_eq!(runs[0].claim(10, 4).await.unwrap().len(), 1);
 }
@@ -369,7 +376,7 @@ async fn parks_no_run_that_others_have_told_something(db: Arc<Backend>) {
     store.runs().tell(&acme(), &claim.run, &record("signal")).await.unwrap();
     writer.commit(&claim, Commit::of(vec![record("called")])).await.unwrap();
     assert!(!writer.commit(&claim, parked(None, 0)).await.unwrap().is_given_back);
-    assert_eq!(store.runs().renew(&[claim.clone()]).await.unwrap(), [(claim.clone(), 1)]);
+    assert_eq!(store.runs().renew(std::slice::from_ref(&claim)).await.unwrap(), [(claim.clone(), 1)]);
     let news = store.runs().news(&acme(), &claim.run, 0).await.unwrap();
     assert_eq!(news.len(), 1);
     assert!(writer.commit(&claim, parked(None, news[0].seq)).await.unwrap().is_given_back);
@@ -466,10 +473,29 @@ async fn cancels_at_once_what_has_not_begun(db: Arc<Backend>) {
     let claim = claim_one(&store).await.claim;
     assert_eq!(claim.run, second.id, "the slot is free again");
     assert_eq!(cancel(&second.id).await.unwrap().state, State::Cancelling);
-    assert_eq!(store.runs().renew(&[claim.clone()]).await.unwrap(), [(claim.clone(), 1)]);
+    assert_eq!(store.runs().renew(std::slice::from_ref(&claim)).await.unwrap(), [(claim.clone(), 1)]);
     writer.commit(&claim, Commit::then(Then::Release)).await.unwrap();
     assert_eq!(claim_one(&store).await.run.state, State::Cancelling);
     assert_eq!(cancel(&RunId::generate()).await.unwrap_err().kind(), ErrorKind::NotFound);
+}
+
+async fn names_the_runs_that_a_new_one_replaces(db: Arc<Backend>) {
+    let store = open(&db).await;
+    let writer = store.runs().writer();
+    let gone = claimed(&store, &slots(1, Overflow::Replace)).await;
+    end(&writer, &gone, State::Succeeded).await;
+    start(&store, &acme(), &new_run()).await;
+    let mut runs = Vec::new();
+    for _ in 0..3 {
+        runs.push(start(&store, &acme(), &slots(1, Overflow::Replace)).await.id);
+    }
+    assert_eq!(store.runs().predecessors(&acme(), &runs[2]).await.unwrap(), runs[..2]);
+    assert!(store.runs().predecessors(&other(), &runs[2]).await.unwrap().is_empty());
+    for run in &runs[..2] {
+        store.runs().cancel(&acme(), run, &record("cancel"), &record("child_ended")).await.unwrap();
+    }
+    let held = store.runs().claim(10, MANY).await.unwrap();
+    assert!(held.iter().any(|run| run.run.id == runs[2]), "the newest has the slot");
 }
 
 async fn tries_a_failed_run_again(db: Arc<Backend>) {
