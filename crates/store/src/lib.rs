@@ -32,6 +32,7 @@ pub mod tables;
 pub mod tenants;
 pub mod tools;
 pub mod users;
+mod values;
 pub mod vault;
 mod watch;
 

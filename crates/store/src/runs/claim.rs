@@ -2,8 +2,8 @@
 
 use crate::database::{Backend, Write};
 use crate::runs::row::{COLUMNS, decode};
-use crate::runs::{Run, Runs, journal, slots};
-use crate::{Result, Store, leases, row};
+use crate::runs::{Run, Runs, slots};
+use crate::{Result, Store, leases, row, values};
 use sqlx::AssertSqlSafe;
 use sqlx::any::AnyRow;
 use std::collections::VecDeque;
@@ -86,6 +86,25 @@ impl Runs<'_> {
             write.commit().await?;
         }
         Ok(held)
+    }
+
+    /// The name under which this process claims runs. Another one begins with another name.
+    #[must_use]
+    pub fn owner(&self) -> &str {
+        self.0.process()
+    }
+
+    /// Takes the runs of a process that is known to be gone from it, so that they are due at once, and says how many. If
+    /// it is not gone after all, what it writes is refused. Platform-wide: for whoever starts in its place.
+    pub async fn disown(self, owner: &str) -> Result<u64> {
+        let mut write = self.0.write().await?;
+        let done = sqlx::query("UPDATE runs SET owner = NULL, leased_until = 0 WHERE owner = $1")
+            .bind(row::clean(owner))
+            .execute(write.connection())
+            .await?;
+        write.commit().await?;
+        self.0.runs_changed().notify_waiters();
+        Ok(done.rows_affected())
     }
 
     /// The tenants that have runs which are due, beginning behind the one that had its turn last.
@@ -174,9 +193,10 @@ pub(crate) async fn lock(write: &mut Write, mut runs: Vec<(&TenantId, &RunId)>) 
     runs.sort_unstable();
     runs.dedup();
     for chunk in runs.chunks(CHUNK) {
-        let mut sql = "SELECT 1 FROM runs WHERE (tenant, id) IN (VALUES ".to_owned();
-        journal::values(&mut sql, write.backend(), chunk.len(), 2);
-        sql.push_str(") ORDER BY tenant, id FOR UPDATE");
+        let sql = format!(
+            "SELECT 1 FROM runs WHERE (tenant, id) IN (VALUES {}) ORDER BY tenant, id FOR UPDATE",
+            values::rows(write.backend(), chunk.len(), 2)
+        );
         let mut query = sqlx::query(AssertSqlSafe(sql));
         for (tenant, run) in chunk {
             query = query.bind(tenant.as_str()).bind(run.as_str());
@@ -189,13 +209,12 @@ pub(crate) async fn lock(write: &mut Write, mut runs: Vec<(&TenantId, &RunId)>) 
 /// Lets the claims that still hold end later.
 async fn extend(store: &Store, write: &mut Write, claims: &[Claim]) -> Result<Vec<(Claim, i64)>> {
     let (backend, now) = (write.backend(), leases::now(write.backend()));
-    let mut values = String::new();
-    journal::values(&mut values, backend, claims.len(), 3);
     let sql = format!(
-        "UPDATE runs SET leased_until = {now} + {lease} WHERE (tenant, id, epoch) IN (VALUES {values}) AND owner = {owner}
+        "UPDATE runs SET leased_until = {now} + {lease} WHERE (tenant, id, epoch) IN (VALUES {rows}) AND owner = {owner}
          RETURNING tenant, id, epoch, news_seq",
         lease = leases::milliseconds(LEASE),
-        owner = journal::parameter(backend, claims.len() * 3 + 1),
+        rows = values::rows(backend, claims.len(), 3),
+        owner = values::behind(backend, claims.len() * 3),
     );
     let mut query = sqlx::query(AssertSqlSafe(sql));
     for claim in claims {

@@ -7,7 +7,7 @@ use crate::runs::doors::{self, Cancelled};
 use crate::runs::journal::{self, Line, NewRecord};
 use crate::runs::waits::{self, NewWait};
 use crate::runs::{State, row as run_row, slots};
-use crate::{Error, ErrorKind, Result, Store, leases, meta, row};
+use crate::{Error, ErrorKind, Result, Store, leases, meta, row, values};
 use sqlx::AssertSqlSafe;
 use std::collections::HashMap;
 use tool::{RunId, TenantId};
@@ -175,13 +175,12 @@ async fn fence(
     write: &mut Write,
     commits: &[(&Claim, &Commit)],
 ) -> Result<HashMap<Claim, Held>> {
-    let mut values = String::new();
-    journal::values(&mut values, write.backend(), commits.len(), 4);
     let sql = format!(
-        "UPDATE runs SET last_seq = last_seq + added.column4 FROM (VALUES {values}) AS added
+        "UPDATE runs SET last_seq = last_seq + added.column4 FROM (VALUES {rows}) AS added
          WHERE runs.tenant = added.column1 AND runs.id = added.column2 AND runs.epoch = added.column3 AND runs.owner = {}
          RETURNING runs.tenant, runs.id, runs.epoch, runs.last_seq, runs.group_key, runs.is_secret",
-        journal::parameter(write.backend(), commits.len() * 4 + 1),
+        values::behind(write.backend(), commits.len() * 4),
+        rows = values::rows(write.backend(), commits.len(), 4),
     );
     let mut query = sqlx::query(AssertSqlSafe(sql));
     for (claim, commit) in commits {

@@ -1,9 +1,9 @@
 //! The journal: records that are added and never changed.
 
-use crate::database::{Backend, Write};
+use crate::database::Write;
 use crate::error::check_text;
 use crate::runs::{Runs, row as run_row};
-use crate::{Result, Store, meta, row};
+use crate::{Result, Store, meta, row, values};
 use sqlx::AssertSqlSafe;
 use sqlx::any::AnyRow;
 use tool::{RunId, TenantId};
@@ -116,7 +116,10 @@ pub(crate) async fn add(store: &Store, write: &mut Write, lines: &[Line<'_>]) ->
         false => String::new(),
     };
     for chunk in lines.chunks(CHUNK) {
-        let sql = insert_statement(write.backend(), chunk.len());
+        let sql = format!(
+            "INSERT INTO run_journal (tenant, run, seq, at, path, attempt, kind, data, is_news) VALUES {}",
+            values::rows(write.backend(), chunk.len(), COLUMN_COUNT)
+        );
         let mut insert = sqlx::query(AssertSqlSafe(sql));
         for line in chunk {
             let data = sealed(store, &key_id, line)?;
@@ -143,38 +146,4 @@ fn sealed(store: &Store, key_id: &str, line: &Line<'_>) -> Result<String> {
     }
     let place = run_row::record_place(line.tenant.as_str(), line.run.as_str(), line.seq);
     store.vault().seal(key_id, &place, &line.record.data)
-}
-
-/// `INSERT … VALUES ($1, …, $9), ($10, …) …`.
-fn insert_statement(backend: Backend, rows: usize) -> String {
-    let mut sql =
-        "INSERT INTO run_journal (tenant, run, seq, at, path, attempt, kind, data, is_news) VALUES "
-            .to_owned();
-    values(&mut sql, backend, rows, COLUMN_COUNT);
-    sql
-}
-
-/// Adds `($1, $2), ($3, $4)`; for SQLite with `?`, since a parameter with a name is looked up by it, in time linear in
-/// their number.
-pub(crate) fn values(sql: &mut String, backend: Backend, rows: usize, columns: usize) {
-    for row in 0..rows {
-        for column in 0..columns {
-            let before = match (row, column) {
-                (0, 0) => "(",
-                (_, 0) => "), (",
-                _ => ", ",
-            };
-            sql.push_str(before);
-            sql.push_str(&parameter(backend, row * columns + column + 1));
-        }
-    }
-    sql.push(')');
-}
-
-/// The parameter of that number, where all stand in their order.
-pub(crate) fn parameter(backend: Backend, number: usize) -> String {
-    match backend {
-        Backend::Sqlite => "?".to_owned(),
-        Backend::Postgres => format!("${number}"),
-    }
 }

@@ -16,6 +16,8 @@ mod keys;
 mod leases;
 mod migrations;
 mod rotation;
+mod run_doors;
+mod run_slots;
 mod run_writer;
 mod runs;
 mod search;

@@ -12,6 +12,7 @@ on_both! {
     two_processes_share_the_work
     claims_for_many_tenants_never_wait_for_each_other
     refuses_what_a_late_owner_writes
+    takes_runs_at_once_from_a_process_that_is_known_to_be_gone
     a_process_that_renews_keeps_its_runs
     keeps_the_order_of_each_run_and_loses_nothing
     one_refused_commit_hinders_no_other
@@ -95,6 +96,22 @@ async fn refuses_what_a_late_owner_writes(db: Arc<Backend>) {
     let again = claim_one(&other).await.claim;
     let late = other.runs().writer().commit(&taken, Commit::of(vec![record("late")])).await;
     assert_eq!((again.epoch, late.unwrap_err().kind()), (3, ErrorKind::Stale));
+}
+
+async fn takes_runs_at_once_from_a_process_that_is_known_to_be_gone(db: Arc<Backend>) {
+    let (killed, other) = (open(&db).await, db.open().await);
+    start(&killed, &acme(), &new_run()).await;
+    start(&killed, &acme(), &new_run()).await;
+    let lost = claim_one(&killed).await.claim;
+    let kept = claim_one(&other).await.claim;
+    let next = db.open().await;
+    assert!(next.runs().claim(10, MANY).await.unwrap().is_empty());
+    assert_eq!(next.runs().disown(killed.runs().owner()).await.unwrap(), 1);
+    let taken = claim_one(&next).await.claim;
+    assert_eq!((&taken.run, taken.epoch), (&lost.run, lost.epoch + 1));
+    let late = killed.runs().writer().commit(&lost, Commit::of(vec![record("late")])).await.unwrap_err();
+    assert_eq!(late.kind(), ErrorKind::Stale);
+    assert_eq!(other.runs().renew(std::slice::from_ref(&kept)).await.unwrap().len(), 1);
 }
 
 async fn a_process_that_renews_keeps_its_runs(db: Arc<Backend>) {

@@ -1,12 +1,12 @@
-//! Runs: accepted once, claimed by turns, never more at once than may be, answered once, gone in time.
+//! Runs: accepted once, kept with all they did, sealed where they are secret, gone in time.
 
 use crate::backend::{Backend, acme, new_tenant, other};
 use std::sync::Arc;
 use std::time::Duration;
 use store::flows::NewDraft;
 use store::runs::{
-    Claim, ClaimedRun, Commit, Ending, Inserted, NewRecord, NewRun, NewWait, Overflow, Parent, Parking,
-    Refusal, Retention, Run, RunFilter, Slots, State, Then, WaitFilter, Writer,
+    Claim, ClaimedRun, Commit, Ending, Inserted, NewRecord, NewRun, Overflow, Parking, Refusal, Retention,
+    Run, RunFilter, Slots, State, Then, Writer,
 };
 use store::{ErrorKind, PageRequest, Store};
 use tokio::task::JoinSet;
@@ -17,17 +17,6 @@ on_both! {
     seals_everything_of_a_secret_run
     one_key_makes_one_run_whoever_comes_first
     accepts_no_run_beyond_the_queue_or_of_a_disabled_flow
-    a_queue_of_ten_thousand_hides_nobody_else
-    a_thousand_starts_never_exceed_their_slots
-    gives_a_freed_slot_to_the_next_and_refuses_on_request
-    a_tenant_has_no_more_under_way_than_it_may
-    a_parked_run_is_due_at_its_timer_or_when_told
-    parks_no_run_that_others_have_told_something
-    of_two_answers_at_once_one_wins
-    a_child_tells_its_parent_and_goes_with_it
-    cancels_at_once_what_has_not_begun
-    names_the_runs_that_a_new_one_replaces
-    tries_a_failed_run_again
     lists_runs_by_what_is_asked_for
     deletes_what_was_kept_long_enough
     finds_no_run_of_another_tenant
@@ -61,11 +50,11 @@ pub(crate) fn record(kind: &str) -> NewRecord {
     }
 }
 
-fn slots(limit: u32, overflow: Overflow) -> NewRun {
+pub(crate) fn slots(limit: u32, overflow: Overflow) -> NewRun {
     NewRun { slots: Some(Slots { key: "a".into(), limit, overflow }), ..new_run() }
 }
 
-fn ended(state: State) -> Commit {
+pub(crate) fn ended(state: State) -> Commit {
     let output = Some("{\"hunter2\":2}".to_owned());
     Commit {
         records: vec![record("ended")],
@@ -73,7 +62,7 @@ fn ended(state: State) -> Commit {
     }
 }
 
-fn parked(due_at: Option<i64>, seen: i64) -> Commit {
+pub(crate) fn parked(due_at: Option<i64>, seen: i64) -> Commit {
     Commit::then(Then::Park(Parking { state: State::Waiting, due_at, seen }))
 }
 
@@ -103,16 +92,16 @@ pub(crate) async fn claim_one(store: &Store) -> ClaimedRun {
     run
 }
 
-async fn claimed(store: &Store, new: &NewRun) -> Claim {
+pub(crate) async fn claimed(store: &Store, new: &NewRun) -> Claim {
     start(store, &acme(), new).await;
     claim_one(store).await.claim
 }
 
-async fn end(writer: &Writer, claim: &Claim, state: State) {
+pub(crate) async fn end(writer: &Writer, claim: &Claim, state: State) {
     assert!(writer.commit(claim, ended(state)).await.unwrap().is_given_back);
 }
 
-async fn state(store: &Store, run: &RunId) -> State {
+pub(crate) async fn state(store: &Store, run: &RunId) -> State {
     store.runs().get(&acme(), run).await.unwrap().state
 }
 
@@ -221,7 +210,7 @@ async fn accepts_no_run_beyond_the_queue_or_of_a_disabled_flow(db: Arc<Backend>)
 }
 
 /// Ten thousand runs in one statement: each by itself is tested elsewhere.
-async fn queue_many(db: &Backend, count: u32) {
+pub(crate) async fn queue_many(db: &Backend, count: u32) {
     db.execute(&format!(
         "INSERT INTO runs (tenant, id, flow, state, due_at, epoch, leased_until, last_seq, news_seq, is_admitted,
              is_secret, origin, caller, created_at)
@@ -229,290 +218,6 @@ async fn queue_many(db: &Backend, count: u32) {
          SELECT 'acme', 'r' || CAST(n AS TEXT), 'orders', 'queued', 1, 0, 0, 0, 0, 1, 0, '{{}}', '{{}}', 1 FROM numbers"
     ))
     .await;
-}
-
-async fn a_queue_of_ten_thousand_hides_nobody_else(db: Arc<Backend>) {
-    let store = open(&db).await;
-    queue_many(&db, 10_000).await;
-    assert_eq!(store.runs().claim(10, MANY).await.unwrap().len(), 10);
-    start(&store, &other(), &new_run()).await;
-    let two =
-        [store.runs().claim(1, MANY).await.unwrap(), store.runs().claim(1, MANY).await.unwrap()].concat();
-    assert_eq!(two.iter().filter(|claimed| claimed.run.tenant == other()).count(), 1);
-    start(&store, &other(), &new_run()).await;
-    // Nor does one that has all it may.
-    assert_eq!(store.runs().claim(1, 5).await.unwrap().len(), 1);
-    start(&store, &other(), &new_run()).await;
-    let together = store.runs().claim(10, MANY).await.unwrap();
-    assert_eq!(together.len(), 10);
-    assert_eq!(together.iter().filter(|claimed| claimed.run.tenant == other()).count(), 1);
-}
-
-async fn a_thousand_starts_never_exceed_their_slots(db: Arc<Backend>) {
-    let store = open(&db).await;
-    let replica = db.open().await;
-    let mut tasks = JoinSet::new();
-    for n in 0..10 {
-        let store = if n % 2 == 0 { store.clone() } else { replica.clone() };
-        tasks.spawn(async move {
-            for _ in 0..100 {
-                start(&store, &acme(), &slots(5, Overflow::Queue)).await;
-            }
-            0
-        });
-    }
-    for store in [store.clone(), replica] {
-        tasks.spawn(async move { work_off(&store).await });
-    }
-    let mut done = 0;
-    while let Some(ended) = tasks.join_next().await {
-        done += ended.unwrap();
-    }
-    assert_eq!(done, 1000);
-    let (taken,): (i64,) = sqlx::query_as("SELECT taken FROM run_slots WHERE group_key <> ''")
-        .fetch_one(&mut db.raw().await)
-        .await
-        .unwrap();
-    assert_eq!(taken, 0);
-}
-
-/// Ends runs until there are none, and looks how many are under way in all processes.
-async fn work_off(store: &Store) -> usize {
-    let (writer, mut done) = (store.runs().writer(), 0);
-    loop {
-        let claimed = store.runs().claim(10, MANY).await.unwrap();
-        let filter = RunFilter { state: Some(State::Running), ..RunFilter::default() };
-        let running = store.runs().list(&acme(), &filter, PageRequest::default()).await.unwrap().total;
-        assert!(running <= 5, "{running} at once");
-        for run in &claimed {
-            end(&writer, &run.claim, State::Succeeded).await;
-        }
-        done += claimed.len();
-        let all = store
-            .runs()
-            .list(&acme(), &RunFilter::default(), PageRequest { page: 1, limit: 1 })
-            .await
-            .unwrap();
-        let filter = RunFilter { state: Some(State::Succeeded), ..RunFilter::default() };
-        let ended = store.runs().list(&acme(), &filter, PageRequest { page: 1, limit: 1 }).await.unwrap();
-        if all.total == 1000 && ended.total == 1000 {
-            return done;
-        }
-    }
-}
-
-async fn gives_a_freed_slot_to_the_next_and_refuses_on_request(db: Arc<Backend>) {
-    let store = open(&db).await;
-    let writer = store.runs().writer();
-    let first = start(&store, &acme(), &slots(1, Overflow::Queue)).await;
-    let second = start(&store, &acme(), &slots(1, Overflow::Queue)).await;
-    let refused = store.runs().insert(&acme(), &slots(1, Overflow::Refuse), MANY).await.unwrap();
-    assert!(matches!(refused, Inserted::Refused(Refusal::NoSlot)), "{refused:?}");
-    let waiting =
-        store.runs().insert_and_claim(&acme(), &slots(1, Overflow::Queue), MANY, MANY).await.unwrap();
-    assert!(matches!(waiting, Inserted::Created(_)), "a run without a slot is not claimed");
-    let claimed = store.runs().claim(10, MANY).await.unwrap();
-    assert_eq!(claimed.iter().map(|run| &run.run.id).collect::<Vec<_>>(), [&first.id]);
-    // A wait does not free it.
-    assert!(writer.commit(&claimed[0].claim, parked(None, 0)).await.unwrap().is_given_back);
-    assert!(store.runs().claim(10, MANY).await.unwrap().is_empty());
-    store.runs().tell(&acme(), &second.id, &record("signal")).await.unwrap();
-    assert!(store.runs().claim(10, MANY).await.unwrap().is_empty(), "a signal is no slot");
-    store.runs().tell(&acme(), &first.id, &record("signal")).await.unwrap();
-    let again = claim_one(&store).await;
-    assert_eq!((&again.run.id, again.claim.epoch), (&first.id, 2));
-    end(&writer, &again.claim, State::Failed).await;
-    assert_eq!(claim_one(&store).await.run.id, second.id);
-    // A higher limit lets those in that wait.
-    start(&store, &acme(), &slots(3, Overflow::Queue)).await;
-    assert_eq!(store.runs().claim(10, MANY).await.unwrap().len(), 2);
-}
-
-async fn a_tenant_has_no_more_under_way_than_it_may(db: Arc<Backend>) {
-    let stores = [open(&db).await, db.open().await];
-    for _ in 0..20 {
-        start(&stores[0], &acme(), &new_run()).await;
-    }
-    let runs = stores.each_ref().map(|store| store.runs());
-    let (one, two) = tokio::join!(runs[0].claim(10, 4), runs[1].claim(10, 4));
-    let mut held = [one.unwrap(), two.unwrap()].concat();
-    assert_eq!(held.len(), 4);
-    let at_once = runs[0].insert_and_claim(&acme(), &new_run(), MANY, 4).await.unwrap();
-    assert!(matches!(at_once, Inserted::Created(_)), "{at_once:?}");
-    let owner =
-        if runs[0].renew(std::slice::from_ref(&held[0].claim)).await.unwrap().len() == 1 { 0 } else { 1 };
-    end(&runs[owner].writer(), &held.remove(0).claim, State::Succeeded).await;
-    assert_eq!(runs[0].claim(10, 4).await.unwrap().len(), 1);
-}
-
-async fn a_parked_run_is_due_at_its_timer_or_when_told(db: Arc<Backend>) {
-    let store = open(&db).await;
-    let writer = store.runs().writer();
-    let now = store.runs().now().await.unwrap();
-    let claim = claimed(&store, &new_run()).await;
-    writer.commit(&claim, parked(Some(now + 400), 0)).await.unwrap();
-    assert!(store.runs().claim(1, MANY).await.unwrap().is_empty());
-    assert_eq!(state(&store, &claim.run).await, State::Waiting);
-    tokio::time::sleep(Duration::from_millis(500)).await;
-    let claim = claim_one(&store).await.claim;
-    writer.commit(&claim, parked(None, 0)).await.unwrap();
-    assert!(store.runs().claim(1, MANY).await.unwrap().is_empty());
-    let told = store.runs().changed();
-    tokio::pin!(told);
-    assert!(futures::poll!(&mut told).is_pending());
-    store.runs().tell(&acme(), &claim.run, &record("signal")).await.unwrap();
-    told.await;
-    let claim = claim_one(&store).await.claim;
-    let news = store.runs().news(&acme(), &claim.run, 0).await.unwrap();
-    assert_eq!(news.iter().map(|line| (line.seq, line.is_news)).collect::<Vec<_>>(), [(1, true)]);
-    writer.commit(&claim, Commit::then(Then::Release)).await.unwrap();
-    assert_eq!(claim_one(&store).await.claim.epoch, 4, "what is given back is due at once");
-}
-
-async fn parks_no_run_that_others_have_told_something(db: Arc<Backend>) {
-    let store = open(&db).await;
-    let writer = store.runs().writer();
-    let claim = claimed(&store, &new_run()).await;
-    store.runs().tell(&acme(), &claim.run, &record("signal")).await.unwrap();
-    writer.commit(&claim, Commit::of(vec![record("called")])).await.unwrap();
-    assert!(!writer.commit(&claim, parked(None, 0)).await.unwrap().is_given_back);
-    assert_eq!(store.runs().renew(std::slice::from_ref(&claim)).await.unwrap(), [(claim.clone(), 1)]);
-    let news = store.runs().news(&acme(), &claim.run, 0).await.unwrap();
-    assert_eq!(news.len(), 1);
-    assert!(writer.commit(&claim, parked(None, news[0].seq)).await.unwrap().is_given_back);
-}
-
-async fn of_two_answers_at_once_one_wins(db: Arc<Backend>) {
-    let stores = [open(&db).await, db.open().await];
-    let writer = stores[0].runs().writer();
-    for n in 0..5 {
-        let claim = claimed(&stores[0], &new_run()).await;
-        let id = format!("approval-{n}");
-        let wait = NewWait {
-            id: id.clone(),
-            path: "ok".into(),
-            kind: "approval".into(),
-            until: None,
-            data: "{}".into(),
-        };
-        let commit = Commit { opened: vec![wait], ..parked(None, 0) };
-        writer.commit(&claim, commit).await.unwrap();
-        let filter = WaitFilter { kind: Some("approval".into()), ..WaitFilter::default() };
-        let open = stores[1].runs().waits(&acme(), &filter, PageRequest::default()).await.unwrap();
-        assert_eq!(open.items.iter().map(|wait| &wait.run).collect::<Vec<_>>(), [&claim.run]);
-        let (runs, answer, tenant) = (stores.each_ref().map(|store| store.runs()), record("decided"), acme());
-        let (one, two) =
-            tokio::join!(runs[0].answer(&tenant, &id, &answer), runs[1].answer(&tenant, &id, &answer));
-        let lost = if one.is_ok() { two.unwrap_err() } else { two.map(|()| one.unwrap_err()).unwrap() };
-        assert_eq!(lost.kind(), ErrorKind::Conflict);
-        assert_eq!(runs[0].news(&tenant, &claim.run, 0).await.unwrap().len(), 1);
-        assert!(runs[0].wait(&tenant, &id).await.unwrap().closed_at.is_some());
-        let claim = claim_one(&stores[0]).await.claim;
-        end(&writer, &claim, State::Succeeded).await;
-    }
-    let unknown = stores[0].runs().answer(&other(), "approval-0", &record("decided")).await.unwrap_err();
-    assert_eq!(unknown.kind(), ErrorKind::NotFound);
-    // What the node does not wait for any more cannot be answered.
-    let claim = claimed(&stores[0], &new_run()).await;
-    let wait = NewWait {
-        id: "late".into(),
-        path: "ok".into(),
-        kind: "approval".into(),
-        until: None,
-        data: "{}".into(),
-    };
-    writer.commit(&claim, Commit { opened: vec![wait], ..Commit::of(Vec::new()) }).await.unwrap();
-    writer.commit(&claim, Commit { closed: vec!["ok".into()], ..Commit::of(Vec::new()) }).await.unwrap();
-    let late = stores[0].runs().answer(&acme(), "late", &record("decided")).await.unwrap_err();
-    assert_eq!(late.kind(), ErrorKind::Conflict);
-}
-
-async fn a_child_tells_its_parent_and_goes_with_it(db: Arc<Backend>) {
-    let store = open(&db).await;
-    let writer = store.runs().writer();
-    let parent = claimed(&store, &new_run()).await;
-    let of = |path: &str| Some(Parent { run: parent.run.clone(), path: path.into() });
-    let child = claimed(&store, &NewRun { parent: of("a"), ..new_run() }).await;
-    let queued = start(&store, &acme(), &NewRun { parent: of("b"), ..slots(1, Overflow::Queue) }).await;
-    writer.commit(&parent, parked(None, 0)).await.unwrap();
-    let told = vec![(parent.run.clone(), record("child_ended"))];
-    writer.commit(&child, Commit { told, ..ended(State::Succeeded) }).await.unwrap();
-    assert_eq!(store.runs().news(&acme(), &parent.run, 0).await.unwrap().len(), 1);
-    let held = store.runs().claim(10, MANY).await.unwrap();
-    let [parent, running] =
-        [&parent.run, &queued.id].map(|id| held.iter().find(|run| run.run.id == *id).unwrap());
-    assert_eq!(running.run.parent, of("b"));
-    let waiting = start(&store, &acme(), &NewRun { parent: of("d"), ..slots(1, Overflow::Queue) }).await;
-    let cancelled =
-        [&running.run.id, &waiting.id, &child.run].map(|run| (run.clone(), record("cancel"))).to_vec();
-    writer.commit(&parent.claim, Commit { cancelled, ..ended(State::Cancelled) }).await.unwrap();
-    assert_eq!(state(&store, &running.run.id).await, State::Cancelling);
-    assert_eq!(state(&store, &waiting.id).await, State::Cancelled);
-    assert_eq!(state(&store, &child.run).await, State::Succeeded);
-    // The parent has ended: what its child says goes nowhere, and the child ends all the same.
-    let told = vec![(parent.run.id.clone(), record("child_ended"))];
-    writer.commit(&running.claim, Commit { told, ..ended(State::Cancelled) }).await.unwrap();
-    let filter = RunFilter { parent: Some(parent.run.id.clone()), ..RunFilter::default() };
-    assert_eq!(store.runs().list(&acme(), &filter, PageRequest::default()).await.unwrap().total, 3);
-}
-
-async fn cancels_at_once_what_has_not_begun(db: Arc<Backend>) {
-    let store = open(&db).await;
-    let writer = store.runs().writer();
-    let parent = claimed(&store, &new_run()).await;
-    let of = Some(Parent { run: parent.run.clone(), path: "a".into() });
-    let first = start(&store, &acme(), &NewRun { parent: of, ..slots(1, Overflow::Queue) }).await;
-    let second = start(&store, &acme(), &slots(1, Overflow::Queue)).await;
-    let cancel = async |run: &RunId| {
-        store.runs().cancel(&acme(), run, &record("cancel"), &record("child_ended")).await
-    };
-    assert_eq!(cancel(&first.id).await.unwrap().state, State::Cancelled);
-    let news = store.runs().news(&acme(), &parent.run, 0).await.unwrap();
-    assert_eq!(news.iter().map(|line| line.record.path.as_str()).collect::<Vec<_>>(), ["a"]);
-    assert_eq!(cancel(&first.id).await.unwrap_err().kind(), ErrorKind::Conflict);
-    let claim = claim_one(&store).await.claim;
-    assert_eq!(claim.run, second.id, "the slot is free again");
-    assert_eq!(cancel(&second.id).await.unwrap().state, State::Cancelling);
-    assert_eq!(store.runs().renew(std::slice::from_ref(&claim)).await.unwrap(), [(claim.clone(), 1)]);
-    writer.commit(&claim, Commit::then(Then::Release)).await.unwrap();
-    assert_eq!(claim_one(&store).await.run.state, State::Cancelling);
-    assert_eq!(cancel(&RunId::generate()).await.unwrap_err().kind(), ErrorKind::NotFound);
-}
-
-async fn names_the_runs_that_a_new_one_replaces(db: Arc<Backend>) {
-    let store = open(&db).await;
-    let writer = store.runs().writer();
-    let gone = claimed(&store, &slots(1, Overflow::Replace)).await;
-    end(&writer, &gone, State::Succeeded).await;
-    start(&store, &acme(), &new_run()).await;
-    let mut runs = Vec::new();
-    for _ in 0..3 {
-        runs.push(start(&store, &acme(), &slots(1, Overflow::Replace)).await.id);
-    }
-    assert_eq!(store.runs().predecessors(&acme(), &runs[2]).await.unwrap(), runs[..2]);
-    assert!(store.runs().predecessors(&other(), &runs[2]).await.unwrap().is_empty());
-    for run in &runs[..2] {
-        store.runs().cancel(&acme(), run, &record("cancel"), &record("child_ended")).await.unwrap();
-    }
-    let held = store.runs().claim(10, MANY).await.unwrap();
-    assert!(held.iter().any(|run| run.run.id == runs[2]), "the newest has the slot");
-}
-
-async fn tries_a_failed_run_again(db: Arc<Backend>) {
-    let store = open(&db).await;
-    let writer = store.runs().writer();
-    let claim = claimed(&store, &slots(1, Overflow::Queue)).await;
-    let retry = async || store.runs().retry(&acme(), &claim.run, &record("retry")).await;
-    assert_eq!(retry().await.unwrap_err().kind(), ErrorKind::Conflict);
-    end(&writer, &claim, State::Failed).await;
-    let busy = claimed(&store, &slots(1, Overflow::Queue)).await;
-    assert_eq!(retry().await.unwrap().state, State::Queued);
-    assert!(store.runs().claim(1, MANY).await.unwrap().is_empty(), "it needs a slot as any other");
-    end(&writer, &busy, State::Succeeded).await;
-    let again = claim_one(&store).await;
-    assert_eq!((again.run.id, again.run.ended_at, again.claim.epoch), (claim.run.clone(), None, 2));
-    let late = writer.commit(&claim, Commit::of(vec![record("called")])).await.unwrap_err();
-    assert_eq!(late.kind(), ErrorKind::Stale);
 }
 
 async fn lists_runs_by_what_is_asked_for(db: Arc<Backend>) {
