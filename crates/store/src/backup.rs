@@ -19,7 +19,7 @@ const FORMAT: u32 = 1;
 const MAX_LINE_BYTES: u64 = 1024 * 1024 * 1024;
 
 /// What is kept, each table behind those that its rows refer to.
-pub const TABLES: [&str; 18] = [
+pub const TABLES: [&str; 28] = [
     "meta",
     "revisions",
     "tenants",
@@ -36,6 +36,16 @@ pub const TABLES: [&str; 18] = [
     "instances",
     "bindings",
     "search_indexes",
+    "flows",
+    "flow_versions",
+    "flow_refs",
+    "flow_triggers",
+    "runs",
+    "run_data",
+    "run_journal",
+    "run_waits",
+    "run_dedupe",
+    "run_slots",
     "audit",
     "management",
 ];

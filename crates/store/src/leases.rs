@@ -174,6 +174,6 @@ pub(crate) fn now(backend: Backend) -> &'static str {
     }
 }
 
-fn milliseconds(time: Duration) -> i64 {
+pub(crate) fn milliseconds(time: Duration) -> i64 {
     i64::try_from(time.as_millis()).unwrap_or(i64::MAX / 4)
 }

@@ -1,9 +1,12 @@
 //! Re-sealing: every sealed value of the database moves to the vault's first key.
 
 use crate::database::Write;
+use crate::flows::secret_place;
+use crate::runs::{data_place, record_place};
 use crate::services::{service_place, tool_place};
 use crate::tools::row as tool_row;
 use crate::{Error, Result, Store, Vault, meta, row};
+use sqlx::AssertSqlSafe;
 use sqlx::any::AnyRow;
 
 impl Store {
@@ -38,6 +41,9 @@ impl Store {
         count += self.reseal_service_tools(&mut write, &key_id).await?;
         count += self.reseal_tools(&mut write, &key_id).await?;
         count += self.reseal_tool_versions(&mut write, &key_id).await?;
+        count += self.reseal_triggers(&mut write, &key_id).await?;
+        count += self.reseal_runs(&mut write, &key_id).await?;
+        count += self.reseal_run_records(&mut write, &key_id).await?;
         count += self.reseal_meta(&mut write, &key_id).await?;
         write.commit().await?;
         Ok(count)
@@ -124,6 +130,65 @@ impl Store {
             .bind(sealed)
             .execute(write.connection())
             .await?;
+        }
+        Ok(rows.len() as u64)
+    }
+
+    async fn reseal_triggers(&self, write: &mut Write, key_id: &str) -> Result<u64> {
+        let rows =
+            sqlx::query("SELECT tenant, flow, name, secret FROM flow_triggers WHERE secret IS NOT NULL")
+                .fetch_all(write.connection())
+                .await?;
+        for row in &rows {
+            let [tenant, flow, name, secret] = texts(row, ["tenant", "flow", "name", "secret"])?;
+            let sealed = self.reseal_one(key_id, &secret_place(&tenant, &flow, &name), &secret)?;
+            sqlx::query("UPDATE flow_triggers SET secret = $4 WHERE tenant = $1 AND flow = $2 AND name = $3")
+                .bind(tenant)
+                .bind(flow)
+                .bind(name)
+                .bind(sealed)
+                .execute(write.connection())
+                .await?;
+        }
+        Ok(rows.len() as u64)
+    }
+
+    async fn reseal_runs(&self, write: &mut Write, key_id: &str) -> Result<u64> {
+        let mut count = 0;
+        for column in ["inputs", "output", "error"] {
+            let sql =
+                format!("SELECT tenant, run, {column} AS sealed FROM run_data WHERE {column} LIKE 'v1.%'");
+            let rows = sqlx::query(AssertSqlSafe(sql)).fetch_all(write.connection()).await?;
+            for row in &rows {
+                let [tenant, run, sealed] = texts(row, ["tenant", "run", "sealed"])?;
+                let sealed = self.reseal_one(key_id, &data_place(&tenant, &run, column), &sealed)?;
+                let sql = format!("UPDATE run_data SET {column} = $3 WHERE tenant = $1 AND run = $2");
+                let update = sqlx::query(AssertSqlSafe(sql)).bind(tenant).bind(run).bind(sealed);
+                update.execute(write.connection()).await?;
+            }
+            count += rows.len() as u64;
+        }
+        Ok(count)
+    }
+
+    async fn reseal_run_records(&self, write: &mut Write, key_id: &str) -> Result<u64> {
+        let rows = sqlx::query(
+            "SELECT j.tenant, j.run, j.seq, j.data FROM runs r
+             JOIN run_journal j ON j.tenant = r.tenant AND j.run = r.id WHERE r.is_secret = 1",
+        )
+        .fetch_all(write.connection())
+        .await?;
+        for row in &rows {
+            let ([tenant, run, data], seq) =
+                (texts(row, ["tenant", "run", "data"])?, row::integer(row, "seq")?);
+            let sealed = self.reseal_one(key_id, &record_place(&tenant, &run, seq), &data)?;
+            sqlx::query("UPDATE run_journal SET data = $4 WHERE tenant = $1 AND run = $2 AND seq = $3")
+                .bind(tenant)
+                .bind(run)
+                .bind(seq)
+                .bind(sealed)
+                .execute(write.connection())
+                .await?;
         }
         Ok(rows.len() as u64)
     }

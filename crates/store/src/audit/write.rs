@@ -2,9 +2,8 @@
 
 use super::{Audit, AuditRow, COLUMNS, Kind, Query};
 use crate::database::{Backend, Write};
-use crate::{Result, row};
+use crate::{Result, row, values};
 use sqlx::AssertSqlSafe;
-use std::fmt::Write as _;
 use std::sync::LazyLock;
 
 const COLUMN_COUNT: usize = 9;
@@ -63,26 +62,9 @@ fn whole_insert(backend: Backend) -> AssertSqlSafe<&'static str> {
     })
 }
 
-/// `INSERT … VALUES ($1, …, $9), ($10, …) …`; for SQLite with `?`, since a parameter with a name is
-/// looked up by it, in time linear in their number.
 fn insert_statement(backend: Backend, kind: Kind, rows: usize) -> String {
-    let mut sql = format!("INSERT INTO {} ({COLUMNS}) VALUES ", kind.table());
-    for row in 0..rows {
-        for column in 0..COLUMN_COUNT {
-            let before = match (row, column) {
-                (0, 0) => "(",
-                (_, 0) => "), (",
-                _ => ", ",
-            };
-            // Writing to a string cannot fail.
-            let _ = match backend {
-                Backend::Sqlite => write!(sql, "{before}?"),
-                Backend::Postgres => write!(sql, "{before}${}", row * COLUMN_COUNT + column + 1),
-            };
-        }
-    }
-    sql.push_str(") ON CONFLICT DO NOTHING");
-    sql
+    let values = values::rows(backend, rows, COLUMN_COUNT);
+    format!("INSERT INTO {} ({COLUMNS}) VALUES {values} ON CONFLICT DO NOTHING", kind.table())
 }
 
 fn bind<'q>(query: Query<'q>, entry: &AuditRow<'_>) -> Result<Query<'q>> {

@@ -15,6 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::Notify;
 use tool::Secret;
+use tool::TenantId;
 
 /// Which database, and how patient to be with it.
 #[derive(Debug, Clone)]
@@ -66,6 +67,9 @@ struct Inner {
     process: String,
     changed: Notify,
     tables_changed: Notify,
+    runs_changed: Notify,
+    /// Whose runs were claimed last.
+    runs_turn: Mutex<Option<TenantId>>,
     /// A write was not completed, for whatever reason: the next look at the database is to write, too.
     is_suspect: AtomicBool,
     /// With SQLite, what says that the database is in use; with PostgreSQL each connection does.
@@ -96,7 +100,7 @@ impl Store {
         };
         let occupied = Mutex::new(occupied);
         let url = options.url.clone();
-        let (changed, tables_changed) = (Notify::new(), Notify::new());
+        let (changed, tables_changed, runs_changed) = (Notify::new(), Notify::new(), Notify::new());
         let is_suspect = AtomicBool::new(false);
         let inner = Inner {
             pool,
@@ -107,6 +111,8 @@ impl Store {
             process: tool::new_id(),
             changed,
             tables_changed,
+            runs_changed,
+            runs_turn: Mutex::new(None),
             is_suspect,
             occupied,
         };
@@ -158,6 +164,16 @@ impl Store {
     /// Wakes when this process has changed a table's document.
     pub(crate) fn tables_changed(&self) -> &Notify {
         &self.0.tables_changed
+    }
+
+    /// Wakes when this process has made a run due or left it a record.
+    pub(crate) fn runs_changed(&self) -> &Notify {
+        &self.0.runs_changed
+    }
+
+    /// The tenant that had its turn last when runs were claimed.
+    pub(crate) fn runs_turn(&self) -> &Mutex<Option<TenantId>> {
+        &self.0.runs_turn
     }
 }
 

@@ -2,12 +2,14 @@
 
 use crate::Store;
 use crate::audit::Audit;
+use crate::flows::Flows;
 use crate::instances::Instances;
 use crate::keys::Keys;
 use crate::leases::Leases;
 use crate::management::Management;
 use crate::meta::Meta;
 use crate::revisions::Revisions;
+use crate::runs::Runs;
 use crate::search::Search;
 use crate::services::{ServicePins, Services};
 use crate::tables::Tables;
@@ -62,6 +64,18 @@ impl Store {
     #[must_use]
     pub fn search(&self) -> Search<'_> {
         Search(self)
+    }
+
+    /// The flows: drafts and versions.
+    #[must_use]
+    pub fn flows(&self) -> Flows<'_> {
+        Flows(self)
+    }
+
+    /// The runs of flows.
+    #[must_use]
+    pub fn runs(&self) -> Runs<'_> {
+        Runs(self)
     }
 
     /// Who does what only one process does at a time.

@@ -1,0 +1,233 @@
+//! Claims: who works on which run, by turns among tenants.
+
+use crate::database::{Backend, Write};
+use crate::runs::row::{COLUMNS, decode};
+use crate::runs::{Run, Runs, slots};
+use crate::{Result, Store, leases, row, values};
+use sqlx::AssertSqlSafe;
+use sqlx::any::AnyRow;
+use std::collections::VecDeque;
+use std::sync::PoisonError;
+use std::time::Duration;
+use tool::{RunId, TenantId};
+
+/// How long a claim holds if it is not renewed.
+const LEASE: Duration = Duration::from_secs(15);
+/// As many claims as one statement renews.
+const CHUNK: usize = 200;
+
+/// The right to write to a run, until somebody else has it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Claim {
+    /// Whose run it is.
+    pub tenant: TenantId,
+    /// Which.
+    pub run: RunId,
+    /// The how manieth claim of the run this one is.
+    pub epoch: i64,
+}
+
+/// A run that is ours.
+#[derive(Debug, Clone)]
+pub struct ClaimedRun {
+    /// The run as it is now.
+    pub run: Run,
+    /// What allows to write to it.
+    pub claim: Claim,
+}
+
+impl Runs<'_> {
+    /// Claims up to `limit` runs that are due, of all tenants by turns, so that nobody waits behind another's queue. No
+    /// tenant has more than `tenant_limit` under way, in all processes together. Platform-wide.
+    pub async fn claim(self, limit: u32, tenant_limit: u32) -> Result<Vec<ClaimedRun>> {
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        let mut tenants = self.due_tenants().await?;
+        let mut claimed = Vec::new();
+        while claimed.len() < limit && !tenants.is_empty() {
+            let free = limit - claimed.len();
+            let next: Vec<_> = tenants.drain(..free.min(tenants.len())).collect();
+            let last = next.last().cloned();
+            claimed.extend(self.claim_of(next, free, tenant_limit).await?);
+            *self.0.runs_turn().lock().unwrap_or_else(PoisonError::into_inner) = last;
+        }
+        Ok(claimed)
+    }
+
+    /// Claims runs of these tenants, of each about as many. Their rows are locked in one order, whose turn it may be.
+    async fn claim_of(
+        self,
+        mut tenants: Vec<TenantId>,
+        mut free: usize,
+        tenant_limit: u32,
+    ) -> Result<Vec<ClaimedRun>> {
+        tenants.sort_unstable();
+        let (mut tenants, mut claimed) = (VecDeque::from(tenants), Vec::new());
+        let mut write = self.0.write().await?;
+        while let Some(tenant) = tenants.pop_front().filter(|_| free > 0) {
+            let share = (free / (tenants.len() + 1)).max(1);
+            let taken = take(self.0, &mut write, &tenant, share, tenant_limit, None).await?;
+            if taken.len() == share {
+                tenants.push_back(tenant);
+            }
+            free -= taken.len();
+            claimed.extend(taken);
+        }
+        write.commit().await?;
+        Ok(claimed)
+    }
+
+    /// Renews claims and gives those back that still hold, each with the number of the last record that others left.
+    pub async fn renew(self, claims: &[Claim]) -> Result<Vec<(Claim, i64)>> {
+        let mut held = Vec::with_capacity(claims.len());
+        for chunk in claims.chunks(CHUNK) {
+            let mut write = self.0.write().await?;
+            lock(&mut write, chunk.iter().map(|claim| (&claim.tenant, &claim.run)).collect()).await?;
+            held.extend(extend(self.0, &mut write, chunk).await?);
+            write.commit().await?;
+        }
+        Ok(held)
+    }
+
+    /// The name under which this process claims runs. Another one begins with another name.
+    #[must_use]
+    pub fn owner(&self) -> &str {
+        self.0.process()
+    }
+
+    /// Takes the runs of a process that is known to be gone from it, so that they are due at once, and says how many. If
+    /// it is not gone after all, what it writes is refused. Platform-wide: for whoever starts in its place.
+    pub async fn disown(self, owner: &str) -> Result<u64> {
+        let mut write = self.0.write().await?;
+        let done = sqlx::query("UPDATE runs SET owner = NULL, leased_until = 0 WHERE owner = $1")
+            .bind(row::clean(owner))
+            .execute(write.connection())
+            .await?;
+        write.commit().await?;
+        self.0.runs_changed().notify_waiters();
+        Ok(done.rows_affected())
+    }
+
+    /// The tenants that have runs which are due, beginning behind the one that had its turn last.
+    async fn due_tenants(self) -> Result<VecDeque<TenantId>> {
+        let now = leases::now(self.0.backend());
+        // Steps from tenant to tenant through the index, whatever the number of runs.
+        let sql = format!(
+            "WITH RECURSIVE found (tenant) AS (
+                 SELECT MIN(tenant) FROM runs WHERE due_at IS NOT NULL
+                 UNION ALL
+                 SELECT (SELECT MIN(r.tenant) FROM runs r WHERE r.tenant > found.tenant AND r.due_at IS NOT NULL)
+                 FROM found WHERE found.tenant IS NOT NULL)
+             SELECT tenant FROM found WHERE EXISTS (SELECT 1 FROM runs r
+                 WHERE r.tenant = found.tenant AND r.due_at <= {now} AND r.leased_until <= {now})
+             ORDER BY tenant"
+        );
+        let rows = sqlx::query(AssertSqlSafe(sql)).fetch_all(self.0.pool()).await?;
+        let mut tenants =
+            rows.iter().map(|row| row::parsed(row, "tenant")).collect::<Result<VecDeque<TenantId>>>()?;
+        let last = self.0.runs_turn().lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let passed =
+            tenants.iter().filter(|tenant| last.as_ref().is_some_and(|last| *tenant <= last)).count();
+        tenants.rotate_left(passed);
+        Ok(tenants)
+    }
+}
+
+/// Claims up to `share` due runs of the tenant, the longest due first, or only the one named.
+pub(crate) async fn take(
+    store: &Store,
+    write: &mut Write,
+    tenant: &TenantId,
+    share: usize,
+    tenant_limit: u32,
+    only: Option<&RunId>,
+) -> Result<Vec<ClaimedRun>> {
+    // Nobody else counts the tenant's runs meanwhile.
+    slots::lock(write, tenant, slots::WHOLE_TENANT, None).await?;
+    let free = i64::from(tenant_limit) - count_held(write, tenant).await?;
+    let share = i64::try_from(share).unwrap_or(i64::MAX).min(free);
+    if share <= 0 {
+        return Ok(Vec::new());
+    }
+    let now = leases::now(write.backend());
+    let skip = match write.backend() {
+        Backend::Sqlite => "",
+        Backend::Postgres => "FOR UPDATE SKIP LOCKED",
+    };
+    let lease = leases::milliseconds(LEASE);
+    let sql = format!(
+        "WITH chosen AS MATERIALIZED (
+             SELECT id FROM runs WHERE tenant = $1 AND due_at <= {now} AND leased_until <= {now}
+                 AND ($4 IS NULL OR id = $4)
+             ORDER BY due_at, id LIMIT $3 {skip})
+         UPDATE runs SET owner = $2, epoch = epoch + 1, leased_until = {now} + {lease},
+             started_at = COALESCE(started_at, {now}),
+             state = CASE WHEN state = 'cancelling' THEN state ELSE 'running' END
+         WHERE tenant = $1 AND id IN (SELECT id FROM chosen) RETURNING {COLUMNS}"
+    );
+    let rows = sqlx::query(AssertSqlSafe(sql))
+        .bind(tenant.as_str())
+        .bind(store.process())
+        .bind(share)
+        .bind(only.map(RunId::as_str))
+        .fetch_all(write.connection())
+        .await?;
+    rows.iter().map(|row| Ok(ClaimedRun { run: decode(row)?, claim: claim_of(row)? })).collect()
+}
+
+/// How many runs of the tenant some process works on.
+async fn count_held(write: &mut Write, tenant: &TenantId) -> Result<i64> {
+    let sql = format!(
+        "SELECT COUNT(*) AS held FROM runs WHERE tenant = $1 AND owner IS NOT NULL AND leased_until > {}",
+        leases::now(write.backend())
+    );
+    let row = sqlx::query(AssertSqlSafe(sql)).bind(tenant.as_str()).fetch_one(write.connection()).await?;
+    row::integer(&row, "held")
+}
+
+/// Holds the rows until the transaction ends, taking them in one order, so that no two writes wait for each other. SQLite
+/// has one write at a time anyway.
+pub(crate) async fn lock(write: &mut Write, mut runs: Vec<(&TenantId, &RunId)>) -> Result<()> {
+    if write.backend() == Backend::Sqlite {
+        return Ok(());
+    }
+    runs.sort_unstable();
+    runs.dedup();
+    for chunk in runs.chunks(CHUNK) {
+        let sql = format!(
+            "SELECT 1 FROM runs WHERE (tenant, id) IN (VALUES {}) ORDER BY tenant, id FOR UPDATE",
+            values::rows(write.backend(), chunk.len(), 2)
+        );
+        let mut query = sqlx::query(AssertSqlSafe(sql));
+        for (tenant, run) in chunk {
+            query = query.bind(tenant.as_str()).bind(run.as_str());
+        }
+        query.persistent(chunk.len() == 1).execute(write.connection()).await?;
+    }
+    Ok(())
+}
+
+/// Lets the claims that still hold end later.
+async fn extend(store: &Store, write: &mut Write, claims: &[Claim]) -> Result<Vec<(Claim, i64)>> {
+    let (backend, now) = (write.backend(), leases::now(write.backend()));
+    let sql = format!(
+        "UPDATE runs SET leased_until = {now} + {lease} WHERE (tenant, id, epoch) IN (VALUES {rows}) AND owner = {owner}
+         RETURNING tenant, id, epoch, news_seq",
+        lease = leases::milliseconds(LEASE),
+        rows = values::rows(backend, claims.len(), 3),
+        owner = values::behind(backend, claims.len() * 3),
+    );
+    let mut query = sqlx::query(AssertSqlSafe(sql));
+    for claim in claims {
+        query = query.bind(claim.tenant.as_str()).bind(claim.run.as_str()).bind(claim.epoch);
+    }
+    let rows = query.bind(store.process()).persistent(false).fetch_all(write.connection()).await?;
+    rows.iter().map(|row| Ok((claim_of(row)?, row::integer(row, "news_seq")?))).collect()
+}
+
+pub(crate) fn claim_of(row: &AnyRow) -> Result<Claim> {
+    Ok(Claim {
+        tenant: row::parsed(row, "tenant")?,
+        run: row::parsed(row, "id")?,
+        epoch: row::integer(row, "epoch")?,
+    })
+}

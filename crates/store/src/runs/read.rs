@@ -1,0 +1,98 @@
+//! Reading runs: one, a page, what they were given and gave.
+
+use crate::runs::row::{COLUMNS, decode, decode_data};
+use crate::runs::{Run, RunData, Runs, State, missing};
+use crate::{Page, PageRequest, Result, row as column};
+use sqlx::{AnyConnection, AssertSqlSafe, Row as _};
+use tool::{RunId, TenantId};
+
+/// The condition of every list; `$1` is the tenant.
+const WHERE: &str = "tenant = $1 AND ($2 IS NULL OR flow = $2) AND ($3 IS NULL OR state = $3)
+    AND ($4 IS NULL OR parent = $4) AND ($5 IS NULL OR created_at >= $5) AND ($6 IS NULL OR created_at < $6)";
+
+/// Which runs to list; what is `None` does not matter.
+#[derive(Debug, Clone, Default)]
+pub struct RunFilter {
+    /// Of this flow.
+    pub flow: Option<String>,
+    /// In this state.
+    pub state: Option<State>,
+    /// Children of this run.
+    pub parent: Option<RunId>,
+    /// Accepted at or after this time. Milliseconds since 1970.
+    pub from: Option<i64>,
+    /// Accepted before this time. Milliseconds since 1970.
+    pub to: Option<i64>,
+}
+
+impl Runs<'_> {
+    /// The run.
+    pub async fn get(self, tenant: &TenantId, id: &RunId) -> Result<Run> {
+        self.read(&mut *self.0.pool().acquire().await?, tenant, id).await
+    }
+
+    /// What the run was given and gave.
+    pub async fn data(self, tenant: &TenantId, id: &RunId) -> Result<RunData> {
+        let row = sqlx::query(
+            "SELECT tenant, run, source, inputs, output, error FROM run_data WHERE tenant = $1 AND run = $2",
+        )
+        .bind(tenant.as_str())
+        .bind(id.as_str())
+        .fetch_optional(self.0.pool())
+        .await?;
+        decode_data(self.0.vault(), &row.ok_or_else(missing)?)
+    }
+
+    /// The tenant's runs that fit the filter, newest first.
+    pub async fn list(self, tenant: &TenantId, filter: &RunFilter, page: PageRequest) -> Result<Page<Run>> {
+        let mut snapshot = self.0.snapshot().await?;
+        let bound = |sql: String| {
+            sqlx::query(AssertSqlSafe(sql))
+                .bind(tenant.as_str().to_owned())
+                .bind(filter.flow.as_deref().map(column::clean))
+                .bind(filter.state.map(State::as_str))
+                .bind(filter.parent.as_ref().map(|run| run.as_str().to_owned()))
+                .bind(filter.from)
+                .bind(filter.to)
+        };
+        let total = bound(format!("SELECT COUNT(*) FROM runs WHERE {WHERE}"));
+        let total = total.fetch_one(&mut *snapshot).await?.try_get(0)?;
+        let rows = bound(format!(
+            "SELECT {COLUMNS} FROM runs WHERE {WHERE} ORDER BY created_at DESC, id DESC LIMIT $7 OFFSET $8"
+        ))
+        .bind(page.limit())
+        .bind(page.offset())
+        .fetch_all(&mut *snapshot)
+        .await?;
+        Ok(page.of(rows.iter().map(decode).collect::<Result<_>>()?, total))
+    }
+
+    /// The runs of the same group that were accepted before this one and have not ended: those that it replaces.
+    pub async fn predecessors(self, tenant: &TenantId, id: &RunId) -> Result<Vec<RunId>> {
+        let rows = sqlx::query(
+            "SELECT o.id FROM runs r JOIN runs o ON o.tenant = r.tenant AND o.flow = r.flow
+                 AND o.group_key = r.group_key AND (o.created_at, o.id) < (r.created_at, r.id)
+             WHERE r.tenant = $1 AND r.id = $2 AND o.ended_at IS NULL ORDER BY o.created_at, o.id",
+        )
+        .bind(tenant.as_str())
+        .bind(id.as_str())
+        .fetch_all(self.0.pool())
+        .await?;
+        rows.iter().map(|row| column::parsed(row, "id")).collect()
+    }
+
+    pub(crate) async fn read(
+        self,
+        connection: &mut AnyConnection,
+        tenant: &TenantId,
+        id: &RunId,
+    ) -> Result<Run> {
+        let sql = format!("SELECT {COLUMNS} FROM runs WHERE tenant = $1 AND id = $2");
+        let row = sqlx::query(AssertSqlSafe(sql))
+            .bind(tenant.as_str())
+            .bind(id.as_str())
+            .fetch_optional(connection)
+            .await?;
+        decode(&row.ok_or_else(missing)?)
+    }
+}

@@ -1,0 +1,149 @@
+//! Who may begin when: by turns among tenants, and never more at once than may be.
+
+use crate::backend::{Backend, acme, other};
+use crate::runs::{MANY, claim_one, claimed, end, new_run, open, parked, queue_many, record, slots, start};
+use std::sync::Arc;
+use store::runs::{Inserted, Overflow, Refusal, RunFilter, State};
+use store::{PageRequest, Store};
+use tokio::task::JoinSet;
+
+on_both! {
+    a_queue_of_ten_thousand_hides_nobody_else
+    a_thousand_starts_never_exceed_their_slots
+    gives_a_freed_slot_to_the_next_and_refuses_on_request
+    a_tenant_has_no_more_under_way_than_it_may
+    names_the_runs_that_a_new_one_replaces
+}
+
+async fn a_queue_of_ten_thousand_hides_nobody_else(db: Arc<Backend>) {
+    let store = open(&db).await;
+    queue_many(&db, 10_000).await;
+    assert_eq!(store.runs().claim(10, MANY).await.unwrap().len(), 10);
+    start(&store, &other(), &new_run()).await;
+    let two =
+        [store.runs().claim(1, MANY).await.unwrap(), store.runs().claim(1, MANY).await.unwrap()].concat();
+    assert_eq!(two.iter().filter(|claimed| claimed.run.tenant == other()).count(), 1);
+    start(&store, &other(), &new_run()).await;
+    // Nor does one that has all it may.
+    assert_eq!(store.runs().claim(1, 5).await.unwrap().len(), 1);
+    start(&store, &other(), &new_run()).await;
+    let together = store.runs().claim(10, MANY).await.unwrap();
+    assert_eq!(together.len(), 10);
+    assert_eq!(together.iter().filter(|claimed| claimed.run.tenant == other()).count(), 1);
+}
+
+async fn a_thousand_starts_never_exceed_their_slots(db: Arc<Backend>) {
+    let store = open(&db).await;
+    let replica = db.open().await;
+    let mut tasks = JoinSet::new();
+    for n in 0..10 {
+        let store = if n % 2 == 0 { store.clone() } else { replica.clone() };
+        tasks.spawn(async move {
+            for _ in 0..100 {
+                start(&store, &acme(), &slots(5, Overflow::Queue)).await;
+            }
+            0
+        });
+    }
+    for store in [store.clone(), replica] {
+        tasks.spawn(async move { work_off(&store).await });
+    }
+    let mut done = 0;
+    while let Some(ended) = tasks.join_next().await {
+        done += ended.unwrap();
+    }
+    assert_eq!(done, 1000);
+    let (taken,): (i64,) = sqlx::query_as("SELECT taken FROM run_slots WHERE group_key <> ''")
+        .fetch_one(&mut db.raw().await)
+        .await
+        .unwrap();
+    assert_eq!(taken, 0);
+}
+
+/// Ends runs until there are none, and looks how many are under way in all processes.
+async fn work_off(store: &Store) -> usize {
+    let (writer, mut done) = (store.runs().writer(), 0);
+    loop {
+        let claimed = store.runs().claim(10, MANY).await.unwrap();
+        let filter = RunFilter { state: Some(State::Running), ..RunFilter::default() };
+        let running = store.runs().list(&acme(), &filter, PageRequest::default()).await.unwrap().total;
+        assert!(running <= 5, "{running} at once");
+        for run in &claimed {
+            end(&writer, &run.claim, State::Succeeded).await;
+        }
+        done += claimed.len();
+        let all = store
+            .runs()
+            .list(&acme(), &RunFilter::default(), PageRequest { page: 1, limit: 1 })
+            .await
+            .unwrap();
+        let filter = RunFilter { state: Some(State::Succeeded), ..RunFilter::default() };
+        let ended = store.runs().list(&acme(), &filter, PageRequest { page: 1, limit: 1 }).await.unwrap();
+        if all.total == 1000 && ended.total == 1000 {
+            return done;
+        }
+    }
+}
+
+async fn gives_a_freed_slot_to_the_next_and_refuses_on_request(db: Arc<Backend>) {
+    let store = open(&db).await;
+    let writer = store.runs().writer();
+    let first = start(&store, &acme(), &slots(1, Overflow::Queue)).await;
+    let second = start(&store, &acme(), &slots(1, Overflow::Queue)).await;
+    let refused = store.runs().insert(&acme(), &slots(1, Overflow::Refuse), MANY).await.unwrap();
+    assert!(matches!(refused, Inserted::Refused(Refusal::NoSlot)), "{refused:?}");
+    let waiting =
+        store.runs().insert_and_claim(&acme(), &slots(1, Overflow::Queue), MANY, MANY).await.unwrap();
+    assert!(matches!(waiting, Inserted::Created(_)), "a run without a slot is not claimed");
+    let claimed = store.runs().claim(10, MANY).await.unwrap();
+    assert_eq!(claimed.iter().map(|run| &run.run.id).collect::<Vec<_>>(), [&first.id]);
+    // A wait does not free it.
+    assert!(writer.commit(&claimed[0].claim, parked(None, 0)).await.unwrap().is_given_back);
+    assert!(store.runs().claim(10, MANY).await.unwrap().is_empty());
+    store.runs().tell(&acme(), &second.id, &record("signal")).await.unwrap();
+    assert!(store.runs().claim(10, MANY).await.unwrap().is_empty(), "a signal is no slot");
+    store.runs().tell(&acme(), &first.id, &record("signal")).await.unwrap();
+    let again = claim_one(&store).await;
+    assert_eq!((&again.run.id, again.claim.epoch), (&first.id, 2));
+    end(&writer, &again.claim, State::Failed).await;
+    assert_eq!(claim_one(&store).await.run.id, second.id);
+    // A higher limit lets those in that wait.
+    start(&store, &acme(), &slots(3, Overflow::Queue)).await;
+    assert_eq!(store.runs().claim(10, MANY).await.unwrap().len(), 2);
+}
+
+async fn a_tenant_has_no_more_under_way_than_it_may(db: Arc<Backend>) {
+    let stores = [open(&db).await, db.open().await];
+    for _ in 0..20 {
+        start(&stores[0], &acme(), &new_run()).await;
+    }
+    let runs = stores.each_ref().map(|store| store.runs());
+    let (one, two) = tokio::join!(runs[0].claim(10, 4), runs[1].claim(10, 4));
+    let mut held = [one.unwrap(), two.unwrap()].concat();
+    assert_eq!(held.len(), 4);
+    let at_once = runs[0].insert_and_claim(&acme(), &new_run(), MANY, 4).await.unwrap();
+    assert!(matches!(at_once, Inserted::Created(_)), "{at_once:?}");
+    let owner =
+        if runs[0].renew(std::slice::from_ref(&held[0].claim)).await.unwrap().len() == 1 { 0 } else { 1 };
+    end(&runs[owner].writer(), &held.remove(0).claim, State::Succeeded).await;
+    assert_eq!(runs[0].claim(10, 4).await.unwrap().len(), 1);
+}
+
+async fn names_the_runs_that_a_new_one_replaces(db: Arc<Backend>) {
+    let store = open(&db).await;
+    let writer = store.runs().writer();
+    let gone = claimed(&store, &slots(1, Overflow::Replace)).await;
+    end(&writer, &gone, State::Succeeded).await;
+    start(&store, &acme(), &new_run()).await;
+    let mut runs = Vec::new();
+    for _ in 0..3 {
+        runs.push(start(&store, &acme(), &slots(1, Overflow::Replace)).await.id);
+    }
+    assert_eq!(store.runs().predecessors(&acme(), &runs[2]).await.unwrap(), runs[..2]);
+    assert!(store.runs().predecessors(&other(), &runs[2]).await.unwrap().is_empty());
+    for run in &runs[..2] {
+        store.runs().cancel(&acme(), run, &record("cancel"), &record("child_ended")).await.unwrap();
+    }
+    let held = store.runs().claim(10, MANY).await.unwrap();
+    assert!(held.iter().any(|run| run.run.id == runs[2]), "the newest has the slot");
+}
