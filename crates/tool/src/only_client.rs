@@ -37,12 +37,12 @@ impl Default for OnlyClient {
 
 impl OnlyClient {
     /// The client has said hello, and can be asked this way.
-    pub fn is_here(&self, client: Arc<dyn Client>) {
+    pub fn connected(&self, client: Arc<dyn Client>) {
         self.state.send_replace(State::Here(client));
     }
 
     /// The client has gone, or cannot be asked anything.
-    pub fn is_away(&self) {
+    pub fn disconnected(&self) {
         self.state.send_replace(State::Away);
     }
 

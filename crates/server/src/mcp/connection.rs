@@ -130,7 +130,7 @@ impl Connection {
     pub(super) async fn close(&self) {
         self.door.closing.cancel();
         if let Some(client) = &self.identity.only_client {
-            client.is_away();
+            client.disconnected();
         }
         self.tasks.close();
         self.tasks.wait().await;

@@ -73,13 +73,13 @@ impl Session for MysqlSession {
         query(statement).execute(&mut self.connection).await.map(|done| done.rows_affected())
     }
 
+    async fn command(&mut self, sql: &'static str) -> sqlx::Result<()> {
+        self.connection.execute(sql).await.map(drop)
+    }
+
     async fn describe(&mut self, sql: &str) -> sqlx::Result<Described> {
         let prepared = self.connection.prepare(AssertSqlSafe(sql).into_sql_str()).await?;
         Ok(Described { headings: headings(prepared.columns()), parameter_types: Vec::new() })
-    }
-
-    async fn command(&mut self, sql: &'static str) -> sqlx::Result<()> {
-        self.connection.execute(sql).await.map(drop)
     }
 
     async fn begin_reading(&mut self) -> sqlx::Result<()> {

@@ -81,6 +81,7 @@ async fn state(place: &Place) -> Vec<i64> {
     state
 }
 
+/// DB-2
 async fn stays_read_only_against_hostile_statements(place: Place) {
     prepare(&place).await;
     let statements = hostile(place.engine);
@@ -126,7 +127,7 @@ async fn assert_clean(service: &Service, engine: Engine) {
     }
 }
 
-/// The walls in text are not all there is: what gets past them meets the engine's own.
+/// The walls in text are not all there is: what gets past them meets the engine's own. DB-2
 async fn leaves_nothing_in_the_session(place: Place) {
     prepare(&place).await;
     let service = place.open(json!({ "pool_size": 1 }));

@@ -24,6 +24,7 @@ fn orders_of() -> Value {
     })
 }
 
+/// DB-6
 async fn runs_named_queries_with_typed_parameters(place: Place) {
     place.run(ORDERS).await;
     let service = place.open(json!({ "tools": [orders_of()], "query": false, "operations": [] }));

@@ -44,6 +44,7 @@ async fn assert_idle(place: &Place) {
     eventually("the end of the statement on the server", || async { place.running().await == 0 }).await;
 }
 
+/// DB-5
 async fn a_cancelled_call_ends_its_statement(place: Place) {
     let service = place.open(json!({ "statement_timeout_ms": 60_000 }));
     service.query("SELECT 1").await.unwrap();
@@ -64,6 +65,7 @@ async fn a_cancelled_call_ends_its_statement(place: Place) {
     assert_eq!(service.query("SELECT 1 AS n").await.unwrap()["rows"][0]["n"], 1);
 }
 
+/// DB-5
 async fn a_late_call_ends_its_statement(place: Place) {
     let service = place.open(json!({ "statement_timeout_ms": 60_000 }));
     service.query("SELECT 1").await.unwrap();
@@ -73,6 +75,7 @@ async fn a_late_call_ends_its_statement(place: Place) {
     assert_idle(&place).await;
 }
 
+/// DB-5
 async fn a_dropped_call_ends_its_statement(place: Place) {
     let service = place.open(json!({ "statement_timeout_ms": 60_000 }));
     service.query("SELECT 1").await.unwrap();

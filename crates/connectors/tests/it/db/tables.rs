@@ -18,6 +18,7 @@ on_every_engine! {
     knows_keys_of_several_columns
 }
 
+/// DB-1
 async fn makes_typed_tools_of_tables(place: Place) {
     place.run(ORDERS).await;
     place.run("CREATE VIEW open_orders AS SELECT id, total FROM orders WHERE status = 'open'").await;
@@ -100,6 +101,7 @@ async fn reads_rows_as_wanted(place: Place) {
     assert_eq!(answer, json!({ "rows": [{ "customer": "ann" }, { "customer": "bob" }], "truncated": true }));
 }
 
+/// DB-3
 async fn refuses_names_that_are_not_in_the_catalog(place: Place) {
     place.run(ORDERS).await;
     let service = place.open(json!({}));
@@ -129,6 +131,7 @@ async fn refuses_names_that_are_not_in_the_catalog(place: Place) {
     assert_eq!(place.number("SELECT count(*) FROM orders").await, 3);
 }
 
+/// DB-3
 async fn binds_every_value(place: Place) {
     place.run(ORDERS).await;
     let service = place
@@ -222,6 +225,7 @@ async fn pages_and_streams_through_all_rows(place: Place) {
     }
 }
 
+/// DB-1
 async fn follows_changes_of_the_catalog(place: Place) {
     place.run(ORDERS).await;
     let service = place.open(json!({}));

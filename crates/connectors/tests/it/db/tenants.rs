@@ -21,6 +21,7 @@ const DOCS: &str = "CREATE TABLE docs (id INTEGER PRIMARY KEY, owner VARCHAR(40)
      CREATE TABLE plain (id INTEGER PRIMARY KEY); \
      INSERT INTO docs VALUES (1, 'acme', 'a'), (2, 'globex', 'b'), (3, 'acme', 'c')";
 
+/// DB-8
 async fn keeps_tenants_apart(place: Place) {
     place.run(DOCS).await;
     let operations =
@@ -72,6 +73,7 @@ async fn keeps_tenants_apart(place: Place) {
     );
 }
 
+/// DB-8
 async fn wants_the_tenant_in_every_statement(place: Place) {
     place.run(DOCS).await;
     let sql = "SELECT id FROM docs WHERE owner = :tenantId ORDER BY id";

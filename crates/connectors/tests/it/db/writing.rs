@@ -16,6 +16,7 @@ fn writing() -> Value {
     json!({ "read_only": false, "operations": ["take", "list", "create", "modify", "save", "delete", "bulk"] })
 }
 
+/// DB-7
 async fn creates_modifies_saves_and_deletes(place: Place) {
     place.run(ORDERS).await;
     let service = place.open(writing());
@@ -76,6 +77,7 @@ async fn fills_in_keys_of_the_database(place: Place) {
     assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error:?}");
 }
 
+/// DB-7
 async fn does_many_at_once(place: Place) {
     place.run(ORDERS).await;
     let service = place.open(writing());

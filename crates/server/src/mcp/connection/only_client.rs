@@ -23,11 +23,11 @@ impl Connection {
         }
         let open = self.session();
         let Some(capabilities) = Capabilities::read(open.session.capabilities.as_deref()) else {
-            return client.is_away();
+            return client.disconnected();
         };
         let requests = &self.door.server_requests;
         let (asked, mut rx) = CallingClient::open(capabilities, open.session.version, "", requests);
-        client.is_here(asked);
+        client.connected(asked);
         let (closing, tx) = (self.door.closing.clone(), self.tx.clone());
         // It ends with the client, or with its next hello.
         tokio::spawn(closing.run_until_cancelled_owned(async move {
@@ -42,7 +42,7 @@ impl Connection {
     /// A client without a handshake hears questions as the outcome of its calls and not otherwise.
     pub(in crate::mcp) fn has_no_handshake(&self) {
         if let Some(client) = self.identity.only_client.as_ref().filter(|client| client.is_awaited()) {
-            client.is_away();
+            client.disconnected();
         }
     }
 }
