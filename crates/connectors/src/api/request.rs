@@ -14,7 +14,7 @@ use fetch::{Request, Url, http};
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
-use tool::secret::names::{query_secrets, smells, without_query_secrets};
+use tool::secret::names::{is_likely_secret, query_secrets, without_query_secrets};
 use tool::secret::{MASK, Redactor};
 use tool::uri::Method;
 use tool::{CallerHeaders, Error, Result};
@@ -174,7 +174,7 @@ impl Base {
 }
 
 fn is_secret(name: &HeaderName, value: &HeaderValue) -> bool {
-    value.is_sensitive() || smells(name.as_str())
+    value.is_sensitive() || is_likely_secret(name.as_str())
 }
 
 fn add_body(request: &mut Request, definition: &Definition, places: Places<'_>) {

@@ -33,7 +33,7 @@ const WHOLE: [&str; 13] =
 
 /// Whether the value of a header or of a query key with this name is a secret, as far as names tell.
 #[must_use]
-pub fn smells(name: &str) -> bool {
+pub fn is_likely_secret(name: &str) -> bool {
     words(name).any(|word| {
         let word = word.to_lowercase();
         WHOLE.contains(&word.as_str())
@@ -59,14 +59,14 @@ fn words(name: &str) -> impl Iterator<Item = &str> {
 /// string whose names smell.
 #[must_use]
 pub fn without_query_secrets(address: &str) -> Cow<'_, str> {
-    map_query(address, |name, value| (smells(name) && !value.is_empty()).then(|| MASK.to_owned()))
+    map_query(address, |name, value| (is_likely_secret(name) && !value.is_empty()).then(|| MASK.to_owned()))
 }
 
 /// The values that [`without_query_secrets`] hides, decoded.
 #[must_use]
 pub fn query_secrets(address: &str) -> Vec<String> {
     let pairs = query_of(address).map_or("", |(_, query, _)| query).split('&').filter_map(pair);
-    let secret = pairs.filter(|(name, value)| smells(name) && !value.is_empty());
+    let secret = pairs.filter(|(name, value)| is_likely_secret(name) && !value.is_empty());
     secret.map(|(_, value)| decoded(value).into_owned()).collect()
 }
 
@@ -163,7 +163,7 @@ mod tests {
             "xoauth",
             "geheim_token_ü",
         ] {
-            assert!(smells(name), "{name}");
+            assert!(is_likely_secret(name), "{name}");
         }
         for name in [
             "Accept",
@@ -182,7 +182,7 @@ mod tests {
             "",
             "Ünïcode",
         ] {
-            assert!(!smells(name), "{name}");
+            assert!(!is_likely_secret(name), "{name}");
         }
     }
 

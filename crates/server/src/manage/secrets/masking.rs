@@ -4,7 +4,7 @@ use super::schemas::{is_marked, items, property};
 use crate::auth::SignedIn;
 use serde_json::Value;
 use tool::Scope;
-use tool::secret::names::{HEADER, QUERY, has_masked_query, smells, without_query_secrets};
+use tool::secret::names::{HEADER, QUERY, has_masked_query, is_likely_secret, without_query_secrets};
 use tool::secret::{HEADERS, MASK};
 
 /// How much somebody sees of settings; secrets nobody does.
@@ -99,6 +99,6 @@ fn mask(value: &mut Value, schemas: &[&Value], root: &Value, sight: Sight) {
 
 pub(super) fn is_secret(name: &str, schemas: &[&Value], sight: Sight) -> bool {
     HEADERS.contains(&name.to_ascii_lowercase().as_str())
-        || is_marked(schemas, HEADER) && (sight == Sight::Other || smells(name))
+        || is_marked(schemas, HEADER) && (sight == Sight::Other || is_likely_secret(name))
         || schemas.iter().any(|schema| schema.get("writeOnly").and_then(Value::as_bool) == Some(true))
 }
