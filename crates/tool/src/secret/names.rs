@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 /// In a settings schema: what kind of a secret a text may be. [`HEADER`] or [`QUERY`] stands there.
 pub const MARK: &str = "x-secret";
-/// The value of a header: a secret for everybody where its name smells, and for those who may not manage in any case.
+/// The value of a header: a secret for everybody whose name says so, and for those who may not manage in any case.
 pub const HEADER: &str = "header";
 /// An address: the values in its query string whose names smell are secrets.
 pub const QUERY: &str = "query";
