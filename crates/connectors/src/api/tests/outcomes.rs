@@ -99,7 +99,7 @@ async fn refuses_what_is_compressed_in_a_way_it_cannot_read() {
     assert!(error.to_string().contains("compressed with 'compress'"), "{error}");
     let error = raw("text/plain", "&encoding=zstd", b"no zstd").await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Upstream, "{error:?}");
-    assert!(error.to_string().contains("cannot be unpacked") && !error.is_retryable(), "{error:?}");
+    assert!(error.to_string().contains("cannot be decompressed") && !error.is_retryable(), "{error:?}");
 }
 
 #[tokio::test]
