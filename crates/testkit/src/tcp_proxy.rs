@@ -1,4 +1,4 @@
-//! A TCP proxy on loopback that can be cut and restored, for servers that go away and come back.
+//! A TCP proxy on loopback that can be cut, stalled and restored, for servers that go away, hang and come back.
 
 use std::net::SocketAddr;
 use tokio::net::{TcpListener, TcpStream};
@@ -9,8 +9,16 @@ use tokio::task::{JoinHandle, JoinSet};
 #[derive(Debug)]
 pub struct TcpProxy {
     address: SocketAddr,
-    is_up: watch::Sender<bool>,
+    state: watch::Sender<State>,
     task: JoinHandle<()>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Up,
+    /// Connections stay open, and nothing passes through them.
+    Stalled,
+    Down,
 }
 
 impl TcpProxy {
@@ -21,9 +29,9 @@ impl TcpProxy {
     pub async fn start(server: impl Into<String>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port on loopback");
         let address = listener.local_addr().expect("a bound socket has an address");
-        let (is_up, state) = watch::channel(true);
+        let (sender, state) = watch::channel(State::Up);
         let task = tokio::spawn(accept(listener, server.into(), state));
-        Self { address, is_up, task }
+        Self { address, state: sender, task }
     }
 
     /// Where to connect instead of the server.
@@ -34,12 +42,17 @@ impl TcpProxy {
 
     /// Closes every connection, and each new one at once.
     pub fn cut(&self) {
-        self.is_up.send_replace(false);
+        self.state.send_replace(State::Down);
+    }
+
+    /// Lets nothing pass any more, on connections that are open and on new ones.
+    pub fn stall(&self) {
+        self.state.send_replace(State::Stalled);
     }
 
     /// Forwards new connections again.
     pub fn restore(&self) {
-        self.is_up.send_replace(true);
+        self.state.send_replace(State::Up);
     }
 }
 
@@ -49,21 +62,23 @@ impl Drop for TcpProxy {
     }
 }
 
-async fn accept(listener: TcpListener, server: String, state: watch::Receiver<bool>) {
+async fn accept(listener: TcpListener, server: String, state: watch::Receiver<State>) {
     // Dropped with this task, which ends the connections too.
     let mut connections = JoinSet::new();
     while let Ok((client, _)) = listener.accept().await {
-        if *state.borrow() {
+        if *state.borrow() != State::Down {
             connections.spawn(forward(client, server.clone(), state.clone()));
         }
         while connections.try_join_next().is_some() {}
     }
 }
 
-async fn forward(mut client: TcpStream, server: String, mut state: watch::Receiver<bool>) {
+async fn forward(mut client: TcpStream, server: String, mut state: watch::Receiver<State>) {
     let Ok(mut server) = TcpStream::connect(server).await else { return };
     tokio::select! {
         _ = tokio::io::copy_bidirectional(&mut client, &mut server) => {}
-        _ = state.wait_for(|is_up| !is_up) => {}
+        _ = state.wait_for(|state| *state != State::Up) => {}
     }
+    // The end of the sender counts as the end, too.
+    let _ = state.wait_for(|state| *state != State::Stalled).await;
 }

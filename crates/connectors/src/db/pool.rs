@@ -13,7 +13,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
-use tool::{Error, Result};
+use tool::{Error, Reason, Result};
 
 /// A session that rested longer is asked whether it is still there before it is used.
 const TRUSTED: Duration = Duration::from_secs(30);
@@ -218,7 +218,10 @@ impl Lease {
         let Ok(done) = done else {
             let message =
                 "the statement took longer than 'statement_timeout_ms' of the service and was ended";
-            return Err(Error::timeout(message).retryable());
+            let error = Error::timeout(message).retryable();
+            // A server ends statements by itself, so one that did not is out of order; a file is merely busy.
+            let is_server = matches!(self.interrupt(), Some(Interrupt::Statement(_)));
+            return Err(if is_server { error.because(Reason::AttemptTimedOut) } else { error });
         };
         self.is_running = false;
         done.map_err(|error| {
@@ -226,6 +229,10 @@ impl Lease {
             let is_outgrown = self.held.as_ref().is_some_and(|held| held.session.is_outgrown());
             if is_outgrown { too_large(self.pool.opener.max_bytes) } else { failure::of(&error) }
         })
+    }
+
+    fn interrupt(&self) -> Option<Interrupt> {
+        self.held.as_ref().map(|held| held.session.interrupt())
     }
 
     /// The session broke, or holds what nobody will read.

@@ -13,6 +13,7 @@ pub(super) use times::to_mysql;
 
 use super::rows::{Heading, Rows};
 use async_trait::async_trait;
+use sqlx::{Column, TypeInfo};
 
 /// A value on its way to the database.
 #[derive(Debug, Clone, PartialEq)]
@@ -84,6 +85,15 @@ pub(super) trait Session: Send {
 
     /// Says goodbye.
     async fn close(self: Box<Self>);
+}
+
+/// The names and types of a statement's columns.
+fn headings<'c, C: Column>(columns: impl IntoIterator<Item = &'c C>) -> Vec<Heading> {
+    let heading = |column: &C| Heading {
+        name: column.name().to_owned(),
+        type_name: column.type_info().name().to_ascii_lowercase(),
+    };
+    columns.into_iter().map(heading).collect()
 }
 
 /// The way to end a statement on its server.

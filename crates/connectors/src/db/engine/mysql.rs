@@ -1,17 +1,17 @@
 //! Sessions of MySQL and MariaDB.
 
 use super::mysql_values::Reader;
-use super::{Bound, Described, Interrupt, Origin, Session, Statement};
+use super::{Bound, Described, Interrupt, Origin, Session, Statement, headings};
 use crate::db::relay::Wire;
-use crate::db::rows::{Heading, Rows};
+use crate::db::rows::Rows;
 use crate::db::sql::Access;
 use async_trait::async_trait;
 use futures::TryStreamExt;
-use sqlx::mysql::{MySqlArguments, MySqlColumn, MySqlConnectOptions};
+use sqlx::mysql::{MySqlArguments, MySqlConnectOptions};
 use sqlx::query::Query;
 use sqlx::{
     AssertSqlSafe, Column, ConnectOptions, Connection, Executor, MySql, MySqlConnection, Row, SqlSafeStr,
-    Statement as _, TypeInfo,
+    Statement as _,
 };
 use std::time::Duration;
 
@@ -123,12 +123,4 @@ fn query(statement: &Statement) -> Query<'_, MySql, MySqlArguments> {
         };
     }
     query.persistent(statement.origin == Origin::Ours)
-}
-
-fn headings(columns: &[MySqlColumn]) -> Vec<Heading> {
-    let heading = |column: &MySqlColumn| Heading {
-        name: column.name().to_owned(),
-        type_name: column.type_info().name().to_ascii_lowercase(),
-    };
-    columns.iter().map(heading).collect()
 }

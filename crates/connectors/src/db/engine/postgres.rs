@@ -1,12 +1,12 @@
 //! Sessions of PostgreSQL.
 
 use super::postgres_values::Reader;
-use super::{Bound, Described, Interrupt, Origin, Session, Statement};
+use super::{Bound, Described, Interrupt, Origin, Session, Statement, headings};
 use crate::db::relay::Wire;
-use crate::db::rows::{Heading, Rows};
+use crate::db::rows::Rows;
 use async_trait::async_trait;
 use futures::TryStreamExt;
-use sqlx::postgres::{PgArguments, PgColumn, PgConnectOptions};
+use sqlx::postgres::{PgArguments, PgConnectOptions};
 use sqlx::query::Query;
 use sqlx::{
     AssertSqlSafe, Column, ConnectOptions, Connection, Either, Executor, PgConnection, Postgres, Row,
@@ -115,12 +115,4 @@ fn query(statement: &Statement) -> Query<'_, Postgres, PgArguments> {
         };
     }
     query.persistent(statement.origin == Origin::Ours)
-}
-
-fn headings(columns: &[PgColumn]) -> Vec<Heading> {
-    let heading = |column: &PgColumn| Heading {
-        name: column.name().to_owned(),
-        type_name: column.type_info().name().to_ascii_lowercase(),
-    };
-    columns.iter().map(heading).collect()
 }

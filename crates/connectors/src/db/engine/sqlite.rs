@@ -1,6 +1,6 @@
 //! Sessions of SQLite.
 
-use super::{Bound, Described, Interrupt, Origin, Session, Statement};
+use super::{Bound, Described, Interrupt, Origin, Session, Statement, headings};
 use crate::db::rows::{Cells, Heading, Rows};
 use async_trait::async_trait;
 use futures::TryStreamExt;
@@ -40,7 +40,7 @@ impl Session for SqliteSession {
     async fn fetch(&mut self, statement: &Statement, rows: &mut Rows) -> sqlx::Result<()> {
         let mut stream = query(statement).fetch(&mut self.connection);
         while let Some(row) = stream.try_next().await? {
-            rows.set_headings(|| headings(row.columns()));
+            rows.set_headings(|| shown_headings(row.columns()));
             if rows.push(|cells| write_row(&row, cells))?.is_break() {
                 break;
             }
@@ -54,7 +54,7 @@ impl Session for SqliteSession {
 
     async fn describe(&mut self, sql: &str) -> sqlx::Result<Described> {
         let prepared = self.connection.prepare(AssertSqlSafe(sql).into_sql_str()).await?;
-        Ok(Described { headings: headings(prepared.columns()), parameter_types: Vec::new() })
+        Ok(Described { headings: shown_headings(prepared.columns()), parameter_types: Vec::new() })
     }
 
     async fn command(&mut self, sql: &'static str) -> sqlx::Result<()> {
@@ -158,11 +158,7 @@ fn write_value(
     Ok(())
 }
 
-fn headings(columns: &[SqliteColumn]) -> Vec<Heading> {
-    let shown = columns.iter().filter(|column| column.name() != OVERSIZED);
-    let heading = |column: &SqliteColumn| Heading {
-        name: column.name().to_owned(),
-        type_name: column.type_info().name().to_ascii_lowercase(),
-    };
-    shown.map(heading).collect()
+/// All but the column that is ours.
+fn shown_headings(columns: &[SqliteColumn]) -> Vec<Heading> {
+    headings(columns.iter().filter(|column| column.name() != OVERSIZED))
 }

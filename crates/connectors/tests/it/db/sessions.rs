@@ -200,6 +200,24 @@ async fn writes_after_a_failover_to_read_only_say_so() {
 }
 
 #[tokio::test]
+async fn a_server_that_hangs_is_left_alone() {
+    for engine in [Engine::Postgres, Engine::Mariadb] {
+        let place = Place::make(engine).await;
+        let proxy = TcpProxy::start(place.host()).await;
+        let through = place.connection_string().replace(place.host(), &proxy.address().to_string());
+        let service = place.open(json!({
+            "connection_string": through, "statement_timeout_ms": 200, "circuit_breaker": { "failures": 1, "open_ms": 60_000 },
+        }));
+        service.query("SELECT 1").await.unwrap();
+        proxy.stall();
+        let error = service.query("SELECT 1").await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Timeout, "{error:?}");
+        let error = service.query("SELECT 1").await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::CircuitOpen, "{error:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_write_whose_answer_is_lost_may_have_happened() {
     for engine in [Engine::Postgres, Engine::Mariadb] {
         let place = Place::make(engine).await;
