@@ -175,10 +175,29 @@ async fn make_file(path: &Path) -> Result<()> {
         Error::unavailable("the folder of the database cannot be made").caused_by(error)
     };
     if let Some(folder) = path.parent() {
-        tokio::fs::create_dir_all(folder).await.map_err(failed)?;
+        private_folders().create(folder).await.map_err(failed)?;
     }
+    private_file().open(path).await.map_err(failed)?;
     let options = file_options(path).create_if_missing(true);
     let session = SqliteSession::open(&options).await.map_err(|error| failure::of_opening(&error))?;
     Box::new(session).close().await;
     Ok(())
+}
+
+/// What lies in it is the tenant's, and no other user of this machine is to read it.
+fn private_folders() -> tokio::fs::DirBuilder {
+    let mut folders = tokio::fs::DirBuilder::new();
+    folders.recursive(true);
+    #[cfg(unix)]
+    folders.mode(0o700);
+    folders
+}
+
+/// The files that SQLite puts beside it have the same mode.
+fn private_file() -> tokio::fs::OpenOptions {
+    let mut file = tokio::fs::OpenOptions::new();
+    file.append(true).create(true);
+    #[cfg(unix)]
+    file.mode(0o600);
+    file
 }

@@ -145,5 +145,11 @@ async fn keeps_a_file_of_its_own_in_the_folder_of_the_tenant() {
         let sql = json!({ "sql": "CREATE TABLE t (id INTEGER)" }).as_object().cloned().unwrap();
         connector.call(&cx, conformance::call("execute", sql)).await.unwrap();
         assert!(folder.path().join(&place).exists(), "{place:?}");
+        #[cfg(unix)]
+        for (place, mode) in [(Path::new("tenants"), 0o700), (&place, 0o600)] {
+            let found = std::fs::metadata(folder.path().join(place)).unwrap().permissions();
+            let found = std::os::unix::fs::PermissionsExt::mode(&found) & 0o777;
+            assert_eq!(found, mode, "{place:?} has the mode {found:o}");
+        }
     }
 }
