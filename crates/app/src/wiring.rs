@@ -141,7 +141,7 @@ pub async fn start(mut settings: Settings) -> Result<Started, Failure> {
     let own = own_services(followed, settings.one_server.as_ref(), env.shutdown)?;
     let server = Server::new(store, documents, gateway, metrics, own, settings.server).await;
     let server = server.map_err(|error| database_failure("the configuration cannot be loaded", error))?;
-    Ok(Started { address, admin_key, listener, server: server.beside(indexing) })
+    Ok(Started { address, admin_key, listener, server: server.with_background(indexing) })
 }
 
 fn embeddings_from(

@@ -86,10 +86,10 @@ impl Decoder {
         match unpacked.read_buf(&mut part).await {
             Ok(0) => Ok(None),
             Ok(_) => Ok(Some(part.freeze())),
-            // A broken connection is not the packing's fault.
+            // A broken connection is not the encoding's fault.
             Err(error) => Err(match error.downcast::<Error>() {
                 Ok(broken) => broken,
-                Err(error) => Error::packing(error),
+                Err(error) => Error::encoding(error),
             }),
         }
     }

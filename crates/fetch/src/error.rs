@@ -24,7 +24,7 @@ enum Kind {
     /// What came is no answer.
     Malformed(&'static str),
     /// The body is not packed as it says.
-    Packing,
+    Encoding,
 }
 
 impl Error {
@@ -49,8 +49,8 @@ impl Error {
         Self { kind: Kind::Malformed(why), source: Some(source.into()) }
     }
 
-    pub(crate) fn packing(source: impl Into<Source>) -> Self {
-        Self { kind: Kind::Packing, source: Some(source.into()) }
+    pub(crate) fn encoding(source: impl Into<Source>) -> Self {
+        Self { kind: Kind::Encoding, source: Some(source.into()) }
     }
 
     /// The request cannot be sent: its address or its headers are no good.
@@ -73,15 +73,15 @@ impl Error {
 
     /// The body is not packed as it says.
     #[must_use]
-    pub fn is_packing(&self) -> bool {
-        self.kind == Kind::Packing
+    pub fn is_encoding(&self) -> bool {
+        self.kind == Kind::Encoding
     }
 
     /// What came is no answer, for this reason.
     pub(crate) fn malformed_because(&self) -> Option<&'static str> {
         match self.kind {
             Kind::Malformed(why) => Some(why),
-            Kind::Unusable | Kind::Resolve | Kind::Connect | Kind::Broken | Kind::Packing => None,
+            Kind::Unusable | Kind::Resolve | Kind::Connect | Kind::Broken | Kind::Encoding => None,
         }
     }
 
@@ -118,7 +118,7 @@ impl fmt::Display for Error {
             Kind::Resolve => "the name cannot be resolved",
             Kind::Connect => "no connection can be made",
             Kind::Broken | Kind::Malformed(_) => "the connection broke",
-            Kind::Packing => "the answer cannot be unpacked",
+            Kind::Encoding => "the answer cannot be unpacked",
         })
     }
 }

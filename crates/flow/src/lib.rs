@@ -17,7 +17,7 @@ pub mod webhook;
 pub use check::{Bound, Lookup, Reference, Tools, Validation, references, validate};
 pub use document::{
     Block, CatchUp, Concurrency, Data, Declared, Field, Flow, Formula, Key, Origin, Overflow, Overlap,
-    Reading, Source, Trigger, Trouble, WebhookAuth, read,
+    ParsedFlow, Source, Trigger, Trouble, WebhookAuth, read,
 };
 pub use problem::{Code, Problem, Severity};
 pub use source::{MAX_BYTES, Place};

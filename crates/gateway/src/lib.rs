@@ -244,8 +244,8 @@ impl Gateway {
         let offered = match (&cx.instance, &cx.service) {
             (Some(instance), _) => tenant.offered(instance),
             (None, Some(service)) => {
-                let routes = tenant.routes_alone(service).into_iter();
-                return routes.filter(is_permitted).map(Route::alone).collect();
+                let routes = tenant.routes_at_own_door(service).into_iter();
+                return routes.filter(is_permitted).map(Route::at_own_door).collect();
             }
             (None, None) => tenant.routes(),
         };

@@ -54,9 +54,9 @@ impl Gateway {
         let entries = tenant.lists().list(kind).iter();
         let entries = entries.filter(|entry| policy::permits_entry(&cx.caller, entry).is_ok());
         let Some(id) = &cx.service else { return entries.cloned().collect() };
-        let Ok(service) = tenant.alone(id) else { return Vec::new() };
+        let Ok(service) = tenant.with_own_door(id) else { return Vec::new() };
         let entries = entries.filter(|entry| Arc::ptr_eq(&entry.service, service));
-        let mut entries: Vec<_> = entries.map(|entry| Arc::new(entry.alone())).collect();
+        let mut entries: Vec<_> = entries.map(|entry| Arc::new(entry.at_own_door())).collect();
         entries.sort_by(|a, b| a.key.cmp(&b.key));
         entries
     }
@@ -155,7 +155,7 @@ impl Gateway {
         let found = match &cx.service {
             None => lists.find(ListKind::Prompts, name),
             Some(id) => {
-                let service = tenant.alone(id)?;
+                let service = tenant.with_own_door(id)?;
                 let is_meant =
                     |entry: &&Arc<Entry>| entry.original == name && Arc::ptr_eq(&entry.service, service);
                 lists.list(ListKind::Prompts).iter().find(is_meant)
@@ -253,7 +253,7 @@ impl Gateway {
 fn holders<'a>(cx: &Context, tenant: &TenantCatalog, uri: &'a str) -> Vec<(Arc<Service>, &'a str)> {
     let lists = tenant.lists();
     if let Some(id) = &cx.service {
-        return tenant.alone(id).into_iter().map(|service| (service.clone(), uri)).collect();
+        return tenant.with_own_door(id).into_iter().map(|service| (service.clone(), uri)).collect();
     }
     let is_plain = lists.find(ListKind::Resources, uri).is_some_and(|entry| entry.original == uri);
     if !is_plain && uri.contains("/resources/") {

@@ -9,7 +9,7 @@ use http::StatusCode;
 use http_body_util::LengthLimitError;
 
 /// The bytes of a body.
-pub(crate) struct Whole(pub(crate) Bytes);
+pub(crate) struct RawBody(pub(crate) Bytes);
 
 /// Why there is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +38,7 @@ fn why(error: &(dyn std::error::Error + 'static)) -> BodyError {
     }
 }
 
-impl<S: Send + Sync> FromRequest<S> for Whole {
+impl<S: Send + Sync> FromRequest<S> for RawBody {
     type Rejection = Problem;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {

@@ -1,6 +1,6 @@
 //! Bodies and queries: parsed strictly, refused with the path of what is wrong.
 
-use crate::body::Whole;
+use crate::body::RawBody;
 use crate::error::{Problem, Result};
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use http::request::Parts;
@@ -17,7 +17,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &S) -> Result<Self> {
-        let Whole(body) = Whole::from_request(request, state).await?;
+        let RawBody(body) = RawBody::from_request(request, state).await?;
         parse(&body).map(Self)
     }
 }
@@ -33,8 +33,12 @@ fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
         let inner = error.into_inner();
         // A number where an enum's word belongs counts as bad syntax; it is JSON all the same.
         if inner.is_data() || is_json(body) {
-            let misfit = json_words::misfit(&path, &inner.to_string());
-            return Problem::invalid(vec![tool::Problem::new(misfit.path, misfit.code, misfit.message)]);
+            let field_error = json_words::field_error(&path, &inner.to_string());
+            return Problem::invalid(vec![tool::Problem::new(
+                field_error.path,
+                field_error.code,
+                field_error.message,
+            )]);
         }
         no_json(&inner)
     })?;
@@ -68,9 +72,9 @@ fn bad_query(text: &str) -> Problem {
     let text = text.split_once("query string: ").map_or(text, |(_, why)| why);
     let is_name = |name: &str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     let (field, why) = text.split_once(": ").filter(|(field, _)| is_name(field)).unwrap_or(("", text));
-    let misfit = json_words::misfit_in_query(field, why);
-    Problem::bad_request(format!("the query string does not fit: {}", misfit.message))
-        .with_errors(vec![tool::Problem::new(misfit.path, misfit.code, misfit.message)])
+    let field_error = json_words::query_field_error(field, why);
+    Problem::bad_request(format!("the query string does not fit: {}", field_error.message))
+        .with_errors(vec![tool::Problem::new(field_error.path, field_error.code, field_error.message)])
 }
 
 /// A path with identifiers in it.

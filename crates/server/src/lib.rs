@@ -175,7 +175,7 @@ impl Server {
 
     /// Adds work that goes on while the server runs.
     #[must_use]
-    pub fn beside(mut self, work: Background) -> Self {
+    pub fn with_background(mut self, work: Background) -> Self {
         self.background.push(work);
         self
     }

@@ -26,9 +26,9 @@ pub async fn recording<T>(row: AuditRow<'static>, work: impl Future<Output = T>)
 }
 
 /// A record that is written as soon as its transaction is committed.
-pub(crate) struct Begun(Option<Arc<Pending>>);
+pub(crate) struct PendingRecord(Option<Arc<Pending>>);
 
-impl Begun {
+impl PendingRecord {
     /// The transaction is committed.
     pub(crate) fn keep(self) {
         if let Some(pending) = self.0 {
@@ -38,13 +38,13 @@ impl Begun {
 }
 
 /// Puts the record that waits, if one does, into the transaction.
-pub(crate) async fn begin(write: &mut Write) -> Result<Begun> {
+pub(crate) async fn begin(write: &mut Write) -> Result<PendingRecord> {
     let pending = PENDING.try_with(Arc::clone).ok();
     let Some(pending) = pending.filter(|pending| !pending.is_written.load(Ordering::Acquire)) else {
-        return Ok(Begun(None));
+        return Ok(PendingRecord(None));
     };
     audit::insert(write, Kind::Management, &pending.row).await?;
-    Ok(Begun(Some(pending)))
+    Ok(PendingRecord(Some(pending)))
 }
 
 /// The record of changes.

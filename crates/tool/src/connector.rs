@@ -196,8 +196,8 @@ pub fn open_checked<S: DeserializeOwned + JsonSchema + 'static>(
 /// Parses what the schema has let through, so what fails here is finer than a schema can say.
 fn parse<S: DeserializeOwned>(scheme: &str, settings: Value) -> Result<S> {
     serde_path_to_error::deserialize(settings).map_err(|error| {
-        let misfit = json_words::misfit(&error.path().to_string(), &error.inner().to_string());
-        invalid_settings(scheme, vec![Problem::new(misfit.path, misfit.code, misfit.message)])
+        let field_error = json_words::field_error(&error.path().to_string(), &error.inner().to_string());
+        invalid_settings(scheme, vec![Problem::new(field_error.path, field_error.code, field_error.message)])
     })
 }
 

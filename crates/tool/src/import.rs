@@ -12,11 +12,11 @@ use std::pin::Pin;
 #[derive(Clone, Copy)]
 pub struct Import {
     /// Reads a description. Nothing is stored; the only I/O is fetching the description itself.
-    pub read: fn(ImportRequest, Env) -> Reading,
+    pub read: fn(ImportRequest, Env) -> ImportFuture,
 }
 
 /// A description that is being read.
-pub type Reading = Pin<Box<dyn Future<Output = Result<Imported>> + Send>>;
+pub type ImportFuture = Pin<Box<dyn Future<Output = Result<Imported>> + Send>>;
 
 /// What to read, and what to make of it.
 #[derive(Debug, Clone)]

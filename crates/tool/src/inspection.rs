@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Takes down what was sent and what came back. In ordinary calls nobody looks, and nothing is kept.
 #[derive(Debug, Clone, Default)]
-pub struct Inspection(Option<Arc<Mutex<Seen>>>);
+pub struct Inspection(Option<Arc<Mutex<Exchange>>>);
 
-/// What was seen of a call.
+/// What was exchange of a call.
 #[derive(Debug, Clone, Default)]
-pub struct Seen {
+pub struct Exchange {
     /// The request as it was sent, secrets masked.
     pub request: Option<Value>,
     /// The status of the answer, where the service has one.
@@ -26,17 +26,17 @@ impl Inspection {
     }
 
     /// Takes something down, if somebody looks; otherwise `note` does not run.
-    pub fn note(&self, note: impl FnOnce(&mut Seen)) {
-        if let Some(seen) = &self.0 {
-            note(&mut seen.lock().unwrap_or_else(PoisonError::into_inner));
+    pub fn note(&self, note: impl FnOnce(&mut Exchange)) {
+        if let Some(exchange) = &self.0 {
+            note(&mut exchange.lock().unwrap_or_else(PoisonError::into_inner));
         }
     }
 
-    /// What was seen so far.
+    /// What was exchange so far.
     #[must_use]
-    pub fn seen(&self) -> Seen {
-        let mut copy = Seen::default();
-        self.note(|seen| copy = seen.clone());
+    pub fn exchange(&self) -> Exchange {
+        let mut copy = Exchange::default();
+        self.note(|exchange| copy = exchange.clone());
         copy
     }
 }
@@ -51,8 +51,8 @@ mod tests {
         off.note(|_| unreachable!("nobody looks"));
         let on = Inspection::on();
         let copy = on.clone();
-        copy.note(|seen| seen.status = Some(204));
+        copy.note(|exchange| exchange.status = Some(204));
         drop(copy);
-        assert_eq!((off.seen().status, on.seen().status), (None, Some(204)));
+        assert_eq!((off.exchange().status, on.exchange().status), (None, Some(204)));
     }
 }

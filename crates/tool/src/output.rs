@@ -35,7 +35,7 @@ enum Body {
     /// JSON data, shown as text and as structured content, perhaps with a remark.
     Json(Box<RawValue>, Option<Content>),
     /// Text that looks like JSON. Whoever needs to know reads it, once.
-    Unread(Box<str>),
+    Unparsed(Box<str>),
     /// Content blocks.
     Blocks(Vec<Content>),
     /// A text about an answer that holds no data.
@@ -78,15 +78,15 @@ impl Output {
 
     /// Data in JSON, or plain text where it turns out to be none. It is not read before somebody has to.
     #[must_use]
-    pub fn unread(text: impl Into<Box<str>>) -> Self {
-        Self::new(Body::Unread(text.into()))
+    pub fn unparsed(text: impl Into<Box<str>>) -> Self {
+        Self::new(Body::Unparsed(text.into()))
     }
 
     /// The text that nobody has read yet, for those who read it anyway.
     #[must_use]
-    pub fn as_unread(&self) -> Option<&str> {
+    pub fn as_unparsed(&self) -> Option<&str> {
         match &self.body {
-            Body::Unread(text) => Some(text),
+            Body::Unparsed(text) => Some(text),
             Body::Relayed(..) | Body::Json(..) | Body::Blocks(_) | Body::Notice(_) => None,
         }
     }
@@ -141,7 +141,7 @@ impl Output {
     pub fn data(&self) -> Option<Cow<'_, str>> {
         match &self.body {
             Body::Json(data, _) => Some(data.get().into()),
-            Body::Unread(text) => Some(to_data(text.as_ref().into())),
+            Body::Unparsed(text) => Some(to_data(text.as_ref().into())),
             Body::Blocks(blocks) => match blocks.as_slice() {
                 [block] => serde_json::from_str(block.get()).ok().and_then(text_data),
                 _ => None,
@@ -163,7 +163,7 @@ impl Output {
     pub fn has_blocks(&self) -> bool {
         match self.body {
             Body::Relayed(..) | Body::Blocks(_) | Body::Notice(_) => true,
-            Body::Json(..) | Body::Unread(_) => false,
+            Body::Json(..) | Body::Unparsed(_) => false,
         }
     }
 
@@ -172,7 +172,7 @@ impl Output {
     pub fn size_bytes(&self) -> usize {
         match &self.body {
             Body::Relayed(raw, _) | Body::Json(raw, _) => raw.get().len(),
-            Body::Unread(text) => text.len(),
+            Body::Unparsed(text) => text.len(),
             Body::Blocks(blocks) => blocks.iter().map(|block| block.get().len()).sum(),
             Body::Notice(block) => block.get().len(),
         }

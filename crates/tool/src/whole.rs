@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 /// # Errors
 /// When it is no number, not whole, or too large or small for the type.
 pub fn whole<'de, D: Deserializer<'de>, T: TryFrom<i64>>(deserializer: D) -> Result<T, D::Error> {
-    deserializer.deserialize_any(Whole(PhantomData))
+    deserializer.deserialize_any(WholeVisitor(PhantomData))
 }
 
 /// The same, where `null` is nothing.
@@ -30,9 +30,9 @@ impl<'de, T: TryFrom<i64>> Deserialize<'de> for Number<T> {
     }
 }
 
-struct Whole<T>(PhantomData<T>);
+struct WholeVisitor<T>(PhantomData<T>);
 
-impl<T: TryFrom<i64>> Visitor<'_> for Whole<T> {
+impl<T: TryFrom<i64>> Visitor<'_> for WholeVisitor<T> {
     type Value = T;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

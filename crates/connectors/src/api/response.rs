@@ -115,7 +115,7 @@ struct Body {
 /// Reads until the end or the limit, whichever comes first; compressed bodies count unpacked.
 async fn read_body(response: &mut Response, max_bytes: usize) -> Result<Body> {
     let mut body = Body::default();
-    let broken = |error: fetch::Error| match error.is_packing() {
+    let broken = |error: fetch::Error| match error.is_encoding() {
         // It would be no better the next time.
         true => Error::upstream(
             "the answer cannot be decompressed: it is not in the encoding that its header names",
@@ -157,7 +157,7 @@ fn to_output(status: StatusCode, content_type: &ContentType, filename: &str, byt
         let message = format!("the answer is nested more than {MAX_DEPTH} levels deep, and not passed on");
         return Err(Error::upstream(message));
     }
-    Ok(Output::unread(text))
+    Ok(Output::unparsed(text))
 }
 
 impl ContentType {

@@ -87,7 +87,7 @@ impl Pool {
         access: Access,
         permit: OwnedSemaphorePermit,
     ) -> Lease {
-        let held = Held { session, permit };
+        let held = LeasedSession { session, permit };
         Lease { pool: self.clone(), access, held: Some(held), is_running: false, is_spent: false }
     }
 
@@ -116,7 +116,7 @@ impl Pool {
     }
 }
 
-struct Held {
+struct LeasedSession {
     session: Box<dyn Session>,
     permit: OwnedSemaphorePermit,
 }
@@ -125,7 +125,7 @@ struct Held {
 pub(super) struct Lease {
     pool: Arc<Pool>,
     access: Access,
-    held: Option<Held>,
+    held: Option<LeasedSession>,
     is_running: bool,
     /// The session cannot be used again.
     is_spent: bool,
@@ -250,7 +250,7 @@ impl Lease {
         if self.is_spent() {
             return;
         }
-        if let Some(Held { session, permit }) = self.held.take() {
+        if let Some(LeasedSession { session, permit }) = self.held.take() {
             let resting = Resting { session, access: self.access, since: Instant::now() };
             self.pool.resting().push(resting);
             drop(permit);

@@ -148,9 +148,9 @@ impl Connector for TableTools {
 /// The arguments as the operation takes them; the schema has said the same before, if the Tool
 /// has no schema of its own.
 fn arguments<T: DeserializeOwned>(call: &Call) -> Result<T> {
-    tool::json_words::read(call.arguments.as_value()?).map_err(|misfit| {
-        let problem = tool::Problem::new(&misfit.path, misfit.code, &misfit.message);
-        Error::invalid_input(format!("the arguments do not fit: {}", misfit.message))
+    tool::json_words::read(call.arguments.as_value()?).map_err(|field_error| {
+        let problem = tool::Problem::new(&field_error.path, field_error.code, &field_error.message);
+        Error::invalid_input(format!("the arguments do not fit: {}", field_error.message))
             .with_problems(vec![problem])
     })
 }

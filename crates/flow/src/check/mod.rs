@@ -70,7 +70,7 @@ impl Validation {
 /// Reads and checks a text.
 #[must_use]
 pub fn validate(text: &str, tools: &dyn Tools) -> Validation {
-    let document::Reading { flow, problems } = document::read(text);
+    let document::ParsedFlow { flow, problems } = document::read(text);
     let mut all = Problems::default();
     all.extend(problems);
     let mut bound = Vec::new();

@@ -54,7 +54,7 @@ const FIELDS: [&str; 13] = [
 
 /// A document that was read: the flow, if there is enough of one to run, and everything that is wrong with it.
 #[derive(Debug)]
-pub struct Reading {
+pub struct ParsedFlow {
     /// What can be run; also with some problems, as drafts are.
     pub flow: Option<Flow>,
     /// In the order of the text.
@@ -63,7 +63,7 @@ pub struct Reading {
 
 /// Reads a flow from YAML or JSON, in our spelling or the origin's.
 #[must_use]
-pub fn read(text: &str) -> Reading {
+pub fn read(text: &str) -> ParsedFlow {
     let (tree, found) = source::parse(text);
     let mut problems = Problems::default();
     let is_torn = !found.is_empty();
@@ -76,7 +76,7 @@ pub fn read(text: &str) -> Reading {
             None
         }
     };
-    Reading { flow, problems: problems.into_sorted() }
+    ParsedFlow { flow, problems: problems.into_sorted() }
 }
 
 /// The tree of a document in our spelling, without its places: what two texts have in common that mean the same.

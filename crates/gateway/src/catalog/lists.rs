@@ -79,7 +79,7 @@ impl Entry {
     }
 
     /// The same at its service's own door.
-    pub(crate) fn alone(&self) -> Self {
+    pub(crate) fn at_own_door(&self) -> Self {
         Self {
             key: self.original.clone(),
             original: self.original.clone(),

@@ -1,10 +1,10 @@
 //! The catalog: what can be called now, per tenant, in snapshots that are swapped as a whole.
 
-mod alone;
 mod instance;
 mod lists;
 pub mod naming;
 mod own;
+mod own_door;
 mod route;
 mod service;
 mod types;
@@ -301,7 +301,7 @@ impl Catalog {
         let route = match target {
             _ if instance.is_some() => catalog.resolve_bound(instance.as_ref(), target, types)?,
             _ if service.is_some() => {
-                catalog.resolve_alone(service.as_deref().unwrap_or_default(), target)?
+                catalog.resolve_at_own_door(service.as_deref().unwrap_or_default(), target)?
             }
             Target::Name(name) => catalog.resolve_name(name, types)?,
             Target::Trial(id) => {

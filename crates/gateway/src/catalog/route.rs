@@ -33,7 +33,7 @@ pub struct Route {
     /// The way to another route's tool, for those that are one under another name.
     pub(crate) uri_tool: Option<ResolvedUriTool>,
     /// The same tool at its service's own door, made when somebody first comes there.
-    alone: OnceLock<Arc<Route>>,
+    at_own_door: OnceLock<Arc<Route>>,
 }
 
 impl Route {
@@ -100,7 +100,7 @@ impl Route {
             shape,
             redaction,
             uri_tool: None,
-            alone: OnceLock::new(),
+            at_own_door: OnceLock::new(),
         }
     }
 
@@ -126,16 +126,16 @@ impl Route {
             shape,
             redaction,
             uri_tool: None,
-            alone: OnceLock::new(),
+            at_own_door: OnceLock::new(),
         }
     }
 
     /// The same route under the name and the description that its service gave the tool.
-    pub(crate) fn alone(self: &Arc<Self>) -> Arc<Self> {
+    pub(crate) fn at_own_door(self: &Arc<Self>) -> Arc<Self> {
         if self.name == self.tool.name() {
             return self.clone();
         }
-        self.alone.get_or_init(|| Arc::new(self.named(self.tool.name()))).clone()
+        self.at_own_door.get_or_init(|| Arc::new(self.named(self.tool.name()))).clone()
     }
 
     /// The same route under another name, as one of its instances knows it.
@@ -152,7 +152,7 @@ impl Route {
             redaction: self.redaction.clone(),
             metrics: self.metrics.clone(),
             uri_tool: self.uri_tool.clone(),
-            alone: OnceLock::new(),
+            at_own_door: OnceLock::new(),
         }
     }
 

@@ -1,12 +1,12 @@
 //! The size budget: an answer that is too large is cut at whole items, and says so.
 
 mod list;
+mod output_schema;
 mod parts;
-mod promise;
 #[cfg(test)]
 mod tests;
 
-pub(super) use promise::Promise;
+pub(super) use output_schema::OutputSchema;
 
 use super::to_raw;
 use list::cut_list;
@@ -19,7 +19,7 @@ use tool::{Content, Output};
 const AROUND_BYTES: usize = 1024;
 
 /// The answer, cut if it has more than `budget_bytes`. What cannot be cut without breaking it is an error that says so.
-pub(super) fn cut(output: Output, budget_bytes: usize, promise: Option<&Promise>) -> Output {
+pub(super) fn cut(output: Output, budget_bytes: usize, output_schema: Option<&OutputSchema>) -> Output {
     if output.size_bytes() <= budget_bytes {
         return output;
     }
@@ -38,18 +38,18 @@ pub(super) fn cut(output: Output, budget_bytes: usize, promise: Option<&Promise>
     if output.is_error() {
         return smaller.failed();
     }
-    let has_structure = parts.structured.is_some() || promise.is_some() && result.is_none();
-    if has_structure && !is_structured(&smaller, promise) {
+    let has_structure = parts.structured.is_some() || output_schema.is_some() && result.is_none();
+    if has_structure && !is_structured(&smaller, output_schema) {
         return refuse("its structured content");
     }
     smaller
 }
 
 /// The answer still has structured content, as its tool promises it.
-fn is_structured(output: &Output, promise: Option<&Promise>) -> bool {
+fn is_structured(output: &Output, output_schema: Option<&OutputSchema>) -> bool {
     let result = output.to_result();
     let structured = Parts::of(&result).and_then(|parts| parts.structured);
-    structured.is_some_and(|data| promise.is_none_or(|promise| promise.is_kept_by(data)))
+    structured.is_some_and(|data| output_schema.is_none_or(|output_schema| output_schema.is_kept_by(data)))
 }
 
 fn refused(size_bytes: usize, budget_bytes: usize, what: &str) -> Output {

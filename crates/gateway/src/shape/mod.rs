@@ -5,7 +5,7 @@ mod select;
 mod template;
 
 use crate::RESULT_BUDGET_BYTES;
-use budget::{Promise, cut};
+use budget::{OutputSchema, cut};
 use select::Select;
 use serde_json::value::RawValue;
 use std::sync::Arc;
@@ -22,21 +22,21 @@ pub(crate) struct Shape {
     template: Option<Template>,
     budget_bytes: usize,
     /// What is promised of an answer that is not shaped.
-    promise: Option<Promise>,
+    output_schema: Option<OutputSchema>,
 }
 
 impl Shape {
     /// No more than the budget.
     pub(crate) fn plain(tool: &Tool, budget: Option<usize>) -> Self {
         let budget_bytes = budget_of(tool, budget);
-        Self { select: None, template: None, budget_bytes, promise: Promise::of(tool) }
+        Self { select: None, template: None, budget_bytes, output_schema: OutputSchema::of(tool) }
     }
 
     /// The shape of a tool's answers, within the budget that all have, where there is one.
     pub(crate) fn of_tool(tool: &Tool, budget: Option<usize>) -> Result<Self> {
         let shape = Self::compile(tool.shape(), budget_of(tool, budget))?;
         let is_plain = shape.select.is_none() && shape.template.is_none();
-        Ok(Self { promise: Promise::of(tool).filter(|_| is_plain), ..shape })
+        Ok(Self { output_schema: OutputSchema::of(tool).filter(|_| is_plain), ..shape })
     }
 
     /// Compiles the expressions.
@@ -45,7 +45,7 @@ impl Shape {
         let template = settings.template.as_deref().filter(|source| !source.is_empty());
         let template = template.map(Template::compile).transpose()?;
         let budget_bytes = settings.max_bytes.unwrap_or(budget_bytes).min(budget_bytes);
-        Ok(Self { select, template, budget_bytes, promise: None })
+        Ok(Self { select, template, budget_bytes, output_schema: None })
     }
 
     /// The answer as the caller gets it. Errors of the tool pass as they are, within the budget. What takes long
@@ -87,7 +87,7 @@ impl Shape {
             return Ok(cut(output, self.budget_bytes, None));
         }
         if self.select.is_none() && self.template.is_none() {
-            return Ok(cut(output, self.budget_bytes, self.promise.as_ref()));
+            return Ok(cut(output, self.budget_bytes, self.output_schema.as_ref()));
         }
         match self.shaped(&output, effort) {
             Tried::Done(shaped) => Ok(cut(shaped.unwrap_or(output), self.budget_bytes, None)),
@@ -98,7 +98,7 @@ impl Shape {
     /// The shaped answer, where there is anything to shape.
     fn shaped(&self, output: &Output, effort: Effort) -> Tried<Option<Output>> {
         // A template finds out by itself whether its data is JSON; what is none is told as a text below.
-        if let (None, Some(template), Some(unread)) = (&self.select, &self.template, output.as_unread()) {
+        if let (None, Some(template), Some(unread)) = (&self.select, &self.template, output.as_unparsed()) {
             match template.render_if_json(unread, effort) {
                 Tried::TooMuch => return Tried::TooMuch,
                 Tried::Done(Some(text)) => return Tried::Done(Some(told(text, unread))),
@@ -184,7 +184,7 @@ mod tests {
     /// The same, whether the answer has been read before or not.
     fn apply(shape: &tool::Shape, data: &str) -> Output {
         let read = apply_to(shape, Output::json(RawValue::from_string(data.into()).unwrap()));
-        let unread = apply_to(shape, Output::unread(data));
+        let unread = apply_to(shape, Output::unparsed(data));
         assert_eq!((read.to_result(), read.is_error()), (unread.to_result(), unread.is_error()));
         read
     }
@@ -197,7 +197,7 @@ mod tests {
     #[test]
     fn takes_what_only_looks_like_json_as_a_text() {
         let shape = tool::Shape { template: Some("<{{ . }}>".into()), ..Default::default() };
-        let output = apply_to(&shape, Output::unread("[not JSON"));
+        let output = apply_to(&shape, Output::unparsed("[not JSON"));
         assert_eq!(output.to_result(), Output::text("<[not JSON>").to_result());
         assert!(!output.is_error());
     }

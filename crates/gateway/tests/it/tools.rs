@@ -148,7 +148,7 @@ async fn only_active_tools_are_listed_and_called() {
     let target = Target::Trial("draft".parse().unwrap());
     let request = Request { target, arguments: Arguments::default(), extras: Default::default() };
     assert!(matches!(world.gateway.call(&cx, request).await.unwrap(), Outcome::Done(_)));
-    let seen = cx.inspection.seen();
+    let seen = cx.inspection.exchange();
     assert_eq!((seen.request, seen.raw.as_deref()), (Some(json!({ "tool": "call" })), Some("{}")));
 }
 

@@ -45,7 +45,7 @@ const MAX_START_MS: u64 = 600_000;
 
 /// An entry in our words, and what could not be said in them.
 #[derive(Debug, Default)]
-pub struct InOurs {
+pub struct Translation {
     pub entry: Map<String, Value>,
     pub notes: Vec<String>,
 }
@@ -53,8 +53,8 @@ pub struct InOurs {
 impl Dialect {
     /// The entry with its times in milliseconds and its variables in our spelling; every other word of
     /// it is one that we understand as well.
-    pub fn in_ours(self, entry: &Map<String, Value>) -> InOurs {
-        let mut ours = InOurs::default();
+    pub fn in_ours(self, entry: &Map<String, Value>) -> Translation {
+        let mut ours = Translation::default();
         for (key, value) in entry {
             let mut value = value.clone();
             respell(&mut value, self.variables, &mut ours.notes);
@@ -74,7 +74,7 @@ impl Dialect {
     }
 }
 
-impl InOurs {
+impl Translation {
     /// What is no number stays as it is, and is found to be wrong where everything is checked.
     fn put_seconds(&mut self, ours: &str, theirs: &str, value: &Value, max_ms: u64) {
         let Some(seconds) = value.as_f64().filter(|seconds| seconds.is_finite() && *seconds >= 0.0) else {

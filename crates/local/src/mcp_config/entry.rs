@@ -18,7 +18,7 @@ const SHORT_MS: u64 = 1000;
 
 /// What an entry means depends on where it stands.
 #[derive(Debug)]
-pub(super) struct Surroundings {
+pub(super) struct FileContext {
     /// The folder of the file.
     pub(super) folder: PathBuf,
     /// Where logins of people are kept.
@@ -51,7 +51,7 @@ pub(super) struct Doubts {
     pub(super) odd: Vec<String>,
 }
 
-impl Surroundings {
+impl FileContext {
     /// The service as the gateway takes it; what is wrong with it is its problem alone.
     pub(super) fn definition(&self, name: &str, entry: &Value) -> ServiceDefinition {
         let mut definition = self.definition_with(name, entry, &|variable| self.value(variable));
@@ -255,8 +255,8 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn surroundings(folder: &Path) -> Surroundings {
-        Surroundings {
+    fn surroundings(folder: &Path) -> FileContext {
+        FileContext {
             folder: folder.to_owned(),
             logins: "/logins".into(),
             dialect: super::super::dialect::OURS,

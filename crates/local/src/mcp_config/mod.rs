@@ -25,7 +25,7 @@ pub use watch::{Followed, follow};
 use crate::Failure;
 use crate::clients;
 use crate::home::home;
-use entry::Surroundings;
+use entry::FileContext;
 use format::Format;
 use gateway::ServiceDefinition;
 use serde_json::{Map, Value};
@@ -139,9 +139,9 @@ impl McpConfig {
         self.place
     }
 
-    fn surroundings(&self) -> Surroundings {
+    fn surroundings(&self) -> FileContext {
         let folder = self.path.parent().unwrap_or(Path::new("."));
-        Surroundings {
+        FileContext {
             folder: folder.to_owned(),
             logins: home().map_or_else(|_| folder.join("logins"), |home| home.join("logins")),
             dialect: clients::dialect_of(&self.path, self.place),

@@ -68,8 +68,10 @@ impl Grant {
         let scopes = [Scope::Read, Scope::Call, Scope::Manage];
         if scopes.into_iter().any(|scope| other.may(scope) && !self.may(scope)) {
             let own: Vec<_> = scopes.into_iter().filter(|scope| self.may(*scope)).map(name_of).collect();
-            let message =
-                format!("'scopes' may hold what yours do: {}; empty is all of the role", own.join(", "));
+            let message = format!(
+                "'scopes' may only contain your own scopes: {}; an empty list means all of the role",
+                own.join(", ")
+            );
             return Some(("scopes", message));
         }
         if !self.allow.is_empty() {
@@ -86,7 +88,7 @@ impl Grant {
         ] {
             if own.is_some_and(|own| wanted.is_none_or(|wanted| wanted > own)) {
                 let own = own.unwrap_or_default();
-                let message = format!("'limits' must hold {name} of at most {own}, which is your own");
+                let message = format!("'limits.{name}' must be at most {own}, your own limit");
                 return Some(("limits", message));
             }
         }

@@ -184,7 +184,7 @@ impl SignedIn {
             return Ok(());
         }
         Err(Problem::forbidden(format!(
-            "{} has an allow-list, and what it makes could lead around it; use a key without one",
+            "{} has an allow-list, and what it creates could get around that list; use a key without one",
             self.caller.name
         )))
     }

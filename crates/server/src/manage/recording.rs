@@ -105,7 +105,7 @@ impl Recorder {
         let arguments = json!({ "before": bounded(&before), "after": bounded(&after) });
         row.arguments = Some(arguments.to_string().into());
         if let Err(error) = self.state.store.management().complete(&row).await {
-            tracing::warn!(%error, "the record of {} does not say what is after: {error}", row.tool);
+            tracing::warn!(%error, "the audit record of {} lacks the new state: {error}", row.tool);
         }
         response
     }

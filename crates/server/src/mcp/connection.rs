@@ -4,6 +4,7 @@ mod only_client;
 
 use super::Door;
 use super::batch::Batch;
+use super::door_access::DoorAccess;
 use super::notifications::Listener;
 use super::receive::{Sender, Transport};
 use super::received::{Handled, Handshake, Received};
@@ -11,7 +12,6 @@ use super::request::Filter;
 use super::respond::{Output, Responses};
 use super::sessions::OpenSession;
 use super::startup::Startup;
-use super::visitor::Visitor;
 use crate::Shared;
 use crate::auth::{SignedIn, caller_headers};
 use gateway::Gateway;
@@ -59,8 +59,8 @@ impl Identity {
     }
 
     /// Somebody who came over HTTP.
-    pub(super) fn of(visitor: Visitor, headers: HeaderMap) -> Self {
-        let Visitor { signed_in: SignedIn { tenant, caller, .. }, instance, service } = visitor;
+    pub(super) fn of(door_access: DoorAccess, headers: HeaderMap) -> Self {
+        let DoorAccess { signed_in: SignedIn { tenant, caller, .. }, instance, service } = door_access;
         let headers = caller_headers(Arc::new(headers));
         Self { tenant, caller, instance, service, headers, only_client: None }
     }

@@ -8,10 +8,10 @@ pub(super) use headers::Headers;
 pub(crate) use stream::get;
 
 use super::batch::Batch;
+use super::door_access::DoorAccess;
 use super::receive::{Sender, Transport};
 use super::received::{Handled, Handshake, Received};
 use super::respond::Responses;
-use super::visitor::Visitor;
 use crate::Shared;
 use crate::auth::{SignedIn, caller_headers};
 use crate::body::{self, BodyError};
@@ -34,7 +34,7 @@ const MAX_CAPABILITIES_BYTES: usize = 1024;
 /// `POST /mcp`: the tenant's door; `POST /mcp/{api_key}`: an instance's; `POST /servers/{service}/mcp`: a service's.
 pub(crate) async fn post(
     State(state): State<Shared>,
-    Visitor { signed_in, instance, service }: Visitor,
+    DoorAccess { signed_in, instance, service }: DoorAccess,
     Extension(RequestId(request_id)): Extension<RequestId>,
     Extension(TraceId(trace_id)): Extension<TraceId>,
     mut request: Request,

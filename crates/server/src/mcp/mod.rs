@@ -4,6 +4,7 @@ mod batch;
 mod client;
 mod connection;
 mod door;
+mod door_access;
 pub(crate) mod http;
 mod input_required;
 mod listen;
@@ -22,7 +23,6 @@ pub(crate) mod sse;
 mod startup;
 pub mod stdio;
 mod subscriptions;
-mod visitor;
 mod wanted;
 pub(crate) mod ws;
 

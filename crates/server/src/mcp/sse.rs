@@ -3,12 +3,12 @@
 //! Off unless asked for: its sessions live on one replica, and later versions do without.
 
 use super::connection::{Connection, Identity};
+use super::door_access::DoorAccess;
 use super::http::headers::check_origin;
 use super::http::response::{event, keep_alive};
-use super::visitor::Visitor;
 use crate::Shared;
 use crate::auth::SignedIn;
-use crate::body::Whole;
+use crate::body::RawBody;
 use crate::error::{Code, Problem, Result};
 use axum::extract::{Query, State};
 use axum::response::sse::{Event, Sse};
@@ -46,15 +46,15 @@ pub(crate) struct MessageQuery {
 /// `GET /sse` and `GET /servers/{service}/sse`: opens a session; its first event says where messages go.
 pub(crate) async fn get(
     State(state): State<Shared>,
-    visitor: Visitor,
+    door_access: DoorAccess,
     headers: HeaderMap,
 ) -> Result<Response> {
     check_origin(&state, &headers)?;
     let place = state.streams.clone().try_acquire_owned();
     let place =
         place.map_err(|_| Problem::new(Code::Unavailable, "too many streams are open; try again later"))?;
-    let owner = owner_of(&visitor.signed_in);
-    let (connection, rx) = Connection::over_http(&state, Identity::of(visitor, headers));
+    let owner = owner_of(&door_access.signed_in);
+    let (connection, rx) = Connection::over_http(&state, Identity::of(door_access, headers));
     let session = uuid::Uuid::new_v4().simple().to_string();
     let entry = Entry { owner, connection: connection.clone() };
     state.sse_connections.0.pin().insert(session.clone(), entry);
@@ -73,10 +73,10 @@ pub(crate) async fn get(
 /// `POST /messages`: a message of a session; what it leads to comes on the stream.
 pub(crate) async fn post(
     State(state): State<Shared>,
-    Visitor { signed_in, .. }: Visitor,
+    DoorAccess { signed_in, .. }: DoorAccess,
     Query(MessageQuery { session }): Query<MessageQuery>,
     headers: HeaderMap,
-    Whole(body): Whole,
+    RawBody(body): RawBody,
 ) -> Result<Response> {
     check_origin(&state, &headers)?;
     let connection = state.sse_connections.find(&session, &owner_of(&signed_in));

@@ -1,9 +1,9 @@
 //! The door on a WebSocket: one message per text frame, both ways.
 
 use super::connection::{Connection, Identity};
+use super::door_access::DoorAccess;
 use super::http::headers::check_origin;
 use super::http::response::KEEP_ALIVE;
-use super::visitor::Visitor;
 use crate::Shared;
 use crate::error::{Code, Problem, Result};
 use axum::body::Body;
@@ -48,7 +48,7 @@ struct Pace {
 /// `GET /ws`, `GET /servers/{service}/ws`, `GET /mcp/{api_key}/ws`: becomes a WebSocket.
 pub(crate) async fn get(
     State(state): State<Shared>,
-    visitor: Visitor,
+    door_access: DoorAccess,
     mut request: Request,
 ) -> Result<Response> {
     check_origin(&state, request.headers())?;
@@ -57,7 +57,7 @@ pub(crate) async fn get(
     let place =
         place.map_err(|_| Problem::new(Code::Unavailable, "too many streams are open; try again later"))?;
     let upgrade = hyper::upgrade::on(&mut request);
-    let identity = Identity::of(visitor, std::mem::take(request.headers_mut()));
+    let identity = Identity::of(door_access, std::mem::take(request.headers_mut()));
     let calls = state.calls.clone();
     calls.spawn(serve(state, identity, upgrade, place));
     Ok(response)

@@ -112,9 +112,9 @@ pub struct Filter {
     pub caller: Option<String>,
     /// With this status.
     pub status: Option<String>,
-    /// Begun at or after this time. Milliseconds since 1970.
+    /// PendingRecord at or after this time. Milliseconds since 1970.
     pub from: Option<i64>,
-    /// Begun before this time. Milliseconds since 1970.
+    /// PendingRecord before this time. Milliseconds since 1970.
     pub to: Option<i64>,
 }
 

@@ -36,14 +36,14 @@ struct Inner {
 /// A table in memory.
 #[derive(Default)]
 struct Entry {
-    held: Mutex<Option<Held>>,
+    held: Mutex<Option<CachedDocument>>,
     /// Who changes or loads the document; the others wait here and not in the database.
     turn: tokio::sync::Mutex<()>,
     last_used: AtomicU64,
 }
 
 #[derive(Clone)]
-struct Held {
+struct CachedDocument {
     loaded: Loaded,
     weight_bytes: usize,
     /// When the version was last known to be the newest.
@@ -167,7 +167,7 @@ impl Documents {
 
     /// Asks for the version, and loads what is new.
     async fn look(&self, entry: &Entry, tenant: &TenantId, id: &TableId) -> Result<Loaded> {
-        let is_current = |held: &Held, table: &Table| held.loaded.table.version >= table.version;
+        let is_current = |held: &CachedDocument, table: &Table| held.loaded.table.version >= table.version;
         if let Some(held) = entry.held() {
             let table = self.0.store.tables().get(tenant, id).await?;
             if is_current(&held, &table) {
@@ -186,7 +186,7 @@ impl Documents {
     }
 
     /// The version in memory is the newest; what else the row says may have changed.
-    fn confirm(&self, entry: &Entry, held: Held, table: Table) -> Loaded {
+    fn confirm(&self, entry: &Entry, held: CachedDocument, table: Table) -> Loaded {
         let mut loaded = held.loaded;
         if loaded.table.version == table.version && *loaded.table != table {
             loaded.table = Arc::new(table);
@@ -208,7 +208,11 @@ impl Documents {
                 // Text and tree differ by a factor that does not change much.
                 let size = usize::try_from(loaded.table.size_bytes).unwrap_or_default();
                 let weight_bytes = size.saturating_mul(4);
-                *slot = Some(Held { loaded: loaded.clone(), weight_bytes, known_at: Some(Instant::now()) });
+                *slot = Some(CachedDocument {
+                    loaded: loaded.clone(),
+                    weight_bytes,
+                    known_at: Some(Instant::now()),
+                });
             }
         }
         self.make_room();
@@ -243,11 +247,11 @@ impl Documents {
 }
 
 impl Entry {
-    fn lock(&self) -> MutexGuard<'_, Option<Held>> {
+    fn lock(&self) -> MutexGuard<'_, Option<CachedDocument>> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn held(&self) -> Option<Held> {
+    fn held(&self) -> Option<CachedDocument> {
         self.lock().clone()
     }
 
@@ -259,7 +263,7 @@ impl Entry {
 }
 
 /// The document of the table, from the one in memory where only changes lie between.
-async fn newer(connection: &mut sqlx::AnyConnection, table: &Table, held: Held) -> Result<Node> {
+async fn newer(connection: &mut sqlx::AnyConnection, table: &Table, held: CachedDocument) -> Result<Node> {
     let from = held.loaded.table.version;
     if from == table.version {
         return Ok(held.loaded.document);

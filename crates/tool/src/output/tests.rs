@@ -42,24 +42,24 @@ fn sees_whether_a_result_is_an_error_wherever_it_says_so() {
 #[test]
 fn finds_out_late_whether_a_text_is_json() {
     let data = r#"{"n":1.50}"#;
-    assert_eq!(Output::unread(data).data().unwrap(), data);
-    let spaced = Output::unread(format!(" {data}\n"));
+    assert_eq!(Output::unparsed(data).data().unwrap(), data);
+    let spaced = Output::unparsed(format!(" {data}\n"));
     assert_eq!(spaced.to_result(), Output::json(json(data)).to_result());
     let text = r#"{"n": or not"#;
-    assert_eq!(Output::unread(text).data().unwrap(), r#""{\"n\": or not""#);
-    assert_eq!(Output::unread(text).to_result(), Output::text(text).to_result());
-    assert_eq!(Output::unread(text).as_unread(), Some(text));
-    assert_eq!(Output::unread(text).size_bytes(), text.len());
-    assert_eq!(Output::text(text).as_unread(), None);
+    assert_eq!(Output::unparsed(text).data().unwrap(), r#""{\"n\": or not""#);
+    assert_eq!(Output::unparsed(text).to_result(), Output::text(text).to_result());
+    assert_eq!(Output::unparsed(text).as_unparsed(), Some(text));
+    assert_eq!(Output::unparsed(text).size_bytes(), text.len());
+    assert_eq!(Output::text(text).as_unparsed(), None);
 }
 
 #[test]
 fn gives_older_clients_no_structure_but_objects() {
     for (data, is_given) in [("{\"a\":1}", true), ("[1,2]", false), ("\"x\"", false), ("7", false)] {
-        let result = Output::unread(data).into_result(Structured::Objects);
+        let result = Output::unparsed(data).into_result(Structured::Objects);
         assert_eq!(result.contains("structuredContent"), is_given, "{result}");
         assert_eq!(Output::json(json(data)).into_result(Structured::Objects), result);
-        assert!(Output::unread(data).into_result(Structured::Anything).contains("structuredContent"));
+        assert!(Output::unparsed(data).into_result(Structured::Anything).contains("structuredContent"));
         assert!(serde_json::from_str::<Value>(&result).is_ok(), "{result}");
     }
 }

@@ -10,7 +10,7 @@ impl Output {
     pub fn into_result(self, structured: Structured) -> String {
         match self.body {
             Body::Relayed(raw, _) => Box::<str>::from(raw).into_string(),
-            Body::Json(..) | Body::Unread(_) | Body::Blocks(_) | Body::Notice(_) => self.result(structured),
+            Body::Json(..) | Body::Unparsed(_) | Body::Blocks(_) | Body::Notice(_) => self.result(structured),
         }
     }
 
@@ -25,7 +25,7 @@ impl Output {
         match &self.body {
             Body::Relayed(raw, _) => return raw.get().to_owned(),
             Body::Json(data, remark) => push_data(&mut result, data.get(), remark.as_ref(), structured),
-            Body::Unread(text) => match as_json(text) {
+            Body::Unparsed(text) => match as_json(text) {
                 Some(data) => push_data(&mut result, data, None, structured),
                 None => push_blocks(&mut result, &[Content::text(text)]),
             },

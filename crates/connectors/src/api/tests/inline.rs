@@ -161,7 +161,7 @@ proptest! {
         let call = Call { tool: "it".into(), arguments: arguments.into(), options: Default::default(), extras: Default::default() };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let _ = runtime.block_on(connector.call(&cx, call));
-        if let Some(request) = seen.seen().request {
+        if let Some(request) = seen.exchange().request {
             let url = request["url"].as_str().unwrap();
             prop_assert!(!url.contains(['\r', '\n', '\\', '#']) && !url.split(['?']).next().unwrap().contains("/.."), "{url}");
             let origin = endpoint.split_once("://").map(|(scheme, rest)| format!("{scheme}://{}", rest.split(['/', '?']).next().unwrap()));

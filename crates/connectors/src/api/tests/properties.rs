@@ -126,7 +126,7 @@ fn any_settings_and_arguments_end_well_and_at_home() {
         let call = Call { tool: "it".into(), arguments: arguments.into(), options: Default::default(), extras: Default::default() };
         let result = runtime.block_on(api.call(&cx, call));
         prop_assert!(result.is_err(), "nobody may be reached from here: {:?}", result.map(|_| ()));
-        if let Some(url) = seen.seen().request.map(|request| request["url"].as_str().unwrap().to_owned()) {
+        if let Some(url) = seen.exchange().request.map(|request| request["url"].as_str().unwrap().to_owned()) {
             let path = Url::parse(&url).unwrap().path().to_owned();
             prop_assert!(!path.split('/').any(|segment| [".", ".."].contains(&segment)), "{}", url);
         }

@@ -62,7 +62,7 @@ fn structured_content_stays_or_the_answer_is_an_error() {
     let tool = |items: usize| {
         let schema = json!({ "required": ["rows"], "properties": { "rows": { "minItems": items } } });
         let definition = json!({ "name": "a", "inputSchema": {}, "outputSchema": schema });
-        Promise::of(&Tool::from_raw(&to_raw(definition.to_string()).unwrap()).unwrap()).unwrap()
+        OutputSchema::of(&Tool::from_raw(&to_raw(definition.to_string()).unwrap()).unwrap()).unwrap()
     };
     let picture = Content::image(&[7; 30], "image/png");
     let picture: Value = serde_json::from_str(picture.get()).unwrap();
@@ -135,9 +135,11 @@ fn keeps_whole_items_in_small_budgets_however_they_are_spaced() {
     let rows: Vec<_> = (0..1000).map(|n| format!("{{\"a\": {n}}}")).collect();
     let rows = format!("[{}]", rows.join(", "));
     for budget in [20, 100, 300, 2000] {
-        for output in
-            [Output::json(to_raw(rows.clone()).unwrap()), Output::unread(rows.as_str()), Output::text(&rows)]
-        {
+        for output in [
+            Output::json(to_raw(rows.clone()).unwrap()),
+            Output::unparsed(rows.as_str()),
+            Output::text(&rows),
+        ] {
             let output = cut(output, budget, None);
             let data = output.to_result();
             let data: Value = serde_json::from_str(&data).unwrap();

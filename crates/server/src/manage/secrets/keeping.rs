@@ -1,6 +1,6 @@
 //! Secrets in settings are kept when a change leaves them out or sends them back masked.
 
-use super::masking::{Sight, is_secret};
+use super::masking::{Visibility, is_secret};
 use super::schemas::{is_marked, items, property};
 use serde_json::{Map, Value, json};
 use tool::secret::names::{HEADER, QUERY, with_query_secrets_of};
@@ -52,7 +52,7 @@ fn fill(new: &mut Value, old: &Value, schemas: &[&Value], root: &Value) {
                 if is_header && new.get(name).is_some_and(Value::is_null) {
                     // One that is a secret stays when it is left out, so there must be a way to take it away.
                     new.shift_remove(name);
-                } else if is_secret(name, &of_field, Sight::Manager) {
+                } else if is_secret(name, &of_field, Visibility::Manager) {
                     let is_left_out = new.get(name).is_none_or(|value| value.as_str() == Some(MASK));
                     if is_left_out && old_field.is_string() {
                         new.insert(name.clone(), old_field.clone());

@@ -9,14 +9,14 @@ use tool::secret::{HEADERS, MASK};
 
 /// How much somebody sees of settings; secrets nobody does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Sight {
+pub(crate) enum Visibility {
     /// All but what is a secret by its type or its name.
     Manager,
     /// No value of any header, either: what they are for is only known to those who set them.
     Other,
 }
 
-impl Sight {
+impl Visibility {
     /// What this caller may see.
     pub(crate) fn of(signed_in: &SignedIn) -> Self {
         if signed_in.caller.may(Scope::Manage) { Self::Manager } else { Self::Other }
@@ -24,9 +24,9 @@ impl Sight {
 }
 
 /// The settings with every secret masked. `schema` is the JSON Schema of the settings.
-pub(crate) fn masked(settings: &Value, schema: &Value, sight: Sight) -> Value {
+pub(crate) fn masked(settings: &Value, schema: &Value, visibility: Visibility) -> Value {
     let mut settings = settings.clone();
-    mask(&mut settings, &[schema], schema, sight);
+    mask(&mut settings, &[schema], schema, visibility);
     settings
 }
 
@@ -49,7 +49,7 @@ fn find_masks(
         Value::Object(fields) => {
             for (name, field) in fields {
                 let of_field = property(schemas, name, root);
-                let is_secret = is_secret(name, &of_field, Sight::Other);
+                let is_secret = is_secret(name, &of_field, Visibility::Other);
                 let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
                 find_masks(field, &of_field, root, (&path, is_secret), found);
             }
@@ -57,7 +57,7 @@ fn find_masks(
         Value::Array(list) => {
             let of_item = items(schemas, root);
             for (at, item) in list.iter().enumerate() {
-                let is_secret = is_secret("", &of_item, Sight::Other);
+                let is_secret = is_secret("", &of_item, Visibility::Other);
                 find_masks(item, &of_item, root, (&format!("{path}[{at}]"), is_secret), found);
             }
         }
@@ -74,13 +74,13 @@ fn find_masks(
     }
 }
 
-fn mask(value: &mut Value, schemas: &[&Value], root: &Value, sight: Sight) {
+fn mask(value: &mut Value, schemas: &[&Value], root: &Value, visibility: Visibility) {
     match value {
         Value::Object(fields) => {
             for (name, field) in fields {
                 let of_field = property(schemas, name, root);
-                if !is_secret(name, &of_field, sight) {
-                    mask(field, &of_field, root, sight);
+                if !is_secret(name, &of_field, visibility) {
+                    mask(field, &of_field, root, visibility);
                 } else if field.is_string() {
                     *field = MASK.into();
                 }
@@ -89,7 +89,7 @@ fn mask(value: &mut Value, schemas: &[&Value], root: &Value, sight: Sight) {
         Value::Array(list) => {
             let of_item = items(schemas, root);
             for item in list {
-                mask(item, &of_item, root, sight);
+                mask(item, &of_item, root, visibility);
             }
         }
         Value::String(text) if is_marked(schemas, QUERY) => *text = without_query_secrets(text).into_owned(),
@@ -97,8 +97,8 @@ fn mask(value: &mut Value, schemas: &[&Value], root: &Value, sight: Sight) {
     }
 }
 
-pub(super) fn is_secret(name: &str, schemas: &[&Value], sight: Sight) -> bool {
+pub(super) fn is_secret(name: &str, schemas: &[&Value], visibility: Visibility) -> bool {
     HEADERS.contains(&name.to_ascii_lowercase().as_str())
-        || is_marked(schemas, HEADER) && (sight == Sight::Other || is_likely_secret(name))
+        || is_marked(schemas, HEADER) && (visibility == Visibility::Other || is_likely_secret(name))
         || schemas.iter().any(|schema| schema.get("writeOnly").and_then(Value::as_bool) == Some(true))
 }

@@ -7,5 +7,5 @@ mod schemas;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use masking::{Sight, empty_masks, masked};
-pub(crate) use moving::{Moving, shown};
+pub(crate) use masking::{Visibility, empty_masks, masked};
+pub(crate) use moving::{AddressChange, shown};

@@ -3,7 +3,7 @@
 //! Whoever may change an address could otherwise have every stored secret sent to a server of their own.
 
 use super::keeping::with_kept_secrets;
-use super::masking::{Sight, masked};
+use super::masking::{Visibility, masked};
 use super::schemas::{items, property};
 use crate::error::Problem;
 use serde_json::{Map, Value, json};
@@ -13,13 +13,13 @@ use tool::secret::names::without_query_secrets;
 
 /// A change of settings: whether it leads somewhere else, and the stored secrets that did not go along.
 #[derive(Debug, Default)]
-pub(crate) struct Moving {
+pub(crate) struct AddressChange {
     is_moving: bool,
     /// Paths into the body, e.g. `config.auth_config.value`.
     pub(crate) dropped: Vec<String>,
 }
 
-impl Moving {
+impl AddressChange {
     /// Compares the fields that the type's schema marks as addresses.
     pub(crate) fn between(new: &Value, old: &Value, schema: &Value) -> Self {
         Self { is_moving: addresses(new, schema) != addresses(old, schema), dropped: Vec::new() }
@@ -130,7 +130,7 @@ impl Moving {
 /// Tools as they are shown to those who change them: secrets masked.
 pub(crate) fn shown(tools: &[ServiceTool], schema: &Value) -> Vec<ServiceTool> {
     let mask = |tool: &ServiceTool| {
-        let mut shown = masked(&wrap(&tool.definition), schema, Sight::Manager);
+        let mut shown = masked(&wrap(&tool.definition), schema, Visibility::Manager);
         ServiceTool { id: tool.id.clone(), definition: shown["tools"][0].take() }
     };
     tools.iter().map(mask).collect()
@@ -191,7 +191,7 @@ mod tests {
     }
 
     fn moved(new: Value, old: &Value) -> (Value, Vec<String>) {
-        let mut moving = Moving::between(&new, old, &schema());
+        let mut moving = AddressChange::between(&new, old, &schema());
         let new = moving.with_secrets(new, old, &schema(), "config");
         (new, moving.dropped)
     }
@@ -217,11 +217,11 @@ mod tests {
             |id: &str, key: &str| ServiceTool { id: id.into(), definition: json!({ "key": key, "n": 1 }) };
         let old = [tool("a", "old"), tool("b", "old")];
         let (here, there) = (json!({ "url": "a" }), json!({ "url": "b" }));
-        let mut moving = Moving::between(&there, &here, &schema());
+        let mut moving = AddressChange::between(&there, &here, &schema());
         let tools = moving.tools_with_secrets(None, &old, &schema()).unwrap();
         assert!(tools.iter().all(|tool| tool.definition == json!({ "n": 1 })), "{tools:?}");
         assert_eq!(moving.dropped, ["tools[0].key", "tools[1].key"]);
-        let mut moving = Moving::between(&there, &here, &schema());
+        let mut moving = AddressChange::between(&there, &here, &schema());
         let new = vec![tool("c", "new"), tool("b", "new"), tool("a", "***")];
         let tools = moving.tools_with_secrets(Some(new), &old, &schema()).unwrap();
         assert_eq!(tools[2].definition, json!({ "n": 1 }));
@@ -229,7 +229,7 @@ mod tests {
             (&tools[1].definition["key"], moving.dropped),
             (&json!("new"), vec!["tools[2].key".to_owned()])
         );
-        let mut staying = Moving::between(&here, &here, &schema());
+        let mut staying = AddressChange::between(&here, &here, &schema());
         assert!(staying.tools_with_secrets(None, &old, &schema()).is_none());
         let tools = staying.tools_with_secrets(Some(vec![tool("a", "***")]), &old, &schema()).unwrap();
         assert_eq!(tools[0].definition["key"], "old");

@@ -1,7 +1,7 @@
 //! Secrets of settings: masked where they are shown, kept where they are left out.
 
 use super::keeping::with_kept_secrets;
-use super::masking::{Sight, empty_masks, masked};
+use super::masking::{Visibility, empty_masks, masked};
 use serde_json::{Value, json};
 
 fn schema() -> Value {
@@ -25,7 +25,7 @@ fn masks_secrets_behind_references_and_alternatives() {
         "headers": { "Authorization": "Bearer x", "Accept": "a" }
     });
     assert_eq!(
-        masked(&settings, &schema(), Sight::Manager),
+        masked(&settings, &schema(), Visibility::Manager),
         json!({
             "url": "u", "auth": { "type": "basic", "user": "ada", "password": "***" },
             "headers": { "Authorization": "***", "Accept": "a" }
@@ -43,9 +43,9 @@ fn masks_headers_by_their_names_and_for_those_who_may_not_manage_all_of_them() {
         "headers": { "Private-Token": "S1", "Accept": "a", "X-Tenant": "t" },
         "tools": [{ "endpoint": "/x?api_key=S2&q=1" }]
     });
-    let of_manager = masked(&old, &schema, Sight::Manager);
+    let of_manager = masked(&old, &schema, Visibility::Manager);
     assert_eq!(of_manager["headers"], json!({ "Private-Token": "***", "Accept": "a", "X-Tenant": "t" }));
-    let of_other = masked(&old, &schema, Sight::Other);
+    let of_other = masked(&old, &schema, Visibility::Other);
     assert_eq!(of_other["headers"], json!({ "Private-Token": "***", "Accept": "***", "X-Tenant": "***" }));
     for shown in [of_manager, of_other] {
         assert_eq!(shown["tools"][0]["endpoint"], "/x?api_key=***&q=1");

@@ -18,7 +18,7 @@ use crate::auth::SignedIn;
 use crate::error::{Problem, Result};
 use crate::json::{Json, Page, Paging, Path, Query};
 use crate::manage::keys::given;
-use crate::manage::secrets::{Moving, Sight};
+use crate::manage::secrets::{AddressChange, Visibility};
 use crate::manage::users::check_name;
 use axum::Json as Answer;
 use axum::extract::State;
@@ -102,8 +102,8 @@ pub(crate) async fn list(
     signed_in.may_read()?;
     let filter = ServiceFilter { scheme: query.scheme, is_enabled: query.enabled, text: query.q };
     let found = state.store.services().list(&signed_in.tenant, &filter, page).await?;
-    let sight = Sight::of(&signed_in);
-    let mut listed = Page::of(found, |service| ServiceView::new(&state, service, sight));
+    let visibility = Visibility::of(&signed_in);
+    let mut listed = Page::of(found, |service| ServiceView::new(&state, service, visibility));
     listed.extend(owner::matching(&state, &signed_in.tenant, &filter).await);
     Ok(Answer(listed))
 }
@@ -143,7 +143,7 @@ pub(crate) async fn add(state: &Shared, signed_in: &SignedIn, body: Create) -> R
     };
     let service = state.store.services().create(&signed_in.tenant, new).await?;
     state.reload.catch_up().await;
-    Ok(ServiceView::new(state, service, Sight::of(signed_in)))
+    Ok(ServiceView::new(state, service, Visibility::of(signed_in)))
 }
 
 /// Refuses an id that no service can have.
@@ -172,7 +172,7 @@ pub(crate) async fn get(
     {
         return Ok(Answer(service));
     }
-    Ok(Answer(ServiceView::new(&state, found?, Sight::of(&signed_in))))
+    Ok(Answer(ServiceView::new(&state, found?, Visibility::of(&signed_in))))
 }
 
 /// Changes a service; calls in flight end with the settings they began with.
@@ -209,7 +209,7 @@ pub(crate) async fn change(
     }
     let schema = schema_of(state, scheme);
     let tools = body.tools.map(|tools| read_tools(tools, &mut found));
-    let (config, tools, moving) = Moving::service(body.config, tools, &old, &schema);
+    let (config, tools, moving) = AddressChange::service(body.config, tools, &old, &schema);
     if config.is_some() || tools.is_some() {
         let (config, tools) = (config.as_ref().unwrap_or(&old.config), tools.as_ref().unwrap_or(&old.tools));
         let checked = check_also(state, signed_in, scheme, config, tools, found).await;
@@ -233,7 +233,7 @@ pub(crate) async fn change(
     let expected = Some(body.version.unwrap_or(old.version));
     let service = state.store.services().update(&signed_in.tenant, scheme, id, changes, expected).await?;
     state.reload.catch_up().await;
-    let mut view = ServiceView::new(state, service, Sight::of(signed_in));
+    let mut view = ServiceView::new(state, service, Visibility::of(signed_in));
     view.dropped_secrets = moving.dropped;
     Ok(view)
 }
@@ -299,5 +299,5 @@ async fn switch(
     owner::refuse_change(state, &signed_in.tenant, scheme, id).await?;
     let service = state.store.services().set_enabled(&signed_in.tenant, scheme, id, is_enabled).await?;
     state.reload.catch_up().await;
-    Ok(Answer(ServiceView::new(state, service, Sight::of(signed_in))))
+    Ok(Answer(ServiceView::new(state, service, Visibility::of(signed_in))))
 }

@@ -8,7 +8,7 @@ use crate::Shared;
 use crate::auth::SignedIn;
 use crate::error::{Code, Problem, Result};
 use crate::json::{Json, Page, Paging, Path, Query};
-use crate::manage::secrets::{Moving, Sight};
+use crate::manage::secrets::{AddressChange, Visibility};
 use axum::Json as Answer;
 use axum::extract::State;
 use gateway::Route;
@@ -59,7 +59,7 @@ async fn all(state: &Shared, signed_in: &SignedIn, scheme: &str, id: &str) -> Re
     if found.is_err() && owner::is_owned(state, tenant, scheme, id) {
         return Ok(routes(state, tenant, scheme, id).iter().map(|route| offered(route)).collect());
     }
-    Ok(views(state, found?, Sight::of(signed_in)))
+    Ok(views(state, found?, Visibility::of(signed_in)))
 }
 
 /// What a service offers now, by name.
@@ -72,14 +72,14 @@ pub(super) fn routes(state: &Shared, tenant: &TenantId, scheme: &str, id: &str) 
 }
 
 /// What users defined in their order, then what the service itself offers.
-fn views(state: &Shared, service: Service, sight: Sight) -> Vec<ServiceToolView> {
+fn views(state: &Shared, service: Service, visibility: Visibility) -> Vec<ServiceToolView> {
     let mut routes = routes(state, &service.tenant, &service.scheme, &service.id);
     let schema = schema_of(state, &service.scheme);
     let mut views = Vec::new();
     for tool in service.tools {
         let at = routes.iter().position(|route| route.tool.name() == tool.id);
         let route = at.map(|at| routes.remove(at));
-        let definition = masked_tool(tool.clone(), &schema, sight);
+        let definition = masked_tool(tool.clone(), &schema, visibility);
         let uri = tool::Uri::of_tool(&service.scheme, &service.id, &tool.id).to_string();
         views.push(defined(tool.id, definition, uri, route.as_deref()));
     }
@@ -183,7 +183,7 @@ pub(crate) async fn update(
     }
     let schema = schema_of(&state, &scheme);
     // A tool stands behind the address of its service, which does not change here.
-    let kept = Moving::default().tools_with_secrets(Some(vec![tool]), &service.tools, &schema);
+    let kept = AddressChange::default().tools_with_secrets(Some(vec![tool]), &service.tools, &schema);
     tools.extend(kept.into_iter().flatten());
     let tool = check_last(&state, &signed_in, &service, tools, Findings::default()).await?;
     services.update_tool(&signed_in.tenant, &scheme, &id, tool, Some(service.version)).await?;

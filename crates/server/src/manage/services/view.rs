@@ -2,7 +2,7 @@
 
 use super::tools::routes;
 use crate::Shared;
-use crate::manage::secrets::{Sight, masked};
+use crate::manage::secrets::{Visibility, masked};
 use crate::manage::{time, words};
 use gateway::catalog::State;
 use gateway::{Route, ServiceDefinition};
@@ -58,11 +58,11 @@ pub(crate) struct HealthView {
 }
 
 impl ServiceView {
-    pub(super) fn new(state: &Shared, service: Service, sight: Sight) -> Self {
+    pub(super) fn new(state: &Shared, service: Service, visibility: Visibility) -> Self {
         let schema = schema_of(state, &service.scheme);
-        let tools = service.tools.into_iter().map(|tool| masked_tool(tool, &schema, sight)).collect();
+        let tools = service.tools.into_iter().map(|tool| masked_tool(tool, &schema, visibility)).collect();
         Self {
-            config: masked(&service.config, &schema, sight),
+            config: masked(&service.config, &schema, visibility),
             tools,
             health: HealthView::of(state, &service.tenant, &service.scheme, &service.id),
             scheme: service.scheme,
@@ -149,8 +149,8 @@ pub(crate) fn schema_of(state: &Shared, scheme: &str) -> Value {
 }
 
 /// A tool's definition with its id, secrets masked.
-pub(crate) fn masked_tool(tool: ServiceTool, schema: &Value, sight: Sight) -> Value {
+pub(crate) fn masked_tool(tool: ServiceTool, schema: &Value, visibility: Visibility) -> Value {
     let settings = json!({ "tools": [tool_settings(tool.id, tool.definition)] });
-    let mut settings = masked(&settings, schema, sight);
+    let mut settings = masked(&settings, schema, visibility);
     settings["tools"][0].take()
 }

@@ -4,7 +4,7 @@ use super::data::{DataQuery, change, look, replacement};
 use super::{TableView, make};
 use crate::Shared;
 use crate::auth::SignedIn;
-use crate::body::Whole;
+use crate::body::RawBody;
 use crate::error::{Problem, Result};
 use crate::json::{Path, Query};
 use crate::manage::csv;
@@ -53,7 +53,7 @@ pub(crate) async fn create(
     State(state): State<Shared>,
     signed_in: SignedIn,
     Query(query): Query<ImportQuery>,
-    body: Result<Whole>,
+    body: Result<RawBody>,
 ) -> Result<(StatusCode, Answer<TableView>)> {
     signed_in.may_make_tools()?;
     let name = query.name.unwrap_or_default();
@@ -73,7 +73,7 @@ pub(crate) async fn replace(
     Path(id): Path<TableId>,
     Query(FormatQuery { format }): Query<FormatQuery>,
     Query(query): Query<DataQuery>,
-    body: Result<Whole>,
+    body: Result<RawBody>,
 ) -> Result<Answer<TableView>> {
     signed_in.may_make_tools()?;
     let document = read(format, body).await?;
@@ -105,8 +105,8 @@ pub(crate) async fn export(
     Ok(([(CONTENT_TYPE, content_type.to_owned()), (CONTENT_DISPOSITION, attachment)], text).into_response())
 }
 
-async fn read(format: Format, body: Result<Whole>) -> Result<Node> {
-    let Whole(body) = body?;
+async fn read(format: Format, body: Result<RawBody>) -> Result<Node> {
+    let RawBody(body) = body?;
     let reading = tokio::task::spawn_blocking(move || {
         let text = std::str::from_utf8(&body).map_err(|_| Problem::bad_request("the file is no UTF-8"))?;
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);

@@ -6,7 +6,7 @@ use crate::Shared;
 use crate::auth::SignedIn;
 use crate::error::Result;
 use crate::json::{Page, Paging, Path};
-use crate::manage::secrets::Sight;
+use crate::manage::secrets::Visibility;
 use crate::manage::tables;
 use axum::Json as Answer;
 use axum::extract::State;
@@ -27,8 +27,8 @@ pub(crate) async fn list(
     tables::find(&state, &signed_in, &id).await?;
     let mut tools = state.store.tools().all(&signed_in.tenant).await?;
     tools.retain(|tool| sees(&signed_in, tool) && table_of(&tool.definition).as_ref() == Some(&id));
-    let sight = Sight::of(&signed_in);
-    let mut page = Page::cut(tools, page, |tool| ToolView::new(&state, tool, sight));
+    let visibility = Visibility::of(&signed_in);
+    let mut page = Page::cut(tools, page, |tool| ToolView::new(&state, tool, visibility));
     search_index::mirror(&state, &signed_in.tenant, &mut page.items).await?;
     Ok(Answer(page))
 }

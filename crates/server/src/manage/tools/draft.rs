@@ -3,7 +3,7 @@
 use crate::Shared;
 use crate::auth::SignedIn;
 use crate::error::{Code, Problem, Result};
-use crate::manage::secrets::{Moving, Sight, empty_masks, masked};
+use crate::manage::secrets::{AddressChange, Visibility, empty_masks, masked};
 use crate::manage::tables;
 use gateway::{ToolBody, ToolDefinition};
 use runtime::tool_definition::{URI_TYPE, body_of, table_of};
@@ -263,12 +263,12 @@ pub(crate) fn changed(
     state: &Shared,
     old: &Tool,
     mut changes: Map<String, Value>,
-) -> (Map<String, Value>, Moving) {
+) -> (Map<String, Value>, AddressChange) {
     let mut body = body_from(old);
-    let mut moving = Moving::default();
+    let mut moving = AddressChange::default();
     if let Some(config) = changes.get_mut("config").filter(|config| config.is_object()) {
         let (old_config, schema) = (&old.definition["config"], config_schema(state, &old.kind));
-        moving = Moving::between(config, old_config, &schema);
+        moving = AddressChange::between(config, old_config, &schema);
         *config = moving.with_secrets(config.take(), old_config, &schema, "config");
     }
     if let Some(arguments) = changes.get_mut("arguments") {
@@ -279,10 +279,15 @@ pub(crate) fn changed(
 }
 
 /// The definition with every secret masked.
-pub(crate) fn shown(state: &Shared, kind: &str, definition: &Value, sight: Sight) -> Map<String, Value> {
+pub(crate) fn shown(
+    state: &Shared,
+    kind: &str,
+    definition: &Value,
+    visibility: Visibility,
+) -> Map<String, Value> {
     let mut shown = definition.as_object().cloned().unwrap_or_default();
     if let Some(config) = shown.get_mut("config") {
-        *config = masked(config, &config_schema(state, kind), sight);
+        *config = masked(config, &config_schema(state, kind), visibility);
     }
     if let Some(arguments) = shown.get_mut("arguments") {
         let raw = RawValue::from_string(arguments.to_string()).unwrap_or_default();

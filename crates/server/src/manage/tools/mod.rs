@@ -10,7 +10,7 @@ use crate::Shared;
 use crate::auth::SignedIn;
 use crate::error::{Problem, Result};
 use crate::json::{Json, Page, Paging, Path, Query};
-use crate::manage::secrets::Sight;
+use crate::manage::secrets::Visibility;
 use crate::manage::time;
 use crate::manage::words;
 use axum::Json as Answer;
@@ -54,9 +54,9 @@ pub(crate) struct ToolView {
 }
 
 impl ToolView {
-    pub(crate) fn new(state: &Shared, tool: Tool, sight: Sight) -> Self {
+    pub(crate) fn new(state: &Shared, tool: Tool, visibility: Visibility) -> Self {
         Self {
-            definition: shown(state, &tool.kind, &tool.definition, sight),
+            definition: shown(state, &tool.kind, &tool.definition, visibility),
             address: gateway::tools::address_of(&tool.name).to_string(),
             id: tool.id.into(),
             name: tool.name,
@@ -73,9 +73,9 @@ impl ToolView {
     }
 
     /// One tool with how far its index is, where it has one.
-    async fn whole(state: &Shared, tool: Tool, sight: Sight) -> Result<Self> {
+    async fn whole(state: &Shared, tool: Tool, visibility: Visibility) -> Result<Self> {
         let tenant = tool.tenant.clone();
-        let mut view = Self::new(state, tool, sight);
+        let mut view = Self::new(state, tool, visibility);
         search_index::mirror(state, &tenant, std::slice::from_mut(&mut view)).await?;
         Ok(view)
     }
@@ -158,8 +158,8 @@ pub(crate) async fn list(
     let owner = signed_in.only_own();
     let filter = ToolFilter { kind: query.kind, status: query.status, owner, text: query.q };
     let found = state.store.tools().list(&signed_in.tenant, &filter, page).await?;
-    let sight = Sight::of(&signed_in);
-    let mut page = Page::of(found, |tool| ToolView::new(&state, tool, sight));
+    let visibility = Visibility::of(&signed_in);
+    let mut page = Page::of(found, |tool| ToolView::new(&state, tool, visibility));
     search_index::mirror(&state, &signed_in.tenant, &mut page.items).await?;
     Ok(Answer(page))
 }
@@ -195,7 +195,7 @@ pub(crate) async fn create_from(
     };
     let tool = state.store.tools().create(&signed_in.tenant, new).await?;
     state.reload.catch_up().await;
-    let mut made = ToolView::whole(state, tool, Sight::of(signed_in)).await?;
+    let mut made = ToolView::whole(state, tool, Visibility::of(signed_in)).await?;
     search_index::mirror_new(&mut made);
     Ok((StatusCode::CREATED, Answer(made)))
 }
@@ -210,7 +210,7 @@ pub(crate) async fn get(
 ) -> Result<Answer<ToolView>> {
     signed_in.may_read()?;
     let tool = find(&state, &signed_in, &id).await?;
-    Ok(Answer(ToolView::whole(&state, tool, Sight::of(&signed_in)).await?))
+    Ok(Answer(ToolView::whole(&state, tool, Visibility::of(&signed_in)).await?))
 }
 
 /// Changes the fields of a tool that are given; `null` takes a field away.
@@ -267,7 +267,7 @@ pub(crate) async fn save(
     let tools = state.store.tools();
     let tool = tools.update(&signed_in.tenant, &old.id, changes, by, Some(expected_version)).await?;
     state.reload.catch_up().await;
-    Ok(Answer(ToolView::whole(state, tool, Sight::of(signed_in)).await?))
+    Ok(Answer(ToolView::whole(state, tool, Visibility::of(signed_in)).await?))
 }
 
 /// Deletes a tool with its versions.

@@ -7,7 +7,7 @@ use crate::auth::SignedIn;
 use crate::error::Result;
 use crate::json::{Json, Path};
 use crate::manage::call::{Trace, context, result_of, start};
-use crate::manage::secrets::Sight;
+use crate::manage::secrets::Visibility;
 use axum::Json as Answer;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
@@ -116,9 +116,9 @@ pub(crate) struct RawAnswer {
 }
 
 /// The request without its headers' values for those who may not manage.
-fn as_seen(mut request: Value, sight: Sight) -> Value {
+fn as_seen(mut request: Value, visibility: Visibility) -> Value {
     let headers = request.get_mut("headers").and_then(Value::as_object_mut);
-    for value in headers.into_iter().flat_map(Map::values_mut).filter(|_| sight == Sight::Other) {
+    for value in headers.into_iter().flat_map(Map::values_mut).filter(|_| visibility == Visibility::Other) {
         *value = MASK.into();
     }
     request
@@ -137,16 +137,16 @@ pub(crate) async fn test(
 ) -> Result<Answer<TrialResult>> {
     signed_in.may_make_tools()?;
     let tool = find(&state, &signed_in, &id).await?;
-    let sight = Sight::of(&signed_in);
+    let visibility = Visibility::of(&signed_in);
     let inspection = Inspection::on();
     let cx = Context { inspection: inspection.clone(), ..context(&state, signed_in, trace) };
     let ended = start(&state, cx, Target::Trial(tool.id), body.arguments).await?;
     let result = result_of(ended)?;
-    let seen = inspection.seen();
-    let raw = seen.raw.map(|raw| serde_json::from_str(&raw).unwrap_or_else(|_| raw.into()));
+    let exchange = inspection.exchange();
+    let raw = exchange.raw.map(|raw| serde_json::from_str(&raw).unwrap_or_else(|_| raw.into()));
     Ok(Answer(TrialResult {
-        request: seen.request.map(|request| as_seen(request, sight)),
-        raw: RawAnswer { status: seen.status, body: raw },
+        request: exchange.request.map(|request| as_seen(request, visibility)),
+        raw: RawAnswer { status: exchange.status, body: raw },
         result: RawValue::from_string(result).unwrap_or_default(),
     }))
 }

@@ -6,7 +6,7 @@ use crate::Shared;
 use crate::auth::SignedIn;
 use crate::error::Result;
 use crate::json::{Json, Page, Paging, Path};
-use crate::manage::secrets::Sight;
+use crate::manage::secrets::Visibility;
 use crate::manage::time;
 use crate::manage::words;
 use axum::Json as Answer;
@@ -38,9 +38,9 @@ pub(crate) struct ToolVersionView {
 }
 
 impl ToolVersionView {
-    fn new(state: &Shared, kind: &str, version: ToolVersion, sight: Sight) -> Self {
+    fn new(state: &Shared, kind: &str, version: ToolVersion, visibility: Visibility) -> Self {
         Self {
-            definition: shown(state, kind, &version.content.definition, sight),
+            definition: shown(state, kind, &version.content.definition, visibility),
             version: version.version,
             changed_by: version.changed_by,
             at: time::show(version.at),
@@ -65,8 +65,8 @@ pub(crate) async fn list(
     signed_in.may_read()?;
     let tool = find(&state, &signed_in, &id).await?;
     let found = state.store.tools().versions(&signed_in.tenant, &id, page).await?;
-    let sight = Sight::of(&signed_in);
-    Ok(Answer(Page::of(found, |one| ToolVersionView::new(&state, &tool.kind, one, sight))))
+    let visibility = Visibility::of(&signed_in);
+    Ok(Answer(Page::of(found, |one| ToolVersionView::new(&state, &tool.kind, one, visibility))))
 }
 
 #[derive(Deserialize, ToSchema)]

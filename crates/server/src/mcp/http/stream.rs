@@ -4,9 +4,9 @@ use super::headers::{Headers, check_accept, check_origin};
 use super::{owner_of, response};
 use crate::Shared;
 use crate::error::{Code, Problem, Result};
+use crate::mcp::door_access::DoorAccess;
 use crate::mcp::notifications::Listener;
 use crate::mcp::request::Filter;
-use crate::mcp::visitor::Visitor;
 use axum::extract::State;
 use axum::response::Response;
 use futures::stream;
@@ -17,7 +17,7 @@ use tool::{Context, Door as DoorKind};
 /// `GET /mcp`: until the client goes or the server stops.
 pub(crate) async fn get(
     State(state): State<Shared>,
-    Visitor { signed_in, instance, service }: Visitor,
+    DoorAccess { signed_in, instance, service }: DoorAccess,
     headers: HeaderMap,
 ) -> Result<Response> {
     check_origin(&state, &headers)?;

@@ -1,4 +1,5 @@
-//! The invariants 1 and 2 of ARCHITECTURE.md: who knows JSON-RPC, who calls connectors, and what connectors import.
+//! Invariants of ARCHITECTURE.md: who knows JSON-RPC, who calls connectors, what connectors import, and that nobody
+//! decides by the words of a message.
 
 use super::{none, product_sources, root};
 use std::collections::BTreeSet;
@@ -47,6 +48,19 @@ fn only_the_gateway_calls_a_connector() {
         .flat_map(|(name, text)| places(&name, &text, is_call))
         .collect();
     none(&offenders, "a call goes through Gateway::call, or it is not permitted, bounded and audited");
+}
+
+#[test]
+fn no_code_decides_by_the_words_of_a_message() {
+    let asked = ["contains(", "starts_with(", "ends_with(", "find(", "eq("];
+    let told = [".message().", ".to_string()."];
+    let is_search = |line: &str| {
+        let is_asked = |told: &str| asked.iter().any(|asked| line.contains(&format!("{told}{asked}")));
+        line.contains("error") && told.iter().any(|told| is_asked(told))
+    };
+    let offenders: Vec<_> =
+        product_sources().into_iter().flat_map(|(name, text)| places(&name, &text, is_search)).collect();
+    none(&offenders, "what steers anything is a field of the error; its sentences are for people");
 }
 
 #[test]

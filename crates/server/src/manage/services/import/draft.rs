@@ -4,7 +4,7 @@ use super::{Body, ImportNotes, ImportPreview, ImportResult, PreviewedTool};
 use crate::Shared;
 use crate::auth::SignedIn;
 use crate::error::Result;
-use crate::manage::secrets::{Moving, Sight, masked, shown};
+use crate::manage::secrets::{AddressChange, Visibility, masked, shown};
 use crate::manage::services::changes::{Changes, between, kept_config, removed, updated};
 use crate::manage::services::references::{names_of, references_to_tools};
 use crate::manage::services::settings::{check, tools_of};
@@ -69,7 +69,7 @@ impl Draft {
         if let Some(old) = &draft.old {
             // Secrets are kept, or stay behind, where every change of a service decides it.
             tools = updated(tools, &shown(&old.tools, schema), body.keep_missing);
-            let config = kept_config(&masked(&old.config, schema, Sight::Manager), given);
+            let config = kept_config(&masked(&old.config, schema, Visibility::Manager), given);
             let of_document = std::mem::replace(&mut draft.config, config);
             draft.credentials.clear();
             draft.name = body.name.clone().unwrap_or_else(|| old.name.clone());
@@ -127,11 +127,11 @@ impl Draft {
         let changes = self.changes(&schema);
         let with_input_schema = |tool: ServiceTool| {
             let input_schema = self.input_schemas.remove(&tool.id);
-            PreviewedTool { definition: masked_tool(tool, &schema, Sight::Manager), input_schema }
+            PreviewedTool { definition: masked_tool(tool, &schema, Visibility::Manager), input_schema }
         };
         Ok(ImportPreview {
             tools: self.tools.into_iter().map(with_input_schema).collect(),
-            config: masked(&config, &schema, Sight::Manager),
+            config: masked(&config, &schema, Visibility::Manager),
             scheme: self.scheme,
             id: self.id,
             name: self.name,
@@ -143,17 +143,17 @@ impl Draft {
     }
 
     /// Settings and tools as they would be stored.
-    fn with_secrets(&self, schema: &Value) -> (Value, Vec<ServiceTool>, Moving) {
+    fn with_secrets(&self, schema: &Value) -> (Value, Vec<ServiceTool>, AddressChange) {
         let (config, tools) = (self.config.clone(), self.tools.clone());
-        let Some(old) = &self.old else { return (config.into(), tools, Moving::default()) };
-        let (config, tools, moving) = Moving::service(Some(config), Some(tools), old, schema);
+        let Some(old) = &self.old else { return (config.into(), tools, AddressChange::default()) };
+        let (config, tools, moving) = AddressChange::service(Some(config), Some(tools), old, schema);
         (config.unwrap_or_default(), tools.unwrap_or_default(), moving)
     }
 
     /// The differences to the service there is, secrets masked.
     fn changes(&self, schema: &Value) -> Option<Changes> {
         let views = |tools: &[ServiceTool]| -> Vec<Value> {
-            tools.iter().map(|tool| masked_tool(tool.clone(), schema, Sight::Manager)).collect()
+            tools.iter().map(|tool| masked_tool(tool.clone(), schema, Visibility::Manager)).collect()
         };
         self.old.as_ref().map(|old| between(&views(&old.tools), &views(&self.tools)))
     }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use tool::{InstanceId, TenantId};
 
 /// Who comes to a door. The key of an instance stands in the path, and is the sign-in.
-pub(crate) struct Visitor {
+pub(crate) struct DoorAccess {
     pub(crate) signed_in: SignedIn,
     /// The instance whose tools are all that is offered.
     pub(crate) instance: Option<InstanceId>,
@@ -19,7 +19,7 @@ pub(crate) struct Visitor {
     pub(crate) service: Option<Arc<str>>,
 }
 
-impl FromRequestParts<Shared> for Visitor {
+impl FromRequestParts<Shared> for DoorAccess {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &Shared) -> Result<Self> {
@@ -37,7 +37,7 @@ impl FromRequestParts<Shared> for Visitor {
             Some(service) => {
                 let catalog = state.gateway.catalog().tenant(&signed_in.tenant).unwrap_or_default();
                 let missing = |error: tool::Error| Problem::new(Code::NotFound, error.message());
-                catalog.alone(&service).map_err(missing)?;
+                catalog.with_own_door(&service).map_err(missing)?;
                 Some(service)
             }
             None => state.options.only_service.clone().filter(|_| is_default),

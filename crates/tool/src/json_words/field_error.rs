@@ -9,7 +9,7 @@ const MAX_LISTED: usize = 12;
 
 /// What does not fit: the path of the field, a word for programs, and a sentence.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Misfit {
+pub struct FieldError {
     /// The field it is about.
     pub path: String,
     /// `Required`, `Unknown`, `NotAllowed` or `Invalid`.
@@ -22,32 +22,32 @@ pub struct Misfit {
 ///
 /// # Errors
 /// The first field that does not fit.
-pub fn read<T: DeserializeOwned>(value: &Value) -> Result<T, Misfit> {
+pub fn read<T: DeserializeOwned>(value: &Value) -> Result<T, FieldError> {
     serde_path_to_error::deserialize(value)
-        .map_err(|error| misfit(&error.path().to_string(), &error.inner().to_string()))
+        .map_err(|error| field_error(&error.path().to_string(), &error.inner().to_string()))
 }
 
 /// The same for a value of a query string, which is text before it is anything else.
 #[must_use]
-pub fn misfit_in_query(field: &str, message: &str) -> Misfit {
+pub fn query_field_error(field: &str, message: &str) -> FieldError {
     let subject = if field.is_empty() { "a value".to_owned() } else { format!("'{field}'") };
-    let with = |message: String| Misfit { path: field.to_owned(), code: "Invalid", message };
+    let with = |message: String| FieldError { path: field.to_owned(), code: "Invalid", message };
     if ["digit", "integer", "number too"].iter().any(|word| message.contains(word)) {
         return with(format!("{subject} must be a whole number that is not too large"));
     }
     if message.contains("`true` or `false`") {
         return with(format!("{subject} must be true or false"));
     }
-    misfit(field, message)
+    field_error(field, message)
 }
 
 /// Why JSON does not fit what is to be read from it. `message` is what was said about the value at `path`.
 #[must_use]
-pub fn misfit(path: &str, message: &str) -> Misfit {
+pub fn field_error(path: &str, message: &str) -> FieldError {
     let message = message.rsplit_once(" at line ").map_or(message, |(message, _)| message);
     let path = if path == "." { "" } else { path };
     let subject = if path.is_empty() { "the body".to_owned() } else { format!("'{path}'") };
-    let with = |path: &str, code, message: String| Misfit { path: path.to_owned(), code, message };
+    let with = |path: &str, code, message: String| FieldError { path: path.to_owned(), code, message };
     let named =
         |prefix: &str| message.strip_prefix(prefix)?.split_once('`').map(|(name, rest)| (name, quoted(rest)));
     if let Some((name, _)) = named("missing field `") {
@@ -161,7 +161,7 @@ mod tests {
                 ("a", "'a' must be an integer, not a string"),
             ),
         ] {
-            let found = misfit(path, message);
+            let found = field_error(path, message);
             assert_eq!((found.path.as_str(), found.message.as_str()), expected);
         }
     }

@@ -8,13 +8,13 @@ use tool::{Tool, readable};
 
 /// What a tool promises of its structured content.
 #[derive(Debug)]
-pub(crate) struct Promise {
+pub(crate) struct OutputSchema {
     schema: Box<RawValue>,
     /// Compiled when an answer is first cut; one that cannot be is kept by nobody.
     compiled: OnceLock<Option<Schema>>,
 }
 
-impl Promise {
+impl OutputSchema {
     /// What the tool's `outputSchema` says, if it has one.
     pub(crate) fn of(tool: &Tool) -> Option<Self> {
         let schema = tool.field("outputSchema").filter(|schema| schema.get().starts_with('{'))?;

@@ -9,7 +9,7 @@ impl TenantCatalog {
     ///
     /// # Errors
     /// `NotFound` when there is none of this id, or several of different types.
-    pub fn alone(&self, id: &str) -> Result<&Arc<Service>> {
+    pub fn with_own_door(&self, id: &str) -> Result<&Arc<Service>> {
         let mut found = self.services.values().filter_map(|of_type| of_type.get(id));
         let id = shortened(id);
         match (found.next(), found.next()) {
@@ -23,15 +23,15 @@ impl TenantCatalog {
     }
 
     /// The routes of the service whose door this is, by the tools' own names.
-    pub(crate) fn routes_alone(&self, id: &str) -> Vec<&Arc<Route>> {
-        let Ok(service) = self.alone(id) else { return Vec::new() };
+    pub(crate) fn routes_at_own_door(&self, id: &str) -> Vec<&Arc<Route>> {
+        let Ok(service) = self.with_own_door(id) else { return Vec::new() };
         let mut routes: Vec<_> = self.routes_of(&service.scheme, &service.id).collect();
         routes.sort_unstable_by(|a, b| a.tool.name().cmp(b.tool.name()));
         routes
     }
 
     /// The route of a tool of the service whose door this is, or why there is none.
-    pub(super) fn resolve_alone(&self, id: &str, target: &Target) -> Result<Arc<Route>> {
+    pub(super) fn resolve_at_own_door(&self, id: &str, target: &Target) -> Result<Arc<Route>> {
         let name = match target {
             Target::Name(name) => name.as_str(),
             Target::Uri(_) | Target::Trial(_) => {
@@ -40,7 +40,7 @@ impl TenantCatalog {
                 ));
             }
         };
-        let service = self.alone(id)?;
+        let service = self.with_own_door(id)?;
         if let Some(route) = self.route(&service.scheme, &service.id, name) {
             return Ok(route.clone());
         }
