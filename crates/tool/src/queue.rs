@@ -53,8 +53,24 @@ pub struct QueuedMessage {
     pub published_at: i64,
     /// Its number in the queue.
     pub position: i64,
-    /// The how manieth delivery this is, from 1. It is also what the message is settled by: whoever came too late
-    /// has an older one.
+    /// The how manieth delivery this is, from 1.
+    pub attempt: u32,
+}
+
+impl QueuedMessage {
+    /// What the message is settled by.
+    #[must_use]
+    pub fn claim(&self) -> Claim {
+        Claim { position: self.position, attempt: self.attempt }
+    }
+}
+
+/// A message that is somebody's for a while: whoever comes too late has an older attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Claim {
+    /// Its number in the queue.
+    pub position: i64,
+    /// The how manieth delivery it is.
     pub attempt: u32,
 }
 
@@ -131,13 +147,7 @@ pub trait Queue: fmt::Debug + Send + Sync + 'static {
     ///
     /// # Errors
     /// `Missing` when somebody else has it by now, and what keeps it from being renewed.
-    async fn renew(
-        &self,
-        tenant: &TenantId,
-        queue: &str,
-        message: &QueuedMessage,
-        lease: Duration,
-    ) -> Result<()>;
+    async fn renew(&self, tenant: &TenantId, queue: &str, claim: Claim, lease: Duration) -> Result<()>;
 
     /// Says what becomes of a message that was claimed.
     ///
@@ -147,7 +157,7 @@ pub trait Queue: fmt::Debug + Send + Sync + 'static {
         &self,
         tenant: &TenantId,
         queue: &str,
-        message: &QueuedMessage,
+        claim: Claim,
         settlement: Settlement,
     ) -> Result<()>;
 

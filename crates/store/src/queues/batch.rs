@@ -10,7 +10,7 @@ use sqlx::AssertSqlSafe;
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 use tool::TenantId;
-use tool::queue::{DEAD, DEAD_REASON, NewMessage, Published, Settlement};
+use tool::queue::{Claim, DEAD, DEAD_REASON, NewMessage, Published, Settlement};
 
 /// The longest reason that is kept with a dead letter.
 const MAX_REASON_CHARACTERS: usize = 1000;
@@ -24,9 +24,7 @@ pub(super) async fn write(store: &Store, jobs: &[&Job]) -> Result<Vec<Outcome>> 
         outcomes.push(match &job.work {
             Work::Publish(message) => batch.publish(index, job, message)?,
             Work::Settle { settlement: Settlement::Done, .. } => settled(done.contains(&index)),
-            Work::Settle { position, attempt, settlement } => {
-                batch.settle(job, *position, *attempt, settlement).await?
-            }
+            Work::Settle { claim, settlement } => batch.settle(job, *claim, settlement).await?,
         });
     }
     batch.commit(&mut outcomes).await?;
@@ -92,8 +90,8 @@ impl Batch {
     /// Deletes all messages that are done with in one statement; says which jobs still had theirs.
     async fn finish_done(&mut self, jobs: &[&Job]) -> Result<HashSet<usize>> {
         let of = |(index, job): (usize, &&Job)| match &job.work {
-            Work::Settle { position, attempt, settlement: Settlement::Done } => {
-                Some((index, (job.tenant.clone(), job.queue.clone(), *position), *attempt))
+            Work::Settle { claim, settlement: Settlement::Done } => {
+                Some((index, (job.tenant.clone(), job.queue.clone(), claim.position), claim.attempt))
             }
             Work::Settle { .. } | Work::Publish(_) => None,
         };
@@ -122,41 +120,28 @@ impl Batch {
         Ok(wanted.into_iter().filter(|(_, key, _)| deleted.contains(key)).map(|(index, ..)| index).collect())
     }
 
-    async fn settle(
-        &mut self,
-        job: &Job,
-        position: i64,
-        attempt: u32,
-        settlement: &Settlement,
-    ) -> Result<Outcome> {
+    async fn settle(&mut self, job: &Job, claim: Claim, settlement: &Settlement) -> Result<Outcome> {
         let is_ours = match settlement {
             Settlement::Done => true,
-            Settlement::Again(pause) => self.release(job, position, attempt, *pause, attempt).await?,
+            Settlement::Again(pause) => self.release(job, claim, *pause, claim.attempt).await?,
             Settlement::Back => {
-                self.release(job, position, attempt, Duration::ZERO, attempt.saturating_sub(1)).await?
+                self.release(job, claim, Duration::ZERO, claim.attempt.saturating_sub(1)).await?
             }
-            Settlement::Dead(reason) => self.bury(job, position, attempt, reason).await?,
+            Settlement::Dead(reason) => self.bury(job, claim, reason).await?,
         };
         Ok(settled(is_ours))
     }
 
     /// Lets others have the message after a pause. Its place in the order stays.
-    async fn release(
-        &mut self,
-        job: &Job,
-        position: i64,
-        attempt: u32,
-        pause: Duration,
-        counted: u32,
-    ) -> Result<bool> {
+    async fn release(&mut self, job: &Job, claim: Claim, pause: Duration, counted: u32) -> Result<bool> {
         let done = sqlx::query(
             "UPDATE queue_messages SET leased_until = $5, attempt = $6
              WHERE tenant = $1 AND queue = $2 AND position = $3 AND attempt = $4",
         )
         .bind(job.tenant.as_str())
         .bind(job.queue.as_str())
-        .bind(position)
-        .bind(i64::from(attempt))
+        .bind(claim.position)
+        .bind(i64::from(claim.attempt))
         .bind(self.now.saturating_add(leases::milliseconds(pause)))
         .bind(i64::from(counted))
         .execute(self.write.connection())
@@ -165,7 +150,7 @@ impl Batch {
     }
 
     /// Moves the message to the queue for dead letters.
-    async fn bury(&mut self, job: &Job, position: i64, attempt: u32, reason: &str) -> Result<bool> {
+    async fn bury(&mut self, job: &Job, claim: Claim, reason: &str) -> Result<bool> {
         let sql = format!(
             "DELETE FROM queue_messages WHERE tenant = $1 AND queue = $2 AND position = $3 AND attempt = $4
              RETURNING {COLUMNS}"
@@ -173,8 +158,8 @@ impl Batch {
         let found = sqlx::query(AssertSqlSafe(sql))
             .bind(job.tenant.as_str())
             .bind(job.queue.as_str())
-            .bind(position)
-            .bind(i64::from(attempt))
+            .bind(claim.position)
+            .bind(i64::from(claim.attempt))
             .fetch_optional(self.write.connection())
             .await?;
         let Some(found) = found else { return Ok(false) };

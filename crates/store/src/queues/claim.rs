@@ -8,7 +8,7 @@ use crate::{Result, Store, leases, row};
 use sqlx::AssertSqlSafe;
 use std::time::Duration;
 use tool::TenantId;
-use tool::queue::{Order, QueuedMessage};
+use tool::queue::{Claim, Order, QueuedMessage};
 
 /// What could be had now.
 fn due(backend: Backend) -> String {
@@ -132,7 +132,7 @@ pub(super) async fn renew(
     store: &Store,
     tenant: &TenantId,
     queue: &str,
-    message: &QueuedMessage,
+    claim: Claim,
     lease: Duration,
 ) -> Result<bool> {
     let mut write: Write = store.write().await?;
@@ -144,8 +144,8 @@ pub(super) async fn renew(
     let done = sqlx::query(AssertSqlSafe(sql))
         .bind(tenant.as_str())
         .bind(queue)
-        .bind(message.position)
-        .bind(i64::from(message.attempt))
+        .bind(claim.position)
+        .bind(i64::from(claim.attempt))
         .bind(leases::milliseconds(lease))
         .execute(write.connection())
         .await?;

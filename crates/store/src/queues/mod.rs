@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
 use tool::TenantId;
-use tool::queue::{Hold, LaterCall, NewMessage, Order, Published, QueuedMessage, Settlement};
+use tool::queue::{Claim, Hold, LaterCall, NewMessage, Order, Published, QueuedMessage, Settlement};
 use writer::{Outcome, Work, Writer};
 
 /// What the queues of one tenant may hold together, in messages and in bytes.
@@ -103,14 +103,8 @@ impl tool::Queue for Queues {
         Ok(within(self.0.timeout, work).await?)
     }
 
-    async fn renew(
-        &self,
-        tenant: &TenantId,
-        queue: &str,
-        message: &QueuedMessage,
-        lease: Duration,
-    ) -> tool::Result<()> {
-        let work = claim::renew(&self.0.store, tenant, queue, message, lease);
+    async fn renew(&self, tenant: &TenantId, queue: &str, claim: Claim, lease: Duration) -> tool::Result<()> {
+        let work = claim::renew(&self.0.store, tenant, queue, claim, lease);
         match within(self.0.timeout, work).await? {
             true => Ok(()),
             false => Err(gone()),
@@ -121,12 +115,11 @@ impl tool::Queue for Queues {
         &self,
         tenant: &TenantId,
         queue: &str,
-        message: &QueuedMessage,
+        claim: Claim,
         settlement: Settlement,
     ) -> tool::Result<()> {
         let comes_back = !matches!(settlement, Settlement::Done);
-        let work = Work::Settle { position: message.position, attempt: message.attempt, settlement };
-        match self.write(tenant, queue, work).await? {
+        match self.write(tenant, queue, Work::Settle { claim, settlement }).await? {
             Outcome::Settled => {
                 if comes_back {
                     self.tell();

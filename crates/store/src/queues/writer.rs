@@ -5,7 +5,7 @@ use crate::{Error, Result, Store};
 use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tool::TenantId;
-use tool::queue::{NewMessage, Published, Settlement};
+use tool::queue::{Claim, NewMessage, Published, Settlement};
 
 /// The most in one transaction.
 const MAX_JOBS: usize = 256;
@@ -32,7 +32,7 @@ pub(super) struct Job {
 
 pub(super) enum Work {
     Publish(NewMessage),
-    Settle { position: i64, attempt: u32, settlement: Settlement },
+    Settle { claim: Claim, settlement: Settlement },
 }
 
 /// What came of it.

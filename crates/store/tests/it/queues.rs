@@ -52,7 +52,7 @@ async fn claim(queues: &Queues, max: usize, order: Order, lease: Duration) -> Ve
 }
 
 async fn settle(queues: &Queues, message: &QueuedMessage, settlement: Settlement) {
-    queues.settle(&acme(), "q", message, settlement).await.unwrap();
+    queues.settle(&acme(), "q", message.claim(), settlement).await.unwrap();
 }
 
 async fn keeps_messages_in_order_and_shows_them_without_taking_them(db: Arc<Backend>) {
@@ -133,7 +133,7 @@ async fn gives_a_message_to_another_when_its_reader_falls_silent(db: Arc<Backend
     let first = claim(&killed, 1, Order::Any, SHORT).await.remove(0);
     assert_eq!(first.attempt, 1);
     assert!(claim(&alive, 1, Order::Any, SHORT).await.is_empty());
-    killed.renew(&acme(), "q", &first, SHORT * 2).await.unwrap();
+    killed.renew(&acme(), "q", first.claim(), SHORT * 2).await.unwrap();
     tokio::time::sleep(SHORT).await;
     assert!(claim(&alive, 1, Order::Any, SHORT).await.is_empty(), "renewed");
     eventually("the lease ends", TIMEOUT, || async {
@@ -144,10 +144,10 @@ async fn gives_a_message_to_another_when_its_reader_falls_silent(db: Arc<Backend
     assert_eq!((second.id.as_str(), second.attempt), ("a", 2));
     // It was not dead, only late.
     for settlement in [Settlement::Done, Settlement::Back, Settlement::Dead("late".to_owned())] {
-        let refused = killed.settle(&acme(), "q", &first, settlement).await.unwrap_err();
+        let refused = killed.settle(&acme(), "q", first.claim(), settlement).await.unwrap_err();
         assert_eq!(refused.kind(), ErrorKind::Missing);
     }
-    assert_eq!(killed.renew(&acme(), "q", &first, LONG).await.unwrap_err().kind(), ErrorKind::Missing);
+    assert_eq!(killed.renew(&acme(), "q", first.claim(), LONG).await.unwrap_err().kind(), ErrorKind::Missing);
     settle(&alive, &second, Settlement::Done).await;
 }
 
@@ -217,7 +217,7 @@ async fn keeps_tenants_apart(db: Arc<Backend>) {
     assert!(queues.receive(&other(), "q", 9).await.unwrap().is_empty());
     assert!(queues.claim(&other(), "q", 9, Order::Any, LONG).await.unwrap().is_empty());
     let mine = claim(&queues, 1, Order::Any, LONG).await.remove(0);
-    let refused = queues.settle(&other(), "q", &mine, Settlement::Done).await.unwrap_err();
+    let refused = queues.settle(&other(), "q", mine.claim(), Settlement::Done).await.unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::Missing);
     let nobody = "nobody".parse().unwrap();
     assert_eq!(queues.publish(&nobody, "q", message("a")).await.unwrap_err().kind(), ErrorKind::NotFound);
