@@ -40,8 +40,11 @@ pub struct Tls {
 }
 
 impl Tls {
-    /// Reads files.
-    fn load(&self) -> Result<ClientConfig, rustls::Error> {
+    /// How to speak TLS with it, also for others than HTTP. Reads files, so it may block.
+    ///
+    /// # Errors
+    /// When the certificates cannot be used.
+    pub fn load(&self) -> Result<ClientConfig, rustls::Error> {
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
         let verifier = Verifier::new_with_extra_roots(self.authorities.clone(), provider.clone())?;
         let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;

@@ -5,53 +5,30 @@ use super::pool::{Check, Lease, Pool};
 use super::rows::{Finished, Limits};
 use super::sql::Access;
 use crate::shared::attempts::{Backoff, Budget};
-use crate::shared::breaker::{Breaker, TimeSetBy};
+use crate::shared::bounds::Bounds;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
-use tokio::sync::Semaphore;
+use std::time::Instant;
 use tool::uri::Options;
-use tool::{Context, Ended, Error, ErrorKind, Reason, Result};
+use tool::{Context, Error, ErrorKind, Result};
 
 /// One database and what its service may use of it.
 #[derive(Debug)]
 pub(super) struct Client {
     pub(super) pool: Arc<Pool>,
-    pub(super) breaker: Breaker,
-    pub(super) timeout: Duration,
+    pub(super) bounds: Bounds,
     pub(super) max_attempts: u32,
     pub(super) backoff: Backoff,
-    pub(super) permits: Option<Semaphore>,
 }
 
 impl Client {
-    /// Runs the work of one call until it is done, late, or taken back. Work that is dropped ends its statement on
-    /// the server.
+    /// Runs the work of one call. Work that is dropped ends its statement on the server.
     pub(super) async fn within<T>(
         &self,
         cx: &Context,
         options: &Options,
         work: impl Future<Output = Result<T>>,
     ) -> Result<T> {
-        // A caller may want less than the service allows, never more.
-        let wanted = options.timeout.filter(|wanted| *wanted < self.timeout);
-        let is_callers = wanted.is_some() || cx.remaining() <= self.timeout;
-        let cx = cx.for_at_most(wanted.unwrap_or(self.timeout));
-        let pass = self.breaker.admit()?;
-        let work = async {
-            let _permit = match &self.permits {
-                Some(permits) => Some(permits.acquire().await.map_err(|_| Error::internal("no permits"))?),
-                None => None,
-            };
-            work.await
-        };
-        let result = cx.within(work).await.unwrap_or_else(|ended| match ended {
-            Ended::Cancelled => Err(ended.error("")),
-            Ended::TimedOut => {
-                Err(ended.error("the database did not answer in time").because(Reason::AttemptTimedOut))
-            }
-        });
-        pass.judge(&result, if is_callers { TimeSetBy::Caller } else { TimeSetBy::Service });
-        result
+        self.bounds.within(cx, options, "the database did not answer in time", work).await
     }
 
     /// Reads the rows of one statement of ours. A session that turns out to be dead is replaced.
@@ -75,8 +52,8 @@ impl Client {
             return Ok((self.pool.lease(session, access, permit), false));
         }
         let budget = Budget {
-            deadline: Instant::now() + self.timeout,
-            attempt: self.timeout,
+            deadline: Instant::now() + self.bounds.timeout,
+            attempt: self.bounds.timeout,
             attempts: self.max_attempts,
             backoff: self.backoff,
         };

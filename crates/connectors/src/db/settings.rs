@@ -12,6 +12,7 @@ use super::selection::Selection;
 use super::tls::TlsSettings;
 use super::{Db, Offer};
 use crate::shared::attempts::RetrySettings;
+use crate::shared::bounds::Bounds;
 use crate::shared::breaker::BreakerSettings;
 use crate::shared::network::{AllowPrivateNetwork, Policy, allow_private_network_schema};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -172,11 +173,13 @@ impl tool::Settings for Settings {
         };
         let client = Client {
             pool: Arc::new(Pool::new(opener, self.pool_size, env.tasks.clone())),
-            breaker: self.circuit_breaker.into(),
-            timeout: Duration::from_millis(self.timeout_ms),
+            bounds: Bounds {
+                breaker: self.circuit_breaker.into(),
+                timeout: Duration::from_millis(self.timeout_ms),
+                permits: self.max_concurrent_calls.map(Semaphore::new),
+            },
             max_attempts: self.retry.max_attempts,
             backoff,
-            permits: self.max_concurrent_calls.map(Semaphore::new),
         };
         let selection = Selection {
             db_type: self.db_type,

@@ -2,7 +2,10 @@
 
 pub(crate) mod attempts;
 pub(crate) mod body;
+pub(crate) mod bounds;
 pub(crate) mod breaker;
+#[cfg(any(unix, feature = "redis", feature = "rabbitmq"))]
+pub(crate) mod dial;
 pub(crate) mod headers;
 pub(crate) mod network;
 pub(crate) mod oauth;

@@ -7,6 +7,7 @@ mod calls;
 mod logs;
 mod schema;
 mod settings;
+pub mod triggers;
 
 use serde_json::{Map, Value};
 use std::fmt::Debug;

@@ -1,0 +1,53 @@
+//! What every broker can do for us.
+
+use super::destination::Destination;
+use super::message::{Incoming, Outgoing, Receipt};
+use async_trait::async_trait;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+use tool::queue::Settlement;
+use tool::{Result, Subscription};
+
+/// One broker. Errors that are retryable mean that nothing was sent.
+#[async_trait]
+pub(super) trait Broker: Send + Sync + 'static {
+    /// It can hold a message back by itself; otherwise the call is made later.
+    fn delays(&self) -> bool;
+
+    /// Returns when the broker has said that it has the message.
+    async fn publish(&self, to: &Destination, message: &Outgoing) -> Result<Receipt>;
+
+    /// Shows the next messages, and leaves them where they are.
+    async fn peek(&self, from: &Destination, max: usize) -> Result<Vec<Incoming>>;
+
+    /// Takes the next messages for good, waiting for the first.
+    async fn receive(&self, from: &Destination, max: usize, wait: Duration) -> Result<Vec<Incoming>>;
+
+    /// Whether it answers, and knows these places.
+    async fn health(&self, places: &[Destination]) -> Result<()>;
+
+    /// Begins to read as one of a group.
+    async fn subscribe(&self, from: &Destination, wanted: &Subscription) -> Result<Box<dyn Reader>>;
+}
+
+/// One reader of a group.
+#[async_trait]
+pub(super) trait Reader: Send + Sync + 'static {
+    /// The next messages, at most so many; after a while none. When `stop` fires it waits no longer.
+    async fn next(&self, max: usize, stop: &CancellationToken) -> Result<Vec<Incoming>>;
+
+    /// How often a message must be renewed so that nobody else gets it, where it must.
+    fn renews_every(&self) -> Option<Duration>;
+
+    /// Keeps a message from others for longer.
+    async fn renew(&self, message: &Incoming) -> Result<()>;
+
+    /// Says what becomes of a message.
+    async fn settle(&self, message: &Incoming, settlement: Settlement) -> Result<()>;
+
+    /// A message is to come again after the pause: gives it back where it is this reader that has to bring it.
+    async fn again(&self, message: Incoming, pause: Duration) -> Result<Option<Incoming>>;
+
+    /// Takes nothing more.
+    async fn close(&self);
+}

@@ -1,0 +1,235 @@
+//! Listening: messages go to a sink, and what it says of each goes back to the broker.
+
+use super::Mq;
+use super::broker::Reader;
+use super::message::{ATTEMPT_HEADER, Incoming};
+use super::tool_settings::Format;
+use super::tools::QueueTool;
+use crate::shared::attempts::Backoff;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+use tool::queue::Settlement;
+use tool::schema::Schema;
+use tool::{Context, Delivery, Error, ErrorKind, Result, Sink, Subscription, Verdict};
+
+/// The pauses after a broker was not there.
+const BACKOFF: Backoff = Backoff { initial: Duration::from_millis(200), max: Duration::from_secs(30) };
+/// How long the sink may take to answer once it is to stop.
+const GRACE: Duration = Duration::from_secs(5);
+/// How often it is tried to tell the broker what became of a message.
+const TELLS: u32 = 3;
+
+/// What all messages of a subscription share.
+struct Listener {
+    reader: Arc<dyn Reader>,
+    sink: Arc<dyn Sink>,
+    format: Format,
+    schema: Option<Arc<Schema>>,
+    max_attempts: u32,
+    stop: CancellationToken,
+}
+
+pub(super) async fn listen(mq: &Mq, cx: &Context, wanted: Subscription, sink: Arc<dyn Sink>) -> Result<()> {
+    let tool = mq.tools.iter().find(|tool| tool.id == wanted.source).ok_or_else(|| {
+        Error::not_found(format!("the service has no tool '{}' to listen to", wanted.source))
+    })?;
+    let places = if wanted.ordered { 1 } else { wanted.max_in_flight.max(1) };
+    let room = Arc::new(Semaphore::new(places));
+    let mut failures = 0;
+    while !cx.cancel.is_cancelled() {
+        let subscribed = cx.cancel.run_until_cancelled(mq.broker.subscribe(&tool.destination, &wanted)).await;
+        let error = match subscribed {
+            None => break,
+            Some(Ok(reader)) => {
+                let listener = Arc::new(Listener::new(reader.into(), &sink, tool, &wanted, cx));
+                match listener.run(&room, places, &mut failures).await {
+                    Ok(()) => break,
+                    Err(error) => error,
+                }
+            }
+            Some(Err(error)) => error,
+        };
+        if is_final(&error) {
+            return Err(error);
+        }
+        failures += 1;
+        let (pause, source) = (BACKOFF.after(failures), &wanted.source);
+        tracing::warn!(source, %error, "listening to '{source}' failed, and goes on in {pause:?}: {error}");
+        cx.cancel.run_until_cancelled(tokio::time::sleep(pause)).await;
+    }
+    Ok(())
+}
+
+/// What only a change of the settings makes better.
+fn is_final(error: &Error) -> bool {
+    use ErrorKind::{Denied, InvalidConfig, NotFound, Unsupported};
+    matches!(error.kind(), Denied | InvalidConfig | NotFound | Unsupported)
+}
+
+impl Listener {
+    fn new(
+        reader: Arc<dyn Reader>,
+        sink: &Arc<dyn Sink>,
+        tool: &QueueTool,
+        wanted: &Subscription,
+        cx: &Context,
+    ) -> Self {
+        Self {
+            reader,
+            sink: sink.clone(),
+            format: tool.format,
+            schema: tool.schema.clone(),
+            max_attempts: wanted.max_attempts.max(1),
+            stop: cx.cancel.clone(),
+        }
+    }
+
+    /// Hands messages over until it is to stop, then waits for those under way. Ends early when the broker is gone.
+    async fn run(self: &Arc<Self>, room: &Arc<Semaphore>, places: usize, failures: &mut u32) -> Result<()> {
+        let mut tasks = JoinSet::new();
+        let ended = loop {
+            while tasks.try_join_next().is_some() {}
+            let first = self.stop.run_until_cancelled(room.clone().acquire_owned()).await;
+            let Some(Ok(first)) = first else { break Ok(()) };
+            let free = room.available_permits() + 1;
+            match self.reader.next(free.min(places), &self.stop).await {
+                Ok(messages) => {
+                    *failures = 0;
+                    let mut permit = Some(first);
+                    for message in messages {
+                        let permit = match permit.take() {
+                            Some(permit) => permit,
+                            // The reader gave no more than there was room for.
+                            None => match room.clone().acquire_owned().await {
+                                Ok(permit) => permit,
+                                Err(_) => break,
+                            },
+                        };
+                        let listener = self.clone();
+                        tasks.spawn(async move { listener.handle(message, permit).await });
+                    }
+                }
+                Err(error) => break Err(error),
+            }
+            if self.stop.is_cancelled() {
+                break Ok(());
+            }
+        };
+        while tasks.join_next().await.is_some() {}
+        self.reader.close().await;
+        ended
+    }
+
+    /// Sees one message to its end. Its place stays taken while it pauses, so that a sink that takes nothing gets nothing
+    /// more.
+    async fn handle(&self, mut message: Incoming, permit: OwnedSemaphorePermit) {
+        loop {
+            let settlement = match self.delivery(&message) {
+                Err(reason) => Settlement::Dead(reason),
+                Ok(delivery) => match self.verdict(&message, delivery).await {
+                    None => Settlement::Back,
+                    Some(Verdict::Taken) => Settlement::Done,
+                    Some(Verdict::Dead(reason)) => Settlement::Dead(reason),
+                    Some(Verdict::Again(_)) if message.attempt >= self.max_attempts => {
+                        Settlement::Dead(format!("it failed {} times", message.attempt))
+                    }
+                    Some(Verdict::Again(pause)) => match self.again(message, pause).await {
+                        Some(same) => {
+                            message = same;
+                            continue;
+                        }
+                        None => break,
+                    },
+                },
+            };
+            self.settle(&message, settlement).await;
+            break;
+        }
+        drop(permit);
+    }
+
+    /// What the sink gets, if the message is what the tool says.
+    fn delivery(&self, message: &Incoming) -> Result<Delivery, String> {
+        let content = self.format.decode(&message.payload)?;
+        if let Some(schema) = &self.schema {
+            let value = serde_json::from_str(content.get()).map_err(|error| {
+                format!("the message cannot be read: {}", tool::plain(&error.to_string()))
+            })?;
+            if let Some(problem) = schema.check(&value).into_iter().next() {
+                return Err(format!("the message is not of its schema: {}", problem.message));
+            }
+        }
+        let mut headers = message.headers.clone();
+        headers.remove(ATTEMPT_HEADER);
+        Ok(Delivery {
+            id: message.id.clone(),
+            message: content,
+            key: message.key.clone(),
+            headers,
+            attempt: message.attempt,
+            published_at: message.published_at,
+            position: message.position.clone(),
+        })
+    }
+
+    /// What the sink says, while the message is kept from others; nothing when it is to stop and the sink does not answer.
+    async fn verdict(&self, message: &Incoming, delivery: Delivery) -> Option<Verdict> {
+        let over = async {
+            self.stop.cancelled().await;
+            tokio::time::sleep(GRACE).await;
+        };
+        tokio::select! {
+            verdict = self.sink.take(delivery) => Some(verdict),
+            () = self.keep(message) => None,
+            () = over => None,
+        }
+    }
+
+    /// Renews the message again and again. Whether that succeeds says the next attempt to settle it.
+    async fn keep(&self, message: &Incoming) {
+        let Some(pause) = self.reader.renews_every() else { return std::future::pending().await };
+        loop {
+            tokio::time::sleep(pause).await;
+            if let Err(error) = self.reader.renew(message).await {
+                tracing::debug!(%error, "a message could not be kept: {error}");
+            }
+        }
+    }
+
+    /// Lets the message come again after the pause: here, if it is ours to bring.
+    async fn again(&self, message: Incoming, pause: Duration) -> Option<Incoming> {
+        let kept = message.clone();
+        let mine = match self.reader.again(message, pause).await {
+            Ok(mine) => mine,
+            Err(error) => {
+                tracing::debug!(%error, "a message could not be put off: {error}");
+                None
+            }
+        };
+        let paused = tokio::select! {
+            done = self.stop.run_until_cancelled(tokio::time::sleep(pause)) => done,
+            () = self.keep(&kept), if mine.is_some() => None,
+        };
+        let message = mine?;
+        if paused.is_none() {
+            self.settle(&message, Settlement::Back).await;
+            return None;
+        }
+        Some(message)
+    }
+
+    /// Tells the broker, more than once if need be. A message that it never hears of comes again.
+    async fn settle(&self, message: &Incoming, settlement: Settlement) {
+        for failures in 1..=TELLS {
+            let Err(error) = self.reader.settle(message, settlement.clone()).await else { return };
+            if !error.is_retryable() || failures == TELLS {
+                tracing::warn!(id = message.id, %error, "message '{}' was not settled: {error}", message.id);
+                return;
+            }
+            tokio::time::sleep(BACKOFF.after(failures)).await;
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! Publishing: from arguments to a message, once where that is asked for, later where the broker cannot wait.
+
+use super::message::{ID_HEADER, KEY_HEADER, MESSAGE_FIELD, Outgoing, Receipt, refused, time};
+use super::tools::{MAX_HEADER_CHARACTERS, MAX_HEADERS, MAX_KEY, QueueTool};
+use super::{Mq, output};
+use document::{Budget, Node};
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+use std::time::Duration;
+use tool::once::MAX_KEY_CHARACTERS;
+use tool::queue::LaterCall;
+use tool::{Begun, Context, Error, ErrorKind, Once, Output, Result};
+
+/// How much work the expression of a key may do.
+const KEY_STEPS: u64 = 100_000;
+
+impl Mq {
+    pub(super) async fn publish(
+        &self,
+        cx: &Context,
+        tool: &QueueTool,
+        arguments: &Map<String, Value>,
+    ) -> Result<Output> {
+        let message = self.outgoing(cx, tool, arguments)?;
+        let given = text(arguments, "messageId", MAX_KEY_CHARACTERS)?;
+        // A step of a flow that is tried again publishes once, where somebody remembers that.
+        let once = match (given, &self.once) {
+            (Some(_), None) => {
+                return Err(Error::unsupported(
+                    "nothing is published once without a server; leave messageId out",
+                ));
+            }
+            (Some(id), Some(once)) => Some((id, once)),
+            (None, once) => cx.idempotency_key().zip(once.as_ref()),
+        };
+        let Some((key, once)) = once else {
+            return output(&self.send(cx, tool, &message).await?);
+        };
+        self.send_once(cx, tool, &message, key, &**once).await
+    }
+
+    /// Publishes unless that was done, or may have been, under the same key.
+    async fn send_once(
+        &self,
+        cx: &Context,
+        tool: &QueueTool,
+        message: &Outgoing,
+        key: &str,
+        once: &dyn Once,
+    ) -> Result<Output> {
+        let scope = format!("mq/{}/{}", self.service.as_deref().unwrap_or_default(), tool.id);
+        match once.begin(&cx.tenant, &scope, key).await? {
+            Begun::First => {}
+            Begun::Done(result) => return repeated(&result),
+            Begun::Unknown => {
+                let message = format!(
+                    "a message '{key}' was begun before, and its end is not known: it may have been published; nothing was sent now"
+                );
+                return Err(Error::upstream(message).of_parameter("messageId"));
+            }
+        }
+        let sent = self.send(cx, tool, message).await;
+        let ended = match &sent {
+            Ok(result) => once.finish(&cx.tenant, &scope, key, &raw(result)?).await,
+            Err(error) if surely_not_sent(error) => once.forget(&cx.tenant, &scope, key).await,
+            Err(_) => Ok(()),
+        };
+        if let Err(error) = ended {
+            tracing::warn!(%error, "the end of a message that is to be published once is not known: {error}");
+        }
+        output(&sent?)
+    }
+
+    async fn send(&self, cx: &Context, tool: &QueueTool, message: &Outgoing) -> Result<Value> {
+        let receipt = match message.delay.is_zero() || self.broker.delays() {
+            true => self.broker.publish(&tool.destination, message).await?,
+            false => self.send_later(cx, tool, message).await?,
+        };
+        let mut result = json!({ "messageId": message.id, "destination": tool.destination.to_string() });
+        if let Some(position) = receipt.position {
+            result["position"] = position.into();
+        }
+        if let Some(available_at) = receipt.available_at.and_then(time) {
+            result["availableAt"] = available_at.into();
+        }
+        if let Some(receivers) = receipt.receivers {
+            result["receivers"] = receivers.into();
+        }
+        Ok(result)
+    }
+
+    /// Keeps the call until its time has come; the id then travels as a header, since publishing it again is no repetition.
+    async fn send_later(&self, cx: &Context, tool: &QueueTool, message: &Outgoing) -> Result<Receipt> {
+        let (Some(queue), Some(service)) = (&self.queue, &self.service) else {
+            return Err(Error::unsupported("nothing can be held back without a server; leave delay out"));
+        };
+        let mut headers = message.headers.clone();
+        headers.insert(ID_HEADER.to_owned(), message.id.clone());
+        let mut arguments = json!({ "message": message.json, "headers": headers });
+        if let (Some(key), None) = (&message.key, &tool.key) {
+            arguments["key"] = key.as_str().into();
+        }
+        let call = LaterCall {
+            id: format!("mq/{service}/{}/{}", tool.id, message.id),
+            uri: format!("mq://{service}/{}", tool.id),
+            arguments: raw(&arguments)?,
+            delay: message.delay,
+        };
+        let available_at = queue.call_later(&cx.tenant, call).await?;
+        Ok(Receipt { available_at: Some(available_at), ..Receipt::default() })
+    }
+
+    /// The message that the arguments say, checked as a whole before anything is sent.
+    fn outgoing(&self, cx: &Context, tool: &QueueTool, arguments: &Map<String, Value>) -> Result<Outgoing> {
+        let message = arguments.get("message").ok_or_else(|| refused("is missing"))?;
+        let bytes = tool.format.encode(message)?;
+        if bytes.len() > self.max_message_bytes {
+            let (size, most) = (bytes.len(), self.max_message_bytes);
+            return Err(refused(&format!("has {size} bytes; 'max_message_bytes' allows {most}")));
+        }
+        let mut headers = headers(arguments)?;
+        let carried = headers.remove(ID_HEADER);
+        let id = match text(arguments, "messageId", MAX_KEY_CHARACTERS)? {
+            Some(given) => given.to_owned(),
+            None => carried.unwrap_or_else(tool::new_id),
+        };
+        let key = match &tool.key {
+            Some(query) => key_of(cx, query, message)?,
+            None => text(arguments, "key", MAX_KEY)?.map(str::to_owned),
+        };
+        Ok(Outgoing { id, json: raw(message)?, bytes, key, headers, delay: self.delay(arguments)? })
+    }
+
+    fn delay(&self, arguments: &Map<String, Value>) -> Result<Duration> {
+        let most = u64::try_from(self.max_delay.as_millis()).unwrap_or(u64::MAX);
+        let delay = super::whole(arguments, "delay", 0, 0, most)?;
+        Ok(Duration::from_millis(u64::try_from(delay).unwrap_or(most)))
+    }
+}
+
+/// The key that the tool's expression finds; nothing is no key.
+fn key_of(cx: &Context, query: &document::Query, message: &Value) -> Result<Option<String>> {
+    let is_over = || cx.cancel.is_cancelled();
+    let found = query
+        .run(&Node::from(message), &mut Budget::new(KEY_STEPS, &is_over))
+        .map_err(|error| refused(&format!("has no key: {error}")))?;
+    let key = match (found.as_text(), found.type_name()) {
+        (Some(text), _) => text.to_owned(),
+        (None, "null") => return Ok(None),
+        (None, "number" | "boolean") => found.to_json(),
+        (None, other) => return Err(refused(&format!("has {other} as its key; a key is a text"))),
+    };
+    match key.chars().count() {
+        0 => Ok(None),
+        1..=MAX_KEY => Ok(Some(key)),
+        _ => Err(refused(&format!("has a key of more than {MAX_KEY} characters"))),
+    }
+}
+
+fn headers(arguments: &Map<String, Value>) -> Result<BTreeMap<String, String>> {
+    let wrong =
+        |why: String| Err(Error::invalid_input(format!("parameter 'headers' {why}")).of_parameter("headers"));
+    let given = match arguments.get("headers") {
+        None | Some(Value::Null) => return Ok(BTreeMap::new()),
+        Some(Value::Object(given)) => given,
+        Some(_) => return wrong("must be an object".to_owned()),
+    };
+    if given.len() > MAX_HEADERS {
+        return wrong(format!("has more than {MAX_HEADERS} entries"));
+    }
+    let mut headers = BTreeMap::new();
+    for (name, value) in given {
+        let is_name = (1..=100).contains(&name.len())
+            && name.bytes().all(|byte| byte.is_ascii_graphic() && !b":\"'".contains(&byte));
+        let Some(text) = value.as_str().filter(|text| text.chars().count() <= MAX_HEADER_CHARACTERS) else {
+            return wrong(format!("must have texts of at most {MAX_HEADER_CHARACTERS} characters"));
+        };
+        if [MESSAGE_FIELD, KEY_HEADER].contains(&name.to_ascii_lowercase().as_str()) {
+            return wrong(format!("has '{name}', which is a parameter of its own"));
+        }
+        if !is_name || text.chars().any(char::is_control) {
+            return wrong("has a name or text with characters that no header can have".to_owned());
+        }
+        // Names differ by more than their case with no broker we know.
+        headers.insert(name.to_ascii_lowercase(), text.to_owned());
+    }
+    Ok(headers)
+}
+
+fn text<'a>(arguments: &'a Map<String, Value>, name: &str, most: usize) -> Result<Option<&'a str>> {
+    let Some(value) = arguments.get(name).filter(|value| !value.is_null()) else { return Ok(None) };
+    let text = value
+        .as_str()
+        .filter(|text| (1..=most).contains(&text.chars().count()) && !text.chars().any(char::is_control));
+    let wrong = || {
+        let message = format!("parameter '{name}' must be a text of 1 to {most} printable characters");
+        Error::invalid_input(message).of_parameter(name)
+    };
+    text.map(Some).ok_or_else(wrong)
+}
+
+/// The result of the first time, marked.
+fn repeated(result: &RawValue) -> Result<Output> {
+    let mut result: Value = serde_json::from_str(result.get())
+        .map_err(|error| Error::internal("a kept result is no JSON").caused_by(error))?;
+    result["duplicate"] = true.into();
+    output(&result)
+}
+
+/// Nothing has left us, or the broker said that it did not take it.
+fn surely_not_sent(error: &Error) -> bool {
+    match error.kind() {
+        ErrorKind::InvalidInput
+        | ErrorKind::Denied
+        | ErrorKind::Missing
+        | ErrorKind::RateLimited
+        | ErrorKind::Unsupported => true,
+        _ => error.is_retryable() && error.kind() == ErrorKind::Unavailable,
+    }
+}
+
+fn raw(value: &Value) -> Result<Box<RawValue>> {
+    to_raw_value(value).map_err(|error| Error::internal("a message cannot be written").caused_by(error))
+}

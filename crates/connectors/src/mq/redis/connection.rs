@@ -1,0 +1,91 @@
+//! Connections to Redis: over sockets of ours, to addresses that were checked, with answers that end.
+
+use super::{Options, failure};
+use crate::mq::address::Address;
+use crate::mq::wire::{self, Wire};
+use crate::shared::attempts::Budget;
+use redis::aio::{MultiplexedConnection, PubSub};
+use redis::{AsyncConnectionConfig, IntoConnectionInfo as _, RedisConnectionInfo};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::Mutex;
+use tokio_util::task::AbortOnDropHandle;
+use tool::{Error, Result};
+
+/// A connection, and the task that drives it.
+#[derive(Clone)]
+pub(super) struct Connection {
+    pub(super) commands: MultiplexedConnection,
+    driver: Arc<AbortOnDropHandle<()>>,
+}
+
+/// The way to one database.
+pub(super) struct Connections {
+    address: Address,
+    database: i64,
+    options: Options,
+    tls: wire::TlsConfig,
+    /// What calls share; commands of many callers go through one connection.
+    shared: Mutex<Option<Connection>>,
+}
+
+impl Connections {
+    pub(super) fn new(address: Address, database: i64, mut options: Options) -> Self {
+        let tls = wire::TlsConfig::new(std::mem::take(&mut options.tls));
+        Self { address, database, options, tls, shared: Mutex::default() }
+    }
+
+    /// The connection of all calls, opened anew where it has ended.
+    pub(super) async fn shared(&self) -> Result<MultiplexedConnection> {
+        let mut shared = self.shared.lock().await;
+        if let Some(connection) = shared.as_ref().filter(|connection| !connection.driver.is_finished()) {
+            return Ok(connection.commands.clone());
+        }
+        let budget = Budget {
+            deadline: Instant::now() + self.options.timeout,
+            attempt: self.options.timeout,
+            attempts: self.options.attempts,
+            backoff: self.options.backoff,
+        };
+        let connection = budget.run(|| async { Ok(Box::pin(self.own()).await?) }).await?;
+        *shared = Some(connection.clone());
+        Ok(connection.commands)
+    }
+
+    /// One for a reader, which waits on it.
+    pub(super) async fn own(&self) -> Result<Connection> {
+        let (info, wire) = self.open().await?;
+        let config = AsyncConnectionConfig::new()
+            .set_connection_timeout(None)
+            .set_response_timeout(Some(self.options.timeout.max(Duration::from_secs(5))));
+        let opened = MultiplexedConnection::new_with_config(&info, wire, config);
+        let (commands, driver) = opened.await.map_err(|error| failure::of_connecting(&error))?;
+        Ok(Connection { commands, driver: Arc::new(AbortOnDropHandle::new(tokio::spawn(driver))) })
+    }
+
+    /// One that listens to channels.
+    pub(super) async fn pubsub(&self) -> Result<PubSub> {
+        let (info, wire) = self.open().await?;
+        PubSub::new(&info, wire).await.map_err(|error| failure::of_connecting(&error))
+    }
+
+    async fn open(&self) -> Result<(RedisConnectionInfo, Wire)> {
+        let wire = wire::connect(&self.address, &self.options.policy, &self.tls).await?;
+        Ok((self.info()?, wire))
+    }
+
+    fn info(&self) -> Result<RedisConnectionInfo> {
+        // The library has no other way to make one; nothing of this address is used.
+        let info = "redis://localhost".into_connection_info();
+        let info =
+            info.map_err(|error| Error::internal("no connection can be described").caused_by(error))?;
+        let mut info = info.redis_settings().clone().set_db(self.database).set_skip_set_lib_name();
+        if let Some(username) = &self.address.username {
+            info = info.set_username(username);
+        }
+        if let Some(password) = &self.address.password {
+            info = info.set_password(password.expose());
+        }
+        Ok(info)
+    }
+}

@@ -1,0 +1,53 @@
+//! The right to be the only reader, where messages must not go to two.
+
+use std::sync::Arc;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
+use tool::queue::Hold;
+use tool::{Error, Queue, Result, TenantId};
+
+/// How often is looked whether the right can be had.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// A right that is kept until it is lost or given back.
+pub(super) struct Held {
+    hold: Arc<dyn Hold>,
+    lost: CancellationToken,
+    _keeping: AbortOnDropHandle<()>,
+}
+
+impl Held {
+    /// Waits until nobody else has it.
+    pub(super) async fn take(queue: Option<&Arc<dyn Queue>>, tenant: &TenantId, name: &str) -> Result<Self> {
+        let queue = queue.ok_or_else(|| {
+            Error::unsupported("only a server can see to it that one listens alone, in order or to a channel")
+        })?;
+        let hold: Arc<dyn Hold> = loop {
+            match queue.hold(tenant, name).await? {
+                Some(hold) => break hold.into(),
+                None => tokio::time::sleep(LOOK).await,
+            }
+        };
+        let lost = CancellationToken::new();
+        let (keeping, token) = (hold.clone(), lost.clone());
+        let task = tokio::spawn(async move {
+            keeping.lost().await;
+            token.cancel();
+        });
+        Ok(Self { hold, lost, _keeping: AbortOnDropHandle::new(task) })
+    }
+
+    /// # Errors
+    /// `Unavailable` when somebody else may have it by now.
+    pub(super) fn check(&self) -> Result<()> {
+        match self.lost.is_cancelled() {
+            true => Err(Error::unavailable("another process may listen now").retryable()),
+            false => Ok(()),
+        }
+    }
+
+    pub(super) async fn release(&self) {
+        self.hold.release().await;
+    }
+}

@@ -1,0 +1,207 @@
+//! The settings of a queue service: what may be written, and what is wrong with what was.
+
+use super::Mq;
+use super::broker::Broker;
+use super::embedded::Embedded;
+use super::tool_settings::ToolSettings;
+use super::tools::QueueTool;
+use crate::shared::attempts::RetrySettings;
+use crate::shared::bounds::Bounds;
+use crate::shared::breaker::BreakerSettings;
+use crate::shared::network::{AllowPrivateNetwork, Policy, allow_private_network_schema};
+use crate::shared::tls::{TlsSettings, tls_schema};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Deserialize;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::Semaphore;
+use tool::connector::invalid_settings;
+use tool::{Connector, Env, Problem, Result, Secret};
+
+/// Queues, topics and streams of one broker.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Settings {
+    /// What carries the messages: `embedded`, which is this program's own database and needs nothing else, `rabbitmq` or
+    /// `redis`.
+    #[serde(default)]
+    #[schemars(extend("x-address" = true))]
+    pub(super) broker: BrokerType,
+    /// Where the broker is and how to sign in: `amqps://user:password@host/vhost`, `rediss://user:password@host/0`.
+    #[serde(default)]
+    #[schemars(schema_with = "connection_string_schema")]
+    pub(super) connection_string: Option<Secret>,
+    /// Make queues, exchanges and groups that are missing (RabbitMQ, Redis).
+    #[serde(default = "yes")]
+    pub(super) declare: bool,
+    /// How many bytes a message has at the most.
+    #[serde(default = "default_max_message_bytes")]
+    #[schemars(range(min = 1, max = 16_777_216))]
+    pub(super) max_message_bytes: usize,
+    /// How long a message may be held back at the most, in milliseconds.
+    #[serde(default = "default_max_delay")]
+    #[schemars(range(min = 0, max = 31_622_400_000_u64))]
+    pub(super) max_delay_ms: u64,
+    /// How long a call may take, in milliseconds.
+    #[serde(default = "default_timeout")]
+    #[schemars(range(min = 1, max = 300_000))]
+    pub(super) timeout_ms: u64,
+    /// How often it is tried to connect. What was sent is not sent again.
+    #[serde(default)]
+    pub(super) retry: RetrySettings,
+    /// When the broker is left alone because it fails again and again.
+    #[serde(default)]
+    pub(super) circuit_breaker: BreakerSettings,
+    /// How many calls may be under way at once; more wait. No limit unless given.
+    #[serde(default)]
+    #[schemars(range(min = 1, max = 10_000))]
+    pub(super) max_concurrent_calls: Option<usize>,
+    /// Private, loopback and link-local addresses are refused unless this is `true` or lists their ranges, e.g.
+    /// `["10.0.0.0/8"]`.
+    #[serde(default)]
+    #[schemars(schema_with = "allow_private_network_schema")]
+    pub(super) allow_private_network: Option<AllowPrivateNetwork>,
+    /// Our certificate, for brokers that ask for one, and the authorities we believe.
+    #[serde(default)]
+    #[schemars(schema_with = "tls_schema")]
+    pub(super) tls: Option<TlsSettings>,
+    /// The places that messages are published to, one tool each.
+    #[serde(default)]
+    pub(super) tools: Vec<ToolSettings>,
+    /// How long a message stays with a reader that says nothing any more.
+    #[serde(skip, default = "default_lease")]
+    pub(super) lease: Duration,
+}
+
+/// The kinds of brokers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub(super) enum BrokerType {
+    #[default]
+    Embedded,
+    Rabbitmq,
+    Kafka,
+    Rocketmq,
+    Redis,
+}
+
+impl BrokerType {
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::Embedded => "embedded",
+            Self::Rabbitmq => "rabbitmq",
+            Self::Kafka => "kafka",
+            Self::Rocketmq => "rocketmq",
+            Self::Redis => "redis",
+        }
+    }
+
+    /// Why this program cannot use it, if it cannot.
+    fn absence(self) -> Option<String> {
+        let left_out = |feature: &str| format!("is not built in; build with the feature '{feature}'");
+        match self {
+            Self::Rabbitmq if cfg!(not(feature = "rabbitmq")) => Some(left_out("rabbitmq")),
+            Self::Redis if cfg!(not(feature = "redis")) => Some(left_out("redis")),
+            Self::Kafka | Self::Rocketmq => {
+                Some("is not there in this version; use 'embedded', 'rabbitmq' or 'redis'".to_owned())
+            }
+            Self::Embedded | Self::Rabbitmq | Self::Redis => None,
+        }
+    }
+}
+
+impl tool::Settings for Settings {
+    const SCHEME: &'static str = "mq";
+    const TITLE: &'static str = "Message queue";
+    const HAS_USER_TOOLS: bool = true;
+
+    fn open(self, env: &Env) -> Result<Arc<dyn Connector>> {
+        let mut problems = Vec::new();
+        if let Some(absence) = self.broker.absence() {
+            let message = format!("the broker '{}' {absence}", self.broker.as_str());
+            problems.push(Problem::new("broker", "NotBuiltIn", message));
+            return Err(invalid_settings(Self::SCHEME, problems));
+        }
+        let tools = QueueTool::check_all(&self, &mut problems);
+        let broker = self.broker(env, &mut problems);
+        let Some(broker) = broker.filter(|_| problems.is_empty()) else {
+            return Err(invalid_settings(Self::SCHEME, problems));
+        };
+        let bounds = Bounds {
+            breaker: self.circuit_breaker.into(),
+            timeout: Duration::from_millis(self.timeout_ms),
+            permits: self.max_concurrent_calls.map(Semaphore::new),
+        };
+        Ok(Arc::new(Mq {
+            broker,
+            bounds,
+            tools,
+            max_message_bytes: self.max_message_bytes,
+            max_delay: Duration::from_millis(self.max_delay_ms),
+            service: env.service.clone(),
+            queue: env.queue.clone(),
+            once: env.once.clone(),
+        }))
+    }
+}
+
+impl Settings {
+    fn broker(&self, env: &Env, problems: &mut Vec<Problem>) -> Option<Arc<dyn Broker>> {
+        let policy = Arc::new(Policy::new(self.allow_private_network.as_ref(), env, problems));
+        let backoff = self.retry.check(problems);
+        let tls = self.tls.as_ref().map(|tls| tls.check(problems)).unwrap_or_default();
+        match self.broker {
+            BrokerType::Embedded => {
+                if self.connection_string.is_some() {
+                    let message = "the broker 'embedded' is this program itself; leave connection_string out";
+                    problems.push(Problem::new("connection_string", "NotAllowed", message));
+                }
+                Some(Arc::new(Embedded::new(env, self.lease)))
+            }
+            #[cfg(feature = "redis")]
+            BrokerType::Redis => {
+                let options = super::redis::Options {
+                    policy,
+                    tls,
+                    attempts: self.retry.max_attempts,
+                    backoff,
+                    timeout: Duration::from_millis(self.timeout_ms),
+                    declares: self.declare,
+                    lease: self.lease,
+                    max_message_bytes: self.max_message_bytes,
+                };
+                let redis = super::redis::Redis::new(self.connection_string.as_ref(), options, env);
+                redis
+                    .map_err(|problem| problems.push(problem))
+                    .ok()
+                    .map(|redis| Arc::new(redis) as Arc<dyn Broker>)
+            }
+            _ => None,
+        }
+    }
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn default_max_message_bytes() -> usize {
+    1024 * 1024
+}
+
+fn default_max_delay() -> u64 {
+    30 * 24 * 60 * 60 * 1000
+}
+
+fn default_timeout() -> u64 {
+    30_000
+}
+
+fn default_lease() -> Duration {
+    Duration::from_secs(15)
+}
+
+fn connection_string_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": ["string", "null"], "writeOnly": true, "format": "password" })
+}

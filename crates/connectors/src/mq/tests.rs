@@ -1,0 +1,183 @@
+//! What every connector must do, and the queues in our own database; other brokers are tried in `tests/it/mq`.
+
+mod listening;
+mod publishing;
+
+use super::Settings;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::time::Duration;
+use store::{NewTenant, OnceResults, Options, Queues, Store, Vault};
+use testkit::conformance::{self, Capability, Sample, Subject, Tested, triggers};
+use tool::{Connector, Context, Env, ErrorKind, Kind, Outcome, Settings as _};
+
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A database of its own, with the tenants `default` and `other`.
+struct Home {
+    folder: tempfile::TempDir,
+    store: Store,
+}
+
+impl Home {
+    async fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Self { store: open(&folder).await, folder };
+        for id in ["default", "other"] {
+            let tenant = NewTenant {
+                id: id.parse().unwrap(),
+                name: id.to_owned(),
+                limits: Default::default(),
+                allow_private_network: None,
+                table_quota_bytes: None,
+            };
+            home.store.tenants().create(tenant).await.unwrap();
+        }
+        home
+    }
+
+    fn env(&self) -> Env {
+        env_of(&self.store)
+    }
+
+    /// As another process at the same database.
+    async fn replica(&self) -> Env {
+        env_of(&open(&self.folder).await)
+    }
+}
+
+async fn open(folder: &tempfile::TempDir) -> Store {
+    let url = format!("sqlite:{}", folder.path().join("data.db").display());
+    Store::open(&Options::new(url), Vault::load(folder.path(), None).unwrap()).await.unwrap()
+}
+
+fn env_of(store: &Store) -> Env {
+    Env {
+        service: Some("orders".to_owned()),
+        queue: Some(Arc::new(Queues::new(store.clone(), TIMEOUT))),
+        once: Some(Arc::new(OnceResults::new(store.clone(), TIMEOUT))),
+        ..Env::default()
+    }
+}
+
+fn settings() -> Value {
+    json!({ "tools": [{ "id": "created", "peek": true, "receive": true }] })
+}
+
+fn service(settings: Value, env: &Env) -> Arc<dyn Connector> {
+    Kind::of::<Settings>().open(settings, env).unwrap()
+}
+
+/// One whose leases end soon.
+fn hasty(env: &Env, lease: Duration) -> Arc<dyn Connector> {
+    let parsed: Settings = serde_json::from_value(settings()).unwrap();
+    Settings { lease, ..parsed }.open(env).unwrap()
+}
+
+fn cx() -> Context {
+    conformance::context(Duration::from_secs(30))
+}
+
+async fn call(connector: &Arc<dyn Connector>, tool: &str, arguments: Value) -> tool::Result<Value> {
+    call_in(connector, &cx(), tool, arguments).await
+}
+
+async fn call_in(
+    connector: &Arc<dyn Connector>,
+    cx: &Context,
+    tool: &str,
+    arguments: Value,
+) -> tool::Result<Value> {
+    let arguments = arguments.as_object().cloned().unwrap();
+    let outcome = conformance::bind_and_call(&**connector, cx, conformance::call(tool, arguments)).await?;
+    let Outcome::Done(output) = outcome else { panic!("{outcome:?}") };
+    Ok(serde_json::from_str(&output.data().unwrap()).unwrap())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn conforms_like_every_connector() {
+    let home = Home::new().await;
+    conformance::check(
+        &Subject {
+            tested: Tested::with::<Settings>(),
+            readme: include_str!("README.md"),
+            settings: settings(),
+            dead_settings: Capability::Absent("the database of the program is no remote"),
+            env: home.env(),
+            secrets: vec!["a-password-that-no-setting-has".to_owned()],
+            good: Sample::new("created", json!({ "message": { "orderId": "O001" } })),
+            bad: Sample::new("created", json!({ "message": 1, "delay": "soon" })),
+            bad_argument: "delay",
+            slow: Capability::Has(Sample::new("slow_receive", json!({ "waitMs": 20000 }))),
+            echo: Capability::Absent("publishing does not say the message back"),
+        }
+        .with_slow_queue(),
+    )
+    .await;
+}
+
+trait WithSlowQueue {
+    fn with_slow_queue(self) -> Self;
+}
+
+impl WithSlowQueue for Subject {
+    /// A queue where nothing comes.
+    fn with_slow_queue(mut self) -> Self {
+        self.settings["tools"].as_array_mut().unwrap().push(json!({ "id": "slow", "receive": true }));
+        self
+    }
+}
+
+/// MQ-3, MQ-7, MQ-8
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn its_triggers_conform() {
+    let home = Home::new().await;
+    let connector = service(settings(), &home.env());
+    triggers::check(&triggers::Source { connector, tool: "created" }).await;
+}
+
+fn problems(settings: Value) -> Vec<(String, String)> {
+    let error = Kind::of::<Settings>().open(settings, &Env::default()).err().expect("refused");
+    assert_eq!(error.kind(), ErrorKind::InvalidConfig);
+    error.problems().iter().map(|problem| (problem.path.clone(), problem.message.clone())).collect()
+}
+
+#[test]
+fn refuses_settings_that_cannot_work() {
+    for (settings, path) in [
+        (json!({ "broker": "carrier-pigeon" }), "broker"),
+        (json!({ "connection_string": "redis://h" }), "connection_string"),
+        (json!({ "max_message_bytes": 0 }), "max_message_bytes"),
+        (json!({ "tools": [{ "id": "a b" }] }), "tools[0].id"),
+        (json!({ "tools": [{ "id": "a" }, { "id": "a" }] }), "tools[1].id"),
+        (json!({ "tools": [{ "id": "a", "peek": true }, { "id": "a_peek" }] }), "tools[1].id"),
+        (json!({ "tools": [{ "id": "a", "topic": "t" }] }), "tools[0].topic"),
+        (json!({ "tools": [{ "id": "a", "queue": "" }] }), "tools[0].queue"),
+        (json!({ "tools": [{ "id": "a", "key": "a[" }] }), "tools[0].key"),
+        (
+            json!({ "tools": [{ "id": "a", "message_schema": { "type": "nothing" } }] }),
+            "tools[0].message_schema",
+        ),
+        (json!({ "tools": [{ "id": "a", "message_schema": true }] }), "tools[0].message_schema"),
+    ] {
+        let found = problems(settings.clone());
+        assert!(found.iter().any(|(found, _)| found == path), "{settings}: {found:?}");
+    }
+}
+
+/// MQ-4
+#[test]
+fn says_which_brokers_are_not_there() {
+    for broker in ["kafka", "rocketmq"] {
+        let found = problems(json!({ "broker": broker, "connection_string": "h:1", "tools": [] }));
+        assert!(found[0].0 == "broker" && found[0].1.contains("is not there in this version"), "{found:?}");
+    }
+}
+
+/// Runs in `make features`, which builds without default features.
+#[cfg(not(feature = "redis"))]
+#[test]
+fn a_broker_that_was_left_out_names_its_feature() {
+    let found = problems(json!({ "broker": "redis", "connection_string": "redis://h" }));
+    assert!(found[0].1.contains("build with the feature 'redis'"), "{found:?}");
+}
