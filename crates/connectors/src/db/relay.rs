@@ -3,10 +3,8 @@
 //! The driver resolves names and connects by itself, and reads a row whole, however large it is. So it is given a Unix
 //! socket in a folder that nobody else can open, and what goes through it is counted.
 
-use crate::shared::network::{Policy, Resolver};
-use fetch::Resolve;
+use crate::shared::network::{self, DialError, Policy};
 use std::io;
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -84,27 +82,17 @@ pub(super) async fn connect(
     Ok((folder, Wire { is_outgrown, _task: AbortOnDropHandle::new(task) }))
 }
 
-/// Connects to the first of the server's addresses that the policy allows and that answers.
 async fn dial(host: &str, port: u16, policy: &Arc<Policy>) -> Result<TcpStream> {
-    let addresses =
-        Resolver(policy.clone()).resolve(host).await.map_err(|error| match error.downcast::<Error>() {
-            Ok(refused) => *refused,
-            Err(error) => {
-                unreachable("the database's name cannot be resolved; check the host in its connection_string")
-                    .caused_by(error)
-            }
-        })?;
-    let mut last = None;
-    for address in addresses {
-        match TcpStream::connect(SocketAddr::new(address.ip(), port)).await {
-            Ok(stream) => return Ok(stream),
-            Err(error) => last = Some(error),
+    network::dial(host, port, policy).await.map_err(|error| match error {
+        DialError::Refused(refused) => refused,
+        DialError::Unresolved(error) => {
+            unreachable("the database's name cannot be resolved; check the host in its connection_string")
+                .caused_by(error)
         }
-    }
-    let error = unreachable("the database cannot be connected to");
-    Err(match last {
-        Some(cause) => error.caused_by(cause),
-        None => error,
+        DialError::Unconnected(Some(cause)) => {
+            unreachable("the database cannot be connected to").caused_by(cause)
+        }
+        DialError::Unconnected(None) => unreachable("the database cannot be connected to"),
     })
 }
 

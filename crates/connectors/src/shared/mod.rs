@@ -4,6 +4,7 @@ pub(crate) mod attempts;
 pub(crate) mod body;
 pub(crate) mod breaker;
 pub(crate) mod headers;
+pub(crate) mod http_tools;
 pub(crate) mod network;
 pub(crate) mod oauth;
 pub(crate) mod sign_in;

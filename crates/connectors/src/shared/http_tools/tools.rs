@@ -17,22 +17,22 @@ use tool::{Problem, Result, Shape, Tool};
 
 /// A tool whose parts fit together.
 #[derive(Debug)]
-pub(super) struct Definition {
+pub(crate) struct Definition {
     /// As everybody may see it: without the secrets in its query string.
-    pub(super) endpoint: String,
+    pub(crate) endpoint: String,
     /// The path of the endpoint in pieces.
-    pub(super) path: Vec<Piece>,
+    pub(crate) path: Vec<Piece>,
     /// What stands behind the endpoint's question mark.
-    pub(super) query: String,
+    pub(crate) query: String,
     /// Those that may be sent, the tool's own first.
-    pub(super) methods: Vec<Method>,
-    pub(super) headers: HeaderMap,
-    pub(super) parameters: Vec<Parameter>,
-    pub(super) timeout: Option<Duration>,
+    pub(crate) methods: Vec<Method>,
+    pub(crate) headers: HeaderMap,
+    pub(crate) parameters: Vec<Parameter>,
+    pub(crate) timeout: Option<Duration>,
     /// Whether it may be repeated, where that does not follow from the method.
-    pub(super) is_idempotent: Option<bool>,
-    pub(super) form_encoding: FormEncoding,
-    pub(super) error_template: Option<ErrorTemplate>,
+    pub(crate) is_idempotent: Option<bool>,
+    pub(crate) form_encoding: FormEncoding,
+    pub(crate) error_template: Option<ErrorTemplate>,
     id: String,
     description: String,
     shape: Shape,
@@ -40,7 +40,7 @@ pub(super) struct Definition {
 
 impl Definition {
     /// The tool as clients see it.
-    pub(super) fn to_tool(&self) -> Result<Tool> {
+    pub(crate) fn to_tool(&self) -> Result<Tool> {
         let properties: Map<_, _> =
             self.parameters.iter().map(|parameter| (parameter.name.clone(), parameter.schema())).collect();
         let required = self.parameters.iter().filter(|parameter| parameter.is_required);
@@ -55,13 +55,13 @@ impl Definition {
     }
 
     /// Whether any parameter goes there.
-    pub(super) fn has(&self, position: Position) -> bool {
+    pub(crate) fn has(&self, position: Position) -> bool {
         self.parameters.iter().any(|parameter| parameter.position == position)
     }
 }
 
 /// Checks every tool and reports every problem; the result is usable when there is none.
-pub(super) fn check(
+pub(crate) fn check(
     tools: &[ToolSettings],
     reserved: Reserved<'_>,
     problems: &mut Vec<Problem>,
@@ -192,12 +192,12 @@ fn check_body(
 }
 
 /// Methods whose forms travel in the body: whoever asks for a form means one.
-pub(super) fn takes_form(method: Method) -> bool {
+pub(crate) fn takes_form(method: Method) -> bool {
     takes_body(method) || method == Method::Delete
 }
 
 /// Methods whose arguments travel in the body; those of the others go into the query string.
-pub(super) fn takes_body(method: Method) -> bool {
+pub(crate) fn takes_body(method: Method) -> bool {
     match method {
         Method::Post | Method::Put | Method::Patch => true,
         Method::Get | Method::Delete | Method::Head => false,

@@ -2,7 +2,7 @@
 
 mod checks;
 
-pub(super) use checks::check_parameters;
+pub(crate) use checks::check_parameters;
 
 use super::value_schema::ValueSchema;
 use crate::shared::headers::PassedHeaders;
@@ -14,12 +14,12 @@ macro_rules! words {
     ($(#[$doc:meta])* $name:ident { $($variant:ident = $word:literal),* }) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub(super) enum $name { $($variant),* }
+        pub(crate) enum $name { $($variant),* }
 
         impl $name {
-            pub(super) const ALL: [Self; [$($word),*].len()] = [$(Self::$variant),*];
+            pub(crate) const ALL: [Self; [$($word),*].len()] = [$(Self::$variant),*];
 
-            pub(super) fn as_str(self) -> &'static str {
+            pub(crate) fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $word),* }
             }
 
@@ -27,7 +27,7 @@ macro_rules! words {
                 Self::ALL.map(Self::as_str).join(", ")
             }
 
-            pub(super) fn parse(text: &str) -> Option<Self> {
+            pub(crate) fn parse(text: &str) -> Option<Self> {
                 Self::ALL.into_iter().find(|known| known.as_str() == text)
             }
         }
@@ -60,7 +60,7 @@ words! {
 
 impl Type {
     /// The type's word in JSON Schema.
-    pub(super) fn in_schema(self) -> &'static str {
+    pub(crate) fn in_schema(self) -> &'static str {
         match self {
             Self::String => "string",
             Self::Number => "number",
@@ -72,7 +72,7 @@ impl Type {
     }
 
     /// Whether a value is of this type; 3.0 is an integer, as in JSON Schema.
-    pub(super) fn fits(self, value: &Value) -> bool {
+    pub(crate) fn fits(self, value: &Value) -> bool {
         match self {
             Self::String => value.is_string(),
             Self::Number => value.is_number(),
@@ -99,46 +99,46 @@ words! {
 }
 
 #[derive(Debug)]
-pub(super) struct Parameter {
-    pub(super) name: String,
+pub(crate) struct Parameter {
+    pub(crate) name: String,
     /// The name on the wire.
-    pub(super) wire_name: String,
-    pub(super) value_type: Type,
-    pub(super) position: Position,
+    pub(crate) wire_name: String,
+    pub(crate) value_type: Type,
+    pub(crate) position: Position,
     /// The name as a header, for those in header position.
-    pub(super) header: Option<HeaderName>,
-    pub(super) is_required: bool,
-    pub(super) default: Option<Value>,
-    pub(super) allowed: Option<Vec<Value>>,
+    pub(crate) header: Option<HeaderName>,
+    pub(crate) is_required: bool,
+    pub(crate) default: Option<Value>,
+    pub(crate) allowed: Option<Vec<Value>>,
     /// Decides in place of the type.
-    pub(super) schema: Option<ValueSchema>,
+    pub(crate) schema: Option<ValueSchema>,
     description: Option<String>,
     /// How nested values are written, where that was said.
     style: Option<Style>,
     /// The value is the content of a file.
-    pub(super) file: Option<File>,
+    pub(crate) file: Option<File>,
 }
 
 /// What a file is called and what it is, unless the caller says so.
 #[derive(Debug)]
-pub(super) struct File {
+pub(crate) struct File {
     /// The argument holds Base64, not text.
-    pub(super) is_base64: bool,
-    pub(super) filename: String,
-    pub(super) content_type: String,
+    pub(crate) is_base64: bool,
+    pub(crate) filename: String,
+    pub(crate) content_type: String,
 }
 
 /// What callers must not be able to replace.
 #[derive(Clone, Copy)]
-pub(super) struct Reserved<'a> {
-    pub(super) auth: &'a Auth,
-    pub(super) passed: &'a PassedHeaders,
+pub(crate) struct Reserved<'a> {
+    pub(crate) auth: &'a Auth,
+    pub(crate) passed: &'a PassedHeaders,
 }
 
 impl Parameter {
     /// How this value is written; without a style of their own, lists repeat their key, and objects
     /// are JSON text in a query string and bracketed in a form.
-    pub(super) fn style(&self, value: &Value) -> Style {
+    pub(crate) fn style(&self, value: &Value) -> Style {
         let is_deep = match value {
             Value::Object(_) => true,
             Value::Array(items) => items.iter().any(|item| item.is_object() || item.is_array()),
@@ -148,7 +148,7 @@ impl Parameter {
         self.style.unwrap_or(usual)
     }
 
-    pub(super) fn schema(&self) -> Value {
+    pub(crate) fn schema(&self) -> Value {
         let mut schema = match &self.schema {
             Some(schema) => schema.written.clone(),
             None if self.value_type == Type::Array => json!({ "type": "array", "items": {} }),

@@ -13,21 +13,21 @@ use tool::uri::Method;
 use tool::{Error, Problem, Result};
 
 /// Longer addresses are refused by most servers; ours to say so first.
-pub(super) const MAX_URL_BYTES: usize = 32 * 1024;
+pub(crate) const MAX_URL_BYTES: usize = 32 * 1024;
 
 /// Where the values of one call go.
 #[derive(Default)]
-pub(super) struct Places<'a> {
-    pub(super) path: Vec<(&'a str, String)>,
-    pub(super) query: String,
-    pub(super) headers: HeaderMap,
-    pub(super) body: Map<String, Value>,
-    pub(super) form: Form,
-    pub(super) whole_body: Option<WholeBody>,
+pub(crate) struct Places<'a> {
+    pub(crate) path: Vec<(&'a str, String)>,
+    pub(crate) query: String,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Map<String, Value>,
+    pub(crate) form: Form,
+    pub(crate) whole_body: Option<WholeBody>,
 }
 
 /// A value that is the body.
-pub(super) enum WholeBody {
+pub(crate) enum WholeBody {
     Value(Value),
     File(Part),
 }
@@ -36,7 +36,7 @@ pub(super) enum WholeBody {
 ///
 /// # Errors
 /// `InvalidInput` with every argument that cannot go there.
-pub(super) fn place_all<'a>(
+pub(crate) fn place_all<'a>(
     definition: &'a Definition,
     method: Method,
     arguments: &Map<String, Value>,
@@ -163,6 +163,6 @@ fn path_segment(text: &str) -> Option<String> {
 }
 
 /// `.` and `..`, also with the path parameters that some servers cut off behind a semicolon.
-pub(super) fn climbs(segment: &str) -> bool {
+pub(crate) fn climbs(segment: &str) -> bool {
     matches!(segment.split(';').next(), Some("." | ".."))
 }

@@ -1,10 +1,10 @@
 //! What is wrong with the parameters of a tool, found when it is saved.
 
 use super::{File, Parameter, Position, Reserved, Style, Type};
-use crate::api::form::is_media_type;
-use crate::api::parameter_settings::{FileEncoding, FileSettings, ParameterSettings};
-use crate::api::value_schema::ValueSchema;
 use crate::shared::headers::check_header_name;
+use crate::shared::http_tools::form::is_media_type;
+use crate::shared::http_tools::parameter_settings::{FileEncoding, FileSettings, ParameterSettings};
+use crate::shared::http_tools::value_schema::ValueSchema;
 use crate::shared::sign_in::Auth;
 use fetch::http::header::{AUTHORIZATION, HeaderName};
 use serde_json::Value;
@@ -12,7 +12,7 @@ use std::collections::HashSet;
 use tool::Problem;
 
 /// Checks the parameters of one tool.
-pub(in crate::api) fn check_parameters(
+pub(crate) fn check_parameters(
     parameters: &[ParameterSettings],
     path: &str,
     reserved: Reserved<'_>,

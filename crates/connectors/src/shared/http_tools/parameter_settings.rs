@@ -8,67 +8,67 @@ use serde_json::Value;
 /// One parameter of a tool.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct ParameterSettings {
+pub(crate) struct ParameterSettings {
     /// The name: of the argument, and of the placeholder, query key, header or body field.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// The type of the value.
     #[serde(default = "default_type")]
     #[schemars(schema_with = "type_schema")]
-    pub(super) parameter_type: String,
+    pub(crate) parameter_type: String,
     /// What the parameter means, for the model that fills it in.
     #[serde(default)]
-    pub(super) description: Option<String>,
+    pub(crate) description: Option<String>,
     /// The tool cannot be called without it.
     #[serde(default)]
-    pub(super) required: bool,
+    pub(crate) required: bool,
     /// Where the value goes. A `body` parameter of a GET, HEAD or DELETE goes into the query string; a
     /// `whole_body` parameter is the body.
     #[serde(default = "default_position")]
     #[schemars(schema_with = "position_schema")]
-    pub(super) position: String,
+    pub(crate) position: String,
     /// The value when none is given.
     #[serde(default)]
-    pub(super) default_value: Option<Value>,
+    pub(crate) default_value: Option<Value>,
     /// The only values allowed, if not all are.
     #[serde(default)]
-    pub(super) enum_values: Option<Vec<Value>>,
+    pub(crate) enum_values: Option<Vec<Value>>,
     /// JSON Schema of the value, where `parameter_type` does not say enough; it decides what is accepted.
     #[serde(default)]
     #[schemars(schema_with = "schema_schema")]
-    pub(super) schema: Option<Value>,
+    pub(crate) schema: Option<Value>,
     /// The name of the query key, header, body field or form field, where it is not the argument's.
     #[serde(default)]
-    pub(super) sent_as: Option<String>,
+    pub(crate) sent_as: Option<String>,
     /// How lists and objects are written in a query string or a form: `repeat`, `comma`, `space`,
     /// `pipe`, `brackets` or `json`.
     #[serde(default)]
     #[schemars(schema_with = "style_schema")]
-    pub(super) style: Option<String>,
+    pub(crate) style: Option<String>,
     /// The value is a file: a part of a multipart form, or the whole body.
     #[serde(default)]
     #[schemars(schema_with = "file_schema")]
-    pub(super) file: Option<FileSettings>,
+    pub(crate) file: Option<FileSettings>,
 }
 
 /// A file that a tool uploads.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct FileSettings {
+pub(crate) struct FileSettings {
     /// How the argument holds the file: as `text` (unless given) or in `base64`.
     #[serde(default)]
-    pub(super) encoding: FileEncoding,
+    pub(crate) encoding: FileEncoding,
     /// What the file is called; the parameter's name unless given.
     #[serde(default)]
-    pub(super) filename: Option<String>,
+    pub(crate) filename: Option<String>,
     /// What the file is, e.g. `application/pdf`.
     #[serde(default = "default_content_type")]
-    pub(super) content_type: String,
+    pub(crate) content_type: String,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
-pub(super) enum FileEncoding {
+pub(crate) enum FileEncoding {
     #[default]
     Text,
     Base64,

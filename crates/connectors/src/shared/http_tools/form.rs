@@ -10,10 +10,10 @@ use serde_json::Value;
 use std::hash::{BuildHasher, RandomState};
 
 /// Everything but the characters that RFC 3986 never asks to escape.
-pub(super) const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+pub(crate) const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// More than any API takes, and little enough for many calls at once.
-pub(super) const MAX_BODY_BYTES: usize = 16 * 1024 * 1024;
+pub(crate) const MAX_BODY_BYTES: usize = 16 * 1024 * 1024;
 
 const LENIENT_BASE64: GeneralPurpose = GeneralPurpose::new(
     &alphabet::STANDARD,
@@ -22,11 +22,11 @@ const LENIENT_BASE64: GeneralPurpose = GeneralPurpose::new(
 
 /// What was made of the arguments is longer than may be sent.
 #[derive(Debug)]
-pub(super) struct TooLong;
+pub(crate) struct TooLong;
 
 /// A piece of a form.
 #[derive(Debug)]
-pub(super) struct Part {
+pub(crate) struct Part {
     name: String,
     content: Vec<u8>,
     filename: Option<String>,
@@ -35,14 +35,14 @@ pub(super) struct Part {
 
 /// The pieces of one form.
 #[derive(Debug, Default)]
-pub(super) struct Form {
+pub(crate) struct Form {
     parts: Vec<Part>,
     size_bytes: usize,
 }
 
 impl Form {
     /// Adds a value, nested ones as several pieces.
-    pub(super) fn add(&mut self, name: &str, value: &Value, style: Style) -> Result<(), TooLong> {
+    pub(crate) fn add(&mut self, name: &str, value: &Value, style: Style) -> Result<(), TooLong> {
         let content_type = (style == Style::Json && !value.is_string()).then_some("application/json");
         flatten(name, value, style, &mut |name, text| {
             self.push(Part {
@@ -54,7 +54,7 @@ impl Form {
         })
     }
 
-    pub(super) fn push(&mut self, part: Part) -> Result<(), TooLong> {
+    pub(crate) fn push(&mut self, part: Part) -> Result<(), TooLong> {
         self.size_bytes += part.name.len() + part.content.len();
         if self.size_bytes > MAX_BODY_BYTES {
             return Err(TooLong);
@@ -64,12 +64,12 @@ impl Form {
     }
 
     /// Nothing was put in.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.parts.is_empty()
     }
 
     /// As `application/x-www-form-urlencoded`.
-    pub(super) fn urlencoded(&self) -> String {
+    pub(crate) fn urlencoded(&self) -> String {
         let mut text = String::with_capacity(self.size_bytes + 2 * self.parts.len());
         for part in &self.parts {
             add_pair(&mut text, &part.name, &String::from_utf8_lossy(&part.content));
@@ -78,7 +78,7 @@ impl Form {
     }
 
     /// As `multipart/form-data` (RFC 7578): the content type with its boundary, and the body.
-    pub(super) fn multipart(&self) -> (String, Vec<u8>) {
+    pub(crate) fn multipart(&self) -> (String, Vec<u8>) {
         // Random, so that no content can hold it.
         let random = || RandomState::new().hash_one(self.size_bytes);
         let boundary = format!("part-{:016x}{:016x}", random(), random());
@@ -104,7 +104,7 @@ impl Form {
 
 impl Part {
     /// The part alone: what it is, and its content.
-    pub(super) fn into_body(self) -> (Option<String>, Vec<u8>) {
+    pub(crate) fn into_body(self) -> (Option<String>, Vec<u8>) {
         (self.content_type, self.content)
     }
 
@@ -112,7 +112,7 @@ impl Part {
     ///
     /// # Errors
     /// What is wrong with the value.
-    pub(super) fn file(name: &str, value: &Value, file: &File) -> Result<Self, &'static str> {
+    pub(crate) fn file(name: &str, value: &Value, file: &File) -> Result<Self, &'static str> {
         let given = |field: &str| value.get(field).and_then(Value::as_str).map(str::to_owned);
         let content = match value {
             Value::String(text) => Some(text.clone()),
@@ -133,7 +133,7 @@ impl Part {
 }
 
 /// `type/subtype`, perhaps with parameters, and nothing that could end the header.
-pub(super) fn is_media_type(text: &str) -> bool {
+pub(crate) fn is_media_type(text: &str) -> bool {
     text.len() <= 200 && text.contains('/') && text.bytes().all(|byte| (b' '..=b'~').contains(&byte))
 }
 
@@ -143,7 +143,7 @@ fn quoted(text: &str) -> String {
 }
 
 /// Appends `name=value` to a query string.
-pub(super) fn add_pair(query: &mut String, name: &str, value: &str) {
+pub(crate) fn add_pair(query: &mut String, name: &str, value: &str) {
     if !query.is_empty() {
         query.push('&');
     }
@@ -155,7 +155,7 @@ pub(super) fn add_pair(query: &mut String, name: &str, value: &str) {
 type Add<'a> = dyn FnMut(&str, String) -> Result<(), TooLong> + 'a;
 
 /// Calls `add` for each pair that a value becomes.
-pub(super) fn flatten(name: &str, value: &Value, style: Style, add: &mut Add<'_>) -> Result<(), TooLong> {
+pub(crate) fn flatten(name: &str, value: &Value, style: Style, add: &mut Add<'_>) -> Result<(), TooLong> {
     let separator = match style {
         Style::Brackets if value.is_array() || value.is_object() => return brackets(name, value, add),
         Style::Comma => ",",

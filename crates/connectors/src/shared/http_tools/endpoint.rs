@@ -8,14 +8,14 @@ use tool::Problem;
 use tool::secret::names::has_masked_query;
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Piece {
+pub(crate) enum Piece {
     Text(String),
     /// The value of the path parameter with this name.
     Value(String),
 }
 
 /// Cuts the path into text and placeholders, with a slash in front.
-pub(super) fn parse_endpoint(text: &str) -> Result<Vec<Piece>, &'static str> {
+pub(crate) fn parse_endpoint(text: &str) -> Result<Vec<Piece>, &'static str> {
     if text.contains(|c: char| c.is_control() || c.is_whitespace() || c == '\\' || c == '#') {
         return Err("holds spaces, control characters, '#' or backslashes");
     }
@@ -50,7 +50,7 @@ pub(super) fn parse_endpoint(text: &str) -> Result<Vec<Piece>, &'static str> {
     Ok(pieces)
 }
 
-pub(super) fn check_query(text: &str) -> Result<(), &'static str> {
+pub(crate) fn check_query(text: &str) -> Result<(), &'static str> {
     if text.contains(['{', '}']) {
         return Err("has a placeholder behind the question mark; make it a parameter with position query");
     }
@@ -64,7 +64,7 @@ pub(super) fn check_query(text: &str) -> Result<(), &'static str> {
 }
 
 /// Placeholders and path parameters must be the same set.
-pub(super) fn check_placeholders(
+pub(crate) fn check_placeholders(
     pieces: &[Piece],
     parameters: &[ParameterSettings],
     path: &str,

@@ -24,7 +24,7 @@ const SHORTEST_SECRET: usize = 4;
 
 /// What every request of a service starts from.
 #[derive(Debug)]
-pub(super) struct Base {
+pub(crate) struct Base {
     url: Url,
     /// The path in it, without a slash at the end.
     path: String,
@@ -34,7 +34,7 @@ pub(super) struct Base {
 }
 
 impl Base {
-    pub(super) fn new(url: &Url, headers: HeaderMap, auth: Auth, passed: PassedHeaders) -> Self {
+    pub(crate) fn new(url: &Url, headers: HeaderMap, auth: Auth, passed: PassedHeaders) -> Self {
         let path = url.path().trim_end_matches('/').to_owned();
         Self { url: url.clone(), path, headers, auth, passed }
     }
@@ -43,7 +43,7 @@ impl Base {
     ///
     /// # Errors
     /// `InvalidInput` with every argument that does not fit.
-    pub(super) fn request(
+    pub(crate) fn request(
         &self,
         definition: &Definition,
         method: Method,
@@ -73,7 +73,7 @@ impl Base {
     }
 
     /// Where the tokens come from that requests are signed with, if they are.
-    pub(super) fn tokens(&self) -> Option<&TokenSource> {
+    pub(crate) fn tokens(&self) -> Option<&TokenSource> {
         match &self.auth {
             Auth::Tokens(tokens) => Some(tokens),
             Auth::None | Auth::Header(..) | Auth::Query(..) => None,
@@ -81,12 +81,12 @@ impl Base {
     }
 
     /// A request that only asks whether anybody is there; it is not signed.
-    pub(super) fn probe(&self) -> Request {
+    pub(crate) fn probe(&self) -> Request {
         self.empty(Method::Head, self.url.clone())
     }
 
     /// The values in a request that nobody may see, wherever they are quoted.
-    pub(super) fn secrets_of<'a>(&'a self, request: &'a Request) -> Vec<Cow<'a, str>> {
+    pub(crate) fn secrets_of<'a>(&'a self, request: &'a Request) -> Vec<Cow<'a, str>> {
         let headers = request.headers.iter().filter(|(name, value)| is_secret(name, value));
         let headers = headers.filter_map(|(name, value)| {
             let text = std::str::from_utf8(value.as_bytes()).ok()?;
@@ -102,7 +102,7 @@ impl Base {
     }
 
     /// A request as those may see it who try a tool out: secrets are masked.
-    pub(super) fn shown(&self, request: &Request) -> Value {
+    pub(crate) fn shown(&self, request: &Request) -> Value {
         let headers: Map<_, _> = request
             .headers
             .iter()

@@ -8,7 +8,7 @@ use serde_json::Value;
 const MAX_DEPTH: usize = 16;
 
 /// Whether a schema surely compiles. No means only that this cannot be told here.
-pub(super) fn is_plain(schema: &Value) -> bool {
+pub(crate) fn is_plain(schema: &Value) -> bool {
     is_plain_at(schema, 0)
 }
 

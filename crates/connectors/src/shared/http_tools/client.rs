@@ -1,17 +1,15 @@
-//! The pooled client of one service: attempts, pauses, redirects, and the end of waiting.
+//! The client of one service: attempts, pauses, tokens, and the end of waiting.
 
-use super::redirect::{self, Redirects};
 use super::request::Base;
 use super::response;
 use super::tools::Definition;
 use crate::shared::attempts::{Backoff, Budget, Failure, retry_after, timed_out};
-use crate::shared::breaker::{Breaker, TimeSetBy};
-use crate::shared::network::{Policy, Resolver};
+use crate::shared::breaker::TimeSetBy;
+use crate::shared::network::Policy;
 use crate::shared::oauth::Token;
-use crate::shared::unreachable::explain;
 use fetch::http::header::{AUTHORIZATION, HeaderName};
 use fetch::http::{self, HeaderValue, StatusCode};
-use fetch::{Request, Response, Tls};
+use fetch::{Request, Response};
 use metrics::{Histogram, Unit, describe_histogram, histogram};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -22,37 +20,63 @@ use tool::uri::Method;
 use tool::{Call, Context, Ended, Error, Output, Result};
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
-const MAX_REDIRECTS: usize = 5;
-const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How much a service may use.
 #[derive(Debug)]
-pub(super) struct Limits {
+pub(crate) struct Limits {
     /// Of one attempt.
-    pub(super) timeout: Duration,
-    pub(super) response_bytes: usize,
-    pub(super) concurrent_calls: Option<usize>,
-    pub(super) max_attempts: u32,
-    pub(super) backoff: Backoff,
-    pub(super) redirects: Redirects,
+    pub(crate) timeout: Duration,
+    pub(crate) response_bytes: usize,
+    pub(crate) concurrent_calls: Option<usize>,
+    pub(crate) max_attempts: u32,
+    pub(crate) backoff: Backoff,
+}
+
+/// How requests get to whoever answers them.
+pub(crate) trait Way: Send + Sync {
+    /// What is held until the answer has been read.
+    type Turn: Turn;
+
+    /// Sends a request. Where the service sets the time of an attempt, `patience` is that time.
+    fn send(
+        &self,
+        cx: &Context,
+        request: &Request,
+        patience: Option<Duration>,
+    ) -> impl Future<Output = Result<(Response, Self::Turn)>> + Send;
+}
+
+/// Somebody's turn to answer; whoever reads the answer says how it was.
+pub(crate) trait Turn: Send {
+    /// The answer was read, or this went wrong.
+    fn end(self, error: Option<&Error>);
 }
 
 /// One service's way out.
 #[derive(Debug)]
-pub(super) struct Client {
+pub(crate) struct Client<W> {
     base: Base,
+    /// Where tokens are asked for.
+    http: fetch::Client,
     policy: Arc<Policy>,
+    way: W,
     limits: Limits,
     permits: Option<Semaphore>,
-    breaker: Breaker,
-    http: fetch::Client,
     /// How long requests take to be made of arguments.
     building: Histogram,
 }
 
-impl Client {
-    pub(super) fn new(base: Base, policy: Policy, limits: Limits, breaker: Breaker, tls: Tls) -> Self {
-        let policy = Arc::new(policy);
+/// A call whose arguments fit.
+pub(crate) struct Prepared<'a> {
+    definition: &'a Definition,
+    method: Method,
+    request: Request,
+    budget: Budget,
+    pub(crate) time_set_by: TimeSetBy,
+}
+
+impl<W: Way> Client<W> {
+    pub(crate) fn new(base: Base, http: fetch::Client, policy: Arc<Policy>, way: W, limits: Limits) -> Self {
         describe_histogram!(
             "mcp_all_in_one_api_request_seconds",
             Unit::Seconds,
@@ -61,16 +85,32 @@ impl Client {
         Self {
             building: histogram!("mcp_all_in_one_api_request_seconds"),
             base,
+            http,
+            policy,
+            way,
             permits: limits.concurrent_calls.map(Semaphore::new),
             limits,
-            breaker,
-            http: fetch::Client::new(Arc::new(Resolver(policy.clone())), tls),
-            policy,
         }
     }
 
-    /// Runs a tool, all attempts included, until the deadline or the caller ends it.
-    pub(super) async fn call(&self, cx: &Context, definition: &Definition, call: &Call) -> Result<Output> {
+    pub(crate) fn base(&self) -> &Base {
+        &self.base
+    }
+
+    pub(crate) fn way(&self) -> &W {
+        &self.way
+    }
+
+    /// Makes the request of a call.
+    ///
+    /// # Errors
+    /// `InvalidInput` with every argument that does not fit.
+    pub(crate) fn prepare<'a>(
+        &self,
+        cx: &Context,
+        definition: &'a Definition,
+        call: &Call,
+    ) -> Result<Prepared<'a>> {
         call.options.check_method(&definition.methods)?;
         let own = definition.methods.first().copied();
         let method = call.options.method.or(own).ok_or_else(|| Error::internal("a tool has no method"))?;
@@ -79,34 +119,25 @@ impl Client {
         add_idempotency_key(cx, method, &mut request);
         self.building.record(begun.elapsed());
         cx.inspection.note(|seen| seen.request = Some(self.base.shown(&request)));
-        let (budget, time) = self.budget(cx, definition, call, method);
-        let what = || format!("{} {}", method.as_str(), definition.endpoint);
-        let pass = self.breaker.admit()?;
+        let (budget, time_set_by) = self.budget(cx, definition, call, method);
+        Ok(Prepared { definition, method, request, budget, time_set_by })
+    }
+
+    /// Runs a tool, all attempts included, until the deadline or the caller ends it.
+    ///
+    /// # Errors
+    /// What the last attempt came to.
+    pub(crate) async fn run(&self, cx: &Context, prepared: &Prepared<'_>) -> Result<Output> {
         let run = async {
             let _permit = match &self.permits {
                 Some(permits) => Some(permits.acquire().await.map_err(|_| Error::internal("no permits"))?),
                 None => None,
             };
-            budget.run(|| self.attempt(cx, definition, &request)).await
+            prepared.budget.run(|| self.attempt(cx, prepared)).await
         };
-        let result = until_done(cx, run).await;
-        pass.judge(&result, time);
-        result.map_err(|error| error.with("request", what()))
-    }
-
-    /// Asks for the headers of the base URL; any answer shows that somebody is there.
-    pub(super) async fn probe(&self, cx: &Context) -> Result<()> {
-        let request = self.base.probe();
-        let response = until_done(&cx.for_at_most(PROBE_TIMEOUT), self.send(&request)).await?;
-        match response.status() {
-            status @ (StatusCode::BAD_GATEWAY
-            | StatusCode::SERVICE_UNAVAILABLE
-            | StatusCode::GATEWAY_TIMEOUT) => {
-                let message = format!("the service answered HTTP {}", status.as_u16());
-                Err(Error::unavailable(message).with_status(status.as_u16()).retryable())
-            }
-            _ => Ok(()),
-        }
+        let Prepared { definition, method, .. } = prepared;
+        let what = || format!("{} {}", method.as_str(), definition.endpoint);
+        until_done(cx, run).await.map_err(|error| error.with("request", what()))
     }
 
     fn budget(
@@ -131,13 +162,22 @@ impl Client {
         (budget, if wanted.is_some() { TimeSetBy::Caller } else { TimeSetBy::Service })
     }
 
-    async fn attempt(
+    async fn attempt(&self, cx: &Context, prepared: &Prepared<'_>) -> Result<Output, Failure> {
+        let exchange = self.exchange(cx, prepared).await?;
+        let Exchange { request, response, token, turn } = exchange;
+        let result = self.read(cx, prepared.definition, &request, response, token).await;
+        turn.end(result.as_ref().err().map(|failure| &failure.error));
+        result
+    }
+
+    async fn read(
         &self,
         cx: &Context,
         definition: &Definition,
         request: &Request,
+        response: Response,
+        token: Option<Arc<Token>>,
     ) -> Result<Output, Failure> {
-        let Exchange { request, response, token } = self.exchange(cx, request).await?;
         let status = response.status();
         cx.inspection.note(|seen| seen.status = Some(status.as_u16()));
         if status.is_success() && request.method == http::Method::HEAD {
@@ -147,7 +187,7 @@ impl Client {
             return Ok(response::read(response, self.limits.response_bytes).await?);
         }
         let retry_after = retry_after(response.headers());
-        let secrets = self.base.secrets_of(&request);
+        let secrets = self.base.secrets_of(request);
         let token = token.as_deref().map(|token| token.secret.expose());
         let secrets = secrets.iter().map(AsRef::as_ref).chain(token);
         let template = definition.error_template.as_ref();
@@ -159,10 +199,12 @@ impl Client {
 
     /// Signs and sends; when the service refuses the token, once more with a new one. A request
     /// that was refused was not carried out, so that holds for every method.
-    async fn exchange<'a>(&self, cx: &Context, request: &'a Request) -> Result<Exchange<'a>> {
+    async fn exchange<'a>(&self, cx: &Context, prepared: &'a Prepared<'_>) -> Result<Exchange<'a, W::Turn>> {
+        let patience = (prepared.time_set_by == TimeSetBy::Service).then_some(prepared.budget.attempt);
+        let request = &prepared.request;
         let Some(tokens) = self.base.tokens() else {
-            let response = self.send(request).await?;
-            return Ok(Exchange { request: Cow::Borrowed(request), response, token: None });
+            let (response, turn) = self.way.send(cx, request, patience).await?;
+            return Ok(Exchange { request: Cow::Borrowed(request), response, token: None, turn });
         };
         let mut may_renew = true;
         loop {
@@ -170,28 +212,14 @@ impl Client {
             let mut request = request.clone();
             request.headers.insert(AUTHORIZATION, token.header.clone());
             cx.inspection.note(|seen| seen.request = Some(self.base.shown(&request)));
-            let response = self.send(&request).await?;
+            let (response, turn) = self.way.send(cx, &request, patience).await?;
             if !may_renew || response.status() != StatusCode::UNAUTHORIZED {
-                return Ok(Exchange { request: Cow::Owned(request), response, token: Some(token) });
+                return Ok(Exchange { request: Cow::Owned(request), response, token: Some(token), turn });
             }
             tokens.refuse(&token);
+            turn.end(None);
             may_renew = false;
         }
-    }
-
-    /// Sends, and follows redirects as far as they may be followed; every stop is checked.
-    async fn send(&self, request: &Request) -> Result<Response> {
-        let redirects = self.limits.redirects;
-        let mut request = Cow::Borrowed(request);
-        for _ in 0..=MAX_REDIRECTS {
-            self.policy.check(&request.url)?;
-            let response = self.http.send(Request::clone(&request)).await.map_err(explain)?;
-            let target = redirect::target(redirects, response.status(), response.headers(), &request.url);
-            let Some(target) = target else { return Ok(response) };
-            redirect::follow(redirects, request.to_mut(), response.status(), target)?;
-        }
-        let message = format!("the service redirected more than {MAX_REDIRECTS} times");
-        Err(Error::upstream(message))
     }
 }
 
@@ -206,14 +234,15 @@ fn add_idempotency_key(cx: &Context, method: Method, request: &mut Request) {
 }
 
 /// What was sent, and what came back.
-struct Exchange<'a> {
+struct Exchange<'a, T> {
     request: Cow<'a, Request>,
     response: Response,
     token: Option<Arc<Token>>,
+    turn: T,
 }
 
 /// Runs until it is done, the caller goes away, or the time is up.
-async fn until_done<T>(cx: &Context, run: impl Future<Output = Result<T>>) -> Result<T> {
+pub(crate) async fn until_done<T>(cx: &Context, run: impl Future<Output = Result<T>>) -> Result<T> {
     let time = cx.remaining();
     cx.within(run).await.unwrap_or_else(|ended| match ended {
         Ended::Cancelled => Err(ended.error("")),

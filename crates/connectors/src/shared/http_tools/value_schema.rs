@@ -13,9 +13,9 @@ use tool::{Problem, Result};
 
 /// The JSON Schema of one parameter's value.
 #[derive(Debug)]
-pub(super) struct ValueSchema {
+pub(crate) struct ValueSchema {
     /// As it was written.
-    pub(super) written: Value,
+    pub(crate) written: Value,
     /// Made when it is first needed: a service has thousands, of which few are ever called.
     compiled: OnceLock<Option<Schema>>,
 }
@@ -25,7 +25,7 @@ impl ValueSchema {
     ///
     /// # Errors
     /// When it is no valid schema.
-    pub(super) fn new(written: Value) -> Result<Self> {
+    pub(crate) fn new(written: Value) -> Result<Self> {
         let compiled = match is_plain(&written) {
             true => OnceLock::new(),
             false => OnceLock::from(Some(Schema::compile(&written, "parameter")?)),
@@ -33,7 +33,7 @@ impl ValueSchema {
         Ok(Self { written, compiled })
     }
 
-    pub(super) fn check(
+    pub(crate) fn check(
         settings: &ParameterSettings,
         path: &str,
         problems: &mut Vec<Problem>,
@@ -48,7 +48,7 @@ impl ValueSchema {
         }
     }
 
-    pub(super) fn accepts(&self, value: &Value) -> bool {
+    pub(crate) fn accepts(&self, value: &Value) -> bool {
         self.compiled().is_some_and(|schema| schema.accepts(value))
     }
 
@@ -59,7 +59,7 @@ impl ValueSchema {
 }
 
 /// Two parameters must not claim the same place, and a body is one thing or many fields.
-pub(super) fn check_places(tool: &ToolSettings, methods: &[Method], path: &str, problems: &mut Vec<Problem>) {
+pub(crate) fn check_places(tool: &ToolSettings, methods: &[Method], path: &str, problems: &mut Vec<Problem>) {
     let mut taken = HashSet::new();
     let position_of = |parameter: &ParameterSettings| Position::parse(&parameter.position);
     let is_field = |parameter| matches!(position_of(parameter), Some(Position::Body | Position::Form));

@@ -31,7 +31,7 @@ struct ContentType {
 ///
 /// # Errors
 /// When it is too long or the connection breaks.
-pub(super) async fn read(mut response: Response, max_bytes: usize) -> Result<Output> {
+pub(crate) async fn read(mut response: Response, max_bytes: usize) -> Result<Output> {
     let status = response.status();
     let content_type = ContentType::of(response.headers());
     let filename = filename(response.headers());
@@ -59,7 +59,7 @@ fn unknown_encoding(headers: &HeaderMap) -> Option<String> {
 }
 
 /// The answer to a HEAD request, which says all it has to say in its headers.
-pub(super) fn read_head(response: &Response) -> Output {
+pub(crate) fn read_head(response: &Response) -> Output {
     let answer =
         serde_json::json!({ "status": response.status().as_u16(), "headers": to_json(response.headers()) });
     Output::json(to_raw_value(&answer).unwrap_or_default())
@@ -67,7 +67,7 @@ pub(super) fn read_head(response: &Response) -> Output {
 
 /// The error of a response with a bad status, in the words of the template or with its body
 /// quoted, and the body as text; both without `secrets`.
-pub(super) async fn read_error(
+pub(crate) async fn read_error(
     mut response: Response,
     template: Option<&ErrorTemplate>,
     secrets: &Redactor<'_>,

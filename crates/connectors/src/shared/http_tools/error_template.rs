@@ -11,11 +11,11 @@ const MAX_WORK: usize = 2 << 20;
 
 /// A Go template over `status`, `reason`, `headers` and `body` of an answer with a bad status.
 #[derive(Debug)]
-pub(super) struct ErrorTemplate(Template);
+pub(crate) struct ErrorTemplate(Template);
 
 impl ErrorTemplate {
     /// Compiles the source; what is wrong is told with line and column.
-    pub(super) fn check(source: Option<&str>, path: &str, problems: &mut Vec<Problem>) -> Option<Self> {
+    pub(crate) fn check(source: Option<&str>, path: &str, problems: &mut Vec<Problem>) -> Option<Self> {
         let source = source.filter(|source| !source.is_empty())?;
         let mut options = Options::default();
         options.limits.work = MAX_WORK;
@@ -33,7 +33,7 @@ impl ErrorTemplate {
     ///
     /// # Errors
     /// Where the template failed, and why.
-    pub(super) fn render(
+    pub(crate) fn render(
         &self,
         status: StatusCode,
         headers: &HeaderMap,
@@ -50,7 +50,7 @@ impl ErrorTemplate {
 }
 
 /// Names in lower case; cookies are nobody's business.
-pub(super) fn to_json(headers: &HeaderMap) -> Value {
+pub(crate) fn to_json(headers: &HeaderMap) -> Value {
     let told = headers.keys().filter(|name| *name != SET_COOKIE);
     let joined = |name| {
         let values = headers.get_all(name).iter().map(|value| String::from_utf8_lossy(value.as_bytes()));
