@@ -8,6 +8,7 @@ mod db;
 pub mod embeddings;
 mod mcp;
 mod shared;
+mod svc;
 #[cfg(feature = "table")]
 mod table;
 
@@ -24,6 +25,7 @@ pub const ALL: &[Kind] = &[
     Kind::of::<mcp::Settings>(),
     Kind::of::<api::Settings>(),
     Kind::of::<db::Settings>(),
+    Kind::of::<svc::Settings>(),
     #[cfg(feature = "table")]
     Kind::of::<table::Settings>(),
 ];
