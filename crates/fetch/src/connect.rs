@@ -44,8 +44,11 @@ pub struct Tls {
 }
 
 impl Tls {
-    /// Reads files.
-    fn load(&self) -> Result<ClientConfig, rustls::Error> {
+    /// The whole for other clients than ours. Reads files.
+    ///
+    /// # Errors
+    /// When the identity is none, or this machine has no authorities.
+    pub fn to_config(&self) -> Result<ClientConfig, rustls::Error> {
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
         let verifier = Verifier::new_with_extra_roots(self.authorities.clone(), provider.clone())?;
         let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
@@ -101,7 +104,7 @@ impl Connector {
 }
 
 async fn load(tls: Arc<Tls>) -> Result<Arc<ClientConfig>, Error> {
-    let loaded = tokio::task::spawn_blocking(move || tls.load()).await;
+    let loaded = tokio::task::spawn_blocking(move || tls.to_config()).await;
     let loaded = loaded.map_err(|error| Error::connect(error.into()))?;
     loaded.map(Arc::new).map_err(|error| Error::connect(error.into()))
 }

@@ -176,6 +176,8 @@ impl tool::Settings for Settings {
     const SCHEME: &'static str = "svc";
     const TITLE: &'static str = "Internal service";
     const HAS_USER_TOOLS: bool = true;
+    #[cfg(feature = "grpc")]
+    const IMPORT: Option<tool::Import> = Some(super::grpc::import::IMPORT);
 
     /// Who runs in a cluster may do what its pod may.
     fn is_privileged(settings: &Value) -> bool {

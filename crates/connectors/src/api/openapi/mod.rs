@@ -89,6 +89,7 @@ fn convert(document: &Document, options: &ImportOptions, given: Map<String, Valu
         description: text("description").map(|text| names::shorten(text, names::MAX_DESCRIPTION)),
         name,
         config,
+        described: Map::new(),
         tools,
         credentials,
         // Whoever gave the address need not hear what the document says about it.
