@@ -1,5 +1,6 @@
 //! From settings to a service, without looking whether anybody is there.
 
+use super::discovery::Way;
 use super::fleet::{Fleet, FleetSettings};
 use super::http::{Balanced, Http};
 use super::settings::{ProtocolName, Scheme, Settings};
@@ -160,12 +161,13 @@ pub(super) fn check_common(settings: Settings, env: &Env, problems: &mut Vec<Pro
     }
     let tls = settings.tls.unwrap_or_default().check(problems);
     let backoff = settings.retry.check(problems);
-    let discovery = settings.discovery.check(problems);
+    let refresh = Duration::from_millis(settings.refresh_ms);
+    let discovery = settings.discovery.check(Way { policy: policy.clone(), refresh }, problems);
     let fleet = FleetSettings {
         load_balancer: settings.load_balancer,
         outliers: (&settings.outlier).into(),
         discovery,
-        refresh: Duration::from_millis(settings.refresh_ms),
+        refresh,
         max_stale: Duration::from_millis(settings.max_stale_ms),
     };
     Common {

@@ -1,8 +1,17 @@
 //! Where instances come from: written down, or kept by a registry that is followed.
 
+mod check;
+mod consul;
+mod dns;
+#[cfg(feature = "dns-srv")]
+mod dns_srv;
 mod follow;
+mod kubernetes;
+mod nacos;
 mod settings;
+mod web;
 
+pub(super) use check::Way;
 pub(super) use follow::Followed;
 pub(super) use settings::DiscoverySettings;
 

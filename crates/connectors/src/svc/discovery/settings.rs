@@ -1,11 +1,10 @@
 //! The settings of a discovery: which fields depends on its type.
 
-use super::Discovery;
-use crate::svc::instance::{Instance, MAX_WEIGHT};
+use crate::svc::instance::MAX_WEIGHT;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde_json::Value;
-use tool::{Problem, Secret};
+use tool::Secret;
 
 // The doc comments of variants would turn the schema's `enum` into a `oneOf` that explains less.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -100,41 +99,27 @@ pub(in crate::svc) enum Endpoint {
 }
 
 impl DiscoverySettings {
-    /// The discovery; of use when there is no problem.
-    pub(in crate::svc) fn check(self, problems: &mut Vec<Problem>) -> Discovery {
-        match self.discovery_type {
-            DiscoveryType::Static => self.check_static(problems),
-            DiscoveryType::Consul | DiscoveryType::Nacos | DiscoveryType::Kubernetes | DiscoveryType::Dns => {
-                let message = "this discovery is not there yet";
-                problems.push(Problem::new("discovery.type", "Unsupported", message));
-                Discovery::Static(Vec::new())
-            }
-            DiscoveryType::Unknown => Discovery::Static(Vec::new()),
-        }
-    }
-
-    fn check_static(self, problems: &mut Vec<Problem>) -> Discovery {
-        let endpoints = self.endpoints.unwrap_or_default();
-        if endpoints.is_empty() {
-            let message = "'discovery.endpoints' is empty; name at least one, e.g. \"10.0.0.1:8080\"";
-            problems.push(Problem::new("discovery.endpoints", "Required", message));
-        }
-        let mut instances = Vec::new();
-        for (index, endpoint) in endpoints.into_iter().enumerate() {
-            let (address, weight) = match endpoint {
-                Endpoint::Address(address) => (address, None),
-                Endpoint::Weighted { address, weight } => (address, weight),
-            };
-            match Instance::parse(&address) {
-                Some(instance) => instances.push(instance.weighing(weight.unwrap_or(1))),
-                None => {
-                    let message = format!("'{address}' is no endpoint; write host:port");
-                    let path = format!("discovery.endpoints[{index}]");
-                    problems.push(Problem::new(path, "InvalidAddress", message));
-                }
-            }
-        }
-        Discovery::Static(instances)
+    /// Each field, the types that use it, and whether it is given.
+    pub(super) fn given(&self) -> [(&'static str, &'static [DiscoveryType], bool); 16] {
+        use DiscoveryType::{Consul, Dns, Kubernetes, Nacos, Static};
+        [
+            ("endpoints", &[Static], self.endpoints.is_some()),
+            ("address", &[Consul, Nacos], self.address.is_some()),
+            ("service_name", &[Consul, Nacos, Kubernetes], self.service_name.is_some()),
+            ("tag", &[Consul], self.tag.is_some()),
+            ("datacenter", &[Consul], self.datacenter.is_some()),
+            ("token", &[Consul, Kubernetes], self.token.is_some()),
+            ("group", &[Nacos], self.group.is_some()),
+            ("namespace", &[Nacos, Kubernetes], self.namespace.is_some()),
+            ("username", &[Nacos], self.username.is_some()),
+            ("password", &[Nacos], self.password.is_some()),
+            ("port", &[Kubernetes, Dns], self.port.is_some()),
+            ("api_server", &[Kubernetes], self.api_server.is_some()),
+            ("ca", &[Kubernetes], self.ca.is_some()),
+            ("in_cluster", &[Kubernetes], self.in_cluster.is_some()),
+            ("name", &[Dns], self.name.is_some()),
+            ("srv", &[Dns], self.srv.is_some()),
+        ]
     }
 }
 
