@@ -9,6 +9,7 @@ pub mod embeddings;
 mod mcp;
 mod mq;
 mod shared;
+mod svc;
 #[cfg(feature = "table")]
 mod table;
 
@@ -25,6 +26,7 @@ pub const ALL: &[Kind] = &[
     Kind::of::<mcp::Settings>(),
     Kind::of::<api::Settings>(),
     Kind::of::<db::Settings>(),
+    Kind::of::<svc::Settings>(),
     Kind::of::<mq::Settings>(),
     #[cfg(feature = "table")]
     Kind::of::<table::Settings>(),

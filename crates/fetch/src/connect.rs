@@ -4,11 +4,13 @@ use crate::connection::Connection;
 use crate::error::{Error, ResolveError};
 use crate::pool::Origin;
 use futures::future::BoxFuture;
-use hyper_rustls::{DefaultServerNameResolver, HttpsConnector, MaybeHttpsStream};
+use hyper_rustls::{
+    DefaultServerNameResolver, FixedServerNameResolver, HttpsConnector, MaybeHttpsStream, ResolveServerName,
+};
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::connect::dns::Name;
 use rustls::ClientConfig;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls_platform_verifier::Verifier;
 use std::fmt;
 use std::net::SocketAddr;
@@ -37,14 +39,16 @@ pub struct Tls {
     pub identity: Option<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)>,
     /// Who else may vouch for servers.
     pub authorities: Vec<CertificateDer<'static>>,
+    /// The name in the certificate of every server, where it is not the host of the URL.
+    pub server_name: Option<ServerName<'static>>,
 }
 
 impl Tls {
-    /// How to speak TLS with it, also for others than HTTP. Reads files, so it may block.
+    /// The whole for other clients than ours. Reads files.
     ///
     /// # Errors
-    /// When the certificates cannot be used.
-    pub fn load(&self) -> Result<ClientConfig, rustls::Error> {
+    /// When the identity is none, or this machine has no authorities.
+    pub fn to_config(&self) -> Result<ClientConfig, rustls::Error> {
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
         let verifier = Verifier::new_with_extra_roots(self.authorities.clone(), provider.clone())?;
         let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
@@ -82,12 +86,7 @@ impl Connector {
                 return Ok(MaybeHttpsStream::Http(stream));
             }
             let tls = self.loaded.get_or_try_init(|| load(self.tls.clone())).await?.clone();
-            let mut https = HttpsConnector::new(
-                self.tcp.clone(),
-                tls,
-                true,
-                Arc::new(DefaultServerNameResolver::default()),
-            );
+            let mut https = HttpsConnector::new(self.tcp.clone(), tls, true, self.server_name());
             https.call(uri).await.map_err(Error::connect)
         };
         // The shake of hands that TLS needs counts, too.
@@ -95,10 +94,17 @@ impl Connector {
         let stream = stream.map_err(|late| Error::connect(late.into()))??;
         Ok(Connection::new(stream, origin))
     }
+
+    fn server_name(&self) -> Arc<dyn ResolveServerName + Send + Sync> {
+        match &self.tls.server_name {
+            Some(name) => Arc::new(FixedServerNameResolver::new(name.clone())),
+            None => Arc::new(DefaultServerNameResolver::default()),
+        }
+    }
 }
 
 async fn load(tls: Arc<Tls>) -> Result<Arc<ClientConfig>, Error> {
-    let loaded = tokio::task::spawn_blocking(move || tls.load()).await;
+    let loaded = tokio::task::spawn_blocking(move || tls.to_config()).await;
     let loaded = loaded.map_err(|error| Error::connect(error.into()))?;
     loaded.map(Arc::new).map_err(|error| Error::connect(error.into()))
 }

@@ -69,6 +69,8 @@ pub struct Imported {
     pub description: Option<String>,
     /// Settings; credentials are there only if the request gave them.
     pub config: Map<String, Value>,
+    /// Those of the settings that hold the description itself, so that an update replaces them.
+    pub described: Map<String, Value>,
     /// The tools, in the order of the description.
     pub tools: Vec<ImportedTool>,
     /// Settings that must be filled in before the service can sign in.

@@ -1,12 +1,12 @@
 //! HTTP tools without a service: an API with one tool, whose base is the endpoint's origin.
 
-use super::parameter_settings::ParameterSettings;
 use super::redirect::Redirects;
-use super::settings::{
-    FormEncoding, Settings, ToolSettings, default_max_response, default_method, method_schema,
-};
+use super::settings::{Settings, default_max_response};
 use crate::shared::attempts::RetrySettings;
 use crate::shared::breaker::BreakerSettings;
+use crate::shared::http_tools::{
+    FormEncoding, ParameterSettings, Position, ToolSettings, default_method, method_schema,
+};
 use crate::shared::network::{AllowPrivateNetwork, Setting, allow_private_network_schema};
 use crate::shared::sign_in::{AuthSettings, AuthType, auth_schema};
 use schemars::JsonSchema;
@@ -198,7 +198,7 @@ fn in_config(problems: &[Problem]) -> Vec<Problem> {
 fn complete(config: &mut Value) {
     let parameters = config.pointer_mut("/HTTP/parameters").and_then(Value::as_array_mut);
     for parameter in parameters.into_iter().flatten().filter_map(Value::as_object_mut) {
-        parameter.entry("position").or_insert_with(|| super::parameters::Position::Body.as_str().into());
+        parameter.entry("position").or_insert_with(|| Position::Body.as_str().into());
     }
 }
 

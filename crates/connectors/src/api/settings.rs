@@ -1,26 +1,23 @@
 //! The settings of an HTTP API: what may be written, and what is wrong with what was.
 
-use super::client::{Client, Limits};
-use super::parameter_settings::ParameterSettings;
-use super::parameters::Reserved;
+use super::Api;
+use super::direct::Direct;
 use super::redirect::Redirects;
-use super::request::Base;
-use super::{Api, tools};
 use crate::shared::attempts::RetrySettings;
 use crate::shared::breaker::BreakerSettings;
 use crate::shared::headers::{PassedHeaders, check_headers};
+use crate::shared::http_tools::{Base, Client, Limits, Reserved, ToolSettings, tools};
 use crate::shared::network::{self, AllowPrivateNetwork, Policy, allow_private_network_schema};
 use crate::shared::sign_in::{Auth, AuthSettings, AuthType, auth_schema};
 use crate::shared::tls::{TlsSettings, tls_schema};
 use fetch::Url;
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use tool::connector::invalid_settings;
 use tool::secret::names::headers_schema;
-use tool::uri::Method;
 use tool::{Connector, Env, Import, Inline, Problem, Result};
 
 /// An HTTP API.
@@ -89,73 +86,6 @@ pub(crate) struct Settings {
     pub(super) tools: Vec<ToolSettings>,
 }
 
-/// One tool: a request with holes that the arguments fill.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(super) struct ToolSettings {
-    /// The tool's name: 1 to 64 letters, digits, `_`, `.` or `-`.
-    pub(super) id: String,
-    /// What the tool does, for the model that chooses it.
-    #[serde(default)]
-    pub(super) description: String,
-    /// The path behind `base_url`, with `{name}` for each path parameter, e.g. `/users/{userId}`.
-    #[schemars(extend("x-secret" = "query"))]
-    pub(super) endpoint: String,
-    /// The HTTP method.
-    #[serde(default = "default_method")]
-    #[schemars(schema_with = "method_schema")]
-    pub(super) method: String,
-    /// Methods that a caller may choose from with the URI's option `method`, beside `method` itself. Without it
-    /// there is nothing to choose.
-    #[serde(default)]
-    #[schemars(schema_with = "methods_schema")]
-    pub(super) methods: Vec<String>,
-    /// Headers that each request of this tool carries, beside the service's `default_headers`.
-    #[serde(default)]
-    #[schemars(schema_with = "headers_schema")]
-    pub(super) headers: BTreeMap<String, String>,
-    /// What the tool can be told.
-    #[serde(default)]
-    pub(super) parameters: Vec<ParameterSettings>,
-    /// A Go template that turns the answer into text.
-    #[serde(default)]
-    pub(super) response_template: Option<String>,
-    /// A JMESPath expression that picks what matters from the answer.
-    #[serde(default)]
-    pub(super) select: Option<String>,
-    /// The most bytes of the shaped answer; more is cut at whole items.
-    #[serde(default)]
-    #[schemars(range(min = 1))]
-    pub(super) max_result_bytes: Option<usize>,
-    /// How long one attempt of this tool may take, in milliseconds, where the service's is not right.
-    #[serde(default)]
-    #[schemars(range(min = 1, max = 300_000))]
-    pub(super) timeout_ms: Option<u64>,
-    /// The request may be repeated without doing something twice. Follows from the method unless given.
-    #[serde(default)]
-    pub(super) idempotent: Option<bool>,
-    /// How `form` parameters are sent: `urlencoded`, or `multipart`, which files need.
-    #[serde(default)]
-    pub(super) form_encoding: Option<FormEncoding>,
-    /// A Go template that says what an answer with a bad status means, over `.status`, `.reason`,
-    /// `.headers` and `.body`.
-    #[serde(default)]
-    pub(super) error_template: Option<String>,
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-#[schemars(inline)]
-pub(super) enum FormEncoding {
-    #[default]
-    Urlencoded,
-    Multipart,
-    // The schema has refused it; here it only must not keep the rest from being checked.
-    #[serde(other)]
-    #[schemars(skip)]
-    Unknown,
-}
-
 impl tool::Settings for Settings {
     const SCHEME: &'static str = "api";
     const TITLE: &'static str = "HTTP API";
@@ -184,11 +114,12 @@ impl tool::Settings for Settings {
             concurrent_calls: self.max_concurrent_calls,
             max_attempts: self.retry.max_attempts,
             backoff,
-            redirects: self.redirects,
         };
         let breaker = self.circuit_breaker.into();
         let base = Base::new(&base_url, headers, auth, passed);
-        Ok(Arc::new(Api { client: Client::new(base, policy, limits, breaker, tls), tools }))
+        let direct = Direct::new(policy, tls, self.redirects);
+        let client = Client::new(base, direct.http.clone(), direct.policy.clone(), direct, limits);
+        Ok(Arc::new(Api { client, breaker, tools }))
     }
 }
 
@@ -236,16 +167,4 @@ fn default_timeout() -> u64 {
 
 pub(super) fn default_max_response() -> usize {
     10 * 1024 * 1024
-}
-
-pub(super) fn default_method() -> String {
-    Method::Get.as_str().to_owned()
-}
-
-pub(super) fn method_schema(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "string", "enum": Method::ALL.map(Method::as_str) })
-}
-
-fn methods_schema(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "array", "items": { "type": "string", "enum": Method::ALL.map(Method::as_str) } })
 }

@@ -3,8 +3,7 @@
 //! The driver resolves names and connects by itself, and reads a row whole, however large it is. So it is given a Unix
 //! socket in a folder that nobody else can open, and what goes through it is counted.
 
-use crate::shared::dial::dial;
-use crate::shared::network::Policy;
+use crate::shared::network::{Policy, dial};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -65,7 +64,7 @@ pub(super) async fn connect(
     most_bytes: usize,
     name: &str,
 ) -> Result<(Folder, Wire)> {
-    let server = dial(host, port, policy, "database").await?;
+    let server = dial(host, port, policy).await.map_err(|error| error.about("database"))?;
     // Answers to small questions must not wait for more.
     let _ = server.set_nodelay(true);
     let failed =

@@ -1,8 +1,7 @@
 //! The bytes between us and a broker: to an address that was checked, in TLS where its address says so.
 
 use super::address::Address;
-use crate::shared::dial::dial;
-use crate::shared::network::Policy;
+use crate::shared::network::{Policy, dial};
 use fetch::Tls;
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
@@ -37,7 +36,7 @@ impl TlsConfig {
         let load = || async {
             let tls = self.tls.clone();
             let failed = || Error::unavailable("the certificates of this machine cannot be read");
-            let loaded = tokio::task::spawn_blocking(move || tls.load()).await;
+            let loaded = tokio::task::spawn_blocking(move || tls.to_config()).await;
             loaded
                 .map_err(|error| failed().caused_by(error))?
                 .map(Arc::new)
@@ -49,7 +48,8 @@ impl TlsConfig {
 
 /// Connects, and shakes hands where that is wanted.
 pub(super) async fn connect(address: &Address, policy: &Arc<Policy>, tls: &TlsConfig) -> Result<Wire> {
-    let stream = dial(&address.host, address.port, policy, "broker").await?;
+    let stream = dial(&address.host, address.port, policy).await;
+    let stream = stream.map_err(|error| error.about("broker"))?;
     // Answers to small questions must not wait for more.
     let _ = stream.set_nodelay(true);
     if !address.is_secure {

@@ -64,7 +64,7 @@ impl From<BreakerSettings> for Breaker {
 }
 
 impl Breaker {
-    fn new(max_failures: u32, pause: Duration) -> Self {
+    pub(crate) fn new(max_failures: u32, pause: Duration) -> Self {
         Self { max_failures, pause, state: Mutex::default() }
     }
 
@@ -116,12 +116,12 @@ impl Pass<'_> {
     }
 
     /// The service answered, well or not: it is there.
-    fn succeeded(self) {
+    pub(crate) fn succeeded(self) {
         *self.breaker.state() = State::default();
     }
 
     /// The service was not there, or not able.
-    fn failed(self) {
+    pub(crate) fn failed(self) {
         let breaker = self.breaker;
         let mut state = breaker.state();
         state.failures = state.failures.saturating_add(1);

@@ -5,8 +5,8 @@ pub(crate) mod body;
 pub(crate) mod bounds;
 pub(crate) mod breaker;
 #[cfg(any(unix, feature = "redis", feature = "rabbitmq"))]
-pub(crate) mod dial;
 pub(crate) mod headers;
+pub(crate) mod http_tools;
 pub(crate) mod network;
 pub(crate) mod oauth;
 pub(crate) mod sign_in;

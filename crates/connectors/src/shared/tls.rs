@@ -14,11 +14,11 @@ use tool::{Problem, Secret};
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct TlsSettings {
     /// The certificate we show to the server, followed by those that vouch for it.
-    certificate: Option<Secret>,
+    pub(crate) certificate: Option<Secret>,
     /// The private key of the certificate.
-    key: Option<Secret>,
+    pub(crate) key: Option<Secret>,
     /// Authorities that may vouch for the server, beside the public ones.
-    ca: Option<String>,
+    pub(crate) ca: Option<String>,
 }
 
 /// Schemars would write `anyOf` with null, whose complaints name no field.
@@ -44,7 +44,7 @@ impl TlsSettings {
             }
         };
         let authorities = ca.as_deref().map(|ca| authorities(ca, problems)).unwrap_or_default();
-        Tls { identity, authorities }
+        Tls { identity, authorities, server_name: None }
     }
 }
 

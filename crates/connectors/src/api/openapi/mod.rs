@@ -27,11 +27,8 @@ pub(crate) mod yaml;
 mod yaml_error;
 
 // All that this folder uses of the connector.
-use super::parameters::{Position, Reserved, Style, Type};
-use super::settings::ToolSettings;
-use super::tools;
-use super::value_schema::ValueSchema;
 use crate::shared::headers::{PassedHeaders, check_header_name};
+use crate::shared::http_tools::{Position, Reserved, Style, ToolSettings, Type, ValueSchema, tools};
 use crate::shared::sign_in::Auth;
 
 use document::Document;
@@ -92,6 +89,7 @@ fn convert(document: &Document, options: &ImportOptions, given: Map<String, Valu
         description: text("description").map(|text| names::shorten(text, names::MAX_DESCRIPTION)),
         name,
         config,
+        described: Map::new(),
         tools,
         credentials,
         // Whoever gave the address need not hear what the document says about it.

@@ -315,7 +315,7 @@ fn writes_whole_numbers_as_such() {
         (json!("5.0"), "5.0"),
         (json!(true), "true"),
     ] {
-        assert_eq!(super::super::text_of(&value), text);
+        assert_eq!(crate::shared::http_tools::text_of(&value), text);
     }
 }
 

@@ -3,6 +3,7 @@
 //! A name is checked when it is resolved, and the connection goes to the addresses that were
 //! checked, so a name that changes its address between check and use gains nothing.
 
+mod dial;
 mod public;
 mod range;
 pub(crate) mod refused;
@@ -10,6 +11,7 @@ mod settings;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use dial::{DialError, dial};
 pub(crate) use range::{InvalidRange, Range};
 pub(crate) use settings::{AllowPrivateNetwork, allow_private_network_schema};
 

@@ -42,7 +42,8 @@ pub(crate) enum Mode {
 #[serde(deny_unknown_fields)]
 #[schema(as = ServiceImport)]
 pub(crate) struct Body {
-    /// The OpenAPI document (2.0, 3.0, 3.1): an object, or its text in JSON or YAML.
+    /// For `api`, the OpenAPI document (2.0, 3.0, 3.1): an object, or its text in JSON or YAML. For `svc`, where the gRPC
+    /// methods are described: `{"reflection": true}`, `{"protos": {"a.proto": "…"}}` or `{"descriptor_set": "…"}`.
     #[schema(value_type = Value, required = false)]
     document: Option<Value>,
     /// Where the document is, instead.
@@ -55,7 +56,8 @@ pub(crate) struct Body {
     /// The service's name; the title unless given.
     name: Option<String>,
     description: Option<String>,
-    /// Operations to take: patterns with `*` for an operationId, a path, `GET /path` or `tag:name`. All unless given.
+    /// Operations to take: patterns with `*` for an operationId, a path, `GET /path` or `tag:name`; for `svc` a service, a
+    /// method `package.Service/Method` or a tool's name. All unless given.
     #[serde(default)]
     include: Vec<String>,
     /// Operations to leave out, in the same way.
@@ -132,10 +134,10 @@ pub(crate) struct ImportResult {
     notes: ImportNotes,
 }
 
-/// Turns an OpenAPI document into a service: shows what would come of it, makes it, or changes the tools of one; with
+/// Turns an OpenAPI document, or a description of gRPC methods, into a service: shows what would come of it, makes it, or changes the tools of one; with
 /// `force` also where tools go that others refer to.
 #[utoipa::path(post, path = "/services/{type}/import", tag = "services", request_body = Body,
-    params(("type" = String, Path, description = "`api`"), ("force" = Option<bool>, Query)),
+    params(("type" = String, Path, description = "`api` or `svc`"), ("force" = Option<bool>, Query)),
     responses((status = 200, body = ImportPreview), (status = 201, body = ImportResult), (status = 404),
         (status = 409), (status = 422)))]
 pub(crate) async fn import(
@@ -150,8 +152,9 @@ pub(crate) async fn import(
         return Err(Problem::not_found("importable type of service"));
     }
     let request = request_of(&mut body)?;
-    let given = request.config.clone();
+    let mut given = request.config.clone();
     let imported = state.gateway.import(&signed_in.tenant, &scheme, request).await?;
+    given.extend(imported.described.clone());
     let id = body.id.clone().unwrap_or_else(|| imported.id.clone());
     let old = match body.mode {
         Mode::Create => None,
@@ -192,7 +195,7 @@ fn request_of(body: &mut Body) -> Result<ImportRequest> {
             return Err(Problem::invalid_field("url", "give either document or url, not both"));
         }
         (None, None) => {
-            return Err(Problem::invalid_field("document", "give an OpenAPI document, or its url"));
+            return Err(Problem::invalid_field("document", "give a document, or its url"));
         }
     };
     let mut config = body.config.clone();

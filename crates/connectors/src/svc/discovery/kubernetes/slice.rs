@@ -1,0 +1,130 @@
+//! EndpointSlices, of which a service has several, and the instances in them.
+
+use crate::svc::instance::Instance;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use tool::{Error, Result};
+
+/// The slices of a service as of some version.
+#[derive(Debug, Default)]
+pub(super) struct Slices {
+    pub(super) version: String,
+    by_name: BTreeMap<String, Slice>,
+}
+
+/// One slice: every address in it listens on every port.
+#[derive(Debug, Deserialize)]
+pub(super) struct Slice {
+    #[serde(default)]
+    pub(super) metadata: Metadata,
+    #[serde(default)]
+    endpoints: Option<Vec<Endpoint>>,
+    #[serde(default)]
+    ports: Option<Vec<SlicePort>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct Metadata {
+    name: String,
+    pub(super) resource_version: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct Endpoint {
+    #[serde(default)]
+    addresses: Vec<String>,
+    #[serde(default)]
+    conditions: Conditions,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Conditions {
+    /// Unknown counts as ready, as the API says.
+    ready: Option<bool>,
+}
+
+#[derive(Debug, Deserialize)]
+struct SlicePort {
+    #[serde(default)]
+    name: Option<String>,
+    #[serde(default)]
+    port: Option<u16>,
+}
+
+/// Which port of a service.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::svc::discovery) enum Port {
+    Name(String),
+    Number(u16),
+}
+
+impl Slices {
+    pub(super) fn len(&self) -> usize {
+        self.by_name.len()
+    }
+
+    pub(super) fn put(&mut self, slice: Slice) {
+        self.by_name.insert(slice.metadata.name.clone(), slice);
+    }
+
+    pub(super) fn remove(&mut self, slice: &Slice) {
+        self.by_name.remove(&slice.metadata.name);
+    }
+
+    /// The ready endpoints of all slices.
+    ///
+    /// # Errors
+    /// When a slice does not have the port, or has several and none was named.
+    pub(super) fn instances(&self, port: Option<&Port>) -> Result<Vec<Instance>> {
+        let mut instances = Vec::new();
+        for slice in self.by_name.values() {
+            let ready = slice.endpoints.iter().flatten().filter(|endpoint| endpoint.is_ready());
+            let addresses: Vec<&String> = ready.flat_map(|endpoint| &endpoint.addresses).collect();
+            if addresses.is_empty() {
+                continue;
+            }
+            let port = slice.port(port)?;
+            instances.extend(addresses.into_iter().map(|address| Instance::new(address.as_str(), port)));
+        }
+        Ok(instances)
+    }
+}
+
+impl Endpoint {
+    fn is_ready(&self) -> bool {
+        self.conditions.ready.unwrap_or(true)
+    }
+}
+
+impl Slice {
+    fn port(&self, wanted: Option<&Port>) -> Result<u16> {
+        let ports = self.ports.as_deref().unwrap_or_default();
+        let found = match wanted {
+            Some(Port::Name(name)) => {
+                ports.iter().find(|port| port.name.as_deref().unwrap_or_default() == name)
+            }
+            Some(Port::Number(number)) => ports.iter().find(|port| port.port == Some(*number)),
+            None if ports.len() > 1 => None,
+            None => ports.first(),
+        };
+        found.and_then(|port| port.port).ok_or_else(|| no_port(ports))
+    }
+}
+
+/// Endpoints listen on the target's port, which is often not the one of the service.
+fn no_port(ports: &[SlicePort]) -> Error {
+    let described: Vec<_> = ports
+        .iter()
+        .take(10)
+        .map(|port| {
+            let name = port.name.as_deref().filter(|name| !name.is_empty()).unwrap_or("unnamed");
+            format!("{} ({name:.64})", port.port.unwrap_or_default())
+        })
+        .collect();
+    Error::invalid_config(format!(
+        "'discovery.port' must name one of the ports that the endpoints listen on: {}",
+        described.join(", ")
+    ))
+}

@@ -1,0 +1,158 @@
+//! Why an exchange failed, and what is told of it.
+
+use super::details;
+use super::status::{Code, Status};
+use tool::secret::Redactor;
+use tool::{Error, ErrorKind, Reason};
+
+/// Characters of a server's own words.
+const MAX_MESSAGE: usize = 1_000;
+
+/// How an exchange ended badly.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// There is no connection.
+    Unconnected(Error),
+    /// The server surely did nothing: it never got the request, or refused it as such.
+    Unsent(hyper::Error),
+    /// The connection or the stream broke.
+    Broken(hyper::Error),
+    /// The stream ended without a status.
+    Cut,
+    /// The server ended the call.
+    Status(Box<Status>),
+    /// What came is not what gRPC says.
+    Protocol(&'static str),
+    TooLarge {
+        bytes: usize,
+        limit: usize,
+    },
+    /// The server is there, and says itself that it does not serve.
+    NotServing,
+}
+
+impl Failure {
+    /// A failure after the request was on its way.
+    pub(super) fn of_stream(error: hyper::Error) -> Self {
+        match h2_error(&error) {
+            Some(cause) if cause.reason() == Some(h2::Reason::REFUSED_STREAM) => Self::Unsent(error),
+            // Streams that the server still works on are not ended by that.
+            Some(cause)
+                if cause.is_go_away()
+                    && cause.is_remote()
+                    && cause.reason() == Some(h2::Reason::NO_ERROR) =>
+            {
+                Self::Unsent(error)
+            }
+            _ => Self::Broken(error),
+        }
+    }
+
+    /// The server does not know the method, or not even how to say so.
+    pub(super) fn is_unimplemented(&self) -> bool {
+        match self {
+            Self::Status(status) => status.code == Code::Unimplemented,
+            Self::Unsent(_) | Self::Cut | Self::Protocol(_) => true,
+            Self::Broken(error) => h2_error(error).is_some_and(h2::Error::is_reset),
+            Self::Unconnected(_) | Self::TooLarge { .. } | Self::NotServing => false,
+        }
+    }
+
+    /// The server surely did nothing.
+    pub(super) fn is_unsent(&self) -> bool {
+        matches!(self, Self::Unconnected(_) | Self::Unsent(_))
+    }
+
+    /// The credentials were refused.
+    pub(super) fn is_unauthenticated(&self) -> bool {
+        matches!(self, Self::Status(status) if status.code == Code::Unauthenticated)
+    }
+
+    /// In words, without secrets.
+    pub(super) fn explain(self, redactor: &Redactor<'_>) -> Error {
+        match self {
+            Self::Unconnected(error) => error,
+            Self::Unsent(error) => {
+                unavailable("the service refused the request before it looked at it").caused_by(error)
+            }
+            Self::Broken(error) if h2_error(&error).is_some_and(h2::Error::is_reset) => {
+                let reason = h2_error(&error).and_then(h2::Error::reason);
+                let reason = reason.map(|reason| format!(" ({reason:?})")).unwrap_or_default();
+                Error::upstream(format!("the service reset the call{reason}; it may have happened"))
+                    .caused_by(error)
+            }
+            Self::Broken(error) => {
+                unavailable("the connection broke before the service answered; it may have happened")
+                    .caused_by(error)
+            }
+            Self::Cut => Error::upstream("the service ended the call without a status; it may have happened"),
+            Self::Status(status) => explain(&status, redactor),
+            Self::Protocol(why) => Error::upstream(format!(
+                "the service's answer cannot be used: {why}; check that a gRPC server listens there, and the setting 'scheme'"
+            )),
+            Self::TooLarge { bytes, limit } => Error::upstream(format!(
+                "a message of the service has {bytes} bytes, more than the {limit} that it may have"
+            )),
+            Self::NotServing => {
+                unavailable("the service says of itself that it is not serving (grpc.health.v1)")
+            }
+        }
+    }
+}
+
+fn unavailable(message: &str) -> Error {
+    Error::unavailable(message).retryable()
+}
+
+fn h2_error(error: &hyper::Error) -> Option<&h2::Error> {
+    std::error::Error::source(error)?.downcast_ref()
+}
+
+/// What a status means to callers.
+fn explain(status: &Status, redactor: &Redactor<'_>) -> Error {
+    let details = details::read(&status.details);
+    let said = shorten(redactor.apply(&status.message));
+    let said = if said.is_empty() { String::new() } else { format!(": {said}") };
+    let more =
+        details.words.map(|words| format!(" ({})", shorten(redactor.apply(&words)))).unwrap_or_default();
+    let advice = match status.code {
+        Code::Unauthenticated => "; check the credentials in 'auth'",
+        Code::Unimplemented => "; the service does not have the method, check 'rpc' and the schema",
+        _ => "",
+    };
+    let name = status.code.name();
+    let kind = match status.code {
+        Code::NotFound => ErrorKind::Missing,
+        Code::Unavailable => ErrorKind::Unavailable,
+        Code::DeadlineExceeded => ErrorKind::Timeout,
+        _ => ErrorKind::Upstream,
+    };
+    let error = Error::new(kind, format!("the service answered {name}{said}{more}{advice}"))
+        .with_service_code(name)
+        .with("grpc_status", name);
+    let error = match status.code {
+        Code::Unauthenticated => error.because(Reason::CredentialsRejected),
+        Code::Unavailable | Code::DeadlineExceeded | Code::ResourceExhausted => error.retryable(),
+        _ => error,
+    };
+    match status.pushback.or(details.retry_after) {
+        Some(pause) => error.with_retry_after(pause),
+        None => error,
+    }
+}
+
+/// An answer that is no such message.
+pub(super) fn unusable(message: &str, why: &str) -> Error {
+    let why = shorten(why.to_owned());
+    Error::upstream(format!(
+        "the service's answer is no usable {message}: {why}; the schema may be another than the service's"
+    ))
+}
+
+/// As much of a server's words as people read.
+fn shorten(text: String) -> String {
+    match text.char_indices().nth(MAX_MESSAGE) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}

@@ -1,0 +1,153 @@
+//! Messages on an HTTP/2 stream: each behind a flag and its length.
+
+use super::failure::Failure;
+use super::status::{Code, Status};
+use bytes::{Buf, BufMut, Bytes, BytesMut};
+use fetch::http::header::{CONTENT_TYPE, HeaderMap};
+use fetch::http::{Response, StatusCode};
+use futures::Stream;
+use futures::channel::mpsc;
+use hyper::body::{Body, Frame, Incoming};
+use std::convert::Infallible;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+/// A flag, and four bytes of length.
+const HEAD_BYTES: usize = 5;
+
+/// A message as it goes over the wire, not compressed.
+pub(super) fn framed(message: &[u8]) -> Bytes {
+    let mut frame = BytesMut::with_capacity(HEAD_BYTES + message.len());
+    frame.put_u8(0);
+    frame.put_u32(u32::try_from(message.len()).unwrap_or(u32::MAX));
+    frame.put_slice(message);
+    frame.freeze()
+}
+
+/// What is sent: one message, or as many as somebody will send.
+#[derive(Debug)]
+pub(super) enum Outgoing {
+    One(Option<Bytes>),
+    Many(mpsc::UnboundedReceiver<Bytes>),
+}
+
+impl Body for Outgoing {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let next = match self.get_mut() {
+            Self::One(message) => Poll::Ready(message.take()),
+            Self::Many(messages) => Pin::new(messages).poll_next(cx),
+        };
+        next.map(|message| message.map(|message| Ok(Frame::data(message))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        matches!(self, Self::One(None))
+    }
+}
+
+/// What comes back, message by message.
+#[derive(Debug)]
+pub(super) struct Answer {
+    body: Incoming,
+    buffer: BytesMut,
+    max_bytes: usize,
+    http_status: StatusCode,
+    /// The status came with the headers: nothing follows.
+    early: Option<Status>,
+    /// Messages that came so far.
+    pub(super) count: usize,
+}
+
+impl Answer {
+    pub(super) fn new(response: Response<Incoming>, max_bytes: usize) -> Self {
+        let (head, body) = response.into_parts();
+        let is_grpc = head
+            .headers
+            .get(CONTENT_TYPE)
+            .is_some_and(|value| value.as_bytes().starts_with(b"application/grpc"));
+        let early = Status::read(&head.headers);
+        let early = early.or_else(|| (!is_grpc).then(|| Status::of_http(head.status)));
+        Self { body, buffer: BytesMut::new(), max_bytes, http_status: head.status, early, count: 0 }
+    }
+
+    /// The next message, or the end of those that came with a good status.
+    ///
+    /// # Errors
+    /// The status that the server ended with, or how the stream broke.
+    pub(super) async fn message(&mut self) -> Result<Option<Bytes>, Failure> {
+        if let Some(status) = self.early.take() {
+            return self.end(status);
+        }
+        loop {
+            if let Some(message) = self.take()? {
+                self.count += 1;
+                return Ok(Some(message));
+            }
+            match poll_fn(|cx| Pin::new(&mut self.body).poll_frame(cx)).await {
+                Some(Ok(frame)) => match frame.into_data() {
+                    Ok(data) => self.buffer.put(data),
+                    Err(frame) => {
+                        let trailers = frame.into_trailers().unwrap_or_default();
+                        return self.finish(&trailers);
+                    }
+                },
+                Some(Err(error)) => return Err(Failure::of_stream(error)),
+                None => return self.finish(&HeaderMap::new()),
+            }
+        }
+    }
+
+    /// The only message of an answer. It counts when the status is there, too.
+    pub(super) async fn only(&mut self) -> Result<Bytes, Failure> {
+        let Some(message) = self.message().await? else {
+            return Err(Failure::Protocol("it is empty"));
+        };
+        match self.message().await? {
+            None => Ok(message),
+            Some(_) => Err(Failure::Protocol("it has more than one message")),
+        }
+    }
+
+    fn finish(&mut self, trailers: &HeaderMap) -> Result<Option<Bytes>, Failure> {
+        match Status::read(trailers) {
+            Some(status) => self.end(status),
+            None if self.http_status != StatusCode::OK => self.end(Status::of_http(self.http_status)),
+            // Resets without a reason look like this, too.
+            None => Err(Failure::Cut),
+        }
+    }
+
+    fn end(&mut self, status: Status) -> Result<Option<Bytes>, Failure> {
+        match status.code {
+            Code::Ok if self.buffer.is_empty() => Ok(None),
+            Code::Ok => Err(Failure::Cut),
+            _ => Err(Failure::Status(Box::new(status))),
+        }
+    }
+
+    /// A message that is there as a whole.
+    fn take(&mut self) -> Result<Option<Bytes>, Failure> {
+        let Some(head) = self.buffer.first_chunk::<HEAD_BYTES>() else { return Ok(None) };
+        let [flag, length @ ..] = *head;
+        if flag != 0 {
+            // We said that we take nothing compressed.
+            return Err(Failure::Protocol("it is compressed, or no gRPC at all"));
+        }
+        let length = usize::try_from(u32::from_be_bytes(length)).unwrap_or(usize::MAX);
+        if length > self.max_bytes {
+            return Err(Failure::TooLarge { bytes: length, limit: self.max_bytes });
+        }
+        if self.buffer.len() < HEAD_BYTES + length {
+            return Ok(None);
+        }
+        self.buffer.advance(HEAD_BYTES);
+        Ok(Some(self.buffer.split_to(length).freeze()))
+    }
+}

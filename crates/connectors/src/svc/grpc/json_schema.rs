@@ -1,0 +1,192 @@
+//! JSON Schema of messages as proto3 JSON has them.
+
+use super::comments::Comments;
+use super::message::VALUE;
+use prost_reflect::{EnumDescriptor, FieldDescriptor, Kind, MessageDescriptor};
+use serde_json::{Map, Value, json};
+use tool::definition::object_schema;
+
+/// Bytes of one schema. What does not fit any more is any object: the message itself is still checked as a whole.
+const MAX_BYTES: usize = 32 * 1024;
+/// Messages within messages.
+const MAX_DEPTH: usize = 12;
+/// Names of an enum; of more, some are told.
+const MAX_ENUM_NAMES: usize = 200;
+
+/// Which way a message goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Direction {
+    In,
+    Out,
+}
+
+/// Writes schemas, within a budget for each.
+#[derive(Debug)]
+pub(super) struct Writer<'a> {
+    comments: &'a Comments,
+    direction: Direction,
+    left_bytes: usize,
+    /// The messages around the one that is written: none stands within itself.
+    around: Vec<String>,
+}
+
+impl<'a> Writer<'a> {
+    pub(super) fn new(comments: &'a Comments, direction: Direction) -> Self {
+        Self { comments, direction, left_bytes: MAX_BYTES, around: Vec::new() }
+    }
+
+    /// The schema of a request or an answer: always of an object.
+    pub(super) fn root(mut self, message: &MessageDescriptor) -> Value {
+        let schema = self.message(message);
+        if schema["type"] == "object" {
+            return schema;
+        }
+        let properties = Map::from_iter([(VALUE.to_owned(), schema)]);
+        let required = if self.direction == Direction::Out { vec![VALUE.to_owned()] } else { Vec::new() };
+        object_schema(properties, required)
+    }
+
+    fn message(&mut self, message: &MessageDescriptor) -> Value {
+        if let Some(schema) = well_known(message.full_name()) {
+            return schema;
+        }
+        let name = message.full_name();
+        let is_too_deep = self.around.len() >= MAX_DEPTH || self.around.iter().any(|outer| outer == name);
+        if is_too_deep || self.left_bytes == 0 {
+            return json!({ "type": "object", "description": format!("A {name} message in JSON") });
+        }
+        self.around.push(name.to_owned());
+        let schema = self.fields(message);
+        self.around.pop();
+        schema
+    }
+
+    fn fields(&mut self, message: &MessageDescriptor) -> Value {
+        let mut properties = Map::new();
+        let mut required = Vec::new();
+        for field in message.fields() {
+            if self.left_bytes == 0 {
+                break;
+            }
+            let schema = self.field(&field);
+            // What stands within has been counted already.
+            self.spend(field.json_name().len() + 40 + description_of(&schema).len());
+            if field.is_required() && (self.direction == Direction::Out || field.json_name() == field.name())
+            {
+                required.push(field.json_name().to_owned());
+            }
+            properties.insert(field.json_name().to_owned(), schema);
+        }
+        let mut schema = json!({ "type": "object", "properties": properties });
+        if !required.is_empty() {
+            schema["required"] = required.into();
+        }
+        schema
+    }
+
+    fn spend(&mut self, bytes: usize) {
+        self.left_bytes = self.left_bytes.saturating_sub(bytes);
+    }
+
+    fn field(&mut self, field: &FieldDescriptor) -> Value {
+        let mut schema = match field.kind() {
+            Kind::Message(entry) if field.is_map() => {
+                let values = self.kind(&entry.map_entry_value_field().kind());
+                json!({ "type": "object", "additionalProperties": values })
+            }
+            kind if field.is_list() => json!({ "type": "array", "items": self.kind(&kind) }),
+            kind => self.kind(&kind),
+        };
+        if let Some(description) = self.description(field) {
+            schema["description"] = description.into();
+        }
+        schema
+    }
+
+    /// What the author says, and what a schema cannot say well: that a field excludes others.
+    fn description(&self, field: &FieldDescriptor) -> Option<String> {
+        let said = self.comments.get(field.parent_file().name(), field.path()).map(str::to_owned);
+        let oneof = field.containing_oneof().filter(|oneof| !oneof.is_synthetic());
+        let Some(oneof) = oneof.filter(|oneof| oneof.fields().len() > 1) else { return said };
+        let names: Vec<_> = oneof.fields().take(10).map(|field| format!("'{}'", field.json_name())).collect();
+        let rule = format!("Only one of {} can be set.", names.join(", "));
+        Some(said.map_or(rule.clone(), |said| format!("{said} {rule}")))
+    }
+
+    fn kind(&mut self, kind: &Kind) -> Value {
+        match kind {
+            Kind::Double | Kind::Float => json!({
+                "anyOf": [{ "type": "number" }, { "type": "string", "enum": ["NaN", "Infinity", "-Infinity"] }]
+            }),
+            Kind::Int32 | Kind::Sint32 | Kind::Sfixed32 => {
+                json!({ "type": "integer", "minimum": i32::MIN, "maximum": i32::MAX })
+            }
+            Kind::Uint32 | Kind::Fixed32 => json!({ "type": "integer", "minimum": 0, "maximum": u32::MAX }),
+            Kind::Int64 | Kind::Sint64 | Kind::Sfixed64 => self.long("int64", "^-?[0-9]{1,19}$"),
+            Kind::Uint64 | Kind::Fixed64 => self.long("uint64", "^[0-9]{1,20}$"),
+            Kind::Bool => json!({ "type": "boolean" }),
+            Kind::String => json!({ "type": "string" }),
+            Kind::Bytes => json!({ "type": "string", "contentEncoding": "base64" }),
+            Kind::Message(message) => self.message(message),
+            Kind::Enum(choice) => self.choice(choice),
+        }
+    }
+
+    /// Numbers that JSON readers would round are strings; as arguments they may be either.
+    fn long(&self, format: &str, pattern: &str) -> Value {
+        match self.direction {
+            Direction::In => json!({ "type": ["string", "integer"], "format": format, "pattern": pattern }),
+            Direction::Out => json!({ "type": "string", "format": format, "pattern": pattern }),
+        }
+    }
+
+    /// Names, or the number of one that this description does not know.
+    fn choice(&mut self, choice: &EnumDescriptor) -> Value {
+        if choice.full_name() == "google.protobuf.NullValue" {
+            return json!({ "type": "null" });
+        }
+        let count = choice.values().len();
+        let names: Vec<_> =
+            choice.values().take(MAX_ENUM_NAMES).map(|value| value.name().to_owned()).collect();
+        self.spend(names.iter().map(|name| name.len() + 3).sum());
+        let named = match count > MAX_ENUM_NAMES {
+            true => json!({ "type": "string", "examples": names }),
+            false => json!({ "type": "string", "enum": names }),
+        };
+        json!({ "anyOf": [named, { "type": "integer" }] })
+    }
+}
+
+fn description_of(schema: &Value) -> &str {
+    schema["description"].as_str().unwrap_or_default()
+}
+
+/// The types of google/protobuf that have a form of their own.
+fn well_known(name: &str) -> Option<Value> {
+    Some(match name.strip_prefix("google.protobuf.")? {
+        "Timestamp" => json!({ "type": "string", "format": "date-time" }),
+        "Duration" => {
+            json!({ "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,9})?s$", "examples": ["1.5s"] })
+        }
+        "FieldMask" => json!({ "type": "string", "examples": ["displayName,address.city"] }),
+        "Struct" => json!({ "type": "object", "additionalProperties": true }),
+        "Value" => json!({}),
+        "ListValue" => json!({ "type": "array", "items": {} }),
+        "Empty" => object_schema(Map::new(), Vec::new()),
+        "Any" => {
+            json!({ "type": "object", "properties": { "@type": { "type": "string" } }, "required": ["@type"] })
+        }
+        "DoubleValue" | "FloatValue" => json!({
+            "anyOf": [{ "type": ["number", "null"] }, { "type": "string", "enum": ["NaN", "Infinity", "-Infinity"] }]
+        }),
+        "Int64Value" | "UInt64Value" => {
+            json!({ "type": ["string", "integer", "null"], "pattern": "^-?[0-9]{1,20}$" })
+        }
+        "Int32Value" => json!({ "type": ["integer", "null"], "minimum": i32::MIN, "maximum": i32::MAX }),
+        "UInt32Value" => json!({ "type": ["integer", "null"], "minimum": 0, "maximum": u32::MAX }),
+        "BoolValue" => json!({ "type": ["boolean", "null"] }),
+        "StringValue" => json!({ "type": ["string", "null"] }),
+        "BytesValue" => json!({ "type": ["string", "null"], "contentEncoding": "base64" }),
+        _ => return None,
+    })
+}

@@ -1,0 +1,150 @@
+//! Messages as proto3 JSON, in both directions.
+
+use super::failure::unusable;
+use bytes::Bytes;
+use prost::Message;
+use prost_reflect::{DeserializeOptions, DynamicMessage, MessageDescriptor, SerializeOptions};
+use serde::Deserializer;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use tool::{Arguments, Error, Problem, Result};
+
+/// The name of what is no object in JSON, such as a `google.protobuf.StringValue`, where an object is needed.
+pub(super) const VALUE: &str = "value";
+
+/// The JSON form of a message type: whether it is an object, and what may be in it.
+#[derive(Debug, Clone)]
+pub(super) struct Form {
+    pub(super) descriptor: MessageDescriptor,
+    /// In JSON it is no object: it stands in one, as `value`.
+    is_wrapped: bool,
+    options: SerializeOptions,
+}
+
+impl Form {
+    pub(super) fn new(descriptor: MessageDescriptor, emit_defaults: bool) -> Self {
+        let options = SerializeOptions::new().skip_default_fields(!emit_defaults);
+        Self { is_wrapped: !is_object(descriptor.full_name()), descriptor, options }
+    }
+
+    /// The arguments of a call on the wire.
+    ///
+    /// # Errors
+    /// `InvalidInput` naming what does not fit, and where.
+    pub(super) fn encode(&self, arguments: &Arguments) -> Result<Bytes> {
+        let message = match (self.is_wrapped, arguments.raw()) {
+            (false, Some(raw)) => self.read_text(raw.get())?,
+            (false, None) => self.read_value(arguments.as_value()?, "")?,
+            (true, _) => self.read_wrapped(arguments)?,
+        };
+        Ok(message.encode_to_vec().into())
+    }
+
+    fn read_text(&self, text: &str) -> Result<DynamicMessage> {
+        let mut json = serde_json::Deserializer::from_str(text);
+        match self.read(&mut json) {
+            Ok(message) => Ok(message),
+            // Where it is wrong is only looked for when it is.
+            Err(_) => self.locate(&mut serde_json::Deserializer::from_str(text), ""),
+        }
+    }
+
+    fn read_value(&self, value: &Value, path: &str) -> Result<DynamicMessage> {
+        match self.read(value) {
+            Ok(message) => Ok(message),
+            Err(_) => self.locate(value, path),
+        }
+    }
+
+    fn read_wrapped(&self, arguments: &Arguments) -> Result<DynamicMessage> {
+        let arguments = arguments.as_map()?;
+        if let Some(name) = arguments.keys().find(|name| *name != VALUE) {
+            return Err(misfit(name, &format!("there is no parameter '{name}', only '{VALUE}'")));
+        }
+        match arguments.get(VALUE).filter(|value| !value.is_null()) {
+            Some(value) => self.read_value(value, VALUE),
+            None => Ok(DynamicMessage::new(self.descriptor.clone())),
+        }
+    }
+
+    fn read<'de, D: Deserializer<'de>>(&self, json: D) -> Result<DynamicMessage, D::Error> {
+        const STRICT: DeserializeOptions = DeserializeOptions::new();
+        DynamicMessage::deserialize_with_options(self.descriptor.clone(), json, &STRICT)
+    }
+
+    /// Reads again what did not fit, for the sake of the place.
+    fn locate<'de, D: Deserializer<'de>>(&self, json: D, outer: &str) -> Result<DynamicMessage> {
+        let mut track = serde_path_to_error::Track::new();
+        let read = self.read(serde_path_to_error::Deserializer::new(json, &mut track));
+        read.map_err(|error| {
+            let inner = track.path().to_string();
+            let path = match (outer, inner.as_str()) {
+                (outer, ".") => outer.to_owned(),
+                ("", inner) => inner.to_owned(),
+                (outer, inner) => format!("{outer}.{inner}"),
+            };
+            misfit(&path, &words(&error.to_string()))
+        })
+    }
+
+    /// An answer as JSON text.
+    ///
+    /// # Errors
+    /// `Upstream` for bytes that are no such message, or that JSON has no form for.
+    pub(super) fn decode(&self, bytes: Bytes) -> Result<Box<RawValue>> {
+        let message = DynamicMessage::decode(self.descriptor.clone(), bytes)
+            .map_err(|error| unusable(self.descriptor.full_name(), &error.to_string()))?;
+        let mut json = Vec::with_capacity(256);
+        if self.is_wrapped {
+            json.extend_from_slice(b"{\"value\":");
+        }
+        message
+            .serialize_with_options(&mut serde_json::Serializer::new(&mut json), &self.options)
+            .map_err(|error| unusable(self.descriptor.full_name(), &error.to_string()))?;
+        if self.is_wrapped {
+            json.push(b'}');
+        }
+        let invalid = |why: String| unusable(self.descriptor.full_name(), &why);
+        let json = String::from_utf8(json).map_err(|error| invalid(error.to_string()))?;
+        RawValue::from_string(json).map_err(|error| invalid(error.to_string()))
+    }
+}
+
+/// Whether a message is an object in JSON, as all are but some of the well-known ones.
+fn is_object(name: &str) -> bool {
+    let Some(name) = name.strip_prefix("google.protobuf.") else { return true };
+    !matches!(
+        name,
+        "Timestamp"
+            | "Duration"
+            | "FieldMask"
+            | "Value"
+            | "ListValue"
+            | "DoubleValue"
+            | "FloatValue"
+            | "Int64Value"
+            | "UInt64Value"
+            | "Int32Value"
+            | "UInt32Value"
+            | "BoolValue"
+            | "StringValue"
+            | "BytesValue"
+    )
+}
+
+/// The library's words, without the place in a text that nobody has before their eyes.
+fn words(message: &str) -> String {
+    let message = tool::plain(message);
+    let end = message.rfind(" at line ").unwrap_or(message.len());
+    let message = message[..end].replace("unrecognized field name", "there is no field");
+    let message = message.replace("unrecognized enum value", "there is no enum value");
+    message.replace("multiple fields provided for oneof", "only one field may be given of the oneof")
+}
+
+fn misfit(path: &str, why: &str) -> Error {
+    let place = if path.is_empty() { String::new() } else { format!("'{path}': ") };
+    let message = format!("the arguments do not fit the request message: {place}{why}");
+    let error =
+        Error::invalid_input(message.clone()).with_problems(vec![Problem::new(path, "Misfit", message)]);
+    if path.is_empty() { error } else { error.of_parameter(path) }
+}

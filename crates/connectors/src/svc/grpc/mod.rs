@@ -1,0 +1,168 @@
+//! gRPC services: methods as tools, messages as JSON, described by the service itself or by its settings.
+
+mod bounds;
+mod client;
+mod comments;
+mod connection;
+mod details;
+mod exchange;
+mod failure;
+mod frame;
+mod health;
+pub(super) mod import;
+mod json_schema;
+mod message;
+mod metadata;
+mod names;
+mod open;
+mod protos;
+mod reflection;
+mod schema;
+mod status;
+mod stream;
+#[cfg(test)]
+mod tests;
+mod tools;
+mod wire;
+
+use crate::shared::breaker::TimeSetBy;
+use client::Client;
+use schema::Schema;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::sync::watch;
+use tool::{Call, Context, Error, Output, Result, Tool};
+use tools::{Catalog, Selection};
+
+/// A tool that is not known is asked about again, but not more often than this.
+const MIN_PAUSE: Duration = Duration::from_secs(5);
+
+/// The methods of a gRPC service.
+#[derive(Debug)]
+pub(super) struct Grpc {
+    client: Client,
+    methods: Methods,
+}
+
+/// Where the methods are known from.
+#[derive(Debug)]
+enum Methods {
+    /// From the settings.
+    Described(Catalog),
+    /// From the service, when it is first asked.
+    Reflected(Reflected),
+}
+
+/// What the service said about itself.
+#[derive(Debug)]
+struct Reflected {
+    selection: Selection,
+    emit_defaults: bool,
+    known: Mutex<Option<Known>>,
+    /// One asks, the others wait for it.
+    asking: tokio::sync::Mutex<()>,
+    changes: watch::Sender<u64>,
+}
+
+#[derive(Debug, Clone)]
+struct Known {
+    catalog: Arc<Catalog>,
+    at: Instant,
+}
+
+impl Grpc {
+    pub(super) async fn tools(&self, cx: &Context) -> Result<Vec<Tool>> {
+        match &self.methods {
+            Methods::Described(catalog) => Ok(catalog.tools.clone()),
+            Methods::Reflected(reflected) => Ok(reflected.ask(cx, &self.client).await?.tools.clone()),
+        }
+    }
+
+    /// Runs a tool, and says who set the time that it had.
+    pub(super) async fn call(&self, cx: &Context, call: &Call) -> (Result<Output>, TimeSetBy) {
+        let reflected = match &self.methods {
+            Methods::Described(catalog) => return self.run(cx, catalog, call).await,
+            Methods::Reflected(reflected) => reflected,
+        };
+        match reflected.with(cx, &self.client, &call.tool).await {
+            Ok(catalog) => self.run(cx, &catalog, call).await,
+            Err(error) => (Err(error), TimeSetBy::Caller),
+        }
+    }
+
+    async fn run(&self, cx: &Context, catalog: &Catalog, call: &Call) -> (Result<Output>, TimeSetBy) {
+        match catalog.methods.get(&call.tool) {
+            Some(method) => Box::pin(self.client.call(cx, method, call)).await,
+            None => {
+                let message = format!("the service has no tool '{}'", call.tool);
+                (Err(Error::not_found(message)), TimeSetBy::Caller)
+            }
+        }
+    }
+
+    pub(super) async fn health(&self, cx: &Context) -> Result<()> {
+        self.client.health(cx).await
+    }
+
+    pub(super) fn changes(&self) -> Option<watch::Receiver<u64>> {
+        match &self.methods {
+            Methods::Described(_) => None,
+            Methods::Reflected(reflected) => Some(reflected.changes.subscribe()),
+        }
+    }
+}
+
+impl Reflected {
+    fn new(selection: Selection, emit_defaults: bool) -> Self {
+        Self {
+            selection,
+            emit_defaults,
+            known: Mutex::default(),
+            asking: tokio::sync::Mutex::default(),
+            changes: watch::channel(0).0,
+        }
+    }
+
+    /// What is known, asked for where nothing is, or where a tool may be new.
+    async fn with(&self, cx: &Context, client: &Client, tool: &str) -> Result<Arc<Catalog>> {
+        let is_enough =
+            |known: &Known| known.catalog.methods.contains_key(tool) || known.at.elapsed() < MIN_PAUSE;
+        if let Some(known) = self.known().filter(is_enough) {
+            return Ok(known.catalog);
+        }
+        let turn = cx.within(self.asking.lock()).await;
+        let _turn = turn.map_err(|ended| ended.error("the service's methods were not known in time"))?;
+        match self.known().filter(is_enough) {
+            Some(known) => Ok(known.catalog),
+            None => self.read(cx, client).await,
+        }
+    }
+
+    /// What the service says now.
+    async fn ask(&self, cx: &Context, client: &Client) -> Result<Arc<Catalog>> {
+        let turn = cx.within(self.asking.lock()).await;
+        let _turn = turn.map_err(|ended| ended.error("the service's methods were not known in time"))?;
+        self.read(cx, client).await
+    }
+
+    async fn read(&self, cx: &Context, client: &Client) -> Result<Arc<Catalog>> {
+        let schema = client.reflect(cx).await?;
+        let catalog = Arc::new(self.catalog(&schema)?);
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_changed = known.as_ref().is_some_and(|known| known.catalog.tools != catalog.tools);
+        *known = Some(Known { catalog: catalog.clone(), at: Instant::now() });
+        drop(known);
+        if is_changed {
+            self.changes.send_modify(|version| *version += 1);
+        }
+        Ok(catalog)
+    }
+
+    fn catalog(&self, schema: &Schema) -> Result<Catalog> {
+        Catalog::new(schema, &self.selection, self.emit_defaults)
+    }
+
+    fn known(&self) -> Option<Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}

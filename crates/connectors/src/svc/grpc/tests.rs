@@ -1,0 +1,29 @@
+//! What belongs to no single file: descriptions, messages, and calls to servers that do as they like.
+
+mod calls;
+mod descriptions;
+mod messages;
+mod server;
+mod shapes;
+mod streams;
+
+use super::message::Form;
+use super::protos::compile;
+use super::schema::Schema;
+use std::collections::BTreeMap;
+
+const EVERYTHING: &str = include_str!("../../../tests/it/svc/grpc/everything.proto");
+const LOYALTY: &str = include_str!("../../../tests/it/svc/grpc/loyalty.proto");
+
+fn files<const N: usize>(files: [(&str, &str); N]) -> BTreeMap<String, String> {
+    files.into_iter().map(|(name, text)| (name.to_owned(), text.to_owned())).collect()
+}
+
+/// The types and methods that the real servers of the tests have, too.
+fn loyalty() -> Schema {
+    compile(&files([("everything.proto", EVERYTHING), ("loyalty.proto", LOYALTY)])).unwrap()
+}
+
+fn form(message: &str, emit_defaults: bool) -> Form {
+    Form::new(loyalty().pool.get_message_by_name(message).unwrap(), emit_defaults)
+}

@@ -1,0 +1,165 @@
+//! Descriptors from wherever they come: whole, or refused with the name of the limit.
+
+use super::super::bounds::MAX_BYTES;
+use super::super::protos::compile;
+use super::super::schema::Schema;
+use super::{EVERYTHING, LOYALTY, files, loyalty};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use prost::Message;
+use prost_reflect::prost_types::{
+    DescriptorProto, FileDescriptorProto, FileDescriptorSet, MethodDescriptorProto, ServiceDescriptorProto,
+};
+use std::time::{Duration, Instant};
+use tool::{Error, ErrorKind};
+
+fn file(name: &str, imports: &[&str]) -> FileDescriptorProto {
+    FileDescriptorProto {
+        name: Some(name.to_owned()),
+        syntax: Some("proto3".to_owned()),
+        dependency: imports.iter().map(|import| (*import).to_owned()).collect(),
+        ..FileDescriptorProto::default()
+    }
+}
+
+fn encoded(files: Vec<FileDescriptorProto>) -> String {
+    STANDARD.encode(FileDescriptorSet { file: files }.encode_to_vec())
+}
+
+fn refusal(text: &str) -> Error {
+    let begun = Instant::now();
+    let error = Schema::from_base64(text).unwrap_err();
+    assert!(begun.elapsed() < Duration::from_secs(10), "it is refused at once");
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    assert!(!error.problems().is_empty(), "it can be told of a setting");
+    error
+}
+
+/// Requirement SV-5: the same methods from .proto text as from a descriptor set, comments included.
+#[test]
+fn reads_protos_and_descriptor_sets() {
+    let compiled = loyalty();
+    let kept = Schema::from_base64(&compiled.to_base64()).unwrap();
+    for schema in [&compiled, &kept] {
+        let names: Vec<_> = schema.methods().iter().map(|method| method.full_name().to_owned()).collect();
+        assert_eq!(names.len(), 9, "{names:?}");
+        let method = schema.method("loyalty.v1.Customers/List").unwrap();
+        assert_eq!(
+            schema.comments.get(method.parent_file().name(), method.path()),
+            Some("Lists all customers.")
+        );
+        assert!(schema.method("loyalty.v1.Customers/Nope").is_none() && schema.method("Customers").is_none());
+    }
+}
+
+#[test]
+fn takes_files_in_any_order_and_more_than_once() {
+    let (a, b) = (file("a.proto", &["b.proto", "google/protobuf/timestamp.proto"]), file("b.proto", &[]));
+    Schema::from_base64(&encoded(vec![a.clone(), b.clone(), a.clone(), b])).unwrap();
+    let error = refusal(&encoded(vec![a]));
+    assert!(error.message().contains("'b.proto', which 'a.proto' imports, is not there"), "{error}");
+}
+
+/// Fault F7: cyclic imports.
+#[test]
+fn refuses_imports_in_a_circle() {
+    let circle =
+        vec![file("a.proto", &["b.proto"]), file("b.proto", &["c.proto"]), file("c.proto", &["a.proto"])];
+    assert!(refusal(&encoded(circle)).message().contains("in a circle"));
+    assert!(refusal(&encoded(vec![file("a.proto", &["a.proto"])])).message().contains("in a circle"));
+    let texts = files([("a.proto", "import \"b.proto\";"), ("b.proto", "import \"a.proto\";")]);
+    let error = compile(&texts).unwrap_err();
+    assert!(error.message().contains("cannot be compiled"), "{error}");
+}
+
+/// Fault F7: 50 MiB, 10,000 methods, and what is small on the wire and large in memory.
+#[test]
+fn refuses_too_much_of_anything() {
+    let mut large = file("large.proto", &[]);
+    large
+        .message_type
+        .push(DescriptorProto { name: Some("x".repeat(50 * 1024 * 1024)), ..DescriptorProto::default() });
+    assert!(refusal(&encoded(vec![large])).message().contains(&format!("more than {} bytes", MAX_BYTES + 2)));
+    let method = |number| MethodDescriptorProto {
+        name: Some(format!("M{number}")),
+        input_type: Some(".E".to_owned()),
+        output_type: Some(".E".to_owned()),
+        ..MethodDescriptorProto::default()
+    };
+    let mut methods = file("methods.proto", &[]);
+    methods.message_type.push(DescriptorProto { name: Some("E".to_owned()), ..DescriptorProto::default() });
+    methods.service.push(ServiceDescriptorProto {
+        name: Some("S".to_owned()),
+        method: (0..10_000).map(method).collect(),
+        ..ServiceDescriptorProto::default()
+    });
+    assert!(refusal(&encoded(vec![methods])).message().contains("more than 5000 methods"));
+    // A million empty messages have two bytes each.
+    let mut bytes = vec![0x22, 0].repeat(1_000_000);
+    bytes.splice(0..0, [0x0a, 1, b'a']);
+    let mut set = vec![0x0a];
+    prost::encoding::encode_varint(bytes.len() as u64, &mut set);
+    set.extend(bytes);
+    assert!(refusal(&STANDARD.encode(set)).message().contains("definitions"));
+    let many = (0..1_001).map(|number| file(&format!("{number}.proto"), &[])).collect();
+    assert!(refusal(&encoded(many)).message().contains("more than 1000 files"));
+    let mut named = file("named.proto", &[]);
+    named.package = Some("a.".repeat(300_000));
+    assert!(refusal(&encoded(vec![named])).message().contains("bytes of a name"));
+    let nested = (0..100).fold(DescriptorProto::default(), |inner, _| DescriptorProto {
+        name: Some("N".repeat(400)),
+        nested_type: vec![inner],
+        ..DescriptorProto::default()
+    });
+    let mut deep = file("deep.proto", &[]);
+    deep.message_type.push(nested);
+    assert!(refusal(&encoded(vec![deep])).message().contains("levels"));
+}
+
+#[test]
+fn refuses_what_is_no_descriptor_set() {
+    for text in ["%%%", "AAAA", "CgH/", "EgA="] {
+        let error = refusal(text);
+        assert!(
+            error.message().contains("base64") || error.message().contains("FileDescriptorSet"),
+            "{text}: {error}"
+        );
+    }
+    assert!(Schema::from_base64("").unwrap().methods().is_empty());
+    for bytes in [
+        &b"\x0a\x02\x22"[..],
+        b"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f",
+        b"\x0b",
+        b"\x0a\x03\x22\x01\xff",
+    ] {
+        refusal(&STANDARD.encode(bytes));
+    }
+}
+
+/// Fault F7: the same of .proto text, before a compiler sees it.
+#[test]
+fn refuses_protos_that_would_grow() {
+    let refusal = |text: &str| {
+        let error = compile(&files([("a.proto", text)])).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidInput);
+        error.message().to_owned()
+    };
+    assert!(refusal(&"message M {}\n".repeat(200_000)).contains("definitions"));
+    assert!(refusal(&"message M {".repeat(1_000)).contains("levels of braces"));
+    assert!(refusal(&format!("package {}a;", "a.".repeat(100_000))).contains("bytes in a name"));
+    assert!(refusal(&" ".repeat(MAX_BYTES + 1)).contains("bytes"));
+    assert!(
+        refusal("syntax = \"proto3\"; message M { int32 x = ; }").contains("'a.proto' cannot be compiled")
+    );
+    assert!(refusal("import \"no/such.proto\";").contains("no/such.proto"));
+    assert!(
+        refusal("import \"/etc/passwd\";").contains("cannot be compiled"),
+        "no file of this machine is read"
+    );
+    let shadowed = files([
+        ("everything.proto", EVERYTHING),
+        ("loyalty.proto", LOYALTY),
+        ("x.proto", "syntax = \"proto3\"; package loyalty.v1; message Customer {}"),
+    ]);
+    assert!(compile(&shadowed).is_err(), "two things of one name");
+}

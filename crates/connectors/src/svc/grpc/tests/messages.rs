@@ -1,0 +1,230 @@
+//! Messages go into JSON and back without loss, and nothing else goes in.
+
+use super::super::message::Form;
+use super::form;
+use bytes::Bytes;
+use proptest::prelude::*;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use tool::{Arguments, Error, ErrorKind};
+
+fn arguments(value: &Value) -> Arguments {
+    raw(&value.to_string())
+}
+
+fn raw(text: &str) -> Arguments {
+    Arguments::from_raw(RawValue::from_string(text.to_owned()).unwrap()).unwrap()
+}
+
+fn everything() -> Form {
+    form("loyalty.v1.Everything", false)
+}
+
+/// The arguments on the wire and back.
+fn round_trip(form: &Form, value: &Value) -> Value {
+    let bytes = form.encode(&arguments(value)).unwrap_or_else(|error| panic!("{value}: {error}"));
+    serde_json::from_str(form.decode(bytes).unwrap().get()).unwrap()
+}
+
+fn refusal(text: &str) -> Error {
+    let error = everything().encode(&raw(text)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error:?}");
+    error
+}
+
+/// Requirement SV-6: what goes in comes back.
+#[test]
+fn brings_back_what_went_in() {
+    let value = json!({
+        "aDouble": 1.5, "aFloat": -0.25, "anInt32": -2_147_483_648_i64, "anInt64": "-9223372036854775808",
+        "aUint32": 4_294_967_295_u64, "aUint64": "18446744073709551615", "aSint32": 7, "aSint64": "-7", "aFixed32": 9,
+        "aFixed64": "10", "aSfixed32": -11, "aSfixed64": "-12", "aBool": true, "aString": "Grüße 🦀\u{0}\"\\",
+        "someBytes": "AP8Q", "tier": "TIER_GOLD", "tiers": ["TIER_SILVER", "TIER_UNKNOWN", 77],
+        "counts": { "a": "1", "": "9007199254740993" }, "others": { "-5": { "aBool": true } }, "answers": { "true": "yes" },
+        "many": ["1", "18446744073709551615"], "text": "one of them", "maybe": 0, "at": "2026-11-16T08:00:00.000000001Z",
+        "lasting": "-1.500s", "mask": "displayName,address.city", "free": { "a": [1.0, null, { "b": "c" }] },
+        "anything": null, "list": [true, "x"], "wrappedString": "", "wrappedInt64": "5", "wrappedBool": false,
+        "wrappedDouble": 2.5, "nothing": {}, "child": { "child": { "aString": "deep" } }, "children": [{}, { "maybe": 1 }],
+        "strange": "by its own name",
+        "detail": { "@type": "type.googleapis.com/loyalty.v1.Customer", "id": "5", "displayName": "Ada" }
+    });
+    assert_eq!(round_trip(&everything(), &value), value);
+}
+
+/// Requirement SV-6: numbers or strings, both spellings of names, names or numbers of enums go in.
+#[test]
+fn takes_what_proto3_json_takes() {
+    let form = everything();
+    for (given, expected) in [
+        (json!({ "an_int64": 9_007_199_254_740_993_i64 }), json!({ "anInt64": "9007199254740993" })),
+        (json!({ "anInt64": "-1" }), json!({ "anInt64": "-1" })),
+        (json!({ "a_uint64": 18_446_744_073_709_551_615_u64 }), json!({ "aUint64": "18446744073709551615" })),
+        (json!({ "anInt32": "12" }), json!({ "anInt32": 12 })),
+        (json!({ "anInt32": 12.0 }), json!({ "anInt32": 12 })),
+        (json!({ "tier": 2 }), json!({ "tier": "TIER_GOLD" })),
+        (json!({ "tier": 99 }), json!({ "tier": 99 })),
+        (json!({ "odd_name": "x" }), json!({ "strange": "x" })),
+        (json!({ "some_bytes": "_-8" }), json!({ "someBytes": "/+8=" })),
+        (json!({ "at": "2026-11-16T10:00:00+02:00" }), json!({ "at": "2026-11-16T08:00:00Z" })),
+        (
+            json!({ "aDouble": "NaN", "aFloat": "-Infinity" }),
+            json!({ "aDouble": "NaN", "aFloat": "-Infinity" }),
+        ),
+        (json!({ "aString": null, "tiers": null, "child": null }), json!({})),
+        (json!({ "number": null, "text": "x" }), json!({ "text": "x" })),
+    ] {
+        assert_eq!(round_trip(&form, &given), expected, "{given}");
+    }
+}
+
+/// Requirement SV-6: what does not fit is refused, with its place.
+#[test]
+fn says_where_arguments_do_not_fit() {
+    for (given, place, words) in [
+        (r#"{"anInt32":2147483648}"#, "anInt32", "out of range"),
+        (r#"{"anInt64":"9223372036854775808"}"#, "anInt64", "too large"),
+        (r#"{"anInt64":1.5}"#, "anInt64", "integer"),
+        (r#"{"aUint64":-1}"#, "aUint64", "out of range"),
+        (
+            r#"{"child":{"children":[{},{"tier":"TIER_IRON"}]}}"#,
+            "child.children[1].tier",
+            "there is no enum value",
+        ),
+        (r#"{"child":{"colour":1}}"#, "child", "there is no field 'colour'"),
+        (r#"{"text":"a","number":"1"}"#, "", "only one field may be given of the oneof 'choice'"),
+        (r#"{"someBytes":"%%%"}"#, "someBytes", "base64"),
+        (r#"{"at":"yesterday"}"#, "at", ""),
+        (r#"{"lasting":"1 hour"}"#, "lasting", ""),
+        (r#"{"counts":{"a":{}}}"#, "counts.a", ""),
+        (r#"{"others":{"x":{}}}"#, "others", ""),
+        (r#"{"aBool":"true"}"#, "aBool", ""),
+        (r#"{"detail":{"@type":"type.googleapis.com/no.Such"}}"#, "detail", "'no.Such' not found"),
+        (r#"{"aDouble":1e999}"#, "aDouble", ""),
+    ] {
+        let error = refusal(given);
+        assert!(error.message().contains(words), "{given}: {error}");
+        let parameter = error.parameter().unwrap_or_default();
+        assert!(parameter.starts_with(place.split('.').next().unwrap()), "{given}: {parameter} {error}");
+    }
+}
+
+/// Requirement SV-6: deep, large and broken things cost little and harm nobody.
+#[test]
+fn bears_hostile_messages() {
+    let nest = |levels: usize| format!("{}{}{}", "{\"child\":".repeat(levels), "{}", "}".repeat(levels));
+    assert!(refusal(&nest(500)).message().contains("recursion limit"));
+    let form = everything();
+    // Deeper than anybody decodes: in, but not out.
+    let deep = (0..200).fold(Vec::new(), |inner: Vec<u8>, _| {
+        let mut outer = vec![0xb2, 0x02];
+        prost::encoding::encode_varint(inner.len() as u64, &mut outer);
+        outer.extend(inner);
+        outer
+    });
+    assert_eq!(form.decode(deep.into()).unwrap_err().kind(), ErrorKind::Upstream);
+    let pairs: Vec<_> = (0..50_000).map(|number| format!("\"k{number}\":{number}")).collect();
+    let many = format!("{{\"counts\":{{{}}}}}", pairs.join(","));
+    let bytes = form.encode(&raw(&many)).unwrap();
+    assert_eq!(form.decode(bytes).unwrap().get().matches("\"k").count(), 50_000);
+    for bytes in [
+        &b"\x72\x02\xff\xfe"[..],                                // a_string is no UTF-8
+        b"\x72\x7f",                                             // longer than there is
+        b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff",             // no tag
+        b"\xd2\x01\x0b\x08\xff\xff\xff\xff\xff\xff\xff\xff\x7f", // a Timestamp after the end of time
+        b"\x82\x02\x05\x0a\x03a/b",                              // an Any of a type that nobody knows
+    ] {
+        let error = form.decode(Bytes::copy_from_slice(bytes)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Upstream);
+        assert!(error.message().contains("no usable loyalty.v1.Everything"), "{error}");
+    }
+    // Unknown fields are not told, and are no error.
+    assert_eq!(form.decode(Bytes::from_static(b"\xf8\x3f\x01")).unwrap().get(), "{}");
+}
+
+/// Requirement SV-6: defaults are told where they are wanted; what has a presence of its own is not made up.
+#[test]
+fn tells_defaults_where_they_are_wanted() {
+    let customer = form("loyalty.v1.Customer", true);
+    let told = customer.decode(Bytes::new()).unwrap();
+    assert_eq!(told.get(), r#"{"id":"0","displayName":"","tier":"TIER_UNKNOWN"}"#);
+    assert_eq!(form("loyalty.v1.Customer", false).decode(Bytes::new()).unwrap().get(), "{}");
+    let all: Value =
+        serde_json::from_str(form("loyalty.v1.Everything", true).decode(Bytes::new()).unwrap().get())
+            .unwrap();
+    assert_eq!((&all["tiers"], &all["counts"]), (&json!([]), &json!({})));
+    assert!(all.get("maybe").is_none() && all.get("text").is_none() && all.get("at").is_none());
+}
+
+/// Requirement SV-6: messages that are no objects in JSON stand in one.
+#[test]
+fn wraps_what_is_no_object() {
+    let text = form("google.protobuf.StringValue", true);
+    assert_eq!(round_trip(&text, &json!({ "value": "x" })), json!({ "value": "x" }));
+    assert_eq!(round_trip(&text, &json!({})), json!({ "value": "" }));
+    let error = text.encode(&arguments(&json!({ "text": "x" }))).unwrap_err();
+    assert!(error.message().contains("there is no parameter 'text', only 'value'"), "{error}");
+    let error = text.encode(&arguments(&json!({ "value": 1 }))).unwrap_err();
+    assert_eq!(error.parameter(), Some("value"));
+    let free = form("google.protobuf.Struct", true);
+    assert_eq!(round_trip(&free, &json!({ "a": { "b": 1.0 } })), json!({ "a": { "b": 1.0 } }));
+    assert_eq!(round_trip(&form("google.protobuf.Empty", true), &json!({})), json!({}));
+}
+
+fn value() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        any::<i64>().prop_map(|number| json!({ "anInt64": number.to_string() })),
+        any::<u64>()
+            .prop_map(|number| json!({ "aUint64": number.to_string(), "many": [number.to_string()] })),
+        any::<i32>().prop_map(|number| json!({ "aSint32": number, "maybe": number })),
+        any::<f64>()
+            .prop_filter("finite", |float| float.is_finite() && *float != 0.0)
+            .prop_map(|float| json!({ "aDouble": float })),
+        any::<f32>()
+            .prop_filter("finite", |float| float.is_finite() && *float != 0.0)
+            .prop_map(|float| json!({ "aFloat": float })),
+        any::<String>().prop_map(|text| json!({ "wrappedString": text, "text": text })),
+        prop::collection::vec(any::<u8>(), 1..40).prop_map(|bytes| {
+            use base64::Engine;
+            json!({ "someBytes": base64::engine::general_purpose::STANDARD.encode(bytes) })
+        }),
+        (0..253_402_300_799_i64, 0..1_000_000_000_u32).prop_map(|(seconds, nanos)| {
+            let time = chrono::DateTime::from_timestamp(seconds, nanos).unwrap();
+            json!({ "at": time.to_rfc3339_opts(chrono::SecondsFormat::AutoSi, true) })
+        }),
+        prop::collection::btree_map(any::<String>(), any::<i64>(), 1..5).prop_map(|map| {
+            let map: serde_json::Map<_, _> =
+                map.into_iter().map(|(key, number)| (key, number.to_string().into())).collect();
+            json!({ "counts": map })
+        }),
+    ];
+    leaf.prop_recursive(6, 40, 4, |inner| {
+        prop_oneof![
+            inner.clone().prop_map(|inner| json!({ "child": inner })),
+            inner.clone().prop_map(|inner| json!({ "nested": inner })),
+            prop::collection::vec(inner.clone(), 1..4).prop_map(|items| json!({ "children": items })),
+            inner.prop_map(|inner| json!({ "others": { "7": inner } })),
+        ]
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// Requirement SV-6: whatever fits comes back as it went in.
+    #[test]
+    fn any_message_comes_back(value in value()) {
+        let form = everything();
+        // Floats of 32 bits are written with fewer digits.
+        let once = round_trip(&form, &value);
+        prop_assert_eq!(&round_trip(&form, &once), &once);
+        if !value.to_string().contains("aFloat") {
+            prop_assert_eq!(once, value);
+        }
+    }
+
+    /// Whatever a server sends is a message or an error, and never a panic.
+    #[test]
+    fn any_bytes_are_borne(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        let _ = everything().decode(bytes.into());
+    }
+}

@@ -1,0 +1,132 @@
+//! What clients see of methods: names, words, schemas.
+
+use super::super::protos::compile;
+use super::super::tools::{Catalog, Selection};
+use super::{files, loyalty};
+use serde_json::{Value, json};
+use std::time::Instant;
+use tool::{Pattern, Tool};
+
+fn catalog(include: &[&str], exclude: &[&str]) -> Catalog {
+    let patterns = |texts: &[&str]| texts.iter().map(|text| Pattern((*text).to_owned())).collect();
+    let selection = Selection::Matching { include: patterns(include), exclude: patterns(exclude) };
+    Catalog::new(&loyalty(), &selection, true).unwrap()
+}
+
+fn names(catalog: &Catalog) -> Vec<&str> {
+    catalog.tools.iter().map(Tool::name).collect()
+}
+
+fn tool(name: &str) -> Tool {
+    catalog(&[], &[]).tools.into_iter().find(|tool| tool.name() == name).unwrap()
+}
+
+fn field(tool: &Tool, key: &str) -> Value {
+    serde_json::from_str(tool.field(key).unwrap().get()).unwrap()
+}
+
+/// Requirement SV-5: every unary and server-streaming method is a tool, named service_method; others say why not.
+#[test]
+fn names_tools_after_services_and_methods() {
+    let all = catalog(&[], &[]);
+    let expected = [
+        "customers_list",
+        "customers_get",
+        "customers_create",
+        "customers_watch",
+        "customers_echo",
+        "customers_fail",
+        "customers_metadata",
+        "customers_upper",
+    ];
+    assert_eq!(names(&all), expected);
+    assert_eq!(all.skipped[0].operation, "loyalty.v1.Customers/Upload");
+    assert!(all.skipped[0].reason.contains("stream of messages"));
+    assert_eq!(names(&catalog(&["*/Get", "customers_list"], &[])), ["customers_list", "customers_get"]);
+    assert_eq!(names(&catalog(&["loyalty.v1.Customers"], &["*/[A-Z]*", "*/C*", "customers_w*"])).len(), 6);
+    assert!(names(&catalog(&["other.*"], &[])).is_empty());
+}
+
+#[test]
+fn tells_models_what_authors_wrote() {
+    let list = tool("customers_list");
+    assert_eq!(list.description(), Some("Lists all customers. (gRPC loyalty.v1.Customers/List)"));
+    assert_eq!(field(&list, "annotations")["readOnlyHint"], true);
+    let schema = field(&list, "inputSchema");
+    assert_eq!(
+        schema["properties"]["pageSize"],
+        json!({ "type": "integer", "minimum": i32::MIN, "maximum": i32::MAX, "description": "At most so many; all unless given." })
+    );
+    assert_eq!(field(&tool("customers_create"), "annotations")["idempotentHint"], false);
+    assert_eq!(field(&tool("customers_echo"), "annotations")["idempotentHint"], true);
+}
+
+#[test]
+fn writes_schemas_of_every_kind() {
+    let echo = tool("customers_echo");
+    let (input, output) = (field(&echo, "inputSchema"), field(&echo, "outputSchema"));
+    let (input, output) = (&input["properties"], &output["properties"]);
+    assert_eq!(input["anInt64"]["type"], json!(["string", "integer"]));
+    assert_eq!(output["anInt64"]["type"], "string");
+    assert_eq!(input["someBytes"]["contentEncoding"], "base64");
+    assert_eq!(input["at"]["format"], "date-time");
+    assert_eq!(input["tier"]["anyOf"][0]["enum"], json!(["TIER_UNKNOWN", "TIER_SILVER", "TIER_GOLD"]));
+    assert_eq!(input["counts"]["additionalProperties"]["type"], json!(["string", "integer"]));
+    assert_eq!(input["wrappedBool"]["type"], json!(["boolean", "null"]));
+    assert_eq!(input["anything"], json!({}));
+    assert_eq!(
+        input["text"]["description"],
+        "The name of the payer. Only one of 'text', 'number', 'nested' can be set."
+    );
+    // A message within itself is any object.
+    assert_eq!(
+        input["child"],
+        json!({ "type": "object", "description": "A loyalty.v1.Everything message in JSON" })
+    );
+    assert_eq!(input["children"]["items"]["type"], "object");
+    let upper = tool("customers_upper");
+    assert_eq!(field(&upper, "inputSchema")["properties"]["value"]["type"], json!(["string", "null"]));
+    let watch = field(&tool("customers_watch"), "outputSchema");
+    assert_eq!(watch["required"], json!(["messages", "complete"]));
+    assert!(
+        watch["properties"]["messages"]["items"]["properties"]["customer"]["properties"]["tier"].is_object()
+    );
+    for tool in catalog(&[], &[]).tools {
+        for key in ["inputSchema", "outputSchema"] {
+            let schema = field(&tool, key);
+            assert_eq!(schema["type"], "object", "{} {key}", tool.name());
+            tool::schema::Schema::compile(&schema, "parameter").unwrap();
+        }
+    }
+}
+
+#[test]
+fn keeps_schemas_of_large_messages_small() {
+    // Each message holds all others: written out, that would be more than there is memory for.
+    let fields: String = (0..30).map(|number| format!("M{number} f{number} = {};", number + 1)).collect();
+    let messages: String = (0..30).map(|number| format!("message M{number} {{ {fields} }}")).collect();
+    let text = format!("syntax = \"proto3\"; {messages} service S {{ rpc A(M0) returns (M1); }}");
+    let schema = compile(&files([("a.proto", &text)])).unwrap();
+    let selection = Selection::Matching { include: Vec::new(), exclude: Vec::new() };
+    let catalog = Catalog::new(&schema, &selection, true).unwrap();
+    let bytes = catalog.tools[0].input_schema().get().len();
+    assert!((10_000..200_000).contains(&bytes), "{bytes}");
+}
+
+/// A thousand methods are made into tools in much less than the two seconds that listing them may take.
+#[test]
+fn makes_a_thousand_tools_at_once() {
+    let methods: String =
+        (0..1_000).map(|number| format!("rpc Method{number}(Request) returns (Request);")).collect();
+    let fields: String = (0..20).map(|number| format!("string field_{number} = {};", number + 1)).collect();
+    let text = format!(
+        "syntax = \"proto3\"; package big.v1; message Request {{ {fields} }} service Big {{ {methods} }}"
+    );
+    let begun = Instant::now();
+    let schema = compile(&files([("big.proto", &text)])).unwrap();
+    let compiled = begun.elapsed();
+    let selection = Selection::Matching { include: Vec::new(), exclude: Vec::new() };
+    let catalog = Catalog::new(&schema, &selection, true).unwrap();
+    assert_eq!((catalog.tools.len(), catalog.tools[999].name()), (1_000, "big_method999"));
+    eprintln!("1000 methods: compiled in {compiled:?}, all in {:?}", begun.elapsed());
+}

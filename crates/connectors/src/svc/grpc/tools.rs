@@ -1,0 +1,195 @@
+//! Methods as tools: what clients see, and what a call needs.
+
+use super::json_schema::{Direction, Writer};
+use super::message::Form;
+use super::names::tool_name;
+use super::schema::Schema;
+use crate::svc::tools::GrpcTool;
+use fetch::http::uri::PathAndQuery;
+use prost_reflect::MethodDescriptor;
+use prost_reflect::prost_types::method_options::IdempotencyLevel;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, HashSet};
+use std::time::Duration;
+use tool::{Error, Pattern, Result, Shape, Skipped, Tool};
+
+/// What a call of a method needs, made once.
+#[derive(Debug)]
+pub(super) struct Method {
+    /// `package.Service/Method`, as settings have it.
+    pub(super) rpc: String,
+    pub(super) path: PathAndQuery,
+    pub(super) input: Form,
+    pub(super) output: Form,
+    pub(super) is_streaming: bool,
+    pub(super) is_idempotent: bool,
+    pub(super) timeout: Option<Duration>,
+}
+
+/// All tools of a service, and what became none.
+#[derive(Debug, Default)]
+pub(super) struct Catalog {
+    pub(super) methods: BTreeMap<String, Method>,
+    pub(super) tools: Vec<Tool>,
+    pub(super) skipped: Vec<Skipped>,
+}
+
+/// Which methods become tools.
+#[derive(Debug)]
+pub(super) enum Selection {
+    /// Those that the settings name.
+    Listed(Vec<GrpcTool>),
+    /// Those that match.
+    Matching { include: Vec<Pattern>, exclude: Vec<Pattern> },
+}
+
+impl Catalog {
+    /// Makes the tools.
+    ///
+    /// # Errors
+    /// When the schema does not have a method that the settings name.
+    pub(super) fn new(schema: &Schema, selection: &Selection, emit_defaults: bool) -> Result<Self> {
+        let mut catalog = Self::default();
+        match selection {
+            Selection::Listed(tools) => {
+                for settings in tools {
+                    let Some(method) = schema.method(&settings.rpc) else {
+                        return Err(no_method(schema, settings));
+                    };
+                    let maker = Maker { schema, emit_defaults, settings: Some(settings) };
+                    catalog.add(&settings.id, &method, &maker)?;
+                }
+            }
+            Selection::Matching { include, exclude } => {
+                let maker = Maker { schema, emit_defaults, settings: None };
+                let mut taken = HashSet::new();
+                for method in schema.methods() {
+                    let service = method.parent_service();
+                    let name = tool_name(service.package_name(), service.name(), method.name(), &mut taken);
+                    if is_wanted(&rpc_of(&method), &name, include, exclude) {
+                        catalog.add(&name, &method, &maker)?;
+                    }
+                }
+            }
+        }
+        Ok(catalog)
+    }
+
+    fn add(&mut self, name: &str, method: &MethodDescriptor, maker: &Maker<'_>) -> Result<()> {
+        if method.is_client_streaming() {
+            let reason = "the method takes a stream of messages, which no call of a tool can give; offer a method that takes one message".to_owned();
+            self.skipped.push(Skipped { operation: rpc_of(method), reason });
+            return Ok(());
+        }
+        let made = maker.method(method)?;
+        self.tools.push(maker.tool(name, method, &made)?);
+        self.methods.insert(name.to_owned(), made);
+        Ok(())
+    }
+}
+
+/// Whether patterns mean a method, by its own name or by the tool's.
+pub(super) fn is_wanted(rpc: &str, name: &str, include: &[Pattern], exclude: &[Pattern]) -> bool {
+    let service = rpc.split('/').next().unwrap_or_default();
+    let means = |pattern: &Pattern| [rpc, name, service].into_iter().any(|text| pattern.matches(text));
+    (include.is_empty() || include.iter().any(means)) && !exclude.iter().any(means)
+}
+
+/// `package.Service/Method`.
+pub(super) fn rpc_of(method: &MethodDescriptor) -> String {
+    format!("{}/{}", method.parent_service().full_name(), method.name())
+}
+
+fn no_method(schema: &Schema, settings: &GrpcTool) -> Error {
+    let known: Vec<_> = schema.methods().iter().take(20).map(rpc_of).collect();
+    let known = if known.is_empty() { String::new() } else { format!("; there are {}", known.join(", ")) };
+    let message = format!(
+        "the tool '{}' wants the method '{}', which the service does not have{known}",
+        settings.id, settings.rpc
+    );
+    let problem = tool::Problem::new("tools", "UnknownMethod", message.clone());
+    Error::invalid_config(message).with_problems(vec![problem])
+}
+
+/// Makes tools of methods.
+struct Maker<'a> {
+    schema: &'a Schema,
+    emit_defaults: bool,
+    settings: Option<&'a GrpcTool>,
+}
+
+impl Maker<'_> {
+    fn method(&self, method: &MethodDescriptor) -> Result<Method> {
+        let rpc = rpc_of(method);
+        let path = PathAndQuery::try_from(format!("/{rpc}"));
+        let level = idempotency(method);
+        let is_idempotent = matches!(level, IdempotencyLevel::NoSideEffects | IdempotencyLevel::Idempotent);
+        Ok(Method {
+            path: path
+                .map_err(|_| Error::invalid_config(format!("the method '{rpc}' has no usable name")))?,
+            rpc,
+            input: Form::new(method.input(), self.emit_defaults),
+            output: Form::new(method.output(), self.emit_defaults),
+            is_streaming: method.is_server_streaming(),
+            is_idempotent: self.settings.and_then(|settings| settings.idempotent).unwrap_or(is_idempotent),
+            timeout: self.settings.and_then(|settings| settings.timeout_ms).map(Duration::from_millis),
+        })
+    }
+
+    fn tool(&self, name: &str, method: &MethodDescriptor, made: &Method) -> Result<Tool> {
+        let is_reading = idempotency(method) == IdempotencyLevel::NoSideEffects;
+        let definition = json!({
+            "name": name,
+            "description": self.description(method),
+            "inputSchema": Writer::new(&self.schema.comments, Direction::In).root(&method.input()),
+            "outputSchema": self.output_schema(method),
+            "annotations": {
+                "readOnlyHint": is_reading, "idempotentHint": made.is_idempotent, "openWorldHint": true,
+            },
+        });
+        let definition = RawValue::from_string(definition.to_string())
+            .map_err(|error| Error::internal("a definition cannot be written").caused_by(error))?;
+        let shape = self.settings.map(|settings| Shape {
+            select: settings.select.clone(),
+            template: settings.response_template.clone(),
+            max_bytes: settings.max_result_bytes,
+        });
+        Ok(Tool::from_raw(&definition)?.shaped(shape.unwrap_or_default()).taking_null(true))
+    }
+
+    fn output_schema(&self, method: &MethodDescriptor) -> Value {
+        let message = Writer::new(&self.schema.comments, Direction::Out).root(&method.output());
+        if !method.is_server_streaming() {
+            return message;
+        }
+        json!({
+            "type": "object",
+            "properties": {
+                "messages": { "type": "array", "items": message },
+                "complete": { "type": "boolean", "description": "Whether the service ended the stream; otherwise a limit did." },
+            },
+            "required": ["messages", "complete"],
+        })
+    }
+
+    /// The settings' words, else the author's, else the names.
+    fn description(&self, method: &MethodDescriptor) -> String {
+        let own = self.settings.map(|settings| settings.description.trim()).filter(|text| !text.is_empty());
+        if let Some(own) = own {
+            return own.to_owned();
+        }
+        let said = self.schema.comments.get(method.parent_file().name(), method.path());
+        let rpc = rpc_of(method);
+        let said = said
+            .map_or_else(|| format!("Calls the gRPC method {rpc}."), |said| format!("{said} (gRPC {rpc})"));
+        let is_deprecated =
+            method.method_descriptor_proto().options.as_ref().is_some_and(|options| options.deprecated());
+        if is_deprecated { format!("Deprecated. {said}") } else { said }
+    }
+}
+
+fn idempotency(method: &MethodDescriptor) -> IdempotencyLevel {
+    let options = method.method_descriptor_proto().options.as_ref();
+    options.map_or(IdempotencyLevel::IdempotencyUnknown, |options| options.idempotency_level())
+}

@@ -1,0 +1,23 @@
+//! What counts against a service and its instances: what is their own fault, and nothing that callers caused.
+
+use super::balance::Verdict;
+use tool::{Error, ErrorKind, Reason};
+
+/// Statuses of gRPC that stand for a server in trouble, as [`Error::service_code`] holds them.
+const TROUBLES: [&str; 3] = ["UNAVAILABLE", "INTERNAL", "UNKNOWN"];
+
+/// What an exchange says about whoever answered it, or did not. Whoever lets a caller set the time must not say
+/// [`Reason::AttemptTimedOut`] of it.
+pub(super) fn of(error: Option<&Error>) -> Verdict {
+    let Some(error) = error else { return Verdict::Succeeded };
+    match error.kind() {
+        ErrorKind::Unavailable => Verdict::Failed,
+        ErrorKind::Timeout if error.reason() == Some(Reason::AttemptTimedOut) => Verdict::Failed,
+        ErrorKind::Upstream | ErrorKind::Missing => {
+            let is_trouble = matches!(error.status(), Some(500..=599))
+                || error.service_code().is_some_and(|code| TROUBLES.contains(&code));
+            if is_trouble { Verdict::Failed } else { Verdict::Succeeded }
+        }
+        _ => Verdict::Unknown,
+    }
+}

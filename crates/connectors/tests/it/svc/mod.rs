@@ -1,0 +1,4 @@
+//! Internal services.
+
+#[cfg(feature = "grpc")]
+mod grpc;
