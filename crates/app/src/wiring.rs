@@ -8,7 +8,8 @@ use gateway::audit::Audit;
 use local::mcp_config::{self, Followed, McpConfig};
 use local::{FilePins, OneServer};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
-use runtime::{AuditSink, Background, Origin, OwnServices, StoredPins};
+use runtime::flows::FlowOptions;
+use runtime::{AuditSink, Background, Flows, Origin, OwnServices, StoredPins};
 use search::Finder;
 use server::{Options, Server};
 use std::net::SocketAddr;
@@ -102,7 +103,8 @@ pub async fn start(mut settings: Settings) -> Result<Started, Failure> {
     }
     let listener = listen(settings.listen).await?;
     let address = listener.local_addr().map_err(|error| Failure::new("no address").because(error))?;
-    let store = open_store(&settings.data_dir, settings.database, settings.master_key.as_ref()).await?;
+    let store =
+        open_store(&settings.data_dir, settings.database.clone(), settings.master_key.as_ref()).await?;
     let metrics = metrics()?;
     let admin_key = runtime::first_start::prepare(&store, settings.admin_token.as_ref()).await;
     let admin_key = admin_key.map_err(|error| database_failure("the first tenant cannot be made", error))?;
@@ -117,6 +119,8 @@ pub async fn start(mut settings: Settings) -> Result<Started, Failure> {
         result_budget_bytes: settings.max_result_bytes.unwrap_or(gateway::RESULT_BUDGET_BYTES),
         ..Env::default()
     };
+    let flows = flows(&store, &settings).await?;
+    env.runs = Some(flows.clone());
     let embeddings = embeddings_from(settings.embeddings, &env)?;
     let finder = Finder::new(store.clone(), embeddings.clone(), settings.server.store_timeout);
     env.search = Some(Arc::new(finder));
@@ -141,12 +145,24 @@ pub async fn start(mut settings: Settings) -> Result<Started, Failure> {
     });
     let gateway = Gateway::with_pins(connectors::REGISTRY, env.clone(), audit, options, pins);
     let later = later_calls(store.clone(), queues, &gateway);
+    flows.attach(&gateway);
     settings.server.only_service = settings.one_server.as_ref().map(|_| OneServer::ID.into());
     let own = own_services(followed, settings.one_server.as_ref(), env.shutdown)?;
-    let server = Server::new(store, documents, gateway, metrics, own, settings.server).await;
+    let server = Server::new(store, documents, gateway, flows, metrics, own, settings.server).await;
     let server = server.map_err(|error| database_failure("the configuration cannot be loaded", error))?;
     let server = server.with_background(indexing).with_background(later);
     Ok(Started { address, admin_key, listener, server })
+}
+
+/// The runs of flows; nobody works on them before the server runs.
+async fn flows(store: &Store, settings: &Settings) -> Result<Arc<Flows>, Failure> {
+    let options = FlowOptions {
+        call_timeout: settings.server.call_timeout,
+        data_dir: Some(settings.data_dir.clone()),
+        ..FlowOptions::new(server::code_of)
+    };
+    let flows = Flows::new(store.clone(), options).await;
+    flows.map_err(|error| database_failure("flows cannot be run", error))
 }
 
 fn embeddings_from(

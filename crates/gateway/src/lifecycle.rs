@@ -67,15 +67,24 @@ pub struct ConfigProblem {
     pub reason: Option<Reason>,
 }
 
-/// A service that is part of this program, for those who manage the platform.
+/// A service that is part of this program.
 #[derive(Clone)]
-pub struct BuiltIn(Arc<dyn Connector>);
+pub struct BuiltIn {
+    connector: Arc<dyn Connector>,
+    is_for_admins: bool,
+}
 
 impl BuiltIn {
     /// The service, which only callers with the role admin may use.
     #[must_use]
     pub fn for_admins(connector: Arc<dyn Connector>) -> Self {
-        Self(connector)
+        Self { connector, is_for_admins: true }
+    }
+
+    /// The service, which is like any other to its callers.
+    #[must_use]
+    pub fn for_everyone(connector: Arc<dyn Connector>) -> Self {
+        Self { connector, is_for_admins: false }
     }
 }
 
@@ -222,9 +231,9 @@ impl Gateway {
     }
 
     fn open(&self, tenant: &TenantId, wanted: ServiceDefinition, env: &Env) -> Service {
-        let is_for_admins = wanted.built_in.is_some();
-        let state = if let Some(BuiltIn(connector)) = wanted.built_in {
-            State::Open(connector)
+        let is_for_admins = wanted.built_in.as_ref().is_some_and(|built_in| built_in.is_for_admins);
+        let state = if let Some(built_in) = wanted.built_in.filter(|_| wanted.is_enabled) {
+            State::Open(built_in.connector)
         } else if let Some(problem) = wanted.problem.filter(|_| wanted.is_enabled) {
             State::Broken(problem.message)
         } else if wanted.is_enabled {

@@ -2,6 +2,7 @@
 
 mod audit_sink;
 pub mod first_start;
+pub mod flows;
 mod later_calls;
 mod own_services;
 mod pins;
@@ -10,6 +11,7 @@ pub mod tool_definition;
 mod upkeep;
 
 pub use audit_sink::AuditSink;
+pub use flows::Flows;
 pub use later_calls::make_later_calls;
 pub use own_services::{Origin, OwnServices};
 pub use pins::StoredPins;

@@ -1,7 +1,7 @@
 //! From the store to the catalog: what was written is callable at once, here and on other replicas.
 
-use crate::OwnServices;
 use crate::tool_definition::definition_of;
+use crate::{Flows, OwnServices};
 use async_trait::async_trait;
 use futures::future::join_all;
 use gateway::{Discovery, Gateway, InstanceDefinition, ServiceDefinition, TenantDefinition};
@@ -34,6 +34,7 @@ pub struct Reload {
     /// What else follows the store, e.g. who may sign in.
     also: Vec<Arc<dyn Snapshot>>,
     own: OwnServices,
+    flows: Arc<Flows>,
     /// How long the database may take to answer.
     timeout: Duration,
     /// What the snapshots show; held while they are made, so that an older read never replaces a newer one.
@@ -58,13 +59,14 @@ impl Reload {
         gateway: Arc<Gateway>,
         also: Vec<Arc<dyn Snapshot>>,
         own: OwnServices,
+        flows: Arc<Flows>,
         timeout: Duration,
     ) -> store::Result<Self> {
         let revision = store.revisions().current().await?;
         let tenants = store.tenants().all().await?;
         let is_single_tenant = tenants.len() < 2;
         let shown = Mutex::new(Shown { revision, is_single_tenant });
-        let reload = Self { store, gateway, also, own, timeout, shown };
+        let reload = Self { store, gateway, also, own, flows, timeout, shown };
         let mut discoveries = Vec::new();
         for tenant in tenants {
             discoveries.extend(reload.load(&tenant.id, is_single_tenant).await?);
@@ -126,6 +128,7 @@ impl Reload {
         let mut services: Vec<_> =
             within(self.timeout, self.store.services().all(id)).await?.into_iter().map(definition).collect();
         services.extend(self.own.of(id));
+        services.extend(within(self.timeout, self.flows.services(id)).await?);
         let tools = within(self.timeout, self.store.tools().all(id))
             .await?
             .into_iter()

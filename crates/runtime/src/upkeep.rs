@@ -2,6 +2,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use store::Store;
+use store::runs::Retention;
 use tokio_util::sync::CancellationToken;
 
 /// The first time comes soon, so that a process that never runs for long does its part, too.
@@ -11,8 +12,14 @@ const PAUSE: Duration = Duration::from_secs(60 * 60);
 /// How long the work stays with a process that no longer says anything.
 const LEASE: Duration = Duration::from_secs(60);
 
-/// Deletes audit records older than `retention`, if there is such, leases that ended long ago, and messages that nobody came
-/// for, until cancelled.
+/// How long runs are kept that have ended.
+const RUNS: Retention = Retention {
+    succeeded: Duration::from_secs(7 * 24 * 60 * 60),
+    failed: Duration::from_secs(30 * 24 * 60 * 60),
+};
+
+/// Deletes audit records older than `retention`, if there is such, runs and leases that ended long ago, and messages that
+/// nobody came for, until cancelled.
 pub async fn upkeep(store: Store, retention: Option<Duration>, cancel: CancellationToken) {
     let mut pause = FIRST;
     while cancel.run_until_cancelled(tokio::time::sleep(pause)).await.is_some() {
@@ -21,7 +28,7 @@ pub async fn upkeep(store: Store, retention: Option<Duration>, cancel: Cancellat
         match cancel.run_until_cancelled(work).await {
             Some(Ok(None | Some(Ok(())))) => {}
             Some(Err(error) | Ok(Some(Err(error)))) => {
-                tracing::warn!(%error, "old audit records stay for now: {error}");
+                tracing::warn!(%error, "old audit records and runs stay for now: {error}");
             }
             None => return,
         }
@@ -35,5 +42,6 @@ async fn clean(store: &Store, retention: Option<Duration>) -> store::Result<()> 
         store.audit().purge_before(i64::try_from(first.as_millis()).unwrap_or(i64::MAX)).await?;
     }
     store.sweep_queues().await?;
+    store.runs().sweep(RUNS).await?;
     store.leases().sweep().await
 }

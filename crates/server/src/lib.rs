@@ -28,7 +28,7 @@ use connections::Connections;
 use gateway::Gateway;
 use http::{HeaderName, HeaderValue, Method, header};
 use metrics_exporter_prometheus::PrometheusHandle;
-use runtime::{Background, OwnServices, Reload};
+use runtime::{Background, Flows, OwnServices, Reload};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use store::{Documents, Store};
@@ -94,6 +94,7 @@ pub(crate) struct AppState {
     pub(crate) store: Store,
     pub(crate) documents: Documents,
     pub(crate) gateway: Arc<Gateway>,
+    pub(crate) flows: Arc<Flows>,
     pub(crate) auth: Arc<Auth>,
     pub(crate) attempts: Attempts,
     pub(crate) hashing: Hashing,
@@ -140,6 +141,7 @@ impl Server {
         store: Store,
         documents: Documents,
         gateway: Arc<Gateway>,
+        flows: Arc<Flows>,
         metrics: PrometheusHandle,
         own: OwnServices,
         options: Options,
@@ -147,8 +149,15 @@ impl Server {
         let key = store.meta().jwt_key().await?;
         let auth = Arc::new(Auth::load(&store, &key).await?);
         let reload = Arc::new(
-            Reload::new(store.clone(), gateway.clone(), vec![auth.clone()], own, options.store_timeout)
-                .await?,
+            Reload::new(
+                store.clone(),
+                gateway.clone(),
+                vec![auth.clone()],
+                own,
+                flows.clone(),
+                options.store_timeout,
+            )
+            .await?,
         );
         let (calls, stopping) = (TaskTracker::new(), CancellationToken::new());
         let state = AppState {
@@ -156,6 +165,7 @@ impl Server {
             store,
             documents,
             gateway,
+            flows,
             auth,
             attempts: Attempts::default(),
             hashing: Hashing::default(),
@@ -191,6 +201,7 @@ impl Server {
         background.spawn(tidy_metrics(state.clone()));
         let (store, retention) = (state.store.clone(), state.options.audit_retention);
         background.spawn(runtime::upkeep(store, retention, state.stopping.clone()));
+        background.spawn(state.flows.clone().run(state.stopping.clone()));
         for work in self.background {
             background.spawn(work(state.stopping.clone()));
         }

@@ -28,6 +28,9 @@ use std::sync::Arc;
 use tokio::sync::watch;
 use tool::{Context, Env, Error, InstanceId, Limits, Result, Target, TenantId, ToolId, Uri};
 
+/// The type in the addresses of flows, whose services come from what is published.
+pub(crate) const FLOW_TYPE: &str = "flow";
+
 /// Two tools that wanted the same name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Collision {
@@ -129,8 +132,8 @@ impl TenantCatalog {
                 None => None,
             };
             if let Some(kept_by) = holder {
-                let address = Uri::of_tool(&service.scheme, &service.id, tool.name()).to_string();
-                let renamed_to = naming::with_suffix(&name, &address);
+                let address = Uri::of(&service.scheme, &service.id, tool.name()).to_string();
+                let renamed_to = self.other_name(service, &name, &address, taken);
                 let collision = Collision { kept_by, renamed: address, renamed_to: renamed_to.clone(), name };
                 let before = previous.and_then(|previous| previous.by_name.get(&renamed_to));
                 if before.is_none_or(|before| before.address != collision.renamed) {
@@ -140,8 +143,8 @@ impl TenantCatalog {
                 self.collisions.push(collision);
                 name = renamed_to;
             }
-            let known =
-                previous.and_then(|previous| previous.route(&service.scheme, &service.id, tool.name()));
+            let uri = Uri::of(&service.scheme, &service.id, tool.name());
+            let known = previous.and_then(|previous| previous.route_to(&uri));
             let route = match known {
                 Some(route)
                     if Arc::ptr_eq(&route.service, service)
@@ -154,13 +157,27 @@ impl TenantCatalog {
             };
             let of_type = self.by_address.entry(service.scheme.clone()).or_default();
             let of_service = of_type.entry(service.id.clone()).or_default();
-            of_service.insert(tool.name().to_owned(), route.clone());
+            of_service.insert(uri.tool().unwrap_or_default().to_owned(), route.clone());
             self.by_name.insert(name, route);
+        }
+    }
+
+    /// The name for a tool whose own one is taken. Flows have one that people can guess.
+    fn other_name(&self, service: &Service, name: &str, address: &str, taken: &HashSet<&str>) -> String {
+        let of_flow = naming::wire_name(FLOW_TYPE, name);
+        let is_free = !self.by_name.contains_key(&of_flow) && !taken.contains(of_flow.as_str());
+        match service.scheme == FLOW_TYPE && is_free {
+            true => of_flow,
+            false => naming::with_suffix(name, address),
         }
     }
 
     fn route(&self, scheme: &str, service: &str, tool: &str) -> Option<&Arc<Route>> {
         self.by_address.get(scheme)?.get(service)?.get(tool)
+    }
+
+    fn route_to(&self, uri: &Uri) -> Option<&Arc<Route>> {
+        self.route(uri.scheme(), uri.service(), uri.tool().unwrap_or_default())
     }
 
     /// Documents and prompts.
@@ -250,7 +267,10 @@ impl TenantCatalog {
     /// Why a URI leads nowhere.
     fn missing_tool(&self, uri: &Uri, tool: &str, types: &Types) -> Result<Arc<Route>> {
         let scheme = uri.scheme();
-        if let Some(absence) = types.absence(scheme) {
+        if scheme == FLOW_TYPE && self.service(scheme, uri.service()).is_none() {
+            return Err(Error::not_found(format!("there is no published flow '{}'", uri.service())));
+        }
+        if let Some(absence) = types.absence(scheme).filter(|_| scheme != FLOW_TYPE) {
             return Err(Error::not_found(format!("{absence} (in {uri})")));
         }
         if types.is_ambient(scheme) {

@@ -111,7 +111,7 @@ impl Route {
         description: Option<&str>,
         result_budget: Option<usize>,
     ) -> Self {
-        let uri = Uri::of_tool(&service.scheme, &service.id, tool.name());
+        let uri = Uri::of(&service.scheme, &service.id, tool.name());
         let listed = tool.listed_as(&name, description);
         let Parts { tool, binder, shape, redaction } = Self::parts(tool, &uri, result_budget);
         Self {

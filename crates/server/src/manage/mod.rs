@@ -10,6 +10,7 @@ mod keys;
 mod mcp_tools;
 mod openapi;
 mod recording;
+mod runs;
 mod secrets;
 mod services;
 pub(crate) mod tables;
@@ -40,7 +41,8 @@ use utoipa_axum::routes;
 /// Every path below `/api/v1`, and what the OpenAPI document says about it.
 pub(crate) fn router(options: &Options) -> (Router<Shared>, OpenApi) {
     let time = options.store_timeout * STORE_ANSWERS;
-    let of_store = access().merge(services()).merge(tools()).merge(instances()).merge(records());
+    let of_store =
+        access().merge(services()).merge(tools()).merge(instances()).merge(records()).merge(runs());
     let of_store = of_store.route_layer(from_fn_with_state(time, answer_within));
     let tables = tables()
         .route_layer(DefaultBodyLimit::max(options.max_body_bytes.max(TABLE_BODY_BYTES)))
@@ -112,6 +114,23 @@ fn records() -> OpenApiRouter<Shared> {
     OpenApiRouter::new().routes(routes!(audit::list)).routes(routes!(audit::export))
 }
 
+fn runs() -> OpenApiRouter<Shared> {
+    OpenApiRouter::new()
+        .routes(routes!(runs::list))
+        .routes(routes!(runs::bulk::bulk))
+        .routes(routes!(runs::get))
+        .routes(routes!(runs::steps::list))
+        .routes(routes!(runs::events::follow))
+        .routes(routes!(runs::cancel))
+        .routes(routes!(runs::pause))
+        .routes(routes!(runs::resume))
+        .routes(routes!(runs::retry))
+        .routes(routes!(runs::replay))
+        .routes(routes!(runs::signal))
+        .routes(routes!(runs::approvals::list))
+        .routes(routes!(runs::approvals::decide))
+}
+
 fn tables() -> OpenApiRouter<Shared> {
     OpenApiRouter::new()
         .routes(routes!(tables::list, tables::create))
@@ -128,6 +147,7 @@ fn calls() -> OpenApiRouter<Shared> {
     OpenApiRouter::new()
         .routes(routes!(tools::trial::test))
         .routes(routes!(call::call))
+        .routes(routes!(runs::start::start))
         .routes(routes!(mcp_tools::call))
 }
 

@@ -130,3 +130,29 @@ pub(super) enum AuditKind {
     Call,
     Management,
 }
+
+/// Where a run stands.
+#[derive(ToSchema)]
+#[schema(rename_all = "lowercase")]
+pub(super) enum RunState {
+    Queued,
+    Running,
+    Waiting,
+    Paused,
+    Cancelling,
+    Succeeded,
+    Failed,
+    Cancelled,
+}
+
+/// Where a step of a run stands.
+#[derive(ToSchema)]
+#[schema(rename_all = "lowercase")]
+pub(super) enum StepState {
+    Running,
+    Waiting,
+    Succeeded,
+    Failed,
+    Skipped,
+    Cancelled,
+}

@@ -4,9 +4,9 @@ use super::Answered;
 use mcp::error::{Failure, failure_of_call};
 use mcp::modern::{self, Cache};
 use mcp::{Era, RpcError, Version};
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
-use tool::{ErrorKind, InputRequest, Outcome, Output, Question, Structured};
+use tool::{ErrorKind, InputRequest, Outcome, Output, Question, RunId, Structured};
 
 pub(super) const SERVER_INFO: &str =
     concat!("{\"name\":\"mcp-all-in-one\",\"version\":\"", env!("CARGO_PKG_VERSION"), "\"}");
@@ -15,7 +15,7 @@ pub(super) const SERVER_INFO: &str =
 pub(super) fn of_call(outcome: tool::Result<Outcome>, version: Version) -> Answered<String> {
     let result = match outcome {
         Ok(Outcome::Done(output)) => output.into_result(structured_for(version)),
-        Ok(Outcome::Started(run)) => Output::text(&format!("started as {run}")).to_result(),
+        Ok(Outcome::Started(run)) => started(&run).into_result(structured_for(version)),
         Ok(Outcome::NeedsInput(request)) if version.era() == Era::Modern => questions(&request),
         Ok(Outcome::NeedsInput(request)) => unanswerable(&request, version),
         Err(error) => match failure_of_call(&error, version) {
@@ -24,6 +24,15 @@ pub(super) fn of_call(outcome: tool::Result<Outcome>, version: Version) -> Answe
         },
     };
     Ok(for_era(version.era(), result, Cache::No))
+}
+
+/// What goes on, and how to ask about it.
+fn started(run: &RunId) -> Output {
+    let remark = "it goes on; ask for its result with the tool flow_run and this run_id";
+    match to_raw_value(&json!({ "run_id": run })) {
+        Ok(raw) => Output::json_with_remark(raw, remark),
+        Err(_) => Output::text(&format!("started as {run}")),
+    }
 }
 
 /// Until 2025-11-25 structured content was an object, and strict clients refuse anything else.

@@ -88,6 +88,15 @@ impl Runs<'_> {
         Ok(held)
     }
 
+    /// What this process has claimed, each with the number of the last record that others left. Platform-wide.
+    pub async fn held(self) -> Result<Vec<(Claim, i64)>> {
+        let rows = sqlx::query("SELECT tenant, id, epoch, news_seq FROM runs WHERE owner = $1")
+            .bind(self.0.process())
+            .fetch_all(self.0.pool())
+            .await?;
+        rows.iter().map(|row| Ok((claim_of(row)?, row::integer(row, "news_seq")?))).collect()
+    }
+
     /// The name under which this process claims runs. Another one begins with another name.
     #[must_use]
     pub fn owner(&self) -> &str {

@@ -142,16 +142,17 @@ pub struct RunData {
 #[derive(Debug, Clone, Copy)]
 pub struct Runs<'a>(pub(crate) &'a Store);
 
-impl Runs<'_> {
+impl<'a> Runs<'a> {
     /// The time that timers and leases go by, in milliseconds since 1970. The same for the whole platform.
     pub async fn now(self) -> Result<i64> {
         let sql = format!("SELECT {}", leases::now(self.0.backend()));
         Ok(sqlx::query(AssertSqlSafe(sql)).fetch_one(self.0.pool()).await?.try_get(0)?)
     }
 
-    /// Waits until this process has made a run due or left it a record. What other processes do is seen by looking.
-    pub async fn changed(self) {
-        self.0.runs_changed().notified().await;
+    /// Waits until this process has made a run due or left it a record, from now on. What other processes do is seen
+    /// by looking.
+    pub fn changed(self) -> impl Future<Output = ()> + 'a {
+        self.0.runs_changed().notified()
     }
 }
 

@@ -27,9 +27,16 @@ impl Runs<'_> {
     /// Starts a task that writes for runs.
     #[must_use]
     pub fn writer(self) -> Writer {
+        let (writer, work) = self.writing();
+        tokio::spawn(work);
+        writer
+    }
+
+    /// The same with the work of the task, for whoever waits for its end: it comes when the last copy of the writer is
+    /// gone and all is written.
+    pub fn writing(self) -> (Writer, impl Future<Output = ()> + Send + 'static) {
         let (sender, jobs) = mpsc::channel(QUEUE);
-        tokio::spawn(work(self.0.clone(), jobs));
-        Writer(sender)
+        (Writer(sender), work(self.0.clone(), jobs))
     }
 }
 

@@ -42,6 +42,21 @@ impl Uri {
         }
     }
 
+    /// The address of what is one tool itself, a flow or an agent.
+    #[must_use]
+    pub fn of_service(scheme: &str, service: &str) -> Self {
+        Self { scheme: scheme.into(), service: service.into(), tool: None, options: Options::default() }
+    }
+
+    /// The address of a service's tool, or of the service where it is one tool itself.
+    #[must_use]
+    pub fn of(scheme: &str, service: &str, tool: &str) -> Self {
+        match WITHOUT_TOOL.contains(&scheme) {
+            true => Self::of_service(scheme, service),
+            false => Self::of_tool(scheme, service, tool),
+        }
+    }
+
     /// The type, e.g. `api`.
     #[must_use]
     pub fn scheme(&self) -> &str {

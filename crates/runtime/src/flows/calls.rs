@@ -1,0 +1,155 @@
+//! The calls of one run: through the gateway as every call, for whoever runs the flow, with what its publisher might.
+
+use super::Flows;
+use super::service::{FLOW, Inherited};
+use async_trait::async_trait;
+use flow::engine::{Answer, Call, Calls, Failure};
+use gateway::Gateway;
+use serde_json::{Map, Value};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio_util::sync::CancellationToken;
+use tool::{
+    Arguments, CallTools as _, Context, Error, ErrorKind, Extras, Outcome, Output, Request, RunId, Step,
+    Target, Uri,
+};
+
+pub(super) struct RunCalls {
+    pub(super) flows: Arc<Flows>,
+    pub(super) run: RunId,
+    /// What the contexts of all calls begin with.
+    pub(super) cx: Context,
+    /// Fires when this process has nothing to do with the run any more.
+    pub(super) gone: CancellationToken,
+    /// How often the run was tried again.
+    pub(super) retries: usize,
+    /// What sub-flows see unless their arguments say otherwise.
+    pub(super) inherited: Inherited,
+}
+
+#[async_trait]
+impl Calls for RunCalls {
+    async fn call(&self, call: Call) -> Result<Answer, Failure> {
+        let Value::String(target) = &call.target else {
+            return Err(Failure::new("TOOL_NOT_FOUND", "there are no agents in this program"));
+        };
+        let uri: Uri = target.parse().map_err(|error| invalid_uri(&error))?;
+        let gateway = self.flows.gateway().ok_or_else(stopping)?;
+        gateway.check_options(&uri).map_err(|error| invalid_uri(&error))?;
+        let cancel = self.gone.child_token();
+        let cx = Context { deadline: self.deadline(&call), cancel: cancel.clone(), ..self.cx.clone() };
+        let is_async = uri.options().is_async == Some(true);
+        let (cx, request) = self.request(&gateway, &cx, uri, &call);
+        let code_of = self.flows.options.code_of;
+        // A task of its own: what is begun is audited, whoever goes away.
+        let mut task = self.flows.tasks.spawn(async move { Gateway::call(&gateway, &cx, request).await });
+        let ended = tokio::select! {
+            ended = &mut task => ended,
+            () = call.cancel.cancelled() => {
+                cancel.cancel();
+                task.await
+            }
+        };
+        match ended {
+            Ok(Ok(outcome)) => answer_of(outcome, is_async, code_of),
+            Ok(Err(error)) => Err(failure_of(&error, code_of)),
+            Err(_) => Err(Failure::new("INTERNAL", "the call ended in a mistake of ours")),
+        }
+    }
+}
+
+impl RunCalls {
+    fn deadline(&self, call: &Call) -> Instant {
+        let usual = Instant::now() + self.flows.options.call_timeout;
+        call.deadline.map_or(usual, |deadline| self.flows.clock.instant(deadline))
+    }
+
+    /// The call as the gateway takes it. A sub-flow gets what it inherits beside its arguments, and a key of its own for
+    /// every attempt: another attempt is another run.
+    fn request(&self, gateway: &Gateway, cx: &Context, uri: Uri, call: &Call) -> (Context, Request) {
+        // A Tool of the tenant may lead to a flow, too.
+        let may_be_flow = matches!(uri.scheme(), FLOW | "tool");
+        let target = Target::Uri(uri);
+        let found = may_be_flow.then(|| gateway.tool(cx, &target).ok()).flatten();
+        let flow = found.filter(|found| found.uri.scheme() == FLOW);
+        let key = match &flow {
+            Some(_) => format!("{}#{}.{}", call.key, self.retries, call.attempt),
+            None => call.key.clone(),
+        };
+        let step = Step {
+            run: Some(self.run.clone()),
+            path: Some(call.path.as_str().into()),
+            idempotency_key: Some(key.into()),
+        };
+        let (mut arguments, mut extras) = (call.arguments.clone(), Extras::default());
+        if let Some(flow) = flow {
+            let declared = serde_json::from_str::<Value>(flow.tool.input_schema().get()).unwrap_or_default();
+            let is_declared = |name: &str| declared["properties"].get(name).is_some();
+            self.inherited.clone().overridden(&mut arguments, is_declared).write(&mut extras);
+        }
+        (cx.nested(step), Request { target, arguments: Arguments::from(arguments), extras })
+    }
+}
+
+fn invalid_uri(error: &dyn std::error::Error) -> Failure {
+    Failure::new("INVALID_URI", error.to_string())
+}
+
+fn stopping() -> Failure {
+    Failure { is_retryable: true, ..Failure::new("UNAVAILABLE", "the program is stopping") }
+}
+
+fn answer_of(
+    outcome: Outcome,
+    is_async: bool,
+    code_of: fn(ErrorKind) -> &'static str,
+) -> Result<Answer, Failure> {
+    match outcome {
+        Outcome::Done(output) if output.is_error() => Err(failed_output(&output, code_of)),
+        Outcome::Done(output) => Ok(Answer::Value(value_of(&output))),
+        // Nobody waits for it.
+        Outcome::Started(run) if is_async => {
+            let value = Map::from_iter([("run_id".to_owned(), Value::from(run.as_str()))]);
+            Ok(Answer::Value(value.into()))
+        }
+        Outcome::Started(run) => Ok(Answer::Child(run.into())),
+        Outcome::NeedsInput(_) => {
+            let message = "the tool asks for more input, which a flow cannot give";
+            Err(Failure::new("BAD_REQUEST", message))
+        }
+    }
+}
+
+/// The answer's data: JSON where it is some, else its text, else the whole result.
+pub(super) fn value_of(output: &Output) -> Value {
+    let text = output.data().map_or_else(|| output.to_result(), Into::into);
+    serde_json::from_str(&text).unwrap_or(Value::String(text))
+}
+
+fn failed_output(output: &Output, code_of: fn(ErrorKind) -> &'static str) -> Failure {
+    if let Some(error) = output.failure() {
+        return failure_of(error, code_of);
+    }
+    let message = match value_of(output) {
+        Value::String(text) => text,
+        other => other.to_string(),
+    };
+    Failure::new(code_of(ErrorKind::Upstream), message)
+}
+
+/// A failed call in REST's words.
+pub(super) fn failure_of(error: &Error, code_of: fn(ErrorKind) -> &'static str) -> Failure {
+    let code = match error.kind() {
+        ErrorKind::Cancelled => "CANCELLED",
+        kind => code_of(kind),
+    };
+    Failure {
+        status: error.status(),
+        service: error.service().map(str::to_owned),
+        is_retryable: error.is_retryable(),
+        ..Failure::new(code, error.in_words())
+    }
+}
+
+/// How long a call may take where nobody says.
+pub(super) const CALL_TIMEOUT: Duration = Duration::from_secs(300);

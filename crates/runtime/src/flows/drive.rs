@@ -1,0 +1,207 @@
+//! One run at work in this process: taken up from its journal, driven until it ends, waits or is lost.
+
+use super::calls::RunCalls;
+use super::given::{Given, Origin, Starter};
+use super::journal::{RunJournal, Standing};
+use super::records::from_row;
+use super::service::Inherited;
+use super::versions::{Version, parse};
+use super::{Active, Flows};
+use flow::engine::{Ending, Fact, Failure, Journal, Machine, Record, Start, Stop, drive};
+use std::sync::atomic::{AtomicBool, AtomicI64};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use store::runs::{ClaimedRun, Run};
+use tokio::sync::{OwnedSemaphorePermit, oneshot, watch};
+use tokio_util::sync::CancellationToken;
+use tool::{Context, Door, Error, Result, RunId, TenantId};
+
+/// As many records as are read at once.
+const PAGE: u32 = 1000;
+
+/// What became of a run that this process had.
+#[derive(Debug)]
+pub(super) enum Driven {
+    /// It ended so.
+    Ended(Ending),
+    /// It is not ours any more, and goes on.
+    Left,
+}
+
+/// What is known of a run without reading it.
+pub(super) struct Known {
+    pub(super) version: Arc<Version>,
+    pub(super) given: Given,
+}
+
+/// Keeps the claim renewed and the news coming until it is dropped.
+struct Holding {
+    flows: Arc<Flows>,
+    key: (TenantId, RunId),
+}
+
+impl Drop for Holding {
+    fn drop(&mut self) {
+        self.flows.active.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.key);
+    }
+}
+
+impl Flows {
+    /// Works on a run that is ours, in a task of its own.
+    pub(super) fn take_up(
+        self: &Arc<Self>,
+        claimed: ClaimedRun,
+        known: Option<Known>,
+        permit: OwnedSemaphorePermit,
+    ) -> oneshot::Receiver<Driven> {
+        let (done, driven) = oneshot::channel();
+        let flows = self.clone();
+        let lost = CancellationToken::new();
+        let (news, heard) = watch::channel(0);
+        let key = (claimed.claim.tenant.clone(), claimed.claim.run.clone());
+        let active = Active { claim: claimed.claim.clone(), news, lost: lost.clone() };
+        self.active.lock().unwrap_or_else(PoisonError::into_inner).insert(key.clone(), active);
+        let holding = Holding { flows: self.clone(), key };
+        self.tasks.spawn(async move {
+            let _permit = permit;
+            let gone = CancellationToken::new();
+            let _gone = gone.clone().drop_guard();
+            let run = claimed.claim.run.clone();
+            let work = flows.work_on(claimed, known, heard, gone);
+            let result = tokio::select! {
+                result = work => result,
+                () = lost.cancelled() => Ok(Driven::Left),
+            };
+            drop(holding);
+            let result = result.unwrap_or_else(|error| {
+                tracing::warn!(%run, %error, "run {run} is left for later: {error}");
+                Driven::Left
+            });
+            // Whoever does not wait any more need not know.
+            let _ = done.send(result);
+        });
+        driven
+    }
+
+    async fn work_on(
+        self: &Arc<Self>,
+        claimed: ClaimedRun,
+        known: Option<Known>,
+        news: watch::Receiver<i64>,
+        gone: CancellationToken,
+    ) -> Result<Driven> {
+        let Some(writer) = self.writer() else { return Ok(Driven::Left) };
+        let ClaimedRun { run, claim } = claimed;
+        let (records, seen) = self.records(&run).await?;
+        let standing = Standing::of(&records);
+        let retries = standing.retries;
+        let journal = RunJournal {
+            store: self.store.clone(),
+            writer,
+            clock: self.clock.clone(),
+            claim,
+            run: run.clone(),
+            news,
+            seen: AtomicI64::new(seen),
+            has_news: AtomicBool::new(false),
+            standing: Mutex::new(standing),
+            ending: OnceLock::new(),
+        };
+        let known = match known {
+            Some(known) => known,
+            None => match self.known(&run).await {
+                Ok(known) => known,
+                Err(error) if error.is_retryable() => return Err(error),
+                Err(error) => return self.give_up(&journal, &error).await,
+            },
+        };
+        let cx = self.context(&run);
+        let inherited = Inherited::of(&known.given);
+        let calls = RunCalls { flows: self.clone(), run: run.id.clone(), cx, gone, retries, inherited };
+        let start = start_of(&run, &known);
+        let mut machine = Machine::new(known.version.flow.clone(), start, &records);
+        drop(records);
+        let stop = drive(&mut machine, &journal, Arc::new(calls), &*self.clock, &self.stopping).await;
+        match stop {
+            Ok(Stop::Stopped) => {
+                journal.release().await.map_err(|lost| Error::unavailable(lost.to_string()))?;
+                Ok(Driven::Left)
+            }
+            Ok(Stop::Ended | Stop::Parked) => {
+                Ok(journal.ending.into_inner().map_or(Driven::Left, Driven::Ended))
+            }
+            Err(lost) => Err(Error::unavailable(lost.to_string())),
+        }
+    }
+
+    /// A run that nobody can work on ends, rather than being taken up for ever.
+    async fn give_up(&self, journal: &RunJournal, error: &Error) -> Result<Driven> {
+        let ending = Ending::Failed { error: Failure::new("INTERNAL", error.in_words()) };
+        let record = Record {
+            at: flow::engine::Clock::now(&*self.clock),
+            path: String::new(),
+            attempt: 1,
+            fact: Fact::Ended(ending.clone()),
+        };
+        journal.append(&[record]).await.map_err(|lost| Error::unavailable(lost.to_string()))?;
+        Ok(Driven::Ended(ending))
+    }
+
+    /// The whole journal of a run, and the number of its last record.
+    pub(super) async fn records(&self, run: &Run) -> Result<(Vec<Record>, i64)> {
+        let (mut records, mut seen) = (Vec::new(), 0);
+        while seen < run.last_seq {
+            let page = self.store.runs().journal(&run.tenant, &run.id, seen, PAGE).await?;
+            let Some(last) = page.last() else { break };
+            seen = last.seq;
+            for row in &page {
+                records.push(from_row(&row.record)?);
+            }
+        }
+        Ok((records, seen))
+    }
+
+    /// What a run is a run of, and what it was given.
+    async fn known(&self, run: &Run) -> Result<Known> {
+        let data = self.store.runs().data(&run.tenant, &run.id).await?;
+        let given = serde_json::from_str(&data.inputs)
+            .map_err(|error| Error::internal("the inputs of a run cannot be read").caused_by(error))?;
+        let version = self.version_of(run, data.source).await?;
+        Ok(Known { version, given })
+    }
+
+    /// The version of a run; of a draft what its text says.
+    pub async fn version_of(&self, run: &Run, draft: Option<String>) -> Result<Arc<Version>> {
+        match (run.version, draft) {
+            (Some(number), _) => self.versions.read(&self.store, &run.tenant, &run.flow, number).await,
+            (None, Some(draft)) => {
+                let bound = self.bound_of(&run.tenant, &draft);
+                Ok(Arc::new(parse(None, draft, bound)?))
+            }
+            (None, None) => Err(Error::internal("a run has neither a version nor a text")),
+        }
+    }
+
+    /// What the contexts of a run's calls begin with.
+    fn context(&self, run: &Run) -> Context {
+        let origin = Origin::read(&run.origin);
+        let caller = Arc::new(Starter::read(&run.caller).acting());
+        let door = [Door::Mcp, Door::Rest, Door::Local].into_iter().find(|door| door.as_str() == origin.kind);
+        let request_id = origin.request_id.map_or_else(tool::new_id, |id| id.as_str().into());
+        let door = door.unwrap_or(Door::System);
+        Context::for_request(request_id, run.tenant.clone(), caller, door, self.options.call_timeout)
+    }
+}
+
+fn start_of(run: &Run, known: &Known) -> Start {
+    let given = &known.given;
+    Start {
+        run: run.id.to_string(),
+        flow: run.flow.clone(),
+        version: run.version.and_then(|version| u32::try_from(version).ok()),
+        inputs: given.inputs.clone(),
+        trigger: given.trigger.clone(),
+        tenant: given.tenant_id.clone().unwrap_or_else(|| run.tenant.to_string()),
+        bu_code: given.bu_code.clone(),
+        bound: known.version.bound.clone(),
+    }
+}

@@ -1,0 +1,139 @@
+//! What a run is kept with: on whose behalf it works, what started it, and what it was given.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use tool::{Caller, Door, Identity, Limits, Role, RunId};
+
+/// On whose behalf a run works. Its calls reach what the publisher might, and count for this one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Starter {
+    // These two stay first: runs are found by how their JSON begins.
+    kind: String,
+    id: String,
+    name: String,
+    #[serde(default)]
+    limits: Limits,
+}
+
+impl Starter {
+    /// Whoever calls.
+    #[must_use]
+    pub fn of(caller: &Caller) -> Self {
+        Self {
+            kind: caller.identity.kind().to_owned(),
+            id: caller.identity.id().to_owned(),
+            name: caller.name.clone(),
+            limits: caller.limits,
+        }
+    }
+
+    /// How the JSON of those begins who have this identity.
+    #[must_use]
+    pub fn prefix(identity: &Identity) -> String {
+        format!("{{\"kind\":{},\"id\":{},", Value::from(identity.kind()), Value::from(identity.id()))
+    }
+
+    /// Who it is; the program itself where that cannot be read.
+    #[must_use]
+    pub fn identity(&self) -> Identity {
+        let known = match self.kind.as_str() {
+            "key" => self.id.parse().map(Identity::Key).ok(),
+            "user" => self.id.parse().map(Identity::User).ok(),
+            "instance" => self.id.parse().map(Identity::Instance).ok(),
+            "local" => Some(Identity::Local),
+            _ => None,
+        };
+        known.unwrap_or(Identity::System)
+    }
+
+    /// For people.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Who makes the run's calls: what it may reach was checked when the flow was published, which managers do.
+    pub(super) fn acting(&self) -> Caller {
+        Caller {
+            identity: self.identity(),
+            name: self.name.clone(),
+            role: Role::Manager,
+            scopes: Vec::new(),
+            allow: Vec::new(),
+            limits: self.limits,
+        }
+    }
+
+    /// As it is kept; the program itself where that cannot be read.
+    #[must_use]
+    pub fn read(text: &str) -> Self {
+        serde_json::from_str(text).unwrap_or_else(|_| Self::of(&Caller::system()))
+    }
+}
+
+/// What started a run.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Origin {
+    /// A door, `flow`, or the type of a trigger.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// Of the trigger.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Of the request that started it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_id: Option<String>,
+    /// How many runs it stands inside.
+    #[serde(default)]
+    pub depth: u32,
+    /// The run that it repeats.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay_of: Option<RunId>,
+}
+
+impl Origin {
+    /// A request at a door.
+    #[must_use]
+    pub fn door(door: Door, request_id: &str) -> Self {
+        let request_id = Some(request_id.to_owned());
+        Self { kind: door.as_str().to_owned(), request_id, ..Self::default() }
+    }
+
+    /// As it is kept.
+    #[must_use]
+    pub fn read(text: &str) -> Self {
+        serde_json::from_str(text).unwrap_or_default()
+    }
+}
+
+/// What a run was given; kept as a whole, and sealed as a whole where an input is secret.
+#[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Given {
+    /// As they came; defaults are added when the run begins.
+    pub inputs: Map<String, Value>,
+    /// What expressions see as `trigger`.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub trigger: Value,
+    /// What expressions see as `tenantId`, where that is not the run's tenant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tenant_id: Option<String>,
+    /// What expressions see as `buCode`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bu_code: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tool::KeyId;
+
+    #[test]
+    fn a_starter_is_found_by_how_its_json_begins() {
+        let identity = Identity::Key(KeyId::generate());
+        let starter = Starter::of(&Caller { identity: identity.clone(), ..Caller::local() });
+        let text = serde_json::to_string(&starter).unwrap();
+        assert!(text.starts_with(&Starter::prefix(&identity)), "{text}");
+        assert_eq!(Starter::read(&text).identity(), identity);
+        assert_eq!(Starter::read("?").identity(), Identity::System);
+    }
+}

@@ -1,0 +1,141 @@
+//! Flows at work: the engine's ports on our tables and on the gateway, and the processes that drive runs.
+
+mod calls;
+mod clock;
+mod doors;
+mod drive;
+mod given;
+mod journal;
+mod polling;
+mod predecessors;
+mod records;
+mod service;
+mod start;
+mod tools;
+mod triggers;
+mod versions;
+mod wait;
+mod worker;
+
+pub use doors::Replay;
+pub use given::{Given, Origin, Starter};
+pub use service::{FLOW, not_waiting};
+pub use start::{MAX_DEPTH, NewStart, StartedRun};
+pub use versions::Version;
+
+use clock::DatabaseClock;
+use futures::future::BoxFuture;
+use gateway::Gateway;
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::time::Duration;
+use store::Store;
+use store::runs::{Claim, Writer};
+use tokio::sync::{Semaphore, watch};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tool::{ErrorKind, RunId, TenantId};
+use versions::Versions;
+
+/// How runs are worked on.
+#[derive(Debug, Clone)]
+pub struct FlowOptions {
+    /// Runs that this process works on at once; those that wait do not count.
+    pub runs_at_once: usize,
+    /// Runs of a tenant that all processes together work on at once.
+    pub runs_per_tenant: u32,
+    /// Runs of a tenant that may wait to begin.
+    pub queue_limit: u32,
+    /// How long a call of a run may take, unless its node says otherwise.
+    pub call_timeout: Duration,
+    /// Where processes on the same data know of each other.
+    pub data_dir: Option<PathBuf>,
+    /// What programs call a kind of failure.
+    pub code_of: fn(ErrorKind) -> &'static str,
+}
+
+impl FlowOptions {
+    /// The defaults, with the words of a door for failures.
+    #[must_use]
+    pub fn new(code_of: fn(ErrorKind) -> &'static str) -> Self {
+        Self {
+            runs_at_once: 256,
+            runs_per_tenant: 128,
+            queue_limit: 10_000,
+            call_timeout: calls::CALL_TIMEOUT,
+            data_dir: None,
+            code_of,
+        }
+    }
+}
+
+/// The runs of this process, and the way to all others.
+pub struct Flows {
+    store: Store,
+    options: FlowOptions,
+    clock: Arc<DatabaseClock>,
+    versions: Versions,
+    gateway: OnceLock<Weak<Gateway>>,
+    /// Until the process stops.
+    writer: Mutex<Option<Writer>>,
+    /// What the writer does, until somebody does it.
+    writing: Mutex<Option<BoxFuture<'static, ()>>>,
+    active: Mutex<HashMap<(TenantId, RunId), Active>>,
+    permits: Arc<Semaphore>,
+    /// Runs at work, and their calls.
+    tasks: TaskTracker,
+    stopping: CancellationToken,
+}
+
+/// A run at work in this process.
+struct Active {
+    claim: Claim,
+    /// The number of the last record that others left it.
+    news: watch::Sender<i64>,
+    /// Fires when somebody else has it.
+    lost: CancellationToken,
+}
+
+impl std::fmt::Debug for Flows {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Flows").field("options", &self.options).finish_non_exhaustive()
+    }
+}
+
+impl Flows {
+    /// Flows that nobody works on before [`Flows::run`].
+    ///
+    /// # Errors
+    /// When the store does not say what time it is.
+    pub async fn new(store: Store, options: FlowOptions) -> store::Result<Arc<Self>> {
+        let clock = Arc::new(DatabaseClock::new(&store).await?);
+        let (writer, writing) = store.runs().writing();
+        Ok(Arc::new(Self {
+            permits: Arc::new(Semaphore::new(options.runs_at_once)),
+            store,
+            options,
+            clock,
+            versions: Versions::default(),
+            gateway: OnceLock::new(),
+            writer: Mutex::new(Some(writer)),
+            writing: Mutex::new(Some(Box::pin(writing))),
+            active: Mutex::default(),
+            tasks: TaskTracker::new(),
+            stopping: CancellationToken::new(),
+        }))
+    }
+
+    /// The gateway that calls go through; it has these flows itself, so it comes later.
+    pub fn attach(&self, gateway: &Arc<Gateway>) {
+        let _ = self.gateway.set(Arc::downgrade(gateway));
+    }
+
+    fn gateway(&self) -> Option<Arc<Gateway>> {
+        self.gateway.get().and_then(Weak::upgrade)
+    }
+
+    fn writer(&self) -> Option<Writer> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}

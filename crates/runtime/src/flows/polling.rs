@@ -1,0 +1,84 @@
+//! The tool `flow_run`: what has become of a run, for clients that were told its id.
+
+use super::Flows;
+use super::service::definition as definition_of;
+use async_trait::async_trait;
+use gateway::ServiceDefinition;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+use tool::{Call, Connector, Context, Error, Outcome, Output, Result, RunId, Tool};
+
+/// The longest wait; clients give up on their own soon after.
+const MAX_WAIT_SECONDS: u64 = 300;
+
+struct Polling(Weak<Flows>);
+
+#[derive(Deserialize)]
+struct Arguments {
+    run_id: RunId,
+    #[serde(default)]
+    wait_seconds: u64,
+}
+
+pub(super) fn definition(flows: &Arc<Flows>) -> ServiceDefinition {
+    definition_of("flows", "runs", "Runs of flows", 1, Arc::new(Polling(Arc::downgrade(flows))))
+}
+
+#[async_trait]
+impl Connector for Polling {
+    async fn tools(&self, _: &Context) -> Result<Vec<Tool>> {
+        let schema = json!({
+            "type": "object",
+            "properties": {
+                "run_id": { "type": "string", "description": "As the flow answered." },
+                "wait_seconds": {
+                    "type": "integer", "minimum": 0, "maximum": MAX_WAIT_SECONDS, "default": 0,
+                    "description": "How long to wait for the end of the run."
+                }
+            },
+            "required": ["run_id"],
+            "additionalProperties": false
+        });
+        let description = "What has become of a flow that was started and goes on: its state, and its output once it \
+                           has ended.";
+        Ok(vec![Tool::new("flow_run", description, &schema)?])
+    }
+
+    async fn call(&self, cx: &Context, call: Call) -> Result<Outcome> {
+        let flows = self.0.upgrade().ok_or_else(|| Error::unavailable("the program is stopping"))?;
+        let gateway = flows.gateway().ok_or_else(|| Error::unavailable("the program is stopping"))?;
+        let Arguments { run_id, wait_seconds } =
+            serde_json::from_value(call.arguments.as_value()?.clone())
+                .map_err(|_| Error::invalid_input("'run_id' is no id of a run").of_parameter("run_id"))?;
+        let waiting = cx.for_at_most(Duration::from_secs(wait_seconds.min(MAX_WAIT_SECONDS)));
+        let run = match wait_seconds {
+            0 => gateway.find_run(cx, &run_id).await?,
+            _ => gateway.wait_for_run(&waiting, &run_id).await?,
+        };
+        match run.result {
+            Some(Ok(output)) => {
+                let output: Value =
+                    output.data().and_then(|data| serde_json::from_str(&data).ok()).unwrap_or_default();
+                answer(&json!({ "run_id": run_id, "state": "succeeded", "output": output }))
+            }
+            Some(Err(error)) => Err(error),
+            None => answer(&flows.standing(&cx.tenant, &run_id).await?),
+        }
+    }
+
+    async fn health(&self, _: &Context) -> Result<()> {
+        Ok(())
+    }
+
+    fn is_prefixed(&self) -> bool {
+        false
+    }
+}
+
+fn answer(value: &Value) -> Result<Outcome> {
+    let raw = serde_json::value::to_raw_value(value)
+        .map_err(|error| Error::internal("an answer is no JSON").caused_by(error))?;
+    Ok(Outcome::Done(Output::json(raw)))
+}

@@ -1,0 +1,263 @@
+//! The type `flow`: each published flow is a service of one tool, at `flow://<id>`.
+
+use super::Flows;
+use super::given::{Given, Origin, Starter};
+use super::start::{NewStart, Worker};
+use super::versions::Version;
+use async_trait::async_trait;
+use gateway::{BuiltIn, ServiceDefinition};
+use serde::{Deserialize, Serialize};
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Map, Value, json};
+use std::sync::{Arc, Weak};
+use store::runs::Parent;
+use tool::{Call, Connector, Context, Error, Extras, Outcome, Result, RunId, TenantId, Tool};
+
+/// The type in addresses of flows.
+pub const FLOW: &str = "flow";
+
+/// What a start brings along beside its arguments.
+const EXTRA: &str = "mcp-all-in-one/flow";
+
+/// What sub-flows see as `tenantId` and `buCode`, where that is not their own tenant and nothing.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Inherited {
+    #[serde(rename = "tenantId", default, skip_serializing_if = "Option::is_none")]
+    tenant_id: Option<String>,
+    #[serde(rename = "buCode", default, skip_serializing_if = "Option::is_none")]
+    bu_code: Option<String>,
+}
+
+impl Inherited {
+    pub(super) fn of(given: &Given) -> Self {
+        Self { tenant_id: given.tenant_id.clone(), bu_code: given.bu_code.clone() }
+    }
+
+    /// Arguments that are given win. Those that the flow does not declare as inputs are for this alone.
+    pub(super) fn overridden(
+        mut self,
+        arguments: &mut Map<String, Value>,
+        is_declared: impl Fn(&str) -> bool,
+    ) -> Self {
+        for (name, seen) in [("tenantId", &mut self.tenant_id), ("buCode", &mut self.bu_code)] {
+            if let Some(Value::String(text)) = arguments.get(name) {
+                *seen = Some(text.clone());
+                if !is_declared(name) {
+                    arguments.remove(name);
+                }
+            }
+        }
+        self
+    }
+
+    pub(super) fn write(&self, extras: &mut Extras) {
+        if let Ok(value) = to_raw_value(&json!({ "inherited": self })) {
+            extras.set(EXTRA, value);
+        }
+    }
+}
+
+/// What a door, or a run, asks of a start beside its arguments.
+#[derive(Debug, Default, Deserialize, Serialize)]
+struct Asked {
+    #[serde(default)]
+    inherited: Inherited,
+    /// Not to be waited for.
+    #[serde(default)]
+    is_async: bool,
+    #[serde(default)]
+    dedupe_key: Option<String>,
+}
+
+/// What a door adds to a call that is to be answered at once, under this key if there is one.
+#[must_use]
+pub fn not_waiting(dedupe_key: Option<&str>) -> Extras {
+    let mut extras = Extras::default();
+    if let Ok(value) = to_raw_value(&json!({ "is_async": true, "dedupe_key": dedupe_key })) {
+        extras.set(EXTRA, value);
+    }
+    extras
+}
+
+/// One published flow.
+struct FlowService {
+    flows: Weak<Flows>,
+    id: String,
+    version: Arc<Version>,
+    tool: Tool,
+}
+
+impl Flows {
+    /// The services of a tenant's published flows, and the tool that asks about their runs.
+    pub(crate) async fn services(
+        self: &Arc<Self>,
+        tenant: &TenantId,
+    ) -> store::Result<Vec<ServiceDefinition>> {
+        let mut services = Vec::new();
+        for (flow, version) in self.store.flows().published(tenant).await? {
+            let number = flow.updated_at.wrapping_mul(1 << 20).wrapping_add(version.version);
+            match self.service(tenant, &flow.id, &version) {
+                Ok(service) => services.push(ServiceDefinition {
+                    is_enabled: flow.is_enabled,
+                    ..definition(FLOW, &flow.id, &flow.name, number, Arc::new(service))
+                }),
+                Err(error) => {
+                    let id = &flow.id;
+                    tracing::warn!(%tenant, id, %error, "flow {id} cannot be called: {error}");
+                }
+            }
+        }
+        if !services.is_empty() {
+            services.push(super::polling::definition(self));
+        }
+        Ok(services)
+    }
+
+    fn service(
+        self: &Arc<Self>,
+        tenant: &TenantId,
+        id: &str,
+        version: &store::flows::FlowVersion,
+    ) -> Result<FlowService> {
+        let version = self.versions.of(tenant, id, version)?;
+        let tool = tool_of(id, &version)?;
+        Ok(FlowService { flows: Arc::downgrade(self), id: id.to_owned(), version, tool })
+    }
+}
+
+/// A service of this program that everybody may use.
+pub(super) fn definition(
+    scheme: &str,
+    id: &str,
+    name: &str,
+    version: i64,
+    connector: Arc<dyn Connector>,
+) -> ServiceDefinition {
+    ServiceDefinition {
+        scheme: scheme.to_owned(),
+        id: id.to_owned(),
+        name: name.to_owned(),
+        settings: Value::Null,
+        is_enabled: true,
+        is_trusted: false,
+        variables: Vec::new(),
+        problem: None,
+        built_in: Some(BuiltIn::for_everyone(connector)),
+        version,
+    }
+}
+
+/// The tool of a flow, typed by its `inputs` and `returns`.
+fn tool_of(id: &str, version: &Version) -> Result<Tool> {
+    let flow = &version.flow;
+    let mut input = flow.input_schema();
+    for secret in flow.inputs.iter().filter(|input| input.is_secret) {
+        if let Some(field) = input["properties"].get_mut(&secret.name).and_then(Value::as_object_mut) {
+            field.insert("writeOnly".to_owned(), true.into());
+        }
+    }
+    let name = flow.name.clone().unwrap_or_default();
+    let description = flow.description.clone().unwrap_or(name);
+    let mut definition = json!({ "name": id, "description": description, "inputSchema": input });
+    if let Some(output) = flow.output_schema().and_then(or_started) {
+        definition["outputSchema"] = output;
+    }
+    let raw =
+        to_raw_value(&definition).map_err(|error| Error::internal("a flow has no tool").caused_by(error))?;
+    Tool::from_raw(&raw)
+}
+
+/// What a call of a flow gives: what the flow returns or, where it takes longer, its run.
+fn or_started(mut returns: Value) -> Option<Value> {
+    let definitions = returns.as_object_mut()?.remove("$defs");
+    // Clients take no other types.
+    if returns.get("type").is_none_or(|kind| kind != "object") {
+        return None;
+    }
+    let started = json!({
+        "type": "object", "properties": { "run_id": { "type": "string" } }, "required": ["run_id"]
+    });
+    let mut schema = json!({ "type": "object", "anyOf": [returns, started] });
+    if let Some(definitions) = definitions {
+        schema["$defs"] = definitions;
+    }
+    Some(schema)
+}
+
+#[async_trait]
+impl Connector for FlowService {
+    async fn tools(&self, _: &Context) -> Result<Vec<Tool>> {
+        Ok(vec![self.tool.clone()])
+    }
+
+    async fn call(&self, cx: &Context, call: Call) -> Result<Outcome> {
+        let flows = self.flows.upgrade().ok_or_else(|| Error::unavailable("the program is stopping"))?;
+        let asked = asked(&call);
+        check_tenant(cx, &call)?;
+        let version = match call.options.version {
+            Some(number) => flows.version(&cx.tenant, &self.id, number.into()).await?,
+            None => self.version.clone(),
+        };
+        let parent = parent_of(cx).filter(|_| call.options.is_async != Some(true));
+        let inherited = if cx.nested.is_some() { asked.inherited } else { Inherited::default() };
+        let given = Given {
+            inputs: call.arguments.as_map()?.clone(),
+            tenant_id: inherited.tenant_id,
+            bu_code: inherited.bu_code,
+            trigger: Value::Null,
+        };
+        let origin = flows.origin_of(cx).await?;
+        let mut start = NewStart::new(&self.id, version, given, origin, Starter::of(&cx.caller));
+        start.dedupe_key = asked.dedupe_key.or_else(|| cx.idempotency_key().map(str::to_owned));
+        let is_waited_for = parent.is_none() && !asked.is_async && call.options.is_async != Some(true);
+        start.parent = parent;
+        if !is_waited_for {
+            return Ok(Outcome::Started(flows.accept(&cx.tenant, start, Worker::Anybody).await?.run.id));
+        }
+        let started = flows.accept(&cx.tenant, start, Worker::Us).await?;
+        flows.follow(cx, started).await
+    }
+
+    async fn health(&self, _: &Context) -> Result<()> {
+        Ok(())
+    }
+
+    fn is_prefixed(&self) -> bool {
+        false
+    }
+}
+
+fn asked(call: &Call) -> Asked {
+    call.extras
+        .get(EXTRA)
+        .map(RawValue::get)
+        .and_then(|text| serde_json::from_str(text).ok())
+        .unwrap_or_default()
+}
+
+/// Sub-flows may be told of another tenant; whoever comes through a door is of its own.
+fn check_tenant(cx: &Context, call: &Call) -> Result<()> {
+    match call.arguments.as_map()?.get("tenantId") {
+        Some(Value::String(named)) if cx.nested.is_none() && *named != cx.tenant.as_str() => {
+            Err(Error::denied(format!("'tenantId' is '{named}', and the caller is of another tenant")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The node of a run that makes the call, and waits for what comes of it.
+fn parent_of(cx: &Context) -> Option<Parent> {
+    let step = &cx.nested.as_deref()?.step;
+    Some(Parent { run: step.run.clone()?, path: step.path.as_deref()?.to_owned() })
+}
+
+impl Flows {
+    /// What starts a run that is called so.
+    async fn origin_of(&self, cx: &Context) -> Result<Origin> {
+        let around: Option<RunId> = cx.nested.as_deref().and_then(|nested| nested.step.run.clone());
+        let Some(around) = around else { return Ok(Origin::door(cx.door, &cx.request_id)) };
+        let depth = Origin::read(&self.store.runs().get(&cx.tenant, &around).await?.origin).depth + 1;
+        let request_id = Some(cx.request_id.to_string());
+        Ok(Origin { kind: FLOW.to_owned(), request_id, depth, ..Origin::default() })
+    }
+}

@@ -1,0 +1,214 @@
+//! Starts: from what somebody wants to run to a run that is accepted.
+
+use super::Flows;
+use super::drive::{Driven, Known};
+use super::given::{Given, Origin, Starter};
+use super::versions::{Version, parse};
+use expression::Setting;
+use flow::engine::{Clock as _, Failure};
+use std::sync::Arc;
+use std::time::Duration;
+use store::runs::{ClaimedRun, Inserted, NewRecord, NewRun, Parent, Refusal, Run, Slots};
+use tokio::sync::oneshot;
+use tool::{Error, Problem, Result, RunId, TenantId};
+
+/// How long a key is known.
+pub(super) const DEDUPE: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Runs inside one another.
+pub const MAX_DEPTH: u32 = 10;
+
+/// A run to be.
+pub struct NewStart {
+    /// Of which flow.
+    pub flow: String,
+    /// What its text says.
+    pub version: Arc<Version>,
+    /// What it is given.
+    pub given: Given,
+    /// What starts it.
+    pub origin: Origin,
+    /// On whose behalf.
+    pub starter: Starter,
+    /// The node that waits for it.
+    pub parent: Option<Parent>,
+    /// Starts of the flow with an equal one are one.
+    pub dedupe_key: Option<String>,
+    /// What has happened already, of a run that repeats a part of another.
+    pub(super) records: Vec<NewRecord>,
+}
+
+impl NewStart {
+    /// A run that nothing waits for.
+    #[must_use]
+    pub fn new(flow: &str, version: Arc<Version>, given: Given, origin: Origin, starter: Starter) -> Self {
+        let flow = flow.to_owned();
+        Self { flow, version, given, origin, starter, parent: None, dedupe_key: None, records: Vec::new() }
+    }
+}
+
+/// Who works on a new run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Worker {
+    /// This process, at once, if it may begin and there is room.
+    Us,
+    /// Whoever claims it first.
+    Anybody,
+}
+
+/// A run that was accepted.
+#[derive(Debug)]
+pub struct StartedRun {
+    /// The run.
+    pub run: Run,
+    /// It is that of an earlier start with the same key.
+    pub is_known: bool,
+    pub(super) driven: Option<oneshot::Receiver<Driven>>,
+}
+
+impl Flows {
+    /// Accepts a run; somebody works on it soon.
+    ///
+    /// # Errors
+    /// `InvalidInput` for inputs that do not fit, `RateLimited` where there is no room, and what the store refuses.
+    pub async fn start(self: &Arc<Self>, tenant: &TenantId, start: NewStart) -> Result<StartedRun> {
+        self.accept(tenant, start, Worker::Anybody).await
+    }
+
+    pub(super) async fn accept(
+        self: &Arc<Self>,
+        tenant: &TenantId,
+        start: NewStart,
+        worker: Worker,
+    ) -> Result<StartedRun> {
+        if start.origin.depth > MAX_DEPTH {
+            return Err(Error::unsupported(format!(
+                "sub-flows stand more than {MAX_DEPTH} deep in one another; see that none runs itself"
+            )));
+        }
+        let new = self.new_run(&start)?;
+        let replaces =
+            new.slots.as_ref().is_some_and(|slots| slots.overflow == store::runs::Overflow::Replace);
+        let permit = match worker {
+            Worker::Us if !self.stopping.is_cancelled() => self.permits.clone().try_acquire_owned().ok(),
+            Worker::Us | Worker::Anybody => None,
+        };
+        let (queue, at_once) = (self.options.queue_limit, self.options.runs_per_tenant);
+        let runs = self.store.runs();
+        let inserted = match permit {
+            Some(_) => runs.insert_and_claim(tenant, &new, queue, at_once).await?,
+            None => runs.insert(tenant, &new, queue).await?,
+        };
+        let started = |run, is_known| StartedRun { run, is_known, driven: None };
+        let started = match (inserted, permit) {
+            (Inserted::Known(run), _) => started(run, true),
+            (Inserted::Refused(refusal), _) => return Err(refused(refusal, &start.flow)),
+            (Inserted::Claimed(claimed), Some(permit)) => {
+                let run = claimed.run.clone();
+                let known = Known { version: start.version, given: start.given };
+                let driven = self.take_up(claimed, Some(known), permit);
+                StartedRun { run, is_known: false, driven: Some(driven) }
+            }
+            (Inserted::Created(run) | Inserted::Claimed(ClaimedRun { run, .. }), _) => started(run, false),
+        };
+        if replaces && !started.is_known {
+            self.replace(tenant, &started.run.id).await;
+        }
+        Ok(started)
+    }
+
+    /// The run takes the place of those before it.
+    async fn replace(&self, tenant: &TenantId, run: &RunId) {
+        let before = self.store.runs().predecessors(tenant, run).await.unwrap_or_default();
+        for before in before {
+            if let Err(error) = self.cancel(tenant, &before).await {
+                tracing::warn!(run = %before, %error, "run {before} is not replaced: {error}");
+            }
+        }
+    }
+
+    fn new_run(&self, start: &NewStart) -> Result<NewRun> {
+        let flow = &start.version.flow;
+        let setting = Setting { now: self.clock.now(), ..Setting::default() };
+        let inputs =
+            flow.accept(start.given.inputs.clone(), &setting).map_err(|failure| invalid(&failure))?;
+        let slots = match &flow.concurrency {
+            Some(concurrency) => Some(Slots {
+                key: flow
+                    .concurrency_key(&inputs, &setting)
+                    .map_err(|failure| invalid(&failure))?
+                    .unwrap_or_default(),
+                limit: u32::try_from(concurrency.limit).unwrap_or(u32::MAX).max(1),
+                overflow: match concurrency.overflow {
+                    flow::Overflow::Queue => store::runs::Overflow::Queue,
+                    flow::Overflow::Refuse => store::runs::Overflow::Refuse,
+                    flow::Overflow::Replace => store::runs::Overflow::Replace,
+                },
+            }),
+            None => None,
+        };
+        Ok(NewRun {
+            flow: start.flow.clone(),
+            version: start.version.number,
+            source: start.version.number.is_none().then(|| start.version.source().to_owned()),
+            inputs: json(&start.given)?,
+            is_secret: flow.inputs.iter().any(|input| input.is_secret),
+            origin: json(&start.origin)?,
+            caller: json(&start.starter)?,
+            parent: start.parent.clone(),
+            slots,
+            dedupe: start.dedupe_key.clone().map(|key| (key, DEDUPE)),
+            records: start.records.clone(),
+        })
+    }
+
+    /// The version that is published now.
+    ///
+    /// # Errors
+    /// `NotFound` where there is none.
+    pub async fn current(&self, tenant: &TenantId, flow: &str) -> Result<Arc<Version>> {
+        let current = self.store.flows().get(tenant, flow).await?.current;
+        let missing =
+            || Error::not_found(format!("the flow '{flow}' has no published version; publish it first"));
+        self.version(tenant, flow, current.ok_or_else(missing)?).await
+    }
+
+    /// A published version.
+    ///
+    /// # Errors
+    /// `NotFound` where there is none.
+    pub async fn version(&self, tenant: &TenantId, flow: &str, number: i64) -> Result<Arc<Version>> {
+        self.versions.read(&self.store, tenant, flow, number).await
+    }
+
+    /// The draft as it is now.
+    ///
+    /// # Errors
+    /// `NotFound` where there is none, and what keeps it from being run.
+    pub async fn draft(&self, tenant: &TenantId, flow: &str) -> Result<Arc<Version>> {
+        let draft = self.store.flows().get(tenant, flow).await?.draft;
+        let bound = self.bound_of(tenant, &draft);
+        Ok(Arc::new(parse(None, draft, bound)?))
+    }
+}
+
+fn refused(refusal: Refusal, flow: &str) -> Error {
+    Error::rate_limited(match refusal {
+        Refusal::QueueFull => {
+            "too many runs of this tenant wait to begin; try again when some have ended".to_owned()
+        }
+        Refusal::NoSlot => format!(
+            "as many runs of '{flow}' as its 'concurrency' allows are under way; try again when one has ended"
+        ),
+    })
+}
+
+/// What does not fit, as an error of the one who starts.
+pub(super) fn invalid(failure: &Failure) -> Error {
+    let problem = Problem::new("inputs", "Invalid", &failure.message);
+    Error::invalid_input(format!("the inputs do not fit: {}", failure.message)).with_problems(vec![problem])
+}
+
+fn json(value: &impl serde::Serialize) -> Result<String> {
+    serde_json::to_string(value).map_err(|error| Error::internal("a run cannot be written").caused_by(error))
+}

@@ -1,0 +1,247 @@
+//! Waiting for runs: of a caller until its time is up, of whoever asks until they have ended.
+
+use super::Flows;
+use super::drive::Driven;
+use super::given::Starter;
+use super::journal::cancelled;
+use super::service::FLOW;
+use super::start::StartedRun;
+use async_trait::async_trait;
+use flow::engine::{Ending, Fact, Failure, Record, Waiting};
+use futures::future::BoxFuture;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use store::runs::{Run, RunData, State, Wait, WaitFilter};
+use store::{ErrorKind, PageRequest};
+use tool::{Context, Door, Ended, Error, Outcome, Output, Result, RunId, TenantId, Uri};
+
+/// How often it is looked for what other processes do.
+const LOOK: Duration = Duration::from_millis(500);
+/// What happens in this process is looked at together with what happens right behind it.
+const TOGETHER: Duration = Duration::from_millis(10);
+/// The answer leaves before the time is up.
+const MARGIN: Duration = Duration::from_millis(100);
+/// The most waits that are shown of a run.
+const MAX_WAITS: u32 = 1000;
+
+impl Flows {
+    /// What comes of a run until the time of `cx` is up or people are asked; then it goes on without its caller.
+    pub(super) async fn follow(self: &Arc<Self>, cx: &Context, started: StartedRun) -> Result<Outcome> {
+        let StartedRun { run, driven, .. } = started;
+        let until = cx.deadline.checked_sub(MARGIN).unwrap_or_else(Instant::now);
+        let waiting = Context { deadline: until, ..cx.clone() };
+        let ended = waiting.within(self.ended_or_asking(&run, driven));
+        let ended = tokio::select! {
+            ended = ended => ended,
+            () = self.stopping.cancelled() => Err(Ended::TimedOut),
+        };
+        match ended {
+            Ok(Ok(Some(ending))) => outcome_of(&ending),
+            Ok(Ok(None)) | Err(Ended::TimedOut) => Ok(Outcome::Started(run.id)),
+            Ok(Err(error)) => Err(error),
+            Err(ended @ Ended::Cancelled) => {
+                // A REST client that goes away leaves its runs alone.
+                if cx.door != Door::Rest || cx.nested.is_some() {
+                    self.cancel(&cx.tenant, &run.id).await.ok();
+                }
+                Err(ended.error(""))
+            }
+        }
+    }
+
+    /// How the run ended; `None` once somebody has to decide something first.
+    async fn ended_or_asking(
+        &self,
+        run: &Run,
+        driven: Option<tokio::sync::oneshot::Receiver<Driven>>,
+    ) -> Result<Option<Ending>> {
+        if let Some(driven) = driven
+            && let Ok(Driven::Ended(ending)) = driven.await
+        {
+            return Ok(Some(ending));
+        }
+        loop {
+            let changed = self.store.runs().changed();
+            let now = self.store.runs().get(&run.tenant, &run.id).await?;
+            if now.state.is_ended() {
+                return self.ending(&now).await.map(Some);
+            }
+            if now.state == State::Waiting && self.asks_people(run.tenant.clone(), run.id.clone(), 0).await? {
+                return Ok(None);
+            }
+            self.pause_until(changed).await;
+        }
+    }
+
+    async fn pause_until(&self, changed: impl Future<Output = ()>) {
+        tokio::select! {
+            () = changed => tokio::time::sleep(TOGETHER).await,
+            () = tokio::time::sleep(LOOK) => {}
+        }
+    }
+
+    /// An approval is open in the run, or in one that it waits for.
+    fn asks_people(&self, tenant: TenantId, run: RunId, depth: u32) -> BoxFuture<'_, Result<bool>> {
+        Box::pin(async move {
+            let waits = self.waits(&tenant, &run).await?;
+            if waits.iter().any(|wait| wait.kind == "approval") {
+                return Ok(true);
+            }
+            if depth < super::start::MAX_DEPTH && waits.iter().any(|wait| wait.kind == "child") {
+                let of_run = store::runs::RunFilter { parent: Some(run), ..Default::default() };
+                let children = self.store.runs().list(&tenant, &of_run, PageRequest { page: 1, limit: 100 });
+                for child in children.await?.items {
+                    if self.asks_people(tenant.clone(), child.id, depth + 1).await? {
+                        return Ok(true);
+                    }
+                }
+            }
+            Ok(false)
+        })
+    }
+
+    /// What nodes of the run wait for now.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn waits(&self, tenant: &TenantId, run: &RunId) -> store::Result<Vec<Wait>> {
+        let filter = WaitFilter { run: Some(run.clone()), kind: None };
+        let page = PageRequest { page: 1, limit: MAX_WAITS };
+        Ok(self.store.runs().waits(tenant, &filter, page).await?.items)
+    }
+
+    /// What a wait is for. Of a secret run only its journal says.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn asked(&self, tenant: &TenantId, wait: &Wait) -> Result<Option<Waiting>> {
+        if let Ok(asked) = serde_json::from_str(&wait.data) {
+            return Ok(Some(asked));
+        }
+        let run = self.store.runs().get(tenant, &wait.run).await?;
+        let (records, _) = self.records(&run).await?;
+        let found = records.into_iter().rev().find_map(|record| match record.fact {
+            Fact::Waiting(asked) if record.path == wait.path => Some(asked),
+            _ => None,
+        });
+        Ok(found)
+    }
+
+    /// Everything that has become true of a run, in that order.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn journal(&self, run: &Run) -> Result<Vec<Record>> {
+        self.records(run).await.map(|(records, _)| records)
+    }
+
+    /// Waits until the run has ended or is gone, `time` at most.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn wait(&self, tenant: &TenantId, run: &RunId, time: Duration) -> store::Result<()> {
+        tokio::time::timeout(time, self.until_ended(tenant, run)).await.unwrap_or(Ok(()))
+    }
+
+    async fn until_ended(&self, tenant: &TenantId, run: &RunId) -> store::Result<()> {
+        loop {
+            let changed = self.store.runs().changed();
+            match self.store.runs().get(tenant, run).await {
+                Ok(run) if run.state.is_ended() => return Ok(()),
+                Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+                Err(error) if !error.is_retryable() => return Err(error),
+                Ok(_) | Err(_) => {}
+            }
+            self.pause_until(changed).await;
+        }
+    }
+
+    async fn ending(&self, run: &Run) -> Result<Ending> {
+        let data = self.store.runs().data(&run.tenant, &run.id).await?;
+        Ok(ending_of(run.state, &data))
+    }
+
+    /// Where a run stands that has not ended, for those who ask.
+    pub(super) async fn standing(&self, tenant: &TenantId, run: &RunId) -> Result<Value> {
+        let state = self.store.runs().get(tenant, run).await?.state;
+        let waits = self.waits(tenant, run).await?;
+        let waiting: Vec<_> =
+            waits.iter().map(|wait| json!({ "path": wait.path, "kind": wait.kind })).collect();
+        Ok(json!({ "run_id": run, "state": state, "waiting_for": waiting }))
+    }
+}
+
+fn ending_of(state: State, data: &RunData) -> Ending {
+    let read = |text: &Option<String>| text.as_deref().and_then(|text| serde_json::from_str(text).ok());
+    match state {
+        State::Succeeded => Ending::Succeeded { output: read(&data.output).unwrap_or_default() },
+        State::Cancelled => Ending::Cancelled,
+        _ => Ending::Failed {
+            error: read(&data.error)
+                .and_then(|error| serde_json::from_value(error).ok())
+                .unwrap_or_else(|| Failure::new("INTERNAL", "the run failed")),
+        },
+    }
+}
+
+fn outcome_of(ending: &Ending) -> Result<Outcome> {
+    result_of(ending).map(Outcome::Done)
+}
+
+/// What a run gave, or why it failed, as a tool says it.
+fn result_of(ending: &Ending) -> Result<Output> {
+    match ending {
+        Ending::Succeeded { output } => {
+            let raw = RawValue::from_string(output.to_string())
+                .map_err(|error| Error::internal("an output is no JSON").caused_by(error))?;
+            Ok(Output::json(raw))
+        }
+        Ending::Failed { error } => Err(error_of(error)),
+        Ending::Cancelled => Err(Error::cancelled(cancelled().message)),
+    }
+}
+
+fn error_of(failure: &Failure) -> Error {
+    let at = failure.node.as_ref().map(|node| format!(" (at node '{node}')")).unwrap_or_default();
+    let message = format!("{}: {}{at}", failure.code, failure.message);
+    let error = match failure.code.as_str() {
+        "TIMEOUT" => Error::timeout(message),
+        _ => Error::upstream(message).with_service_code(&failure.code),
+    };
+    match failure.status {
+        Some(status) => error.with_status(status),
+        None => error,
+    }
+}
+
+#[async_trait]
+impl tool::Runs for Flows {
+    async fn find(&self, tenant: &TenantId, id: &RunId) -> Result<Option<tool::Run>> {
+        let run = match self.store.runs().get(tenant, id).await {
+            Ok(run) => run,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        let result = match run.state.is_ended() {
+            true => Some(result_of(&self.ending(&run).await?)),
+            false => None,
+        };
+        let address = Uri::of_service(FLOW, &run.flow).to_string();
+        let caller = Starter::read(&run.caller).identity();
+        Ok(Some(tool::Run { tool: run.flow, address, caller, result }))
+    }
+
+    async fn ended(&self, tenant: &TenantId, id: &RunId) -> Result<()> {
+        Ok(self.until_ended(tenant, id).await?)
+    }
+
+    async fn cancel(&self, tenant: &TenantId, id: &RunId) -> Result<()> {
+        match Flows::cancel(self, tenant, id).await {
+            // It has ended already.
+            Err(error) if error.kind() == ErrorKind::Conflict => Ok(()),
+            result => Ok(result.map(drop)?),
+        }
+    }
+}

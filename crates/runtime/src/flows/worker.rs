@@ -1,0 +1,168 @@
+//! The work of a process on runs: claims what is due, keeps its claims, and gives everything back when it stops.
+
+use super::predecessors::Presence;
+use super::{Active, Flows};
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+use store::runs::Claim;
+use tokio_util::sync::CancellationToken;
+
+/// How often it is looked for runs that have become due, unless somebody says so.
+const LOOK: Duration = Duration::from_millis(500);
+/// How often it is looked for what others have to say to our runs.
+const NEWS: Duration = Duration::from_secs(1);
+/// News that come one right behind another are read together.
+const TOGETHER: Duration = Duration::from_millis(20);
+/// A claim lasts three times as long.
+const RENEWAL: Duration = Duration::from_secs(5);
+/// How often the clock is set.
+const CLOCK: Duration = Duration::from_secs(30);
+/// After a failure of the database.
+const PAUSE: Duration = Duration::from_secs(1);
+/// The most runs that are claimed at once.
+const BATCH: usize = 64;
+/// Calls have a few seconds to end, writes the rest.
+const GRACE: Duration = Duration::from_secs(8);
+
+impl Flows {
+    /// Works on runs until `stop` fires, then gives back those that go on.
+    pub async fn run(self: Arc<Self>, stop: CancellationToken) {
+        let writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let writing = writing.map(tokio::spawn);
+        // Held until the end: as long as it is, nobody takes our runs from us.
+        let _presence = match &self.options.data_dir {
+            Some(folder) => Presence::announce(folder, &self.store).await,
+            None => None,
+        };
+        let work = async {
+            tokio::join!(
+                self.claim_all(),
+                self.renew_all(),
+                self.hear_all(),
+                self.set_clock(),
+                self.fire_all()
+            );
+        };
+        tokio::select! {
+            () = work => {}
+            () = stop.cancelled() => {}
+        }
+        self.stopping.cancel();
+        self.tasks.close();
+        if tokio::time::timeout(GRACE, self.tasks.wait()).await.is_err() {
+            tracing::warn!(
+                "runs did not end within {GRACE:?}; others go on with them when our claims are over"
+            );
+        }
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(writing) = writing {
+            // It ends with the last run that has it.
+            let _ = tokio::time::timeout(PAUSE, writing).await;
+        }
+    }
+
+    /// Claims runs that are due, as many as there is room for.
+    async fn claim_all(self: &Arc<Self>) {
+        loop {
+            let Ok(permit) = self.permits.clone().acquire_owned().await else { return };
+            let more = self.permits.available_permits().min(BATCH - 1);
+            let mut permits = vec![permit];
+            permits.extend((0..more).map_while(|_| self.permits.clone().try_acquire_owned().ok()));
+            let changed = self.store.runs().changed();
+            let room = u32::try_from(permits.len()).unwrap_or(1);
+            let claimed = match self.store.runs().claim(room, self.options.runs_per_tenant).await {
+                Ok(claimed) => claimed,
+                Err(error) => {
+                    tracing::warn!(%error, "runs wait, as none can be claimed: {error}");
+                    drop(permits);
+                    tokio::time::sleep(PAUSE).await;
+                    continue;
+                }
+            };
+            let has_more = claimed.len() == permits.len();
+            for (claimed, permit) in claimed.into_iter().zip(&mut permits.drain(..)) {
+                drop(self.take_up(claimed, None, permit));
+            }
+            if !has_more {
+                let _ = tokio::time::timeout(LOOK, changed).await;
+            }
+        }
+    }
+
+    /// Keeps the claims, and lets go of runs whose claim is lost.
+    async fn renew_all(&self) {
+        loop {
+            tokio::time::sleep(RENEWAL).await;
+            let claims = self.claims();
+            if claims.is_empty() {
+                continue;
+            }
+            match self.store.runs().renew(&claims).await {
+                Ok(held) => self.take_note(&claims, held, Absent::IsLost),
+                Err(error) => tracing::warn!(%error, "claims of runs are not renewed: {error}"),
+            }
+        }
+    }
+
+    /// Tells runs at work that somebody has left them something.
+    async fn hear_all(&self) {
+        loop {
+            let changed = self.store.runs().changed();
+            let claims = self.claims();
+            if !claims.is_empty() {
+                match self.store.runs().held().await {
+                    Ok(held) => self.take_note(&claims, held, Absent::MayBeNew),
+                    Err(error) => tracing::debug!(%error, "news of runs come later: {error}"),
+                }
+                tokio::time::sleep(TOGETHER).await;
+            }
+            let _ = tokio::time::timeout(NEWS, changed).await;
+        }
+    }
+
+    async fn set_clock(&self) {
+        loop {
+            tokio::time::sleep(CLOCK).await;
+            if let Err(error) = self.clock.set(&self.store).await {
+                tracing::debug!(%error, "the clock of runs is not set: {error}");
+            }
+        }
+    }
+
+    fn claims(&self) -> Vec<Claim> {
+        let active = self.active.lock().unwrap_or_else(PoisonError::into_inner);
+        active.values().map(|active| active.claim.clone()).collect()
+    }
+
+    fn take_note(&self, asked: &[Claim], held: Vec<(Claim, i64)>, absent: Absent) {
+        let held: HashMap<Claim, i64> = held.into_iter().collect();
+        let active = self.active.lock().unwrap_or_else(PoisonError::into_inner);
+        for claim in asked {
+            let found = active.get(&(claim.tenant.clone(), claim.run.clone()));
+            let Some(Active { news, lost, .. }) = found.filter(|active| active.claim == *claim) else {
+                continue;
+            };
+            match (held.get(claim), absent) {
+                (Some(seq), _) => {
+                    news.send_if_modified(|known| {
+                        let is_new = *seq > *known;
+                        *known = (*known).max(*seq);
+                        is_new
+                    });
+                }
+                (None, Absent::IsLost) => lost.cancel(),
+                (None, Absent::MayBeNew) => {}
+            }
+        }
+    }
+}
+
+/// What it means that a claim is not among those that the database knows.
+#[derive(Clone, Copy)]
+enum Absent {
+    /// Somebody else has the run, or it was given back.
+    IsLost,
+    /// Nothing: it may have been made since.
+    MayBeNew,
+}

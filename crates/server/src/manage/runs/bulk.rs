@@ -1,0 +1,101 @@
+//! `POST /runs/bulk`: the same for many runs.
+
+use crate::Shared;
+use crate::auth::SignedIn;
+use crate::error::Result;
+use crate::json::Json;
+use crate::manage::{time, words};
+use axum::Json as Answer;
+use axum::extract::State;
+use serde::{Deserialize, Serialize};
+use store::PageRequest;
+use store::runs::RunFilter;
+use utoipa::ToSchema;
+
+/// As many as one request reaches; more take more requests.
+const MOST: u32 = 1000;
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = RunsBulk)]
+pub(in crate::manage) struct Bulk {
+    action: Action,
+    filter: BulkFilter,
+}
+
+#[derive(Clone, Copy, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+#[schema(as = RunsAction)]
+enum Action {
+    Cancel,
+    Pause,
+    Resume,
+    Retry,
+    Delete,
+}
+
+/// Which runs; what is left out does not matter.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = RunsFilter)]
+struct BulkFilter {
+    flow: Option<String>,
+    #[schema(value_type = Option<words::RunState>)]
+    state: Option<store::runs::State>,
+    from: Option<String>,
+    to: Option<String>,
+}
+
+#[derive(Serialize, ToSchema)]
+pub(in crate::manage) struct BulkView {
+    /// How many runs fit the filter.
+    matched: i64,
+    /// For how many it was done.
+    done: usize,
+    /// Why it was not for others, 100 at the most.
+    failed: Vec<BulkFailure>,
+}
+
+#[derive(Serialize, ToSchema)]
+struct BulkFailure {
+    run_id: String,
+    detail: String,
+}
+
+/// Does the same to up to 1,000 runs that fit.
+#[utoipa::path(post, path = "/runs/bulk", tag = "runs", request_body = Bulk,
+    responses((status = 200, body = BulkView), (status = 403), (status = 422)))]
+pub(in crate::manage) async fn bulk(
+    State(state): State<Shared>,
+    signed_in: SignedIn,
+    Json(body): Json<Bulk>,
+) -> Result<Answer<BulkView>> {
+    signed_in.may_manage()?;
+    let filter = RunFilter {
+        flow: body.filter.flow,
+        state: body.filter.state,
+        from: body.filter.from.as_deref().map(|text| time::parse("filter.from", text)).transpose()?,
+        to: body.filter.to.as_deref().map(|text| time::parse("filter.to", text)).transpose()?,
+        ..RunFilter::default()
+    };
+    let tenant = &signed_in.tenant;
+    let found = state.store.runs().list(tenant, &filter, PageRequest { page: 1, limit: MOST }).await?;
+    let (mut done, mut failed) = (0, Vec::new());
+    for run in found.items {
+        let result = match body.action {
+            Action::Cancel => state.flows.cancel(tenant, &run.id).await.map(drop),
+            Action::Pause => state.flows.pause(tenant, &run.id).await,
+            Action::Resume => state.flows.resume(tenant, &run.id).await,
+            Action::Retry => state.flows.retry(tenant, &run.id).await.map(drop),
+            Action::Delete => state.store.runs().delete(tenant, &run.id).await,
+        };
+        match result {
+            Ok(()) => done += 1,
+            Err(error) if failed.len() < 100 => {
+                failed.push(BulkFailure { run_id: run.id.into(), detail: error.to_string() });
+            }
+            Err(_) => {}
+        }
+    }
+    Ok(Answer(BulkView { matched: found.total, done, failed }))
+}

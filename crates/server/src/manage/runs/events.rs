@@ -1,0 +1,135 @@
+//! `GET /runs/{id}/events`: a run as it goes on, one event for each record of its journal.
+
+use super::find;
+use super::view::Mask;
+use crate::Shared;
+use crate::auth::SignedIn;
+use crate::error::{Code, Problem, Result};
+use crate::json::Path;
+use crate::manage::time;
+use axum::extract::State;
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use futures::stream;
+use http::{HeaderMap, StatusCode};
+use serde_json::{Value, json};
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::time::Duration;
+use store::runs::{Record, Run};
+use tokio::sync::OwnedSemaphorePermit;
+use tool::RunId;
+
+/// How often the journal is looked at.
+const LOOK: Duration = Duration::from_millis(300);
+const PAGE: u32 = 200;
+
+/// Follows a run: the events `run`, `step`, `progress` and `end`, each with the number of its record as its id.
+///
+/// Whoever comes back with `Last-Event-ID` misses nothing. A run that has nothing more to say is answered with 204.
+#[utoipa::path(get, path = "/runs/{run_id}/events", tag = "runs", params(("run_id" = String, Path)),
+    responses((status = 200, content((String = "text/event-stream"))), (status = 204), (status = 404)))]
+pub(in crate::manage) async fn follow(
+    State(state): State<Shared>,
+    signed_in: SignedIn,
+    Path(id): Path<RunId>,
+    headers: HeaderMap,
+) -> Result<Response> {
+    let run = find(&state, &signed_in, &id).await?;
+    let last = headers.get("last-event-id").and_then(|value| value.to_str().ok());
+    let seen = match last {
+        Some(text) => {
+            text.parse().map_err(|_| Problem::bad_request("'Last-Event-ID' is no number of an event"))?
+        }
+        None => 0,
+    };
+    if run.state.is_ended() && seen >= run.last_seq && last.is_some() {
+        return Ok(StatusCode::NO_CONTENT.into_response());
+    }
+    let place = state.streams.clone().try_acquire_owned();
+    let place =
+        place.map_err(|_| Problem::new(Code::Unavailable, "too many streams are open; try again later"))?;
+    let data = state.store.runs().data(&run.tenant, &run.id).await?;
+    let mask = Mask::of(&state, &run, &data).await;
+    let follower =
+        Follower { state, run, seen, mask, waiting: VecDeque::new(), is_over: false, _place: place };
+    let events = stream::unfold(follower, |mut follower| async move {
+        let event = follower.next().await?;
+        Some((Ok::<_, Infallible>(event), follower))
+    });
+    Ok(Sse::new(events).keep_alive(KeepAlive::default()).into_response())
+}
+
+struct Follower {
+    state: Shared,
+    run: Run,
+    seen: i64,
+    mask: Mask,
+    waiting: VecDeque<Event>,
+    is_over: bool,
+    _place: OwnedSemaphorePermit,
+}
+
+impl Follower {
+    async fn next(&mut self) -> Option<Event> {
+        loop {
+            if let Some(event) = self.waiting.pop_front() {
+                return Some(event);
+            }
+            if self.is_over || self.state.is_stopping() {
+                return None;
+            }
+            // Both from one moment on: what is written behind the look at the run comes next time.
+            let runs = self.state.store.runs();
+            let run = runs.get(&self.run.tenant, &self.run.id).await.ok()?;
+            let records = runs.journal(&self.run.tenant, &self.run.id, self.seen, PAGE).await.ok()?;
+            self.take(&run, records);
+            if self.waiting.is_empty() && !self.is_over {
+                self.state.stopping.run_until_cancelled(tokio::time::sleep(LOOK)).await?;
+            }
+        }
+    }
+
+    fn take(&mut self, run: &Run, records: Vec<Record>) {
+        for record in records {
+            self.seen = record.seq;
+            self.waiting.push_back(event(&record, &self.mask));
+            self.is_over =
+                record.record.kind == "ended" && run.state.is_ended() && record.seq >= run.last_seq;
+        }
+        // One that was cancelled before it began has nothing to say itself.
+        if !self.is_over && run.state.is_ended() && self.seen >= run.last_seq {
+            let event = Event::default().event("end").id(self.seen.to_string());
+            self.waiting.push_back(with_data(event, &json!({ "state": run.state })));
+            self.is_over = true;
+        }
+    }
+}
+
+fn event(record: &Record, mask: &Mask) -> Event {
+    let Record { seq, record, .. } = record;
+    let data: Value = serde_json::from_str(&record.data).unwrap_or_default();
+    let name = match (record.kind.as_str(), record.path.is_empty()) {
+        ("ended", _) => "end",
+        (
+            "called" | "again" | "waiting" | "entered" | "succeeded" | "failed" | "skipped" | "cancelled",
+            false,
+        ) => "step",
+        ("begun" | "caught" | "cancel" | "pause" | "resume" | "retry", true) => "run",
+        _ => "progress",
+    };
+    let mut told = json!({
+        "seq": seq, "at": time::show(record.at), "path": record.path, "kind": record.kind, "attempt": record.attempt
+    });
+    match (name, mask.value(data)) {
+        // How it ended stands beside the rest.
+        ("end", Value::Object(ending)) => ending.into_iter().for_each(|(field, value)| told[field] = value),
+        (_, data) => told["data"] = data,
+    }
+    with_data(Event::default().event(name).id(seq.to_string()), &told)
+}
+
+/// JSON has no line ends of its own, so an event is one line.
+fn with_data(event: Event, data: &Value) -> Event {
+    event.data(data.to_string())
+}

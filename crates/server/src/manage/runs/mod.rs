@@ -1,0 +1,214 @@
+//! `/runs`: what flows do, and what people do about it.
+
+pub(super) mod approvals;
+pub(super) mod bulk;
+pub(super) mod events;
+pub(super) mod start;
+pub(super) mod steps;
+mod view;
+
+use super::time;
+use super::words;
+use crate::Shared;
+use crate::auth::SignedIn;
+use crate::error::{Problem, Result};
+use crate::json::{Json, Page, Paging, Path, Query};
+use axum::Json as Answer;
+use axum::extract::State;
+use http::StatusCode;
+use runtime::flows::{Origin, Replay, Starter};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use store::runs::{Run, RunFilter};
+use tool::{Door, RunId, Scope};
+use utoipa::ToSchema;
+use view::{RunSummary, RunView, show};
+
+#[derive(Deserialize)]
+pub(super) struct RunQuery {
+    flow: Option<String>,
+    state: Option<store::runs::State>,
+    from: Option<String>,
+    to: Option<String>,
+    parent: Option<RunId>,
+}
+
+impl RunQuery {
+    fn filter(self, signed_in: &SignedIn) -> Result<RunFilter> {
+        let is_limited = signed_in.only_own().is_some();
+        Ok(RunFilter {
+            flow: self.flow,
+            state: self.state,
+            parent: self.parent,
+            from: self.from.as_deref().map(|text| time::parse("from", text)).transpose()?,
+            to: self.to.as_deref().map(|text| time::parse("to", text)).transpose()?,
+            caller_prefix: is_limited.then(|| Starter::prefix(&signed_in.caller.identity)),
+        })
+    }
+}
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = RunReplay)]
+pub(super) struct ReplayBody {
+    /// The node to begin with; what ended before it is copied. From the start unless given.
+    from: Option<String>,
+    /// A published version; that of the run unless given.
+    version: Option<i64>,
+    /// Those of the run unless given.
+    #[schema(value_type = Option<Object>)]
+    inputs: Option<Map<String, Value>>,
+}
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = RunSignal)]
+pub(super) struct SignalBody {
+    /// Only for waits with this key, and those without one.
+    #[serde(default)]
+    key: Option<Value>,
+    /// What the wait gives.
+    #[serde(default)]
+    data: Value,
+}
+
+/// Lists runs, newest first; those who only call see their own.
+#[utoipa::path(get, path = "/runs", tag = "runs",
+    params(("flow" = Option<String>, Query), ("state" = inline(Option<words::RunState>), Query),
+        ("from" = Option<String>, Query), ("to" = Option<String>, Query), ("parent" = Option<String>, Query),
+        ("page" = Option<u32>, Query), ("limit" = Option<u32>, Query)),
+    responses((status = 200, body = Page<RunSummary>)))]
+pub(super) async fn list(
+    State(state): State<Shared>,
+    signed_in: SignedIn,
+    Query(query): Query<RunQuery>,
+    Paging(page): Paging,
+) -> Result<Answer<Page<RunSummary>>> {
+    signed_in.may_read()?;
+    let filter = query.filter(&signed_in)?;
+    let found = state.store.runs().list(&signed_in.tenant, &filter, page).await?;
+    Ok(Answer(Page::of(found, RunSummary::from)))
+}
+
+/// One run: where it stands, what it gave, what it waits for.
+#[utoipa::path(get, path = "/runs/{run_id}", tag = "runs", params(("run_id" = String, Path)),
+    responses((status = 200, body = RunView), (status = 404)))]
+pub(super) async fn get(
+    State(state): State<Shared>,
+    signed_in: SignedIn,
+    Path(id): Path<RunId>,
+) -> Result<Answer<RunView>> {
+    let run = find(&state, &signed_in, &id).await?;
+    Ok(Answer(show(&state, run).await?))
+}
+
+/// Has the run end as cancelled, with its calls and sub-flows.
+#[utoipa::path(post, path = "/runs/{run_id}/cancel", tag = "runs", params(("run_id" = String, Path)),
+    responses((status = 200, body = RunView), (status = 404), (status = 409)))]
+pub(super) async fn cancel(
+    State(state): State<Shared>,
+    signed_in: SignedIn,
+    Path(id): Path<RunId>,
+) -> Result<Answer<RunView>> {
+    steer(&state, &signed_in, &id).await?;
+    let run = state.flows.cancel(&signed_in.tenant, &id).await?;
+    Ok(Answer(show(&state, run).await?))
+}
+
+/// Lets nothing new start in the run; what is at work comes to its end.
+#[utoipa::path(post, path = "/runs/{run_id}/pause", tag = "runs", params(("run_id" = String, Path)),
+    responses((status = 200, body = RunView), (status = 404), (status = 409)))]
+pub(super) async fn pause(
+    State(state): State<Shared>,
+    signed_in: SignedIn,
+    Path(id): Path<RunId>,
+) -> Result<Answer<RunView>> {
+    steer(&state, &signed_in, &id).await?;
+    state.flows.pause(&signed_in.tenant, &id).await?;
+    get(State(state), signed_in, Path(id)).await
+}
+
+/// Lets a paused run go on.
+#[utoipa::path(post, path = "/runs/{run_id}/resume", tag = "runs", params(("run_id" = String, Path)),
+    responses((status = 200, body = RunView), (status = 404), (status = 409)))]
+pub(super) async fn resume(
+    State(state): State<Shared>,
+    signed_in: SignedIn,
+    Path(id): Path<RunId>,
+) -> Result<Answer<RunView>> {
+    steer(&state, &signed_in, &id).await?;
+    state.flows.resume(&signed_in.tenant, &id).await?;
+    get(State(state), signed_in, Path(id)).await
+}
+
+/// Tries a failed run again: nodes that failed run again, those that ended well do not.
+#[utoipa::path(post, path = "/runs/{run_id}/retry", tag = "runs", params(("run_id" = String, Path)),
+    responses((status = 200, body = RunView), (status = 404), (status = 409)))]
+pub(super) async fn retry(
+    State(state): State<Shared>,
+    signed_in: SignedIn,
+    Path(id): Path<RunId>,
+) -> Result<Answer<RunView>> {
+    steer(&state, &signed_in, &id).await?;
+    let run = state.flows.retry(&signed_in.tenant, &id).await?;
+    Ok(Answer(show(&state, run).await?))
+}
+
+/// Starts a new run that repeats this one, or the part of it behind a node.
+#[utoipa::path(post, path = "/runs/{run_id}/replay", tag = "runs", params(("run_id" = String, Path)),
+    request_body = ReplayBody, responses((status = 202, body = RunView), (status = 404), (status = 422)))]
+pub(super) async fn replay(
+    State(state): State<Shared>,
+    signed_in: SignedIn,
+    Path(id): Path<RunId>,
+    Json(body): Json<ReplayBody>,
+) -> Result<(StatusCode, Answer<RunView>)> {
+    let old = steer(&state, &signed_in, &id).await?;
+    if old.version.is_none() {
+        signed_in.may_manage()?;
+    }
+    let replay = Replay { from: body.from, version: body.version, inputs: body.inputs };
+    let origin = Origin { kind: Door::Rest.as_str().to_owned(), ..Origin::default() };
+    let starter = Starter::of(&signed_in.caller);
+    let started = state.flows.replay(&signed_in.tenant, &id, replay, starter, origin).await?;
+    Ok((StatusCode::ACCEPTED, Answer(show(&state, started.run).await?)))
+}
+
+/// Sends the run a signal; one that nobody waits for yet is kept.
+#[utoipa::path(post, path = "/runs/{run_id}/signals/{name}", tag = "runs",
+    params(("run_id" = String, Path), ("name" = String, Path)),
+    request_body = SignalBody, responses((status = 202), (status = 404), (status = 409)))]
+pub(super) async fn signal(
+    State(state): State<Shared>,
+    signed_in: SignedIn,
+    Path((id, name)): Path<(RunId, String)>,
+    Json(body): Json<SignalBody>,
+) -> Result<StatusCode> {
+    steer(&state, &signed_in, &id).await?;
+    state.flows.signal(&signed_in.tenant, &id, &name, body.key, body.data).await?;
+    Ok(StatusCode::ACCEPTED)
+}
+
+/// The run, if it is there for this caller.
+pub(super) async fn find(state: &Shared, signed_in: &SignedIn, id: &RunId) -> Result<Run> {
+    signed_in.may_read()?;
+    let run = state.store.runs().get(&signed_in.tenant, id).await?;
+    if signed_in.only_own().is_some() && !is_own(signed_in, &run) {
+        return Err(Problem::not_found("run"));
+    }
+    Ok(run)
+}
+
+/// The run, if this caller may do something about it: whoever started it may, and managers.
+async fn steer(state: &Shared, signed_in: &SignedIn, id: &RunId) -> Result<Run> {
+    let run = find(state, signed_in, id).await?;
+    let may = signed_in.caller.may(Scope::Call) && is_own(signed_in, &run);
+    if !may {
+        signed_in.may_manage()?;
+    }
+    Ok(run)
+}
+
+fn is_own(signed_in: &SignedIn, run: &Run) -> bool {
+    Starter::read(&run.caller).identity() == signed_in.caller.identity
+}

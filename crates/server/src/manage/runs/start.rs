@@ -1,0 +1,135 @@
+//! `POST /flows/{id}/runs`: a run by REST, waited for as long as its caller likes.
+
+use super::view::{RunView, show};
+use crate::Shared;
+use crate::auth::SignedIn;
+use crate::error::{Code, Problem, Result};
+use crate::finish::finish;
+use crate::json::{Json, Path};
+use crate::manage::call::{Trace, context};
+use axum::Json as Answer;
+use axum::extract::State;
+use http::StatusCode;
+use runtime::flows::{FLOW, Given, NewStart, Origin, Starter, not_waiting};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use std::time::Duration;
+use tool::{Arguments, Context, Door, Outcome, Request, RunId, Target, Uri, uri::Options};
+use utoipa::ToSchema;
+
+/// The longest that a request waits for a run.
+const MAX_WAIT_SECONDS: u64 = 300;
+const MAX_KEY_BYTES: usize = 512;
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = RunStart)]
+pub(in crate::manage) struct Start {
+    /// As the flow's `inputs` say.
+    #[serde(default)]
+    #[schema(value_type = Object)]
+    inputs: Map<String, Value>,
+    /// A published version, or `draft` for those who manage; the current one unless given.
+    #[schema(value_type = Option<Value>)]
+    version: Option<VersionWanted>,
+    /// How long to wait for the end of the run; at most 300.
+    #[serde(default)]
+    #[schema(maximum = 300)]
+    wait_seconds: u64,
+    /// Starts with a key that is known answer with the first run.
+    #[schema(min_length = 1, max_length = 512)]
+    dedupe_key: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum VersionWanted {
+    Number(u32),
+    Word(String),
+}
+
+/// Starts a run: 200 when it has ended within `wait_seconds`, else 202.
+#[utoipa::path(post, path = "/flows/{flow_id}/runs", tag = "runs", params(("flow_id" = String, Path)),
+    request_body = Start,
+    responses((status = 200, body = RunView), (status = 202, body = RunView), (status = 404), (status = 409),
+        (status = 422), (status = 429)))]
+pub(in crate::manage) async fn start(
+    State(state): State<Shared>,
+    signed_in: SignedIn,
+    trace: Trace,
+    Path(flow): Path<String>,
+    Json(body): Json<Start>,
+) -> Result<(StatusCode, Answer<RunView>)> {
+    if body.dedupe_key.as_ref().is_some_and(|key| key.is_empty() || key.len() > MAX_KEY_BYTES) {
+        return Err(Problem::invalid_field("dedupe_key", "'dedupe_key' has 1 to 512 bytes"));
+    }
+    let cx = context(&state, signed_in.clone(), trace);
+    let request_id = cx.request_id.clone();
+    let (time, key) = (Duration::from_secs(body.wait_seconds.min(MAX_WAIT_SECONDS)), body.dedupe_key);
+    let id = match body.version {
+        Some(VersionWanted::Word(word)) if word == "draft" => {
+            start_draft(&state, &signed_in, &cx, &flow, body.inputs, key).await?
+        }
+        Some(VersionWanted::Word(_)) => {
+            return Err(Problem::invalid_field("version", "'version' is a number, or 'draft'"));
+        }
+        Some(VersionWanted::Number(number)) => {
+            start_published(&state, cx, &flow, Some(number), body.inputs, key).await?
+        }
+        None => start_published(&state, cx, &flow, None, body.inputs, key).await?,
+    };
+    if !time.is_zero() {
+        state.flows.wait(&signed_in.tenant, &id, time).await?;
+    }
+    let run = state.store.runs().get(&signed_in.tenant, &id).await?;
+    let status = if run.state.is_ended() { StatusCode::OK } else { StatusCode::ACCEPTED };
+    let origin = Origin::read(&run.origin);
+    let mut view = show(&state, run).await?;
+    view.deduplicated = origin.request_id.as_deref() != Some(&*request_id);
+    Ok((status, Answer(view)))
+}
+
+/// A published flow is a tool: its calls go the way of all calls.
+async fn start_published(
+    state: &Shared,
+    cx: Context,
+    flow: &str,
+    version: Option<u32>,
+    inputs: Map<String, Value>,
+    key: Option<String>,
+) -> Result<RunId> {
+    let uri = Uri::of_service(FLOW, flow).with_options(Options { version, ..Options::default() });
+    let extras = not_waiting(key.as_deref());
+    let request = Request { target: Target::Uri(uri), arguments: Arguments::from(inputs), extras };
+    let gateway = state.gateway.clone();
+    let task = finish(&state.calls, async move { gateway.call(&cx, request).await });
+    let ended =
+        task.await.map_err(|_| Problem::new(Code::Internal, "the call ended in a mistake of ours"))?;
+    match ended? {
+        Outcome::Started(id) => Ok(id),
+        Outcome::Done(_) | Outcome::NeedsInput(_) => {
+            Err(Problem::new(Code::Internal, "a flow answered without a run"))
+        }
+    }
+}
+
+/// A draft is nobody's tool; managers try it out.
+async fn start_draft(
+    state: &Shared,
+    signed_in: &SignedIn,
+    cx: &Context,
+    flow: &str,
+    inputs: Map<String, Value>,
+    key: Option<String>,
+) -> Result<RunId> {
+    signed_in.may_manage()?;
+    if !state.store.flows().get(&cx.tenant, flow).await?.is_enabled {
+        return Err(Problem::new(Code::Conflict, "the flow is disabled; enable it first"));
+    }
+    let version = state.flows.draft(&cx.tenant, flow).await?;
+    let given = Given { inputs, ..Given::default() };
+    let origin = Origin::door(Door::Rest, &cx.request_id);
+    let mut start = NewStart::new(flow, version, given, origin, Starter::of(&cx.caller));
+    start.dedupe_key = key;
+    Ok(state.flows.start(&cx.tenant, start).await?.run.id)
+}

@@ -1,0 +1,84 @@
+//! `GET /runs/{id}/steps`: what each node did.
+
+use super::find;
+use super::view::{Mask, RunError};
+use crate::Shared;
+use crate::auth::SignedIn;
+use crate::error::Result;
+use crate::json::{Page, Paging, Path};
+use crate::manage::words;
+use axum::Json as Answer;
+use axum::extract::State;
+use chrono::{DateTime, SecondsFormat, Utc};
+use flow::engine::{Step, StepState, steps};
+use serde::Serialize;
+use serde_json::Value;
+use tool::RunId;
+use utoipa::ToSchema;
+
+#[derive(Serialize, ToSchema)]
+pub(in crate::manage) struct StepView {
+    /// The number of its first record in the journal.
+    seq: usize,
+    /// e.g. `ship[3].send`
+    path: String,
+    /// e.g. `tool` or `approval`
+    #[schema(value_type = String)]
+    kind: &'static str,
+    #[schema(value_type = words::StepState)]
+    state: StepState,
+    attempt: u32,
+    /// What was called.
+    #[schema(value_type = Option<Value>)]
+    uri: Option<Value>,
+    #[schema(value_type = Option<Value>)]
+    arguments: Option<Value>,
+    #[schema(value_type = Option<Value>)]
+    result: Option<Value>,
+    error: Option<RunError>,
+    idempotency_key: String,
+    started_at: String,
+    ended_at: Option<String>,
+}
+
+impl StepView {
+    fn new(step: Step, mask: &Mask) -> Self {
+        let show = |time: DateTime<Utc>| time.to_rfc3339_opts(SecondsFormat::Millis, true);
+        let error = step.error.and_then(|error| serde_json::to_value(error).ok());
+        let error = error.map(|error| mask.value(error)).and_then(|error| serde_json::from_value(error).ok());
+        Self {
+            // Records are numbered from 1, without gaps.
+            seq: step.seq + 1,
+            path: step.path,
+            kind: step.kind,
+            state: step.state,
+            attempt: step.attempt,
+            uri: step.uri,
+            arguments: step.arguments.map(|arguments| mask.value(Value::Object(arguments))),
+            result: step.result.map(|result| mask.value(result)),
+            error: error.map(|failure: flow::engine::Failure| failure.into()),
+            idempotency_key: step.idempotency_key,
+            started_at: show(step.started_at),
+            ended_at: step.ended_at.map(show),
+        }
+    }
+}
+
+/// Lists the nodes of a run that have begun, in that order.
+#[utoipa::path(get, path = "/runs/{run_id}/steps", tag = "runs",
+    params(("run_id" = String, Path), ("page" = Option<u32>, Query), ("limit" = Option<u32>, Query)),
+    responses((status = 200, body = Page<StepView>), (status = 404)))]
+pub(in crate::manage) async fn list(
+    State(state): State<Shared>,
+    signed_in: SignedIn,
+    Path(id): Path<RunId>,
+    Paging(page): Paging,
+) -> Result<Answer<Page<StepView>>> {
+    let run = find(&state, &signed_in, &id).await?;
+    let data = state.store.runs().data(&run.tenant, &run.id).await?;
+    let mask = Mask::of(&state, &run, &data).await;
+    let version = state.flows.version_of(&run, data.source).await?;
+    let records = state.flows.journal(&run).await?;
+    let steps = steps(&version.flow, run.id.as_str(), &records);
+    Ok(Answer(Page::cut(steps, page, |step| StepView::new(step, &mask))))
+}

@@ -1,0 +1,215 @@
+//! Runs as REST shows them; what a flow calls secret is masked wherever it stands.
+
+use crate::Shared;
+use crate::error::Result;
+use crate::manage::{time, words};
+use runtime::flows::{Given, Origin, Starter, Version};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use std::sync::Arc;
+use store::runs::{Run, RunData, State, Wait};
+use utoipa::ToSchema;
+
+/// A run in a list.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct RunSummary {
+    id: String,
+    flow: String,
+    /// `null` for a draft.
+    version: Option<i64>,
+    #[schema(value_type = words::RunState)]
+    state: State,
+    /// The run and the node that wait for this one.
+    parent: Option<ParentView>,
+    /// What started it.
+    trigger: TriggerView,
+    /// On whose behalf it works.
+    started_by: String,
+    /// The run that it repeats.
+    replay_of: Option<String>,
+    created_at: String,
+    started_at: Option<String>,
+    ended_at: Option<String>,
+}
+
+#[derive(Serialize, ToSchema)]
+struct ParentView {
+    run_id: String,
+    path: String,
+}
+
+#[derive(Serialize, ToSchema)]
+struct TriggerView {
+    /// A door, `flow`, or the type of a trigger.
+    #[serde(rename = "type")]
+    kind: String,
+    /// The name of the trigger, where it was one.
+    name: Option<String>,
+}
+
+/// A run.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct RunView {
+    #[serde(flatten)]
+    summary: RunSummary,
+    /// What it was given.
+    #[schema(value_type = Object)]
+    inputs: Map<String, Value>,
+    /// What it gave, once it has succeeded.
+    #[schema(value_type = Option<Value>)]
+    output: Option<Value>,
+    /// Why it failed, if it did.
+    error: Option<RunError>,
+    /// What its nodes wait for now.
+    waiting_for: Vec<WaitingView>,
+    /// An earlier start with the same key made it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) deduplicated: bool,
+}
+
+/// Why a run or a node failed.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct RunError {
+    /// One of REST's codes, `EXPRESSION`, `LIMIT`, `REJECTED`, `GUARD`, `CANCELLED`, `INTERRUPTED`, or one that the flow throws.
+    code: String,
+    message: String,
+    /// The node that it began at.
+    node: Option<String>,
+    /// The HTTP status of a service.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<u16>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    service: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    attempts: Option<u32>,
+}
+
+#[derive(Serialize, ToSchema)]
+struct WaitingView {
+    /// e.g. `ship[3].send`
+    path: String,
+    /// `timer`, `retry`, `signal`, `approval` or `child`.
+    kind: String,
+    until: Option<String>,
+    /// For `POST /approvals/{id}`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    approval_id: Option<String>,
+}
+
+impl From<Run> for RunSummary {
+    fn from(run: Run) -> Self {
+        let origin = Origin::read(&run.origin);
+        Self {
+            id: run.id.into(),
+            flow: run.flow,
+            version: run.version,
+            state: run.state,
+            parent: run.parent.map(|parent| ParentView { run_id: parent.run.into(), path: parent.path }),
+            trigger: TriggerView { kind: origin.kind, name: origin.name },
+            started_by: Starter::read(&run.caller).name().to_owned(),
+            replay_of: origin.replay_of.map(Into::into),
+            created_at: time::show(run.created_at),
+            started_at: run.started_at.map(time::show),
+            ended_at: run.ended_at.map(time::show),
+        }
+    }
+}
+
+impl From<flow::engine::Failure> for RunError {
+    fn from(failure: flow::engine::Failure) -> Self {
+        let flow::engine::Failure { code, message, status, service, attempts, node, .. } = failure;
+        Self { code, message, node, status, service, attempts }
+    }
+}
+
+impl From<Wait> for WaitingView {
+    fn from(wait: Wait) -> Self {
+        let approval_id = (wait.kind == "approval").then_some(wait.id);
+        Self { path: wait.path, kind: wait.kind, until: wait.until.map(time::show), approval_id }
+    }
+}
+
+/// A run with what it was given and gave.
+pub(super) async fn show(state: &Shared, run: Run) -> Result<RunView> {
+    let data = state.store.runs().data(&run.tenant, &run.id).await?;
+    let waits = match run.state.is_ended() {
+        true => Vec::new(),
+        false => state.flows.waits(&run.tenant, &run.id).await?,
+    };
+    let mask = Mask::of(state, &run, &data).await;
+    let given: Given = serde_json::from_str(&data.inputs).unwrap_or_default();
+    let inputs = mask.value(Value::Object(given.inputs));
+    let error = data.error.as_deref().and_then(|text| serde_json::from_str(text).ok());
+    let error = error.map(|error| mask.value(error)).and_then(|error| serde_json::from_value(error).ok());
+    Ok(RunView {
+        inputs: if let Value::Object(inputs) = inputs { inputs } else { Map::new() },
+        output: data
+            .output
+            .as_deref()
+            .and_then(|text| serde_json::from_str(text).ok())
+            .map(|output| mask.value(output)),
+        error: error.map(|failure: flow::engine::Failure| failure.into()),
+        waiting_for: waits.into_iter().map(WaitingView::from).collect(),
+        deduplicated: false,
+        summary: run.into(),
+    })
+}
+
+/// What is secret in a run.
+#[derive(Default)]
+pub(super) struct Mask(Vec<String>);
+
+impl Mask {
+    /// The values of the inputs that the flow calls secret.
+    pub(super) async fn of(state: &Shared, run: &Run, data: &RunData) -> Self {
+        if !run.is_secret {
+            return Self::default();
+        }
+        let version = state.flows.version_of(run, data.source.clone()).await.ok();
+        Self::with(version.as_ref(), &serde_json::from_str(&data.inputs).unwrap_or_default())
+    }
+
+    fn with(version: Option<&Arc<Version>>, given: &Given) -> Self {
+        let is_secret = |name: &str| match version {
+            Some(version) => version.flow.inputs.iter().any(|input| input.is_secret && input.name == name),
+            // Nobody can say any more.
+            None => true,
+        };
+        let mut secrets = Vec::new();
+        for (_, value) in given.inputs.iter().filter(|(name, _)| is_secret(name)) {
+            texts(value, &mut secrets);
+        }
+        secrets.sort_by_key(|text| std::cmp::Reverse(text.len()));
+        Self(secrets)
+    }
+
+    /// The same with the secrets masked.
+    pub(super) fn value(&self, value: Value) -> Value {
+        if self.0.is_empty() {
+            return value;
+        }
+        match value {
+            Value::String(text) => Value::String(self.text(text)),
+            Value::Number(number) if self.0.contains(&number.to_string()) => tool::secret::MASK.into(),
+            Value::Array(items) => items.into_iter().map(|item| self.value(item)).collect(),
+            Value::Object(fields) => {
+                fields.into_iter().map(|(name, value)| (self.text(name), self.value(value))).collect()
+            }
+            other => other,
+        }
+    }
+
+    fn text(&self, text: String) -> String {
+        self.0.iter().fold(text, |text, secret| text.replace(secret, tool::secret::MASK))
+    }
+}
+
+fn texts(value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::String(text) if !text.is_empty() => found.push(text.clone()),
+        Value::Number(number) => found.push(number.to_string()),
+        Value::Array(items) => items.iter().for_each(|item| texts(item, found)),
+        Value::Object(fields) => fields.values().for_each(|value| texts(value, found)),
+        _ => {}
+    }
+}
