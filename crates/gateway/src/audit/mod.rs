@@ -99,6 +99,7 @@ pub struct Entry {
     pub trace_id: Option<String>,
     pub parent_request_id: Option<String>,
     pub run_id: Option<String>,
+    pub node: Option<String>,
     pub result_bytes: i64,
 }
 
@@ -261,6 +262,7 @@ impl Record {
             trace_id: self.trace_id.as_deref().map(str::to_owned),
             parent_request_id: self.nested.as_deref().map(|nested| nested.parent.to_string()),
             run_id: self.nested.as_deref().and_then(|nested| nested.step.run.clone()).map(String::from),
+            node: self.nested.as_deref().and_then(|nested| Some(nested.step.path.as_deref()?.to_owned())),
             result_bytes: end.result_bytes,
         }
     }

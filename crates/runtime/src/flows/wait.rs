@@ -112,6 +112,12 @@ impl Flows {
         Ok(self.store.runs().waits(tenant, &filter, page).await?.items)
     }
 
+    /// Nothing is kept with the wait itself, as its run is secret.
+    #[must_use]
+    pub fn is_sealed(wait: &Wait) -> bool {
+        wait.data == "null"
+    }
+
     /// What a wait is for. Of a secret run only its journal says.
     ///
     /// # Errors

@@ -55,6 +55,9 @@ pub(super) struct AuditView {
     /// The run that the call is a part of.
     #[serde(skip_serializing_if = "Option::is_none")]
     run_id: Option<String>,
+    /// The node of the run that made it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    node: Option<String>,
 }
 
 impl AuditView {
@@ -82,6 +85,7 @@ impl AuditView {
             result_bytes: details.result_bytes,
             parent_request_id: details.parent_request_id.map(Cow::into_owned),
             run_id: details.run_id.map(Cow::into_owned),
+            node: details.node.map(Cow::into_owned),
         }
     }
 }

@@ -156,6 +156,7 @@ pub(super) fn row_of(
             result_bytes: 0,
             parent_request_id: None,
             run_id: None,
+            node: None,
         },
     }
 }

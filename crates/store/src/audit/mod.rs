@@ -97,6 +97,9 @@ pub struct AuditDetails<'a> {
     /// The run it is a part of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<Cow<'a, str>>,
+    /// The node of the run that made it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<Cow<'a, str>>,
 }
 
 /// Which rows to read; what is `None` does not matter.

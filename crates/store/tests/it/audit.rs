@@ -35,6 +35,7 @@ pub(crate) fn row(tenant: &str, id: &str, at: i64) -> AuditRow<'static> {
             result_bytes: i64::MAX,
             parent_request_id: None,
             run_id: None,
+            node: None,
         },
     }
 }

@@ -1,5 +1,6 @@
 //! `/approvals`: what runs ask people, and what they decide.
 
+use super::view::Mask;
 use crate::Shared;
 use crate::auth::SignedIn;
 use crate::error::{Problem, Result};
@@ -9,12 +10,13 @@ use axum::Json as Answer;
 use axum::extract::State;
 use flow::engine::{Decision, Waiting};
 use http::StatusCode;
+use runtime::Flows;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use store::PageRequest;
 use store::runs::{Wait, WaitFilter};
-use tool::Scope;
 use tool::schema::Schema;
+use tool::{Scope, TenantId};
 use utoipa::ToSchema;
 
 /// As many as are looked at for those who see some of them.
@@ -69,7 +71,10 @@ struct Asked {
 impl Asked {
     async fn of(state: &Shared, signed_in: &SignedIn, wait: Wait) -> Result<Self> {
         match state.flows.asked(&signed_in.tenant, &wait).await? {
-            Some(Waiting::Approval { title, fields, by, .. }) => Ok(Self { wait, title, fields, by }),
+            Some(Waiting::Approval { title, fields, by, .. }) => {
+                let title = hide(state, &signed_in.tenant, &wait, title).await?;
+                Ok(Self { wait, title, fields, by })
+            }
             _ => Err(Problem::not_found("approval")),
         }
     }
@@ -100,6 +105,16 @@ impl Asked {
             until: self.wait.until.map(time::show),
         }
     }
+}
+
+/// The title without what is secret in its run.
+async fn hide(state: &Shared, tenant: &TenantId, wait: &Wait, title: Value) -> Result<Value> {
+    if !Flows::is_sealed(wait) {
+        return Ok(title);
+    }
+    let run = state.store.runs().get(tenant, &wait.run).await?;
+    let data = state.store.runs().data(&run.tenant, &run.id).await?;
+    Ok(Mask::of(state, &run, &data).await.value(title))
 }
 
 /// Lists what waits for a decision, oldest first; those who only call see what is asked of them.

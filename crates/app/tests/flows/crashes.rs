@@ -1,0 +1,174 @@
+//! Processes that are killed, stopped and told to end, while their runs are at work.
+
+use crate::world::{PATIENCE, publish, shop, start, until};
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::process::Command;
+use std::time::{Duration, Instant};
+use testkit::process::{self, Server};
+use testkit::{Backend, Client, Database, eventually, http, on_both_databases};
+
+const BINARY: &str = env!("CARGO_BIN_EXE_mcp-all-in-one");
+
+on_both_databases! {
+    a_run_goes_on_soon_after_its_process_was_killed
+    no_outcome_is_lost_to_random_kills
+}
+
+fn serve(database: &Database, name: Option<&str>) -> Server {
+    let data_dir = name.map_or_else(|| database.data_dir(), |name| database.replica_data_dir(name));
+    let mut command = process::serve(BINARY, database, &data_dir);
+    command.arg("--allow-private-network");
+    Server::start(command)
+}
+
+const CHAIN: &str = "
+inputs: {ms: int, id: string}
+nodes:
+  first: {exec: 'api://shop/ship', args: {id: '${id}'}, next: slow}
+  slow: {exec: 'api://shop/slow', args: {ms: '${ms}'}, next: last}
+  last: {exec: 'api://shop/ship', args: {id: '${id}'}, with: \"'done'\"}
+output: ${last}
+";
+
+fn count(upstream: &http::Server, path: &str) -> usize {
+    upstream.requests().iter().filter(|request| request.path == path).count()
+}
+
+/// FL-13, FL-19, FL-20: after kill -9 and a restart on the same data, the run goes on within 5 s. What had ended is not
+/// done again; what was under way is, under the same key; a call that may not be made twice is not.
+async fn a_run_goes_on_soon_after_its_process_was_killed(backend: Backend) {
+    let (upstream, database) = (http::Server::start().await, Database::create(backend).await);
+    let mut server = serve(&database, None);
+    let (admin, key) = (server.admin(), server.admin_key().unwrap().to_owned());
+    admin.post("services", shop(&upstream)).await.is(201);
+    publish(&admin, &database, "chain", CHAIN).await;
+    let once = "nodes: {slow: {exec: 'api://shop/slow', args: {ms: 4001}, delivery: at_most_once}}";
+    publish(&admin, &database, "once", once).await;
+    let chain = start(&admin, "chain", json!({ "ms": 4000, "id": "a" })).await;
+    let once = start(&admin, "once", json!({})).await;
+    let retried = "nodes: {lost: {exec: 'api://shop/lost', retry: {attempts: 2, delay: 4s, on: any}}}";
+    publish(&admin, &database, "retried", retried).await;
+    let retried = start(&admin, "retried", json!({})).await;
+    until(&admin, &retried, &["waiting"]).await;
+    eventually("the calls are under way", PATIENCE, async || {
+        count(&upstream, "/slow/4000") == 1 && count(&upstream, "/slow/4001") == 1
+    })
+    .await;
+    server.kill();
+    let again = serve(&database, None);
+    let (begun, admin) = (Instant::now(), again.client(&key));
+    eventually("the call is made again", PATIENCE, async || count(&upstream, "/slow/4000") == 2).await;
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    assert_eq!(until(&admin, &chain, &["succeeded"]).await["output"], "done");
+    assert_eq!(count(&upstream, "/ship"), 2, "what had ended is not done again");
+    let keys: Vec<_> = upstream
+        .requests()
+        .iter()
+        .filter(|request| request.path == "/slow/4000")
+        .map(|request| request.header("idempotency-key").unwrap().to_owned())
+        .collect();
+    assert_eq!(keys, vec![format!("{chain}:slow"); 2]);
+    let failed = until(&admin, &once, &["failed"]).await;
+    assert_eq!(failed["error"]["code"], "INTERRUPTED", "{failed}");
+    assert_eq!(count(&upstream, "/slow/4001"), 1);
+    until(&admin, &retried, &["failed"]).await;
+    assert_eq!(count(&upstream, "/status/404"), 2, "the second attempt came, once");
+}
+
+/// FL-19, FL-21: whenever processes die, every run comes to its end, and every node of it ends once.
+async fn no_outcome_is_lost_to_random_kills(backend: Backend) {
+    let kills: usize = std::env::var("MCP_TEST_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(4);
+    let (upstream, database) = (http::Server::start().await, Database::create(backend).await);
+    let mut server = serve(&database, None);
+    let (mut admin, key) = (server.admin(), server.admin_key().unwrap().to_owned());
+    admin.post("services", shop(&upstream)).await.is(201);
+    publish(&admin, &database, "chain", CHAIN).await;
+    let mut runs = Vec::new();
+    for round in 0..kills {
+        for number in 0..4 {
+            let inputs = json!({ "ms": 20, "id": format!("{round}-{number}") });
+            runs.push(start(&admin, "chain", inputs).await);
+        }
+        // Where in their lives the runs are is left to chance: the time differs from round to round.
+        let pause = u64::try_from(round * 37 % 180).unwrap();
+        tokio::time::sleep(Duration::from_millis(pause)).await;
+        server.kill();
+        server = serve(&database, None);
+        admin = server.client(&key);
+    }
+    for run in &runs {
+        assert_eq!(until(&admin, run, &["succeeded", "failed"]).await["output"], "done");
+        assert_eq!(
+            ends(&admin, run).await,
+            HashMap::from([("first", 1), ("slow", 1), ("last", 1)].map(owned))
+        );
+    }
+}
+
+fn owned((path, count): (&str, usize)) -> (String, usize) {
+    (path.to_owned(), count)
+}
+
+/// How often each node of a run ended well, by its events.
+async fn ends(admin: &Client, run: &str) -> HashMap<String, usize> {
+    let events = admin.get(&format!("runs/{run}/events")).await.is(200).text;
+    let mut ends = HashMap::new();
+    for line in events.lines().filter_map(|line| line.strip_prefix("data: ")) {
+        let event: Value = serde_json::from_str(line).unwrap();
+        if event["kind"] == "succeeded" {
+            *ends.entry(event["path"].as_str().unwrap().to_owned()).or_default() += 1;
+        }
+    }
+    ends
+}
+
+fn send(server: &Server, signal: &str) {
+    let status = Command::new("kill").args([signal, &server.id().to_string()]).status().unwrap();
+    assert!(status.success());
+}
+
+/// FL-21: a run whose process is gone is taken over within 20 s. A process that was only stopped writes nothing behind
+/// its successor.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn another_process_takes_over_on_postgres() {
+    let (upstream, database) = (http::Server::start().await, Database::create(Backend::Postgres).await);
+    let stopped = serve(&database, None);
+    let admin = stopped.admin();
+    admin.post("services", shop(&upstream)).await.is(201);
+    publish(&admin, &database, "chain", CHAIN).await;
+    let id = start(&admin, "chain", json!({ "ms": 1000, "id": "a" })).await;
+    eventually("the call is under way", PATIENCE, async || count(&upstream, "/slow/1000") == 1).await;
+    send(&stopped, "-STOP");
+    let begun = Instant::now();
+    let other = serve(&database, Some("other"));
+    let there = other.client(stopped.admin_key().unwrap());
+    eventually("the other process makes the call", PATIENCE, async || count(&upstream, "/slow/1000") == 2)
+        .await;
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+    until(&there, &id, &["succeeded"]).await;
+    send(&stopped, "-CONT");
+    // Its answer is there by now, and is refused.
+    eventually("it notices", PATIENCE, async || stopped.stderr().contains("is left for later")).await;
+    assert_eq!(ends(&there, &id).await, HashMap::from([("first", 1), ("slow", 1), ("last", 1)].map(owned)));
+    assert_eq!(count(&upstream, "/ship"), 2);
+}
+
+/// SIGTERM gives runs back within 10 s, long before their calls would end.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_process_that_ends_gives_its_runs_back() {
+    let (upstream, database) = (http::Server::start().await, Database::create(Backend::Postgres).await);
+    let mut ending = serve(&database, None);
+    let admin = ending.admin();
+    admin.post("services", shop(&upstream)).await.is(201);
+    publish(&admin, &database, "chain", CHAIN).await;
+    start(&admin, "chain", json!({ "ms": 60000, "id": "a" })).await;
+    eventually("the call is under way", PATIENCE, async || count(&upstream, "/slow/60000") == 1).await;
+    let _other = serve(&database, Some("other"));
+    let begun = Instant::now();
+    ending.terminate();
+    eventually("the other process makes the call", PATIENCE, async || count(&upstream, "/slow/60000") == 2)
+        .await;
+    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+    assert!(ending.wait(Duration::from_secs(60)).success(), "{}", ending.stderr());
+}

@@ -1,0 +1,127 @@
+//! How many runs there are at once, and whose.
+
+use crate::world::{PATIENCE, publish, publish_in, shop, start, until};
+use serde_json::json;
+use testkit::{Backend, TestApp, eventually, http, on_both_databases};
+use tool::TenantId;
+
+on_both_databases! {
+    never_more_runs_are_under_way_than_a_flow_allows
+    a_full_group_refuses_or_replaces
+    nothing_of_a_run_crosses_tenants
+    a_secret_input_is_shown_nowhere
+}
+
+/// FL-24: of many starts at a limit of 3 never more than 3 are under way.
+async fn never_more_runs_are_under_way_than_a_flow_allows(backend: Backend) {
+    let upstream = http::Server::start().await;
+    let app = TestApp::start(backend).await;
+    app.service(shop(&upstream)).await;
+    let text = "concurrency: {limit: 3}\nnodes: {s: {exec: 'api://shop/slow', args: {ms: 30}}}";
+    publish(&app, app.database(), "narrow", text).await;
+    let starts = futures::future::join_all((0..40).map(|_| start(&app, "narrow", json!({})))).await;
+    let mut most = 0;
+    eventually("all have ended", PATIENCE, async || {
+        let running = app.get("runs?flow=narrow&state=running").await.is(200).body["total"].as_u64().unwrap();
+        most = most.max(running);
+        app.get("runs?flow=narrow&state=succeeded").await.is(200).body["total"] == starts.len()
+    })
+    .await;
+    assert!((1..=3).contains(&most), "{most} at once");
+    assert_eq!(upstream.requests().len(), starts.len());
+}
+
+/// `overflow: refuse` is a 429, `replace` ends the older run.
+async fn a_full_group_refuses_or_replaces(backend: Backend) {
+    let app = TestApp::start(backend).await;
+    let text = |overflow: &str| {
+        format!(
+            "inputs: {{k: string}}\nconcurrency: {{limit: 1, key: '${{k}}', overflow: {overflow}}}\nnodes: {{w: {{wait: {{signal: go}}}}}}"
+        )
+    };
+    publish(&app, app.database(), "refuses", &text("refuse")).await;
+    let first = start(&app, "refuses", json!({ "k": "a" })).await;
+    let refused = app.post("flows/refuses/runs", json!({ "inputs": { "k": "a" } })).await;
+    refused.is_problem(429, "RATE_LIMITED");
+    start(&app, "refuses", json!({ "k": "b" })).await;
+    until(&app, &first, &["waiting"]).await;
+    publish(&app, app.database(), "replaces", &text("replace")).await;
+    let first = start(&app, "replaces", json!({ "k": "a" })).await;
+    until(&app, &first, &["waiting"]).await;
+    let second = start(&app, "replaces", json!({ "k": "a" })).await;
+    until(&app, &first, &["cancelled"]).await;
+    until(&app, &second, &["waiting"]).await;
+}
+
+/// FL-32: neither runs nor their steps, events and approvals are there for another tenant; callers see their own.
+async fn nothing_of_a_run_crosses_tenants(backend: Backend) {
+    let app = TestApp::start(backend).await;
+    let (acme, other) = (app.with_tenant("acme").await, app.with_tenant("other").await);
+    let tenant: TenantId = "acme".parse().unwrap();
+    let text = "inputs: {tenantId: string?}\nnodes: {ok: {approval: Go}}";
+    publish_in(&acme, app.database(), &tenant, "asks", text).await;
+    let id = start(&acme, "asks", json!({})).await;
+    until(&acme, &id, &["waiting"]).await;
+    for path in ["", "/steps", "/events"] {
+        other.get(&format!("runs/{id}{path}")).await.is_problem(404, "NOT_FOUND");
+    }
+    for action in ["cancel", "pause", "resume", "retry", "replay", "signals/go"] {
+        other.post(&format!("runs/{id}/{action}"), json!({})).await.is_problem(404, "NOT_FOUND");
+    }
+    assert_eq!(other.get("runs").await.is(200).body["total"], 0);
+    assert_eq!(other.get("approvals").await.is(200).body["total"], 0);
+    other.post("flows/asks/runs", json!({})).await.is_problem(404, "TOOL_NOT_FOUND");
+    let key = json!({ "name": "c", "tenant": "acme", "role": "caller" });
+    let caller = app.with_key(key).await;
+    caller.get(&format!("runs/{id}")).await.is_problem(404, "NOT_FOUND");
+    assert_eq!(caller.get("runs").await.is(200).body["total"], 0);
+    let own = start(&caller, "asks", json!({})).await;
+    assert_eq!(caller.get("runs").await.is(200).body["total"], 1);
+    caller.get(&format!("runs/{own}")).await.is(200);
+    let viewer = app.with_key(json!({ "name": "v", "tenant": "acme", "role": "viewer" })).await;
+    viewer.get(&format!("runs/{own}")).await.is(200);
+    viewer.post(&format!("runs/{own}/cancel"), json!({})).await.is_problem(403, "FORBIDDEN");
+    viewer.post("flows/asks/runs", json!({})).await.is_problem(403, "FORBIDDEN");
+    // A door knows its tenant.
+    let told = acme.post("flows/asks/runs", json!({ "inputs": { "tenantId": "other" } })).await;
+    told.is_problem(403, "FORBIDDEN");
+    caller.post(&format!("runs/{own}/cancel"), json!({})).await.is(200);
+}
+
+/// FL-32: what a flow calls secret is sealed in the database and masked at every door.
+async fn a_secret_input_is_shown_nowhere(backend: Backend) {
+    const SECRET: &str = "hunter2-hunter2";
+    let upstream = http::Server::start().await;
+    let app = TestApp::start(backend).await;
+    app.service(shop(&upstream)).await;
+    let text = "
+inputs: {password: {type: string, secret: true}}
+nodes:
+  ask: {approval: {title: 'Use ${password}?'}, next: use}
+  use: {exec: 'api://shop/ship', args: {id: '${password}'}}
+";
+    publish(&app, app.database(), "sealed", text).await;
+    let id = start(&app, "sealed", json!({ "password": SECRET })).await;
+    let view = until(&app, &id, &["waiting"]).await;
+    let approval = view["waiting_for"][0]["approval_id"].as_str().unwrap().to_owned();
+    for path in [format!("runs/{id}"), format!("runs/{id}/steps"), "approvals".to_owned(), "runs".to_owned()]
+    {
+        let shown = app.get(&path).await.is(200);
+        assert!(!shown.text.contains(SECRET), "{path}: {}", shown.text);
+    }
+    app.post(&format!("approvals/{approval}"), json!({ "decision": "approve" })).await.is(200);
+    let ended = until(&app, &id, &["succeeded"]).await;
+    assert!(upstream.last().body.contains(SECRET), "the tool gets what it needs");
+    assert!(!ended.to_string().contains(SECRET), "{ended}");
+    let events = app.get(&format!("runs/{id}/events")).await.is(200);
+    assert!(events.text.contains("event: end") && !events.text.contains(SECRET), "{}", events.text);
+    for table in ["runs", "run_data", "run_journal", "run_waits"] {
+        let mut connection = app.database().connect().await;
+        let sql = sqlx::AssertSqlSafe(format!("SELECT * FROM {table}"));
+        for row in sqlx::query(sql).fetch_all(&mut connection).await.unwrap() {
+            let texts =
+                (0..sqlx::Row::len(&row)).filter_map(|at| sqlx::Row::try_get::<String, _>(&row, at).ok());
+            assert!(texts.into_iter().all(|text| !text.contains(SECRET)), "{table}");
+        }
+    }
+}

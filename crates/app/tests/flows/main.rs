@@ -1,0 +1,14 @@
+//! Flows at the public edge: runs over REST and as tools, on both databases, through crashes.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on stops and says so")]
+
+mod world;
+
+mod cancels;
+mod crashes;
+mod failures;
+mod limits;
+mod people;
+mod results;
+mod steering;
+mod streams;

@@ -1,0 +1,103 @@
+//! Runs that ask people, and wait for signals and time.
+
+use crate::world::{publish, run, start, until};
+use serde_json::{Value, json};
+use testkit::{Backend, Client, TestApp, on_both_databases};
+
+on_both_databases! {
+    the_first_decision_counts
+    only_those_decide_who_are_asked
+    a_call_is_answered_when_people_are_asked
+    a_run_waits_for_a_signal
+}
+
+const SHIP: &str = "
+inputs: {id: string}
+nodes:
+  ok: {approval: {title: 'Ship ${id}?', fields: {carrier: string}}, then: sent, else: kept}
+  sent: {with: {by: '${ok.by}', carrier: '${ok.data.carrier}'}}
+  kept: {with: \"'kept'\"}
+";
+
+async fn approval_of(client: &Client, run: &str) -> String {
+    let view = until(client, run, &["waiting"]).await;
+    view["waiting_for"][0]["approval_id"].as_str().unwrap_or_else(|| panic!("{view}")).to_owned()
+}
+
+/// FL-14: of two decisions at once one wins, and the other learns so.
+async fn the_first_decision_counts(backend: Backend) {
+    let app = TestApp::start(backend).await;
+    publish(&app, app.database(), "ship", SHIP).await;
+    let id = start(&app, "ship", json!({ "id": "7" })).await;
+    let approval = approval_of(&app, &id).await;
+    let asked = app.get("approvals").await.is(200).items();
+    assert_eq!((&asked[0]["title"], &asked[0]["by"]), (&json!("Ship 7?"), &json!("managers")));
+    let path = format!("approvals/{approval}");
+    let wrong = app.post(&path, json!({ "decision": "approve", "data": { "carrier": 1 } })).await;
+    wrong.is_problem(422, "VALIDATION_FAILED");
+    let approve = || app.post(&path, json!({ "decision": "approve", "data": { "carrier": "dhl" } }));
+    let (one, other) = tokio::join!(approve(), approve());
+    let mut statuses = [one.status, other.status];
+    statuses.sort_unstable();
+    assert_eq!(statuses, [200, 409], "{} {}", one.text, other.text);
+    let ended = until(&app, &id, &["succeeded", "failed"]).await;
+    assert_eq!(ended["output"]["carrier"], "dhl", "{ended}");
+    assert_eq!(app.get("approvals").await.is(200).items(), Vec::<Value>::new());
+    app.post(&path, json!({ "decision": "reject" })).await.is(409);
+
+    let id = start(&app, "ship", json!({ "id": "8" })).await;
+    let approval = approval_of(&app, &id).await;
+    app.post(&format!("approvals/{approval}"), json!({ "decision": "reject" })).await.is(200);
+    assert_eq!(until(&app, &id, &["succeeded"]).await["output"], "kept");
+}
+
+/// Whoever is not asked may not decide, and does not see it.
+async fn only_those_decide_who_are_asked(backend: Backend) {
+    let app = TestApp::start(backend).await;
+    let caller = app.with_key(json!({ "name": "ben", "role": "caller" })).await;
+    let other = app.with_key(json!({ "name": "eve", "role": "caller" })).await;
+    let stranger = app.with_tenant("acme").await;
+    publish(&app, app.database(), "asks", "nodes: {ok: {approval: {title: Go, by: [ben]}}}").await;
+    let id = start(&app, "asks", json!({})).await;
+    let path = format!("approvals/{}", approval_of(&app, &id).await);
+    let decision = || json!({ "decision": "approve" });
+    stranger.post(&path, decision()).await.is_problem(404, "NOT_FOUND");
+    other.post(&path, decision()).await.is_problem(403, "FORBIDDEN");
+    app.post(&path, decision()).await.is_problem(403, "FORBIDDEN");
+    assert_eq!(other.get("approvals").await.is(200).items().len(), 0);
+    assert_eq!(caller.get("approvals").await.is(200).items().len(), 1);
+    caller.post(&path, decision()).await.is(200);
+    assert_eq!(until(&app, &id, &["succeeded"]).await["output"]["by"], "ben");
+}
+
+/// A caller is not kept waiting for people: it gets the run, also where a sub-flow asks.
+async fn a_call_is_answered_when_people_are_asked(backend: Backend) {
+    let app = TestApp::start(backend).await;
+    publish(&app, app.database(), "asks", "nodes: {ok: {approval: Go}}").await;
+    publish(&app, app.database(), "outer", "nodes: {inner: {flow: asks}}").await;
+    for flow in ["asks", "outer"] {
+        let started = app.call(&format!("flow://{flow}"), json!({})).await.is(200);
+        let id = started.body["task"]["id"].as_str().unwrap_or_else(|| panic!("{}", started.text)).to_owned();
+        let polled = app.call_name("flow_run", json!({ "run_id": id })).await.is(200);
+        assert_eq!(polled.body["structuredContent"]["state"], "waiting", "{}", polled.text);
+        let asked = app.get("approvals").await.is(200).items();
+        let approval = asked.last().unwrap()["id"].as_str().unwrap().to_owned();
+        app.post(&format!("approvals/{approval}"), json!({ "decision": "approve" })).await.is(200);
+        until(&app, &id, &["succeeded"]).await;
+    }
+}
+
+/// FL-13: a signal that comes before the wait is kept for it.
+async fn a_run_waits_for_a_signal(backend: Backend) {
+    let app = TestApp::start(backend).await;
+    let text = "nodes: {pause: {wait: 200, next: paid}, paid: {wait: {signal: paid, key: '7'}}}";
+    publish(&app, app.database(), "paid", text).await;
+    let id = start(&app, "paid", json!({})).await;
+    let path = format!("runs/{id}/signals/paid");
+    app.post(&path, json!({ "key": "8", "data": 8 })).await.is(202);
+    app.post(&path, json!({ "key": "7", "data": { "euro": 5 } })).await.is(202);
+    let ended = until(&app, &id, &["succeeded"]).await;
+    assert_eq!(ended["output"], json!({ "euro": 5 }));
+    app.post(&path, json!({})).await.is_problem(409, "CONFLICT");
+    assert_eq!(run(&app, "paid", json!({})).await.status, 202, "without a signal it waits");
+}

@@ -1,0 +1,112 @@
+//! A service of one's own to call, flows to run, and few words for both.
+
+use serde_json::{Value, json};
+use std::path::Path;
+use std::time::Duration;
+use store::Store;
+use store::flows::{NewDraft, Publication};
+use testkit::http::Server;
+use testkit::{Client, Database, Reply, eventually};
+use tool::{Secret, TenantId};
+
+/// Long enough for a busy machine.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The service `shop`: each tool leads to the echo server.
+pub(crate) fn shop(upstream: &Server) -> Value {
+    let parameter = |name: &str, kind: &str, position: &str| json!({ "name": name, "parameter_type": kind, "required": true, "position": position });
+    json!({
+        "type": "api", "id": "shop", "name": "Shop",
+        "config": { "base_url": upstream.url(), "retry": { "max_attempts": 1 } },
+        "tools": [
+            { "id": "order", "endpoint": "/orders/{id}", "parameters": [parameter("id", "String", "path")] },
+            { "id": "ship", "method": "POST", "endpoint": "/ship",
+              "parameters": [parameter("id", "String", "body")] },
+            { "id": "lost", "endpoint": "/status/404" },
+            { "id": "flaky", "method": "POST", "endpoint": "/flaky/1",
+              "parameters": [parameter("key", "String", "query")] },
+            { "id": "slow", "method": "POST", "endpoint": "/slow/{ms}",
+              "parameters": [parameter("ms", "Integer", "path")] }
+        ]
+    })
+}
+
+/// The database of a running program, beside it.
+pub(crate) async fn store(database: &Database) -> Store {
+    store_in(database, &database.data_dir()).await
+}
+
+async fn store_in(database: &Database, data_dir: &Path) -> Store {
+    let url = database.url().map(Secret::new);
+    app::wiring::connect_store(data_dir, url, None).await.unwrap_or_else(|failure| panic!("{failure:?}"))
+}
+
+/// Publishes a text and waits until it can be called.
+pub(crate) async fn publish(admin: &Client, database: &Database, id: &str, text: &str) -> i64 {
+    publish_in(admin, database, &TenantId::default_tenant(), id, text).await
+}
+
+/// The same in a tenant, whose manager asks.
+pub(crate) async fn publish_in(
+    manager: &Client,
+    database: &Database,
+    tenant: &TenantId,
+    id: &str,
+    text: &str,
+) -> i64 {
+    let store = store(database).await;
+    let draft = NewDraft { name: id.into(), source: text.into(), references: Vec::new() };
+    if store.flows().get(tenant, id).await.is_err() {
+        store.flows().create(tenant, id, &draft, "ada").await.unwrap();
+    }
+    let publication = Publication {
+        source: text.into(),
+        bound: "[]".into(),
+        references: Vec::new(),
+        triggers: Vec::new(),
+        published_by: "ada".into(),
+    };
+    let version = store.flows().publish(tenant, id, &publication, None).await.unwrap().flow.current.unwrap();
+    eventually("the flow can be called", PATIENCE, async || {
+        manager.tool_names().await.iter().any(|name| name == id)
+    })
+    .await;
+    // The list shows that there is one; which one it is a reload away.
+    let now = store.revisions().current().await.unwrap();
+    store.close().await;
+    eventually("the version is loaded", PATIENCE, async || {
+        manager.get("/readyz").await.status == 200 && now > 0
+    })
+    .await;
+    version
+}
+
+/// A flow that has a draft alone.
+pub(crate) async fn draft(database: &Database, id: &str, text: &str) {
+    let store = store(database).await;
+    let draft = NewDraft { name: id.into(), source: text.into(), references: Vec::new() };
+    store.flows().create(&TenantId::default_tenant(), id, &draft, "ada").await.unwrap();
+    store.close().await;
+}
+
+/// Starts a run and waits for its end.
+pub(crate) async fn run(client: &Client, flow: &str, inputs: Value) -> Reply {
+    let body = json!({ "inputs": inputs, "wait_seconds": 30 });
+    client.post(&format!("flows/{flow}/runs"), body).await
+}
+
+/// Starts a run and gives its id.
+pub(crate) async fn start(client: &Client, flow: &str, inputs: Value) -> String {
+    client.post(&format!("flows/{flow}/runs"), json!({ "inputs": inputs })).await.is(202).string("id")
+}
+
+/// Waits until the run is in one of these states.
+pub(crate) async fn until(client: &Client, run: &str, states: &[&str]) -> Value {
+    let mut view = Value::Null;
+    eventually(&format!("run {run} is {states:?}"), PATIENCE, async || {
+        view = client.get(&format!("runs/{run}")).await.is(200).body;
+        states.iter().any(|state| view["state"] == *state)
+    })
+    .await;
+    view
+}
