@@ -130,3 +130,20 @@ pub(super) enum AuditKind {
     Call,
     Management,
 }
+
+/// Whether a problem stops publishing.
+#[derive(ToSchema)]
+#[schema(rename_all = "lowercase")]
+pub(super) enum Severity {
+    Error,
+    Warning,
+}
+
+/// Why a flow needs what it refers to: its draft, the version that new runs take, or runs under way.
+#[derive(ToSchema)]
+#[schema(rename_all = "lowercase")]
+pub(super) enum ReferenceState {
+    Draft,
+    Current,
+    Live,
+}
