@@ -15,6 +15,7 @@ mod versions;
 pub mod webhook;
 
 pub use check::{Bound, Lookup, Reference, Tools, Validation, references, validate};
+pub use document::words;
 pub use document::{
     Block, CatchUp, Concurrency, Data, Declared, Field, Flow, Formula, Key, Origin, Overflow, Overlap,
     ParsedFlow, Source, Trigger, Trouble, WebhookAuth, read,

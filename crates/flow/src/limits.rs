@@ -22,3 +22,21 @@ pub const RUNNING: usize = 64;
 pub const HANDOFFS: usize = 5;
 /// Attempts of one call.
 pub const ATTEMPTS: u64 = 100;
+
+/// All of them, for the reference: what is counted, and how much there may be.
+pub const ALL: [(&str, u64); 14] = [
+    ("bytes of a document", crate::MAX_BYTES as u64),
+    ("nodes of a document", NODES as u64),
+    ("inputs, vars, types or triggers, each", NAMES as u64),
+    ("blocks in one another", LEVELS as u64),
+    ("items of one `each`", ITEMS as u64),
+    ("passes of one loop", PASSES as u64),
+    ("attempts of one call", ATTEMPTS),
+    ("nodes of a run that end", STEPS as u64),
+    ("nodes of a run at work at once", RUNNING as u64),
+    ("handoffs of a run", HANDOFFS as u64),
+    ("bytes of one value", VALUE_BYTES as u64),
+    ("bytes of all values of a run", RUN_BYTES as u64),
+    ("characters of an expression", expression::MAX_LENGTH as u64),
+    ("levels of an expression", expression::MAX_DEPTH as u64),
+];

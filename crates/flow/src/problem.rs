@@ -30,6 +30,53 @@ pub enum Code {
     Unchecked,
 }
 
+impl Code {
+    /// All of them, with what they mean.
+    pub const ALL: [(Self, &'static str); 17] = [
+        (Self::Syntax, "the text cannot be read, or something else belongs there"),
+        (Self::Unknown, "there is no such field, or no such word"),
+        (Self::Duplicate, "written twice; names of inputs, vars, nodes and locals are unique together"),
+        (Self::UnknownNode, "an edge leads to a node that is not in this block"),
+        (Self::UnknownTool, "there is no such tool, or the publisher may not call it"),
+        (Self::MissingArgument, "the tool requires it, and nothing of that name can be bound"),
+        (Self::UnknownArgument, "the tool takes no such argument"),
+        (Self::TypeMismatch, "the value is not of the parameter's type"),
+        (Self::Expression, "the expression cannot be read"),
+        (Self::UnknownName, "nothing has that name: no input, var, node, local or type"),
+        (Self::NotUpstream, "the node named has not ended when this one runs"),
+        (Self::Unreachable, "the node can never run"),
+        (Self::Cycle, "edges lead in a circle; use a loop to repeat"),
+        (Self::LimitExceeded, "more than a limit below allows"),
+        (Self::Race, "a warning: two nodes may write the same var at once"),
+        (Self::Unused, "a warning: an input or var that nothing uses"),
+        (Self::Unchecked, "a warning: the service cannot say at the moment what it offers"),
+    ];
+
+    /// The word, as it stands in JSON.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Syntax => "Syntax",
+            Self::Unknown => "Unknown",
+            Self::Duplicate => "Duplicate",
+            Self::UnknownNode => "UnknownNode",
+            Self::UnknownTool => "UnknownTool",
+            Self::MissingArgument => "MissingArgument",
+            Self::UnknownArgument => "UnknownArgument",
+            Self::TypeMismatch => "TypeMismatch",
+            Self::Expression => "Expression",
+            Self::UnknownName => "UnknownName",
+            Self::NotUpstream => "NotUpstream",
+            Self::Unreachable => "Unreachable",
+            Self::Cycle => "Cycle",
+            Self::LimitExceeded => "LimitExceeded",
+            Self::Race => "Race",
+            Self::Unused => "Unused",
+            Self::Unchecked => "Unchecked",
+        }
+    }
+}
+
 /// Whether a problem stops publishing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]

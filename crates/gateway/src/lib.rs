@@ -222,6 +222,21 @@ impl Gateway {
         policy::permits(&cx.caller, &route).ok().map(|()| route)
     }
 
+    /// The tool that a URI leads to for a caller, options and all: for those who check now what is called later.
+    ///
+    /// # Errors
+    /// Why there is none, or why the call would be refused.
+    pub fn find(&self, cx: &Context, uri: &Uri) -> Result<Arc<Route>> {
+        self.check_options(uri).map_err(|error| Error::invalid_input(error.to_string()))?;
+        let target = Target::Uri(uri.clone());
+        let (route, _) = self.resolve(cx, &target)?;
+        let options = match route.options(&target) {
+            Ok(options) => options,
+            Err(error) => return Err(policy::permits(&cx.caller, &route).err().unwrap_or(error)),
+        };
+        policy::permits_with(&cx.caller, &route, &options).map(|()| route)
+    }
+
     /// The tool that is meant with the limits of its tenant, or why there is none.
     fn resolve(&self, cx: &Context, target: &Target) -> Result<(Arc<Route>, Option<Arc<policy::Limiter>>)> {
         let found = self.catalog.resolve(cx, target, &self.types);

@@ -142,6 +142,12 @@ pub(crate) struct FieldProblem {
     code: String,
     /// What to do about it.
     message: String,
+    /// Which line, from 1, where the input is a text like a flow's source.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<usize>,
+    /// Which character of the line, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    column: Option<usize>,
 }
 
 impl Problem {

@@ -2,7 +2,7 @@
 
 use crate::body::RawBody;
 use crate::error::{Problem, Result};
-use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::extract::{FromRequest, FromRequestParts, OptionalFromRequest, Request};
 use http::request::Parts;
 use serde::Serialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
@@ -19,6 +19,16 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
     async fn from_request(request: Request, state: &S) -> Result<Self> {
         let RawBody(body) = RawBody::from_request(request, state).await?;
         parse(&body).map(Self)
+    }
+}
+
+/// A body that may be left out.
+impl<T: DeserializeOwned, S: Send + Sync> OptionalFromRequest<S> for Json<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Option<Self>> {
+        let Whole(body) = Whole::from_request(request, state).await?;
+        if body.is_empty() { Ok(None) } else { parse(&body).map(Self).map(Some) }
     }
 }
 

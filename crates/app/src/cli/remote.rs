@@ -44,6 +44,19 @@ impl Remote {
         self.send(self.client()?.post(self.url(path)).json(body)).await
     }
 
+    pub(super) async fn put(&self, path: &str, body: &Value) -> Result<Value, Failure> {
+        self.send(self.client()?.put(self.url(path)).json(body)).await
+    }
+
+    /// What is there, or nothing.
+    pub(super) async fn find(&self, path: &str) -> Result<Option<Value>, Failure> {
+        let response = self.ask(self.client()?.get(self.url(path))).await?;
+        match response.status() {
+            http::StatusCode::NOT_FOUND => Ok(None),
+            _ => self.read(response).await.map(Some),
+        }
+    }
+
     fn url(&self, path: &str) -> String {
         format!("{}/api/v1{path}", self.server().trim_end_matches('/'))
     }
@@ -55,16 +68,20 @@ impl Remote {
         client.build().map_err(|error| Failure::new("no HTTP client can be made").because(error))
     }
 
-    async fn send<T: DeserializeOwned>(&self, mut request: RequestBuilder) -> Result<T, Failure> {
+    async fn send<T: DeserializeOwned>(&self, request: RequestBuilder) -> Result<T, Failure> {
+        let response = self.ask(request).await?;
+        self.read(response).await
+    }
+
+    async fn ask(&self, mut request: RequestBuilder) -> Result<Response, Failure> {
         if let Some(token) = &self.token {
             request = request.bearer_auth(token.expose());
         }
-        let response = request.send().await.map_err(|error| {
+        request.send().await.map_err(|error| {
             Failure::new(format!("the server at {} cannot be reached", self.server()))
                 .because(error.without_url())
                 .advice("start one with 'mcp-all-in-one serve', or name another with --server")
-        })?;
-        self.read(response).await
+        })
     }
 
     async fn read<T: DeserializeOwned>(&self, response: Response) -> Result<T, Failure> {

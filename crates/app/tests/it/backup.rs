@@ -2,7 +2,7 @@
 
 use crate::binary::{BINARY, said, serve};
 use crate::setup::{PATIENCE, audited};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::path::Path;
 use std::process::Output;
 use std::time::Duration;
@@ -66,9 +66,29 @@ async fn furnish(admin: &Client, upstream: &http::Server) -> String {
     let instance = admin.post("mcp", json!({ "name": "door" })).await.is(201).string("id");
     let bindings = json!({ "bindings": [{ "tool_id": tool }] });
     admin.post(&format!("mcp/id/{instance}/bindings"), bindings).await.is(201);
+    let source = "nodes: {p: {exec: 'api://crm/ping'}}\ntriggers: [{type: webhook, name: in}]";
+    admin.post("flows", json!({ "id": "pings", "source": source })).await.is(201);
+    admin.post("flows/pings/publish", json!({})).await.is(200);
     admin.call("api://crm/ping", json!({})).await.is(200);
     audited(admin, "service=crm", 1).await;
     tool
+}
+
+#[track_caller]
+fn keeps_secrets_sealed(file: &str) {
+    let text = std::fs::read_to_string(file).unwrap();
+    for secret in [SECRET, "long enough", "whsec_"] {
+        assert!(!text.contains(secret), "{secret} can be read");
+    }
+}
+
+/// Everything there is of the flow.
+async fn flow(client: &Client) -> Value {
+    let version = client.get("flows/pings/versions/1").await.is(200).body;
+    let triggers = client.get("flows/pings/triggers").await.is(200).body;
+    let references = client.get("services/api/crm/references").await.is(200).body;
+    assert_eq!((&triggers["total"], &references["total"]), (&json!(1), &json!(3)));
+    json!([version, triggers, references])
 }
 
 async fn restores_a_running_server_into_either_database(backend: Backend) {
@@ -96,11 +116,11 @@ async fn restores_a_running_server_into_either_database(backend: Backend) {
     let said = succeeds(&run("backup", &database, &[file]).await);
     assert!(said.contains("master key"), "{said}");
     writer.abort();
-    let text = std::fs::read_to_string(file).unwrap();
-    assert!(!text.contains(SECRET) && !text.contains("long enough"), "secrets stay sealed");
+    keeps_secrets_sealed(file);
     fails(&run("backup", &database, &[file]).await, "is there already");
     succeeds(&run("backup", &database, &[file, "--force"]).await);
 
+    let flow = flow(&admin).await;
     for target in [Backend::Sqlite, Backend::Postgres] {
         let other = beside(&database, target).await;
         succeeds(&run("restore", &other, &[file]).await);
@@ -114,6 +134,7 @@ async fn restores_a_running_server_into_either_database(backend: Backend) {
         let tables = client.get("tables").await.is(200).items();
         let data = format!("tables/{}/data?json_path=/docs/1/text", tables[0]["id"].as_str().unwrap());
         assert_eq!(client.get(&data).await.is(200).body["data"], "héllo \u{1F600} 'quoted' \"twice\"");
+        assert_eq!(self::flow(&client).await, flow, "with its version, triggers and references");
         let version = client.get(&format!("tools/{tool}")).await.is(200).body["version"].as_i64();
         let versions =
             client.get(&format!("tools/{tool}/versions?limit=1000")).await.is(200).body["total"].as_i64();

@@ -1,7 +1,7 @@
 //! Every example is loaded, so that none goes stale.
 
 use local::mcp_config::McpConfig;
-use serde_json::Value;
+use serde_json::json;
 use std::path::{Path, PathBuf};
 use testkit::{Backend, TestApp};
 use tool::Env;
@@ -20,15 +20,47 @@ fn the_mcp_json_opens_all_its_services() {
     }
 }
 
+/// The texts of a folder, by name.
+fn texts(folder: &str) -> Vec<(String, String)> {
+    let files = std::fs::read_dir(examples().join(folder)).unwrap().map(|file| file.unwrap().path());
+    let mut texts: Vec<_> = files
+        .map(|path| {
+            let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+            (name, std::fs::read_to_string(&path).unwrap())
+        })
+        .collect();
+    texts.sort();
+    assert!(!texts.is_empty(), "there are no examples");
+    texts
+}
+
+async fn with_services() -> TestApp {
+    let app = TestApp::start(Backend::Sqlite).await;
+    for (_, text) in texts("services") {
+        app.post("services", serde_json::from_str(&text).unwrap()).await.is(201);
+    }
+    app
+}
+
 #[tokio::test]
 async fn every_service_can_be_made() {
-    let app = TestApp::start(Backend::Sqlite).await;
-    let mut count = 0;
-    for file in std::fs::read_dir(examples().join("services")).unwrap() {
-        let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
-        let service: Value = serde_json::from_str(&text).unwrap();
-        app.post("services", service).await.is(201);
-        count += 1;
+    with_services().await;
+}
+
+/// FL-6: every flow is right, also against the tools that it calls, the one in the origin's spelling among them.
+#[tokio::test]
+async fn every_flow_can_be_published() {
+    let app = with_services().await;
+    let flows = texts("flows");
+    assert_eq!(flows.len(), 5);
+    for (name, text) in flows {
+        let made = app.post("flows", json!({ "source": text })).await.is(201).body;
+        assert_eq!(made["id"], name, "a file is named after its flow");
+        let errors = made["errors"].as_array().unwrap();
+        // The database of the example is nowhere.
+        assert!(errors.iter().all(|error| error["code"] == "Unchecked"), "{name}: {errors:#?}");
+        app.post(&format!("flows/{name}/publish"), json!({})).await.is(200);
     }
-    assert!(count > 0, "there are no examples");
+    let bound = app.get("flows/origin-style/versions/1").await.is(200).body["bound"].clone();
+    assert_eq!(bound, json!([]), "everything is written out there");
 }

@@ -140,6 +140,9 @@ impl World {
                 put("{id}", &format!("{MARK}-{number}"));
                 put("{tool}", "ping");
             }
+            Subject::Flow => {
+                self.flow(&name).await.iter().for_each(|(hole, value)| put(hole, value));
+            }
             Subject::Tool => put("{id}", &self.tool(owner, &name).await),
             Subject::SearchTool => {
                 let table = owner.post("tables", json!({ "name": name })).await.is(201).string("id");
@@ -168,6 +171,15 @@ impl World {
         }
         assert!(!path.contains('{'), "nothing makes the subject of {}", row.path);
         path
+    }
+
+    /// Publishes a flow with a webhook.
+    async fn flow<'n>(&self, name: &'n str) -> [(&'static str, &'n str); 3] {
+        let source = "nodes: {a: {with: 1}}\ntriggers: [{type: webhook, name: in}]";
+        let manager = self.client(Who::Manager);
+        manager.post("flows", json!({ "id": name, "source": source })).await.is(201);
+        manager.post(&format!("flows/{name}/publish"), json!({})).await.is(200);
+        [("{id}", name), ("{name}", "in"), ("{version}", "1")]
     }
 
     async fn tool(&self, owner: &Client, name: &str) -> String {

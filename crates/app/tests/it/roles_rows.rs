@@ -30,6 +30,8 @@ pub(crate) enum Subject {
     Table,
     Instance,
     Binding,
+    /// A published flow with a webhook.
+    Flow,
 }
 
 impl Subject {
@@ -65,7 +67,7 @@ const fn row(
 
 use Access::{Administer, Call, Everybody, Manage, Own, Read, SignedIn};
 use Subject::{
-    Binding, Instance, Key, Named, None, OwnTenant, SearchTool, Service, Table, Tenant, Tool, User,
+    Binding, Flow, Instance, Key, Named, None, OwnTenant, SearchTool, Service, Table, Tenant, Tool, User,
 };
 
 pub(crate) const ROWS: &[Row] = &[
@@ -92,6 +94,25 @@ pub(crate) const ROWS: &[Row] = &[
         r#"{"old_password":"correct horse","new_password":"correct horse"}"#,
     ),
     row("POST", "/call", Call, Named, 200, "", r#"{"uri":"api://acmething-call/ping"}"#),
+    row("GET", "/flows", Read, None, 200, "", ""),
+    row("POST", "/flows", Manage, None, 201, "", r#"{"id":"{n}","source":"nodes: {a: {with: 1}}"}"#),
+    row("POST", "/flows/validate", Read, None, 200, "", r#"{"source":"nodes: {a: {with: 1}}"}"#),
+    row("GET", "/flows/{id}", Read, Flow, 200, "", ""),
+    row("DELETE", "/flows/{id}", Manage, Flow, 204, "", ""),
+    row("PATCH", "/flows/{id}", Manage, Flow, 200, "", r#"{"enabled":false}"#),
+    row("GET", "/flows/{id}/diff", Read, Flow, 200, "", ""),
+    row("POST", "/flows/{id}/disable", Manage, Flow, 200, "", ""),
+    row("PUT", "/flows/{id}/draft", Manage, Flow, 200, "", r#"{"source":"nodes: {a: {with: 2}}"}"#),
+    row("POST", "/flows/{id}/enable", Manage, Flow, 200, "", ""),
+    row("POST", "/flows/{id}/publish", Manage, Flow, 200, "", ""),
+    row("GET", "/flows/{id}/references", Read, Flow, 200, "", ""),
+    row("POST", "/flows/{id}/rollback", Manage, Flow, 200, "", r#"{"version":1}"#),
+    row("GET", "/flows/{id}/triggers", Read, Flow, 200, "", ""),
+    row("POST", "/flows/{id}/triggers/{name}/disable", Manage, Flow, 200, "", ""),
+    row("POST", "/flows/{id}/triggers/{name}/enable", Manage, Flow, 200, "", ""),
+    row("POST", "/flows/{id}/triggers/{name}/rotate-secret", Manage, Flow, 200, "", ""),
+    row("GET", "/flows/{id}/versions", Read, Flow, 200, "", ""),
+    row("GET", "/flows/{id}/versions/{version}", Read, Flow, 200, "", ""),
     row("GET", "/keys", Manage, None, 200, "", ""),
     row("POST", "/keys", Manage, None, 201, "", r#"{"name":"{n}"}"#),
     row("GET", "/keys/{id}", Manage, Key, 200, "", ""),

@@ -6,6 +6,7 @@ use super::model::{Action, Each, Loop};
 use super::node::{Wanted, read_join};
 use super::origin::Origin;
 use super::read_vars;
+use super::words::part;
 use crate::cursor::{Cursor, is_identifier};
 use crate::limits;
 use crate::problem::{Code, Problem, Problems};
@@ -38,7 +39,7 @@ pub(super) fn read_switch(
     }
     let mut cases = Vec::new();
     for (branch, case) in field.items().enumerate() {
-        case.expect_fields(&["when", "then"], problems);
+        case.expect_fields(&part("case"), problems);
         match case.field("when") {
             Some(when) => cases.push(Formula::read(&when, problems)),
             None => problems.add(case.error(Code::Syntax, "'when' is missing")),

@@ -4,6 +4,7 @@ use super::assignments::Lone;
 use super::data::{Data, Field, Formula, Key};
 use super::model::{Call, Target};
 use super::origin::Origin;
+use super::words::part;
 use crate::cursor::{Cursor, is_identifier};
 use crate::problem::{Code, Problems};
 use tool::Uri;
@@ -13,7 +14,7 @@ pub(super) fn read(kind: &str, cursor: &Cursor<'_>, problems: &mut Problems) -> 
     let field = cursor.field(kind)?;
     let target = match kind {
         "agent" if field.is_map() => {
-            field.expect_fields(&["model", "instructions", "tools", "output"], problems);
+            field.expect_fields(&part("agent"), problems);
             Target::Agent(Data::read(&field, problems))
         }
         "flow" | "agent" => {
@@ -33,7 +34,7 @@ pub(super) fn read(kind: &str, cursor: &Cursor<'_>, problems: &mut Problems) -> 
 
 /// Reads `{exec, args}`, as approvals have it.
 pub(super) fn read_small(cursor: &Cursor<'_>, problems: &mut Problems) -> Option<Call> {
-    if !cursor.expect_fields(&["exec", "args", "bind"], problems) {
+    if !cursor.expect_fields(&part("notify"), problems) {
         return None;
     }
     if cursor.field("exec").is_none() {

@@ -8,7 +8,8 @@ use std::time::Duration;
 /// Longer waits are a mistake of the author.
 const MAX_DAYS: u64 = 3660;
 
-const UNITS: [(&str, u64); 6] =
+/// Units of time in texts, and their milliseconds.
+pub const UNITS: [(&str, u64); 6] =
     [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000), ("w", 604_800_000)];
 
 pub(crate) fn read(cursor: &Cursor<'_>, problems: &mut Problems) -> Option<Duration> {

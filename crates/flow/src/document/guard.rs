@@ -4,6 +4,7 @@ use super::call;
 use super::data::{Data, Field, Formula, Key};
 use super::model::{Call, Check, Guard, GuardAction};
 use super::origin::Origin;
+use super::words::part;
 use crate::cursor::Cursor;
 use crate::problem::{Code, Problems};
 use serde_json::Value;
@@ -12,7 +13,7 @@ use serde_json::Value;
 const ASKED: [&str; 3] = ["jailbreak", "moderation", "hallucination"];
 
 pub(super) fn read(field: &Cursor<'_>, problems: &mut Problems) -> Option<Guard> {
-    if !field.expect_fields(&["check", "of", "action", "by", "schema", "when"], problems) {
+    if !field.expect_fields(&part("guard"), problems) {
         return None;
     }
     let words = [("block", GuardAction::Block), ("redact", GuardAction::Redact), ("warn", GuardAction::Warn)];

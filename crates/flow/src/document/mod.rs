@@ -12,9 +12,11 @@ mod model;
 mod node;
 mod origin;
 mod retry;
+mod settings;
 mod trigger;
 mod types;
 mod waits;
+pub mod words;
 
 pub use data::{Data, Field, Formula, Key};
 pub(crate) use model::{
@@ -35,22 +37,6 @@ use assignments::Lone;
 use block::Blocks;
 use std::sync::Arc;
 use types::Types;
-
-const FIELDS: [&str; 13] = [
-    "id",
-    "name",
-    "description",
-    "inputs",
-    "returns",
-    "types",
-    "vars",
-    "nodes",
-    "output",
-    "timeout",
-    "concurrency",
-    "fail",
-    "timezone",
-];
 
 /// A document that was read: the flow, if there is enough of one to run, and everything that is wrong with it.
 #[derive(Debug)]
@@ -87,8 +73,7 @@ pub(crate) fn canonical(text: &str) -> Option<serde_json::Value> {
 
 fn read_tree(tree: &Tree, problems: &mut Problems) -> Option<Flow> {
     let cursor = Cursor::root(tree);
-    let known: Vec<_> = FIELDS.into_iter().chain(["triggers"]).collect();
-    if !cursor.expect_fields(&known, problems) {
+    if !cursor.expect_fields(&words::names(words::FIELDS), problems) {
         return None;
     }
     let text = |name: &str, problems: &mut Problems| Some(cursor.field(name)?.text(problems)?.to_owned());
@@ -169,7 +154,7 @@ fn read_concurrency(cursor: &Cursor<'_>, problems: &mut Problems) -> Option<Conc
             overflow: Overflow::Queue,
         });
     }
-    if !cursor.expect_fields(&["limit", "key", "overflow"], problems) {
+    if !cursor.expect_fields(&words::part("concurrency"), problems) {
         return None;
     }
     let words = [("queue", Overflow::Queue), ("refuse", Overflow::Refuse), ("replace", Overflow::Replace)];

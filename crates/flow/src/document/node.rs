@@ -4,6 +4,7 @@ use super::assignments::Lone;
 use super::block::{Blocks, targets};
 use super::data::{Data, Field, Formula};
 use super::model::{Action, Node};
+use super::words::{COMMON, KINDS, Kind, part};
 use super::{branches, call, duration, guard, retry, waits};
 use crate::cursor::Cursor;
 use crate::limits;
@@ -18,42 +19,20 @@ pub(super) struct Wanted {
     pub(super) edges: Vec<(Port, String, String, Place)>,
 }
 
-/// What every node may have.
-const COMMON: [&str; 11] =
-    ["name", "description", "only", "with", "sets", "next", "fail", "retry", "timeout", "join", "delivery"];
-
-/// Kinds by the field that makes them, and their own fields; the first that fits counts.
-const KINDS: [(&str, &[&str]); 15] = [
-    ("exec", &["exec", "args", "bind"]),
-    ("flow", &["flow", "args", "bind"]),
-    ("agent", &["agent", "args", "bind"]),
-    ("handoff", &["handoff", "args", "bind", "context", "reason"]),
-    ("case", &["case", "else"]),
-    ("wait", &["wait"]),
-    ("each", &["each", "nodes", "limit", "on_error"]),
-    ("approval", &["approval", "then", "else", "notify"]),
-    ("guard", &["guard"]),
-    ("return", &["return"]),
-    ("throw", &["throw"]),
-    ("nodes", &["nodes", "vars", "when", "max"]),
-    ("when", &["when", "then", "else"]),
-    ("with", &[]),
-    ("sets", &[]),
-];
-
 pub(super) fn read(
     id: &str,
     cursor: &Cursor<'_>,
     blocks: &mut Blocks<'_>,
     problems: &mut Problems,
 ) -> Option<(Node, Wanted)> {
-    let kind = KINDS.iter().find(|(field, _)| cursor.field(field).is_some());
-    let Some((kind, own)) = kind.filter(|_| cursor.is_map()) else {
-        let message = "a node needs one of exec, flow, agent, handoff, when, case, wait, each, nodes, approval, guard, return, throw, with, sets";
+    let kind = KINDS.iter().find(|kind| cursor.field(kind.field).is_some());
+    let Some(Kind { field: kind, own, .. }) = kind.filter(|_| cursor.is_map()) else {
+        let known: Vec<_> = KINDS.iter().map(|kind| kind.field).collect();
+        let message = format!("a node needs one of {}", known.join(", "));
         problems.add(Problem::error(Code::Syntax, &cursor.path, cursor.at, message));
         return None;
     };
-    let known: Vec<_> = own.iter().chain(&COMMON).copied().collect();
+    let known: Vec<_> = own.iter().chain(COMMON).map(|(name, _)| *name).collect();
     cursor.expect_fields(&known, problems);
     let mut wanted = Wanted::default();
     let action = read_action(kind, cursor, &mut wanted, blocks, problems);
@@ -126,7 +105,7 @@ fn read_throw(field: &Cursor<'_>, problems: &mut Problems) -> Option<Action> {
     if !field.is_map() {
         return Some(Action::Throw { code: Data::Literal("THROWN".into()), message: message(problems) });
     }
-    field.expect_fields(&["code", "message"], problems);
+    field.expect_fields(&part("throw"), problems);
     let part = |name: &str, other: &str, problems: &mut Problems| {
         field.field(name).map_or(Data::Literal(other.into()), |part| Data::read(&part, problems))
     };

@@ -2,6 +2,7 @@
 
 use super::duration;
 use super::model::{Retry, RetryOn};
+use super::words::part;
 use crate::cursor::Cursor;
 use crate::limits;
 use crate::problem::{Code, Problems};
@@ -14,7 +15,7 @@ pub(super) fn read(cursor: &Cursor<'_>, problems: &mut Problems) -> Option<Retry
     if !cursor.is_map() {
         return Some(Retry { attempts: attempts(cursor, problems)?, ..Retry::default() });
     }
-    cursor.expect_fields(&["attempts", "delay", "factor", "max_delay", "on"], problems);
+    cursor.expect_fields(&part("retry"), problems);
     let mut retry = Retry { attempts: 3, ..Retry::default() };
     if let Some(field) = cursor.field("attempts") {
         retry.attempts = attempts(&field, problems)?;

@@ -2,6 +2,7 @@
 
 use super::data::{Data, Formula};
 use super::duration;
+use super::words::{TRIGGER_COMMON, TRIGGERS};
 use crate::cursor::{Cursor, bounded, is_identifier};
 use crate::problem::{Code, Problems};
 use crate::schedule::Cron;
@@ -153,8 +154,10 @@ fn read(cursor: &Cursor<'_>, index: usize, problems: &mut Problems) -> Option<Tr
     Some(Trigger { name, source: source?, inputs, dedupe })
 }
 
-fn expect(cursor: &Cursor<'_>, own: &[&str], problems: &mut Problems) {
-    let known: Vec<_> = ["type", "name", "inputs", "dedupe"].iter().chain(own).copied().collect();
+/// The fields that a trigger of its type may have.
+fn expect(cursor: &Cursor<'_>, kind: &str, problems: &mut Problems) {
+    let own = TRIGGERS.iter().find(|known| known.name == kind).map(|known| known.own).unwrap_or_default();
+    let known: Vec<_> = TRIGGER_COMMON.iter().chain(own).map(|(name, _)| *name).collect();
     cursor.expect_fields(&known, problems);
 }
 
@@ -167,7 +170,7 @@ fn required<'a>(cursor: &Cursor<'a>, name: &str, problems: &mut Problems) -> Opt
 }
 
 fn read_schedule(cursor: &Cursor<'_>, problems: &mut Problems) -> Option<Source> {
-    expect(cursor, &["cron", "timezone", "catch_up", "overlap"], problems);
+    expect(cursor, "schedule", problems);
     let timezone = cursor.field("timezone").and_then(|field| zone(&field, problems));
     let words = [("none", CatchUp::None), ("last", CatchUp::Last), ("all", CatchUp::All)];
     let catch_up = cursor.field("catch_up").and_then(|field| field.choice(&words, problems));
@@ -186,7 +189,7 @@ fn read_schedule(cursor: &Cursor<'_>, problems: &mut Problems) -> Option<Source>
 }
 
 fn read_webhook(cursor: &Cursor<'_>, problems: &mut Problems) -> Option<Source> {
-    expect(cursor, &["auth", "header", "prefix", "tolerance"], problems);
+    expect(cursor, "webhook", problems);
     let words =
         [("token", WebhookAuth::Token), ("hmac", WebhookAuth::Hmac), ("standard", WebhookAuth::Standard)];
     let auth = cursor.field("auth").and_then(|field| field.choice(&words, problems)).unwrap_or_default();
@@ -201,14 +204,14 @@ fn read_webhook(cursor: &Cursor<'_>, problems: &mut Problems) -> Option<Source> 
 }
 
 fn read_message(cursor: &Cursor<'_>, problems: &mut Problems) -> Option<Source> {
-    expect(cursor, &["from", "limit"], problems);
+    expect(cursor, "message", problems);
     let limit = cursor.field("limit").and_then(|field| field.count(1000, problems)).unwrap_or(1);
     let from = uri(&required(cursor, "from", problems)?, problems)?;
     Some(Source::Message { from, limit: usize::try_from(limit).ok()? })
 }
 
 fn read_table(cursor: &Cursor<'_>, problems: &mut Problems) -> Option<Source> {
-    expect(cursor, &["table", "json_path", "on"], problems);
+    expect(cursor, "table", problems);
     let json_path = cursor.field("json_path").and_then(|field| field.text(problems)).map(str::to_owned);
     let words = ["add", "change", "remove"].map(|word| (word, word));
     let on = match cursor.field("on") {
@@ -223,7 +226,7 @@ fn read_table(cursor: &Cursor<'_>, problems: &mut Problems) -> Option<Source> {
 }
 
 fn read_file(cursor: &Cursor<'_>, problems: &mut Problems) -> Option<Source> {
-    expect(cursor, &["from", "prefix", "every"], problems);
+    expect(cursor, "file", problems);
     let prefix = cursor.field("prefix").and_then(|field| field.text(problems)).map(str::to_owned);
     let every =
         cursor.field("every").and_then(|field| duration::read(&field, problems)).unwrap_or(FILE_INTERVAL);

@@ -25,8 +25,8 @@ pub struct Declared {
     pub(crate) origin: Origin,
 }
 
-/// Words for types, the origin's among them.
-const WORDS: [(&str, &str); 22] = [
+/// Words for types, the origin's among them, and what they are in JSON Schema.
+pub const WORDS: [(&str, &str); 22] = [
     ("string", "string"),
     ("text", "string"),
     ("char", "string"),

@@ -5,6 +5,7 @@ use super::data::{Data, Formula};
 use super::model::{Approval, OnTimeout, Wait};
 use super::node::Wanted;
 use super::types::Types;
+use super::words::part;
 use super::{call, duration};
 use crate::cursor::Cursor;
 use crate::problem::{Code, Problems};
@@ -15,7 +16,7 @@ pub(super) fn read_wait(field: &Cursor<'_>, problems: &mut Problems) -> Option<W
     if !field.is_map() {
         return duration::read(field, problems).map(Wait::For);
     }
-    field.expect_fields(&["until", "signal", "key"], problems);
+    field.expect_fields(&part("wait"), problems);
     if let Some(until) = field.field("until") {
         return Formula::read(&until, problems).map(Wait::Until);
     }
@@ -41,7 +42,7 @@ pub(super) fn read_approval(
     }
     let is_title = field.as_text().is_some();
     if !is_title {
-        field.expect_fields(&["title", "fields", "by", "timeout", "on_timeout"], problems);
+        field.expect_fields(&part("approval"), problems);
     }
     let title = if is_title { Some(field.clone()) } else { field.field("title") };
     let Some(title) = title else {

@@ -5,6 +5,7 @@
 mod checks;
 mod documents;
 mod engine;
+mod reference;
 mod schedules;
 mod settling;
 mod triggers;

@@ -27,7 +27,7 @@ pub(crate) fn permits(caller: &Caller, route: &Route) -> Result<()> {
 }
 
 /// The same rule for a call with options.
-fn permits_with(caller: &Caller, route: &Route, options: &Options) -> Result<()> {
+pub(crate) fn permits_with(caller: &Caller, route: &Route, options: &Options) -> Result<()> {
     if route.service.is_for_admins && caller.role < Role::Admin {
         return Err(Error::denied(format!("'{}' is for admins of the platform", route.name)));
     }

@@ -5,6 +5,7 @@ mod auth;
 mod bindings;
 mod call;
 mod csv;
+mod flows;
 mod instances;
 mod keys;
 mod mcp_tools;
@@ -42,7 +43,7 @@ use utoipa_axum::routes;
 pub(crate) fn router(options: &Options) -> (Router<Shared>, OpenApi) {
     let time = options.store_timeout * STORE_ANSWERS;
     let of_store =
-        access().merge(services()).merge(tools()).merge(instances()).merge(records()).merge(runs());
+        access().merge(services()).merge(tools()).merge(instances()).merge(flows()).merge(runs()).merge(records());
     let of_store = of_store.route_layer(from_fn_with_state(time, answer_within));
     let tables = tables()
         .route_layer(DefaultBodyLimit::max(options.max_body_bytes.max(TABLE_BODY_BYTES)))
@@ -108,6 +109,26 @@ fn instances() -> OpenApiRouter<Shared> {
         .routes(routes!(bindings::update, bindings::delete))
         .routes(routes!(bindings::list))
         .routes(routes!(bindings::list_by_key))
+}
+
+fn flows() -> OpenApiRouter<Shared> {
+    OpenApiRouter::new()
+        .routes(routes!(flows::list, flows::create))
+        .routes(routes!(flows::get, flows::update, flows::delete))
+        .routes(routes!(flows::draft::put))
+        .routes(routes!(flows::draft::validate))
+        .routes(routes!(flows::publish::publish))
+        .routes(routes!(flows::publish::rollback))
+        .routes(routes!(flows::publish::enable))
+        .routes(routes!(flows::publish::disable))
+        .routes(routes!(flows::versions::list))
+        .routes(routes!(flows::versions::get))
+        .routes(routes!(flows::versions::diff))
+        .routes(routes!(flows::references::list))
+        .routes(routes!(flows::triggers::list))
+        .routes(routes!(flows::triggers::enable))
+        .routes(routes!(flows::triggers::disable))
+        .routes(routes!(flows::triggers::rotate_secret))
 }
 
 fn records() -> OpenApiRouter<Shared> {

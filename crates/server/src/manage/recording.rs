@@ -71,8 +71,8 @@ impl Recorder {
         let path = parts.uri.path();
         let about = match parts.method {
             Method::POST => path.rsplit_once('/').map_or(path, |(parent, _)| parent),
-            // The document of a table may be large, and has versions of its own.
-            _ => path.strip_suffix("/data").unwrap_or(path),
+            // The document of a table may be large, and has versions of its own; a draft is part of its flow.
+            _ => path.strip_suffix("/data").or_else(|| path.strip_suffix("/draft")).unwrap_or(path),
         };
         let query = parts.uri.query().map(|query| format!("?{query}")).unwrap_or_default();
         let Ok(uri) = format!("{about}{query}").parse::<http::Uri>() else { return Value::Null };

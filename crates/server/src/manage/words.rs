@@ -156,3 +156,20 @@ pub(super) enum StepState {
     Skipped,
     Cancelled,
 }
+
+/// Whether a problem stops publishing.
+#[derive(ToSchema)]
+#[schema(rename_all = "lowercase")]
+pub(super) enum Severity {
+    Error,
+    Warning,
+}
+
+/// Why a flow needs what it refers to: its draft, the version that new runs take, or runs under way.
+#[derive(ToSchema)]
+#[schema(rename_all = "lowercase")]
+pub(super) enum ReferenceState {
+    Draft,
+    Current,
+    Live,
+}

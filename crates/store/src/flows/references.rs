@@ -25,8 +25,12 @@ pub struct NewReference {
 pub struct Reference {
     /// The flow.
     pub flow: String,
+    /// Its name for people.
+    pub name: String,
     /// The version; `None` for the draft.
     pub version: Option<i64>,
+    /// New runs take this version.
+    pub is_current: bool,
     /// The node's path in the document.
     pub node: String,
     /// The tool.
@@ -48,7 +52,7 @@ impl Flows<'_> {
     /// Where the service is needed: by drafts, current versions, and versions with runs under way.
     pub async fn references(self, tenant: &TenantId, scheme: &str, service: &str) -> Result<Vec<Reference>> {
         let rows = sqlx::query(
-            "SELECT r.flow, r.version, r.node, r.tool FROM flow_refs r
+            "SELECT r.flow, f.name, r.version, f.current_version, r.node, r.tool FROM flow_refs r
              JOIN flows f ON f.tenant = r.tenant AND f.id = r.flow
              WHERE r.tenant = $1 AND r.type = $2 AND r.service = $3
                  AND (r.version = $4 OR r.version = f.current_version OR EXISTS (SELECT 1 FROM runs u
@@ -63,9 +67,12 @@ impl Flows<'_> {
         .fetch_all(self.0.pool())
         .await?;
         let reference = |row| {
+            let version = row::integer(row, "version")?;
             Ok(Reference {
                 flow: row::text(row, "flow")?,
-                version: Some(row::integer(row, "version")?).filter(|version| *version != DRAFT),
+                name: row::text(row, "name")?,
+                version: Some(version).filter(|version| *version != DRAFT),
+                is_current: row::optional_integer(row, "current_version")? == Some(version),
                 node: row::text(row, "node")?,
                 tool: row::text(row, "tool")?,
             })

@@ -3,7 +3,10 @@
 use crate::database::Write;
 use crate::error::check_text;
 use crate::flows::{Flows, secret_place};
+use crate::vault::{random_bytes, random_text};
 use crate::{Error, Result, Status, Store, meta, row};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use sqlx::AssertSqlSafe;
 use sqlx::any::AnyRow;
 use tool::{Secret, TenantId};
@@ -100,6 +103,37 @@ impl Flows<'_> {
     pub async fn set_trigger_mark(self, tenant: &TenantId, flow: &str, name: &str, mark: &str) -> Result<()> {
         check_text("mark", mark)?;
         self.set(tenant, flow, name, "mark", mark).await
+    }
+
+    /// One trigger of the flow.
+    pub async fn trigger(self, tenant: &TenantId, flow: &str, name: &str) -> Result<Trigger> {
+        let sql =
+            format!("SELECT {COLUMNS} FROM flow_triggers WHERE tenant = $1 AND flow = $2 AND name = $3");
+        let row = sqlx::query(AssertSqlSafe(sql))
+            .bind(tenant.as_str())
+            .bind(row::clean(flow))
+            .bind(row::clean(name))
+            .fetch_optional(self.0.pool())
+            .await?;
+        decode(self.0, &row.ok_or_else(|| Error::not_found("trigger"))?)
+    }
+
+    /// Gives the trigger a new secret, and an address if it has none. The secret has a form that every way to sign
+    /// takes: that of standardwebhooks.com.
+    pub async fn rotate_trigger_secret(
+        self,
+        tenant: &TenantId,
+        flow: &str,
+        name: &str,
+    ) -> Result<(String, Secret)> {
+        let trigger = self.trigger(tenant, flow, name).await?;
+        let hook = match trigger.hook {
+            Some(hook) => hook,
+            None => random_text::<18>()?.expose().to_owned(),
+        };
+        let secret = Secret::new(format!("whsec_{}", BASE64.encode(*random_bytes::<32>()?)));
+        self.set_trigger_secret(tenant, flow, name, &hook, &secret).await?;
+        Ok((hook, secret))
     }
 
     /// Gives the trigger an address and a secret, in the place of older ones.

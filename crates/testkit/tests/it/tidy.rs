@@ -129,7 +129,7 @@ fn dependencies_point_inward() {
         ("local", &["tool", "gateway", "connectors"]),
         ("search", &["tool", "document", "store"]),
         ("runtime", &["tool", "gateway", "store"]),
-        ("server", &["tool", "document", "gateway", "store", "runtime", "mcp"]),
+        ("server", &["tool", "document", "flow", "gateway", "store", "runtime", "mcp"]),
     ]);
     let ours = [
         "tool",

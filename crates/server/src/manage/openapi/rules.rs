@@ -113,7 +113,10 @@ fn bound(parameter: &mut Value) {
             schema["maximum"] = MAX_LIMIT.into();
         }
         "json_path" => schema["pattern"] = POINTER.into(),
-        name if TIMES.contains(&name) => schema["format"] = "date-time".into(),
+        // One that has a pattern is a word of another kind.
+        name if TIMES.contains(&name) && schema.get("pattern").is_none() => {
+            schema["format"] = "date-time".into();
+        }
         _ => {}
     }
 }

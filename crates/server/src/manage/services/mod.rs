@@ -11,6 +11,7 @@ pub(super) mod tools;
 pub(super) mod types;
 mod view;
 
+pub(crate) use settings::check_id;
 pub(crate) use view::{ServiceView, masked_tool, schema_of};
 
 use crate::Shared;
@@ -26,7 +27,7 @@ use http::StatusCode;
 use references::{check_tools_unreferenced, check_unreferenced};
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use settings::{Findings, check_also, check_id, read_tools};
+use settings::{Findings, check_also, read_tools};
 use store::{NewService, Service, ServiceChanges, ServiceFilter, ServiceTool};
 use tool::whole::whole_or_null;
 use utoipa::ToSchema;

@@ -4,6 +4,7 @@ use crate::Shared;
 use crate::auth::SignedIn;
 use crate::error::{Code, Problem, Result};
 use crate::json::{Page, Path};
+use crate::manage::words;
 use axum::Json as Answer;
 use axum::extract::State;
 use gateway::ToolBody;
@@ -14,14 +15,45 @@ use utoipa::ToSchema;
 
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Reference {
-    /// What it is: `tool`.
+    /// What it is: `tool` or `flow`.
     #[serde(rename = "type")]
     kind: &'static str,
     id: String,
     name: String,
     /// How it refers to the service.
     uri: String,
+    /// Of a flow: which version; absent for its draft.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    version: Option<i64>,
+    /// Of a flow: the path of the node or trigger.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    node: Option<String>,
+    /// Of a flow: `draft`, `current` (new runs take that version) or `live` (runs of that version are under way).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<words::ReferenceState>)]
+    state: Option<&'static str>,
 }
+
+impl Reference {
+    /// A node of that flow refers.
+    pub(crate) fn is_of_flow(&self, id: &str) -> bool {
+        self.kind == FLOW && self.id == id
+    }
+
+    /// What refers, for a message.
+    fn words(&self) -> String {
+        match (&self.node, self.version) {
+            (Some(node), Some(version)) => format!("flow {} version {version} ({node})", self.id),
+            (Some(node), None) => format!("the draft of flow {} ({node})", self.id),
+            (None, _) => self.name.clone(),
+        }
+    }
+}
+
+/// What flows are called among references.
+const FLOW: &str = "flow";
+/// So many are named in a message.
+const TOLD: usize = 20;
 
 /// What refers to a service and would break without it.
 #[utoipa::path(get, path = "/services/{type}/{id}/references", tag = "services",
@@ -65,30 +97,41 @@ pub(crate) async fn check_tools_unreferenced(
     refuse(&references, &what, "keep them, or let them go with ?force=true")
 }
 
-fn refuse(references: &[Reference], what: &str, advice: &str) -> Result<()> {
+/// Refuses to go on if there are references, and lists them.
+pub(crate) fn refuse(references: &[Reference], what: &str, advice: &str) -> Result<()> {
     if references.is_empty() {
         return Ok(());
     }
     let (count, names) = (references.len(), names_of(references));
-    Err(Problem::new(Code::Referenced, format!("{count} things {what}: {names}; {advice}")))
+    let error = |reference: &Reference| tool::Problem::new(&*reference.id, "Referenced", reference.words());
+    let errors = references.iter().map(error).collect();
+    let detail = format!("{count} things {what}: {names}; {advice}");
+    Err(Problem::new(Code::Referenced, detail).with_errors(errors))
 }
 
 /// The names of what refers to something, for a message.
 pub(crate) fn names_of(references: &[Reference]) -> String {
-    references.iter().map(|reference| reference.name.as_str()).collect::<Vec<_>>().join(", ")
+    let mut names: Vec<_> = references.iter().take(TOLD).map(Reference::words).collect();
+    if references.len() > TOLD {
+        names.push(format!("and {} more", references.len() - TOLD));
+    }
+    names.join(", ")
 }
 
-/// The Tools whose URIs lead to the service.
-async fn references_to(
+/// The Tools and flows whose URIs lead to the service.
+pub(crate) async fn references_to(
     state: &Shared,
     signed_in: &SignedIn,
     scheme: &str,
     id: &str,
 ) -> Result<Vec<Reference>> {
-    references_that(state, signed_in, |uri| uri.scheme() == scheme && uri.service() == id).await
+    let leads_there = |uri: &Uri| uri.scheme() == scheme && uri.service() == id;
+    let mut found = references_that(state, signed_in, leads_there).await?;
+    found.extend(nodes_to(state, signed_in, scheme, id).await?);
+    Ok(found)
 }
 
-/// The Tools whose URIs lead to one of these tools of the service.
+/// The Tools and flows whose URIs lead to one of these tools of the service.
 pub(crate) async fn references_to_tools(
     state: &Shared,
     signed_in: &SignedIn,
@@ -98,7 +141,33 @@ pub(crate) async fn references_to_tools(
 ) -> Result<Vec<Reference>> {
     let is_one = |uri: &Uri| uri.tool().is_some_and(|tool| tools.contains(&tool));
     let leads_there = |uri: &Uri| uri.scheme() == scheme && uri.service() == id && is_one(uri);
-    references_that(state, signed_in, leads_there).await
+    let mut found = references_that(state, signed_in, leads_there).await?;
+    let mut nodes = nodes_to(state, signed_in, scheme, id).await?;
+    nodes.retain(|node| node.uri.rsplit_once('/').is_some_and(|(_, tool)| tools.contains(&tool)));
+    found.extend(nodes);
+    Ok(found)
+}
+
+/// The nodes of drafts, current versions and versions with runs under way that lead to the service.
+async fn nodes_to(state: &Shared, signed_in: &SignedIn, scheme: &str, id: &str) -> Result<Vec<Reference>> {
+    let found = state.store.flows().references(&signed_in.tenant, scheme, id).await?;
+    let reference = |found: store::flows::Reference| Reference {
+        kind: FLOW,
+        uri: match found.tool.as_str() {
+            "" => format!("{scheme}://{id}"),
+            tool => Uri::of_tool(scheme, id, tool).to_string(),
+        },
+        state: Some(match (found.version, found.is_current) {
+            (None, _) => "draft",
+            (Some(_), true) => "current",
+            (Some(_), false) => "live",
+        }),
+        id: found.flow,
+        name: found.name,
+        version: found.version,
+        node: Some(found.node),
+    };
+    Ok(found.into_iter().map(reference).collect())
 }
 
 async fn references_that(
@@ -110,7 +179,9 @@ async fn references_that(
     let reference = |tool: store::Tool| {
         let Ok(ToolBody::Uri(over)) = body_of(&tool.kind, &tool.definition) else { return None };
         let uri = over.uri.to_string();
-        leads_there(&over.uri).then(|| Reference { kind: "tool", id: tool.id.into(), name: tool.name, uri })
+        let (version, node, state) = (None, None, None);
+        let (id, name) = (tool.id.into(), tool.name);
+        leads_there(&over.uri).then(|| Reference { kind: "tool", id, name, uri, version, node, state })
     };
     Ok(tools.into_iter().filter_map(reference).collect())
 }
