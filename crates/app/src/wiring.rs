@@ -13,12 +13,12 @@ use search::Finder;
 use server::{Options, Server};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
-use store::{Documents, Store, Vault};
+use std::sync::{Arc, OnceLock, Weak};
+use store::{Documents, OnceResults, Queues, Store, Vault};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
-use tool::{Embeddings, Env, Secret};
+use tool::{CallTools, Embeddings, Env, Secret};
 
 /// How the server is set up.
 #[derive(Debug, Clone)]
@@ -107,9 +107,12 @@ pub async fn start(mut settings: Settings) -> Result<Started, Failure> {
     let admin_key = runtime::first_start::prepare(&store, settings.admin_token.as_ref()).await;
     let admin_key = admin_key.map_err(|error| database_failure("the first tenant cannot be made", error))?;
     let documents = Documents::new(store.clone(), settings.server.store_timeout);
+    let queues = Queues::new(store.clone(), settings.server.store_timeout);
     let mut env = Env {
         allow_private_network: settings.allow_private_network,
         tables: Some(Arc::new(documents.clone())),
+        queue: Some(Arc::new(queues.clone())),
+        once: Some(Arc::new(OnceResults::new(store.clone(), settings.server.store_timeout))),
         data_dir: Some(settings.data_dir.clone()),
         result_budget_bytes: settings.max_result_bytes.unwrap_or(gateway::RESULT_BUDGET_BYTES),
         ..Env::default()
@@ -137,11 +140,17 @@ pub async fn start(mut settings: Settings) -> Result<Started, Failure> {
         stored: StoredPins::new(store.clone(), settings.server.store_timeout),
     });
     let gateway = Gateway::with_pins(connectors::REGISTRY, env.clone(), audit, options, pins);
+    let later = later_calls(store.clone(), queues, &gateway);
     settings.server.only_service = settings.one_server.as_ref().map(|_| OneServer::ID.into());
     let own = own_services(followed, settings.one_server.as_ref(), env.shutdown)?;
     let server = Server::new(store, documents, gateway, metrics, own, settings.server).await;
     let server = server.map_err(|error| database_failure("the configuration cannot be loaded", error))?;
-    Ok(Started { address, admin_key, listener, server: server.with_background(indexing) })
+    Ok(Started {
+        address,
+        admin_key,
+        listener,
+        server: server.with_background(indexing).with_background(later),
+    })
 }
 
 fn embeddings_from(
@@ -165,6 +174,12 @@ fn indexing(
     options: search::Options,
 ) -> Background {
     Box::new(move |stop| Box::pin(search::run(store, documents, embeddings, options, stop)))
+}
+
+/// Makes calls whose time has come, in the background.
+fn later_calls(store: Store, queues: Queues, gateway: &Arc<Gateway>) -> Background {
+    let tools: Weak<dyn CallTools> = Arc::downgrade(gateway) as Weak<dyn CallTools>;
+    Box::new(move |stop| Box::pin(runtime::make_later_calls(store, queues, tools, stop)))
 }
 
 /// The services of the file, now and after every change, or the one server of the command line.

@@ -11,7 +11,8 @@ const PAUSE: Duration = Duration::from_secs(60 * 60);
 /// How long the work stays with a process that no longer says anything.
 const LEASE: Duration = Duration::from_secs(60);
 
-/// Deletes audit records older than `retention`, if there is such, and leases that ended long ago, until cancelled.
+/// Deletes audit records older than `retention`, if there is such, leases that ended long ago, and messages that nobody came
+/// for, until cancelled.
 pub async fn upkeep(store: Store, retention: Option<Duration>, cancel: CancellationToken) {
     let mut pause = FIRST;
     while cancel.run_until_cancelled(tokio::time::sleep(pause)).await.is_some() {
@@ -33,5 +34,6 @@ async fn clean(store: &Store, retention: Option<Duration>) -> store::Result<()> 
         let first = now.saturating_sub(retention);
         store.audit().purge_before(i64::try_from(first.as_millis()).unwrap_or(i64::MAX)).await?;
     }
+    store.sweep_queues().await?;
     store.leases().sweep().await
 }

@@ -24,6 +24,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration::both(include_str!("../migrations/0008_tenant_private_network.sql")),
     Migration::both(include_str!("../migrations/0009_leases.sql")),
     Migration::both(include_str!("../migrations/0010_flows.sql")),
+    Migration::both(include_str!("../migrations/0011_queues.sql")),
 ];
 
 /// One step: what both databases understand, then what only one does.

@@ -5,6 +5,7 @@ use crate::salvage::{check_rest, take_out};
 use crate::settings_schema::SettingsSchema;
 use crate::{
     Ambient, Call, Context, Env, Error, Import, Inline, Library, Outcome, Pinning, Problem, Result, Tool,
+    Triggers,
 };
 use async_trait::async_trait;
 use schemars::JsonSchema;
@@ -33,6 +34,11 @@ pub trait Connector: Send + Sync + 'static {
 
     /// Documents and prompts, where the service has such.
     fn library(&self) -> Option<&dyn Library> {
+        None
+    }
+
+    /// What can be listened to, where the service hands over messages by itself.
+    fn triggers(&self) -> Option<&dyn Triggers> {
         None
     }
 

@@ -1,7 +1,7 @@
 //! What the services of one process share.
 
 use crate::call_tools::no_tools;
-use crate::{CallTools, Compute, OnlyClient, Runs, Search, Tables, TenantId};
+use crate::{CallTools, Compute, Once, OnlyClient, Queue, Runs, Search, Tables, TenantId};
 use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 use tokio_util::sync::CancellationToken;
@@ -30,6 +30,10 @@ pub struct Env {
     pub tools: Weak<dyn CallTools>,
     /// The way to work that goes on after its call was answered, where such is kept.
     pub runs: Option<Arc<dyn Runs>>,
+    /// The way to messages and calls that wait in the database, where there is one.
+    pub queue: Option<Arc<dyn Queue>>,
+    /// The way to results of what is to happen once, likewise.
+    pub once: Option<Arc<dyn Once>>,
     /// The client, where this process serves one and no other.
     pub only_client: Option<Arc<OnlyClient>>,
     /// Where services keep files of their own, each in a folder of its tenant; nowhere where nothing is kept.
@@ -53,6 +57,8 @@ impl Default for Env {
             search: None,
             tools: no_tools(),
             runs: None,
+            queue: None,
+            once: None,
             only_client: None,
             data_dir: None,
             result_budget_bytes: 1024 * 1024,

@@ -15,6 +15,8 @@ mod isolation;
 mod keys;
 mod leases;
 mod migrations;
+mod once;
+mod queues;
 mod rotation;
 mod run_doors;
 mod run_slots;

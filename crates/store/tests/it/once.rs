@@ -1,0 +1,104 @@
+//! What is to happen once, and calls that are to be made later.
+
+use crate::backend::{Backend, acme, eventually, other};
+use serde_json::value::RawValue;
+use std::sync::Arc;
+use std::time::Duration;
+use store::{OnceResults, Queues};
+use tokio::task::JoinSet;
+use tool::queue::LaterCall;
+use tool::{Begun, Once as _, Queue as _};
+
+on_both! {
+    answers_a_second_time_with_the_first_result
+    one_of_many_is_the_first
+    what_surely_did_not_happen_may_happen
+    keeps_calls_for_later_in_order_of_their_time
+    one_process_holds_a_name
+}
+
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+fn json(text: &str) -> Box<RawValue> {
+    RawValue::from_string(text.to_owned()).unwrap()
+}
+
+/// MQ-10
+async fn answers_a_second_time_with_the_first_result(db: Arc<Backend>) {
+    let once = OnceResults::new(db.open_with_tenants().await, TIMEOUT);
+    assert!(matches!(once.begin(&acme(), "s", "k").await.unwrap(), Begun::First));
+    assert!(matches!(once.begin(&acme(), "s", "k").await.unwrap(), Begun::Unknown), "its end is not known");
+    once.finish(&acme(), "s", "k", &json("{\"id\":1}")).await.unwrap();
+    let Begun::Done(result) = once.begin(&acme(), "s", "k").await.unwrap() else { panic!("it is done") };
+    assert_eq!(result.get(), "{\"id\":1}");
+    for (tenant, scope, key) in [(other(), "s", "k"), (acme(), "t", "k"), (acme(), "s", "l")] {
+        assert!(matches!(once.begin(&tenant, scope, key).await.unwrap(), Begun::First));
+    }
+    db.execute("UPDATE once_results SET until = 1").await;
+    assert!(matches!(once.begin(&acme(), "s", "k").await.unwrap(), Begun::First), "a day later it is new");
+    assert!(matches!(once.begin(&acme(), "s", "k").await.unwrap(), Begun::Unknown), "and its result is gone");
+}
+
+async fn one_of_many_is_the_first(db: Arc<Backend>) {
+    let store = db.open_with_tenants().await;
+    let replica = db.open().await;
+    let mut tasks = JoinSet::new();
+    for number in 0..20 {
+        let once = OnceResults::new(if number % 2 == 0 { store.clone() } else { replica.clone() }, TIMEOUT);
+        tasks.spawn(async move { matches!(once.begin(&acme(), "s", "k").await.unwrap(), Begun::First) });
+    }
+    assert_eq!(tasks.join_all().await.into_iter().filter(|is_first| *is_first).count(), 1);
+}
+
+async fn what_surely_did_not_happen_may_happen(db: Arc<Backend>) {
+    let once = OnceResults::new(db.open_with_tenants().await, TIMEOUT);
+    assert!(matches!(once.begin(&acme(), "s", "k").await.unwrap(), Begun::First));
+    once.forget(&acme(), "s", "k").await.unwrap();
+    assert!(matches!(once.begin(&acme(), "s", "k").await.unwrap(), Begun::First));
+    once.finish(&acme(), "s", "k", &json("1")).await.unwrap();
+    assert!(once.forget(&acme(), "s", "k").await.is_err(), "what is done stays done");
+}
+
+async fn keeps_calls_for_later_in_order_of_their_time(db: Arc<Backend>) {
+    let queues = Queues::new(db.open_with_tenants().await, TIMEOUT);
+    let call = |id: &str, uri: &str, delay| LaterCall {
+        id: id.to_owned(),
+        uri: uri.to_owned(),
+        arguments: json("{\"a\":1}"),
+        delay: Duration::from_millis(delay),
+    };
+    assert_eq!(queues.later().next_in().await.unwrap(), None);
+    queues.call_later(&acme(), call("third", "mq://x/a", 3_600_000)).await.unwrap();
+    queues.call_later(&acme(), call("second", "mq://x/a", 400)).await.unwrap();
+    let due_at = queues.call_later(&acme(), call("first", "mq://x/b", 200)).await.unwrap();
+    queues.call_later(&other(), call("first", "mq://y/b", 0)).await.unwrap();
+    assert_eq!(
+        queues.call_later(&acme(), call("first", "mq://z/b", 0)).await.unwrap(),
+        due_at,
+        "one id, one call"
+    );
+    // After a restart.
+    let queues = Queues::new(db.open().await, TIMEOUT);
+    assert_eq!(queues.later().due_services().await.unwrap(), [(other(), "mq://y".to_owned())]);
+    let due = || async { queues.later().due(&acme(), "mq://x").await.unwrap() };
+    assert!(due().await.is_empty(), "never early");
+    eventually("both are due", TIMEOUT, || async { due().await.len() == 2 }).await;
+    let calls = due().await;
+    assert_eq!([calls[0].id.as_str(), calls[1].id.as_str()], ["first", "second"]);
+    assert_eq!((calls[0].uri.as_str(), calls[0].arguments.get()), ("mq://x/b", "{\"a\":1}"));
+    queues.later().done(&calls[0]).await.unwrap();
+    queues.later().give_up(&calls[1], "no such service").await.unwrap();
+    assert!(due().await.is_empty());
+    let wait = queues.later().next_in().await.unwrap();
+    assert_eq!(wait, Some(Duration::ZERO), "the other tenant's");
+}
+
+async fn one_process_holds_a_name(db: Arc<Backend>) {
+    let store = db.open_with_tenants().await;
+    let (one, another) = (Queues::new(store, TIMEOUT), Queues::new(db.open().await, TIMEOUT));
+    let held = one.hold(&acme(), "x").await.unwrap().unwrap();
+    assert!(another.hold(&acme(), "x").await.unwrap().is_none());
+    assert!(another.hold(&other(), "x").await.unwrap().is_some());
+    held.release().await;
+    assert!(another.hold(&acme(), "x").await.unwrap().is_some());
+}
