@@ -9,9 +9,11 @@ mod instances;
 mod keys;
 mod mcp_tools;
 mod openapi;
+mod preview;
 mod recording;
 mod secrets;
 mod services;
+mod session;
 pub(crate) mod tables;
 mod tenants;
 pub(crate) mod time;
@@ -60,6 +62,8 @@ fn access() -> OpenApiRouter<Shared> {
         .routes(routes!(auth::login))
         .routes(routes!(auth::logout))
         .routes(routes!(auth::me))
+        .routes(routes!(session::create, session::delete))
+        .routes(routes!(session::create_code))
         .routes(routes!(auth::change_password))
         .routes(routes!(tenants::list, tenants::create))
         .routes(routes!(tenants::get, tenants::update, tenants::delete))
@@ -117,6 +121,7 @@ fn tables() -> OpenApiRouter<Shared> {
         .routes(routes!(tables::list, tables::create))
         .routes(routes!(tables::get, tables::update, tables::delete))
         .routes(routes!(tables::data::get, tables::data::add, tables::data::put, tables::data::remove))
+        .routes(routes!(tables::children::list))
         .routes(routes!(tables::data::versions))
         .routes(routes!(tables::data::restore))
         .routes(routes!(tables::files::create))
@@ -127,6 +132,8 @@ fn tables() -> OpenApiRouter<Shared> {
 fn calls() -> OpenApiRouter<Shared> {
     OpenApiRouter::new()
         .routes(routes!(tools::trial::test))
+        .routes(routes!(preview::render))
+        .routes(routes!(preview::query))
         .routes(routes!(call::call))
         .routes(routes!(mcp_tools::call))
 }
