@@ -11,6 +11,7 @@ mod logs;
 mod metrics;
 pub mod pins;
 pub mod policy;
+mod preview;
 mod runs;
 mod service_metrics;
 pub mod shape;
@@ -21,6 +22,7 @@ pub use discovery::Discovery;
 pub use library::{Fingerprints, ResourceUpdate, Watch};
 pub use lifecycle::{BuiltIn, ConfigProblem, ServiceDefinition, TenantDefinition};
 pub use logs::ServiceLog;
+pub use preview::{Mistake, Preview};
 pub use service_metrics::BUCKETS_SECONDS;
 pub use tools::{ToolBody, ToolDefinition, UriTool};
 

@@ -245,7 +245,9 @@ fn router(state: Shared) -> Router {
     // What the document says is made again when somebody asks for it.
     let (api, _document) = manage::router(&state.options);
     let recorder = manage::Recorder { state: state.clone(), rest: api.clone().with_state(state.clone()) };
-    let api = api.layer(from_fn_with_state(recorder, manage::record));
+    let api = api
+        .layer(from_fn_with_state(recorder, manage::record))
+        .layer(from_fn_with_state(state.clone(), auth::session::accept));
     let sse = match state.options.serves_sse {
         true => Router::new()
             .route("/sse", get(mcp::sse::get))

@@ -172,6 +172,12 @@ impl QueryError {
         Self(Box::new(Inner { message: message.into(), position, is_out_of_steps: false }))
     }
 
+    /// What is wrong, without the place.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
     /// Line and column, from 1, where the mistake is at one place.
     #[must_use]
     pub fn position(&self) -> Option<(usize, usize)> {

@@ -6,6 +6,7 @@ mod template;
 
 use crate::RESULT_BUDGET_BYTES;
 use budget::{OutputSchema, cut};
+pub(crate) use select::MAX_STEPS;
 use select::Select;
 use serde_json::value::RawValue;
 use std::sync::Arc;

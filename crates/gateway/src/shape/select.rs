@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use tool::{Error, Result};
 
 /// What an expression may do: a second or so of work.
-const MAX_STEPS: u64 = 20_000_000;
+pub(crate) const MAX_STEPS: u64 = 20_000_000;
 /// What it may do at once, on a thread that others wait for: a few milliseconds.
 const MAX_STEPS_AT_ONCE: u64 = 50_000;
 /// What it may pick: it can put much more together than it was given.

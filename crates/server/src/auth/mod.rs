@@ -4,11 +4,14 @@ mod attempts;
 mod grant;
 mod hashing;
 mod owners;
+pub(crate) mod session;
 mod token;
 
 pub(crate) use attempts::Attempts;
 pub(crate) use grant::Grant;
 pub(crate) use hashing::Hashing;
+pub(crate) use session::BrowserSession;
+pub(crate) use token::{BrowserToken, Purpose};
 
 use crate::Shared;
 use crate::error::{Problem, Result};
@@ -26,17 +29,22 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use store::{KeyHash, Status, Store, User};
 use token::Tokens;
-use tool::{Caller, CallerHeaders, Identity, InstanceId, Limits, Role, Scope, Secret, TenantId, UserId};
+use tool::{
+    Caller, CallerHeaders, Identity, InstanceId, KeyId, Limits, Role, Scope, Secret, TenantId, UserId,
+};
 
 /// Everyone who may come in, swapped as a whole when anything about that changes.
 pub(crate) struct Auth {
     tokens: Tokens,
+    /// Cookies ignore ports: two servers on one machine must not overwrite each other's.
+    cookie_name: String,
     accounts: ArcSwap<Accounts>,
 }
 
 #[derive(Default)]
 struct Accounts {
     keys: HashMap<KeyHash, KeyEntry>,
+    key_hashes: HashMap<KeyId, KeyHash>,
     users: HashMap<UserId, User>,
     instances: HashMap<KeyHash, (SignedIn, InstanceId)>,
     /// Instances whose owners may not call any more.
@@ -52,7 +60,9 @@ struct KeyEntry {
 impl Auth {
     /// Loads everyone.
     pub(crate) async fn load(store: &Store, key: &Secret) -> store::Result<Self> {
-        let auth = Self { tokens: Tokens::new(key), accounts: ArcSwap::default() };
+        let KeyHash([a, b, c, d, ..]) = KeyHash::of(&format!("cookie name {}", key.expose()));
+        let cookie_name = format!("aio_{:08x}", u32::from_be_bytes([a, b, c, d]));
+        let auth = Self { tokens: Tokens::new(key), cookie_name, accounts: ArcSwap::default() };
         auth.reload(store).await?;
         Ok(auth)
     }
@@ -67,6 +77,7 @@ impl Snapshot for Auth {
         let keys = store.keys().all_active().await?;
         let users = store.users().all_active().await?;
         let (instances, closed) = Owners::of(&keys, &users).doors(instances, &self.accounts.load().closed);
+        let key_hashes = keys.iter().map(|key| (key.id.clone(), key.hash)).collect();
         let keys = keys.into_iter().map(|key| {
             let caller = Caller {
                 identity: Identity::Key(key.id),
@@ -82,7 +93,7 @@ impl Snapshot for Auth {
         });
         let users = users.into_iter().map(|user| (user.id.clone(), user));
         let (keys, users) = (keys.collect(), users.collect());
-        self.accounts.store(Arc::new(Accounts { keys, users, instances, closed }));
+        self.accounts.store(Arc::new(Accounts { keys, key_hashes, users, instances, closed }));
         Ok(())
     }
 }
@@ -104,28 +115,51 @@ impl Auth {
     pub(crate) fn identify(&self, credential: &str) -> Result<SignedIn> {
         let accounts = self.accounts.load();
         if let Some(entry) = accounts.keys.get(&KeyHash::of(credential)) {
-            if entry.expires_at_ms.is_some_and(|end| end <= Utc::now().timestamp_millis()) {
-                return Err(Problem::unauthenticated("the key has expired; ask for a new one"));
-            }
-            return Ok(SignedIn {
-                tenant: entry.tenant.clone(),
-                caller: entry.caller.clone(),
-                expires_at_ms: entry.expires_at_ms,
-            });
+            let expired = || Problem::unauthenticated("the key has expired; ask for a new one");
+            return entry.signed_in().ok_or_else(expired);
         }
         let unknown = || Problem::unauthenticated("the key or token is not valid here");
         let claims = self.tokens.verify(credential).ok_or_else(unknown)?;
         let user = accounts.users.get(claims.sub.as_str()).filter(|user| claims.is_for(user));
-        let user = user.filter(|user| user.status == Status::Active).ok_or_else(unknown)?;
-        let caller = Caller {
-            identity: Identity::User(user.id.clone()),
-            name: user.username.clone(),
-            role: user.role,
-            scopes: Vec::new(),
-            allow: Vec::new(),
-            limits: Limits::default(),
-        };
-        Ok(SignedIn { tenant: user.tenant.clone(), caller: Arc::new(caller), expires_at_ms: None })
+        user.and_then(SignedIn::as_user).ok_or_else(unknown)
+    }
+
+    /// The name of the cookie that browsers stay signed in by.
+    pub(crate) fn cookie_name(&self) -> &str {
+        &self.cookie_name
+    }
+
+    /// A token for the browser of somebody who has signed in with a key or as a user.
+    pub(crate) fn issue_browser(&self, purpose: Purpose, who: &SignedIn) -> Result<BrowserToken> {
+        let identity = &who.caller.identity;
+        let user = self.accounts.load().users.get(identity.id()).map(|user| user.tokens_valid_after);
+        self.tokens.issue_browser(purpose, identity, user.unwrap_or_default())
+    }
+
+    /// Whose browser holds this token. It ends with the key or the user that it was issued for.
+    pub(crate) fn browser(&self, purpose: Purpose, token: &str) -> Option<BrowserSession> {
+        let claims = self.tokens.verify_browser(purpose, token)?;
+        let accounts = self.accounts.load();
+        let signed_in = match claims.kind.as_str() {
+            "key" => {
+                let hash = accounts.key_hashes.get(claims.sub.as_str())?;
+                accounts.keys.get(hash).and_then(KeyEntry::signed_in)
+            }
+            _ => {
+                let user = accounts.users.get(claims.sub.as_str());
+                user.filter(|user| user.tokens_valid_after == claims.epoch).and_then(SignedIn::as_user)
+            }
+        }?;
+        Some(BrowserSession { signed_in, ends_at_ms: claims.exp * 1000, id: claims.jti })
+    }
+}
+
+impl KeyEntry {
+    /// Whoever holds the key, until it expires.
+    fn signed_in(&self) -> Option<SignedIn> {
+        let (tenant, caller) = (self.tenant.clone(), self.caller.clone());
+        let signed_in = SignedIn { tenant, caller, expires_at_ms: self.expires_at_ms };
+        (!signed_in.has_ended()).then_some(signed_in)
     }
 }
 
@@ -140,6 +174,20 @@ pub(crate) struct SignedIn {
 }
 
 impl SignedIn {
+    /// The person, if they may come in.
+    pub(crate) fn as_user(user: &User) -> Option<Self> {
+        let caller = Caller {
+            identity: Identity::User(user.id.clone()),
+            name: user.username.clone(),
+            role: user.role,
+            scopes: Vec::new(),
+            allow: Vec::new(),
+            limits: Limits::default(),
+        };
+        let signed_in = Self { tenant: user.tenant.clone(), caller: Arc::new(caller), expires_at_ms: None };
+        (user.status == Status::Active).then_some(signed_in)
+    }
+
     fn has_ended(&self) -> bool {
         self.expires_at_ms.is_some_and(|end| end <= Utc::now().timestamp_millis())
     }
@@ -154,6 +202,11 @@ impl SignedIn {
     /// May look at what is configured.
     pub(crate) fn may_read(&self) -> Result<()> {
         self.must(Scope::Read, "read this")
+    }
+
+    /// May call tools.
+    pub(crate) fn may_call(&self) -> Result<()> {
+        self.must(Scope::Call, "call tools")
     }
 
     /// May change what is configured.
@@ -247,8 +300,10 @@ impl FromRequestParts<Shared> for SignedIn {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &Shared) -> Result<Self> {
-        let credential = credential(parts)?;
-        let mut signed_in = state.auth.identify(credential)?;
+        let mut signed_in = match parts.extensions.get::<BrowserSession>() {
+            Some(session) if !Self::is_tried(&parts.headers) => session.signed_in.clone(),
+            _ => state.auth.identify(credential(parts)?)?,
+        };
         let Query(TenantQuery { tenant_id }) = Query::from_request_parts(parts, state).await?;
         if let Some(id) = tenant_id {
             let id = id.parse().map_err(|_| Problem::not_found("tenant"))?;

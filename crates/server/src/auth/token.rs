@@ -5,9 +5,11 @@ use chrono::Utc;
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
 use serde::{Deserialize, Serialize};
 use store::User;
-use tool::{Role, Secret};
+use tool::{Identity, Role, Secret};
 
 const LIFETIME_SECONDS: i64 = 12 * 60 * 60;
+/// How long a code can be used.
+const CODE_SECONDS: i64 = 15 * 60;
 
 /// What a token says.
 #[derive(Serialize, Deserialize)]
@@ -27,6 +29,52 @@ impl Claims {
     pub(super) fn is_for(&self, user: &User) -> bool {
         self.tenant_id == user.tenant.as_str() && self.epoch == user.tokens_valid_after
     }
+}
+
+/// What a browser may do with what it holds. A token for one purpose is none for another, nor one for a header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Purpose {
+    /// Stay signed in.
+    Session,
+    /// Sign in, once.
+    Code,
+}
+
+impl Purpose {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Session => "session",
+            Self::Code => "code",
+        }
+    }
+
+    fn lifetime_seconds(self) -> i64 {
+        match self {
+            Self::Session => LIFETIME_SECONDS,
+            Self::Code => CODE_SECONDS,
+        }
+    }
+}
+
+/// What a token of a browser says.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct BrowserClaims {
+    aud: Purpose,
+    pub(super) sub: String,
+    /// `key` or `user`.
+    pub(super) kind: String,
+    /// As in [`Claims`]; a key has none.
+    pub(super) epoch: i64,
+    iat: i64,
+    pub(super) exp: i64,
+    pub(super) jti: String,
+}
+
+/// A token that a browser gets.
+pub(crate) struct BrowserToken {
+    pub(crate) text: String,
+    pub(crate) ends_at_ms: i64,
 }
 
 /// Signs and checks tokens.
@@ -61,9 +109,36 @@ impl Tokens {
             jti: tool::new_id(),
             epoch: user.tokens_valid_after,
         };
-        let token = jsonwebtoken::encode(&Header::default(), &claims, &self.encoding)
-            .map_err(|_| Problem::new(Code::Internal, "the token could not be signed"))?;
-        Ok((token, claims.exp))
+        Ok((self.sign(&claims)?, claims.exp))
+    }
+
+    /// A token for a browser whose user has this id.
+    pub(super) fn issue_browser(&self, purpose: Purpose, who: &Identity, epoch: i64) -> Result<BrowserToken> {
+        let now = Utc::now().timestamp();
+        let claims = BrowserClaims {
+            aud: purpose,
+            sub: who.id().to_owned(),
+            kind: who.kind().to_owned(),
+            epoch,
+            iat: now,
+            exp: now + purpose.lifetime_seconds(),
+            jti: tool::new_id(),
+        };
+        let text = self.sign(&claims)?;
+        Ok(BrowserToken { text, ends_at_ms: claims.exp * 1000 })
+    }
+
+    /// What the browser's token says, if it is one of ours for this purpose and has not ended.
+    pub(super) fn verify_browser(&self, purpose: Purpose, token: &str) -> Option<BrowserClaims> {
+        let mut validation = self.validation.clone();
+        validation.set_audience(&[purpose.as_str()]);
+        validation.set_required_spec_claims(&["exp", "sub", "aud"]);
+        jsonwebtoken::decode(token, &self.decoding, &validation).ok().map(|data| data.claims)
+    }
+
+    fn sign(&self, claims: &impl Serialize) -> Result<String> {
+        jsonwebtoken::encode(&Header::default(), claims, &self.encoding)
+            .map_err(|_| Problem::new(Code::Internal, "the token could not be signed"))
     }
 
     /// What the token says, if it is one of ours and has not ended.

@@ -3,8 +3,9 @@
 use super::recording::{SIGN_IN, row_of};
 use super::time;
 use super::users::{UserView, check_password};
+use super::words;
 use crate::Shared;
-use crate::auth::SignedIn;
+use crate::auth::{BrowserSession, SignedIn};
 use crate::error::{Problem, Result};
 use crate::json::Json;
 use crate::keyless::check_origin;
@@ -31,6 +32,12 @@ pub(super) struct Login {
     password: Secret,
 }
 
+impl Login {
+    pub(super) fn new(tenant: Option<String>, username: String, password: Secret) -> Self {
+        Self { tenant: tenant.unwrap_or_else(default_tenant), username, password }
+    }
+}
+
 fn default_tenant() -> String {
     TenantId::default_tenant().into()
 }
@@ -54,12 +61,26 @@ pub(super) async fn login(
     Json(login): Json<Login>,
 ) -> Result<Answer<LoggedIn>> {
     check_origin(&state, &headers)?;
+    let user = authenticate(&state, peer, &extensions, login, SIGN_IN).await?;
+    let (token, expires_at) = state.auth.issue(&user)?;
+    Ok(Answer(LoggedIn { token, expires_at: time::show(expires_at * 1000), user: user.into() }))
+}
+
+/// Checks a name and a password, as often as somebody may try, and puts on record at which path they were shown.
+pub(super) async fn authenticate(
+    state: &Shared,
+    peer: SocketAddr,
+    extensions: &Extensions,
+    login: Login,
+    path: &str,
+) -> Result<User> {
     let Login { tenant, username, password } = login;
+    let action = format!("POST {path}");
     let guess = state.attempts.reserve(peer.ip(), &tenant, &username)?;
-    let user = match find(&state, &tenant, &username, password).await {
+    let user = match find(state, &tenant, &username, password).await {
         Ok(Some(user)) => user,
         Ok(None) => {
-            record_refusal(&state, &tenant, &username, &extensions).await;
+            record_refusal(state, &tenant, &username, &action, extensions).await;
             return Err(Problem::unauthenticated(WRONG));
         }
         Err(problem) => {
@@ -68,14 +89,12 @@ pub(super) async fn login(
         }
     };
     guess.excuse();
-    let (token, expires_at) = state.auth.issue(&user)?;
-    let action = format!("POST {SIGN_IN}");
-    record(&state, row_of(&user.tenant, ("user", user.id.as_str()), &action, &extensions)).await;
-    Ok(Answer(LoggedIn { token, expires_at: time::show(expires_at * 1000), user: user.into() }))
+    record(state, row_of(&user.tenant, ("user", user.id.as_str()), &action, extensions)).await;
+    Ok(user)
 }
 
 /// Puts on record which name was tried; where the tenant is not there, for those who manage the platform.
-async fn record_refusal(state: &Shared, tenant: &str, username: &str, extensions: &Extensions) {
+async fn record_refusal(state: &Shared, tenant: &str, username: &str, action: &str, extensions: &Extensions) {
     let short = |text: &str| text.chars().take(MAX_TRIED).collect::<String>();
     let known = tenant.parse().ok().filter(|id| state.gateway.catalog().tenant(id).is_some());
     let message = match &known {
@@ -83,7 +102,7 @@ async fn record_refusal(state: &Shared, tenant: &str, username: &str, extensions
         None => format!("there is no active tenant '{}'", short(tenant)),
     };
     let known = known.unwrap_or_else(TenantId::default_tenant);
-    let mut row = row_of(&known, ("user", &short(username)), &format!("POST {SIGN_IN}"), extensions);
+    let mut row = row_of(&known, ("user", &short(username)), action, extensions);
     row.status = "refused".into();
     row.details.code = Some("UNAUTHENTICATED".into());
     row.details.message = Some(message.into());
@@ -91,7 +110,7 @@ async fn record_refusal(state: &Shared, tenant: &str, username: &str, extensions
 }
 
 /// Whether it can be written decides nothing about the sign-in.
-async fn record(state: &Shared, row: AuditRow<'static>) {
+pub(super) async fn record(state: &Shared, row: AuditRow<'static>) {
     if let Err(error) = state.store.management().append(&row).await {
         tracing::warn!(%error, "a sign-in is not on record: {error}");
     }
@@ -125,19 +144,43 @@ pub(super) struct Me {
     id: String,
     name: String,
     role: &'static str,
+    #[schema(value_type = Vec<words::May>)]
+    may: Vec<&'static str>,
+    /// When the key or the browser's session ends, whichever is first.
+    expires_at: Option<String>,
 }
 
-/// Who this key or token belongs to.
+impl Me {
+    /// `ends_at_ms` is the end of a session.
+    pub(super) fn of(signed_in: &SignedIn, ends_at_ms: Option<i64>) -> Self {
+        let may = [
+            ("read", signed_in.may_read()),
+            ("call", signed_in.may_call()),
+            ("manage", signed_in.may_manage()),
+            ("make_services", signed_in.may_make_services()),
+            ("make_tools", signed_in.may_make_tools()),
+            ("make_instances", signed_in.may_make_instances()),
+            ("administer", signed_in.may_administer()),
+        ];
+        let end = [signed_in.expires_at_ms, ends_at_ms].into_iter().flatten().min();
+        let caller = &signed_in.caller;
+        Self {
+            tenant: signed_in.tenant.to_string(),
+            kind: caller.identity.kind(),
+            id: caller.identity.id().to_owned(),
+            name: caller.name.clone(),
+            role: caller.role.as_str(),
+            may: may.into_iter().filter(|(_, may)| may.is_ok()).map(|(word, _)| word).collect(),
+            expires_at: end.map(time::show),
+        }
+    }
+}
+
+/// Who this key, token or session belongs to, and what they may do.
 #[utoipa::path(get, path = "/auth/me", tag = "auth", responses((status = 200, body = Me)))]
-pub(super) async fn me(signed_in: SignedIn) -> Answer<Me> {
-    let SignedIn { tenant, caller, .. } = signed_in;
-    Answer(Me {
-        tenant: tenant.into(),
-        kind: caller.identity.kind(),
-        id: caller.identity.id().to_owned(),
-        name: caller.name.clone(),
-        role: caller.role.as_str(),
-    })
+pub(super) async fn me(signed_in: SignedIn, extensions: Extensions) -> Answer<Me> {
+    let session = extensions.get::<BrowserSession>();
+    Answer(Me::of(&signed_in, session.map(|session| session.ends_at_ms)))
 }
 
 #[derive(Deserialize, ToSchema)]

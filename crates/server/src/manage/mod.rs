@@ -10,10 +10,12 @@ mod instances;
 mod keys;
 mod mcp_tools;
 mod openapi;
+mod preview;
 mod recording;
 mod runs;
 mod secrets;
 mod services;
+mod session;
 pub(crate) mod tables;
 mod tenants;
 pub(crate) mod time;
@@ -42,8 +44,13 @@ use utoipa_axum::routes;
 /// Every path below `/api/v1`, and what the OpenAPI document says about it.
 pub(crate) fn router(options: &Options) -> (Router<Shared>, OpenApi) {
     let time = options.store_timeout * STORE_ANSWERS;
-    let of_store =
-        access().merge(services()).merge(tools()).merge(instances()).merge(flows()).merge(runs()).merge(records());
+    let of_store = access()
+        .merge(services())
+        .merge(tools())
+        .merge(instances())
+        .merge(flows())
+        .merge(runs())
+        .merge(records());
     let of_store = of_store.route_layer(from_fn_with_state(time, answer_within));
     let tables = tables()
         .route_layer(DefaultBodyLimit::max(options.max_body_bytes.max(TABLE_BODY_BYTES)))
@@ -63,6 +70,8 @@ fn access() -> OpenApiRouter<Shared> {
         .routes(routes!(auth::login))
         .routes(routes!(auth::logout))
         .routes(routes!(auth::me))
+        .routes(routes!(session::create, session::delete))
+        .routes(routes!(session::create_code))
         .routes(routes!(auth::change_password))
         .routes(routes!(tenants::list, tenants::create))
         .routes(routes!(tenants::get, tenants::update, tenants::delete))
@@ -157,6 +166,7 @@ fn tables() -> OpenApiRouter<Shared> {
         .routes(routes!(tables::list, tables::create))
         .routes(routes!(tables::get, tables::update, tables::delete))
         .routes(routes!(tables::data::get, tables::data::add, tables::data::put, tables::data::remove))
+        .routes(routes!(tables::children::list))
         .routes(routes!(tables::data::versions))
         .routes(routes!(tables::data::restore))
         .routes(routes!(tables::files::create))
@@ -167,6 +177,8 @@ fn tables() -> OpenApiRouter<Shared> {
 fn calls() -> OpenApiRouter<Shared> {
     OpenApiRouter::new()
         .routes(routes!(tools::trial::test))
+        .routes(routes!(preview::render))
+        .routes(routes!(preview::query))
         .routes(routes!(call::call))
         .routes(routes!(runs::start::start))
         .routes(routes!(mcp_tools::call))

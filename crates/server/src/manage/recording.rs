@@ -5,7 +5,7 @@
 //! (`store::management`); what is after is added when the handler has answered.
 
 use crate::Shared;
-use crate::auth::SignedIn;
+use crate::auth::{BrowserSession, SignedIn};
 use crate::edge::{RequestId, TraceId};
 use crate::error::Problem;
 use axum::Router;
@@ -32,6 +32,9 @@ const CALLS: [&str; 2] = ["/api/v1/call", "/api/v1/mcp/tools/call"];
 /// Writes its own record: nobody is signed in yet, and credentials beside the password count for nothing.
 pub(super) const SIGN_IN: &str = "/api/v1/auth/login";
 
+/// So does this.
+pub(super) const SESSION: &str = "/api/v1/auth/session";
+
 /// What the layer needs: the server, and REST itself to read with.
 #[derive(Clone)]
 pub(crate) struct Recorder {
@@ -43,7 +46,7 @@ pub(crate) struct Recorder {
 pub(crate) async fn record(State(recorder): State<Recorder>, request: Request, next: Next) -> Response {
     let is_reading = matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
     let path = request.uri().path();
-    if is_reading || path == SIGN_IN || CALLS.contains(&path) {
+    if is_reading || [SIGN_IN, SESSION].contains(&path) || CALLS.contains(&path) {
         return next.run(request).await;
     }
     let (mut parts, body) = request.into_parts();
@@ -85,6 +88,9 @@ impl Recorder {
         {
             request.extensions_mut().insert(id.clone());
             request.extensions_mut().insert(trace.clone());
+        }
+        if let Some(session) = parts.extensions.get::<BrowserSession>() {
+            request.extensions_mut().insert(session.clone());
         }
         let Ok(response) = self.rest.clone().oneshot(request).await;
         if response.status() != StatusCode::OK {

@@ -31,6 +31,19 @@ pub(super) enum Scope {
     Manage,
 }
 
+/// What somebody may do here.
+#[derive(ToSchema)]
+#[schema(rename_all = "snake_case")]
+pub(super) enum May {
+    Read,
+    Call,
+    Manage,
+    MakeServices,
+    MakeTools,
+    MakeInstances,
+    Administer,
+}
+
 /// Where a service is configured.
 #[derive(ToSchema)]
 #[schema(rename_all = "lowercase")]

@@ -1,5 +1,6 @@
 //! `/tables`: JSON documents, each with an owner, that Tools read and change.
 
+pub(super) mod children;
 pub(super) mod data;
 pub(super) mod files;
 

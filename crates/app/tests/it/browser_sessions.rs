@@ -1,0 +1,147 @@
+//! Browsers sign in by a cookie that is of no use to pages of others.
+
+use reqwest::Method;
+use serde_json::{Value, json};
+use testkit::client::{Reply, send, send_json};
+use testkit::{Backend, Client, TestApp};
+
+/// A browser that has signed in: what it sends with requests of a page of ours.
+struct Browser {
+    client: Client,
+    cookie: String,
+}
+
+impl Browser {
+    async fn sign_in(client: &Client, body: Value) -> (Self, Reply) {
+        let reply = client.as_nobody().post("auth/session", body).await.is(200);
+        let set = reply.header("set-cookie").unwrap().to_owned();
+        let cookie = set.split(';').next().unwrap().to_owned();
+        (Self { client: client.as_nobody(), cookie }, reply)
+    }
+
+    async fn send(&self, method: Method, path: &str, headers: &[(&str, &str)]) -> Reply {
+        let request = self.client.request(method, path).header("cookie", &self.cookie);
+        send(headers.iter().fold(request, |request, (name, value)| request.header(*name, *value))).await
+    }
+
+    async fn get(&self, path: &str) -> Reply {
+        self.send(Method::GET, path, &[("sec-fetch-site", "same-origin")]).await
+    }
+}
+
+/// UI-13
+#[tokio::test]
+async fn a_browser_signs_in_by_a_cookie_that_no_script_can_read() {
+    let app = TestApp::start(Backend::Sqlite).await;
+    let key = app.key().unwrap().to_owned();
+    let (browser, reply) = Browser::sign_in(&app, json!({ "key": key })).await;
+    let set = reply.header("set-cookie").unwrap();
+    assert!(
+        set.starts_with("aio_") && set.contains("; Path=/api/v1; Max-Age=43200; HttpOnly; SameSite=Strict")
+    );
+    assert!(!set.contains("Secure") && !set.contains(&key), "{set}");
+    assert_eq!(reply.header("cache-control"), Some("no-store"));
+    assert_eq!(reply.body["role"], "admin");
+    assert!(reply.body["may"].as_array().unwrap().contains(&json!("administer")), "{}", reply.text);
+
+    let me = browser.get("auth/me").await.is(200);
+    assert_eq!((&me.body["kind"], &me.body["expires_at"]), (&json!("key"), &reply.body["expires_at"]));
+    // What a page of ours changes is on record as whoever signed in.
+    let tenant = browser.client.request(Method::POST, "tenants").header("cookie", &browser.cookie);
+    let tenant = tenant.header("sec-fetch-site", "same-origin");
+    send_json(tenant, &json!({ "id": "acme", "name": "Acme" })).await.is(201);
+    let record = app.get("audit?kind=management&tool=POST%20/api/v1/tenants").await.is(200);
+    assert_eq!(record.items()[0]["caller"], me.body["id"], "{}", record.text);
+
+    let over_tls = app.as_nobody().request(Method::POST, "auth/session").header("x-forwarded-proto", "https");
+    let over_tls = send_json(over_tls, &json!({ "key": key })).await.is(200);
+    assert!(over_tls.header("set-cookie").unwrap().ends_with("; Secure"));
+    let left =
+        browser.send(Method::DELETE, "auth/session", &[("sec-fetch-site", "same-origin")]).await.is(204);
+    assert!(left.header("set-cookie").unwrap().contains("=; Path=/api/v1; Max-Age=0;"));
+}
+
+/// UI-13
+#[tokio::test]
+async fn the_cookie_counts_for_pages_of_this_server_and_for_rest_alone() {
+    let app = TestApp::start_with(Backend::Sqlite, |settings| {
+        settings.server.cors_origins = vec!["https://friend.example".parse().unwrap()];
+    })
+    .await;
+    let (browser, _) = Browser::sign_in(&app, json!({ "key": app.key() })).await;
+    let own = format!("http://{}", app.address());
+    for (headers, status) in [
+        (&[("sec-fetch-site", "same-origin")][..], 200),
+        (&[("origin", own.as_str())], 200),
+        (&[], 401),
+        (&[("sec-fetch-site", "none")], 401),
+        (&[("sec-fetch-site", "same-site")], 401),
+        (&[("sec-fetch-site", "cross-site"), ("origin", own.as_str())], 401),
+        (&[("origin", "https://friend.example"), ("sec-fetch-site", "cross-site")], 401),
+        (&[("origin", "https://friend.example")], 401),
+        (&[("origin", "null")], 401),
+    ] {
+        for (method, path) in [(Method::GET, "auth/me"), (Method::POST, "auth/session-code")] {
+            let reply = browser.send(method.clone(), path, headers).await;
+            assert_eq!(reply.status, status, "{method} {headers:?}: {}", reply.text);
+        }
+    }
+    for path in ["/mcp", "/tools/by-table/x", "/servers/x/mcp"] {
+        let reply = browser.send(Method::GET, path, &[("sec-fetch-site", "same-origin")]).await;
+        assert_eq!(reply.status, 401, "{path}: {}", reply.text);
+    }
+    // Neither is it a key, nor is a key a cookie.
+    let token = browser.cookie.split_once('=').unwrap().1.to_owned();
+    app.as_key(token).get("auth/me").await.is_problem(401, "UNAUTHENTICATED");
+    let name = browser.cookie.split('=').next().unwrap();
+    for forged in [app.key().unwrap(), "", "a.b.c"] {
+        let forged = Browser { client: app.as_nobody(), cookie: format!("{name}={forged}") };
+        forged.get("auth/me").await.is_problem(401, "UNAUTHENTICATED");
+    }
+}
+
+/// UI-13
+#[tokio::test]
+async fn a_session_dies_with_its_key_or_its_user() {
+    for backend in [Backend::Sqlite, Backend::Postgres] {
+        let app = TestApp::start(backend).await;
+        let made = app.post("keys", json!({ "name": "page", "role": "viewer" })).await.is(201);
+        let (browser, me) = Browser::sign_in(&app, json!({ "key": made.string("key") })).await;
+        assert_eq!(me.body["may"], json!(["read"]));
+        browser.get("services").await.is(200);
+        app.patch(&format!("keys/{}", made.string("id")), json!({ "status": "disabled" })).await.is(200);
+        browser.get("services").await.is_problem(401, "UNAUTHENTICATED");
+
+        let user = json!({ "username": "ada", "password": "correct horse", "role": "manager" });
+        let user = app.post("users", user).await.is(201);
+        let login = json!({ "username": "ada", "password": "correct horse" });
+        let (browser, me) = Browser::sign_in(&app, login.clone()).await;
+        assert_eq!((&me.body["kind"], &me.body["name"]), (&json!("user"), &json!("ada")));
+        browser.get("keys").await.is(200);
+        app.patch(&format!("users/{}", user.string("id")), json!({ "password": "wrong horse now" }))
+            .await
+            .is(200);
+        browser.get("keys").await.is_problem(401, "UNAUTHENTICATED");
+        app.as_nobody().post("auth/session", login).await.is_problem(401, "UNAUTHENTICATED");
+    }
+}
+
+/// UI-13
+#[tokio::test]
+async fn a_code_signs_in_once_on_whichever_replica() {
+    let app = TestApp::start(Backend::Postgres).await;
+    let other = app.replica("other").await;
+    let code = app.post("auth/session-code", json!({})).await.is(200).string("code");
+    // A code is no session, and no key.
+    app.as_key(code.as_str()).get("auth/me").await.is_problem(401, "UNAUTHENTICATED");
+    let (one, two) = (app.as_nobody(), other.as_nobody());
+    let body = json!({ "code": code });
+    let both = tokio::join!(one.post("auth/session", body.clone()), two.post("auth/session", body));
+    let mut statuses = [both.0.status, both.1.status];
+    statuses.sort_unstable();
+    assert_eq!(statuses, [200, 401]);
+    for body in [json!({}), json!({ "key": "a", "code": "b" }), json!({ "username": "a" })] {
+        let reply = app.as_nobody().post("auth/session", body).await.is_problem(422, "VALIDATION_FAILED");
+        assert!(reply.text.contains("'username' and 'password'"), "{}", reply.text);
+    }
+}

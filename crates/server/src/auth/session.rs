@@ -1,0 +1,98 @@
+//! Sessions of browsers: a cookie that only pages of this server can use, and only to reach REST.
+//!
+//! Browsers send cookies with every request to a host, whoever made it send one. So the cookie counts only where the
+//! browser itself says that the page is ours, and never for MCP.
+
+use super::{SignedIn, token::Purpose};
+use crate::Shared;
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::Response;
+use http::header::{COOKIE, HOST, ORIGIN};
+use http::{HeaderMap, HeaderValue};
+
+/// Who a browser has signed in as.
+#[derive(Debug, Clone)]
+pub(crate) struct BrowserSession {
+    pub(crate) signed_in: SignedIn,
+    /// When the session ends, if nothing ends it before.
+    pub(crate) ends_at_ms: i64,
+    /// What its token is known by.
+    pub(crate) id: String,
+}
+
+/// Signs in by the cookie, where it counts. (No call hands cookies on: connectors refuse that header.)
+pub(crate) async fn accept(State(state): State<Shared>, mut request: Request, next: Next) -> Response {
+    let headers = request.headers();
+    let token = cookie(headers, state.auth.cookie_name()).filter(|_| comes_from_own_page(headers));
+    if let Some(session) = token.and_then(|token| state.auth.browser(Purpose::Session, token)) {
+        request.extensions_mut().insert(session);
+    }
+    next.run(request).await
+}
+
+/// The page that sends the request is one of this server. Browsers that do not say so name at least its origin.
+fn comes_from_own_page(headers: &HeaderMap) -> bool {
+    let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
+    match text("sec-fetch-site") {
+        Some(site) => site == "same-origin",
+        None => {
+            let origin = text(ORIGIN.as_str()).and_then(|origin| origin.split_once("://"));
+            origin.is_some_and(|(_, authority)| text(HOST.as_str()) == Some(authority))
+        }
+    }
+}
+
+/// The page was loaded over HTTPS, by what its browser or the proxy before us says.
+pub(crate) fn is_secure(headers: &HeaderMap) -> bool {
+    let begins = |name: &str, word: &str| {
+        let value = headers.get(name).and_then(|value| value.to_str().ok());
+        value.is_some_and(|value| value.starts_with(word))
+    };
+    begins("origin", "https://") || begins("x-forwarded-proto", "https")
+}
+
+/// The value of the cookie of this name.
+fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    let texts = headers.get_all(COOKIE).into_iter().filter_map(|value| value.to_str().ok());
+    let mut cookies =
+        texts.flat_map(|text| text.split(';')).filter_map(|cookie| cookie.trim().split_once('='));
+    cookies.find(|(key, _)| *key == name).map(|(_, value)| value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
+        let pairs = pairs.iter().map(|(name, value)| {
+            (http::HeaderName::from_static(name), HeaderValue::from_str(value).unwrap())
+        });
+        pairs.collect()
+    }
+
+    #[test]
+    fn knows_a_page_of_its_own() {
+        for (pairs, expected) in [
+            (&[("sec-fetch-site", "same-origin")][..], true),
+            (&[("sec-fetch-site", "same-site"), ("origin", "http://a"), ("host", "a")], false),
+            (&[("sec-fetch-site", "cross-site")], false),
+            (&[("sec-fetch-site", "none")], false),
+            (&[("origin", "http://a:1"), ("host", "a:1")], true),
+            (&[("origin", "http://a:2"), ("host", "a:1")], false),
+            (&[("origin", "null"), ("host", "null")], false),
+            (&[("host", "a:1")], false),
+            (&[], false),
+        ] {
+            assert_eq!(comes_from_own_page(&headers(pairs)), expected, "{pairs:?}");
+        }
+    }
+
+    #[test]
+    fn finds_its_own_cookie_among_others() {
+        let mut map = headers(&[("cookie", "a=1; aio_x=t=o; b=2")]);
+        map.append(COOKIE, HeaderValue::from_static("c=3"));
+        assert_eq!(cookie(&map, "aio_x"), Some("t=o"));
+        assert_eq!((cookie(&map, "c"), cookie(&map, "aio_y")), (Some("3"), None));
+    }
+}
