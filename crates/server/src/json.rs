@@ -27,7 +27,7 @@ impl<T: DeserializeOwned, S: Send + Sync> OptionalFromRequest<S> for Json<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &S) -> Result<Option<Self>> {
-        let Whole(body) = Whole::from_request(request, state).await?;
+        let RawBody(body) = RawBody::from_request(request, state).await?;
         if body.is_empty() { Ok(None) } else { parse(&body).map(Self).map(Some) }
     }
 }
