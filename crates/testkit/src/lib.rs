@@ -17,6 +17,7 @@ pub mod proc;
 #[cfg(feature = "app")]
 pub mod process;
 pub mod recorder;
+pub mod registry;
 pub mod tcp_proxy;
 mod wait;
 

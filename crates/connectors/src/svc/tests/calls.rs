@@ -1,12 +1,6 @@
 //! Requests to instances that are written down.
 
 use super::*;
-use testkit::http::{Server, dead_address};
-
-fn static_of(servers: &[&Server]) -> Value {
-    let endpoints: Vec<_> = servers.iter().map(|server| server.address().to_string()).collect();
-    json!({ "type": "static", "endpoints": endpoints })
-}
 
 #[tokio::test]
 async fn takes_turns_among_the_instances() {
