@@ -65,3 +65,25 @@ async fn the_guide_to_databases_does_what_it_says() {
     let file = app.data_dir().join("tenants/default/db/shop/data.db");
     assert!(file.exists(), "the service keeps its file with its tenant");
 }
+
+/// SV-5, SV-12
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_guide_to_grpc_services_does_what_it_says() {
+    let app = TestApp::start(Backend::Sqlite).await;
+    let folder = tempfile::tempdir().unwrap();
+    let address = std::env::var("MCP_TEST_GRPC_NODE_URL");
+    let address =
+        address.expect("MCP_TEST_GRPC_NODE_URL is not set; run the tests with scripts/servers run -- CMD");
+    let guide = include_str!("../../../../docs/guides/grpc-services.md");
+    // What the reader fills in is the first block, of which the shell has two lines already.
+    let guide = guide.replacen("```sh\napi()", &format!("```sh\nexport GRPC={address}\napi()"), 1);
+    let out = said_by(&guide, &app, folder.path()).await;
+    for expected in [
+        r#""id":"customers_list","description":"#,
+        r#""skipped":[{"operation":"loyalty.v1.Customers/Upload""#,
+        r#""structuredContent":{"customers":[{"id":"1","displayName":"Ada","tier":"TIER_GOLD"}"#,
+        r#""complete":true}"#,
+    ] {
+        assert!(out.contains(expected), "{expected}\n{out}");
+    }
+}

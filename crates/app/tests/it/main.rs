@@ -99,6 +99,7 @@ mod static_secrets;
 mod stdio;
 mod stdio_ends;
 mod stdio_slow;
+mod svc_services;
 mod switched_off;
 mod table_isolation;
 mod table_limits;

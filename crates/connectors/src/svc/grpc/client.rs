@@ -187,10 +187,12 @@ impl Client {
                 instance: &instance,
                 until: Some(time.deadline - MARGIN / 2),
             };
-            let sent = match self.connections.get(&instance).await {
-                Ok(connection) => send(message.clone(), connection).await,
-                Err(failure) => Err(failure),
-            };
+            let mut sent = self.send(&instance, message, send).await;
+            // A server may have taken leave of a connection that was good so far.
+            if matches!(sent, Err(Failure::Unsent(_))) {
+                self.connections.forget(&instance);
+                sent = self.send(&instance, message, send).await;
+            }
             watch.until = None;
             match sent {
                 Ok(reply) => Ok(Ok(reply)),
@@ -199,6 +201,19 @@ impl Client {
             }
         };
         self.fleet.reach(cx, time.patience, exchange).await
+    }
+
+    async fn send<T, F>(
+        &self,
+        instance: &Instance,
+        message: &Arc<Message>,
+        send: &impl Fn(Arc<Message>, Connection) -> F,
+    ) -> Result<T, Failure>
+    where
+        F: Future<Output = Result<T, Failure>>,
+    {
+        let connection = self.connections.get(instance).await?;
+        send(message.clone(), connection).await
     }
 
     /// Whether another instance may be asked, and what is told if none answers.

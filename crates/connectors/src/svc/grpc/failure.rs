@@ -52,9 +52,9 @@ impl Failure {
     pub(super) fn is_unimplemented(&self) -> bool {
         match self {
             Self::Status(status) => status.code == Code::Unimplemented,
-            Self::Unsent(_) | Self::Cut | Self::Protocol(_) => true,
+            Self::Unsent(_) | Self::Cut => true,
             Self::Broken(error) => h2_error(error).is_some_and(h2::Error::is_reset),
-            Self::Unconnected(_) | Self::TooLarge { .. } | Self::NotServing => false,
+            Self::Unconnected(_) | Self::Protocol(_) | Self::TooLarge { .. } | Self::NotServing => false,
         }
     }
 

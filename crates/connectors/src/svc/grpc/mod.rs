@@ -10,6 +10,7 @@ mod failure;
 mod frame;
 mod health;
 pub(super) mod import;
+mod imports;
 mod json_schema;
 mod message;
 mod metadata;
@@ -74,7 +75,14 @@ impl Grpc {
     pub(super) async fn tools(&self, cx: &Context) -> Result<Vec<Tool>> {
         match &self.methods {
             Methods::Described(catalog) => Ok(catalog.tools.clone()),
-            Methods::Reflected(reflected) => Ok(reflected.ask(cx, &self.client).await?.tools.clone()),
+            Methods::Reflected(reflected) => {
+                let catalog = reflected.ask(cx, &self.client).await?;
+                // One method that is gone must not take the others with it.
+                match catalog.missing.values().next().filter(|_| catalog.tools.is_empty()) {
+                    Some(why) => Err(Error::invalid_config(why.clone())),
+                    None => Ok(catalog.tools.clone()),
+                }
+            }
         }
     }
 
@@ -94,8 +102,9 @@ impl Grpc {
         match catalog.methods.get(&call.tool) {
             Some(method) => Box::pin(self.client.call(cx, method, call)).await,
             None => {
-                let message = format!("the service has no tool '{}'", call.tool);
-                (Err(Error::not_found(message)), TimeSetBy::Caller)
+                let unknown = || Error::not_found(format!("the service has no tool '{}'", call.tool));
+                let missing = catalog.missing.get(&call.tool).cloned().map(Error::invalid_config);
+                (Err(missing.unwrap_or_else(unknown)), TimeSetBy::Caller)
             }
         }
     }

@@ -39,7 +39,11 @@ impl Grpc {
         let client = client(common, limits, env, problems);
         let methods = match schema {
             Ok(Some(schema)) => match Catalog::new(&schema, &selection, emit_defaults) {
-                Ok(catalog) => Methods::Described(catalog),
+                Ok(catalog) => {
+                    let missing = catalog.missing.values();
+                    problems.extend(missing.map(|why| Problem::new("tools", "UnknownMethod", why.clone())));
+                    Methods::Described(catalog)
+                }
                 Err(error) => {
                     problems.extend_from_slice(error.problems());
                     return None;

@@ -18,8 +18,8 @@ use std::time::Duration;
 use tool::secret::Redactor;
 use tool::{Error, Result};
 
-const V1: &str = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
-const V1ALPHA: &str = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo";
+pub(super) const V1: &str = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
+pub(super) const V1ALPHA: &str = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo";
 /// Questions that are under way at once.
 const MAX_OPEN: usize = 64;
 /// Answers repeat files; so much is listened to in all.
@@ -149,7 +149,8 @@ async fn ask_version(
     let first = request(Question::ListServices(String::new()));
     let call = Call::new(PathAndQuery::from_static(path), headers.clone(), &first, MAX_ANSWER_BYTES);
     let (sender, answer) = call.converse(connection.clone(), left).await?;
-    let mut asking = Asking { sender, answer, heard_bytes: 0, files: BTreeMap::new() };
+    let mut asking =
+        Asking { sender, answer, heard_bytes: 0, files: BTreeMap::new(), bytes: 0, new: Vec::new() };
     let mut services = asking.services().await?;
     services.retain(|name| !is_of_infrastructure(name));
     check(services.len(), MAX_SERVICES, "services")?;
@@ -167,6 +168,10 @@ struct Asking {
     heard_bytes: usize,
     /// By name, as they came.
     files: BTreeMap<String, Bytes>,
+    /// Of all files.
+    bytes: usize,
+    /// Those whose imports were not looked at yet.
+    new: Vec<Bytes>,
 }
 
 impl Asking {
@@ -207,17 +212,17 @@ impl Asking {
         let known = DescriptorPool::global();
         let mut asked = BTreeSet::new();
         loop {
-            let imports: BTreeSet<String> = self.files.values().flat_map(|file| strings(file, 3)).collect();
-            let is_wanted = |name: &String| {
-                !self.files.contains_key(name)
-                    && !asked.contains(name)
-                    && known.get_file_by_name(name).is_none()
-            };
-            let wanted: Vec<_> = imports.into_iter().filter(is_wanted).collect();
+            // Only files that are new can have imports that are.
+            let mut wanted = BTreeSet::new();
+            for import in std::mem::take(&mut self.new).iter().flat_map(|file| strings(file, 3)) {
+                let is_there = self.files.contains_key(&import) || known.get_file_by_name(&import).is_some();
+                if !is_there && asked.insert(import.clone()) {
+                    wanted.insert(import);
+                }
+            }
             if wanted.is_empty() {
                 return Ok(());
             }
-            asked.extend(wanted.iter().cloned());
             check(asked.len(), MAX_FILES, "files")?;
             self.fetch(wanted.into_iter().map(Question::FileByName).collect()).await?;
         }
@@ -226,11 +231,17 @@ impl Asking {
     fn keep(&mut self, files: Vec<Bytes>) -> Result<()> {
         for file in files {
             let Some(name) = strings(&file, 1).pop() else { continue };
-            // Each file of an answer would keep all of the answer in memory.
-            self.files.entry(name).or_insert_with(|| Bytes::copy_from_slice(&file));
+            if self.files.contains_key(&name) {
+                continue;
+            }
+            // As a part of the answer it would keep all of the answer in memory.
+            let file = Bytes::copy_from_slice(&file);
+            self.bytes += file.len();
+            self.new.push(file.clone());
+            self.files.insert(name, file);
         }
         check(self.files.len(), MAX_FILES, "files")?;
-        check(self.files.values().map(Bytes::len).sum(), MAX_BYTES, "bytes")
+        check(self.bytes, MAX_BYTES, "bytes")
     }
 
     async fn hear(&mut self) -> Result<Reply, Silence> {

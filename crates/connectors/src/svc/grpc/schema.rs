@@ -2,6 +2,7 @@
 
 use super::bounds::{self, Count, check, refused};
 use super::comments::Comments;
+use super::imports::{complete, in_order};
 use super::wire::Wire;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -9,7 +10,7 @@ use bytes::Bytes;
 use prost::Message;
 use prost_reflect::prost_types::FileDescriptorProto;
 use prost_reflect::{DescriptorPool, MethodDescriptor};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use tool::Result;
 
@@ -67,10 +68,14 @@ impl Schema {
     }
 
     pub(super) fn build(mut files: BTreeMap<String, FileDescriptorProto>) -> Result<Self> {
-        let mut pool = DescriptorPool::global();
-        // Those that everybody knows are there already.
-        files.retain(|name, _| pool.get_file_by_name(name).is_none());
-        let order = in_order(&files, &pool)?;
+        let known = DescriptorPool::global();
+        // Those that everybody knows are ours. Servers may have the same types in files of another name, so ours are
+        // only added where nothing of theirs is in the way.
+        files.retain(|name, _| known.get_file_by_name(name).is_none());
+        let order = in_order(&files, &known)?;
+        complete(&mut files, &known);
+        let mut pool = DescriptorPool::new();
+        add_known(&mut pool, &known, &files, Wanted::Imported);
         let mut comments = Comments::default();
         let mut ordered = Vec::with_capacity(order.len());
         for name in order {
@@ -83,6 +88,8 @@ impl Schema {
             let why = error.to_string();
             refused("Invalid", format!("the descriptors do not fit together: {}", tool::plain(&why)))
         })?;
+        // Whatever an `Any` holds is likely one of them.
+        add_known(&mut pool, &known, &files, Wanted::All);
         Ok(Self { pool, comments, services: None })
     }
 
@@ -119,64 +126,36 @@ impl Schema {
     }
 }
 
+/// Which of the files that everybody knows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    Imported,
+    All,
+}
+
+/// Adds well-known files that are not there yet, as far as they fit.
+fn add_known(
+    pool: &mut DescriptorPool,
+    known: &DescriptorPool,
+    files: &BTreeMap<String, FileDescriptorProto>,
+    wanted: Wanted,
+) {
+    let imports: BTreeSet<&str> =
+        files.values().flat_map(|file| file.dependency.iter().map(String::as_str)).collect();
+    for file in known.files().filter(|file| wanted == Wanted::All || imports.contains(file.name())) {
+        if pool.get_file_by_name(file.name()).is_none() {
+            for import in file.dependencies() {
+                let _ = pool.add_file_descriptor_proto(import.file_descriptor_proto().clone());
+            }
+            // One that is in the way of another is not missed.
+            let _ = pool.add_file_descriptor_proto(file.file_descriptor_proto().clone());
+        }
+    }
+}
+
 /// Services that every server may have for tools like us, and that are nobody's work.
 pub(super) fn is_of_infrastructure(service: &str) -> bool {
     service.starts_with("grpc.reflection.")
         || service.starts_with("grpc.health.")
         || service.starts_with("grpc.channelz.")
-}
-
-/// How far a file has come on its way into the order.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Visit {
-    Open,
-    Done,
-}
-
-/// Names of files, each behind those that it imports. Not recursive: imports may go as deep as there are files.
-fn in_order(files: &BTreeMap<String, FileDescriptorProto>, known: &DescriptorPool) -> Result<Vec<String>> {
-    let mut visits: HashMap<&str, Visit> = HashMap::new();
-    let mut order = Vec::with_capacity(files.len());
-    for name in files.keys() {
-        let mut stack = vec![(name.as_str(), 0)];
-        while let Some((name, next)) = stack.pop() {
-            let Some(file) = files.get(name) else { continue };
-            if next == 0 && visits.contains_key(name) {
-                continue;
-            }
-            visits.insert(name, Visit::Open);
-            let Some(import) = file.dependency.get(next) else {
-                visits.insert(name, Visit::Done);
-                order.push(name.to_owned());
-                continue;
-            };
-            stack.push((name, next + 1));
-            match visits.get(import.as_str()) {
-                Some(Visit::Open) => return Err(cyclic(name, import)),
-                Some(Visit::Done) => {}
-                None if files.contains_key(import) => stack.push((import, 0)),
-                None if known.get_file_by_name(import).is_some() => {}
-                None => return Err(missing(name, import)),
-            }
-        }
-    }
-    Ok(order)
-}
-
-fn cyclic(name: &str, import: &str) -> tool::Error {
-    refused(
-        "CyclicImport",
-        format!(
-            "the descriptors import one another in a circle: '{name}' imports '{import}', which imports it again"
-        ),
-    )
-}
-
-fn missing(name: &str, import: &str) -> tool::Error {
-    refused(
-        "MissingImport",
-        format!(
-            "the file '{import}', which '{name}' imports, is not there; add it, e.g. with `protoc --include_imports`"
-        ),
-    )
 }

@@ -1,11 +1,16 @@
 //! What belongs to no single file: descriptions, messages, and calls to servers that do as they like.
 
 mod calls;
+mod conformance;
+mod connections;
 mod descriptions;
 mod messages;
+mod reflection;
 mod server;
+mod settings;
 mod shapes;
 mod streams;
+mod tls;
 
 use super::message::Form;
 use super::protos::compile;

@@ -14,6 +14,8 @@ use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 use tool::{Error, Pattern, Result, Shape, Skipped, Tool};
 
+const CLIENT_STREAM: &str = "the method takes a stream of messages, which no call of a tool can give; offer a method that takes one message";
+
 /// What a call of a method needs, made once.
 #[derive(Debug)]
 pub(super) struct Method {
@@ -33,6 +35,8 @@ pub(super) struct Catalog {
     pub(super) methods: BTreeMap<String, Method>,
     pub(super) tools: Vec<Tool>,
     pub(super) skipped: Vec<Skipped>,
+    /// Tools that the settings name and that cannot be, each with the reason.
+    pub(super) missing: BTreeMap<String, String>,
 }
 
 /// Which methods become tools.
@@ -48,17 +52,24 @@ impl Catalog {
     /// Makes the tools.
     ///
     /// # Errors
-    /// When the schema does not have a method that the settings name.
+    /// When a definition cannot be written.
     pub(super) fn new(schema: &Schema, selection: &Selection, emit_defaults: bool) -> Result<Self> {
         let mut catalog = Self::default();
         match selection {
             Selection::Listed(tools) => {
                 for settings in tools {
-                    let Some(method) = schema.method(&settings.rpc) else {
-                        return Err(no_method(schema, settings));
-                    };
                     let maker = Maker { schema, emit_defaults, settings: Some(settings) };
-                    catalog.add(&settings.id, &method, &maker)?;
+                    let missing = match schema.method(&settings.rpc) {
+                        None => no_method(schema, settings),
+                        Some(method) if method.is_client_streaming() => {
+                            format!("the tool '{}' cannot be: {CLIENT_STREAM}", settings.id)
+                        }
+                        Some(method) => {
+                            catalog.add(&settings.id, &method, &maker)?;
+                            continue;
+                        }
+                    };
+                    catalog.missing.insert(settings.id.clone(), missing);
                 }
             }
             Selection::Matching { include, exclude } => {
@@ -73,13 +84,13 @@ impl Catalog {
                 }
             }
         }
+        catalog.tools.sort_by(|one, other| one.name().cmp(other.name()));
         Ok(catalog)
     }
 
     fn add(&mut self, name: &str, method: &MethodDescriptor, maker: &Maker<'_>) -> Result<()> {
         if method.is_client_streaming() {
-            let reason = "the method takes a stream of messages, which no call of a tool can give; offer a method that takes one message".to_owned();
-            self.skipped.push(Skipped { operation: rpc_of(method), reason });
+            self.skipped.push(Skipped { operation: rpc_of(method), reason: CLIENT_STREAM.to_owned() });
             return Ok(());
         }
         let made = maker.method(method)?;
@@ -101,15 +112,13 @@ pub(super) fn rpc_of(method: &MethodDescriptor) -> String {
     format!("{}/{}", method.parent_service().full_name(), method.name())
 }
 
-fn no_method(schema: &Schema, settings: &GrpcTool) -> Error {
+fn no_method(schema: &Schema, settings: &GrpcTool) -> String {
     let known: Vec<_> = schema.methods().iter().take(20).map(rpc_of).collect();
     let known = if known.is_empty() { String::new() } else { format!("; there are {}", known.join(", ")) };
-    let message = format!(
+    format!(
         "the tool '{}' wants the method '{}', which the service does not have{known}",
         settings.id, settings.rpc
-    );
-    let problem = tool::Problem::new("tools", "UnknownMethod", message.clone());
-    Error::invalid_config(message).with_problems(vec![problem])
+    )
 }
 
 /// Makes tools of methods.

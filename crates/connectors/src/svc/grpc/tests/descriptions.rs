@@ -8,7 +8,8 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use prost::Message;
 use prost_reflect::prost_types::{
-    DescriptorProto, FileDescriptorProto, FileDescriptorSet, MethodDescriptorProto, ServiceDescriptorProto,
+    DescriptorProto, FieldDescriptorProto, FileDescriptorProto, FileDescriptorSet, MethodDescriptorProto,
+    ServiceDescriptorProto,
 };
 use std::time::{Duration, Instant};
 use tool::{Error, ErrorKind};
@@ -58,6 +59,42 @@ fn takes_files_in_any_order_and_more_than_once() {
     Schema::from_base64(&encoded(vec![a.clone(), b.clone(), a.clone(), b])).unwrap();
     let error = refusal(&encoded(vec![a]));
     assert!(error.message().contains("'b.proto', which 'a.proto' imports, is not there"), "{error}");
+}
+
+/// Node's reflection names no imports, and has the well-known types in a file of its own.
+#[test]
+fn finds_types_that_are_used_without_an_import() {
+    let field = FieldDescriptorProto {
+        name: Some("at".to_owned()),
+        number: Some(1),
+        label: Some(1),
+        r#type: Some(11),
+        type_name: Some(".google.protobuf.Timestamp".to_owned()),
+        ..FieldDescriptorProto::default()
+    };
+    let message = |name: &str, field| DescriptorProto {
+        name: Some(name.to_owned()),
+        field: vec![field],
+        ..DescriptorProto::default()
+    };
+    let seconds = |number, name: &str| FieldDescriptorProto {
+        name: Some(name.to_owned()),
+        number: Some(number),
+        label: Some(1),
+        r#type: Some(3),
+        ..FieldDescriptorProto::default()
+    };
+    let mut theirs = file("google_protobuf.proto", &[]);
+    theirs.package = Some("google.protobuf".to_owned());
+    theirs.message_type.push(message("Timestamp", seconds(1, "seconds")));
+    let mut user = file("user.proto", &[]);
+    user.message_type.push(message("User", field));
+    for files in [vec![theirs.clone(), user.clone()], vec![user, theirs]] {
+        let schema = Schema::from_base64(&encoded(files)).unwrap();
+        let user = schema.pool.get_message_by_name("User").unwrap();
+        assert_eq!(user.get_field_by_name("at").unwrap().kind().as_message().unwrap().name(), "Timestamp");
+        assert!(schema.pool.get_message_by_name("google.protobuf.Duration").is_some());
+    }
 }
 
 /// Fault F7: cyclic imports.

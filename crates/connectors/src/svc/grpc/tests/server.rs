@@ -9,7 +9,9 @@ use h2::{Reason, RecvStream, SendStream};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
 use tokio_util::task::AbortOnDropHandle;
 
 type Handler = Arc<dyn Fn(Exchange) -> BoxFuture<'static, ()> + Send + Sync>;
@@ -39,12 +41,25 @@ impl Server {
     where
         F: Future<Output = ()> + Send + 'static,
     {
+        Self::start_with(None, handle).await
+    }
+
+    /// The same behind TLS.
+    pub(super) async fn start_with<F>(
+        tls: Option<rustls::ServerConfig>,
+        handle: impl Fn(Exchange) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let tls = tls.map(|config| TlsAcceptor::from(Arc::new(config)));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let handler: Handler = Arc::new(move |exchange| Box::pin(handle(exchange)));
         let (open, opened) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
         let seen = Arc::new(Mutex::default());
-        let task = tokio::spawn(accept(listener, handler, open.clone(), opened.clone(), Arc::clone(&seen)));
+        let task =
+            tokio::spawn(accept(listener, tls, handler, open.clone(), opened.clone(), Arc::clone(&seen)));
         Self { address, open, opened, seen, _task: AbortOnDropHandle::new(task) }
     }
 
@@ -58,6 +73,7 @@ type Seen = Arc<Mutex<Vec<HeaderMap>>>;
 
 async fn accept(
     listener: TcpListener,
+    tls: Option<TlsAcceptor>,
     handler: Handler,
     open: Arc<AtomicUsize>,
     opened: Arc<AtomicUsize>,
@@ -65,17 +81,25 @@ async fn accept(
 ) {
     let mut tasks = tokio::task::JoinSet::new();
     while let Ok((stream, _)) = listener.accept().await {
-        let (handler, open, seen) = (handler.clone(), open.clone(), seen.clone());
+        let (tls, handler, open, seen) = (tls.clone(), handler.clone(), open.clone(), seen.clone());
         opened.fetch_add(1, Ordering::SeqCst);
         open.fetch_add(1, Ordering::SeqCst);
         tasks.spawn(async move {
-            serve(stream, handler, seen).await;
+            match tls {
+                None => serve(stream, handler, seen).await,
+                // Whom it does not believe it does not serve.
+                Some(tls) => {
+                    if let Ok(stream) = tls.accept(stream).await {
+                        serve(stream, handler, seen).await;
+                    }
+                }
+            }
             open.fetch_sub(1, Ordering::SeqCst);
         });
     }
 }
 
-async fn serve(stream: TcpStream, handler: Handler, seen: Seen) {
+async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin, handler: Handler, seen: Seen) {
     let Ok(mut connection) = h2::server::handshake(stream).await else { return };
     let mut calls = tokio::task::JoinSet::new();
     while let Some(Ok((request, respond))) = connection.accept().await {

@@ -30,19 +30,19 @@ fn field(tool: &Tool, key: &str) -> Value {
 fn names_tools_after_services_and_methods() {
     let all = catalog(&[], &[]);
     let expected = [
-        "customers_list",
-        "customers_get",
         "customers_create",
-        "customers_watch",
         "customers_echo",
         "customers_fail",
+        "customers_get",
+        "customers_list",
         "customers_metadata",
         "customers_upper",
+        "customers_watch",
     ];
     assert_eq!(names(&all), expected);
     assert_eq!(all.skipped[0].operation, "loyalty.v1.Customers/Upload");
     assert!(all.skipped[0].reason.contains("stream of messages"));
-    assert_eq!(names(&catalog(&["*/Get", "customers_list"], &[])), ["customers_list", "customers_get"]);
+    assert_eq!(names(&catalog(&["*/Get", "customers_list"], &[])), ["customers_get", "customers_list"]);
     assert_eq!(names(&catalog(&["loyalty.v1.Customers"], &["*/[A-Z]*", "*/C*", "customers_w*"])).len(), 6);
     assert!(names(&catalog(&["other.*"], &[])).is_empty());
 }

@@ -20,7 +20,7 @@ async fn imports_what_the_server_says(address: String) {
         ("customers", "Customers", 7)
     );
     assert_eq!(imported.skipped[0].operation, "loyalty.v1.Customers/Upload");
-    assert_eq!(imported.tools[0].definition["rpc"], "loyalty.v1.Customers/List");
+    assert_eq!(imported.tools[0].definition["rpc"], "loyalty.v1.Customers/Create");
     let mut settings = Value::Object(imported.config);
     assert!(settings["schema"]["descriptor_set"].is_string() && imported.described.contains_key("schema"));
     settings["tools"] = imported.tools.into_iter().map(|tool| tool.definition).collect();

@@ -8,17 +8,17 @@ const loader = require('@grpc/proto-loader');
 const { ReflectionService } = require('@grpc/reflection');
 
 const folder = process.argv[2];
-const definition = loader.loadSync('loyalty.proto', { includeDirs: [__dirname], longs: String, enums: String, oneofs: true });
+const definition = loader.loadSync('loyalty.proto', { includeDirs: [__dirname], keepCase: true, longs: String, enums: String, oneofs: true });
 const { loyalty } = grpc.loadPackageDefinition(definition);
 
 const customers = [
-  { id: '1', displayName: 'Ada', tier: 'TIER_GOLD' },
-  { id: '9007199254740993', displayName: 'Zoë', tier: 'TIER_SILVER' },
+  { id: '1', display_name: 'Ada', tier: 'TIER_GOLD' },
+  { id: '9007199254740993', display_name: 'Zoë', tier: 'TIER_SILVER' },
 ];
 
 const server = new grpc.Server();
 server.addService(loyalty.v1.Customers.service, {
-  List: (call, answer) => answer(null, { customers: customers.slice(0, call.request.pageSize || undefined) }),
+  List: (call, answer) => answer(null, { customers: customers.slice(0, call.request.page_size || undefined) }),
   Get: (call, answer) => {
     const found = customers.find((customer) => customer.id === call.request.id);
     if (found) return answer(null, found);
@@ -28,7 +28,7 @@ server.addService(loyalty.v1.Customers.service, {
   Watch: async (call) => {
     for (let number = 1; number <= call.request.count && !call.cancelled; number++) {
       call.write({ number: String(number), customer: customers[0] });
-      if (call.request.pauseMs) await new Promise((resolve) => setTimeout(resolve, call.request.pauseMs));
+      if (call.request.pause_ms) await new Promise((resolve) => setTimeout(resolve, call.request.pause_ms));
     }
     if (call.request.fail) call.emit('error', { code: grpc.status.INTERNAL, details: 'it broke' });
     else call.end();
@@ -41,7 +41,7 @@ server.addService(loyalty.v1.Customers.service, {
     for (const [key, values] of Object.entries(call.metadata.toJSON())) {
       metadata[key] = Buffer.isBuffer(values[0]) ? values[0].toString('hex') : String(values[0]);
     }
-    answer(null, { metadata, leftMs: String(call.getDeadline() - Date.now()) });
+    answer(null, { metadata, left_ms: String(call.getDeadline() - Date.now()) });
   },
   Upper: (call, answer) => answer(null, { value: call.request.value.toUpperCase() }),
 });

@@ -1,0 +1,129 @@
+//! gRPC services through REST and through a real MCP client: imported, called, imported again.
+
+use crate::instances::instance;
+use serde_json::{Value, json};
+use testkit::{Backend, TestApp, on_both_databases};
+
+on_both_databases! {
+    importing_again_shows_and_applies_what_changed
+}
+
+/// Lists and calls, and prints what comes back.
+const CLIENT: &str = r#"
+import asyncio, json, sys
+import mcp.client.streamable_http as http
+from mcp import ClientSession
+connect = getattr(http, "streamable_http_client", None) or http.streamablehttp_client
+
+async def main():
+    async with connect(sys.argv[1]) as streams:
+        async with ClientSession(streams[0], streams[1]) as session:
+            await session.initialize()
+            print(json.dumps([tool.name for tool in (await session.list_tools()).tools]), flush=True)
+            heard = []
+            async def progress(number, total, message):
+                heard.append(message)
+            async def call(name, arguments):
+                result = await session.call_tool(name, arguments, progress_callback=progress)
+                print(json.dumps(result.model_dump(by_alias=True)), flush=True)
+            await call("customers", {})
+            await call("customer", {"id": "5"})
+            await call("watch", {"count": 3})
+            print(json.dumps(heard), flush=True)
+
+asyncio.run(main())
+"#;
+
+fn server() -> String {
+    std::env::var("MCP_TEST_GRPC_PYTHON_URL")
+        .expect("MCP_TEST_GRPC_PYTHON_URL is not set; run the tests with scripts/servers run -- CMD")
+}
+
+fn config() -> Value {
+    json!({ "discovery": { "type": "static", "endpoints": [server()] }, "allow_private_network": true })
+}
+
+/// SV-1, SV-5, SV-7: the seed's `svc://loyalty/customers_list {}`.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_real_client_calls_a_grpc_service() {
+    let app = TestApp::start(Backend::Sqlite).await;
+    let mut config = config();
+    config["protocol"] = "grpc".into();
+    app.service(json!({ "type": "svc", "id": "loyalty", "config": config })).await;
+    let listed = app.call("svc://loyalty/customers_list", json!({})).await.is(200);
+    assert_eq!(listed.body["structuredContent"]["customers"][1]["id"], "9007199254740993");
+    let missing = app.call("svc://loyalty/customers_get", json!({ "id": 5 })).await;
+    assert_eq!(missing.body["error"]["service_code"], "NOT_FOUND", "{:?}", missing.body);
+
+    let tools =
+        [("customers", "customers_list"), ("customer", "customers_get"), ("watch", "customers_watch")];
+    let url = door_with(&app, &tools).await;
+    let lines = said_by_client(&url).await;
+    let out = &lines;
+    assert_eq!(lines[0], json!(["customers", "customer", "watch"]));
+    assert_eq!(lines[1]["structuredContent"]["customers"][0]["displayName"], "Ada", "{out:?}");
+    assert_eq!(lines[2]["isError"], true);
+    assert!(lines[2]["content"][0]["text"].as_str().unwrap().contains("there is no customer 5"), "{out:?}");
+    assert_eq!(lines[3]["structuredContent"]["complete"], true, "{out:?}");
+    let heard = lines[4].as_array().unwrap();
+    assert!(heard.len() == 3 && heard[0].as_str().unwrap().contains("\"number\":\"1\""), "{out:?}");
+}
+
+/// An MCP endpoint with some of the service's tools, under names of its own.
+async fn door_with(app: &TestApp, tools: &[(&str, &str)]) -> String {
+    let door = instance(app, "door").await;
+    let mut bindings = Vec::new();
+    for (name, tool) in tools {
+        let uri = format!("svc://loyalty/{tool}");
+        let made = app.post("tools", json!({ "name": name, "type": "uri", "uri": uri })).await.is(201);
+        bindings.push(json!({ "tool_id": made.string("id") }));
+    }
+    app.post(&format!("mcp/id/{}/bindings", door.id), json!({ "bindings": bindings })).await.is(201);
+    format!("http://{}/mcp/{}", app.address(), door.key)
+}
+
+/// Runs the client; each line that it prints is JSON.
+async fn said_by_client(url: &str) -> Vec<Value> {
+    let mut client = testkit::process::sheltered(crate::setup::servers().join("venv/bin/python"));
+    client.arg("-c").arg(CLIENT).arg(url);
+    let output = tokio::task::spawn_blocking(move || client.output().unwrap()).await.unwrap();
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{out}\n{err}");
+    out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn proto(methods: &str) -> Value {
+    let text = format!(
+        "syntax = \"proto3\"; package loyalty.v1; message Customer {{ int64 id = 1; }} service Customers {{ {methods} }}"
+    );
+    json!({ "protos": { "loyalty.proto": text } })
+}
+
+/// SV-12: preview, create, update and diff; what is imported keeps its descriptors.
+async fn importing_again_shows_and_applies_what_changed(app: TestApp) {
+    let get = "rpc Get(Customer) returns (Customer);";
+    let mut import = json!({ "document": proto(get), "config": config(), "id": "loyalty" });
+    let preview = app.post("services/svc/import", import.clone()).await.is(200);
+    assert_eq!(preview.body["tools"][0]["id"], "customers_get");
+    assert_eq!(preview.body["tools"][0]["input_schema"]["properties"]["id"]["format"], "int64");
+    assert_eq!((&preview.body["problems"], &preview.body["changes"]), (&json!([]), &Value::Null));
+    app.get("services/svc/loyalty").await.is(404);
+    import["mode"] = "create".into();
+    app.post("services/svc/import", import.clone()).await.is(201);
+    let missing = app.call("svc://loyalty/customers_get", json!({ "id": 5 })).await;
+    assert_eq!(missing.body["error"]["service_code"], "NOT_FOUND", "{:?}", missing.body);
+
+    let more = format!(
+        "{get} rpc List(Customer) returns (Customer); rpc Upload(stream Customer) returns (Customer);"
+    );
+    let update = json!({ "document": proto(&more), "id": "loyalty", "mode": "preview" });
+    let preview = app.post("services/svc/import", update.clone()).await.is(200);
+    assert_eq!(preview.body["changes"]["added"], json!(["customers_list"]), "{:?}", preview.body);
+    assert_eq!(preview.body["skipped"][0]["operation"], "loyalty.v1.Customers/Upload");
+    let update = json!({ "document": proto(&more), "id": "loyalty", "mode": "update" });
+    app.post("services/svc/import", update).await.is(200);
+    // It knows the new method without having been asked, so the new descriptors are kept.
+    app.call("svc://loyalty/customers_list", json!({ "id": 1 })).await.is(200);
+    let none = json!({ "document": { "reflection": true, "protos": {} }, "config": config() });
+    app.post("services/svc/import", none).await.is(422);
+}
