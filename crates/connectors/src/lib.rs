@@ -7,6 +7,7 @@ mod api;
 mod db;
 pub mod embeddings;
 mod mcp;
+mod oss;
 mod shared;
 #[cfg(feature = "table")]
 mod table;
@@ -24,6 +25,7 @@ pub const ALL: &[Kind] = &[
     Kind::of::<mcp::Settings>(),
     Kind::of::<api::Settings>(),
     Kind::of::<db::Settings>(),
+    Kind::of::<oss::Settings>(),
     #[cfg(feature = "table")]
     Kind::of::<table::Settings>(),
 ];

@@ -2,6 +2,7 @@
 
 mod audit_sink;
 pub mod first_start;
+mod links;
 mod own_services;
 mod pins;
 mod reload;
@@ -9,6 +10,7 @@ pub mod tool_definition;
 mod upkeep;
 
 pub use audit_sink::AuditSink;
+pub use links::SealedLinks;
 pub use own_services::{Origin, OwnServices};
 pub use pins::StoredPins;
 pub use reload::{Reload, Snapshot, settings_of, tool_settings};

@@ -4,7 +4,8 @@ use crate::json_words;
 use crate::salvage::{check_rest, take_out};
 use crate::settings_schema::SettingsSchema;
 use crate::{
-    Ambient, Call, Context, Env, Error, Import, Inline, Library, Outcome, Pinning, Problem, Result, Tool,
+    Ambient, Call, Context, Env, Error, Import, Inline, Library, Objects, Outcome, Pinning, Problem, Result,
+    Tool,
 };
 use async_trait::async_trait;
 use schemars::JsonSchema;
@@ -33,6 +34,11 @@ pub trait Connector: Send + Sync + 'static {
 
     /// Documents and prompts, where the service has such.
     fn library(&self) -> Option<&dyn Library> {
+        None
+    }
+
+    /// Objects that links can lead to, where the service keeps such.
+    fn objects(&self) -> Option<&dyn Objects> {
         None
     }
 

@@ -1,7 +1,7 @@
 //! What the services of one process share.
 
 use crate::call_tools::no_tools;
-use crate::{CallTools, Compute, OnlyClient, Runs, Search, Tables, TenantId};
+use crate::{CallTools, Compute, Links, OnlyClient, Runs, Search, Tables, TenantId};
 use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 use tokio_util::sync::CancellationToken;
@@ -30,6 +30,8 @@ pub struct Env {
     pub tools: Weak<dyn CallTools>,
     /// The way to work that goes on after its call was answered, where such is kept.
     pub runs: Option<Arc<dyn Runs>>,
+    /// The way to links of our own, where this process has an address.
+    pub links: Option<Arc<dyn Links>>,
     /// The client, where this process serves one and no other.
     pub only_client: Option<Arc<OnlyClient>>,
     /// Where services keep files of their own, each in a folder of its tenant; nowhere where nothing is kept.
@@ -53,6 +55,7 @@ impl Default for Env {
             search: None,
             tools: no_tools(),
             runs: None,
+            links: None,
             only_client: None,
             data_dir: None,
             result_budget_bytes: 1024 * 1024,

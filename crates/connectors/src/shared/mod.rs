@@ -3,9 +3,11 @@
 pub(crate) mod attempts;
 pub(crate) mod body;
 pub(crate) mod breaker;
+pub(crate) mod content;
 pub(crate) mod headers;
 pub(crate) mod network;
 pub(crate) mod oauth;
+pub(crate) mod own_folder;
 pub(crate) mod sign_in;
 pub(crate) mod tls;
 pub(crate) mod unreachable;
