@@ -9,7 +9,7 @@ use local::mcp_config::{self, Followed, McpConfig};
 use local::{FilePins, OneServer};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use runtime::flows::FlowOptions;
-use runtime::{AuditSink, Background, Flows, Origin, OwnServices, StoredPins};
+use runtime::{AuditSink, Background, Flows, Origin, OwnServices, SealedLinks, StoredPins};
 use search::Finder;
 use server::{Options, Server};
 use std::net::SocketAddr;
@@ -42,6 +42,8 @@ pub struct Settings {
     pub has_self_tools: bool,
     /// All services may call private addresses.
     pub allow_private_network: bool,
+    /// How clients reach this server, for links to it; where it listens unless given.
+    pub public_url: Option<String>,
     /// The most bytes of an answer.
     pub max_result_bytes: Option<usize>,
     /// Where embeddings come from; search goes by words alone without.
@@ -66,6 +68,7 @@ impl Settings {
             one_server: None,
             has_self_tools: false,
             allow_private_network: false,
+            public_url: None,
             max_result_bytes: None,
             embeddings: None,
             search: search::Options::default(),
@@ -110,11 +113,14 @@ pub async fn start(mut settings: Settings) -> Result<Started, Failure> {
     let admin_key = admin_key.map_err(|error| database_failure("the first tenant cannot be made", error))?;
     let documents = Documents::new(store.clone(), settings.server.store_timeout);
     let queues = Queues::new(store.clone(), settings.server.store_timeout);
+    let here = || format!("http://{address}{}", settings.server.base_path);
+    let links = links(&store, &settings.public_url.clone().unwrap_or_else(here)).await?;
     let mut env = Env {
         allow_private_network: settings.allow_private_network,
         tables: Some(Arc::new(documents.clone())),
         queue: Some(Arc::new(queues.clone())),
         once: Some(Arc::new(OnceResults::new(store.clone(), settings.server.store_timeout))),
+        links: Some(Arc::new(links)),
         data_dir: Some(settings.data_dir.clone()),
         result_budget_bytes: settings.max_result_bytes.unwrap_or(gateway::RESULT_BUDGET_BYTES),
         ..Env::default()
@@ -163,6 +169,13 @@ async fn flows(store: &Store, settings: &Settings) -> Result<Arc<Flows>, Failure
     };
     let flows = Flows::new(store.clone(), options).await;
     flows.map_err(|error| database_failure("flows cannot be run", error))
+}
+
+/// Links to objects at the address by which clients know us.
+async fn links(store: &Store, base_url: &str) -> Result<SealedLinks, Failure> {
+    let failed = |error| database_failure("links cannot be made", error);
+    let key = store.meta().jwt_key().await.map_err(|error| failed(error.into()))?;
+    SealedLinks::new(&key, base_url).map_err(failed)
 }
 
 fn embeddings_from(

@@ -8,6 +8,7 @@ mod db;
 pub mod embeddings;
 mod mcp;
 mod mq;
+mod oss;
 mod shared;
 mod svc;
 #[cfg(feature = "table")]
@@ -28,6 +29,7 @@ pub const ALL: &[Kind] = &[
     Kind::of::<db::Settings>(),
     Kind::of::<svc::Settings>(),
     Kind::of::<mq::Settings>(),
+    Kind::of::<oss::Settings>(),
     #[cfg(feature = "table")]
     Kind::of::<table::Settings>(),
 ];

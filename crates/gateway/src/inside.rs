@@ -3,7 +3,8 @@
 use crate::{Gateway, Route, policy};
 use async_trait::async_trait;
 use std::time::Instant;
-use tool::{CallTools, CallableTool, Context, ErrorKind, Outcome, Request, Result, Target};
+use tool::objects::{Part, Reading};
+use tool::{CallTools, CallableTool, Context, ErrorKind, Link, Outcome, Request, Result, Target};
 
 #[async_trait]
 impl CallTools for Gateway {
@@ -20,6 +21,10 @@ impl CallTools for Gateway {
         policy::permits(&cx.caller, &route)?;
         route.options(target)?;
         Ok(callable(&route))
+    }
+
+    async fn read_object(&self, cx: &Context, link: &Link, part: Part) -> Result<Reading> {
+        Self::read_object(self, cx, link, part).await
     }
 }
 

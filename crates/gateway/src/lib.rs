@@ -9,6 +9,7 @@ pub mod library;
 pub mod lifecycle;
 mod logs;
 mod metrics;
+mod objects;
 pub mod pins;
 pub mod policy;
 mod preview;

@@ -104,6 +104,10 @@ fn trace_id(request: &Request) -> Option<Arc<str>> {
 
 /// A key in the path of a door must not reach the log.
 fn logged_path(path: &str) -> String {
+    // A link is a key, too.
+    if let Some((before, _)) = path.split_once("/o/") {
+        return format!("{before}/o/***");
+    }
     // Something may stand before every path.
     let Some((before, behind)) = path.split_once("/mcp/") else { return path.to_owned() };
     if !before.ends_with("/api/v1") {

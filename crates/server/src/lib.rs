@@ -13,6 +13,7 @@ mod linger;
 mod listen;
 pub mod manage;
 pub mod mcp;
+mod objects;
 mod pace;
 
 pub use connections::ClientLimits;
@@ -28,7 +29,7 @@ use connections::Connections;
 use gateway::Gateway;
 use http::{HeaderName, HeaderValue, Method, header};
 use metrics_exporter_prometheus::PrometheusHandle;
-use runtime::{Background, Flows, OwnServices, Reload};
+use runtime::{Background, Flows, OwnServices, Reload, SealedLinks};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use store::{Documents, Store};
@@ -99,6 +100,8 @@ pub(crate) struct AppState {
     pub(crate) attempts: Attempts,
     pub(crate) hashing: Hashing,
     pub(crate) sessions: mcp::Sessions,
+    /// Opens links to objects, whoever made them.
+    pub(crate) links: SealedLinks,
     /// Streams of notifications that may be open at the same time.
     pub(crate) streams: Arc<Semaphore>,
     pub(crate) connections: Arc<Connections>,
@@ -170,6 +173,7 @@ impl Server {
             attempts: Attempts::default(),
             hashing: Hashing::default(),
             sessions: mcp::Sessions::new(&key)?,
+            links: SealedLinks::new(&key, "")?,
             streams: Arc::new(Semaphore::new(MAX_STREAMS)),
             connections: Arc::new(Connections::new(&options.clients)),
             sse_connections: mcp::sse::SseConnections::default(),
@@ -271,6 +275,7 @@ fn router(state: Shared) -> Router {
         .route("/servers/{service}/ws", get(mcp::ws::get))
         .route("/ws", get(mcp::ws::get))
         .route("/tools/by-table/{table_id}", get(manage::tools::by_table::list))
+        .route("/o/{token}", get(objects::get).put(objects::put))
         .route("/metrics", get(health::metrics))
         .fallback(edge::no_such_path)
         .method_not_allowed_fallback(edge::no_such_method);

@@ -59,4 +59,4 @@ pub use tables::{
 pub use tenants::{NewTenant, Tenant, TenantChanges};
 pub use tools::{NewTool, Tool, ToolChanges, ToolContent, ToolFilter, ToolStatus, ToolVersion};
 pub use users::{NewUser, User, UserChanges};
-pub use vault::{Rotation, Vault};
+pub use vault::{Rotation, Tokens, Vault};

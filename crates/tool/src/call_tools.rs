@@ -1,6 +1,7 @@
 //! The port to all other tools, for connectors that work through them: flows, agents.
 
-use crate::{Context, Outcome, Request, Result, Target, Tool, Uri};
+use crate::objects::{Part, Reading};
+use crate::{Context, Link, Outcome, Request, Result, Target, Tool, Uri};
 use async_trait::async_trait;
 use std::sync::{Arc, Weak};
 
@@ -21,6 +22,12 @@ pub trait CallTools: Send + Sync {
     /// # Errors
     /// Those of a call to it: there is no such tool, it is switched off, or `cx` may not use it.
     fn tool(&self, cx: &Context, target: &Target) -> Result<CallableTool>;
+
+    /// Reads what a link leads to, without the way over the network. Whoever has the link may.
+    ///
+    /// # Errors
+    /// When the link is another tenant's, or there is no such object.
+    async fn read_object(&self, cx: &Context, link: &Link, part: Part) -> Result<Reading>;
 }
 
 /// A tool as those see it who are about to call it.
@@ -52,6 +59,10 @@ impl CallTools for Nobody {
     }
 
     fn tool(&self, _: &Context, _: &Target) -> Result<CallableTool> {
+        match *self {}
+    }
+
+    async fn read_object(&self, _: &Context, _: &Link, _: Part) -> Result<Reading> {
         match *self {}
     }
 }

@@ -4,8 +4,8 @@ use crate::json_words;
 use crate::salvage::{check_rest, take_out};
 use crate::settings_schema::SettingsSchema;
 use crate::{
-    Ambient, Call, Context, Env, Error, Import, Inline, Library, Outcome, Pinning, Problem, Result, Tool,
-    Triggers,
+    Ambient, Call, Context, Env, Error, Import, Inline, Library, Objects, Outcome, Pinning, Problem, Result,
+    Tool, Triggers,
 };
 use async_trait::async_trait;
 use schemars::JsonSchema;
@@ -39,6 +39,11 @@ pub trait Connector: Send + Sync + 'static {
 
     /// What can be listened to, where the service hands over messages by itself.
     fn triggers(&self) -> Option<&dyn Triggers> {
+        None
+    }
+
+    /// Objects that links can lead to, where the service keeps such.
+    fn objects(&self) -> Option<&dyn Objects> {
         None
     }
 

@@ -5,6 +5,9 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+/// How links begin that [`Content::link`] makes.
+const LINK: &str = "{\"type\":\"resource_link\",";
+
 /// One MCP content block in JSON, opaque to everyone on the way.
 #[derive(Debug, Clone)]
 pub struct Content(Box<str>);
@@ -43,6 +46,23 @@ impl Content {
         let (uri, mime_type, blob) = (Value::from(uri), Value::from(mime_type), STANDARD.encode(bytes));
         let resource = format!("{{\"uri\":{uri},\"mimeType\":{mime_type},\"blob\":\"{blob}\"}}");
         Self(format!("{{\"type\":\"resource\",\"resource\":{resource}}}").into())
+    }
+
+    /// A resource that is elsewhere. Clients know such blocks since 2025-06-18.
+    #[must_use]
+    pub fn link(uri: &str, name: &str, mime_type: &str) -> Self {
+        let (uri, name, mime_type) = (Value::from(uri), Value::from(name), Value::from(mime_type));
+        Self(format!("{LINK}\"uri\":{uri},\"name\":{name},\"mimeType\":{mime_type}}}").into())
+    }
+
+    /// The same as a text, where it is a link of ours, for clients that do not know such blocks.
+    pub(crate) fn without_link(self) -> Self {
+        if !self.0.starts_with(LINK) {
+            return self;
+        }
+        let block: Value = serde_json::from_str(&self.0).unwrap_or_default();
+        let part = |name: &str| block[name].as_str().unwrap_or_default().to_owned();
+        Self::text(&format!("{}: {}", part("name"), part("uri")))
     }
 
     /// A block as a service wrote it.
@@ -140,6 +160,16 @@ const ESCAPES: [u8; 256] = {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_link_becomes_a_text_for_older_clients() {
+        let link = Content::link("https://a.test/\"x", "a.pdf", "application/pdf");
+        let block: Value = serde_json::from_str(link.get()).unwrap();
+        assert_eq!(block["uri"], "https://a.test/\"x");
+        let block: Value = serde_json::from_str(link.without_link().get()).unwrap();
+        assert_eq!((&block["type"], &block["text"]), (&"text".into(), &"a.pdf: https://a.test/\"x".into()));
+        assert_eq!(Content::text("x").without_link().get(), Content::text("x").get());
+    }
 
     #[test]
     fn writes_every_character_as_serde_does() {

@@ -1,7 +1,7 @@
 //! What the services of one process share.
 
 use crate::call_tools::no_tools;
-use crate::{CallTools, Compute, Once, OnlyClient, Queue, Runs, Search, Tables, TenantId};
+use crate::{CallTools, Compute, Links, Once, OnlyClient, Queue, Runs, Search, Tables, TenantId};
 use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 use tokio_util::sync::CancellationToken;
@@ -34,6 +34,8 @@ pub struct Env {
     pub queue: Option<Arc<dyn Queue>>,
     /// The way to results of what is to happen once, likewise.
     pub once: Option<Arc<dyn Once>>,
+    /// The way to links of our own, where this process has an address.
+    pub links: Option<Arc<dyn Links>>,
     /// The client, where this process serves one and no other.
     pub only_client: Option<Arc<OnlyClient>>,
     /// Where services keep files of their own, each in a folder of its tenant; nowhere where nothing is kept.
@@ -59,6 +61,7 @@ impl Default for Env {
             runs: None,
             queue: None,
             once: None,
+            links: None,
             only_client: None,
             data_dir: None,
             result_budget_bytes: 1024 * 1024,

@@ -32,8 +32,8 @@ pub enum Structured {
 enum Body {
     /// A whole result, byte for byte as the service wrote it, and whether it says `isError`.
     Relayed(Box<RawValue>, bool),
-    /// JSON data, shown as text and as structured content, perhaps with a remark.
-    Json(Box<RawValue>, Option<Content>),
+    /// JSON data, shown as text and as structured content, perhaps with a remark or what it speaks of.
+    Json(Box<RawValue>, Vec<Content>),
     /// Text that looks like JSON. Whoever needs to know reads it, once.
     Unparsed(Box<str>),
     /// Content blocks.
@@ -67,13 +67,31 @@ impl Output {
     /// Data in JSON.
     #[must_use]
     pub fn json(data: Box<RawValue>) -> Self {
-        Self::new(Body::Json(data, None))
+        Self::new(Body::Json(data, Vec::new()))
     }
 
     /// Data in JSON with a remark about it, e.g. that it was cut.
     #[must_use]
     pub fn json_with_remark(data: Box<RawValue>, remark: &str) -> Self {
-        Self::new(Body::Json(data, Some(Content::text(remark))))
+        Self::json_with_blocks(data, vec![Content::text(remark)])
+    }
+
+    /// Data in JSON with blocks beside it, e.g. a picture that it describes.
+    #[must_use]
+    pub fn json_with_blocks(data: Box<RawValue>, blocks: Vec<Content>) -> Self {
+        Self::new(Body::Json(data, blocks))
+    }
+
+    /// The same for clients that know no links to resources: they get them as text.
+    #[must_use]
+    pub fn without_links(mut self) -> Self {
+        let plain = |blocks: Vec<Content>| blocks.into_iter().map(Content::without_link).collect();
+        self.body = match self.body {
+            Body::Json(data, blocks) => Body::Json(data, plain(blocks)),
+            Body::Blocks(blocks) => Body::Blocks(plain(blocks)),
+            other @ (Body::Relayed(..) | Body::Unread(_) | Body::Notice(_)) => other,
+        };
+        self
     }
 
     /// Data in JSON, or plain text where it turns out to be none. It is not read before somebody has to.

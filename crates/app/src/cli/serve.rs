@@ -64,6 +64,9 @@ pub(super) struct Serve {
     #[arg(long, env = "MCP_ALL_IN_ONE_BASE_PATH", value_name = "PATH", default_value = "", value_parser = base_path,
         hide_default_value = true)]
     base_path: String,
+    /// How clients reach this server, for links to objects, e.g. https://tools.example.com [default: where it listens]
+    #[arg(long, env = "MCP_ALL_IN_ONE_PUBLIC_URL", value_name = "URL", value_parser = public_url)]
+    public_url: Option<String>,
     /// Let MCP clients on this machine call without a key; only with a loopback address in --listen
     #[arg(long, env = "MCP_ALL_IN_ONE_NO_AUTH")]
     no_auth: bool,
@@ -74,6 +77,16 @@ pub(super) struct Serve {
     /// Serve this one MCP server and nothing else, e.g. -- npx -y some-server
     #[arg(last = true, value_name = "COMMAND", conflicts_with = "mcp_config")]
     command: Vec<String>,
+}
+
+/// An address that links can begin with.
+fn public_url(text: &str) -> Result<String, String> {
+    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://")).unwrap_or_default();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-._~:/[]%".contains(c);
+    match !rest.is_empty() && !rest.starts_with('/') && rest.chars().all(is_plain) {
+        true => Ok(text.trim_end_matches('/').to_owned()),
+        false => Err("write it with https:// and without a query, e.g. https://tools.example.com".to_owned()),
+    }
 }
 
 /// A path that can stand before others: segments of plain characters, without a slash at the end.
@@ -202,6 +215,7 @@ impl Serve {
             one_server,
             has_self_tools: self.self_tools,
             allow_private_network: self.allow_private_network,
+            public_url: self.public_url,
             max_result_bytes: self.max_result_bytes,
             embeddings: self.embeddings.settings(),
             search: search::Options::default(),

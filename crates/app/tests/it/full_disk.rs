@@ -143,3 +143,23 @@ async fn ends_in_time_with_a_full_disk() {
         assert!(kept.contains(&call) || log.contains(&call), "{call} is nowhere on record: {log}");
     }
 }
+
+/// F11
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_full_disk_leaves_the_old_object_whole() {
+    let Some(disk) = SmallDisk::start().await else { return };
+    let admin = disk.server.admin();
+    admin.post("services", json!({ "type": "oss", "id": "docs", "config": {} })).await.is(201);
+    let save = async |content: String| {
+        admin.call("oss://docs/save", json!({ "key": "a.txt", "content": content })).await
+    };
+    let old = "old".repeat(10_000);
+    save(old.clone()).await.is(200);
+    disk.fill();
+    let reply = save("new".repeat(100_000)).await;
+    assert!(reply.text.contains("full"), "{}", reply.text);
+    let loaded = admin.call("oss://docs/load", json!({ "key": "a.txt" })).await.is(200);
+    assert_eq!(loaded.body["structuredContent"]["content"], old.as_str(), "the old object is whole");
+    disk.make_room();
+    save("new".repeat(100_000)).await.is(200);
+}

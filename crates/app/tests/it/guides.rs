@@ -86,4 +86,22 @@ async fn the_guide_to_grpc_services_does_what_it_says() {
     ] {
         assert!(out.contains(expected), "{expected}\n{out}");
     }
+/// OS-1, OS-2, OS-3, OS-5, OS-9
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_guide_to_objects_does_what_it_says() {
+    let app = TestApp::start(Backend::Sqlite).await;
+    let folder = tempfile::tempdir().unwrap();
+    let out = said_by(include_str!("../../../../docs/guides/objects.md"), &app, folder.path()).await;
+    for expected in [
+        r#""content":"day,total\n1,12.5\n","encoding":"utf8""#,
+        r#""objects":[{"key":"reports/june.csv","size":17,"#,
+        "day,total\n1,12.5\n",
+        r#"{"key":"inbox/note.txt","size":5,"#,
+        r#""key":"archive/june.csv","size":17,"contentType":"text/csv""#,
+        "refused: the service only reads now",
+    ] {
+        assert!(out.contains(expected), "{expected}\n{out}");
+    }
+    let file = app.data_dir().join("tenants/default/oss/docs/reports/june.csv");
+    assert!(file.exists(), "the service keeps its files with its tenant");
 }

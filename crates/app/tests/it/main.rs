@@ -61,6 +61,8 @@ mod mcp_services;
 mod mcp_transports;
 mod mcp_watch;
 mod mistakes;
+mod object_links;
+mod object_sources;
 mod one_line;
 mod one_story;
 mod openapi_bodies;

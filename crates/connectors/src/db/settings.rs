@@ -15,10 +15,10 @@ use crate::shared::attempts::RetrySettings;
 use crate::shared::bounds::Bounds;
 use crate::shared::breaker::BreakerSettings;
 use crate::shared::network::{AllowPrivateNetwork, Policy, allow_private_network_schema};
+use crate::shared::own_folder::own_folder;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde_json::Value;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Semaphore;
@@ -221,20 +221,10 @@ impl Settings {
 
 /// The file that a service has for itself.
 fn own_file(env: &Env) -> Result<Address, Problem> {
-    let Some(data) = &env.data_dir else {
+    let Some(folder) = own_folder(env, "db") else {
         return Err(required("the connection_string is missing; files are kept by a server only"));
     };
-    let service = env.service.as_deref().unwrap_or("unnamed");
-    let folder: PathBuf = data.join("tenants").join(env.tenant.as_str()).join("db").join(plain(service));
-    Ok(Address::OwnFile(folder.join(Path::new("data.db"))))
-}
-
-/// A name of a folder and of nothing above it.
-fn plain(service: &str) -> String {
-    let is_plain = |character: char| character.is_ascii_alphanumeric() || "_-.".contains(character);
-    let plain: String =
-        service.chars().map(|character| if is_plain(character) { character } else { '_' }).collect();
-    if plain.trim_matches('.').is_empty() { "_".to_owned() } else { plain }
+    Ok(Address::OwnFile(folder.join("data.db")))
 }
 
 fn required(message: &str) -> Problem {

@@ -3,4 +3,5 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops and says so")]
 
 mod db;
+mod oss;
 mod svc;

@@ -14,7 +14,7 @@ pub(super) const SERVER_INFO: &str =
 /// The result of a call, which says itself whether the tool has failed.
 pub(super) fn of_call(outcome: tool::Result<Outcome>, version: Version) -> Answered<String> {
     let result = match outcome {
-        Ok(Outcome::Done(output)) => output.into_result(structured_for(version)),
+        Ok(Outcome::Done(output)) => as_known(output, version).into_result(structured_for(version)),
         Ok(Outcome::Started(run)) => started(&run).into_result(structured_for(version)),
         Ok(Outcome::NeedsInput(request)) if version.era() == Era::Modern => questions(&request),
         Ok(Outcome::NeedsInput(request)) => unanswerable(&request, version),
@@ -41,6 +41,11 @@ fn structured_for(version: Version) -> Structured {
         Era::Legacy => Structured::Objects,
         Era::Modern => Structured::Anything,
     }
+}
+
+/// Links to resources came with 2025-06-18.
+fn as_known(output: Output, version: Version) -> Output {
+    if version < Version::V2025_06_18 { output.without_links() } else { output }
 }
 
 /// The result as clients of this era expect it.

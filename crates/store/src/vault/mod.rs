@@ -5,8 +5,10 @@
 
 mod file;
 mod ring;
+mod tokens;
 
 pub use file::Rotation;
+pub use tokens::Tokens;
 
 use crate::{Error, Result};
 use base64::Engine as _;

@@ -78,7 +78,7 @@ pub(super) struct MasterKey {
 }
 
 impl MasterKey {
-    fn new(bytes: Zeroizing<[u8; KEY_BYTES]>) -> Result<Self> {
+    pub(super) fn new(bytes: Zeroizing<[u8; KEY_BYTES]>) -> Result<Self> {
         let cipher = RandomizedNonceKey::new(&AES_256_GCM, &*bytes)
             .map_err(|_| Error::internal("the cipher refused the master key"))?;
         let mut id = String::with_capacity(8);

@@ -24,9 +24,9 @@ impl Output {
         let mut result = String::with_capacity(self.size_bytes() * 2 + 64);
         match &self.body {
             Body::Relayed(raw, _) => return raw.get().to_owned(),
-            Body::Json(data, remark) => push_data(&mut result, data.get(), remark.as_ref(), structured),
+            Body::Json(data, beside) => push_data(&mut result, data.get(), beside, structured),
             Body::Unparsed(text) => match as_json(text) {
-                Some(data) => push_data(&mut result, data, None, structured),
+                Some(data) => push_data(&mut result, data, &[], structured),
                 None => push_blocks(&mut result, &[Content::text(text)]),
             },
             Body::Blocks(blocks) => push_blocks(&mut result, blocks),
@@ -51,13 +51,13 @@ impl Output {
     }
 }
 
-/// Begins a result with data as text, a remark about it, and the data as such where clients take it.
-fn push_data(result: &mut String, data: &str, remark: Option<&Content>, structured: Structured) {
+/// Begins a result with data as text, what stands beside it, and the data as such where clients take it.
+fn push_data(result: &mut String, data: &str, beside: &[Content], structured: Structured) {
     result.push_str("{\"content\":[");
     result.push_str(Content::text(data).get());
-    if let Some(remark) = remark {
+    for block in beside {
         result.push(',');
-        result.push_str(remark.get());
+        result.push_str(block.get());
     }
     result.push(']');
     if structured == Structured::Anything || data.trim_start().starts_with('{') {

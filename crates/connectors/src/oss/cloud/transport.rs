@@ -1,0 +1,143 @@
+//! How requests go out: through the client of this program, to addresses that were checked, within their time.
+
+use super::aliyun::Signer;
+use super::failure::{self, refusal};
+use crate::shared::attempts::timed_out;
+use crate::shared::network::Policy;
+use crate::shared::unreachable::explain;
+use bytes::Bytes;
+use fetch::http::header::{ACCEPT_ENCODING, CONTENT_LENGTH, HOST};
+use fetch::http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
+use fetch::{Client, Url};
+use futures::stream::{self, BoxStream};
+use futures::{Stream, StreamExt as _};
+use opendal::{Buffer, ErrorKind, HttpBody, HttpTransport};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tool::{Error, Result};
+
+/// Errors say what they have to say in the first bytes.
+const MAX_ERROR_BYTES: usize = 64 * 1024;
+
+/// The way to one store.
+#[derive(Clone)]
+pub(super) struct Transport {
+    pub(super) http: Client,
+    pub(super) policy: Arc<Policy>,
+    /// Of one request, until its answer begins, and of every piece of that.
+    pub(super) timeout: Duration,
+    pub(super) signer: Option<Arc<Signer>>,
+}
+
+impl Transport {
+    /// Sends a request, and gives the answer, whatever it is.
+    pub(super) async fn send(
+        &self,
+        method: Method,
+        url: Url,
+        headers: HeaderMap,
+        body: Bytes,
+    ) -> Result<fetch::Response> {
+        self.policy.check(&url)?;
+        let mut request = fetch::Request::new(method, url);
+        request.headers = headers;
+        // A cached host or length of ours would be one too many; the bytes are wanted as they are.
+        request.headers.remove(HOST);
+        request.headers.remove(CONTENT_LENGTH);
+        request.headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        request.body = body;
+        let sent = tokio::time::timeout(self.timeout, self.http.send(request)).await;
+        sent.map_err(|_| late(self.timeout))?.map_err(explain)
+    }
+
+    /// The next piece of an answer.
+    pub(super) async fn piece(&self, response: &mut fetch::Response) -> Result<Option<Bytes>> {
+        let broken = |error| {
+            Error::unavailable("the connection to the store broke before the end")
+                .caused_by(error)
+                .retryable()
+        };
+        let read = tokio::time::timeout(self.timeout, response.chunk()).await;
+        read.map_err(|_| late(self.timeout))?.map_err(broken)
+    }
+
+    /// The body of an answer that is an error.
+    pub(super) async fn words(&self, response: &mut fetch::Response) -> Vec<u8> {
+        let mut words = Vec::new();
+        while let Ok(Some(piece)) = self.piece(response).await {
+            words.extend_from_slice(&piece);
+            if words.len() > MAX_ERROR_BYTES {
+                words.truncate(MAX_ERROR_BYTES);
+                break;
+            }
+        }
+        words
+    }
+
+    async fn exchange(&self, request: Request<Buffer>) -> Result<Response<HttpBody>> {
+        let (mut parts, body) = request.into_parts();
+        if let Some(signer) = &self.signer {
+            signer.sign(&mut parts).await?;
+        }
+        let url =
+            Url::parse(&parts.uri.to_string()).map_err(|_| Error::internal("the store has no address"))?;
+        let mut response = self.send(parts.method, url, parts.headers, body.to_bytes()).await?;
+        let (status, headers) = (response.status(), response.headers().clone());
+        let is_for_others = status.is_success()
+            || matches!(
+                status,
+                StatusCode::NOT_FOUND
+                    | StatusCode::PRECONDITION_FAILED
+                    | StatusCode::CONFLICT
+                    | StatusCode::RANGE_NOT_SATISFIABLE
+                    | StatusCode::NOT_MODIFIED
+            );
+        if !is_for_others {
+            let words = self.words(&mut response).await;
+            return Err(refusal(status, &headers, &words));
+        }
+        let length = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
+        let stream = stream::try_unfold((self.clone(), response), |(transport, mut response)| async move {
+            match transport.piece(&mut response).await {
+                Ok(piece) => Ok(piece.map(|piece| (Buffer::from(piece), (transport, response)))),
+                Err(error) => Err(wrap(error)),
+            }
+        });
+        let mut answer = Response::new(HttpBody::new(
+            Exclusive(Mutex::new(stream.boxed())),
+            length.filter(|_| status.is_success()),
+        ));
+        *answer.status_mut() = status;
+        *answer.headers_mut() = headers;
+        Ok(answer)
+    }
+}
+
+impl HttpTransport for Transport {
+    async fn fetch(&self, request: Request<Buffer>) -> opendal::Result<Response<HttpBody>> {
+        self.exchange(request).await.map_err(wrap)
+    }
+}
+
+/// Our error inside one of OpenDAL's, where `failure` finds it again.
+fn wrap(error: Error) -> opendal::Error {
+    opendal::Error::new(ErrorKind::Unexpected, "the store was not reached")
+        .set_source(failure::Carried(error))
+}
+
+fn late(time: Duration) -> Error {
+    timed_out(time, 1).because(tool::Reason::AttemptTimedOut)
+}
+
+/// A stream that is only ever polled by whoever has it alone, so that others may hold it.
+struct Exclusive(Mutex<BoxStream<'static, opendal::Result<Buffer>>>);
+
+impl Stream for Exclusive {
+    type Item = opendal::Result<Buffer>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.0.get_mut().unwrap_or_else(PoisonError::into_inner).poll_next_unpin(cx)
+    }
+}

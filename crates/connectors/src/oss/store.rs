@@ -1,0 +1,95 @@
+//! What every provider of objects must be able to do; keys are whole here, with the service's prefix.
+
+use super::key::Key;
+use async_trait::async_trait;
+use std::collections::BTreeMap;
+use std::time::{Duration, SystemTime};
+use tool::objects::{Body, Part, Reading};
+use tool::{Context, LinkMethod, Object, Result};
+
+/// A place that keeps objects.
+#[async_trait]
+pub(super) trait Store: Send + Sync {
+    /// Writes an object as a whole, or leaves what was there.
+    async fn save(&self, cx: &Context, key: &Key, body: Body, options: SaveOptions) -> Result<Object>;
+
+    async fn load(&self, cx: &Context, key: &Key, part: Part) -> Result<Reading>;
+
+    async fn stat(&self, cx: &Context, key: &Key) -> Result<Object>;
+
+    /// Objects by key, in the order of bytes.
+    async fn list(&self, cx: &Context, request: ListRequest) -> Result<Listing>;
+
+    /// Succeeds also where there was none.
+    async fn delete(&self, cx: &Context, key: &Key) -> Result<()>;
+
+    async fn copy(&self, cx: &Context, from: &Key, to: &Key) -> Result<Object>;
+
+    async fn presign(&self, cx: &Context, request: PresignRequest<'_>) -> Result<Presigned>;
+
+    /// Where an object is for those who may read the store without us; nowhere where nobody may.
+    fn address(&self, key: &Key) -> Option<String>;
+
+    /// Work is repeated where it failed in a way that may pass.
+    fn may_repeat(&self) -> bool;
+}
+
+/// How an object is written.
+#[derive(Debug, Clone, Default)]
+pub(super) struct SaveOptions {
+    pub(super) content_type: Option<String>,
+    pub(super) metadata: BTreeMap<String, String>,
+    /// Not over another.
+    pub(super) if_not_exists: bool,
+}
+
+/// What is to be listed.
+#[derive(Debug, Clone)]
+pub(super) struct ListRequest {
+    pub(super) prefix: String,
+    /// Only what comes behind it.
+    pub(super) after: Option<String>,
+    pub(super) limit: usize,
+    /// What has another `/` behind the prefix is joined up to that.
+    pub(super) is_joined: bool,
+}
+
+/// A page of objects.
+#[derive(Debug, Default)]
+pub(super) struct Listing {
+    pub(super) objects: Vec<Object>,
+    pub(super) prefixes: Vec<String>,
+    /// There are more behind the last.
+    pub(super) is_truncated: bool,
+}
+
+impl Listing {
+    pub(super) fn len(&self) -> usize {
+        self.objects.len() + self.prefixes.len()
+    }
+
+    /// The last key or prefix of the page, from where the next one goes on.
+    pub(super) fn last(&self) -> Option<&str> {
+        let (object, prefix) = (self.objects.last().map(|object| object.key.as_str()), self.prefixes.last());
+        object.max(prefix.map(String::as_str))
+    }
+}
+
+/// A link that is wanted.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PresignRequest<'a> {
+    pub(super) key: &'a Key,
+    pub(super) method: LinkMethod,
+    pub(super) expires: Duration,
+    pub(super) content_type: Option<&'a str>,
+    pub(super) filename: Option<&'a str>,
+}
+
+/// A link for others.
+#[derive(Debug)]
+pub(super) struct Presigned {
+    pub(super) url: String,
+    /// What must be sent along.
+    pub(super) headers: BTreeMap<String, String>,
+    pub(super) expires_at: SystemTime,
+}

@@ -1,0 +1,66 @@
+//! Content behind an address: fetched with GET, from where the service may go.
+
+use super::Content;
+use crate::shared::network::Policy;
+use crate::shared::unreachable::explain;
+use async_trait::async_trait;
+use bytes::Bytes;
+use fetch::http::header::{ACCEPT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, LOCATION};
+use fetch::http::{HeaderValue, Method};
+use fetch::{Client, Request, Response, Url};
+use tool::objects::Chunks;
+use tool::{Error, Result};
+
+const MAX_REDIRECTS: usize = 5;
+
+/// The content at an address, and where that sends us.
+pub(super) async fn get(http: &Client, policy: &Policy, mut url: Url) -> Result<Content> {
+    for _ in 0..=MAX_REDIRECTS {
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(wrong("must begin with https:// or http://"));
+        }
+        policy.check(&url)?;
+        let mut request = Request::new(Method::GET, url.clone());
+        // The bytes as they are.
+        request.headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        let response = http.send(request).await.map_err(|error| explain(error).about("the source"))?;
+        let status = response.status();
+        if status.is_success() {
+            return Ok(to_content(response));
+        }
+        let location = response.headers().get(LOCATION).and_then(|location| location.to_str().ok());
+        let Some(next) = location.filter(|_| status.is_redirection()).and_then(|to| url.join(to).ok()) else {
+            let message = format!("the source answered HTTP {}", status.as_u16());
+            return Err(Error::upstream(message).with_status(status.as_u16()));
+        };
+        if url.scheme() == "https" && next.scheme() != "https" {
+            return Err(Error::upstream("the source redirected to an address without encryption"));
+        }
+        url = next;
+    }
+    Err(Error::upstream(format!("the source redirected more than {MAX_REDIRECTS} times")))
+}
+
+fn to_content(response: Response) -> Content {
+    let text = |name| response.headers().get(name).and_then(|value| value.to_str().ok());
+    let content_type = text(CONTENT_TYPE).filter(|text| text.len() <= 200).map(str::to_owned);
+    let size = text(CONTENT_LENGTH).and_then(|text| text.parse().ok());
+    Content { body: Box::new(Fetched(response)), content_type, size }
+}
+
+struct Fetched(Response);
+
+#[async_trait]
+impl Chunks for Fetched {
+    async fn next(&mut self) -> Result<Option<Bytes>> {
+        self.0.chunk().await.map_err(|error| {
+            Error::unavailable("the connection to the source broke before its end")
+                .caused_by(error)
+                .retryable()
+        })
+    }
+}
+
+fn wrong(why: &str) -> Error {
+    Error::invalid_input(format!("parameter 'source.url' {why}")).of_parameter("source.url")
+}
