@@ -86,6 +86,8 @@ async fn the_guide_to_grpc_services_does_what_it_says() {
     ] {
         assert!(out.contains(expected), "{expected}\n{out}");
     }
+}
+
 /// OS-1, OS-2, OS-3, OS-5, OS-9
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_guide_to_objects_does_what_it_says() {
