@@ -89,7 +89,7 @@ impl Output {
         self.body = match self.body {
             Body::Json(data, blocks) => Body::Json(data, plain(blocks)),
             Body::Blocks(blocks) => Body::Blocks(plain(blocks)),
-            other @ (Body::Relayed(..) | Body::Unread(_) | Body::Notice(_)) => other,
+            other @ (Body::Relayed(..) | Body::Unparsed(_) | Body::Notice(_)) => other,
         };
         self
     }
