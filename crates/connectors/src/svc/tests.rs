@@ -19,6 +19,7 @@ fn open(settings: Value) -> tool::Result<Arc<dyn Connector>> {
 }
 
 /// Settings of an HTTP service with the tool `it`, without retries.
+#[expect(clippy::needless_pass_by_value, reason = "json! at the call reads better")]
 fn settings_of(discovery: Value) -> Value {
     json!({
         "discovery": discovery, "allow_private_network": ["127.0.0.1"],

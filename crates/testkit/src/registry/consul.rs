@@ -193,7 +193,7 @@ impl State {
         if let Ok(seen @ 1..) = seen.parse::<u64>() {
             let wait = question.query("wait").and_then(duration).unwrap_or(DEFAULT_WAIT);
             // A count that went back is told at once.
-            let is_news = |now: &u64| *now > seen || *now < seen;
+            let is_news = |now: &u64| *now != seen;
             let _ = tokio::time::timeout(wait + wait / 16, index.wait_for(is_news)).await;
         }
         let now = *index.borrow();
