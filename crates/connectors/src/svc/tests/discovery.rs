@@ -396,4 +396,10 @@ async fn believes_no_registry_that_says_too_much_or_nonsense() {
     }
     let error = error_of(&*open(settings_of(consul_at(&consul.url()))).unwrap()).await;
     assert!(error.in_words().contains("at most 1000 can be used"), "{}", error.in_words());
+    let kubernetes = Kubernetes::start().await;
+    for number in 0..201 {
+        kubernetes.put(&format!("s-{number}"), "loyalty", &json!([]), 1);
+    }
+    let error = error_of(&*open(settings_of(kubernetes_at(&kubernetes.url()))).unwrap()).await;
+    assert!(error.in_words().contains("more than 200 EndpointSlices"), "{}", error.in_words());
 }
