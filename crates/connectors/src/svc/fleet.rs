@@ -62,7 +62,7 @@ impl Fleet {
 
     /// Makes an exchange with an instance. One that cannot be connected to fails, and up to two others are tried.
     ///
-    /// With `patience`, an exchange that is dropped when that much time has passed counts against its instance: it is
+    /// With `patience`, an exchange that is dropped when about that much time has passed counts against its instance: it is
     /// the time that the service itself has for an attempt, and nothing where the caller set the time.
     ///
     /// # Errors
@@ -76,7 +76,8 @@ impl Fleet {
     where
         F: Future<Output = Result<T, Unreached>>,
     {
-        let fails_at = patience.map(|patience| Instant::now() + patience);
+        // A little earlier, as the clock of whoever waits has begun before this one.
+        let fails_at = patience.map(|patience| Instant::now() + patience * 9 / 10);
         let mut tried = Vec::new();
         let mut last = None;
         while tried.len() < MAX_CONNECTS {

@@ -2,6 +2,7 @@
 
 mod calls;
 mod discovery;
+mod kubernetes;
 mod resilience;
 mod settings;
 mod sign_in;
@@ -11,14 +12,18 @@ use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 use testkit::conformance::{self, Capability, Echo, Sample, Subject, Tested, bind_and_call, context};
+use testkit::eventually;
 use testkit::http::{Server, dead_address};
 use tool::{Call, Connector, Env, Error, Kind, Outcome, Output};
+
+const SOON: Duration = Duration::from_secs(10);
 
 fn open(settings: Value) -> tool::Result<Arc<dyn Connector>> {
     Kind::of::<Settings>().open(settings, &Env::default())
 }
 
 /// Settings of an HTTP service with the tool `it`, without retries.
+#[expect(clippy::needless_pass_by_value, reason = "json! at the call reads better")]
 fn settings_of(discovery: Value) -> Value {
     json!({
         "discovery": discovery, "allow_private_network": ["127.0.0.1"],
@@ -65,6 +70,25 @@ async fn call_uri(connector: &dyn Connector, uri: &str, arguments: Value) -> too
 
 async fn error_of(connector: &dyn Connector) -> Error {
     call(connector).await.unwrap_err()
+}
+
+/// Calls until `server` is asked.
+async fn eventually_asks(connector: &dyn Connector, server: &Server) {
+    let before = server.requests().len();
+    eventually("the instance is asked", SOON, async || {
+        let _ = call(connector).await;
+        server.requests().len() > before
+    })
+    .await;
+}
+
+/// Calls so often that whoever serves was asked.
+async fn asked(connector: &dyn Connector, servers: &[&Server]) -> Vec<bool> {
+    let before: Vec<_> = servers.iter().map(|server| server.requests().len()).collect();
+    for _ in 0..4 * servers.len() {
+        call(connector).await.unwrap();
+    }
+    servers.iter().zip(before).map(|(server, before)| server.requests().len() > before).collect()
 }
 
 fn data(output: &Output) -> Value {

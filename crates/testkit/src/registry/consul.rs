@@ -193,7 +193,7 @@ impl State {
         if let Ok(seen @ 1..) = seen.parse::<u64>() {
             let wait = question.query("wait").and_then(duration).unwrap_or(DEFAULT_WAIT);
             // A count that went back is told at once.
-            let is_news = |now: &u64| *now > seen || *now < seen;
+            let is_news = |now: &u64| *now != seen;
             let _ = tokio::time::timeout(wait + wait / 16, index.wait_for(is_news)).await;
         }
         let now = *index.borrow();
@@ -217,16 +217,26 @@ impl State {
     }
 }
 
+/// Go reads names in whatever case they are written.
+fn field<'a>(body: &'a Value, name: &str) -> &'a Value {
+    let fields = body.as_object().into_iter().flatten();
+    fields
+        .into_iter()
+        .find(|(key, _)| key.eq_ignore_ascii_case(name))
+        .map_or(&Value::Null, |(_, value)| value)
+}
+
 fn read(body: &Value) -> ConsulService {
-    let text = |name: &str| body[name].as_str().unwrap_or_default().to_owned();
-    let tags = body["Tags"].as_array().into_iter().flatten();
+    let text = |name: &str| field(body, name).as_str().unwrap_or_default().to_owned();
+    let number = |value: &Value| value.as_u64().and_then(|number| u32::try_from(number).ok());
+    let tags = field(body, "Tags").as_array().into_iter().flatten();
     ConsulService {
-        id: body["ID"].as_str().map_or_else(|| text("Name"), ToOwned::to_owned),
+        id: field(body, "ID").as_str().map_or_else(|| text("Name"), ToOwned::to_owned),
         name: text("Name"),
         address: text("Address"),
-        port: body["Port"].as_u64().and_then(|port| port.try_into().ok()).unwrap_or_default(),
+        port: number(field(body, "Port")).and_then(|port| port.try_into().ok()).unwrap_or_default(),
         tags: tags.filter_map(Value::as_str).map(ToOwned::to_owned).collect(),
-        weight: body["Weights"]["Passing"].as_u64().and_then(|weight| weight.try_into().ok()).unwrap_or(1),
+        weight: number(field(field(body, "Weights"), "Passing")).unwrap_or(1),
     }
 }
 

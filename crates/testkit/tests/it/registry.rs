@@ -21,16 +21,16 @@ async fn a_client_of_consul_finds_what_it_expects() {
     let consul = Consul::start().await;
     consul.require_token("right");
     let address = consul.address();
-    run("consul.py", vec![address.ip().to_string(), address.port().to_string()]).await;
+    run("consul_client.py", vec![address.ip().to_string(), address.port().to_string()]).await;
 }
 
 #[tokio::test]
 async fn a_client_of_kubernetes_finds_what_it_expects() {
     let kubernetes = Kubernetes::start().await;
     kubernetes.require_token("right");
-    let version = run("kubernetes.py", vec![kubernetes.url()]).await;
+    let version = run("kubernetes_client.py", vec![kubernetes.url()]).await;
     for expiry in [Expiry::Event, Expiry::Status] {
         kubernetes.expire(expiry);
-        run("kubernetes.py", vec![kubernetes.url(), version.clone()]).await;
+        run("kubernetes_client.py", vec![kubernetes.url(), version.clone()]).await;
     }
 }

@@ -39,12 +39,15 @@ struct Following {
     /// Somebody waits for an answer now.
     wanted: Arc<Notify>,
     /// Taken by whoever starts the task.
-    starting: Mutex<Option<(Box<dyn Watch>, watch::Sender<Known>)>>,
+    starting: Mutex<Option<Start>>,
     tasks: TaskTracker,
     /// Ends the task, when the process does or the service is gone.
     end: CancellationToken,
     _guard: DropGuard,
 }
+
+/// What the task is started with.
+type Start = (Box<dyn Watch>, watch::Sender<Known>);
 
 /// What came of the look-ups so far.
 #[derive(Debug, Default, Clone)]

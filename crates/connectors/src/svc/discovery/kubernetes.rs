@@ -7,7 +7,7 @@ pub(super) use account::Account;
 pub(super) use slice::Port;
 
 use super::web::{ANSWER_TIME, MAX_ANSWER_BYTES, Pace, Web};
-use super::{Instance, MAX_INSTANCES, Watch};
+use super::{Instance, Watch};
 use async_trait::async_trait;
 use fetch::{Response, Url};
 use serde::Deserialize;
@@ -17,8 +17,6 @@ use tool::{Error, Result};
 
 /// How many slices one page of a list has.
 const PAGE: &str = "100";
-/// A slice has up to a hundred endpoints, and rarely less than half of that.
-const MAX_SLICES: usize = MAX_INSTANCES / 5;
 /// How long one watch lasts before the next begins where it ended.
 const SHORTEST_WATCH: Duration = Duration::from_secs(30);
 const LONGEST_WATCH: Duration = Duration::from_secs(300);
@@ -148,11 +146,7 @@ impl Kubernetes {
             let list: List = web.read(response).await?;
             slices.version = list.metadata.resource_version;
             for slice in list.items {
-                slices.put(slice);
-            }
-            if slices.len() > MAX_SLICES {
-                let message = format!("the service has more than {MAX_SLICES} EndpointSlices");
-                return Err(Error::upstream(message));
+                slices.put(slice)?;
             }
             next = list.metadata.next.unwrap_or_default();
             if next.is_empty() {
@@ -195,7 +189,12 @@ impl Kubernetes {
                 return Ok(Step::Nothing);
             }
         };
-        apply(known, web.parse(&line)?)
+        let applied = apply(known, web.parse(&line)?);
+        if applied.is_err() {
+            // What could not be taken in would be missing for ever: the next question is for a list.
+            self.state = State::default();
+        }
+        applied
     }
 }
 
@@ -209,7 +208,7 @@ fn apply(known: &mut Slices, event: Event) -> Result<Step> {
             match event.kind.as_str() {
                 "BOOKMARK" => return Ok(Step::Nothing),
                 "DELETED" => known.remove(&slice),
-                _ => known.put(slice),
+                _ => known.put(slice)?,
             }
             Ok(Step::Changed)
         }

@@ -1,13 +1,10 @@
 //! Instances that come from a registry.
 
+use super::kubernetes::kubernetes_at;
 use super::*;
-use testkit::eventually;
-use testkit::http::Server;
-use testkit::registry::{Consul, ConsulService, Expiry, Kubernetes, Nacos, NacosVersion};
+use testkit::registry::{Consul, ConsulService, Kubernetes, Nacos, NacosVersion};
 use testkit::tcp_proxy::TcpProxy;
 use tool::ErrorKind;
-
-const SOON: Duration = Duration::from_secs(10);
 
 fn consul_at(url: &str) -> Value {
     json!({ "type": "consul", "address": url, "service_name": "loyalty" })
@@ -15,25 +12,6 @@ fn consul_at(url: &str) -> Value {
 
 fn service(id: &str, server: &Server) -> ConsulService {
     ConsulService::new(id, "loyalty", server.address())
-}
-
-/// Calls until `server` is asked.
-async fn eventually_asks(connector: &dyn Connector, server: &Server) {
-    let before = server.requests().len();
-    eventually("the instance is asked", SOON, async || {
-        let _ = call(connector).await;
-        server.requests().len() > before
-    })
-    .await;
-}
-
-/// Calls so often that whoever serves was asked.
-async fn asked(connector: &dyn Connector, servers: &[&Server]) -> Vec<bool> {
-    let before: Vec<_> = servers.iter().map(|server| server.requests().len()).collect();
-    for _ in 0..4 * servers.len() {
-        call(connector).await.unwrap();
-    }
-    servers.iter().zip(before).map(|(server, before)| server.requests().len() > before).collect()
 }
 
 /// SV-3: instances come and go as Consul says, without being asked for.
@@ -243,100 +221,6 @@ async fn names_the_setting_when_a_registry_does_not_let_us_ask() {
     }
 }
 
-fn kubernetes_at(url: &str) -> Value {
-    json!({ "type": "kubernetes", "api_server": url, "service_name": "loyalty", "port": "http" })
-}
-
-fn endpoints(ready: &[(&str, Option<bool>)]) -> Value {
-    let endpoint = |(address, ready): &(&str, Option<bool>)| json!({ "addresses": [address], "conditions": { "ready": ready, "serving": true } });
-    ready.iter().map(endpoint).collect::<Vec<_>>().into()
-}
-
-/// SV-3: several slices of one service, in pages, those that are ready.
-#[tokio::test]
-async fn follows_the_slices_of_a_kubernetes_service() {
-    let (kubernetes, one, two) = (Kubernetes::start().await, Server::start().await, Server::start().await);
-    kubernetes.require_token("s3cr3t");
-    let here = "127.0.0.1";
-    kubernetes.put(
-        "a",
-        "loyalty",
-        &endpoints(&[(here, Some(true)), ("127.0.0.7", Some(false))]),
-        one.address().port(),
-    );
-    kubernetes.put("other", "billing", &endpoints(&[("127.0.0.8", Some(true))]), 1);
-    for number in 0..150 {
-        kubernetes.put(&format!("empty-{number}"), "loyalty", &json!(null), 1);
-    }
-    let mut discovery = kubernetes_at(&kubernetes.url());
-    discovery["token"] = "s3cr3t".into();
-    let connector = open(settings_of(discovery)).unwrap();
-    assert_eq!(asked(&*connector, &[&one, &two]).await, [true, false]);
-    kubernetes.put("z", "loyalty", &endpoints(&[(here, None)]), two.address().port());
-    eventually_asks(&*connector, &two).await;
-    assert_eq!(asked(&*connector, &[&one, &two]).await, [true, true]);
-    kubernetes.put("a", "loyalty", &endpoints(&[(here, Some(false))]), one.address().port());
-    eventually("one is not ready", SOON, async || asked(&*connector, &[&one, &two]).await == [false, true])
-        .await;
-    kubernetes.delete("z");
-    eventually("nobody is left", SOON, async || call(&*connector).await.is_err()).await;
-    assert_eq!(kubernetes.lists(), 1);
-}
-
-/// F6: a version that is too old, a connection that is cut, and a bookmark alone. Nobody is lost, nobody stays for ever.
-#[tokio::test]
-async fn survives_what_watches_of_kubernetes_do() {
-    let (kubernetes, one, two) = (Kubernetes::start().await, Server::start().await, Server::start().await);
-    let put = |name: &str, server: &Server| {
-        kubernetes.put(name, "loyalty", &endpoints(&[("127.0.0.1", Some(true))]), server.address().port());
-    };
-    put("a", &one);
-    let connector = open(settings_of(kubernetes_at(&kubernetes.url()))).unwrap();
-    call(&*connector).await.unwrap();
-    let watched = async |count: usize| {
-        eventually("it watches again", SOON, async || kubernetes.watches().len() >= count).await;
-    };
-    watched(1).await;
-    // A bookmark moves the version on: the next watch begins behind it.
-    kubernetes.bookmark();
-    kubernetes.cut();
-    watched(2).await;
-    // What happens while nobody watches is told afterwards.
-    put("b", &two);
-    kubernetes.cut();
-    eventually_asks(&*connector, &two).await;
-    kubernetes.delete("a");
-    eventually("one is gone", SOON, async || asked(&*connector, &[&one, &two]).await == [false, true]).await;
-    let lists = kubernetes.lists();
-    assert_eq!(lists, 1, "a cut alone lists nothing anew");
-    for (round, expiry) in [Expiry::Event, Expiry::Status].into_iter().enumerate() {
-        // The event that says so is forgotten with its version: only a list can tell.
-        if round == 0 {
-            kubernetes.delete("b")
-        } else {
-            put("b", &two)
-        }
-        put("c", &one);
-        kubernetes.expire(expiry);
-        kubernetes.cut();
-        eventually("it lists anew", SOON, async || kubernetes.lists() > lists + round).await;
-        let expected = [true, round == 1];
-        eventually("as it is now", SOON, async || asked(&*connector, &[&one, &two]).await == expected).await;
-    }
-    let version = kubernetes.watches();
-    assert!(version.iter().all(|version| version.parse::<u64>().is_ok()), "{version:?}");
-}
-
-#[tokio::test]
-async fn says_which_ports_there_are_when_the_one_that_is_wanted_is_not() {
-    let kubernetes = Kubernetes::start().await;
-    kubernetes.put("a", "loyalty", &endpoints(&[("127.0.0.1", Some(true))]), 8080);
-    let mut discovery = kubernetes_at(&kubernetes.url());
-    discovery["port"] = 80.into();
-    let error = error_of(&*open(settings_of(discovery)).unwrap()).await;
-    assert!(error.in_words().contains("8080 (http)"), "{}", error.in_words());
-}
-
 #[tokio::test]
 async fn asks_the_addresses_of_a_name() {
     let server = Server::start().await;
@@ -396,4 +280,10 @@ async fn believes_no_registry_that_says_too_much_or_nonsense() {
     }
     let error = error_of(&*open(settings_of(consul_at(&consul.url()))).unwrap()).await;
     assert!(error.in_words().contains("at most 1000 can be used"), "{}", error.in_words());
+    let kubernetes = Kubernetes::start().await;
+    for number in 0..201 {
+        kubernetes.put(&format!("s-{number}"), "loyalty", &json!([]), 1);
+    }
+    let error = error_of(&*open(settings_of(kubernetes_at(&kubernetes.url()))).unwrap()).await;
+    assert!(error.in_words().contains("more than 200 EndpointSlices"), "{}", error.in_words());
 }

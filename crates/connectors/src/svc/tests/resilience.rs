@@ -3,13 +3,10 @@
 use super::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
-use testkit::eventually;
 use testkit::tcp_proxy::TcpProxy;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tool::ErrorKind;
-
-const SOON: Duration = Duration::from_secs(10);
 
 fn endpoints(addresses: &[std::net::SocketAddr]) -> Value {
     let addresses: Vec<_> = addresses.iter().map(ToString::to_string).collect();

@@ -10,7 +10,7 @@ fn problems(settings: &Value) -> Vec<(String, String)> {
 }
 
 #[test]
-fn refuses_settings_that_cannot_work() {
+fn refuses_discoveries_that_cannot_work() {
     let consul = json!({ "type": "consul", "address": "http://c:8500", "service_name": "a" });
     for (discovery, path) in [
         (json!({}), "discovery.type"),
@@ -26,7 +26,7 @@ fn refuses_settings_that_cannot_work() {
         (with(consul.clone(), &json!({ "address": "c:8500" })), "discovery.address"),
         (with(consul.clone(), &json!({ "address": "http://u:p@c" })), "discovery.address"),
         (with(consul.clone(), &json!({ "token": "a\nb" })), "discovery.token"),
-        (with(consul.clone(), &json!({ "group": "g" })), "discovery.group"),
+        (with(consul, &json!({ "group": "g" })), "discovery.group"),
         (
             json!({ "type": "nacos", "address": "http://n", "service_name": "a", "username": "u" }),
             "discovery.password",
@@ -52,7 +52,11 @@ fn refuses_settings_that_cannot_work() {
         let found = problems(&settings_of(discovery.clone()));
         assert!(found.iter().any(|(found, _)| found == path), "{discovery}: {found:?}");
     }
-    let good = settings_of(consul);
+}
+
+#[test]
+fn refuses_settings_that_do_not_fit_together() {
+    let good = settings_of(json!({ "type": "static", "endpoints": ["a:1"] }));
     for (more, path) in [
         (json!({ "load_balancer": "fair" }), "load_balancer"),
         (json!({ "refresh_ms": 1 }), "refresh_ms"),

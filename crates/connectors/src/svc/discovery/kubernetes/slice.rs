@@ -1,9 +1,15 @@
 //! EndpointSlices, of which a service has several, and the instances in them.
 
+use crate::svc::discovery::MAX_INSTANCES;
 use crate::svc::instance::Instance;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use tool::{Error, Result};
+
+/// A slice has up to a hundred endpoints, and rarely less than half of that.
+const MAX_SLICES: usize = MAX_INSTANCES / 5;
+/// Those that are not ready are listed too.
+const MAX_ADDRESSES: usize = MAX_INSTANCES * 4;
 
 /// The slices of a service as of some version.
 #[derive(Debug, Default)]
@@ -61,12 +67,20 @@ pub(in crate::svc::discovery) enum Port {
 }
 
 impl Slices {
-    pub(super) fn len(&self) -> usize {
-        self.by_name.len()
-    }
-
-    pub(super) fn put(&mut self, slice: Slice) {
+    /// Takes a slice in, instead of what had its name.
+    ///
+    /// # Errors
+    /// When there are more slices, or more addresses in them, than any service has.
+    pub(super) fn put(&mut self, slice: Slice) -> Result<()> {
         self.by_name.insert(slice.metadata.name.clone(), slice);
+        let addresses: usize = self.by_name.values().map(Slice::count).sum();
+        if self.by_name.len() > MAX_SLICES || addresses > MAX_ADDRESSES {
+            self.by_name.clear();
+            let message =
+                format!("the service has more than {MAX_SLICES} EndpointSlices or {MAX_ADDRESSES} endpoints");
+            return Err(Error::upstream(message));
+        }
+        Ok(())
     }
 
     pub(super) fn remove(&mut self, slice: &Slice) {
@@ -99,6 +113,10 @@ impl Endpoint {
 }
 
 impl Slice {
+    fn count(&self) -> usize {
+        self.endpoints.iter().flatten().map(|endpoint| endpoint.addresses.len()).sum()
+    }
+
     fn port(&self, wanted: Option<&Port>) -> Result<u16> {
         let ports = self.ports.as_deref().unwrap_or_default();
         let found = match wanted {

@@ -1,4 +1,4 @@
-"""Works with the stand-in for Consul as with Consul: python consul.py HOST PORT."""
+"""Works with the stand-in for Consul as with Consul: python consul_client.py HOST PORT."""
 
 import sys
 import threading

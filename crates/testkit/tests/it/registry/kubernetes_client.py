@@ -1,14 +1,12 @@
 """Works with the stand-in for Kubernetes as with Kubernetes.
 
-python kubernetes.py URL            tries lists and watches, prints a version
-python kubernetes.py URL VERSION    expects that the version is too old
+python kubernetes_client.py URL            tries lists and watches, prints a version
+python kubernetes_client.py URL VERSION    expects that the version is too old
 """
 
 import sys
 import threading
 
-# This file has the name of the package that it tries out.
-sys.path.pop(0)
 from kubernetes import client, watch
 from kubernetes.client.exceptions import ApiException
 
