@@ -16,6 +16,7 @@ pub mod oauth;
 pub mod proc;
 #[cfg(feature = "app")]
 pub mod process;
+pub mod registry;
 pub mod tcp_proxy;
 mod wait;
 

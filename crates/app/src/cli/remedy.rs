@@ -34,7 +34,7 @@ fn about_reason(
         Reason::VariableNotSet => {
             Some("set the variable where you start this program, or write ${NAME:-default}".to_owned())
         }
-        Reason::InputNotGiven | Reason::ProgramNotFound => None,
+        Reason::InputNotGiven | Reason::ProgramNotFound | Reason::NoInstance => None,
         Reason::LoginRequired => {
             let login = config.command(&format!("login {}", service.id));
             Some(format!("run `{login}`, or give it a key in 'headers'"))

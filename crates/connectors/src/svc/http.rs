@@ -24,7 +24,7 @@ pub(super) struct Http {
 
 impl Http {
     pub(super) fn tools(&self) -> Result<Vec<Tool>> {
-        self.tools.values().map(Definition::to_tool).collect()
+        self.tools.values().map(Definition::to_annotated_tool).collect()
     }
 
     /// Runs a tool, and says who set the time that it had.

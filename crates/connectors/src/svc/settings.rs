@@ -137,7 +137,6 @@ pub(super) enum Scheme {
 /// Where methods and messages are described; exactly one of the fields.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-#[cfg_attr(not(feature = "grpc"), expect(dead_code, reason = "only gRPC reads them"))]
 pub(super) struct SchemaSettings {
     /// The service describes itself.
     pub(super) reflection: Option<bool>,

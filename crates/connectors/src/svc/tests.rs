@@ -1,12 +1,17 @@
 //! What the connector must do, against real servers on this machine.
 
 mod calls;
+mod discovery;
+mod resilience;
+mod settings;
+mod sign_in;
 
 use super::Settings;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use std::time::Duration;
-use testkit::conformance::{bind_and_call, context};
+use testkit::conformance::{self, Capability, Echo, Sample, Subject, Tested, bind_and_call, context};
+use testkit::http::{Server, dead_address};
 use tool::{Call, Connector, Env, Error, Kind, Outcome, Output};
 
 fn open(settings: Value) -> tool::Result<Arc<dyn Connector>> {
@@ -14,6 +19,7 @@ fn open(settings: Value) -> tool::Result<Arc<dyn Connector>> {
 }
 
 /// Settings of an HTTP service with the tool `it`, without retries.
+#[expect(clippy::needless_pass_by_value, reason = "json! at the call reads better")]
 fn settings_of(discovery: Value) -> Value {
     json!({
         "discovery": discovery, "allow_private_network": ["127.0.0.1"],
@@ -27,6 +33,11 @@ fn with(mut settings: Value, more: &Value) -> Value {
         settings[name] = value;
     }
     settings
+}
+
+fn static_of(servers: &[&Server]) -> Value {
+    let endpoints: Vec<_> = servers.iter().map(|server| server.address().to_string()).collect();
+    json!({ "type": "static", "endpoints": endpoints })
 }
 
 async fn call(connector: &dyn Connector) -> tool::Result<Output> {
@@ -59,4 +70,36 @@ async fn error_of(connector: &dyn Connector) -> Error {
 
 fn data(output: &Output) -> Value {
     serde_json::from_str(&output.data().unwrap()).unwrap()
+}
+
+#[tokio::test]
+async fn conforms_like_every_connector() {
+    let server = Server::start().await;
+    let settings = |address: String| {
+        json!({
+            "discovery": { "type": "static", "endpoints": [address] },
+            "auth": { "type": "apikey", "header": "key", "value": "s3cr3t-value", "in": "query" },
+            "allow_private_network": true,
+            "retry": { "max_attempts": 2, "initial_delay_ms": 10 },
+            "tools": [
+                { "id": "slow", "description": "Waits.", "endpoint": "/slow/8000" },
+                { "id": "echo", "description": "Echoes.", "endpoint": "/echo", "method": "POST",
+                  "parameters": [{ "name": "text" }, { "name": "count", "parameter_type": "Integer" }] },
+            ]
+        })
+    };
+    let subject = Subject {
+        tested: Tested::with::<Settings>(),
+        readme: include_str!("README.md"),
+        settings: settings(server.address().to_string()),
+        dead_settings: Capability::Has(settings(dead_address().await.to_string())),
+        env: Env::default(),
+        secrets: vec!["s3cr3t-value".into()],
+        good: Sample::new("echo", json!({ "text": "hello" })),
+        bad: Sample::new("echo", json!({ "count": "seven" })),
+        bad_argument: "count",
+        slow: Capability::Has(Sample::new("slow", json!({}))),
+        echo: Capability::Has(Echo { tool: "echo", argument: "text" }),
+    };
+    conformance::check(&subject).await;
 }

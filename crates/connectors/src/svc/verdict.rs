@@ -11,6 +11,8 @@ const TROUBLES: [&str; 3] = ["UNAVAILABLE", "INTERNAL", "UNKNOWN"];
 pub(super) fn of(error: Option<&Error>) -> Verdict {
     let Some(error) = error else { return Verdict::Succeeded };
     match error.kind() {
+        // The registry's fault: it may name somebody the next moment.
+        ErrorKind::Unavailable if is_of_registry(error) => Verdict::Unknown,
         ErrorKind::Unavailable => Verdict::Failed,
         ErrorKind::Timeout if error.reason() == Some(Reason::AttemptTimedOut) => Verdict::Failed,
         ErrorKind::Upstream | ErrorKind::Missing => {
@@ -20,4 +22,8 @@ pub(super) fn of(error: Option<&Error>) -> Verdict {
         }
         _ => Verdict::Unknown,
     }
+}
+
+fn is_of_registry(error: &Error) -> bool {
+    matches!(error.reason(), Some(Reason::NoInstance | Reason::CredentialsRejected))
 }

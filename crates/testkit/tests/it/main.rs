@@ -4,5 +4,6 @@
 
 mod conformance;
 mod http;
+mod registry;
 mod tcp_proxy;
 mod tidy;

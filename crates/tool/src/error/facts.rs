@@ -40,6 +40,8 @@ pub enum Reason {
     LoginRequired,
     /// The address is not public, and nothing allows it.
     AddressRefused,
+    /// Nobody is known who could be asked: no instance was, so that none of them is to blame.
+    NoInstance,
     /// The service has moved; [`Error::location`] says where, if it did.
     Redirected,
     /// The service does not speak TLS at that port.

@@ -2,7 +2,7 @@
 
 use super::request::Base;
 use super::response;
-use super::tools::Definition;
+use super::tools::{Definition, is_idempotent};
 use crate::shared::attempts::{Backoff, Budget, Failure, retry_after, timed_out};
 use crate::shared::breaker::TimeSetBy;
 use crate::shared::network::Policy;
@@ -248,14 +248,6 @@ pub(crate) async fn until_done<T>(cx: &Context, run: impl Future<Output = Result
         Ended::Cancelled => Err(ended.error("")),
         Ended::TimedOut => Err(timed_out(time, 1)),
     })
-}
-
-/// Methods that may be repeated without doing something twice.
-fn is_idempotent(method: Method) -> bool {
-    match method {
-        Method::Get | Method::Head | Method::Put | Method::Delete => true,
-        Method::Post | Method::Patch => false,
-    }
 }
 
 /// Answers that say "later", not "no".

@@ -7,13 +7,14 @@ use super::settings::{FormEncoding, ToolSettings};
 use super::value_schema::check_places;
 use crate::shared::headers::check_headers;
 use fetch::http::header::HeaderMap;
-use serde_json::Map;
+use serde_json::value::to_raw_value;
+use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 use tool::definition::object_schema;
 use tool::secret::names::without_query_secrets;
 use tool::uri::Method;
-use tool::{Problem, Result, Shape, Tool};
+use tool::{Error, Problem, Result, Shape, Tool};
 
 /// A tool whose parts fit together.
 #[derive(Debug)]
@@ -41,17 +42,46 @@ pub(crate) struct Definition {
 impl Definition {
     /// The tool as clients see it.
     pub(crate) fn to_tool(&self) -> Result<Tool> {
+        let tool = Tool::new(&self.id, self.description(), &self.input_schema())?;
+        Ok(self.finished(tool))
+    }
+
+    /// The same with what its methods promise.
+    pub(crate) fn to_annotated_tool(&self) -> Result<Tool> {
+        let reads = |method: &Method| matches!(method, Method::Get | Method::Head);
+        let is_reading = self.methods.iter().all(reads);
+        let is_idempotent =
+            self.is_idempotent.unwrap_or_else(|| self.methods.iter().copied().all(is_idempotent));
+        let definition = json!({
+            "name": self.id, "description": self.description(), "inputSchema": self.input_schema(),
+            "annotations": {
+                "readOnlyHint": is_reading, "destructiveHint": !is_reading, "idempotentHint": is_idempotent,
+                "openWorldHint": false,
+            },
+        });
+        let definition = to_raw_value(&definition)
+            .map_err(|error| Error::internal("a definition cannot be written").caused_by(error))?;
+        Ok(self.finished(Tool::from_raw(&definition)?))
+    }
+
+    fn input_schema(&self) -> Value {
         let properties: Map<_, _> =
             self.parameters.iter().map(|parameter| (parameter.name.clone(), parameter.schema())).collect();
         let required = self.parameters.iter().filter(|parameter| parameter.is_required);
         let required = required.map(|parameter| parameter.name.clone()).collect();
-        let description = if self.description.is_empty() {
+        object_schema(properties, required)
+    }
+
+    fn description(&self) -> String {
+        if self.description.is_empty() {
             format!("{} {}", self.methods.first().map_or("", |method| method.as_str()), self.endpoint)
         } else {
             self.description.clone()
-        };
-        let tool = Tool::new(&self.id, description, &object_schema(properties, required))?;
-        Ok(tool.shaped(self.shape.clone()).taking_null(true).using(self.methods.clone()))
+        }
+    }
+
+    fn finished(&self, tool: Tool) -> Tool {
+        tool.shaped(self.shape.clone()).taking_null(true).using(self.methods.clone())
     }
 
     /// Whether any parameter goes there.
@@ -201,5 +231,13 @@ pub(crate) fn takes_body(method: Method) -> bool {
     match method {
         Method::Post | Method::Put | Method::Patch => true,
         Method::Get | Method::Delete | Method::Head => false,
+    }
+}
+
+/// Methods that may be repeated without doing something twice.
+pub(crate) fn is_idempotent(method: Method) -> bool {
+    match method {
+        Method::Get | Method::Head | Method::Put | Method::Delete => true,
+        Method::Post | Method::Patch => false,
     }
 }

@@ -24,6 +24,7 @@ pub(super) struct Consul {
     wait: Duration,
     /// What the registry counted when it last answered; 0 asks without blocking.
     index: u64,
+    pause: Duration,
     pace: Pace,
 }
 
@@ -38,12 +39,11 @@ impl Consul {
         let selection = selection.into_iter().filter_map(|(name, value)| Some((name, value?)));
         let query = [("passing", "true".to_owned())].into_iter().chain(selection).collect();
         let headers = token.into_iter().collect();
-        Self { web, service, query, headers, wait, index: 0, pace: Pace::default() }
+        Self { web, service, query, headers, wait, index: 0, pause: Duration::ZERO, pace: Pace::default() }
     }
 
     async fn ask(&mut self) -> Result<Vec<Instance>> {
-        // A registry that does not count cannot be waited for, so that it is asked from time to time.
-        self.pace.keep(if self.index == 0 { self.wait } else { Duration::ZERO }).await;
+        self.pace.keep(self.pause).await;
         let wait = format!("{}ms", self.wait.as_millis());
         let index = self.index.to_string();
         let mut query: Vec<_> = self.query.iter().map(|(name, value)| (*name, value.as_str())).collect();
@@ -58,6 +58,8 @@ impl Consul {
         let entries: Vec<Entry> = self.web.read(response).await?;
         // A count that goes back is that of another registry, e.g. one that was restored.
         self.index = if index < self.index { 0 } else { index };
+        // One that does not count cannot be waited for, so that it is asked from time to time.
+        self.pause = if index == 0 { self.wait } else { Duration::ZERO };
         Ok(entries.into_iter().filter_map(Entry::into_instance).collect())
     }
 }

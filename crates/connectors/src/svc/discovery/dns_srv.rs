@@ -82,3 +82,65 @@ impl Watch for Records {
         asked
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hickory_resolver::config::{ConnectionConfig, NameServerConfig, ResolverConfig};
+    use hickory_resolver::net::runtime::TokioRuntimeProvider;
+    use hickory_resolver::proto::op::{Message, OpCode};
+    use hickory_resolver::proto::rr::rdata::SRV;
+    use hickory_resolver::proto::rr::{Name, Record};
+    use std::net::SocketAddr;
+    use tokio::net::UdpSocket;
+
+    /// A server that has records for `_http._tcp.loyalty.test.` and knows no other name.
+    async fn server() -> SocketAddr {
+        let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+        let address = socket.local_addr().unwrap();
+        tokio::spawn(async move {
+            let mut buffer = [0; 4096];
+            while let Ok((size, from)) = socket.recv_from(&mut buffer).await {
+                let query = Message::from_vec(&buffer[..size]).unwrap();
+                let name = query.queries[0].name().clone();
+                let is_known = name.to_utf8() == "_http._tcp.loyalty.test.";
+                let mut answer = match is_known {
+                    true => Message::response(query.metadata.id, OpCode::Query),
+                    false => Message::error_msg(query.metadata.id, OpCode::Query, ResponseCode::NXDomain),
+                };
+                answer.queries.clone_from(&query.queries);
+                for (priority, weight, port, host) in
+                    [(10, 3, 8080, "b.test."), (0, 60, 8081, "a.test."), (0, 0, 8082, "c.test.")]
+                {
+                    let record = SRV::new(priority, weight, port, Name::from_utf8(host).unwrap());
+                    if is_known {
+                        answer.add_answer(Record::from_rdata(name.clone(), 60, RData::SRV(record)));
+                    }
+                }
+                socket.send_to(&answer.to_vec().unwrap(), from).await.unwrap();
+            }
+        });
+        address
+    }
+
+    fn records(name: &str, server: SocketAddr) -> Records {
+        let mut connection = ConnectionConfig::udp();
+        connection.port = server.port();
+        let server = NameServerConfig::new(server.ip(), true, vec![connection]);
+        let config = ResolverConfig::from_name_servers(vec![server]);
+        let resolver = TokioResolver::builder_with_config(config, TokioRuntimeProvider::default()).build();
+        Records { resolver: resolver.ok(), ..Records::new(name.to_owned(), Duration::from_millis(10)) }
+    }
+
+    /// SV-3: SRV records, with priority and weight.
+    #[tokio::test]
+    async fn reads_hosts_ports_priorities_and_weights() {
+        let server = server().await;
+        let found = records("_http._tcp.loyalty.test.", server).next().await.unwrap();
+        let mut found: Vec<_> =
+            found.iter().map(|one| (one.priority, one.host.as_str(), one.port, one.weight)).collect();
+        found.sort_unstable();
+        assert_eq!(found, [(0, "a.test", 8081, 60), (0, "c.test", 8082, 1), (10, "b.test", 8080, 3)]);
+        assert_eq!(records("_http._tcp.other.test.", server).next().await.unwrap(), Vec::new());
+    }
+}

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
-use tool::{Context, Env, Error, Result};
+use tool::{Context, Env, Error, Reason, Result};
 
 /// The first pause after a registry failed; it grows up to the time between two look-ups.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
@@ -39,12 +39,15 @@ struct Following {
     /// Somebody waits for an answer now.
     wanted: Arc<Notify>,
     /// Taken by whoever starts the task.
-    starting: Mutex<Option<(Box<dyn Watch>, watch::Sender<Known>)>>,
+    starting: Mutex<Option<Start>>,
     tasks: TaskTracker,
     /// Ends the task, when the process does or the service is gone.
     end: CancellationToken,
     _guard: DropGuard,
 }
+
+/// What the task is started with.
+type Start = (Box<dyn Watch>, watch::Sender<Known>);
 
 /// What came of the look-ups so far.
 #[derive(Debug, Default, Clone)]
@@ -111,7 +114,7 @@ impl Followed {
                 format!("{name} knows no instance of '{service}' that can be used now")
             }
         };
-        Error::unavailable(message).retryable()
+        Error::unavailable(message).because(Reason::NoInstance).retryable()
     }
 
     /// Whether the registry answers and knows somebody.
@@ -182,7 +185,11 @@ impl Following {
         let (name, service, since) = (self.name, &self.service, said(failure.date));
         let message = format!("{name} has not said since {since} where '{service}' is");
         let cause = failure.error.restated(failure.error.in_words());
-        Error::unavailable(message).with_reason_of(&failure.error).caused_by(cause).retryable()
+        let error = Error::unavailable(message).caused_by(cause).retryable();
+        match failure.error.is_about_credentials() {
+            true => error.with_reason_of(&failure.error),
+            false => error.because(Reason::NoInstance),
+        }
     }
 }
 

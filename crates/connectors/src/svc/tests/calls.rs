@@ -1,12 +1,6 @@
 //! Requests to instances that are written down.
 
 use super::*;
-use testkit::http::{Server, dead_address};
-
-fn static_of(servers: &[&Server]) -> Value {
-    let endpoints: Vec<_> = servers.iter().map(|server| server.address().to_string()).collect();
-    json!({ "type": "static", "endpoints": endpoints })
-}
 
 #[tokio::test]
 async fn takes_turns_among_the_instances() {
@@ -32,4 +26,28 @@ async fn asks_up_to_two_others_when_one_cannot_be_connected_to() {
         call(&*service).await.unwrap();
     }
     assert_eq!(server.requests().len(), 3);
+}
+
+#[tokio::test]
+async fn tools_say_what_their_methods_promise() {
+    let settings = settings_of(json!({ "type": "static", "endpoints": ["a.test:1"] }));
+    let tools = json!([
+        { "id": "reads", "endpoint": "/x" },
+        { "id": "replaces", "endpoint": "/x", "method": "PUT" },
+        { "id": "adds", "endpoint": "/x", "method": "POST", "methods": ["GET"] },
+    ]);
+    let service = open(with(settings, &json!({ "tools": tools }))).unwrap();
+    let mut hints = Vec::new();
+    for tool in service.tools(&context(Duration::from_secs(5))).await.unwrap() {
+        let annotations: Value = serde_json::from_str(tool.field("annotations").unwrap().get()).unwrap();
+        let hint = |name: &str| annotations[name].as_bool().unwrap();
+        let name = tool.name().to_owned();
+        hints.push((name, hint("readOnlyHint"), hint("destructiveHint"), hint("idempotentHint")));
+    }
+    let expected =
+        [("adds", false, true, false), ("reads", true, false, true), ("replaces", false, true, true)];
+    assert_eq!(
+        hints,
+        expected.map(|(name, reads, destroys, repeats)| (name.to_owned(), reads, destroys, repeats))
+    );
 }
