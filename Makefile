@@ -47,6 +47,7 @@ bench:               ## Benchmarks that print ratios
 	bench/tables.sh
 	$(CARGO) bench -p search
 	scripts/postgres run scripts/servers run -- $(CARGO) bench -p connectors --bench db
+	$(CARGO) bench -p connectors --features grpc --bench svc
 
 fmt:                 ## Format everything
 	$(CARGO) fmt --all

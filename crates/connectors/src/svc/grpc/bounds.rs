@@ -122,6 +122,7 @@ impl Count {
             _ => {}
         }
         self.definitions += 1;
+        // A place has up to four parts with a length, which are none.
         check(self.definitions, MAX_DEFINITIONS + self.locations * 4, "definitions")
     }
 

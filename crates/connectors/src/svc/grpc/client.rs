@@ -72,7 +72,10 @@ impl Client {
         let (budget, time_set_by) = self.budget(cx, method, call);
         let patience = (time_set_by == TimeSetBy::Service).then_some(budget.attempt);
         let attempt = || async {
-            let deadline = Instant::now() + budget.attempt.min(cx.remaining());
+            let left = cx.remaining();
+            let deadline = Instant::now() + budget.attempt.min(left);
+            // A caller with less time than the service has says nothing about it by running out of that.
+            let patience = patience.filter(|patience| *patience <= left);
             let output = self.attempt(cx, method, &message, Time { deadline, patience }).await;
             output.map_err(|error| attempts::Failure { retry_after: error.retry_after(), error })
         };

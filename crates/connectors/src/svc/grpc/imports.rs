@@ -15,18 +15,37 @@ pub(super) fn complete(files: &mut BTreeMap<String, FileDescriptorProto>, known:
         homes.extend(types.defined.into_iter().map(|name| (name, file.name().to_owned())));
     }
     for file in files.values_mut() {
-        let used = Types::of(file).used;
-        let everybodys = |name: &str| {
-            let found = known.get_message_by_name(name.trim_start_matches('.'))?;
-            Some(found.parent_file().name().to_owned())
+        let package = file.package().to_owned();
+        let home = |name: &String| {
+            let everybodys = |name: &str| {
+                let found = known.get_message_by_name(name.trim_start_matches('.'))?;
+                Some(found.parent_file().name().to_owned())
+            };
+            let meant = meanings(name, &package);
+            let own = meant.iter().find_map(|name| homes.get(name).cloned());
+            own.or_else(|| meant.iter().find_map(|name| everybodys(name)))
         };
-        let home = |name: &String| homes.get(name).cloned().or_else(|| everybodys(name));
-        let wanted: BTreeSet<_> = used.iter().filter_map(home).collect();
+        let wanted: BTreeSet<_> = Types::of(file).used.iter().filter_map(home).collect();
         let own = file.name().to_owned();
         let missing = wanted.into_iter().filter(|home| *home != own && !file.dependency.contains(home));
         let missing: Vec<_> = missing.collect();
         file.dependency.extend(missing);
     }
+}
+
+/// The full names that a name may stand for, nearest first: one without a dot before it counts from where it is used.
+fn meanings(name: &str, package: &str) -> Vec<String> {
+    if name.starts_with('.') {
+        return vec![name.to_owned()];
+    }
+    let mut scope = package;
+    let mut meanings = Vec::new();
+    while !scope.is_empty() {
+        meanings.push(format!(".{scope}.{name}"));
+        scope = scope.rsplit_once('.').map_or("", |(outer, _)| outer);
+    }
+    meanings.push(format!(".{name}"));
+    meanings
 }
 
 /// The full names of the types of a file, each with a dot before it, as descriptors write them.

@@ -36,7 +36,7 @@ impl Schema {
     /// `InvalidInput` for one that is none, is too large or not whole.
     pub(in crate::svc) fn from_base64(text: &str) -> Result<Self> {
         // Told before anything is decoded.
-        check(text.len() / 4 * 3, bounds::MAX_BYTES + 2, "bytes")?;
+        check((text.len() / 4 * 3).saturating_sub(2), bounds::MAX_BYTES, "bytes")?;
         let text: String = text.split_ascii_whitespace().collect();
         let set = STANDARD.decode(text).map_err(|_| {
             refused("Unreadable", "schema.descriptor_set is no base64; encode the file with `base64`")

@@ -69,7 +69,7 @@ fn finds_types_that_are_used_without_an_import() {
         number: Some(1),
         label: Some(1),
         r#type: Some(11),
-        type_name: Some(".google.protobuf.Timestamp".to_owned()),
+        type_name: Some("google.protobuf.Timestamp".to_owned()),
         ..FieldDescriptorProto::default()
     };
     let message = |name: &str, field| DescriptorProto {
@@ -116,7 +116,7 @@ fn refuses_too_much_of_anything() {
     large
         .message_type
         .push(DescriptorProto { name: Some("x".repeat(50 * 1024 * 1024)), ..DescriptorProto::default() });
-    assert!(refusal(&encoded(vec![large])).message().contains(&format!("more than {} bytes", MAX_BYTES + 2)));
+    assert!(refusal(&encoded(vec![large])).message().contains(&format!("more than {MAX_BYTES} bytes")));
     let method = |number| MethodDescriptorProto {
         name: Some(format!("M{number}")),
         input_type: Some(".E".to_owned()),
