@@ -47,6 +47,7 @@ bench:               ## Benchmarks that print ratios
 	bench/tables.sh
 	$(CARGO) bench -p search
 	scripts/postgres run scripts/servers run -- $(CARGO) bench -p connectors --bench db
+	scripts/servers run redis rabbitmq -- $(CARGO) bench -p connectors $(FULL) --bench mq
 
 fmt:                 ## Format everything
 	$(CARGO) fmt --all

@@ -3,3 +3,4 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops and says so")]
 
 mod db;
+mod mq;
