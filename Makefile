@@ -48,6 +48,7 @@ bench:               ## Benchmarks that print ratios
 	$(CARGO) bench -p search
 	scripts/postgres run scripts/servers run -- $(CARGO) bench -p connectors --bench db
 	$(CARGO) bench -p connectors --features grpc --bench svc
+	scripts/servers run redis rabbitmq -- $(CARGO) bench -p connectors $(FULL) --bench mq
 
 fmt:                 ## Format everything
 	$(CARGO) fmt --all

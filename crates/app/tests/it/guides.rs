@@ -107,3 +107,17 @@ async fn the_guide_to_objects_does_what_it_says() {
     let file = app.data_dir().join("tenants/default/oss/docs/reports/june.csv");
     assert!(file.exists(), "the service keeps its files with its tenant");
 }
+
+/// MQ-1, MQ-10, MQ-11
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_guide_to_queues_does_what_it_says() {
+    let app = TestApp::start(Backend::Sqlite).await;
+    let folder = tempfile::tempdir().unwrap();
+    let out = said_by(include_str!("../../../../docs/guides/queues.md"), &app, folder.path()).await;
+    assert_eq!(
+        out.matches(r#""message":{"orderId":"O001","status":"created"},"key":"O001""#).count(),
+        4,
+        "{out}"
+    );
+    assert_eq!(out.matches(r#""duplicate":true"#).count(), 1, "{out}");
+}

@@ -8,6 +8,8 @@ mod embedded;
 mod listen;
 mod message;
 mod publish;
+#[cfg(feature = "rabbitmq")]
+mod rabbitmq;
 #[cfg(feature = "redis")]
 mod redis;
 mod settings;

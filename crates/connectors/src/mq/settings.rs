@@ -159,6 +159,22 @@ impl Settings {
                 }
                 Some(Arc::new(Embedded::new(env, self.lease)))
             }
+            #[cfg(feature = "rabbitmq")]
+            BrokerType::Rabbitmq => {
+                let options = super::rabbitmq::Options {
+                    policy,
+                    tls,
+                    attempts: self.retry.max_attempts,
+                    backoff,
+                    timeout: Duration::from_millis(self.timeout_ms),
+                    declares: self.declare,
+                };
+                let opened = super::rabbitmq::Rabbitmq::new(self.connection_string.as_ref(), options);
+                opened
+                    .map_err(|problem| problems.push(problem))
+                    .ok()
+                    .map(|it| Arc::new(it) as Arc<dyn Broker>)
+            }
             #[cfg(feature = "redis")]
             BrokerType::Redis => {
                 let options = super::redis::Options {
@@ -171,12 +187,13 @@ impl Settings {
                     lease: self.lease,
                     max_message_bytes: self.max_message_bytes,
                 };
-                let redis = super::redis::Redis::new(self.connection_string.as_ref(), options, env);
-                redis
+                let opened = super::redis::Redis::new(self.connection_string.as_ref(), options, env);
+                opened
                     .map_err(|problem| problems.push(problem))
                     .ok()
-                    .map(|redis| Arc::new(redis) as Arc<dyn Broker>)
+                    .map(|it| Arc::new(it) as Arc<dyn Broker>)
             }
+            // Refused before.
             _ => None,
         }
     }

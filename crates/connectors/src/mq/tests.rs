@@ -97,34 +97,28 @@ async fn call_in(
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn conforms_like_every_connector() {
     let home = Home::new().await;
-    conformance::check(
-        &Subject {
-            tested: Tested::with::<Settings>(),
-            readme: include_str!("README.md"),
-            settings: settings(),
-            dead_settings: Capability::Absent("the database of the program is no remote"),
-            env: home.env(),
-            secrets: vec!["a-password-that-no-setting-has".to_owned()],
-            good: Sample::new("created", json!({ "message": { "orderId": "O001" } })),
-            bad: Sample::new("created", json!({ "message": 1, "delay": "soon" })),
-            bad_argument: "delay",
-            slow: Capability::Has(Sample::new("slow_receive", json!({ "waitMs": 20000 }))),
-            echo: Capability::Absent("publishing does not say the message back"),
-        }
-        .with_slow_queue(),
-    )
-    .await;
+    // Of no use to our own queues, but a secret.
+    let identity = testkit::certificates::Authority::new().identity("client");
+    let mut settings = settings();
+    settings["tools"].as_array_mut().unwrap().push(json!({ "id": "slow", "receive": true }));
+    settings["tls"] = json!({ "certificate": identity.certificate, "key": identity.key });
+    let dead_settings = Capability::Absent("the database of the program is no remote");
+    conformance::check(&subject(settings, dead_settings, home.env(), vec![identity.key])).await;
 }
 
-trait WithSlowQueue {
-    fn with_slow_queue(self) -> Self;
-}
-
-impl WithSlowQueue for Subject {
-    /// A queue where nothing comes.
-    fn with_slow_queue(mut self) -> Self {
-        self.settings["tools"].as_array_mut().unwrap().push(json!({ "id": "slow", "receive": true }));
-        self
+fn subject(settings: Value, dead_settings: Capability<Value>, env: Env, secrets: Vec<String>) -> Subject {
+    Subject {
+        tested: Tested::with::<Settings>(),
+        readme: include_str!("README.md"),
+        settings,
+        dead_settings,
+        env,
+        secrets,
+        good: Sample::new("created", json!({ "message": { "orderId": "O001" } })),
+        bad: Sample::new("created", json!({ "message": 1, "delay": "soon" })),
+        bad_argument: "delay",
+        slow: Capability::Has(Sample::new("slow_receive", json!({ "waitMs": 20000 }))),
+        echo: Capability::Absent("publishing does not say the message back"),
     }
 }
 
@@ -134,6 +128,70 @@ async fn its_triggers_conform() {
     let home = Home::new().await;
     let connector = service(settings(), &home.env());
     triggers::check(&triggers::Source { connector, tool: "created" }).await;
+}
+
+#[cfg(any(feature = "redis", feature = "rabbitmq"))]
+mod on_brokers {
+    use super::*;
+
+    fn needed(variable: &str) -> String {
+        std::env::var(variable).unwrap_or_else(|_| {
+            panic!("{variable} is not set: use `make test` or `scripts/servers run -- cargo nextest run`")
+        })
+    }
+
+    fn of(broker: &str, url: &str, tools: &Value) -> Value {
+        json!({ "broker": broker, "connection_string": url, "allow_private_network": true, "tools": tools,
+                "retry": { "max_attempts": 2, "initial_delay_ms": 10 } })
+    }
+
+    fn tools(kind: &str) -> Value {
+        let tool = |id: &str| json!({ "id": id, "receive": true, kind: format!("{id}-{}", tool::new_id::<String>()) });
+        json!([tool("created"), tool("slow")])
+    }
+
+    async fn conforms(broker: &str, variable: &str, kind: &str) {
+        let url = needed(variable);
+        let (scheme, rest) = url.split_once("://").unwrap();
+        let (user, _) = rest.split_once('@').unwrap();
+        let dead = format!("{scheme}://{user}@{}", testkit::http::dead_address().await);
+        let tools = tools(kind);
+        let dead_settings = Capability::Has(of(broker, &dead, &tools));
+        let secrets = vec![url.clone()];
+        conformance::check(&subject(of(broker, &url, &tools), dead_settings, Env::default(), secrets)).await;
+    }
+
+    async fn triggers_conform(broker: &str, variable: &str, kind: &str) {
+        let home = Home::new().await;
+        let connector = service(of(broker, &needed(variable), &tools(kind)), &home.env());
+        triggers::check(&triggers::Source { connector, tool: "created" }).await;
+    }
+
+    #[cfg(feature = "redis")]
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn conforms_like_every_connector_on_redis() {
+        conforms("redis", "MCP_TEST_REDIS_URL", "stream").await;
+    }
+
+    /// MQ-3, MQ-4, MQ-7, MQ-8
+    #[cfg(feature = "redis")]
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn its_triggers_conform_on_redis() {
+        triggers_conform("redis", "MCP_TEST_REDIS_URL", "stream").await;
+    }
+
+    #[cfg(feature = "rabbitmq")]
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn conforms_like_every_connector_on_rabbitmq() {
+        conforms("rabbitmq", "MCP_TEST_RABBITMQ_URL", "queue").await;
+    }
+
+    /// MQ-3, MQ-4, MQ-7, MQ-8
+    #[cfg(feature = "rabbitmq")]
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn its_triggers_conform_on_rabbitmq() {
+        triggers_conform("rabbitmq", "MCP_TEST_RABBITMQ_URL", "queue").await;
+    }
 }
 
 fn problems(settings: Value) -> Vec<(String, String)> {

@@ -3,5 +3,6 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops and says so")]
 
 mod db;
+mod mq;
 mod oss;
 mod svc;

@@ -6,11 +6,18 @@ use crate::mq::wire::{self, Wire};
 use crate::shared::attempts::Budget;
 use redis::aio::{MultiplexedConnection, PubSub};
 use redis::{AsyncConnectionConfig, IntoConnectionInfo as _, RedisConnectionInfo};
+use std::io;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{self, Poll, ready};
 use std::time::{Duration, Instant};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::Mutex;
 use tokio_util::task::AbortOnDropHandle;
 use tool::{Error, Result};
+
+/// The most bytes of one answer: a hundred large messages, and never all of a hostile one.
+const MAX_ANSWER_BYTES: usize = 128 * 1024 * 1024;
 
 /// A connection, and the task that drives it.
 #[derive(Clone)]
@@ -58,6 +65,7 @@ impl Connections {
         let config = AsyncConnectionConfig::new()
             .set_connection_timeout(None)
             .set_response_timeout(Some(self.options.timeout.max(Duration::from_secs(5))));
+        let wire = Limited { wire, received: 0 };
         let opened = MultiplexedConnection::new_with_config(&info, wire, config);
         let (commands, driver) = opened.await.map_err(|error| failure::of_connecting(&error))?;
         Ok(Connection { commands, driver: Arc::new(AbortOnDropHandle::new(tokio::spawn(driver))) })
@@ -87,5 +95,46 @@ impl Connections {
             info = info.set_password(password.expose());
         }
         Ok(info)
+    }
+}
+
+/// Ends a connection whose answer is too large for memory. The count begins anew with each command.
+struct Limited {
+    wire: Wire,
+    received: usize,
+}
+
+impl AsyncRead for Limited {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut task::Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        ready!(Pin::new(&mut self.wire).poll_read(cx, buffer))?;
+        self.received += buffer.filled().len() - before;
+        match self.received > MAX_ANSWER_BYTES {
+            true => Poll::Ready(Err(io::Error::other("the answer is too large"))),
+            false => Poll::Ready(Ok(())),
+        }
+    }
+}
+
+impl AsyncWrite for Limited {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut task::Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.received = 0;
+        Pin::new(&mut self.wire).poll_write(cx, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.wire).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.wire).poll_shutdown(cx)
     }
 }

@@ -1,0 +1,7 @@
+//! Queues on real brokers.
+
+#[cfg(feature = "rabbitmq")]
+mod rabbitmq;
+#[cfg(feature = "redis")]
+mod redis;
+mod support;

@@ -1,0 +1,79 @@
+//! Services over a broker, with a database of our own beside it.
+
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::time::Duration;
+use store::{NewTenant, OnceResults, Options, Queues, Store, Vault};
+use testkit::conformance::{bind_and_call, call, context};
+use tool::{Connector, Context, Env, Outcome, TenantId};
+
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A database, and what services are opened with.
+pub(crate) struct Home {
+    _folder: tempfile::TempDir,
+    pub(crate) env: Env,
+}
+
+impl Home {
+    pub(crate) async fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite:{}", folder.path().join("data.db").display());
+        let store = Store::open(&Options::new(url), Vault::load(folder.path(), None).unwrap()).await.unwrap();
+        let (id, name) = (TenantId::default_tenant(), "default".to_owned());
+        let (limits, allow_private_network, table_quota_bytes) = Default::default();
+        let tenant = NewTenant { id, name, limits, allow_private_network, table_quota_bytes };
+        store.tenants().create(tenant).await.unwrap();
+        let env = Env {
+            service: Some("orders".to_owned()),
+            queue: Some(Arc::new(Queues::new(store.clone(), TIMEOUT))),
+            once: Some(Arc::new(OnceResults::new(store, TIMEOUT))),
+            ..Env::default()
+        };
+        Self { _folder: folder, env }
+    }
+
+    /// A service that may go to loopback.
+    pub(crate) fn service(&self, broker: &str, url: &str, tools: Value) -> Arc<dyn Connector> {
+        self.open(json!({
+            "broker": broker, "connection_string": url, "allow_private_network": true, "tools": tools,
+            "retry": { "max_attempts": 2, "initial_delay_ms": 10 }, "circuit_breaker": { "failures": 0 },
+        }))
+    }
+
+    pub(crate) fn open(&self, settings: Value) -> Arc<dyn Connector> {
+        connectors::find("mq").unwrap().open(settings, &self.env).unwrap()
+    }
+}
+
+pub(crate) fn needed(variable: &str) -> String {
+    std::env::var(variable).unwrap_or_else(|_| {
+        panic!("{variable} is not set: use `make test` or `scripts/servers run -- cargo nextest run`")
+    })
+}
+
+/// A name that no other test has.
+pub(crate) fn name(what: &str) -> String {
+    format!("{what}-{}", tool::new_id::<String>())
+}
+
+pub(crate) fn cx() -> Context {
+    context(Duration::from_secs(60))
+}
+
+pub(crate) async fn run(connector: &Arc<dyn Connector>, tool: &str, arguments: Value) -> tool::Result<Value> {
+    run_within(connector, &cx(), tool, arguments).await
+}
+
+pub(crate) async fn run_within(
+    connector: &Arc<dyn Connector>,
+    cx: &Context,
+    tool: &str,
+    arguments: Value,
+) -> tool::Result<Value> {
+    let arguments = arguments.as_object().cloned().unwrap();
+    match bind_and_call(&**connector, cx, call(tool, arguments)).await? {
+        Outcome::Done(output) => Ok(serde_json::from_str(&output.data().unwrap()).unwrap()),
+        other => panic!("{other:?}"),
+    }
+}

@@ -1,0 +1,178 @@
+//! Calls that wait for their time: never early, by one process at a time, and not lost with it.
+
+use async_trait::async_trait;
+use serde_json::value::RawValue;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+use store::{NewTenant, Options, Queues, Store, Vault};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use tool::queue::LaterCall;
+use tool::{
+    CallTools, CallableTool, Context, Error, Outcome, Output, Queue as _, Request, Result, Target, TenantId,
+};
+
+const PLENTY: Duration = Duration::from_secs(40);
+
+/// Remembers what was called, and when. Services whose name begins with `bad` fail so many times first.
+#[derive(Default)]
+struct Tools {
+    calls: Mutex<Vec<(String, Instant)>>,
+    failures: Mutex<HashMap<String, usize>>,
+    under_way: AtomicUsize,
+}
+
+#[async_trait]
+impl CallTools for Tools {
+    async fn call(&self, _: &Context, request: Request) -> Result<Outcome> {
+        let address = request.target.to_string();
+        if address.starts_with("mq://hangs") {
+            self.under_way.fetch_add(1, Ordering::SeqCst);
+            return std::future::pending().await;
+        }
+        if address.starts_with("mq://gone") {
+            return Err(Error::not_found("there is no such service"));
+        }
+        if let Some(left) = self.failures.lock().unwrap().get_mut(&address).filter(|left| **left > 0) {
+            *left -= 1;
+            return Err(Error::unavailable("the broker is away").retryable());
+        }
+        let id = request.arguments.as_map()?["id"].as_str().unwrap().to_owned();
+        self.calls.lock().unwrap().push((id, Instant::now()));
+        Ok(Outcome::Done(Output::text("done")))
+    }
+
+    fn tools(&self, _: &Context) -> Vec<CallableTool> {
+        Vec::new()
+    }
+
+    fn tool(&self, _: &Context, _: &Target) -> Result<CallableTool> {
+        Err(Error::not_found("none"))
+    }
+}
+
+impl Tools {
+    fn made(&self) -> Vec<String> {
+        self.calls.lock().unwrap().iter().map(|(id, _)| id.clone()).collect()
+    }
+
+    fn when(&self, id: &str) -> Instant {
+        self.calls.lock().unwrap().iter().find(|(made, _)| made == id).unwrap().1
+    }
+}
+
+struct Home(tempfile::TempDir);
+
+impl Home {
+    async fn new() -> (Self, Store) {
+        let home = Self(tempfile::tempdir().unwrap());
+        let store = home.open().await;
+        let (id, name) = (TenantId::default_tenant(), "default".to_owned());
+        let (limits, allow_private_network, table_quota_bytes) = Default::default();
+        let tenant = NewTenant { id, name, limits, allow_private_network, table_quota_bytes };
+        store.tenants().create(tenant).await.unwrap();
+        (home, store)
+    }
+
+    async fn open(&self) -> Store {
+        let url = format!("sqlite:{}", self.0.path().join("data.db").display());
+        Store::open(&Options::new(url), Vault::load(self.0.path(), None).unwrap()).await.unwrap()
+    }
+}
+
+/// A process of its own, as far as the database knows.
+fn replica(store: &Store, tools: &Arc<Tools>) -> (Queues, JoinHandle<()>, CancellationToken) {
+    let queues = Queues::new(store.clone(), Duration::from_secs(10));
+    let stop = CancellationToken::new();
+    let tools: Arc<dyn CallTools> = tools.clone();
+    let weak = Arc::downgrade(&tools);
+    let task = tokio::spawn(runtime::make_later_calls(store.clone(), queues.clone(), weak, stop.clone()));
+    (queues, task, stop)
+}
+
+async fn later(queues: &Queues, id: &str, uri: &str, delay_ms: u64) {
+    let call = LaterCall {
+        id: id.to_owned(),
+        uri: uri.to_owned(),
+        arguments: RawValue::from_string(format!("{{\"id\":\"{id}\"}}")).unwrap(),
+        delay: Duration::from_millis(delay_ms),
+    };
+    queues.call_later(&TenantId::default_tenant(), call).await.unwrap();
+}
+
+/// MQ-2, MQ-5
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn makes_calls_in_order_never_early_and_not_late() {
+    let (_home, store) = Home::new().await;
+    let tools = Arc::new(Tools::default());
+    let (queues, _task, stop) = replica(&store, &tools);
+    let begin = Instant::now();
+    for (id, delay) in [("third", 1500), ("first", 500), ("second", 1000)] {
+        later(&queues, id, "mq://orders/created", delay).await;
+    }
+    testkit::eventually("all are made", PLENTY, async || tools.made().len() == 3).await;
+    assert_eq!(tools.made(), ["first", "second", "third"]);
+    for (id, delay) in [("first", 500), ("second", 1000), ("third", 1500)] {
+        let waited = tools.when(id) - begin;
+        assert!(waited >= Duration::from_millis(delay), "{id} came early, after {waited:?}");
+        assert!(waited < Duration::from_millis(delay + 3000), "{id} came late, after {waited:?}");
+    }
+    testkit::eventually("all are crossed off", PLENTY, async || {
+        queues.later().next_in().await.unwrap().is_none()
+    })
+    .await;
+    stop.cancel();
+}
+
+/// MQ-5: F18, the process that holds the lease is killed.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn another_process_makes_the_calls_of_one_that_was_killed() {
+    let (home, store) = Home::new().await;
+    let tools = Arc::new(Tools::default());
+    let (queues, killed, _) = replica(&store, &tools);
+    later(&queues, "now", "mq://orders/created", 0).await;
+    testkit::eventually("the first one works", PLENTY, async || tools.made() == ["now"]).await;
+    let (_, _task, stop) = replica(&home.open().await, &tools);
+    let begin = Instant::now();
+    later(&queues, "later", "mq://orders/created", 1000).await;
+    killed.abort();
+    testkit::eventually("the other one does it", PLENTY, async || tools.made().len() == 2).await;
+    let waited = tools.when("later") - begin;
+    assert!(waited >= Duration::from_secs(1), "early, after {waited:?}");
+    assert!(waited < Duration::from_secs(30), "too late, after {waited:?}");
+    assert_eq!(tools.made(), ["now", "later"], "each under its one id");
+    stop.cancel();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_service_that_fails_or_hangs_keeps_nobody_else_waiting() {
+    let (_home, store) = Home::new().await;
+    let tools = Arc::new(Tools::default());
+    tools.failures.lock().unwrap().insert("mq://bad/created".to_owned(), 2);
+    let (queues, _task, stop) = replica(&store, &tools);
+    later(&queues, "hangs", "mq://hangs/created", 0).await;
+    later(&queues, "bad", "mq://bad/created", 0).await;
+    later(&queues, "behind", "mq://bad/created", 1).await;
+    later(&queues, "good", "mq://good/created", 0).await;
+    testkit::eventually("all but one are made", PLENTY, async || tools.made().len() == 3).await;
+    assert_eq!(tools.made(), ["good", "bad", "behind"]);
+    assert_eq!(tools.under_way.load(Ordering::SeqCst), 1);
+    stop.cancel();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn gives_up_what_is_refused_for_good() {
+    let (_home, store) = Home::new().await;
+    let tools = Arc::new(Tools::default());
+    let (queues, _task, stop) = replica(&store, &tools);
+    later(&queues, "gone", "mq://gone/created", 0).await;
+    later(&queues, "good", "mq://good/created", 0).await;
+    testkit::eventually("nothing waits any more", PLENTY, async || {
+        queues.later().next_in().await.unwrap().is_none()
+    })
+    .await;
+    assert_eq!(tools.made(), ["good"]);
+    stop.cancel();
+}
