@@ -10,6 +10,7 @@ mod connect;
 mod connections;
 mod disconnect;
 mod doctor;
+mod flow;
 mod import;
 mod import_openapi;
 mod input;
@@ -69,6 +70,8 @@ enum Command {
     Call(call::Call),
     /// List the tools of a running server
     Tools(tools::Tools),
+    /// Run flows, and look after their runs
+    Flow(flow::Flow),
     /// Turn an OpenAPI document into a service: print it, or make it on a server
     ImportOpenapi(import_openapi::ImportOpenapi),
     /// Look at an mcp.json, or replace it: validate, show, schema, set
@@ -210,6 +213,7 @@ fn run(logging: &Logging, command: Command) -> Result<ExitCode, Failure> {
         Command::Serve(command) => runtime.block_on(command.run()),
         Command::Call(command) => runtime.block_on(command.run()),
         Command::Tools(command) => runtime.block_on(command.run()),
+        Command::Flow(command) => runtime.block_on(command.run()),
         Command::ImportOpenapi(command) => runtime.block_on(command.run()),
         Command::Backup(command) => runtime.block_on(command.run()),
         Command::Restore(command) => runtime.block_on(command.run()),
