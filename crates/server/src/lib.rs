@@ -7,6 +7,7 @@ mod edge;
 mod error;
 mod finish;
 mod health;
+mod hooks;
 mod json;
 mod keyless;
 mod linger;
@@ -274,6 +275,7 @@ fn router(state: Shared) -> Router {
         .route("/servers/{service}/mcp", post(mcp::http::post).get(mcp::http::get))
         .route("/servers/{service}/ws", get(mcp::ws::get))
         .route("/ws", get(mcp::ws::get))
+        .route("/hooks/{hook_id}", post(hooks::receive))
         .route("/tools/by-table/{table_id}", get(manage::tools::by_table::list))
         .route("/o/{token}", get(objects::get).put(objects::put))
         .route("/metrics", get(health::metrics))

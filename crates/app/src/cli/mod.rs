@@ -70,7 +70,7 @@ enum Command {
     Call(call::Call),
     /// List the tools of a running server
     Tools(tools::Tools),
-    /// Check, change and publish flows
+    /// Check, change, publish and run flows, and look after their runs
     Flow(flow::Flow),
     /// Turn an OpenAPI document into a service: print it, or make it on a server
     ImportOpenapi(import_openapi::ImportOpenapi),

@@ -12,3 +12,5 @@ mod people;
 mod results;
 mod steering;
 mod streams;
+mod triggers;
+mod without_server;

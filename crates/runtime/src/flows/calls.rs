@@ -91,7 +91,7 @@ impl RunCalls {
     }
 }
 
-fn invalid_uri(error: &dyn std::error::Error) -> Failure {
+pub(super) fn invalid_uri(error: &dyn std::error::Error) -> Failure {
     Failure::new("INVALID_URI", error.to_string())
 }
 
@@ -99,7 +99,7 @@ fn stopping() -> Failure {
     Failure { is_retryable: true, ..Failure::new("UNAVAILABLE", "the program is stopping") }
 }
 
-fn answer_of(
+pub(super) fn answer_of(
     outcome: Outcome,
     is_async: bool,
     code_of: fn(ErrorKind) -> &'static str,

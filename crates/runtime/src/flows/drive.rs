@@ -69,7 +69,7 @@ impl Flows {
             let work = flows.work_on(claimed, known, heard, gone);
             let result = tokio::select! {
                 result = work => result,
-                () = lost.cancelled() => Ok(Driven::Left),
+                () = lost.cancelled() => Err(Error::unavailable("somebody else has it now")),
             };
             drop(holding);
             let result = result.unwrap_or_else(|error| {

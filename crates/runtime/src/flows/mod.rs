@@ -1,5 +1,6 @@
 //! Flows at work: the engine's ports on our tables and on the gateway, and the processes that drive runs.
 
+mod alone;
 mod calls;
 mod clock;
 mod doors;
@@ -17,10 +18,13 @@ mod versions;
 mod wait;
 mod worker;
 
+pub use alone::{Alone, Watcher};
 pub use doors::Replay;
 pub use given::{Given, Origin, Starter};
 pub use service::{FLOW, not_waiting};
 pub use start::{MAX_DEPTH, NewStart, StartedRun};
+pub use tools::checked;
+pub use triggers::Delivery;
 pub use versions::Version;
 
 use clock::DatabaseClock;

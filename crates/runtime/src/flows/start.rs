@@ -34,6 +34,10 @@ pub struct NewStart {
     pub parent: Option<Parent>,
     /// Starts of the flow with an equal one are one.
     pub dedupe_key: Option<String>,
+    /// How many at once, where the flow itself does not say.
+    pub(super) slots: Option<Slots>,
+    /// Nobody can be told that the inputs do not fit: the run is to fail instead.
+    pub(super) is_unattended: bool,
     /// What has happened already, of a run that repeats a part of another.
     pub(super) records: Vec<NewRecord>,
 }
@@ -42,8 +46,18 @@ impl NewStart {
     /// A run that nothing waits for.
     #[must_use]
     pub fn new(flow: &str, version: Arc<Version>, given: Given, origin: Origin, starter: Starter) -> Self {
-        let flow = flow.to_owned();
-        Self { flow, version, given, origin, starter, parent: None, dedupe_key: None, records: Vec::new() }
+        Self {
+            flow: flow.to_owned(),
+            version,
+            given,
+            origin,
+            starter,
+            parent: None,
+            dedupe_key: None,
+            slots: None,
+            is_unattended: false,
+            records: Vec::new(),
+        }
     }
 }
 
@@ -130,14 +144,17 @@ impl Flows {
     fn new_run(&self, start: &NewStart) -> Result<NewRun> {
         let flow = &start.version.flow;
         let setting = Setting { now: self.clock.now(), ..Setting::default() };
-        let inputs =
-            flow.accept(start.given.inputs.clone(), &setting).map_err(|failure| invalid(&failure))?;
+        let inputs = match flow.accept(start.given.inputs.clone(), &setting) {
+            Err(failure) if !start.is_unattended => return Err(invalid(&failure)),
+            accepted => accepted.unwrap_or_else(|_| start.given.inputs.clone()),
+        };
+        let key = match flow.concurrency_key(&inputs, &setting) {
+            Err(failure) if !start.is_unattended => return Err(invalid(&failure)),
+            key => key.ok().flatten().unwrap_or_default(),
+        };
         let slots = match &flow.concurrency {
             Some(concurrency) => Some(Slots {
-                key: flow
-                    .concurrency_key(&inputs, &setting)
-                    .map_err(|failure| invalid(&failure))?
-                    .unwrap_or_default(),
+                key,
                 limit: u32::try_from(concurrency.limit).unwrap_or(u32::MAX).max(1),
                 overflow: match concurrency.overflow {
                     flow::Overflow::Queue => store::runs::Overflow::Queue,
@@ -145,7 +162,7 @@ impl Flows {
                     flow::Overflow::Replace => store::runs::Overflow::Replace,
                 },
             }),
-            None => None,
+            None => start.slots.clone(),
         };
         Ok(NewRun {
             flow: start.flow.clone(),

@@ -1,7 +1,7 @@
 //! What is known about tools while a draft is run: its parameters are bound as publishing would.
 
 use super::Flows;
-use flow::{Bound, Lookup, Tools, validate};
+use flow::{Bound, Lookup, Tools, Validation, validate};
 use gateway::Gateway;
 use serde_json::Value;
 use std::sync::Arc;
@@ -26,12 +26,18 @@ impl Tools for OfTenant {
     }
 }
 
+/// What is wrong with a text, and what of it is bound by name, for whoever `cx` is.
+#[must_use]
+pub fn checked(gateway: Arc<Gateway>, cx: Context, text: &str) -> Validation {
+    validate(text, &OfTenant { gateway, cx })
+}
+
 impl Flows {
     /// The parameters of a text that are bound by name.
     pub(super) fn bound_of(&self, tenant: &TenantId, text: &str) -> Vec<Bound> {
         let Some(gateway) = self.gateway() else { return Vec::new() };
         let caller = Caller { role: Role::Manager, ..Caller::system() };
         let cx = Context::new(tenant.clone(), Arc::new(caller), Door::System, Duration::ZERO);
-        validate(text, &OfTenant { gateway, cx }).bound
+        checked(gateway, cx, text).bound
     }
 }

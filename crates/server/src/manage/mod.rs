@@ -157,6 +157,7 @@ fn runs() -> OpenApiRouter<Shared> {
         .routes(routes!(runs::retry))
         .routes(routes!(runs::replay))
         .routes(routes!(runs::signal))
+        .routes(routes!(runs::fire::fire))
         .routes(routes!(runs::approvals::list))
         .routes(routes!(runs::approvals::decide))
 }

@@ -114,7 +114,7 @@ impl Flows<'_> {
         self.finish(write, tenant, id).await
     }
 
-    /// Lets new runs begin, or none. Those under way go on.
+    /// Lets new runs begin, or none. Those under way go on; what triggers would have done meanwhile is not made up for.
     pub async fn set_enabled(self, tenant: &TenantId, id: &str, is_enabled: bool) -> Result<Flow> {
         check_name(id)?;
         let mut write = self.0.write().await?;
@@ -123,6 +123,11 @@ impl Flows<'_> {
             .bind(id)
             .bind(Status::enabled(is_enabled).as_str())
             .bind(column::now())
+            .execute(write.connection())
+            .await?;
+        sqlx::query("UPDATE flow_triggers SET mark = NULL WHERE tenant = $1 AND flow = $2")
+            .bind(tenant.as_str())
+            .bind(id)
             .execute(write.connection())
             .await?;
         self.finish(write, tenant, id).await

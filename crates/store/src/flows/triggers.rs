@@ -88,7 +88,7 @@ impl Flows<'_> {
         row.map(|row| decode(self.0, &row)).transpose()
     }
 
-    /// Lets the trigger start runs, or none.
+    /// Lets the trigger start runs, or none. What happened while it was off is not made up for.
     pub async fn set_trigger_enabled(
         self,
         tenant: &TenantId,
@@ -96,7 +96,7 @@ impl Flows<'_> {
         name: &str,
         is_enabled: bool,
     ) -> Result<()> {
-        self.set(tenant, flow, name, "status", Status::enabled(is_enabled).as_str()).await
+        self.set(tenant, flow, name, "mark = NULL, status", Status::enabled(is_enabled).as_str()).await
     }
 
     /// Remembers how far the trigger has come.

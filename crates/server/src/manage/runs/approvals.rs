@@ -1,6 +1,6 @@
 //! `/approvals`: what runs ask people, and what they decide.
 
-use super::view::Mask;
+use super::view::{Mask, RunSummary};
 use crate::Shared;
 use crate::auth::SignedIn;
 use crate::error::{Problem, Result};
@@ -9,7 +9,6 @@ use crate::manage::time;
 use axum::Json as Answer;
 use axum::extract::State;
 use flow::engine::{Decision, Waiting};
-use http::StatusCode;
 use runtime::Flows;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -143,15 +142,15 @@ pub(in crate::manage) async fn list(
     Ok(Answer(Page { items, page: page.page, limit: page.limit, total }))
 }
 
-/// Decides; the first decision counts, any other is a conflict.
+/// Decides, and answers with the run; the first decision counts, any other is a conflict.
 #[utoipa::path(post, path = "/approvals/{approval_id}", tag = "runs", params(("approval_id" = String, Path)),
-    request_body = Decide, responses((status = 200), (status = 403), (status = 404), (status = 409), (status = 422)))]
+    request_body = Decide, responses((status = 200, body = RunSummary), (status = 403), (status = 404), (status = 409), (status = 422)))]
 pub(in crate::manage) async fn decide(
     State(state): State<Shared>,
     signed_in: SignedIn,
     Path(id): Path<String>,
     Json(body): Json<Decide>,
-) -> Result<StatusCode> {
+) -> Result<Answer<RunSummary>> {
     signed_in.may_read()?;
     let wait = state.store.runs().wait(&signed_in.tenant, &id).await?;
     let asked = Asked::of(&state, &signed_in, wait).await?;
@@ -168,7 +167,8 @@ pub(in crate::manage) async fn decide(
     let decision =
         Decision { is_approved, by: signed_in.caller.name.clone(), comment: body.comment, data: body.data };
     state.flows.decide(&signed_in.tenant, &asked.wait, decision).await?;
-    Ok(StatusCode::OK)
+    let run = state.store.runs().get(&signed_in.tenant, &asked.wait.run).await?;
+    Ok(Answer(run.into()))
 }
 
 fn check(fields: &Value, data: &Value) -> Result<()> {

@@ -3,6 +3,7 @@
 pub(super) mod approvals;
 pub(super) mod bulk;
 pub(super) mod events;
+pub(super) mod fire;
 pub(super) mod start;
 pub(super) mod steps;
 mod view;

@@ -1,0 +1,126 @@
+//! `flow run`: from a flow to its output.
+
+use super::progress::{line, reason};
+use super::run_file::run_file;
+use crate::Failure;
+use crate::cli::input;
+use crate::cli::remote::Remote;
+use clap::Args;
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::io::IsTerminal as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// How often a server is asked.
+const LOOK: Duration = Duration::from_millis(300);
+const MAX_INPUTS: u64 = 16 * 1024 * 1024;
+
+/// Run a flow and print its output; exits with 1 when the run failed.
+///
+/// A file (YAML or JSON) is run here, without a server, with the services of an mcp.json. Anything else is the id of a flow on a
+/// server. Ctrl-C cancels the run.
+#[derive(Args)]
+pub(super) struct Run {
+    /// The flow: a file, - for stdin, or the id of a flow on a server
+    #[arg(value_name = "FILE|ID")]
+    flow: String,
+    /// The inputs: JSON, @FILE, or - for stdin
+    #[arg(long, value_name = "JSON|@FILE|-", default_value = "{}")]
+    inputs: String,
+    /// The version to run: a number, or draft [default: the published one]
+    #[arg(long = "flow-version", value_name = "NUMBER|draft")]
+    number: Option<String>,
+    /// Print the id of the run and do not wait for it
+    #[arg(long)]
+    detach: bool,
+    /// The mcp.json with the services that a file calls [default: mcp.json in ~/.mcp-all-in-one]
+    #[arg(long, env = "MCP_ALL_IN_ONE_MCP_CONFIG", value_name = "PATH")]
+    mcp_config: Option<PathBuf>,
+    #[command(flatten)]
+    remote: Remote,
+}
+
+impl Run {
+    pub(super) async fn run(self) -> Result<ExitCode, Failure> {
+        let inputs = read_inputs(&self.inputs)?;
+        if self.flow == "-" || Path::new(&self.flow).is_file() {
+            return run_file(&self.flow, inputs, self.mcp_config).await;
+        }
+        if self.flow.contains(['/', '.']) {
+            return Err(Failure::new(format!("there is no file '{}'", self.flow)));
+        }
+        let version = self.number.as_deref().map(|text| text.parse::<u32>().map_or(json!(text), Value::from));
+        let mut body = json!({ "inputs": inputs });
+        if let Some(version) = version {
+            body["version"] = version;
+        }
+        let run = self.remote.post(&format!("/flows/{}/runs", self.flow), &body).await?;
+        let id = run["id"].as_str().unwrap_or_default().to_owned();
+        if self.detach {
+            crate::cli::print(&id);
+            return Ok(ExitCode::SUCCESS);
+        }
+        tokio::select! {
+            ended = follow(&self.remote, &id) => report(&ended?),
+            _ = tokio::signal::ctrl_c() => {
+                self.remote.post(&format!("/runs/{id}/cancel"), &json!({})).await?;
+                Err(Failure::new(format!("run {id} is cancelled")))
+            }
+        }
+    }
+}
+
+fn read_inputs(given: &str) -> Result<Value, Failure> {
+    let text = input::read(given, MAX_INPUTS)?;
+    let value: Value = serde_json::from_str(&text).map_err(|error| {
+        Failure::new("the inputs are no JSON").because(error).advice("write --inputs '{\"name\":\"value\"}'")
+    })?;
+    if value.is_object() { Ok(value) } else { Err(Failure::new("the inputs must be a JSON object")) }
+}
+
+/// Waits for the end of a run, and says on a terminal how it goes on.
+async fn follow(remote: &Remote, id: &str) -> Result<Value, Failure> {
+    let is_watched = std::io::stderr().is_terminal();
+    let mut told: HashMap<String, String> = HashMap::new();
+    let mut is_asked = false;
+    loop {
+        let run: Value = remote.get(&format!("/runs/{id}")).await?;
+        if is_watched {
+            let steps: Value = remote.get(&format!("/runs/{id}/steps?limit=1000")).await?;
+            for step in steps["items"].as_array().into_iter().flatten() {
+                let (path, line) = (step["path"].to_string(), line(step));
+                if told.insert(path, line.clone()).as_ref() != Some(&line) {
+                    crate::cli::note(&line);
+                }
+            }
+        }
+        if matches!(run["state"].as_str(), Some("succeeded" | "failed" | "cancelled")) {
+            return Ok(run);
+        }
+        let approvals = run["waiting_for"].as_array().into_iter().flatten();
+        let approvals: Vec<_> = approvals.filter_map(|wait| wait["approval_id"].as_str()).collect();
+        if !is_asked && !approvals.is_empty() {
+            is_asked = true;
+            for approval in approvals {
+                crate::cli::note(&format!("run {id} waits for: mcp-all-in-one flow approve {approval}"));
+            }
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+fn report(run: &Value) -> Result<ExitCode, Failure> {
+    match run["state"].as_str() {
+        Some("succeeded") => {
+            crate::cli::print(&serde_json::to_string_pretty(&run["output"]).unwrap_or_default());
+            Ok(ExitCode::SUCCESS)
+        }
+        Some("failed") => Err(Failure::new(reason(&run["error"])).advice(format!(
+            "look at it with: mcp-all-in-one flow logs {}",
+            run["id"].as_str().unwrap_or_default()
+        ))),
+        _ => Err(Failure::new("the run was cancelled")),
+    }
+}

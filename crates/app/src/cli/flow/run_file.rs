@@ -1,0 +1,116 @@
+//! `flow run FILE`: a flow without a server, with the services of an mcp.json.
+
+use crate::Failure;
+use crate::cli::call::START_WAIT;
+use crate::cli::{ask, pins_path};
+use flow::engine::{Decision, Ending, Fact, Record};
+use local::mcp_config::FILE_NAME;
+use local::{Local, Setup, home};
+use runtime::flows::{Alone, Watcher, checked};
+use serde_json::Value;
+use std::io::{IsTerminal as _, Read as _};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+use tool::{Caller, Context, Door, TenantId};
+
+const CALL_TIME: Duration = Duration::from_secs(3600);
+/// More than any flow may have, so that the check says so.
+const MAX_BYTES: u64 = 2 * flow::MAX_BYTES as u64;
+
+pub(super) async fn run_file(
+    file: &str,
+    inputs: Value,
+    config: Option<PathBuf>,
+) -> Result<ExitCode, Failure> {
+    let text = read(file)?;
+    let config = config.map_or_else(|| Ok::<_, Failure>(home()?.join(FILE_NAME)), Ok)?;
+    let local = Local::open(&config, Setup::new(START_WAIT, pins_path()?))?;
+    local.loaded().await;
+    let ended = run(&local, file, &text, inputs).await;
+    local.close().await;
+    match ended? {
+        Ending::Succeeded { output } => {
+            crate::cli::print(&serde_json::to_string_pretty(&output).unwrap_or_default());
+            Ok(ExitCode::SUCCESS)
+        }
+        Ending::Failed { error } => {
+            let at = error.node.map(|node| format!(" (at node '{node}')")).unwrap_or_default();
+            Err(Failure::new(format!("{}: {}{at}", error.code, error.message)))
+        }
+        Ending::Cancelled => Err(Failure::new("the run was cancelled")),
+    }
+}
+
+async fn run(local: &Local, file: &str, text: &str, inputs: Value) -> Result<Ending, Failure> {
+    let cx = Context::new(TenantId::default_tenant(), Arc::new(Caller::local()), Door::Local, CALL_TIME);
+    let validation = checked(local.gateway.clone(), cx.clone(), text);
+    let errors: Vec<_> = validation.problems.iter().filter(|problem| problem.is_error()).collect();
+    for problem in &errors {
+        crate::cli::note(&format!("{file}:{}:{}: {}", problem.line, problem.column, problem.message));
+    }
+    let Some(flow) = validation.flow.filter(|_| errors.is_empty()) else {
+        return Err(Failure::new(format!("{file} cannot be run; it has {} errors", errors.len())));
+    };
+    let cancel = cx.cancel.clone();
+    let alone = Alone {
+        flow: Arc::new(flow),
+        bound: validation.bound,
+        inputs: if let Value::Object(inputs) = inputs { inputs } else { serde_json::Map::new() },
+        gateway: local.gateway.clone(),
+        cx,
+        code_of: server::code_of,
+    };
+    let run = alone.run(&Terminal);
+    tokio::pin!(run);
+    let ended = tokio::select! {
+        ended = &mut run => ended,
+        _ = tokio::signal::ctrl_c() => {
+            cancel.cancel();
+            run.await
+        }
+    };
+    ended.map_err(|error| Failure::new(error.in_words()))
+}
+
+fn read(file: &str) -> Result<String, Failure> {
+    let unreadable = |error: std::io::Error| Failure::new(format!("'{file}' cannot be read")).because(error);
+    let reader: Box<dyn std::io::Read> = match file {
+        "-" => Box::new(std::io::stdin()),
+        _ => Box::new(std::fs::File::open(file).map_err(unreadable)?),
+    };
+    let mut text = String::new();
+    reader.take(MAX_BYTES).read_to_string(&mut text).map_err(unreadable)?;
+    Ok(text)
+}
+
+/// The person at the terminal, if there is one.
+struct Terminal;
+
+impl Watcher for Terminal {
+    fn see(&self, record: &Record) {
+        if !std::io::stderr().is_terminal() || record.path.is_empty() {
+            return;
+        }
+        let line = match &record.fact {
+            Fact::Called { target, .. } => {
+                format!("· {}  {}", record.path, target.as_str().unwrap_or("agent"))
+            }
+            Fact::Succeeded { .. } => format!("✓ {}", record.path),
+            Fact::Failed { error, .. } => format!("✗ {}  {}: {}", record.path, error.code, error.message),
+            Fact::Waiting(_) => format!("… {}", record.path),
+            _ => return,
+        };
+        crate::cli::note(&line);
+    }
+
+    fn decide(&self, path: &str, title: &Value) -> Option<Decision> {
+        if !ask::is_possible() {
+            return None;
+        }
+        let title = title.as_str().map_or_else(|| title.to_string(), str::to_owned);
+        let is_approved = ask::confirm(&format!("{path}: {title}")).ok()?;
+        Some(Decision { is_approved, by: "local".into(), comment: None, data: Value::Null })
+    }
+}

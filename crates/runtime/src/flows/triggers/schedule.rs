@@ -1,0 +1,139 @@
+//! Schedules: one process at a time looks at the clock, and whoever looks names the same instants.
+
+use super::{Armed, Misfits};
+use crate::flows::Flows;
+use crate::flows::given::Origin;
+use chrono::{DateTime, SecondsFormat, Utc};
+use flow::engine::Clock as _;
+use flow::schedule::{firing, next};
+use flow::{Overlap, Source};
+use serde_json::json;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+use store::PageRequest;
+use store::flows::Trigger as KeptTrigger;
+use store::runs::{Overflow, RunFilter, Slots};
+use tool::{ErrorKind, Result, TenantId};
+
+/// How long the watch stays with a process that no longer says anything.
+const LEASE: Duration = Duration::from_secs(15);
+/// How often those look who do not have it.
+const TURN: Duration = Duration::from_secs(5);
+const LOOK: Duration = Duration::from_secs(1);
+/// The latest runs, among which those of before are looked for.
+const LATEST: u32 = 100;
+
+/// When each schedule is due next, as long as nothing about it changes.
+type Plan = HashMap<(TenantId, String, String), (String, Option<String>, Option<DateTime<Utc>>)>;
+
+impl Flows {
+    /// Fires schedules, unless another process does.
+    pub(in crate::flows) async fn fire_all(self: &Arc<Self>) {
+        loop {
+            let watch = self.store.leases().run("flow-schedules", LEASE, |_| self.watch_clock());
+            if let Err(error) = watch.await {
+                tracing::debug!(%error, "schedules are left to others: {error}");
+            }
+            tokio::time::sleep(TURN).await;
+        }
+    }
+
+    async fn watch_clock(self: &Arc<Self>) {
+        let mut plan = Plan::new();
+        loop {
+            match self.store.flows().live_triggers("schedule").await {
+                Ok(triggers) => {
+                    for trigger in triggers {
+                        self.look_at(trigger, &mut plan).await;
+                    }
+                }
+                Err(error) => tracing::warn!(%error, "schedules are late: {error}"),
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    async fn look_at(self: &Arc<Self>, kept: KeptTrigger, plan: &mut Plan) {
+        let key = (kept.tenant.clone(), kept.flow.clone(), kept.name.clone());
+        if let Some((settings, mark, due)) = plan.get(&key)
+            && (settings, mark) == (&kept.settings, &kept.mark)
+            && due.is_none_or(|due| due > self.clock.now())
+        {
+            return;
+        }
+        let (settings, mark) = (kept.settings.clone(), kept.mark.clone());
+        let (tenant, flow, name) = &key;
+        match self.fire_due(kept).await {
+            Ok(due) => {
+                plan.insert(key, (settings, mark, due));
+            }
+            Err(error) => {
+                tracing::warn!(%tenant, flow, name, %error, "trigger {name} of flow {flow} does not fire: {error}");
+                plan.remove(&key);
+            }
+        }
+    }
+
+    /// Fires at every instant that has come, and says when the next one is.
+    async fn fire_due(self: &Arc<Self>, kept: KeptTrigger) -> Result<Option<DateTime<Utc>>> {
+        let now = self.clock.now();
+        let last = kept.mark.as_deref().and_then(|mark| DateTime::from_timestamp_millis(mark.parse().ok()?));
+        let Some(last) = last else {
+            // Nothing is missed by a schedule that begins.
+            self.remember(&kept, now).await?;
+            return Ok(Some(now));
+        };
+        let armed = self.armed(kept).await?;
+        let Source::Schedule { cron, catch_up, overlap, .. } = &armed.trigger.source else { return Ok(None) };
+        let zone = armed.version.flow.zone_of(&armed.trigger);
+        for instant in firing(cron, zone, last, now, *catch_up) {
+            self.fire_at(&armed, instant, *overlap).await?;
+            self.remember(&armed.kept, instant).await?;
+        }
+        Ok(next(cron, zone, now))
+    }
+
+    async fn fire_at(
+        self: &Arc<Self>,
+        armed: &Armed,
+        instant: DateTime<Utc>,
+        overlap: Overlap,
+    ) -> Result<()> {
+        let slots = match overlap {
+            Overlap::Skip if self.has_live_run(armed).await? => return Ok(()),
+            Overlap::Queue => Some(Slots {
+                key: format!("trigger {}", armed.kept.name),
+                limit: 1,
+                overflow: Overflow::Queue,
+            }),
+            Overlap::Skip | Overlap::Allow => None,
+        };
+        let at = instant.to_rfc3339_opts(SecondsFormat::Millis, true);
+        let event = json!({ "type": "schedule", "name": armed.kept.name, "at": at });
+        match self.fire(armed, event, Some(at.clone()), Misfits::Fail, slots).await {
+            Ok(_) => Ok(()),
+            // The same would happen again and again.
+            Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::RateLimited) => {
+                let (flow, name) = (&armed.kept.flow, &armed.kept.name);
+                tracing::warn!(flow, name, %error, "trigger {name} of flow {flow} missed {at}: {error}");
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// A run that this trigger started before has not ended.
+    async fn has_live_run(&self, armed: &Armed) -> Result<bool> {
+        let filter = RunFilter { flow: Some(armed.kept.flow.clone()), ..RunFilter::default() };
+        let page = PageRequest { page: 1, limit: LATEST };
+        let runs = self.store.runs().list(&armed.kept.tenant, &filter, page).await?;
+        let is_own = |origin: &str| Origin::read(origin).name.as_deref() == Some(&armed.kept.name);
+        Ok(runs.items.iter().any(|run| !run.state.is_ended() && is_own(&run.origin)))
+    }
+
+    async fn remember(&self, kept: &KeptTrigger, instant: DateTime<Utc>) -> Result<()> {
+        let mark = instant.timestamp_millis().to_string();
+        Ok(self.store.flows().set_trigger_mark(&kept.tenant, &kept.flow, &kept.name, &mark).await?)
+    }
+}
