@@ -11,6 +11,7 @@ mod problem;
 pub mod schedule;
 pub mod settle;
 mod source;
+mod table_change;
 mod versions;
 pub mod webhook;
 
@@ -22,4 +23,5 @@ pub use document::{
 };
 pub use problem::{Code, Problem, Severity};
 pub use source::{MAX_BYTES, Place};
+pub use table_change::TableChange;
 pub use versions::{Change, diff, is_same};

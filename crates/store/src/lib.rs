@@ -54,7 +54,7 @@ pub use services::{Announce, NewService, Service, ServiceChanges, ServiceFilter,
 pub use status::Status;
 pub use tables::{
     Documents, Loaded, MAX_DOCUMENT_BYTES, NewTable, TABLE_QUOTA_BYTES, Table, TableChanges, TableFilter,
-    TableVersion,
+    TableStep, TableVersion,
 };
 pub use tenants::{NewTenant, Tenant, TenantChanges};
 pub use tools::{NewTool, Tool, ToolChanges, ToolContent, ToolFilter, ToolStatus, ToolVersion};

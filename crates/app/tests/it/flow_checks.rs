@@ -55,6 +55,26 @@ nodes:
     }
 }
 
+/// UR-2: a malformed URI stops publishing, and the author learns what is wrong with it, and where.
+#[tokio::test]
+async fn a_malformed_uri_is_not_published() {
+    let app = TestApp::start(Backend::Sqlite).await;
+    for (uri, words) in [
+        ("api//crm/ping", "is no URI of a tool"),
+        ("api://crm", "is no URI of a tool"),
+        ("api://crm/ping?timeout=never", "timeout"),
+        ("api://crm/${name}", "a URI is written out"),
+    ] {
+        let source = format!("nodes:\n  a:\n    exec: '{uri}'\n");
+        let id = format!("f{}", uri.len());
+        let made = app.post("flows", json!({ "id": id, "source": source })).await.is(201).body;
+        let error = &made["errors"][0];
+        assert_eq!((&error["line"], &error["path"]), (&json!(3), &json!("nodes.a.exec")), "{made:#}");
+        assert!(error["message"].as_str().unwrap().contains(words), "{uri}: {error}");
+        publish(&app, &id).await.is_problem(422, "VALIDATION_FAILED");
+    }
+}
+
 /// FL-16: what is left out is bound by name when the flow is published, and stored with the version.
 async fn keeps_what_was_bound_with_the_version(backend: Backend) {
     let upstream = http::Server::start().await;

@@ -212,7 +212,7 @@ fn read_message(cursor: &Cursor<'_>, problems: &mut Problems) -> Option<Source> 
 
 fn read_table(cursor: &Cursor<'_>, problems: &mut Problems) -> Option<Source> {
     expect(cursor, "table", problems);
-    let json_path = cursor.field("json_path").and_then(|field| field.text(problems)).map(str::to_owned);
+    let json_path = cursor.field("json_path").and_then(|field| read_pointer(&field, problems));
     let words = ["add", "change", "remove"].map(|word| (word, word));
     let on = match cursor.field("on") {
         Some(field) if field.is_list() => {
@@ -223,6 +223,15 @@ fn read_table(cursor: &Cursor<'_>, problems: &mut Problems) -> Option<Source> {
     };
     let table = required(cursor, "table", problems)?.text(problems)?.to_owned();
     Some(Source::Table { table, json_path, on })
+}
+
+/// A JSON Pointer, as text.
+fn read_pointer(cursor: &Cursor<'_>, problems: &mut Problems) -> Option<String> {
+    let text = cursor.text(problems)?;
+    if let Err(error) = text.parse::<document::Pointer>() {
+        problems.add(cursor.error(Code::Syntax, error.to_string()));
+    }
+    Some(text.to_owned())
 }
 
 fn read_file(cursor: &Cursor<'_>, problems: &mut Problems) -> Option<Source> {

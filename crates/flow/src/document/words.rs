@@ -339,7 +339,7 @@ pub const TRIGGERS: &[TriggerKind] = &[
     TriggerKind {
         name: "table",
         about: "a change of a table",
-        event: "the table's version",
+        event: "the table's version; `trigger.change` is `{table, version, entries: [{on, path, before, after}], truncated}`",
         own: &[
             ("table", "its id"),
             ("json_path", "only this part of it, a JSON Pointer"),

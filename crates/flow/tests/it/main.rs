@@ -8,6 +8,7 @@ mod engine;
 mod reference;
 mod schedules;
 mod settling;
+mod table_changes;
 mod triggers;
 mod versions;
 mod webhooks;

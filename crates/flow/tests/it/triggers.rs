@@ -15,7 +15,7 @@ triggers:
   - {type: schedule, cron: '0 8 * * mon-fri', timezone: Asia/Tokyo, catch_up: last, overlap: skip}
   - {type: webhook, name: github, auth: hmac, header: X-Hub-Signature-256, prefix: 'sha256=', tolerance: 5m}
   - {type: message, from: 'mq://svc/orders', limit: 10, dedupe: trigger.message.id}
-  - {type: table, table: orders, json_path: '$.lines', on: [add, change]}
+  - {type: table, table: orders, json_path: '/lines', on: [add, change]}
   - {type: file, from: 'oss://svc', prefix: in/, every: 5m}
 ",
     );

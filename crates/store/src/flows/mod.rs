@@ -114,10 +114,13 @@ impl Flows<'_> {
         self.finish(write, tenant, id).await
     }
 
-    /// Lets new runs begin, or none. Those under way go on; what triggers would have done meanwhile is not made up for.
+    /// Lets new runs begin, or none. Those under way go on; triggers of a flow that is let again begin without a mark.
     pub async fn set_enabled(self, tenant: &TenantId, id: &str, is_enabled: bool) -> Result<Flow> {
         check_name(id)?;
         let mut write = self.0.write().await?;
+        if is_enabled {
+            triggers::begin_anew(&mut write, tenant, id).await?;
+        }
         sqlx::query("UPDATE flows SET status = $3, updated_at = $4 WHERE tenant = $1 AND id = $2")
             .bind(tenant.as_str())
             .bind(id)

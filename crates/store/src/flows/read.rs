@@ -1,6 +1,6 @@
 //! Reading flows: one, a page, all that are published, and their versions.
 
-use crate::flows::row::{COLUMNS, check_name, decode};
+use crate::flows::row::{BRIEF_COLUMNS, COLUMNS, check_name, decode};
 use crate::flows::{Flow, Flows, missing};
 use crate::{Error, Page, PageRequest, Result, Status, row as column};
 use serde::Serialize;
@@ -12,6 +12,8 @@ use tool::TenantId;
 const WHERE: &str =
     "tenant = $1 AND ($2 IS NULL OR status = $2) AND ($3 IS NULL OR search LIKE $3 ESCAPE '!')";
 const VERSION_COLUMNS: &str = "version, source, bound, published_by, at";
+/// Without the texts, which a page of them would be too large with.
+const BRIEF_VERSION_COLUMNS: &str = "version, '' AS source, '' AS bound, published_by, at";
 
 /// Which flows to list; what is `None` does not matter.
 #[derive(Debug, Clone, Default)]
@@ -44,7 +46,7 @@ impl Flows<'_> {
         self.read(&mut *self.0.pool().acquire().await?, tenant, id).await
     }
 
-    /// The tenant's flows that fit the filter, by id.
+    /// The tenant's flows that fit the filter, by id, without their drafts.
     pub async fn list(self, tenant: &TenantId, filter: &FlowFilter, page: PageRequest) -> Result<Page<Flow>> {
         let mut snapshot = self.0.snapshot().await?;
         let bound = |sql: String| {
@@ -55,11 +57,8 @@ impl Flows<'_> {
         };
         let total = bound(format!("SELECT COUNT(*) FROM flows WHERE {WHERE}"));
         let total = total.fetch_one(&mut *snapshot).await?.try_get(0)?;
-        let rows = bound(format!("SELECT {COLUMNS} FROM flows WHERE {WHERE} ORDER BY id LIMIT $4 OFFSET $5"))
-            .bind(page.limit())
-            .bind(page.offset())
-            .fetch_all(&mut *snapshot)
-            .await?;
+        let sql = format!("SELECT {BRIEF_COLUMNS} FROM flows WHERE {WHERE} ORDER BY id LIMIT $4 OFFSET $5");
+        let rows = bound(sql).bind(page.limit()).bind(page.offset()).fetch_all(&mut *snapshot).await?;
         Ok(page.of(rows.iter().map(decode).collect::<Result<_>>()?, total))
     }
 
@@ -78,7 +77,7 @@ impl Flows<'_> {
         rows.iter().map(|row| Ok((decode(row)?, decode_version(row)?))).collect()
     }
 
-    /// What was published, newest first.
+    /// What was published, newest first, without the texts.
     pub async fn versions(self, tenant: &TenantId, id: &str, page: PageRequest) -> Result<Page<FlowVersion>> {
         check_name(id)?;
         let mut snapshot = self.0.snapshot().await?;
@@ -90,7 +89,7 @@ impl Flows<'_> {
             .await?
             .try_get(0)?;
         let sql = format!(
-            "SELECT {VERSION_COLUMNS} FROM flow_versions WHERE tenant = $1 AND flow = $2
+            "SELECT {BRIEF_VERSION_COLUMNS} FROM flow_versions WHERE tenant = $1 AND flow = $2
              ORDER BY version DESC LIMIT $3 OFFSET $4"
         );
         let rows = sqlx::query(AssertSqlSafe(sql))

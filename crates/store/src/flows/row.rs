@@ -7,6 +7,10 @@ use sqlx::any::AnyRow;
 pub(crate) const COLUMNS: &str =
     "tenant, id, name, status, owner, draft, revision, current_version, created_at, updated_at";
 
+/// The same without the draft: a page of them would be hundreds of megabytes.
+pub(crate) const BRIEF_COLUMNS: &str =
+    "tenant, id, name, status, owner, '' AS draft, revision, current_version, created_at, updated_at";
+
 /// Names of triggers hold no `/`, so every one has a place of its own.
 pub(crate) fn secret_place(tenant: &str, flow: &str, name: &str) -> String {
     format!("flow-trigger/{tenant}/{flow}/{name}")

@@ -88,7 +88,7 @@ impl Flows<'_> {
         row.map(|row| decode(self.0, &row)).transpose()
     }
 
-    /// Lets the trigger start runs, or none. What happened while it was off is not made up for.
+    /// Lets the trigger start runs, or none. One that is let again begins without a mark.
     pub async fn set_trigger_enabled(
         self,
         tenant: &TenantId,
@@ -96,13 +96,34 @@ impl Flows<'_> {
         name: &str,
         is_enabled: bool,
     ) -> Result<()> {
-        self.set(tenant, flow, name, "mark = NULL, status", Status::enabled(is_enabled).as_str()).await
+        let mut write = self.0.write().await?;
+        // What came up while it was off stays where it is: it begins anew.
+        let done = sqlx::query(
+            "UPDATE flow_triggers SET status = $4, mark = CASE WHEN status <> $4 AND $4 = 'active' THEN NULL ELSE mark END
+             WHERE tenant = $1 AND flow = $2 AND name = $3",
+        )
+        .bind(tenant.as_str())
+        .bind(row::clean(flow))
+        .bind(row::clean(name))
+        .bind(Status::enabled(is_enabled).as_str())
+        .execute(write.connection())
+        .await?;
+        finish(write, done.rows_affected()).await
     }
 
     /// Remembers how far the trigger has come.
     pub async fn set_trigger_mark(self, tenant: &TenantId, flow: &str, name: &str, mark: &str) -> Result<()> {
         check_text("mark", mark)?;
-        self.set(tenant, flow, name, "mark", mark).await
+        let mut write = self.0.write().await?;
+        let done =
+            sqlx::query("UPDATE flow_triggers SET mark = $4 WHERE tenant = $1 AND flow = $2 AND name = $3")
+                .bind(tenant.as_str())
+                .bind(row::clean(flow))
+                .bind(row::clean(name))
+                .bind(mark)
+                .execute(write.connection())
+                .await?;
+        finish(write, done.rows_affected()).await
     }
 
     /// One trigger of the flow.
@@ -160,27 +181,6 @@ impl Flows<'_> {
         .await?;
         finish(write, done.rows_affected()).await
     }
-
-    async fn set(
-        self,
-        tenant: &TenantId,
-        flow: &str,
-        name: &str,
-        column: &'static str,
-        value: &str,
-    ) -> Result<()> {
-        let mut write = self.0.write().await?;
-        let sql =
-            format!("UPDATE flow_triggers SET {column} = $4 WHERE tenant = $1 AND flow = $2 AND name = $3");
-        let done = sqlx::query(AssertSqlSafe(sql))
-            .bind(tenant.as_str())
-            .bind(row::clean(flow))
-            .bind(row::clean(name))
-            .bind(value)
-            .execute(write.connection())
-            .await?;
-        finish(write, done.rows_affected()).await
-    }
 }
 
 async fn finish(write: Write, changed: u64) -> Result<()> {
@@ -188,6 +188,19 @@ async fn finish(write: Write, changed: u64) -> Result<()> {
         return Err(Error::not_found("trigger"));
     }
     write.commit().await
+}
+
+/// What came up while the flow was off stays where it is.
+pub(crate) async fn begin_anew(write: &mut Write, tenant: &TenantId, flow: &str) -> Result<()> {
+    sqlx::query(
+        "UPDATE flow_triggers SET mark = NULL WHERE tenant = $1 AND flow = $2 AND EXISTS
+             (SELECT 1 FROM flows WHERE tenant = $1 AND id = $2 AND status <> 'active')",
+    )
+    .bind(tenant.as_str())
+    .bind(flow)
+    .execute(write.connection())
+    .await?;
+    Ok(())
 }
 
 /// Those that keep their name and kind keep their address, secret and mark, and stay off if they were.

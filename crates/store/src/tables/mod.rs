@@ -3,10 +3,12 @@
 mod documents;
 mod log;
 mod quota;
+mod steps;
 
 pub use documents::{Documents, Loaded};
 pub use log::TableVersion;
 pub use quota::TABLE_QUOTA_BYTES;
+pub use steps::TableStep;
 
 use crate::error::check_text;
 use crate::{Error, Page, PageRequest, Result, Store, row as column};

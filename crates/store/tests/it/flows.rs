@@ -16,6 +16,7 @@ on_both! {
     names_the_nodes_that_need_a_service
     deletes_no_flow_with_runs_under_way
     keeps_what_a_trigger_has_through_a_new_version
+    replays_nothing_when_a_trigger_is_let_again
     finds_no_flow_of_another_tenant
 }
 
@@ -77,7 +78,8 @@ async fn publishes_texts_as_versions_without_gaps(db: Arc<Backend>) {
     assert_eq!(versions.total, 3);
     assert_eq!(
         versions.items.iter().map(|v| (v.version, v.source.as_str())).collect::<Vec<_>>(),
-        [(3, "one"), (2, "two")]
+        [(3, ""), (2, "")],
+        "lists have no texts"
     );
     assert_eq!(flows.version(&acme(), "orders", 2).await.unwrap().source, "two");
     assert_eq!(flows.version(&acme(), "orders", 4).await.unwrap_err().kind(), ErrorKind::NotFound);
@@ -175,6 +177,32 @@ async fn keeps_what_a_trigger_has_through_a_new_version(db: Arc<Backend>) {
     assert!(flows.triggers(&acme(), "orders").await.unwrap().is_empty());
     let gone = flows.set_trigger_enabled(&acme(), "orders", "hook", true).await.unwrap_err();
     assert_eq!(gone.kind(), ErrorKind::NotFound);
+}
+
+async fn replays_nothing_when_a_trigger_is_let_again(db: Arc<Backend>) {
+    let store = db.open_with_tenants().await;
+    let flows = store.flows();
+    flows.create(&acme(), "orders", &draft("one"), "ada").await.unwrap();
+    let triggers = vec![trigger("hook", "webhook")];
+    flows.publish(&acme(), "orders", &Publication { triggers, ..publication("one") }, None).await.unwrap();
+    let mark = async || flows.trigger(&acme(), "orders", "hook").await.unwrap().mark;
+    for is_of_flow in [false, true] {
+        flows.set_trigger_mark(&acme(), "orders", "hook", "far").await.unwrap();
+        for (is_enabled, expected) in [(true, Some("far")), (false, Some("far")), (true, None)] {
+            match is_of_flow {
+                true => drop(flows.set_enabled(&acme(), "orders", is_enabled).await.unwrap()),
+                false => flows.set_trigger_enabled(&acme(), "orders", "hook", is_enabled).await.unwrap(),
+            }
+            assert_eq!(mark().await.as_deref(), expected, "{is_of_flow} {is_enabled}");
+        }
+    }
+    let (hook, secret) = flows.rotate_trigger_secret(&acme(), "orders", "hook").await.unwrap();
+    let (same, other_secret) = flows.rotate_trigger_secret(&acme(), "orders", "hook").await.unwrap();
+    assert!(hook == same && secret.expose() != other_secret.expose(), "the address stays");
+    let found = flows.trigger_of_hook(&hook).await.unwrap().unwrap();
+    assert_eq!(found.secret.unwrap().expose(), other_secret.expose());
+    let foreign = flows.rotate_trigger_secret(&other(), "orders", "hook").await.unwrap_err();
+    assert_eq!(foreign.kind(), ErrorKind::NotFound);
 }
 
 async fn finds_no_flow_of_another_tenant(db: Arc<Backend>) {

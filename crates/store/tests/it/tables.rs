@@ -13,6 +13,7 @@ on_both! {
     changes_nothing_when_a_change_is_refused
     goes_with_its_tenant
     refuses_what_is_too_large
+    tells_what_led_from_version_to_version
 }
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -120,4 +121,37 @@ async fn refuses_what_is_too_large(db: Arc<Backend>) {
     }
     let read = documents.read(&acme(), &table.id).await.unwrap();
     assert_eq!(read.document.as_array().unwrap().len(), 3);
+}
+
+async fn tells_what_led_from_version_to_version(db: Arc<Backend>) {
+    let store = db.open_with_tenants().await;
+    let documents = Documents::new(store.clone(), PATIENCE);
+    let table = table(&store, &documents, json!([])).await;
+    let whole = Change::Set { value: Node::from(&json!([7])) };
+    for change in [append(1), append(2), whole, append(3)] {
+        documents.change::<Error>(&acme(), &table.id, "eve", |_| Ok(change)).await.unwrap();
+    }
+    let steps = async |behind: i64, limit: u32| {
+        let steps = store.tables().steps(&acme(), &table.id, behind, limit).await.unwrap();
+        let step = |step: store::TableStep| {
+            (step.version.version, step.before.to_json(), step.after.to_json(), step.change.is_some())
+        };
+        steps.into_iter().map(step).collect::<Vec<_>>()
+    };
+    let all = [(2, "[]", "[1]"), (3, "[1]", "[1,2]"), (4, "[1,2]", "[7]"), (5, "[7]", "[7,3]")];
+    let told: Vec<_> =
+        steps(1, 10).await.into_iter().map(|(version, before, after, _)| (version, before, after)).collect();
+    let all = all.map(|(version, before, after)| (version, before.to_owned(), after.to_owned()));
+    assert_eq!(told, all);
+    assert_eq!(steps(3, 1).await.len(), 1);
+    assert_eq!(steps(3, 1).await[0].0, 4);
+    assert!(steps(5, 10).await.is_empty() && steps(9, 10).await.is_empty());
+    for n in 0..130 {
+        let whole = Change::Set { value: Node::from(&json!([n])) };
+        documents.change::<Error>(&acme(), &table.id, "eve", |_| Ok(whole)).await.unwrap();
+    }
+    let late = steps(1, 1000).await;
+    assert!(late.len() < 134 && late.last().unwrap().0 == 135, "what is not kept any more is passed over");
+    let foreign = store.tables().steps(&other(), &table.id, 1, 10).await.unwrap_err();
+    assert_eq!(foreign.kind(), ErrorKind::NotFound);
 }

@@ -138,12 +138,9 @@ pub(crate) async fn create(
         check_flow_id(id)?;
     }
     let checked = check(&state, &signed_in, body.id.as_deref(), body.source.text).await?.within_limits()?;
-    let id = match body.id.or_else(|| checked.own_id()) {
-        Some(id) => id,
-        None => {
-            let message = "'id' is missing, and the document has none either";
-            return Err(Problem::invalid(vec![tool::Problem::new("id", "Required", message)]));
-        }
+    let Some(id) = body.id.or_else(|| checked.own_id()) else {
+        let message = "'id' is missing, and the document has none either";
+        return Err(Problem::invalid(vec![tool::Problem::new("id", "Required", message)]));
     };
     check_flow_id(&id)?;
     let owner = signed_in.caller.identity.id();

@@ -181,7 +181,7 @@ async fn references_that(
         let uri = over.uri.to_string();
         let (version, node, state) = (None, None, None);
         let (id, name) = (tool.id.into(), tool.name);
-        leads_there(&over.uri).then(|| Reference { kind: "tool", id, name, uri, version, node, state })
+        leads_there(&over.uri).then_some(Reference { kind: "tool", id, name, uri, version, node, state })
     };
     Ok(tools.into_iter().filter_map(reference).collect())
 }
