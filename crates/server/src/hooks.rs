@@ -1,7 +1,7 @@
 //! `POST /hooks/{hook_id}`: requests of others that start flows. The address and a secret say whose they are.
 
 use crate::Shared;
-use crate::body::Whole;
+use crate::body::RawBody;
 use crate::error::Result;
 use crate::json::{Path, Query};
 use axum::Json as Answer;
@@ -34,7 +34,7 @@ pub(crate) async fn receive(
     let delivery = Delivery {
         headers: request.headers().iter().filter_map(header).collect(),
         query: query.into_iter().map(|(name, value)| (name, Value::String(value))).collect::<Map<_, _>>(),
-        body: Whole::from_request(request, &state).await?.0.to_vec(),
+        body: RawBody::from_request(request, &state).await?.0.to_vec(),
     };
     let started = state.flows.receive(&hook, delivery).await?;
     let accepted = Accepted { run_id: started.run.id, deduplicated: started.is_known };

@@ -5,7 +5,7 @@ use super::{Options, failure};
 use crate::mq::address::Address;
 use crate::mq::wire::TlsConfig;
 use crate::shared::attempts::Budget;
-use crate::shared::dial::dial;
+use crate::shared::network::dial;
 use async_compat::Compat;
 use lapin::tcp::RustlsConnector;
 use lapin::uri::{AMQPAuthority, AMQPScheme, AMQPUri, AMQPUserInfo};
@@ -72,7 +72,8 @@ impl Connections {
 
     async fn dial(&self) -> Result<AsyncTcpStream<Compat<TcpStream>>> {
         let (host, port) = (&self.address.host, self.address.port);
-        let stream = dial(host, port, &self.options.policy, "broker").await?;
+        let stream = dial(host, port, &self.options.policy).await;
+        let stream = stream.map_err(|error| error.about("broker"))?;
         // Answers to small questions must not wait for more.
         let _ = stream.set_nodelay(true);
         let stream = AsyncTcpStream::Plain(Compat::new(stream));
