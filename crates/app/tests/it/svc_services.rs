@@ -100,7 +100,8 @@ fn proto(methods: &str) -> Value {
 }
 
 /// SV-12: preview, create, update and diff; what is imported keeps its descriptors.
-async fn importing_again_shows_and_applies_what_changed(app: TestApp) {
+async fn importing_again_shows_and_applies_what_changed(backend: Backend) {
+    let app = TestApp::start(backend).await;
     let get = "rpc Get(Customer) returns (Customer);";
     let mut import = json!({ "document": proto(get), "config": config(), "id": "loyalty" });
     let preview = app.post("services/svc/import", import.clone()).await.is(200);
