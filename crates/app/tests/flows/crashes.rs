@@ -15,7 +15,7 @@ on_both_databases! {
     no_outcome_is_lost_to_random_kills
 }
 
-fn serve(database: &Database, name: Option<&str>) -> Server {
+pub(crate) fn serve(database: &Database, name: Option<&str>) -> Server {
     let data_dir = name.map_or_else(|| database.data_dir(), |name| database.replica_data_dir(name));
     let mut command = process::serve(BINARY, database, &data_dir);
     command.arg("--allow-private-network");

@@ -5,6 +5,7 @@
 mod world;
 
 mod cancels;
+mod clients;
 mod crashes;
 mod failures;
 mod limits;

@@ -5,15 +5,17 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::io::Write as _;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use store::flows::NewTrigger;
-use testkit::client::send;
+use testkit::client::{send, send_json};
+use testkit::process::sheltered;
 use testkit::{Backend, Reply, TestApp, eventually, on_both_databases};
 use tool::{Secret, TenantId};
 
 on_both_databases! {
     a_schedule_fires_once_whoever_looks_at_the_clock
     a_webhook_starts_a_run_once_for_a_signed_request
+    a_change_of_a_table_starts_a_run
 }
 
 fn trigger(name: &str, kind: &str) -> NewTrigger {
@@ -54,7 +56,7 @@ nodes: {a: {with: at}}
 
 /// A signature as other programs make it.
 fn signed(secret: &str, body: &str) -> String {
-    let mut openssl = Command::new("openssl")
+    let mut openssl = sheltered("openssl")
         .args(["dgst", "-sha256", "-hmac", secret, "-r"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -120,4 +122,38 @@ nodes: {a: {with: {order: '${order}', whole: '${body}', headers: '${trigger.head
     let signature = format!("sha256={}", signed(SECRET, body));
     post("h-1", body, &signature, None).await.is_problem(404, "NOT_FOUND");
     store.close().await;
+}
+
+/// Each version of a table that changes something where the trigger looks is a run, once.
+async fn a_change_of_a_table_starts_a_run(backend: Backend) {
+    let app = TestApp::start(backend).await;
+    let _other = app.replica("other").await;
+    let table = json!({ "name": "shop", "data": { "orders": [{ "id": 1 }], "notes": [] } });
+    let table = app.post("tables", table).await.is(201).string("id");
+    let text = format!(
+        "triggers: [{{type: table, name: orders, table: {table}, json_path: /orders, on: add}}]\ninputs: {{change: any}}\nnodes: {{a: {{with: change.add}}}}"
+    );
+    publish_with(&app, app.database(), "orders", &text, vec![trigger("orders", "table")]).await;
+    let store = crate::world::store(app.database()).await;
+    eventually("the trigger has seen the table", PATIENCE, async || {
+        let kept = store.flows().triggers(&TenantId::default_tenant(), "orders").await.unwrap();
+        kept[0].mark.is_some()
+    })
+    .await;
+    store.close().await;
+    let data = format!("tables/{table}/data");
+    app.post(&format!("{data}?json_path=/notes"), json!({ "data": "x" })).await.is(201);
+    app.post(&format!("{data}?json_path=/orders"), json!({ "data": { "id": 2 } })).await.is(201);
+    let put = app.request(Method::PUT, &format!("{data}?json_path=/orders/0"));
+    send_json(put, &json!({ "data": { "id": 9 } })).await.is(200);
+    app.post(&format!("{data}?json_path=/orders"), json!({ "data": { "id": 3 } })).await.is(201);
+    let runs = async || app.get("runs?flow=orders&state=succeeded").await.is(200).items();
+    eventually("both additions are runs", PATIENCE, async || runs().await.len() >= 2).await;
+    let mut added = Vec::new();
+    for run in runs().await {
+        let view = app.get(&format!("runs/{}", run["id"].as_str().unwrap())).await.is(200).body;
+        added.push(view["output"][0]["value"]["id"].clone());
+    }
+    added.sort_by_key(Value::to_string);
+    assert_eq!(added, [2, 3]);
 }

@@ -10,10 +10,10 @@ use super::{Active, Flows};
 use flow::engine::{Ending, Fact, Failure, Journal, Machine, Record, Start, Stop, drive};
 use std::sync::atomic::{AtomicBool, AtomicI64};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use store::runs::{ClaimedRun, Run};
+use store::runs::{Claim, ClaimedRun, Run};
 use tokio::sync::{OwnedSemaphorePermit, oneshot, watch};
 use tokio_util::sync::CancellationToken;
-use tool::{Context, Door, Error, Result, RunId, TenantId};
+use tool::{Context, Door, Error, Result};
 
 /// As many records as are read at once.
 const PAGE: u32 = 1000;
@@ -36,12 +36,12 @@ pub(super) struct Known {
 /// Keeps the claim renewed and the news coming until it is dropped.
 struct Holding {
     flows: Arc<Flows>,
-    key: (TenantId, RunId),
+    claim: Claim,
 }
 
 impl Drop for Holding {
     fn drop(&mut self) {
-        self.flows.active.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.key);
+        self.flows.active.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.claim);
     }
 }
 
@@ -57,10 +57,10 @@ impl Flows {
         let flows = self.clone();
         let lost = CancellationToken::new();
         let (news, heard) = watch::channel(0);
-        let key = (claimed.claim.tenant.clone(), claimed.claim.run.clone());
-        let active = Active { claim: claimed.claim.clone(), news, lost: lost.clone() };
-        self.active.lock().unwrap_or_else(PoisonError::into_inner).insert(key.clone(), active);
-        let holding = Holding { flows: self.clone(), key };
+        let claim = claimed.claim.clone();
+        let active = Active { news, lost: lost.clone() };
+        self.active.lock().unwrap_or_else(PoisonError::into_inner).insert(claim.clone(), active);
+        let holding = Holding { flows: self.clone(), claim };
         self.tasks.spawn(async move {
             let _permit = permit;
             let gone = CancellationToken::new();
@@ -68,6 +68,7 @@ impl Flows {
             let run = claimed.claim.run.clone();
             let work = flows.work_on(claimed, known, heard, gone);
             let result = tokio::select! {
+                biased;
                 result = work => result,
                 () = lost.cancelled() => Err(Error::unavailable("somebody else has it now")),
             };

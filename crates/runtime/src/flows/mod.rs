@@ -39,7 +39,7 @@ use store::runs::{Claim, Writer};
 use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tool::{ErrorKind, RunId, TenantId};
+use tool::ErrorKind;
 use versions::Versions;
 
 /// How runs are worked on.
@@ -85,7 +85,8 @@ pub struct Flows {
     writer: Mutex<Option<Writer>>,
     /// What the writer does, until somebody does it.
     writing: Mutex<Option<BoxFuture<'static, ()>>>,
-    active: Mutex<HashMap<(TenantId, RunId), Active>>,
+    /// A run that was given back may be ours again before its task has ended: each claim counts by itself.
+    active: Mutex<HashMap<Claim, Active>>,
     permits: Arc<Semaphore>,
     /// Runs at work, and their calls.
     tasks: TaskTracker,
@@ -94,7 +95,6 @@ pub struct Flows {
 
 /// A run at work in this process.
 struct Active {
-    claim: Claim,
     /// The number of the last record that others left it.
     news: watch::Sender<i64>,
     /// Fires when somebody else has it.

@@ -132,17 +132,14 @@ impl Flows {
 
     fn claims(&self) -> Vec<Claim> {
         let active = self.active.lock().unwrap_or_else(PoisonError::into_inner);
-        active.values().map(|active| active.claim.clone()).collect()
+        active.keys().cloned().collect()
     }
 
     fn take_note(&self, asked: &[Claim], held: Vec<(Claim, i64)>, absent: Absent) {
         let held: HashMap<Claim, i64> = held.into_iter().collect();
         let active = self.active.lock().unwrap_or_else(PoisonError::into_inner);
         for claim in asked {
-            let found = active.get(&(claim.tenant.clone(), claim.run.clone()));
-            let Some(Active { news, lost, .. }) = found.filter(|active| active.claim == *claim) else {
-                continue;
-            };
+            let Some(Active { news, lost }) = active.get(claim) else { continue };
             match (held.get(claim), absent) {
                 (Some(seq), _) => {
                     news.send_if_modified(|known| {

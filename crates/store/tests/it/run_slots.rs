@@ -15,6 +15,7 @@ on_both! {
     names_the_runs_that_a_new_one_replaces
 }
 
+/// FL-25: whoever has one run waits behind nobody's queue.
 async fn a_queue_of_ten_thousand_hides_nobody_else(db: Arc<Backend>) {
     let store = open(&db).await;
     queue_many(&db, 10_000).await;
@@ -32,6 +33,7 @@ async fn a_queue_of_ten_thousand_hides_nobody_else(db: Arc<Backend>) {
     assert_eq!(together.iter().filter(|claimed| claimed.run.tenant == other()).count(), 1);
 }
 
+/// FL-24: of a thousand starts never more than the limit are under way.
 async fn a_thousand_starts_never_exceed_their_slots(db: Arc<Backend>) {
     let store = open(&db).await;
     let replica = db.open().await;

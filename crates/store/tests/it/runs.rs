@@ -241,6 +241,7 @@ async fn lists_runs_by_what_is_asked_for(db: Arc<Backend>) {
     assert_eq!(page.items.iter().map(|run| &run.id).collect::<Vec<_>>(), [&claim.run], "newest first");
 }
 
+/// FL-31: what ended long ago goes, and never a run that lives.
 async fn deletes_what_was_kept_long_enough(db: Arc<Backend>) {
     let store = open(&db).await;
     queue_many(&db, 500).await;

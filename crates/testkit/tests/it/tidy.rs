@@ -129,7 +129,7 @@ fn dependencies_point_inward() {
         ("store", &["tool", "document"]),
         ("local", &["tool", "gateway", "connectors"]),
         ("search", &["tool", "document", "store"]),
-        ("runtime", &["tool", "gateway", "store"]),
+        ("runtime", &["tool", "expression", "flow", "gateway", "store"]),
         ("server", &["tool", "document", "flow", "gateway", "store", "runtime", "mcp"]),
     ]);
     let ours = [

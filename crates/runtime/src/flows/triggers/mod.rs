@@ -1,6 +1,7 @@
 //! What starts flows by itself: from an event to a run of the current version.
 
 mod schedule;
+mod table;
 mod webhook;
 
 pub use webhook::Delivery;
@@ -13,6 +14,7 @@ use expression::Setting;
 use flow::engine::Clock as _;
 use serde_json::Value;
 use std::sync::Arc;
+use std::time::Duration;
 use store::flows::Trigger as KeptTrigger;
 use store::runs::Slots;
 use tool::{Caller, Error, Result};
@@ -33,7 +35,45 @@ enum Misfits {
     Fail,
 }
 
+/// How long the watch stays with a process that no longer says anything.
+const LEASE: Duration = Duration::from_secs(15);
+/// How often those look who do not have it.
+const TURN: Duration = Duration::from_secs(5);
+const LOOK: Duration = Duration::from_secs(1);
+
 impl Flows {
+    /// Watches over what starts flows by itself, unless another process does.
+    pub(super) async fn fire_all(self: &Arc<Self>) {
+        loop {
+            let watch = self.store.leases().run("flow-triggers", LEASE, |_| self.watch());
+            if let Err(error) = watch.await {
+                tracing::debug!(%error, "triggers are left to others: {error}");
+            }
+            tokio::time::sleep(TURN).await;
+        }
+    }
+
+    async fn watch(self: &Arc<Self>) {
+        let mut plan = schedule::Plan::new();
+        loop {
+            let looked = self.look_at_schedules(&mut plan).await;
+            if let Err(error) = looked.and(self.look_at_tables().await) {
+                tracing::warn!(%error, "triggers are late: {error}");
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    async fn look_at_tables(self: &Arc<Self>) -> Result<()> {
+        for trigger in self.store.flows().live_triggers("table").await? {
+            let (flow, name) = (trigger.flow.clone(), trigger.name.clone());
+            if let Err(error) = self.look_at_table(trigger).await {
+                tracing::warn!(flow, name, %error, "trigger {name} of flow {flow} does not fire: {error}");
+            }
+        }
+        Ok(())
+    }
+
     /// The trigger in the document that is published now.
     async fn armed(&self, kept: KeptTrigger) -> Result<Armed> {
         let version = self.current(&kept.tenant, &kept.flow).await?;

@@ -1,4 +1,4 @@
-//! Schedules: one process at a time looks at the clock, and whoever looks names the same instants.
+//! Schedules: whoever looks at the clock names the same instants.
 
 use super::{Armed, Misfits};
 use crate::flows::Flows;
@@ -10,48 +10,24 @@ use flow::{Overlap, Source};
 use serde_json::json;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
 use store::PageRequest;
 use store::flows::Trigger as KeptTrigger;
 use store::runs::{Overflow, RunFilter, Slots};
 use tool::{ErrorKind, Result, TenantId};
 
-/// How long the watch stays with a process that no longer says anything.
-const LEASE: Duration = Duration::from_secs(15);
-/// How often those look who do not have it.
-const TURN: Duration = Duration::from_secs(5);
-const LOOK: Duration = Duration::from_secs(1);
 /// The latest runs, among which those of before are looked for.
 const LATEST: u32 = 100;
 
 /// When each schedule is due next, as long as nothing about it changes.
-type Plan = HashMap<(TenantId, String, String), (String, Option<String>, Option<DateTime<Utc>>)>;
+pub(super) type Plan = HashMap<(TenantId, String, String), (String, Option<String>, Option<DateTime<Utc>>)>;
 
 impl Flows {
-    /// Fires schedules, unless another process does.
-    pub(in crate::flows) async fn fire_all(self: &Arc<Self>) {
-        loop {
-            let watch = self.store.leases().run("flow-schedules", LEASE, |_| self.watch_clock());
-            if let Err(error) = watch.await {
-                tracing::debug!(%error, "schedules are left to others: {error}");
-            }
-            tokio::time::sleep(TURN).await;
+    /// Fires every schedule that is due.
+    pub(super) async fn look_at_schedules(self: &Arc<Self>, plan: &mut Plan) -> Result<()> {
+        for trigger in self.store.flows().live_triggers("schedule").await? {
+            self.look_at(trigger, plan).await;
         }
-    }
-
-    async fn watch_clock(self: &Arc<Self>) {
-        let mut plan = Plan::new();
-        loop {
-            match self.store.flows().live_triggers("schedule").await {
-                Ok(triggers) => {
-                    for trigger in triggers {
-                        self.look_at(trigger, &mut plan).await;
-                    }
-                }
-                Err(error) => tracing::warn!(%error, "schedules are late: {error}"),
-            }
-            tokio::time::sleep(LOOK).await;
-        }
+        Ok(())
     }
 
     async fn look_at(self: &Arc<Self>, kept: KeptTrigger, plan: &mut Plan) {

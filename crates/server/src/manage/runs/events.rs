@@ -91,11 +91,12 @@ impl Follower {
     }
 
     fn take(&mut self, run: &Run, records: Vec<Record>) {
+        let is_last_page = records.len() < PAGE as usize;
         for record in records {
             self.seen = record.seq;
             self.waiting.push_back(event(&record, &self.mask));
-            self.is_over =
-                record.record.kind == "ended" && run.state.is_ended() && record.seq >= run.last_seq;
+            // A run that was tried again has more than one end.
+            self.is_over = is_last_page && record.record.kind == "ended";
         }
         // One that was cancelled before it began has nothing to say itself.
         if !self.is_over && run.state.is_ended() && self.seen >= run.last_seq {
