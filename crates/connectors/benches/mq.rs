@@ -88,19 +88,14 @@ async fn embedded() {
     let mut times = Vec::new();
     for _ in 0..ROUNDS {
         let begin = Instant::now();
-        let inserting = many(|| {
-            let bare = bare.clone();
-            async move {
-                let body = json!({ "orderId": "O001", "text": "x".repeat(1000) }).to_string();
-                let insert = sqlx::query("INSERT INTO m (body) VALUES (?1)").bind(body);
-                insert.execute(&mut *bare.lock().await).await.unwrap();
-            }
-        });
-        inserting.await;
+        let connection = bare.clone();
+        let insert = move || insert(connection.clone());
+        many(insert).await;
         let plain = begin.elapsed();
         let begin = Instant::now();
-        many(|| {
-            let connector = connector.clone();
+        let shared = connector.clone();
+        many(move || {
+            let connector = shared.clone();
             async move { publish(&connector).await }
         })
         .await;
@@ -109,6 +104,12 @@ async fn embedded() {
     let found = median(times);
     report("embedded", "publish, 32 callers", found, CALLERS * EACH, 1.0);
     println!("embedded   {:.0} confirmed messages a second", (CALLERS * EACH) as f64 / found.1.as_secs_f64());
+}
+
+async fn insert(connection: Arc<tokio::sync::Mutex<sqlx::SqliteConnection>>) {
+    let body = json!({ "orderId": "O001", "text": "x".repeat(1000) }).to_string();
+    let insert = sqlx::query("INSERT INTO m (body) VALUES (?1)").bind(body);
+    insert.execute(&mut *connection.lock().await).await.unwrap();
 }
 
 fn default_tenant() -> NewTenant {

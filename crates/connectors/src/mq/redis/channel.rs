@@ -61,9 +61,8 @@ impl Reader for ChannelReader {
         let mut messages = self.messages.lock().await;
         let mut found = Vec::new();
         let receiving = tokio::time::timeout(WAIT, messages.recv_many(&mut found, max));
-        match stop.run_until_cancelled(receiving).await {
-            Some(Ok(0)) => return Err(Error::unavailable("the connection to Redis broke").retryable()),
-            Some(Ok(_) | Err(_)) | None => {}
+        if let Some(Ok(0)) = stop.run_until_cancelled(receiving).await {
+            return Err(Error::unavailable("the connection to Redis broke").retryable());
         }
         let incoming = |bytes| Incoming {
             id: tool::new_id(),

@@ -37,7 +37,7 @@ fn ctl(arguments: &[&str]) -> String {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn publishes_shows_and_takes() {
     let (home, queue) = (Home::new().await, name("orders"));
-    let orders = home.service("rabbitmq", &url(), queue_tools(&queue));
+    let orders = home.service("rabbitmq", &url(), &queue_tools(&queue));
     let arguments = json!({ "message": { "orderId": "O001" }, "key": "O001", "headers": { "Trace": "t" }, "messageId": "m-1" });
     let sent = run(&orders, "created", arguments.clone()).await.unwrap();
     assert_eq!((&sent["messageId"], &sent["destination"]), (&json!("m-1"), &json!(queue)));
@@ -59,7 +59,7 @@ async fn publishes_shows_and_takes() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn holds_messages_back_each_for_its_own_time() {
     let (home, queue) = (Home::new().await, name("orders"));
-    let orders = home.service("rabbitmq", &url(), queue_tools(&queue));
+    let orders = home.service("rabbitmq", &url(), &queue_tools(&queue));
     let begin = Instant::now();
     for delay in [1500, 500] {
         run(&orders, "created", json!({ "message": delay, "delay": delay })).await.unwrap();
@@ -78,7 +78,7 @@ async fn holds_messages_back_each_for_its_own_time() {
 async fn an_exchange_without_a_queue_is_missing_and_with_one_delivers() {
     let (home, exchange) = (Home::new().await, name("orders"));
     let tools = json!([{ "id": "created", "exchange": exchange, "routing_key": "order.created" }]);
-    let orders = home.service("rabbitmq", &url(), tools);
+    let orders = home.service("rabbitmq", &url(), &tools);
     let lost = run(&orders, "created", json!({ "message": 1, "messageId": "m" })).await.unwrap_err();
     assert_eq!(lost.kind(), ErrorKind::Missing, "{lost}");
     let sink = Recorder::taking();
@@ -97,7 +97,7 @@ async fn an_exchange_without_a_queue_is_missing_and_with_one_delivers() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn dead_letters_keep_their_reason() {
     let (home, queue) = (Home::new().await, name("orders"));
-    let orders = home.service("rabbitmq", &url(), queue_tools(&queue));
+    let orders = home.service("rabbitmq", &url(), &queue_tools(&queue));
     run(&orders, "created", json!({ "message": "bad", "key": "k" })).await.unwrap();
     let sink = Recorder::judging(|_| Some(Verdict::Again(Duration::from_millis(50))));
     let listening =
@@ -116,7 +116,7 @@ async fn a_cut_connection_leaves_doubt_and_the_next_call_connects_again() {
     let (home, queue) = (Home::new().await, name("orders"));
     let proxy = TcpProxy::start(host()).await;
     let through = url().replace(&host(), &proxy.address().to_string());
-    let orders = home.service("rabbitmq", &through, queue_tools(&queue));
+    let orders = home.service("rabbitmq", &through, &queue_tools(&queue));
     run(&orders, "created", json!({ "message": 1 })).await.unwrap();
     proxy.stall();
     let cx = context(Duration::from_secs(20));
@@ -141,7 +141,7 @@ async fn a_cut_connection_leaves_doubt_and_the_next_call_connects_again() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_takes_nothing_is_a_time_out_and_health_says_so() {
     let (home, queue) = (Home::new().await, name("orders"));
-    let orders = home.service("rabbitmq", &url(), queue_tools(&queue));
+    let orders = home.service("rabbitmq", &url(), &queue_tools(&queue));
     run(&orders, "created", json!({ "message": 1 })).await.unwrap();
     ctl(&["set_vm_memory_high_watermark", "absolute", "1"]);
     let begin = Instant::now();
@@ -169,7 +169,7 @@ async fn a_server_that_takes_nothing_is_a_time_out_and_health_says_so() {
 async fn says_what_is_wrong_with_address_sign_in_and_place() {
     let (home, queue) = (Home::new().await, name("orders"));
     let wrong = url().replace("guest:guest", "guest:wrong-password");
-    let error = home.service("rabbitmq", &wrong, queue_tools(&queue)).health(&cx()).await.unwrap_err();
+    let error = home.service("rabbitmq", &wrong, &queue_tools(&queue)).health(&cx()).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Upstream, "{error:?}");
     assert!(error.message().contains("'connection_string'") && error.is_about_credentials(), "{error}");
     let of = |more: Value| {

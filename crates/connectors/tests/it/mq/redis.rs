@@ -43,7 +43,7 @@ fn through(proxy: &TcpProxy) -> String {
 #[tokio::test]
 async fn others_read_what_we_publish_to_a_stream_and_we_what_they_do() {
     let (home, stream) = (Home::new().await, name("orders"));
-    let orders = home.service("redis", &url(), stream_tool(&stream));
+    let orders = home.service("redis", &url(), &stream_tool(&stream));
     let arguments = json!({ "message": { "orderId": "O001" }, "key": "O001", "headers": { "Trace": "t" }, "messageId": "m-1" });
     let sent = run(&orders, "created", arguments.clone()).await.unwrap();
     assert_eq!((&sent["messageId"], &sent["destination"]), (&json!("m-1"), &json!(stream)));
@@ -75,7 +75,7 @@ async fn others_read_what_we_publish_to_a_stream_and_we_what_they_do() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_channel_reaches_those_who_listen_now() {
     let (home, channel) = (Home::new().await, name("news"));
-    let news = home.service("redis", &url(), json!([{ "id": "created", "channel": channel }]));
+    let news = home.service("redis", &url(), &json!([{ "id": "created", "channel": channel }]));
     let sent = run(&news, "created", json!({ "message": { "n": 1 } })).await.unwrap();
     assert_eq!((&sent["receivers"], sent.get("position")), (&json!(0), None));
     let sink = Recorder::taking();
@@ -97,7 +97,7 @@ async fn a_channel_reaches_those_who_listen_now() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_killed_reader_had_comes_to_another() {
     let (home, stream) = (Home::new().await, name("orders"));
-    let orders = home.service("redis", &url(), stream_tool(&stream));
+    let orders = home.service("redis", &url(), &stream_tool(&stream));
     let sent = run(&orders, "created", json!({ "message": 1 })).await.unwrap();
     let mute = Recorder::judging(|_| None);
     let killed = Listening::start(&orders, cx(), wanted(), mute.clone());
@@ -105,7 +105,7 @@ async fn what_a_killed_reader_had_comes_to_another() {
     killed.kill().await;
     let sink = Recorder::taking();
     let listening =
-        Listening::start(&home.service("redis", &url(), stream_tool(&stream)), cx(), wanted(), sink.clone());
+        Listening::start(&home.service("redis", &url(), &stream_tool(&stream)), cx(), wanted(), sink.clone());
     sink.wait_for(1).await;
     listening.stop().await.unwrap();
     let got = sink.got();
@@ -119,7 +119,7 @@ async fn what_a_killed_reader_had_comes_to_another() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn hostile_entries_become_dead_letters_and_the_rest_goes_on() {
     let (home, stream) = (Home::new().await, name("orders"));
-    let orders = home.service("redis", &url(), stream_tool(&stream));
+    let orders = home.service("redis", &url(), &stream_tool(&stream));
     let mut others = others().await;
     let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
     for bytes in [&b"\xff\xfe"[..], b"{", deep.as_bytes(), b""] {
@@ -145,7 +145,7 @@ async fn hostile_entries_become_dead_letters_and_the_rest_goes_on() {
 async fn a_connection_that_breaks_is_made_anew_and_doubt_is_told() {
     let (home, stream) = (Home::new().await, name("orders"));
     let proxy = TcpProxy::start(host()).await;
-    let orders = home.service("redis", &through(&proxy), stream_tool(&stream));
+    let orders = home.service("redis", &through(&proxy), &stream_tool(&stream));
     run(&orders, "created", json!({ "message": 1 })).await.unwrap();
     proxy.stall();
     let late =
@@ -168,7 +168,7 @@ async fn a_connection_that_breaks_is_made_anew_and_doubt_is_told() {
 async fn says_what_is_wrong_with_address_sign_in_and_place() {
     let (home, stream) = (Home::new().await, name("orders"));
     let wrong = url().replace("tester-password", "wrong-password");
-    let error = home.service("redis", &wrong, stream_tool(&stream)).health(&cx()).await.unwrap_err();
+    let error = home.service("redis", &wrong, &stream_tool(&stream)).health(&cx()).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Upstream);
     assert!(error.message().contains("'connection_string'") && error.is_about_credentials(), "{error}");
     let settings = json!({ "broker": "redis", "connection_string": url(), "tools": stream_tool(&stream) });
@@ -189,7 +189,7 @@ async fn says_what_is_wrong_with_address_sign_in_and_place() {
 #[tokio::test]
 async fn a_delayed_message_waits_as_a_call_that_is_made_later() {
     let (home, stream) = (Home::new().await, name("orders"));
-    let orders = home.service("redis", &url(), stream_tool(&stream));
+    let orders = home.service("redis", &url(), &stream_tool(&stream));
     let sent =
         run(&orders, "created", json!({ "message": { "a": 1 }, "delay": 60_000, "key": "k" })).await.unwrap();
     assert!(sent["availableAt"].is_string() && sent.get("position").is_none(), "{sent}");

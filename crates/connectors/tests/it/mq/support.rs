@@ -34,7 +34,7 @@ impl Home {
     }
 
     /// A service that may go to loopback.
-    pub(crate) fn service(&self, broker: &str, url: &str, tools: Value) -> Arc<dyn Connector> {
+    pub(crate) fn service(&self, broker: &str, url: &str, tools: &Value) -> Arc<dyn Connector> {
         self.open(json!({
             "broker": broker, "connection_string": url, "allow_private_network": true, "tools": tools,
             "retry": { "max_attempts": 2, "initial_delay_ms": 10 }, "circuit_breaker": { "failures": 0 },
