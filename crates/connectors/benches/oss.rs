@@ -24,9 +24,11 @@ impl HttpTransport for Reqwest {
     async fn fetch(&self, request: http::Request<Buffer>) -> opendal::Result<http::Response<HttpBody>> {
         let failed = |error| opendal::Error::new(ErrorKind::Unexpected, "no answer").set_source(error);
         let (parts, body) = request.into_parts();
-        let request = self.0.request(parts.method, parts.uri.to_string()).headers(parts.headers).body(body.to_bytes());
+        let request =
+            self.0.request(parts.method, parts.uri.to_string()).headers(parts.headers).body(body.to_bytes());
         let response = request.send().await.map_err(failed)?;
-        let (status, headers, length) = (response.status(), response.headers().clone(), response.content_length());
+        let (status, headers, length) =
+            (response.status(), response.headers().clone(), response.content_length());
         let stream = response.bytes_stream().map_ok(Buffer::from).map_err(failed);
         let mut answer = http::Response::new(HttpBody::new(Box::pin(stream), length));
         *answer.status_mut() = status;
@@ -44,9 +46,11 @@ async fn main() {
     });
     let ours = connectors::find("oss").unwrap().open(settings, &Env::default()).unwrap();
     let builder = S3::default().bucket("tests").endpoint(&url).region("us-east-1");
-    let builder = builder.access_key_id("tester-key").secret_access_key("tester-secret").disable_config_load();
+    let builder =
+        builder.access_key_id("tester-key").secret_access_key("tester-secret").disable_config_load();
     let transport = HttpTransporter::new(Reqwest(reqwest::Client::builder().no_proxy().build().unwrap()));
-    let bare = Operator::new(builder).unwrap().with_context(OperationContext::new().with_http_transport(transport));
+    let bare =
+        Operator::new(builder).unwrap().with_context(OperationContext::new().with_http_transport(transport));
 
     println!("{:<12} {:>12} {:>10} {:>7}", "what", "OpenDAL µs", "oss µs", "ratio");
     let small = vec![7_u8; 64 * 1024];
@@ -60,7 +64,9 @@ async fn main() {
     let large = bytes::Bytes::from(vec![7_u8; 8 * 1024 * 1024]);
     let (mut bares, mut our) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
-        bares.push(time(SAVES, || async { drop(bare.write("bench-bare", large.clone()).await.unwrap()) }).await);
+        bares.push(
+            time(SAVES, || async { drop(bare.write("bench-bare", large.clone()).await.unwrap()) }).await,
+        );
         our.push(time(SAVES, || save(&*ours, large.clone())).await);
     }
     print("save 8 MiB", median(bares), median(our), 1.15);
