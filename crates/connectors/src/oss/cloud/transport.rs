@@ -1,7 +1,9 @@
 //! How requests go out: through the client of this program, to addresses that were checked, within their time.
 
 use super::failure::{self, refusal};
+
 use super::signer::Signer;
+use crate::oss::answer::escaped;
 use crate::shared::attempts::timed_out;
 use crate::shared::network::Policy;
 use crate::shared::unreachable::explain;
@@ -12,6 +14,7 @@ use fetch::{Client, Url};
 use futures::stream::{self, BoxStream};
 use futures::{Stream, StreamExt as _};
 use opendal::{Buffer, ErrorKind, HttpBody, HttpTransport};
+use percent_encoding::percent_decode_str;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
@@ -88,13 +91,13 @@ impl Transport {
         let (mut parts, body) = request.into_parts();
         let mut url =
             Url::parse(&parts.uri.to_string()).map_err(|_| Error::internal("the store has no address"))?;
-        let (host, port) = (self.base.host_str(), self.base.port());
-        if url.host_str() != host || url.port() != port {
-            let no_address = |_| Error::internal("the store has no address");
-            url.set_host(host).map_err(no_address)?;
-            let _ = url.set_port(port);
-            parts.uri = url.as_str().parse().map_err(|_| Error::internal("the store has no address"))?;
-        }
+        let no_address = || Error::internal("the store has no address");
+        url.set_host(self.base.host_str()).map_err(|_| no_address())?;
+        let _ = url.set_port(self.base.port());
+        // Escaped as the vendors escape it: not all of them sign what stands for itself elsewhere.
+        let path = percent_decode_str(url.path()).decode_utf8_lossy().into_owned();
+        url.set_path(&escaped(&path));
+        parts.uri = url.as_str().parse().map_err(|_| no_address())?;
         self.signer.sign(&mut parts).await?;
         let is_head = parts.method == Method::HEAD;
         let mut response = self.send(parts.method, url, parts.headers, body.to_bytes()).await?;
