@@ -53,8 +53,10 @@ class Again:
 
 def check_aliyun(request, bucket, key, query):
     auth, credentials = oss2.AuthV4(KEY, SECRET), oss2.credentials.StaticCredentialsProvider(KEY, SECRET).get_credentials()
+    # Headers that are signed beside the usual ones, as the request itself says.
+    more = [name for name in query.get("x-oss-additional-headers", "").split(";") if name]
     sign = lambda headers, params, stamp: auth._ProviderAuthV4__make_signature(
-        Again(request, oss2.CaseInsensitiveDict(headers), params), bucket, key, None, credentials, stamp)
+        Again(request, oss2.CaseInsensitiveDict(headers), params), bucket, key, more or None, credentials, stamp)
     now = datetime.datetime.utcnow()
     if "x-oss-signature" in query:
         stamp = query["x-oss-date"]
@@ -62,7 +64,7 @@ def check_aliyun(request, bucket, key, query):
         if age > int(query["x-oss-expires"]) or query["x-oss-credential"] != f"{KEY}/{stamp[:8]}/{REGION}/oss/aliyun_v4_request":
             raise Refused("AccessDenied")
         params = {name: value for name, value in query.items() if name != "x-oss-signature"}
-        headers = {name: value for name, value in request.headers.items() if name.lower() in ("content-type", "content-md5")}
+        headers = {name: value for name, value in request.headers.items() if name.lower() in ["content-type", "content-md5"] + more}
         return same(sign(headers, params, stamp), query["x-oss-signature"])
     stamp = request.headers.get("x-oss-date", "")
     if not stamp:
@@ -125,7 +127,8 @@ def check_obs(request, bucket, key, query):
     date = email.utils.parsedate_to_datetime(headers.get("Date", headers.get("date", "Thu, 01 Jan 1970 00:00:00 GMT")))
     if abs(date.timestamp() - time.time()) > 900:
         raise Refused("RequestTimeTooSkewed")
-    same(auth.doAuth(request.command, bucket, key, params, headers)["Authorization"], headers.get("Authorization", headers.get("authorization", "")))
+    given = headers.get("Authorization", headers.get("authorization", ""))
+    same(auth.doAuth(request.command, bucket, key, params, headers)["Authorization"], given)
 
 
 CHECKS = {"aliyun": check_aliyun, "cos": check_cos, "obs": check_obs}

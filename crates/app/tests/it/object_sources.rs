@@ -36,10 +36,10 @@ async fn saves_what_another_tool_has_or_an_address_gives() {
     assert_eq!(part.body["structuredContent"]["content"], "0123456789");
 
     let upstream = http::Server::start().await;
-    let source = json!({ "url": upstream.url("/echo") });
+    let source = json!({ "url": format!("{}/echo", upstream.url()) });
     let saved = app.call("oss://archive/save", json!({ "key": "web.json", "source": source })).await.is(200);
     assert!(saved.body["structuredContent"]["size"].as_u64().unwrap() > 10, "{}", saved.text);
-    let broken = json!({ "key": "web.json", "source": { "url": upstream.url("/status/500") } });
+    let broken = json!({ "key": "web.json", "source": { "url": format!("{}/status/500", upstream.url()) } });
     let reply = app.call("oss://archive/save", broken).await;
     assert!(reply.text.contains("the source answered HTTP 500"), "{}", reply.text);
 }
@@ -74,7 +74,7 @@ async fn sources_are_guarded() {
     let app = TestApp::start_with(Backend::Sqlite, |settings| settings.allow_private_network = false).await;
     app.service(json!({ "type": "oss", "id": "docs", "config": {} })).await;
     for url in [
-        upstream.url("/echo"),
+        format!("{}/echo", upstream.url()),
         "http://169.254.169.254/latest/meta-data".to_owned(),
         "file:///etc/passwd".to_owned(),
     ] {

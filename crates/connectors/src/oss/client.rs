@@ -33,7 +33,11 @@ impl Client {
             Ended::Cancelled => Err(ended.error("")),
             Ended::TimedOut => Err(ended.error("the store did not answer in time")),
         });
-        pass.judge(&result, TimeSetBy::Service);
+        if self.store.is_remote() {
+            // Whoever had no time left says nothing about the store, which has its own limit for each request.
+            let is_callers = cx.remaining().is_zero();
+            pass.judge(&result, if is_callers { TimeSetBy::Caller } else { TimeSetBy::Service });
+        }
         result
     }
 
@@ -47,7 +51,7 @@ impl Client {
     where
         F: Future<Output = Result<T>>,
     {
-        let attempts = if self.store.may_repeat() { self.max_attempts } else { 1 };
+        let attempts = if self.store.is_remote() { self.max_attempts } else { 1 };
         let budget = Budget {
             deadline: cx.deadline,
             // The store limits each of its requests itself; a large object takes as long as it takes.

@@ -21,7 +21,7 @@ mod tools;
 
 pub(crate) use settings::Settings;
 
-use crate::shared::content::Sources;
+use crate::shared::content::{Sources, guess};
 use async_trait::async_trait;
 use client::Client;
 use key::Key;
@@ -107,7 +107,8 @@ impl Objects for Oss {
             return Err(Error::denied("the service is read-only now; see its setting 'read_only'"));
         }
         let key = self.offer.sealed_key(key)?;
-        let options = SaveOptions { content_type: content_type.map(str::to_owned), ..SaveOptions::default() };
+        let content_type = content_type.map(str::to_owned).or_else(|| guess(key.as_str()));
+        let options = SaveOptions { content_type, ..SaveOptions::default() };
         let body = Limited::body(body, self.offer.max_object_bytes);
         let mut object = self.client.once(cx, self.client.store.save(cx, &key, body, options)).await?;
         object.key = self.offer.shown(&object.key).to_owned();

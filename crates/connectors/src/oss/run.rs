@@ -49,7 +49,11 @@ impl Oss {
         let (metadata, if_not_exists) = (arguments.metadata()?, arguments.is_set("ifNotExists"));
         let given = Given::of(arguments.0)?;
         let attempt = || async {
-            let content = given.open(cx, &self.sources, known.as_deref()).await?;
+            // A source that fails says nothing about the store.
+            let content = match given.open(cx, &self.sources, known.as_deref()).await {
+                Ok(content) => content,
+                Err(error) => return Ok(Err(error)),
+            };
             let most = self.offer.max_object_bytes;
             if content.size.is_some_and(|size| size > most) {
                 return Err(too_large(most));
@@ -59,12 +63,17 @@ impl Oss {
                 metadata: metadata.clone(),
                 if_not_exists,
             };
-            self.client.store.save(cx, &key, Limited::body(content.body, most), options).await
+            self.client.store.save(cx, &key, Limited::body(content.body, most), options).await.map(Ok)
         };
         // The first try may have been the one that made it.
         let attempts = if if_not_exists { Some(1) } else { attempts };
-        let object = self.client.again(cx, attempts, attempt).await?;
-        let url = self.url(cx, &key).await;
+        let object = self.client.again(cx, attempts, attempt).await??;
+        let address =
+            if self.offer.public_base_url.is_none() { self.client.store.address(&key) } else { None };
+        let url = match address {
+            Some(address) => Some(address),
+            None => self.url(cx, &key).await,
+        };
         let mut result = Map::from_iter([("key".to_owned(), json!(self.offer.shown(&object.key)))]);
         answer::put(&mut result, "url", url);
         result.insert("size".to_owned(), json!(object.size));
@@ -133,13 +142,10 @@ impl Oss {
         answer::output(result, blocks)
     }
 
-    /// Where an object can be had without us, or by a link that ends, or nowhere.
+    /// Where an object can be read: by everybody, or with a link that ends, or nowhere.
     async fn url(&self, cx: &Context, key: &Key) -> Option<String> {
         if let Some(base) = &self.offer.public_base_url {
             return Some(format!("{base}/{}", answer::escaped(self.offer.shown(key.as_str()))));
-        }
-        if let Some(address) = self.client.store.address(key) {
-            return Some(address);
         }
         let request = PresignRequest {
             key,

@@ -30,8 +30,8 @@ pub(super) trait Store: Send + Sync {
     /// Where an object is for those who may read the store without us; nowhere where nobody may.
     fn address(&self, key: &Key) -> Option<String>;
 
-    /// Work is repeated where it failed in a way that may pass.
-    fn may_repeat(&self) -> bool;
+    /// It is reached over a network, whose failures may pass: they are repeated, and counted against it.
+    fn is_remote(&self) -> bool;
 }
 
 /// How an object is written.

@@ -1,15 +1,15 @@
 //! From settings to a client of one provider. Credentials are those of the settings and no others.
 
 use super::Cloud;
-use super::aliyun::Signer;
-use super::transport::Transport;
+use super::signer::Signer;
+use super::transport::{Route, Transport};
 use crate::oss::settings::{Credentials, Provider, Settings};
 use fetch::Url;
 use opendal::services::{Cos, Obs, Oss, S3};
 use opendal::{HttpTransporter, OperationContext, Operator};
 use std::sync::Arc;
 use tokio_util::task::TaskTracker;
-use tool::{Problem, Secret};
+use tool::Problem;
 
 /// What every cloud needs.
 struct Account<'a> {
@@ -20,50 +20,38 @@ struct Account<'a> {
 
 pub(super) fn build(
     settings: &Settings,
-    transport: Transport,
+    route: Route,
     tasks: TaskTracker,
     problems: &mut Vec<Problem>,
 ) -> Option<Cloud> {
     let account = account(settings, problems)?;
     let is_path_style = settings.path_style.unwrap_or(settings.provider == Provider::Minio);
-    let region = settings.region.as_deref();
-    let signer = match settings.provider {
-        Provider::Aliyun | Provider::Alioss => {
-            Some(Arc::new(Signer::new(account.bucket, region?, account.credentials)))
-        }
-        _ => None,
-    };
+    let region = settings.region.as_deref().unwrap_or("us-east-1");
     let operator = match settings.provider {
         Provider::Aliyun | Provider::Alioss => aliyun(&account, is_path_style),
         Provider::Cos => cos(&account),
         Provider::Obs => obs(&account),
-        Provider::S3 | Provider::Minio | Provider::Fs => {
-            s3(&account, region.unwrap_or("us-east-1"), is_path_style)
-        }
+        Provider::S3 | Provider::Minio | Provider::Fs => s3(&account, region, is_path_style),
     };
     let operator = match operator {
         Ok(operator) => operator,
         Err(error) => {
             // What it says may quote settings.
             tracing::debug!(kind = %error.kind(), "a store cannot be built");
-            problems.push(Problem::new(
-                "endpoint",
-                "Unusable",
-                "the store cannot be addressed like that; check endpoint and bucket",
-            ));
+            let message = "the store cannot be addressed like that; check endpoint and bucket";
+            problems.push(Problem::new("endpoint", "Unusable", message));
             return None;
         }
     };
-    let transport = Transport { signer: signer.clone(), ..transport };
-    let context = OperationContext::new().with_http_transport(HttpTransporter::new(transport.clone()));
     let has_bucket_in_host = !is_path_style || matches!(settings.provider, Provider::Cos | Provider::Obs);
-    Some(Cloud {
-        operator: operator.with_context(context),
-        transport,
-        signer,
-        base_url: base_url(&account, has_bucket_in_host),
-        tasks,
-    })
+    let base_url = base_url(&account, has_bucket_in_host);
+    let base = check_base(&base_url, problems)?;
+    let signer =
+        Signer::new(settings.provider, account.bucket, region, account.credentials, base_url.clone());
+    let signer = Arc::new(signer);
+    let transport = Transport { route, signer: signer.clone(), base };
+    let context = OperationContext::new().with_http_transport(HttpTransporter::new(transport.clone()));
+    Some(Cloud { operator: operator.with_context(context), transport, signer, base_url, tasks })
 }
 
 /// What is there, with every problem of what is not.
@@ -129,6 +117,15 @@ fn check_endpoint(text: &str, problems: &mut Vec<Problem>) -> Option<Url> {
     url
 }
 
+fn check_base(text: &str, problems: &mut Vec<Problem>) -> Option<Url> {
+    let base = Url::parse(text).ok();
+    if base.is_none() {
+        let message = "the bucket cannot stand before the host of the endpoint; set 'path_style'";
+        problems.push(Problem::new("bucket", "InvalidName", message));
+    }
+    base
+}
+
 fn origin<'a>(account: &'a Account<'_>) -> &'a str {
     account.endpoint.as_str().trim_end_matches('/')
 }
@@ -145,45 +142,31 @@ fn base_url(account: &Account<'_>, has_bucket_in_host: bool) -> String {
     }
 }
 
-fn token(credentials: &Credentials) -> Option<&str> {
-    credentials.session_token.as_ref().map(Secret::expose)
-}
+/// Builders sign nothing: our transport does. Those that insist on keys get some that open nothing.
+const NO_KEY: &str = "none";
 
 fn s3(account: &Account<'_>, region: &str, is_path_style: bool) -> opendal::Result<Operator> {
     let builder = S3::default()
         .bucket(account.bucket)
         .endpoint(origin(account))
         .region(region)
-        .access_key_id(account.credentials.access_key_id.expose())
-        .secret_access_key(account.credentials.secret_access_key.expose())
+        .skip_signature()
         .disable_config_load()
         .disable_ec2_metadata();
-    let builder = token(account.credentials).into_iter().fold(builder, S3::session_token);
-    let builder = if is_path_style { builder } else { builder.enable_virtual_host_style() };
-    Operator::new(builder)
+    Operator::new(if is_path_style { builder } else { builder.enable_virtual_host_style() })
 }
 
-/// It would sign with V1, which is closed for new accounts: our transport signs.
 fn aliyun(account: &Account<'_>, is_path_style: bool) -> opendal::Result<Operator> {
     let builder = Oss::default().bucket(account.bucket).endpoint(origin(account)).skip_signature();
     Operator::new(builder.addressing_style(if is_path_style { "path" } else { "virtual" }))
 }
 
 fn cos(account: &Account<'_>) -> opendal::Result<Operator> {
-    let builder = Cos::default()
-        .bucket(account.bucket)
-        .endpoint(origin(account))
-        .secret_id(account.credentials.access_key_id.expose())
-        .secret_key(account.credentials.secret_access_key.expose())
-        .disable_config_load();
-    Operator::new(token(account.credentials).into_iter().fold(builder, Cos::security_token))
+    let builder = Cos::default().bucket(account.bucket).endpoint(origin(account));
+    Operator::new(builder.secret_id(NO_KEY).secret_key(NO_KEY).disable_config_load())
 }
 
 fn obs(account: &Account<'_>) -> opendal::Result<Operator> {
-    let builder = Obs::default()
-        .bucket(account.bucket)
-        .endpoint(origin(account))
-        .access_key_id(account.credentials.access_key_id.expose())
-        .secret_access_key(account.credentials.secret_access_key.expose());
-    Operator::new(builder)
+    let builder = Obs::default().bucket(account.bucket).endpoint(origin(account));
+    Operator::new(builder.access_key_id(NO_KEY).secret_access_key(NO_KEY))
 }

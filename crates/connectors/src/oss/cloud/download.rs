@@ -79,7 +79,7 @@ async fn request(
         content_type: None,
         filename: None,
     };
-    let (url, mut headers) = cloud.sign(wanted).await?;
+    let (url, mut headers) = cloud.signer.presign(&wanted).await?;
     let url = Url::parse(&url).map_err(|_| Error::internal("the store has no address"))?;
     let header =
         |text: &str| HeaderValue::from_str(text).map_err(|_| Error::internal("a header cannot be written"));

@@ -1,11 +1,11 @@
 //! Objects in the store of a cloud: OpenDAL makes and signs the requests, and each goes out through our own guarded
 //! client.
 
-mod aliyun;
 mod build;
 mod download;
 mod failure;
 mod list;
+mod signer;
 #[cfg(test)]
 mod tests;
 mod transport;
@@ -15,24 +15,22 @@ use super::key::Key;
 use super::settings::Settings;
 use super::store::{ListRequest, Listing, PresignRequest, Presigned, SaveOptions, Store};
 use crate::shared::network::{Policy, Resolver};
-use aliyun::Signer;
 use async_trait::async_trait;
-use fetch::http::HeaderMap;
 use opendal::{Metadata, Operator};
+use signer::Signer;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio_util::task::TaskTracker;
 use tool::objects::{Body, Part, Reading};
-use tool::{Context, Env, LinkMethod, Object, Problem, Result};
-use transport::Transport;
+use tool::{Context, Env, Object, Problem, Result};
+use transport::{Route, Transport};
 
 /// One bucket.
 #[derive(Clone)]
 pub(super) struct Cloud {
     operator: Operator,
     transport: Transport,
-    /// Where OpenDAL does not sign as the store wants it.
-    signer: Option<Arc<Signer>>,
+    signer: Arc<Signer>,
     /// The address of the bucket for those who may read it without us.
     base_url: String,
     /// Of what is to be cleaned up after calls that are over.
@@ -48,46 +46,10 @@ pub(super) fn open(
 ) -> Option<Arc<dyn Store>> {
     let tls = settings.tls.as_ref().map(|tls| tls.check(problems)).unwrap_or_default();
     let http = fetch::Client::new(Arc::new(Resolver(policy.clone())), tls);
-    let transport = Transport {
-        http,
-        policy: policy.clone(),
-        timeout: Duration::from_millis(settings.timeout_ms),
-        signer: None,
-    };
-    let cloud = build::build(settings, transport, env.tasks.clone(), problems)?;
+    let timeout = Duration::from_millis(settings.timeout_ms);
+    let route = Route { http, policy: policy.clone(), timeout };
+    let cloud = build::build(settings, route, env.tasks.clone(), problems)?;
     Some(Arc::new(cloud))
-}
-
-impl Cloud {
-    /// A signed address, and what must be sent along.
-    async fn sign(&self, request: PresignRequest<'_>) -> Result<(String, HeaderMap)> {
-        let key = request.key.as_str();
-        let signed = match request.method {
-            LinkMethod::Get => {
-                let link = self.operator.presign_read_with(key, request.expires);
-                let link = match request.filename {
-                    Some(name) => link.override_content_disposition(&super::answer::disposition(name)),
-                    None => link,
-                };
-                match request.content_type {
-                    Some(content_type) => link.override_content_type(content_type).await,
-                    None => link.await,
-                }
-            }
-            LinkMethod::Put => {
-                let link = self.operator.presign_write_with(key, request.expires);
-                match request.content_type {
-                    Some(content_type) => link.content_type(content_type).await,
-                    None => link.await,
-                }
-            }
-        };
-        let signed = signed.map_err(|error| failure::explain(error, key))?;
-        match &self.signer {
-            Some(signer) => signer.presign(signed, request.expires).await,
-            None => Ok((signed.uri().to_string(), signed.header().clone())),
-        }
-    }
 }
 
 #[async_trait]
@@ -121,7 +83,7 @@ impl Store for Cloud {
     }
 
     async fn presign(&self, _: &Context, request: PresignRequest<'_>) -> Result<Presigned> {
-        let (url, signed) = self.sign(request).await?;
+        let (url, signed) = self.signer.presign(&request).await?;
         // Whoever uses the link sends its host and length anyway.
         let headers = signed.iter().filter(|(name, _)| !matches!(name.as_str(), "host" | "content-length"));
         let headers =
@@ -133,7 +95,7 @@ impl Store for Cloud {
         Some(format!("{}/{}", self.base_url, super::answer::escaped(key.as_str())))
     }
 
-    fn may_repeat(&self) -> bool {
+    fn is_remote(&self) -> bool {
         true
     }
 }

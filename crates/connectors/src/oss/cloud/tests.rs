@@ -2,7 +2,7 @@
 //! before the host, so names lead to this machine here. S3 is tried in `tests/it/oss` on a real server.
 
 use super::super::settings::{Provider, Settings};
-use super::transport::Transport;
+use super::transport::Route;
 use super::{Cloud, build};
 use crate::oss::key::Key;
 use crate::oss::store::{ListRequest, PresignRequest, SaveOptions, Store};
@@ -44,14 +44,9 @@ fn cloud(provider: &str, secret: &str) -> Cloud {
     }))
     .unwrap();
     assert_ne!(settings.provider, Provider::Fs);
-    let transport = Transport {
-        http: http(),
-        policy: Arc::new(Policy::Anywhere),
-        timeout: Duration::from_secs(20),
-        signer: None,
-    };
+    let route = Route { http: http(), policy: Arc::new(Policy::Anywhere), timeout: Duration::from_secs(20) };
     let mut problems = Vec::new();
-    build::build(&settings, transport, TaskTracker::new(), &mut problems)
+    build::build(&settings, route, TaskTracker::new(), &mut problems)
         .unwrap_or_else(|| panic!("{problems:?}"))
 }
 
@@ -73,7 +68,7 @@ async fn load(store: &Cloud, name: &str, part: Part) -> Bytes {
     read_whole(reading.body, u64::MAX).await.unwrap()
 }
 
-/// Everything that a store does, with keys that are hard to sign.
+/// OS-6, OS-11: everything that a store does, with keys that are hard to sign.
 async fn does_everything(provider: &str) {
     let (store, cx) = (cloud(provider, "tester-secret"), context(Duration::from_secs(60)));
     let names = ["plain.txt", "中文 a+b&c.txt", "dir/with space/(x)'!*~=@:,;.txt", "100%/é#?.txt"];
@@ -191,5 +186,4 @@ macro_rules! for_each_vendor {
     };
 }
 
-// OS-6, OS-11
 for_each_vendor! { does_everything presigns refuses_other_keys leaves_nothing_behind }

@@ -1,7 +1,9 @@
 //! How requests go out: through the client of this program, to addresses that were checked, within their time.
 
-use super::aliyun::Signer;
 use super::failure::{self, refusal};
+
+use super::signer::Signer;
+use crate::oss::answer::escaped;
 use crate::shared::attempts::timed_out;
 use crate::shared::network::Policy;
 use crate::shared::unreachable::explain;
@@ -12,6 +14,7 @@ use fetch::{Client, Url};
 use futures::stream::{self, BoxStream};
 use futures::{Stream, StreamExt as _};
 use opendal::{Buffer, ErrorKind, HttpBody, HttpTransport};
+use percent_encoding::percent_decode_str;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
@@ -23,12 +26,20 @@ const MAX_ERROR_BYTES: usize = 64 * 1024;
 
 /// The way to one store.
 #[derive(Clone)]
-pub(super) struct Transport {
+pub(super) struct Route {
     pub(super) http: Client,
     pub(super) policy: Arc<Policy>,
     /// Of one request, until its answer begins, and of every piece of that.
     pub(super) timeout: Duration,
-    pub(super) signer: Option<Arc<Signer>>,
+}
+
+/// Requests on that way, signed.
+#[derive(Clone)]
+pub(super) struct Transport {
+    pub(super) route: Route,
+    pub(super) signer: Arc<Signer>,
+    /// The address of the bucket: of some vendors OpenDAL leaves out the port, or the bucket before an unusual host.
+    pub(super) base: Url,
 }
 
 impl Transport {
@@ -40,7 +51,7 @@ impl Transport {
         headers: HeaderMap,
         body: Bytes,
     ) -> Result<fetch::Response> {
-        self.policy.check(&url)?;
+        self.route.policy.check(&url)?;
         let mut request = fetch::Request::new(method, url);
         request.headers = headers;
         // A cached host or length of ours would be one too many; the bytes are wanted as they are.
@@ -48,8 +59,8 @@ impl Transport {
         request.headers.remove(CONTENT_LENGTH);
         request.headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         request.body = body;
-        let sent = tokio::time::timeout(self.timeout, self.http.send(request)).await;
-        sent.map_err(|_| late(self.timeout))?.map_err(explain)
+        let sent = tokio::time::timeout(self.route.timeout, self.route.http.send(request)).await;
+        sent.map_err(|_| late(self.route.timeout))?.map_err(explain)
     }
 
     /// The next piece of an answer.
@@ -59,8 +70,8 @@ impl Transport {
                 .caused_by(error)
                 .retryable()
         };
-        let read = tokio::time::timeout(self.timeout, response.chunk()).await;
-        read.map_err(|_| late(self.timeout))?.map_err(broken)
+        let read = tokio::time::timeout(self.route.timeout, response.chunk()).await;
+        read.map_err(|_| late(self.route.timeout))?.map_err(broken)
     }
 
     /// The body of an answer that is an error.
@@ -78,11 +89,17 @@ impl Transport {
 
     async fn exchange(&self, request: Request<Buffer>) -> Result<Response<HttpBody>> {
         let (mut parts, body) = request.into_parts();
-        if let Some(signer) = &self.signer {
-            signer.sign(&mut parts).await?;
-        }
-        let url =
+        let mut url =
             Url::parse(&parts.uri.to_string()).map_err(|_| Error::internal("the store has no address"))?;
+        let no_address = || Error::internal("the store has no address");
+        url.set_host(self.base.host_str()).map_err(|_| no_address())?;
+        let _ = url.set_port(self.base.port());
+        // Escaped as the vendors escape it: not all of them sign what stands for itself elsewhere.
+        let path = percent_decode_str(url.path()).decode_utf8_lossy().into_owned();
+        url.set_path(&escaped(&path));
+        parts.uri = url.as_str().parse().map_err(|_| no_address())?;
+        self.signer.sign(&mut parts).await?;
+        let is_head = parts.method == Method::HEAD;
         let mut response = self.send(parts.method, url, parts.headers, body.to_bytes()).await?;
         let (status, headers) = (response.status(), response.headers().clone());
         let is_for_others = status.is_success()
@@ -107,7 +124,7 @@ impl Transport {
         });
         let mut answer = Response::new(HttpBody::new(
             Exclusive(Mutex::new(stream.boxed())),
-            length.filter(|_| status.is_success()),
+            length.filter(|_| status.is_success() && !is_head),
         ));
         *answer.status_mut() = status;
         *answer.headers_mut() = headers;

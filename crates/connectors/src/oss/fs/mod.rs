@@ -78,7 +78,7 @@ impl Store for Fs {
     }
 
     /// A disk that fails once fails again.
-    fn may_repeat(&self) -> bool {
+    fn is_remote(&self) -> bool {
         false
     }
 }
