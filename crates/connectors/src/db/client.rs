@@ -7,10 +7,16 @@ use super::sql::Access;
 use crate::shared::attempts::{Backoff, Budget};
 use crate::shared::breaker::{Breaker, TimeSetBy};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
 use tool::uri::Options;
 use tool::{Context, Ended, Error, ErrorKind, Reason, Result};
+
+tokio::task_local! {
+    /// Whether the call still waits for its turn, which says nothing about the database.
+    static IS_WAITING: Arc<AtomicBool>;
+}
 
 /// One database and what its service may use of it.
 #[derive(Debug)]
@@ -39,17 +45,24 @@ impl Client {
         let pass = self.breaker.admit()?;
         let work = async {
             let _permit = match &self.permits {
-                Some(permits) => Some(permits.acquire().await.map_err(|_| Error::internal("no permits"))?),
+                Some(permits) => {
+                    let turn = waiting(permits.acquire()).await;
+                    Some(turn.map_err(|_| Error::internal("no permits"))?)
+                }
                 None => None,
             };
             work.await
         };
-        let result = cx.within(work).await.unwrap_or_else(|ended| match ended {
-            Ended::Cancelled => Err(ended.error("")),
-            Ended::TimedOut => {
-                Err(ended.error("the database did not answer in time").because(Reason::AttemptTimedOut))
-            }
-        });
+        let is_waiting = Arc::new(AtomicBool::new(false));
+        let result =
+            cx.within(IS_WAITING.scope(is_waiting.clone(), work)).await.unwrap_or_else(|ended| match ended {
+                Ended::Cancelled => Err(ended.error("")),
+                Ended::TimedOut if is_waiting.load(Ordering::Relaxed) => Err(ended
+                    .error("no connection became free in time; the service has as many as 'pool_size' says")),
+                Ended::TimedOut => {
+                    Err(ended.error("the database did not answer in time").because(Reason::AttemptTimedOut))
+                }
+            });
         pass.judge(&result, if is_callers { TimeSetBy::Caller } else { TimeSetBy::Service });
         result
     }
@@ -70,7 +83,7 @@ impl Client {
 
     /// A session, when it is our turn, and whether it has just been opened.
     pub(super) async fn lease(&self, access: Access, check: Check) -> Result<(Lease, bool)> {
-        let permit = self.pool.permit().await?;
+        let permit = waiting(self.pool.permit()).await?;
         if let Some(session) = self.pool.rested(access, check).await {
             return Ok((self.pool.lease(session, access, permit), false));
         }
@@ -90,4 +103,16 @@ impl Client {
     pub(super) async fn writer(&self) -> Result<Lease> {
         Ok(self.lease(Access::Write, Check::Always).await?.0)
     }
+}
+
+/// Waits for a turn, and lets the call know that it is no more than that.
+async fn waiting<T>(turn: impl Future<Output = T>) -> T {
+    let say = |is_waiting: bool| {
+        // Outside of a call nobody asks.
+        let _ = IS_WAITING.try_with(|said| said.store(is_waiting, Ordering::Relaxed));
+    };
+    say(true);
+    let turn = turn.await;
+    say(false);
+    turn
 }
