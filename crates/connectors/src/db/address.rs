@@ -129,6 +129,11 @@ fn encryption(
         Some(Encryption::Off | Encryption::Preferred) if needs_secrecy => {
             Err(refused("has a password, which needs TLS with MySQL; leave 'sslmode' out or write require"))
         }
+        Some(Encryption::Off | Encryption::Preferred | Encryption::Required) if has_authority => {
+            Err(refused(
+                "has an 'sslmode' that checks no certificate, and 'tls.ca' is there to check it; write verify-ca or verify-full, leave 'sslmode' out, or leave 'tls.ca' out",
+            ))
+        }
         Some(said) => Ok(said),
         None if has_authority => Ok(Encryption::Host),
         None if needs_secrecy => Ok(Encryption::Required),
@@ -168,6 +173,23 @@ mod tests {
             parsed("mysql://u:p@h/d?ssl-mode=VERIFY_IDENTITY", DbType::Mysql).encryption,
             Encryption::Host
         );
+    }
+
+    #[test]
+    fn an_authority_is_never_there_for_nothing() {
+        let encryption = |mode: &str| {
+            let text = format!("postgres://u:s3cret@h/d{mode}");
+            parse(&text, DbType::Postgresql, true).map(|address| match address {
+                Address::Server(server) => server.encryption,
+                other => panic!("{other:?}"),
+            })
+        };
+        assert_eq!(encryption("").unwrap(), Encryption::Host);
+        assert_eq!(encryption("?sslmode=verify-ca").unwrap(), Encryption::Authority);
+        for mode in ["?sslmode=disable", "?sslmode=prefer", "?sslmode=require"] {
+            let problem = encryption(mode).unwrap_err();
+            assert!(problem.message.contains("'sslmode'") && problem.message.contains("'tls.ca'"), "{mode}");
+        }
     }
 
     #[test]

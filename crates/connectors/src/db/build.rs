@@ -1,13 +1,17 @@
 //! Statements of our own: names from the catalog, values bound.
 
 use super::catalog::{Column, Kind, Table};
-use super::engine::sqlite::OVERSIZED;
-use super::engine::{Bound, Origin, Statement};
+use super::engine::sqlite::MISFIT;
+use super::engine::{Bound, OVERSIZED, Origin, Statement};
 use super::settings::DbType;
 use super::value;
 use serde_json::Value;
 use std::fmt::Write;
 use tool::{Result, TenantId};
+
+/// The column behind all others that says whether a row that was written is shown in part. MySQL drops control characters
+/// in front of a name.
+pub(super) const TRUNCATED: &str = "is\u{1}truncated";
 
 /// A statement that grows.
 #[derive(Debug)]
@@ -43,6 +47,11 @@ impl<'a> Builder<'a> {
         self.name(&table.name)
     }
 
+    /// A column of a table, which no name of the answer can stand for.
+    pub(super) fn column(&mut self, table: &Table, column: &Column) -> &mut Self {
+        self.name(&table.name).push(".").name(&column.name)
+    }
+
     /// Names of columns with commas between them.
     pub(super) fn names<'c>(&mut self, columns: impl IntoIterator<Item = &'c Column>) -> &mut Self {
         for (index, column) in columns.into_iter().enumerate() {
@@ -65,6 +74,22 @@ impl<'a> Builder<'a> {
         self.bound(column, Bound::Text(tenant.as_str().to_owned()))
     }
 
+    /// The row is the tenant's: by the column's own comparison, which an index may help with, and by every byte, because
+    /// to many columns `acme` and `Acme` are the same.
+    pub(super) fn of_tenant(&mut self, column: &Column, tenant: &TenantId) -> &mut Self {
+        self.name(&column.name).push(" = ").tenant(column, tenant).push(" AND ");
+        let name = self.db_type.quoted(&column.name);
+        let (before, after, cast) = match self.db_type {
+            DbType::Postgresql => ("CAST(", " AS text) COLLATE \"C\"", "CAST($# AS text)"),
+            DbType::Mysql => ("CAST(CONVERT(", " USING utf8mb4) AS BINARY)", "CAST(? AS BINARY)"),
+            DbType::Sqlite => ("CAST(", " AS BLOB)", "CAST(?# AS BLOB)"),
+        };
+        self.push(before).push(&name).push(after).push(" = ");
+        self.values.push(Bound::Text(tenant.as_str().to_owned()));
+        let number = self.values.len().to_string();
+        self.push(&cast.replace('#', &number))
+    }
+
     fn bound(&mut self, column: &Column, bound: Bound) -> &mut Self {
         self.values.push(bound);
         let number = self.values.len();
@@ -80,36 +105,128 @@ impl<'a> Builder<'a> {
         self
     }
 
+    /// Where a stream goes on: the value of a column in the last row.
+    ///
+    /// # Errors
+    /// `InvalidInput` when it is none.
+    pub(super) fn cursor(&mut self, column: &Column, value: &Value) -> Result<&mut Self> {
+        match (self.db_type, value) {
+            // Whatever the column was declared as.
+            (DbType::Sqlite, Value::Number(_)) => Ok(self.bound(column, value::any(value))),
+            _ => self.value(column, "after", value),
+        }
+    }
+
+    /// Columns of SQLite hold values of any type. One that cannot be told from another's in JSON is named, because a
+    /// stream would lose its place there.
+    pub(super) fn misfit<'c>(
+        &mut self,
+        table: &Table,
+        columns: impl Iterator<Item = &'c Column>,
+    ) -> &mut Self {
+        if self.db_type != DbType::Sqlite {
+            return self;
+        }
+        self.push(", CASE");
+        for column in columns {
+            let fitting = match column.kind {
+                Kind::Text => "'text'",
+                Kind::Bytes => "'blob'",
+                Kind::Any => "'integer', 'real', 'text'",
+                _ => "'integer', 'real'",
+            };
+            let text = column.name.replace('\'', "''");
+            self.push(" WHEN typeof(").column(table, column).push(") NOT IN (").push(fitting).push(")");
+            if column.kind == Kind::Any {
+                self.push(" OR (typeof(").column(table, column).push(") = 'integer' AND ");
+                self.column(table, column).push(" NOT BETWEEN -9007199254740991 AND 9007199254740991)");
+            }
+            self.push(" THEN '").push(&text).push("'");
+        }
+        self.push(" END AS ").name(MISFIT)
+    }
+
     /// A whole number that is not a column's.
     pub(super) fn number(&mut self, number: u64) -> &mut Self {
         let _ = write!(self.sql, "{number}");
         self
     }
 
-    /// The columns as they are read: types that only their text is known of as such, and in SQLite nothing that is
-    /// larger than an answer.
+    /// The columns as they are read: types that only their text is known of as such, and nothing that is larger than an
+    /// answer. A server would send it whole, and the driver make room for it.
     pub(super) fn selected<'c>(
         &mut self,
         columns: impl Iterator<Item = &'c Column> + Clone,
         max_bytes: usize,
     ) -> &mut Self {
+        let db_type = self.db_type;
         for (index, column) in columns.clone().enumerate() {
             self.push(if index > 0 { ", " } else { "" });
-            let name = self.db_type.quoted(&column.name);
-            match (self.db_type, &column.kind) {
-                (DbType::Sqlite, _) => self.push(&bounded(&name, max_bytes)).push(" AS ").push(&name),
-                (DbType::Postgresql, Kind::Other) => {
-                    self.push("CAST(").push(&name).push(" AS text) AS ").push(&name)
+            let name = db_type.quoted(&column.name);
+            match has_bounds(column, db_type) {
+                true => {
+                    let bounded = format!(
+                        "CASE WHEN {} <= {max_bytes} THEN {} END",
+                        self.length(column),
+                        self.shown(column)
+                    );
+                    self.push(&bounded).push(" AS ").push(&name)
                 }
-                _ => self.push(&name),
+                false => self.push(&name),
             };
         }
-        if self.db_type == DbType::Sqlite {
-            let names = columns.map(|column| self.db_type.quoted(&column.name)).collect::<Vec<_>>();
-            let flag = oversized(&names, max_bytes);
-            self.push(", ").push(&flag);
+        let bounded = columns.filter(|column| has_bounds(column, db_type));
+        let lengths: Vec<_> = bounded.map(|column| format!("COALESCE({}, 0)", self.length(column))).collect();
+        if !lengths.is_empty() {
+            let flag = format!(", CASE WHEN {} > {max_bytes} THEN 1 ELSE 0 END AS ", lengths.join(" + "));
+            self.push(&flag).name(OVERSIZED);
         }
         self
+    }
+
+    /// A value as it is read.
+    fn shown(&self, column: &Column) -> String {
+        let name = self.db_type.quoted(&column.name);
+        match (self.db_type, &column.kind) {
+            (DbType::Postgresql, Kind::Other) => format!("CAST({name} AS text)"),
+            _ => name,
+        }
+    }
+
+    /// The columns of a row that was just written. What was written is done, so its answer must fit: values that are too
+    /// large are left out, and a column of its own says so.
+    pub(super) fn written(&mut self, table: &Table, max_bytes: usize) -> &mut Self {
+        let db_type = self.db_type;
+        let is_large = |column: &Column| column.kind.can_be_large(db_type);
+        let large = table.columns.iter().filter(|column| is_large(column));
+        // As JSON a text has up to six times its bytes.
+        let most = max_bytes / 8 / large.clone().count().max(1);
+        for (index, column) in table.columns.iter().enumerate() {
+            let (name, value) = (db_type.quoted(&column.name), self.shown(column));
+            let value = match is_large(column) {
+                true => format!("CASE WHEN {} <= {most} THEN {value} END", self.length(column)),
+                false => value,
+            };
+            self.push(if index > 0 { ", " } else { "" }).push(&value).push(" AS ").push(&name);
+        }
+        let too_long = large.map(|column| format!("COALESCE({}, 0) > {most}", self.length(column)));
+        let too_long: Vec<_> = too_long.collect();
+        if !too_long.is_empty() {
+            let flag = format!(", CASE WHEN {} THEN 1 ELSE 0 END AS ", too_long.join(" OR "));
+            self.push(&flag).name(TRUNCATED);
+        }
+        self
+    }
+
+    /// How many bytes a value has.
+    fn length(&self, column: &Column) -> String {
+        let name = self.db_type.quoted(&column.name);
+        match (self.db_type, &column.kind) {
+            (DbType::Postgresql, Kind::Bytes) | (DbType::Mysql | DbType::Sqlite, _) => {
+                format!("octet_length({name})")
+            }
+            (DbType::Postgresql, _) => format!("octet_length(CAST({name} AS text))"),
+        }
     }
 
     /// The finished statement.
@@ -118,15 +235,11 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// A value of SQLite, or nothing where it is too large to be handed over.
-pub(super) fn bounded(expression: &str, max_bytes: usize) -> String {
-    format!("CASE WHEN octet_length({expression}) <= {max_bytes} THEN {expression} END")
-}
-
-/// The column that says whether one was too large.
-pub(super) fn oversized(expressions: &[String], max_bytes: usize) -> String {
-    let lengths: Vec<_> =
-        expressions.iter().map(|name| format!("coalesce(octet_length({name}), 0)")).collect();
-    let lengths = if lengths.is_empty() { "0".to_owned() } else { lengths.join(" + ") };
-    format!("{lengths} > {max_bytes} AS \"{OVERSIZED}\"")
+/// Whether values of the column are only handed over where they are not too large. MySQL sends large ones in parts.
+fn has_bounds(column: &Column, db_type: DbType) -> bool {
+    match db_type {
+        DbType::Sqlite => true,
+        DbType::Postgresql => column.kind.can_be_large(db_type) && column.kind != Kind::Decimal,
+        DbType::Mysql => false,
+    }
 }

@@ -72,7 +72,10 @@ impl Db {
     async fn carry_out(&self, cx: &Context, lease: &mut Lease, table: &Table, item: &Item<'_>) -> Result<()> {
         let arguments = Arguments(item.columns);
         match item.list {
-            "create" => self.insert(cx, lease, table, &arguments.columns(table)?).await.map(drop),
+            "create" => {
+                let builder = self.insert_builder(cx, table, &arguments.columns(table)?)?;
+                lease.execute(&builder.finish()).await.map(drop)
+            }
             "modify" => {
                 let (key, given) = split(table, arguments)?;
                 let Some(builder) = self.update_builder(cx, table, &key, &given)? else {

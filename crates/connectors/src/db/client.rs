@@ -5,7 +5,7 @@ use super::pool::{Check, Lease, Pool};
 use super::rows::{Finished, Limits};
 use super::sql::Access;
 use crate::shared::attempts::{Backoff, Budget};
-use crate::shared::bounds::Bounds;
+use crate::shared::bounds::{Bounds, waiting};
 use std::sync::Arc;
 use std::time::Instant;
 use tool::uri::Options;
@@ -47,7 +47,7 @@ impl Client {
 
     /// A session, when it is our turn, and whether it has just been opened.
     pub(super) async fn lease(&self, access: Access, check: Check) -> Result<(Lease, bool)> {
-        let permit = self.pool.permit().await?;
+        let permit = waiting(self.pool.permit()).await?;
         if let Some(session) = self.pool.rested(access, check).await {
             return Ok((self.pool.lease(session, access, permit), false));
         }

@@ -22,6 +22,9 @@ const NAME: &str = "mcp-all-in-one";
 /// A row on the wire may be this much larger than its JSON, and an answer has frames around its rows.
 const WIRE_FACTOR: usize = 4;
 const WIRE_BYTES: usize = 1024 * 1024;
+/// The least that a value of SQLite may hold while it is worked with, by those who read and those who write.
+const READ_VALUE_BYTES: usize = 1024 * 1024;
+const WRITTEN_VALUE_BYTES: usize = 64 * 1024 * 1024;
 /// How long a writer waits for another one of the same SQLite file.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -58,7 +61,13 @@ impl Opener {
 
     async fn open_file(&self, path: &Path, access: Access) -> Result<Box<dyn Session>> {
         let options = file_options(path).read_only(access == Access::Read);
-        let session = SqliteSession::open(&options).await.map_err(|error| failure::of_opening(&error))?;
+        // Whoever reads can show no more; what is written was bounded on its way here.
+        let value_bytes = match access {
+            Access::Read => self.max_bytes.max(READ_VALUE_BYTES),
+            Access::Write => self.max_bytes.max(WRITTEN_VALUE_BYTES),
+        };
+        let session = SqliteSession::open(&options, value_bytes).await;
+        let session = session.map_err(|error| failure::of_opening(&error))?;
         Ok(Box::new(session))
     }
 
@@ -77,7 +86,14 @@ impl Opener {
     /// Every option is set: what is not would come from variables of this process.
     fn postgres_options(&self, server: &Server, access: Access) -> PgConnectOptions {
         let milliseconds = self.statement_timeout.as_millis().to_string();
-        let mut settings = vec![("statement_timeout", milliseconds)];
+        // A role may have settings of its own. These make texts and values what we take them for, also after DISCARD ALL.
+        let mut settings = vec![
+            ("statement_timeout", milliseconds),
+            ("standard_conforming_strings", "on".to_owned()),
+            ("backslash_quote", "safe_encoding".to_owned()),
+            ("bytea_output", "hex".to_owned()),
+            ("IntervalStyle", "iso_8601".to_owned()),
+        ];
         if let Some(schema) = &self.schema {
             settings.push(("search_path", self.db_type.quoted(schema)));
         }
@@ -179,7 +195,8 @@ async fn make_file(path: &Path) -> Result<()> {
     }
     private_file().open(path).await.map_err(failed)?;
     let options = file_options(path).create_if_missing(true);
-    let session = SqliteSession::open(&options).await.map_err(|error| failure::of_opening(&error))?;
+    let session = SqliteSession::open(&options, WRITTEN_VALUE_BYTES).await;
+    let session = session.map_err(|error| failure::of_opening(&error))?;
     Box::new(session).close().await;
     Ok(())
 }

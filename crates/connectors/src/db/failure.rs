@@ -119,8 +119,8 @@ fn kind_of(code: &str, message: &str) -> ErrorKind {
         "42703" | "42S22" | "42601" | "42000" | "42883" | "42804" | "42702" | "42P02" | "1" => {
             ErrorKind::InvalidInput
         }
-        // Values that are missing, out of range, or not allowed by a check.
-        "23502" | "23514" | "1299" | "275" | "20" | "25" => ErrorKind::InvalidInput,
+        // Values that are missing, too large, out of range, or not allowed by a check.
+        "23502" | "23514" | "1299" | "275" | "18" | "20" | "25" => ErrorKind::InvalidInput,
         // Shutting down, not yet up, no room for more connections, a file that cannot be opened.
         "53300" | "08004" | "14" => ErrorKind::Unavailable,
         code if code.len() == 5 && code.starts_with("22") => ErrorKind::InvalidInput,

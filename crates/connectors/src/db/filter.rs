@@ -26,7 +26,7 @@ pub(super) fn push_where(
     }
     builder.push(" WHERE ");
     if let Some(column) = &table.tenant_column {
-        builder.name(&column.name).push(" = ").tenant(column, tenant);
+        builder.of_tenant(column, tenant);
         if wanted.is_some() {
             builder.push(" AND ");
         }

@@ -2,6 +2,7 @@
 
 mod address;
 mod arguments;
+mod bounds;
 mod build;
 mod bulk;
 mod catalog;
@@ -10,6 +11,7 @@ mod connect;
 mod engine;
 mod failure;
 mod filter;
+mod functions;
 mod operation;
 mod pool;
 mod query;

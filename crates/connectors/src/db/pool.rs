@@ -56,6 +56,8 @@ pub(super) enum Check {
     IfOld,
     /// Whoever writes cannot, and neither whoever has begun again.
     Always,
+    /// Whoever must meet nothing of others takes a new one.
+    Unused,
 }
 
 impl Pool {
@@ -70,7 +72,7 @@ impl Pool {
 
     /// A session that rested, if there is one that still answers.
     pub(super) async fn rested(&self, access: Access, check: Check) -> Option<Box<dyn Session>> {
-        while let Some(mut resting) = self.take(access) {
+        while let Some(mut resting) = (check != Check::Unused).then(|| self.take(access)).flatten() {
             let is_trusted = check == Check::IfOld && resting.since.elapsed() < TRUSTED;
             if is_trusted || resting.session.ping().await.is_ok() {
                 return Some(resting.session);
@@ -270,11 +272,15 @@ impl Drop for Lease {
         let pool = self.pool.clone();
         self.pool.tasks.spawn_on(
             async move {
-                if let Some(Interrupt::Statement(sql)) = interrupt {
-                    pool.interrupt(sql).await;
+                if let Some(Interrupt::Statement(sql)) = &interrupt {
+                    pool.interrupt(sql.clone()).await;
                 }
-                // Only now its place is free, so that no more sessions are open than there may be.
-                let _ = timeout(GOODBYE, held.session.close()).await;
+                // Only now its place is free, so that no more sessions are open than there may be. A function of SQLite
+                // that cannot be interrupted keeps it for as long as it runs.
+                match interrupt {
+                    Some(Interrupt::Flag(_)) => held.session.close().await,
+                    _ => drop(timeout(GOODBYE, held.session.close()).await),
+                }
                 drop(held.permit);
             },
             &runtime,

@@ -7,9 +7,12 @@ use super::catalog::{Column, Table};
 use super::engine::Statement;
 use super::filter::{push_where, wrong};
 use super::rows::{Finished, Limits};
+use super::settings::DbType;
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
-use serde_json::{Map, Value, json};
+use serde_json::value::RawValue;
+use serde_json::{Map, Number, Value, json};
+use std::collections::HashMap;
 use tool::{Context, Error, Output, Result};
 
 const LIST_LIMIT: u64 = 100;
@@ -66,7 +69,7 @@ impl Db {
         arguments: Arguments<'_>,
     ) -> Result<Output> {
         let limit = arguments.number("limit", LIST_LIMIT, 1, self.offer.limits.rows as u64)?;
-        let order = total_order(table, arguments.order(table)?)?;
+        let order = total_order(table, arguments.order(table)?, self.selection.db_type)?;
         let mut fields = arguments.fields(table)?;
         for Ordering { column, .. } in &order {
             if !fields.iter().any(|field| field.name == column.name) {
@@ -74,12 +77,14 @@ impl Db {
             }
         }
         let wanted = arguments.object("where")?;
-        let mut builder = self.select(table, &fields);
+        let mut builder = self.builder();
+        builder.push("SELECT ").selected(fields.iter().copied(), self.offer.limits.bytes);
+        builder.misfit(table, order.iter().map(|ordering| ordering.column)).push(" FROM ").table(table);
         push_where(&mut builder, table, &cx.tenant, wanted)?;
         if let Some(after) = arguments.text("after")? {
             let has_where = table.tenant_column.is_some() || wanted.is_some_and(|wanted| !wanted.is_empty());
             builder.push(if has_where { " AND " } else { " WHERE " });
-            push_after(&mut builder, &order, &read_cursor(after, order.len())?)?;
+            push_after(&mut builder, table, &order, &read_cursor(after, order.len())?)?;
         }
         push_order(&mut builder, table, &order);
         push_window(&mut builder, limit + 1, 0);
@@ -153,7 +158,7 @@ pub(super) fn push_key(
         builder.name(&column.name).push(" = ").value(column, &column.name, value)?;
     }
     if let Some(column) = &table.tenant_column {
-        builder.push(" AND ").name(&column.name).push(" = ").tenant(column, &cx.tenant);
+        builder.push(" AND ").of_tenant(column, &cx.tenant);
     }
     Ok(())
 }
@@ -164,7 +169,7 @@ fn push_order(builder: &mut Builder<'_>, table: &Table, order: &[Ordering<'_>]) 
     let rest = table.key_columns().filter(|column| !is_ordered(column));
     let rest = rest.map(|column| Ordering { column, is_descending: false });
     for (index, Ordering { column, is_descending }) in order.iter().copied().chain(rest).enumerate() {
-        builder.push(if index > 0 { ", " } else { " ORDER BY " }).name(&column.name);
+        builder.push(if index > 0 { ", " } else { " ORDER BY " }).column(table, column);
         builder.push(if is_descending { " DESC" } else { "" });
     }
 }
@@ -174,7 +179,11 @@ fn push_window(builder: &mut Builder<'_>, limit: u64, offset: u64) {
 }
 
 /// The wanted order and, behind it, the key, so that every row has its place.
-fn total_order<'t>(table: &'t Table, mut order: Vec<Ordering<'t>>) -> Result<Vec<Ordering<'t>>> {
+fn total_order<'t>(
+    table: &'t Table,
+    mut order: Vec<Ordering<'t>>,
+    db_type: DbType,
+) -> Result<Vec<Ordering<'t>>> {
     if let Some(nullable) = order.iter().find(|ordering| ordering.column.is_nullable) {
         let why =
             format!("names '{}', which can be null and has no place in a stream then", nullable.column.name);
@@ -185,11 +194,25 @@ fn total_order<'t>(table: &'t Table, mut order: Vec<Ordering<'t>>) -> Result<Vec
             order.push(Ordering { column, is_descending: false });
         }
     }
-    Ok(order)
+    match order.iter().find(|ordering| !ordering.column.is_comparable(db_type)) {
+        Some(Ordering { column, .. }) => {
+            let why = format!(
+                "leads to '{}', which is ordered by {} in one way and compared in another; use page instead of stream",
+                column.name, column.type_name
+            );
+            Err(wrong("orderBy", &why))
+        }
+        None => Ok(order),
+    }
 }
 
 /// What comes behind the row with these values: larger in one column, equal in those before it.
-fn push_after(builder: &mut Builder<'_>, order: &[Ordering<'_>], values: &[Value]) -> Result<()> {
+fn push_after(
+    builder: &mut Builder<'_>,
+    table: &Table,
+    order: &[Ordering<'_>],
+    values: &[Value],
+) -> Result<()> {
     builder.push("(");
     for last in 0..order.len() {
         builder.push(if last > 0 { " OR (" } else { "(" });
@@ -201,8 +224,8 @@ fn push_after(builder: &mut Builder<'_>, order: &[Ordering<'_>], values: &[Value
                 (true, false) => " > ",
                 (true, true) => " < ",
             };
-            builder.push(if index > 0 { " AND " } else { "" }).name(&column.name).push(sign);
-            builder.value(column, "after", value)?;
+            builder.push(if index > 0 { " AND " } else { "" }).column(table, column).push(sign);
+            builder.cursor(column, value)?;
         }
         builder.push(")");
     }
@@ -210,20 +233,34 @@ fn push_after(builder: &mut Builder<'_>, order: &[Ordering<'_>], values: &[Value
     Ok(())
 }
 
-/// Where a stream goes on: the values that order its last row.
+/// Where a stream goes on: the values that order its last row, as they were written, so that no digit is lost.
 fn cursor(found: &Finished, order: &[Ordering<'_>]) -> Result<Value> {
-    let row: Value = found.last_row().and_then(|row| serde_json::from_str(row).ok()).unwrap_or_default();
-    if row.is_null() {
-        return Err(super::rows::too_large(found.json.len()));
-    }
-    let values: Vec<_> = order.iter().map(|ordering| row[&ordering.column.name].clone()).collect();
-    Ok(Value::from(BASE64_URL_SAFE_NO_PAD.encode(Value::from(values).to_string())))
+    let row: Option<HashMap<String, &RawValue>> =
+        found.last_row().and_then(|row| serde_json::from_str(row).ok());
+    let Some(row) = row else { return Err(super::rows::too_large(found.json.len())) };
+    let values: Vec<_> = order.iter().filter_map(|ordering| row.get(&ordering.column.name)).collect();
+    let written = serde_json::to_string(&values)
+        .map_err(|error| Error::internal("a place in a stream cannot be written").caused_by(error))?;
+    Ok(Value::from(BASE64_URL_SAFE_NO_PAD.encode(written)))
 }
 
 fn read_cursor(text: &str, length: usize) -> Result<Vec<Value>> {
     let bytes = BASE64_URL_SAFE_NO_PAD.decode(text).ok();
-    let values: Option<Vec<Value>> = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    let values: Option<Vec<Box<RawValue>>> = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    let values: Option<Vec<Value>> =
+        values.and_then(|values| values.iter().map(|value| exact(value.get())).collect());
     values.filter(|values| values.len() == length && !values.iter().any(Value::is_null)).ok_or_else(|| {
         wrong("after", "is not where a stream of this order ended; hand on 'after' as it came")
     })
+}
+
+/// JSON whose numbers are what they say to the last bit; serde_json's own are not always.
+fn exact(json: &str) -> Option<Value> {
+    let value: Value = serde_json::from_str(json).ok()?;
+    match value {
+        Value::Number(number) if number.is_f64() => {
+            Number::from_f64(json.trim().parse().ok()?).map(Value::Number)
+        }
+        value => Some(value),
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::Db;
 use super::arguments::Arguments;
-use super::build::{bounded, oversized};
+use super::bounds;
 use super::engine::{Bound, Described, Origin, Statement};
 use super::filter::wrong;
 use super::pool::{Check, Lease};
@@ -39,13 +39,10 @@ impl Db {
     /// The tool `execute`.
     pub(super) async fn execute(&self, cx: &Context, arguments: Arguments<'_>) -> Result<Output> {
         let (template, params) = self.statement_of(arguments, Access::Write)?;
-        let mut lease = self.client.writer().await?;
+        let (mut lease, _) = self.client.lease(Access::Write, self.check_for(Access::Write)).await?;
         let affected = self.write_template(cx, &mut lease, &template, &params).await;
         let affected = affected.map_err(|error| maybe_done(error, &lease));
-        if template.uses_session_variables {
-            lease.spend();
-        }
-        lease.reset().await;
+        self.forget(&mut lease, Access::Write).await;
         lease.release();
         super::output(json!({ "affected": affected? }).to_string())
     }
@@ -57,9 +54,6 @@ impl Db {
     ) -> Result<(Template, Map<String, Value>)> {
         let sql = arguments.text("sql")?.ok_or_else(|| wrong("sql", "is missing; write one statement"))?;
         let template = Template::parse(sql, self.selection.db_type, access)?;
-        if self.selection.tenant_column.is_some() && !template.parameters().contains(TENANT) {
-            return Err(wrong("sql", &format!("must use :{TENANT}, which stands for the caller's tenant")));
-        }
         Ok((template, arguments.object("params")?.cloned().unwrap_or_default()))
     }
 
@@ -71,7 +65,7 @@ impl Db {
         limits: Limits,
     ) -> Result<Output> {
         check_params(template, params)?;
-        let (mut lease, is_fresh) = self.client.lease(Access::Read, Check::IfOld).await?;
+        let (mut lease, is_fresh) = self.client.lease(Access::Read, self.check_for(Access::Read)).await?;
         let mut found = self.read_once(cx, &mut lease, template, params, limits).await;
         let is_dead = found.as_ref().is_err_and(|error| error.kind() == ErrorKind::Unavailable);
         if is_dead && lease.is_spent() && !is_fresh {
@@ -79,7 +73,7 @@ impl Db {
             lease = self.client.lease(Access::Read, Check::Always).await?.0;
             found = self.read_once(cx, &mut lease, template, params, limits).await;
         }
-        if template.uses_session_variables {
+        if self.keeps_traces(Access::Read) {
             lease.spend();
         }
         lease.release();
@@ -90,6 +84,31 @@ impl Db {
             .collect();
         let columns = Value::from(columns);
         super::output(format!("{{\"columns\":{columns},\"rows\":[{json}],\"truncated\":{is_truncated}}}"))
+    }
+
+    /// Sessions that cannot forget are new for a statement of somebody and closed behind it: MySQL keeps variables, locks,
+    /// warnings and numbers it gave out, a writer of SQLite its temporary tables.
+    fn keeps_traces(&self, access: Access) -> bool {
+        match self.selection.db_type {
+            DbType::Mysql => true,
+            DbType::Sqlite => access == Access::Write,
+            DbType::Postgresql => false,
+        }
+    }
+
+    fn check_for(&self, access: Access) -> Check {
+        match access {
+            _ if self.keeps_traces(access) => Check::Unused,
+            Access::Read => Check::IfOld,
+            Access::Write => Check::Always,
+        }
+    }
+
+    async fn forget(&self, lease: &mut Lease, access: Access) {
+        match self.keeps_traces(access) {
+            true => lease.spend(),
+            false => lease.reset().await,
+        }
     }
 
     /// In a transaction that reads only and is always taken back.
@@ -116,14 +135,15 @@ impl Db {
         limits: Limits,
     ) -> Result<Finished> {
         let db_type = self.selection.db_type;
+        self.check_functions(lease, template, Access::Read).await?;
         let Described { headings, parameter_types } =
             lease.describe(&template.render(db_type, &[]).0).await?;
         let (sql, names) = template.render(db_type, &parameter_types);
         let mut rows = Rows::new(limits);
-        let is_relation = matches!(template.first_word.as_str(), "select" | "with" | "values");
-        let sql = match db_type {
-            DbType::Sqlite if is_relation => within_bounds(&sql, headings.len(), limits.bytes),
-            DbType::Sqlite | DbType::Postgresql | DbType::Mysql => sql,
+        let is_relation = matches!(template.first_word.as_str(), "select" | "with" | "values" | "table");
+        let sql = match is_relation {
+            true => bounds::within(sql, db_type, &headings, limits.bytes),
+            false => sql,
         };
         // Some statements say only with their rows what their columns are.
         if !headings.is_empty() {
@@ -142,6 +162,7 @@ impl Db {
         params: &Map<String, Value>,
     ) -> Result<u64> {
         check_params(template, params)?;
+        self.check_functions(lease, template, Access::Write).await?;
         let db_type = self.selection.db_type;
         let plain = template.render(db_type, &[]).0;
         let types = match template.parameters().is_empty() {
@@ -178,13 +199,4 @@ fn bind(cx: &Context, names: &[&str], params: &Map<String, Value>) -> Vec<Bound>
         name => params.get(name).map_or(Bound::Null, value::any),
     };
     names.iter().map(value).collect()
-}
-
-/// The same rows, without values that are too large to be handed over.
-fn within_bounds(sql: &str, columns: usize, max_bytes: usize) -> String {
-    let names: Vec<String> = (1..=columns).map(|number| format!("c{number}")).collect();
-    let selected: Vec<_> = names.iter().map(|name| bounded(name, max_bytes)).collect();
-    let flag = oversized(&names, max_bytes);
-    // A comment at the end of the statement must not swallow what follows.
-    format!("WITH q({}) AS (\n{sql}\n) SELECT {}, {flag} FROM q", names.join(", "), selected.join(", "))
 }

@@ -65,7 +65,8 @@ pub(crate) struct Settings {
     /// They may even where the user can do anything in the database, read its server's files or run programs there.
     #[serde(default)]
     pub(super) allow_superuser: bool,
-    /// The column that says whose a row is. It is in every filter and filled on every write; SQL must use `:tenantId`.
+    /// The column that says whose a row is, a text. It is in every filter and filled on every write. Callers send no SQL
+    /// then, and queries with a name must use `:tenantId`.
     #[serde(default)]
     pub(super) tenant_column: Option<String>,
     /// How many connections there are at the most.
@@ -155,6 +156,7 @@ impl tool::Settings for Settings {
         check_environment(self.db_type, &mut problems);
         check_built_in(self.db_type, &mut problems);
         check_patterns(&self, &mut problems);
+        check_tenants(&self, &mut problems);
         let queries = NamedQuery::check_all(&self, &mut problems);
         let Some(address) = address.filter(|_| problems.is_empty()) else {
             return Err(invalid_settings(Self::SCHEME, problems));
@@ -192,7 +194,8 @@ impl tool::Settings for Settings {
         let offer = Offer {
             operations: self.operations,
             is_read_only: self.read_only,
-            has_query: self.query,
+            // No check of a text can tell whose rows a statement shows.
+            has_query: self.query && selection.tenant_column.is_none(),
             allows_superuser: self.allow_superuser,
             limits: Limits { rows: self.max_rows, bytes: max_bytes },
             queries,
@@ -262,6 +265,14 @@ fn check_patterns(settings: &Settings, problems: &mut Vec<Problem>) {
     if settings.db_type == DbType::Sqlite && settings.schema.as_deref().is_some_and(|schema| schema != "main")
     {
         problems.push(Problem::new("schema", "Unknown", "a SQLite file has one schema, main; leave it out"));
+    }
+}
+
+fn check_tenants(settings: &Settings, problems: &mut Vec<Problem>) {
+    let at = settings.operations.iter().position(|operation| *operation == Operation::Execute);
+    if let Some(index) = at.filter(|_| settings.tenant_column.is_some()) {
+        let message = "with 'tenant_column' callers send no SQL: it could reach rows of other tenants; leave 'execute' out";
+        problems.push(Problem::new(format!("operations[{index}]"), "NotWithTenants", message));
     }
 }
 

@@ -3,6 +3,7 @@
 use super::catalog::{Catalog, Column, Table};
 use super::operation::Operation;
 use super::selection::Selection;
+use super::settings::DbType;
 use super::{Action, Entry, Offer};
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};
@@ -33,7 +34,8 @@ pub(super) fn all(
                 Some(_) => operation.as_str().to_owned(),
                 None => format!("{}_{}", table.prefix, operation.as_str()),
             };
-            add(&name, Action::Table(Arc::clone(table), operation), of_table(table, operation, offer))?;
+            let definition = of_table(table, operation, offer, selection.db_type);
+            add(&name, Action::Table(Arc::clone(table), operation), definition)?;
         }
     }
     add("tables", Action::Tables, of_tables())?;
@@ -98,11 +100,11 @@ impl Definition {
     }
 }
 
-fn of_table(table: &Table, operation: Operation, offer: &Offer) -> Definition {
+fn of_table(table: &Table, operation: Operation, offer: &Offer, db_type: DbType) -> Definition {
     Definition {
         description: operation.description(table),
         input: input_schema(table, operation, offer),
-        output: output_schema(table, operation),
+        output: output_schema(table, operation, db_type),
         hints: Hints {
             is_reading: operation.is_reading(),
             is_destructive: !operation.is_reading() && operation != Operation::Create,
@@ -225,10 +227,10 @@ fn bulk(table: &Table) -> Value {
 }
 
 /// MCP wants answers of tools that describe them to be objects, and `take` may answer null.
-fn output_schema(table: &Table, operation: Operation) -> Option<Value> {
+fn output_schema(table: &Table, operation: Operation, db_type: DbType) -> Option<Value> {
     let row = || {
-        let properties: Map<_, _> =
-            table.columns.iter().map(|column| (column.name.clone(), column.kind.output_schema())).collect();
+        let property = |column: &Column| (column.name.clone(), column.kind.output_schema(db_type));
+        let properties: Map<_, _> = table.columns.iter().map(property).collect();
         json!({ "type": "object", "properties": properties })
     };
     let rows = || json!({ "type": "array", "items": row() });
@@ -302,7 +304,7 @@ fn of_describe() -> Definition {
 
 fn of_query(selection: &Selection, offer: &Offer) -> Definition {
     let rows = whole("How many rows at the most", 1, Some(offer.limits.rows), Some(offer.limits.rows));
-    let mut input = sql_schema(selection, "One statement that reads");
+    let mut input = sql_schema("One statement that reads");
     input["properties"]["maxRows"] = rows;
     Definition {
         description: format!(
@@ -321,18 +323,14 @@ fn of_execute(selection: &Selection) -> Definition {
             "Runs one SQL statement that writes ({}). Values go into params, as :name in the statement.",
             selection.dialect()
         ),
-        input: sql_schema(selection, "One statement that changes data or tables"),
+        input: sql_schema("One statement that changes data or tables"),
         output: Some(described([("affected", json!({ "type": "integer" }))])),
         hints: Hints { is_reading: false, is_destructive: true, is_idempotent: false },
     }
 }
 
-fn sql_schema(selection: &Selection, description: &str) -> Value {
-    let tenant = match selection.tenant_column {
-        Some(_) => "; it must use :tenantId, which is the caller's tenant",
-        None => "",
-    };
-    let sql = json!({ "type": "string", "minLength": 1, "maxLength": 100_000, "description": format!("{description}{tenant}") });
+fn sql_schema(description: &str) -> Value {
+    let sql = json!({ "type": "string", "minLength": 1, "maxLength": 100_000, "description": description });
     let params = json!({ "type": "object", "description": "The value of each :name in sql" });
     let properties = Map::from_iter([("sql".to_owned(), sql), ("params".to_owned(), params)]);
     object_schema(properties, vec!["sql".to_owned()])

@@ -35,8 +35,15 @@ pub(super) fn bound(column: &Column, argument: &str, value: &Value, db_type: DbT
         // As it was written, so that no digit is lost.
         (Kind::Decimal, Value::Number(number)) => Bound::Text(number.to_string()),
         (Kind::Decimal, Value::String(text)) if is_decimal(text) => Bound::Text(text.clone()),
+        (Kind::Decimal | Kind::Float, Value::String(text)) if is_named(text, db_type) => {
+            Bound::Text(text.clone())
+        }
         (Kind::Decimal, _) => return wrong("a number, or a text of one"),
-        (Kind::Float, Value::Number(number)) => Bound::Float(number.as_f64().unwrap_or_default()),
+        (Kind::Float, Value::Number(number)) => {
+            let float = number.as_f64().unwrap_or_default();
+            let is_small = column.is_small_float(db_type);
+            Bound::Float(if is_small { f64::from(float as f32) } else { float })
+        }
         (Kind::Float, _) => return wrong("a number"),
         (Kind::Bytes, Value::String(text)) => match BASE64_STANDARD.decode(text) {
             // PostgreSQL decodes it itself.
@@ -94,6 +101,11 @@ fn is_decimal(text: &str) -> bool {
     digits.starts_with(|first: char| first.is_ascii_digit() || first == '.')
         && digits.chars().all(is_plain)
         && text.parse::<f64>().is_ok()
+}
+
+/// What PostgreSQL has beside numbers, as we show it.
+fn is_named(text: &str, db_type: DbType) -> bool {
+    db_type == DbType::Postgresql && matches!(text, "NaN" | "Infinity" | "-Infinity")
 }
 
 /// A list as PostgreSQL writes one, e.g. `{1,"a b",NULL}`.

@@ -2,15 +2,20 @@
 
 use super::Db;
 use super::arguments::Arguments;
-use super::build::Builder;
+use super::build::{Builder, TRUNCATED};
 use super::catalog::{Column, Table};
+use super::engine::Statement;
 use super::failure;
 use super::pool::Lease;
 use super::read::push_key;
+use super::rows::Limits;
 use super::settings::DbType;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tool::{Context, Error, ErrorKind, Output, Result};
+
+/// What says that a row is not shown whole.
+const SHOWN_IN_PART: &str = "truncated";
 
 /// Columns and what they become.
 type Given<'t, 'a> = Vec<(&'t Column, &'a Value)>;
@@ -77,13 +82,31 @@ impl Db {
     }
 
     /// Adds a row and reads it back.
-    pub(super) async fn insert(
+    async fn insert(
         &self,
         cx: &Context,
         lease: &mut Lease,
         table: &Table,
         given: &[(&Column, &Value)],
     ) -> Result<Box<RawValue>> {
+        let builder = self.insert_builder(cx, table, given)?;
+        if self.selection.db_type != DbType::Mysql {
+            let row = self.returning(lease, table, builder).await?;
+            return row.ok_or_else(|| Error::upstream("the database did not return the row"));
+        }
+        lease.execute(&builder.finish()).await?;
+        // The row is there, whether it can be read back or not.
+        let row = self.inserted(cx, lease, table, given).await.ok().flatten();
+        row.map_or_else(|| self.echoed(given), Ok)
+    }
+
+    /// `INSERT INTO … VALUES` what is given, and the tenant.
+    pub(super) fn insert_builder(
+        &self,
+        cx: &Context,
+        table: &Table,
+        given: &[(&Column, &Value)],
+    ) -> Result<Builder<'_>> {
         let mut builder = self.builder();
         builder.push("INSERT INTO ").table(table);
         let tenant = table.tenant_column.as_ref();
@@ -102,12 +125,7 @@ impl Db {
             }
             builder.push(")");
         }
-        if self.selection.db_type != DbType::Mysql {
-            let row = self.returning(lease, table, builder).await?;
-            return row.ok_or_else(|| Error::upstream("the database did not return the row"));
-        }
-        lease.execute(&builder.finish()).await?;
-        self.inserted(cx, lease, table, given).await
+        Ok(builder)
     }
 
     /// Changes a row and reads it back; none when it is not there.
@@ -126,8 +144,16 @@ impl Db {
         if self.selection.db_type != DbType::Mysql {
             return self.returning(lease, table, builder).await;
         }
-        lease.execute(&builder.finish()).await?;
-        Ok(lease.read(&self.row_statement(cx, table, key)?, self.one_row()).await?.into_row())
+        let changed = lease.execute(&builder.finish()).await?;
+        let mut builder = self.written(table);
+        push_key(&mut builder, table, cx, key)?;
+        match self.read_written(lease, table, &builder.finish()).await {
+            Err(_) if changed > 0 => {
+                let whole: Given<'_, '_> = key.iter().chain(given).copied().collect();
+                self.echoed(&whole).map(Some)
+            }
+            row => row,
+        }
     }
 
     /// `UPDATE … SET … WHERE` the key; nothing when no column is given.
@@ -171,56 +197,87 @@ impl Db {
         table: &Table,
         mut builder: Builder<'_>,
     ) -> Result<Option<Box<RawValue>>> {
-        builder.push(" RETURNING ").selected(table.columns.iter(), self.offer.limits.bytes);
-        Ok(lease.read(&builder.finish(), self.one_row()).await?.into_row())
+        builder.push(" RETURNING ").written(table, self.offer.limits.bytes);
+        self.read_written(lease, table, &builder.finish()).await
     }
 
-    /// The row that MySQL has just added: by its key, or by the number that it was given.
+    /// `SELECT` what is shown of a row that was written `FROM` the table.
+    fn written(&self, table: &Table) -> Builder<'_> {
+        let mut builder = self.builder();
+        builder.push("SELECT ").written(table, self.offer.limits.bytes).push(" FROM ").table(table);
+        builder
+    }
+
+    /// Reads a row that was written. There is room for it whatever its columns are called, because what was done must
+    /// not be refused.
+    async fn read_written(
+        &self,
+        lease: &mut Lease,
+        table: &Table,
+        statement: &Statement,
+    ) -> Result<Option<Box<RawValue>>> {
+        let frame: usize = table.columns.iter().map(|column| 64 + 6 * column.name.len()).sum();
+        let limits = Limits { rows: 1, bytes: self.offer.limits.bytes + frame };
+        let found = lease.read(statement, limits).await?;
+        Ok((found.count > 0).then(|| shown(&found.json, table)))
+    }
+
+    /// The row that MySQL has just added: by its key, or by the number that it was given. None where neither is known.
     async fn inserted(
         &self,
         cx: &Context,
         lease: &mut Lease,
         table: &Table,
         given: &[(&Column, &Value)],
-    ) -> Result<Box<RawValue>> {
+    ) -> Result<Option<Box<RawValue>>> {
         let value_of = |column: &Column| {
             let found = given.iter().find(|(other, _)| other.name == column.name);
             found.map(|(_, value)| *value).filter(|value| !value.is_null())
         };
         let key: Vec<_> = table.key_columns().map(|column| (column, value_of(column))).collect();
-        let statement = match key.as_slice() {
+        let mut builder = self.written(table);
+        match key.as_slice() {
+            [] => return Ok(None),
             [(column, None)] => {
-                let mut builder = self.builder();
-                builder.push("SELECT ").selected(table.columns.iter(), self.offer.limits.bytes);
-                builder
-                    .push(" FROM ")
-                    .table(table)
-                    .push(" WHERE ")
-                    .name(&column.name)
-                    .push(" = LAST_INSERT_ID()");
-                builder.finish()
+                builder.push(" WHERE ").name(&column.name).push(" = LAST_INSERT_ID()");
             }
-            [] => return echoed(given),
             key => {
                 let key: Option<Given<'_, '_>> =
                     key.iter().map(|(column, value)| Some((*column, (*value)?))).collect();
-                match key {
-                    Some(key) => self.row_statement(cx, table, &key)?,
-                    None => return echoed(given),
-                }
+                let Some(key) = key else { return Ok(None) };
+                push_key(&mut builder, table, cx, &key)?;
             }
-        };
-        let row = lease.read(&statement, self.one_row()).await?.into_row();
-        row.map_or_else(|| echoed(given), Ok)
+        }
+        self.read_written(lease, table, &builder.finish()).await
+    }
+
+    /// A row that cannot be read back, as it was given, as far as there is room for it.
+    fn echoed(&self, given: &[(&Column, &Value)]) -> Result<Box<RawValue>> {
+        let most = self.offer.limits.bytes / 8 / given.len().max(1);
+        let mut row = serde_json::Map::new();
+        for (column, value) in given {
+            let is_large = value.to_string().len() > most;
+            row.insert(column.name.clone(), if is_large { Value::Null } else { (*value).clone() });
+            if is_large && !given.iter().any(|(other, _)| other.name == SHOWN_IN_PART) {
+                row.insert(SHOWN_IN_PART.to_owned(), Value::Bool(true));
+            }
+        }
+        serde_json::value::to_raw_value(&row)
+            .map_err(|error| Error::internal("a row is no JSON").caused_by(error))
     }
 }
 
-/// A row that cannot be read back, as it was given.
-fn echoed(given: &[(&Column, &Value)]) -> Result<Box<RawValue>> {
-    let row: serde_json::Map<_, _> =
-        given.iter().map(|(column, value)| (column.name.clone(), (*value).clone())).collect();
-    serde_json::value::to_raw_value(&row)
-        .map_err(|error| Error::internal("a row is no JSON").caused_by(error))
+/// The row without the column that is ours; `truncated` instead, where something was left out.
+fn shown(json: &str, table: &Table) -> Box<RawValue> {
+    let key = Value::from(TRUNCATED).to_string();
+    let row = match json.rsplit_once(&format!(",{key}:")) {
+        Some((row, "1}")) if table.column(SHOWN_IN_PART).is_none() => {
+            format!("{row},\"{SHOWN_IN_PART}\":true}}")
+        }
+        Some((row, _)) => format!("{row}}}"),
+        None => json.to_owned(),
+    };
+    RawValue::from_string(row).unwrap_or_default()
 }
 
 /// The key, and the other columns that were given.

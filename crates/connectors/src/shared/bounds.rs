@@ -1,10 +1,29 @@
 //! What every call to a service is bound by: its breaker, its time, and how many may be under way.
 
 use super::breaker::{Breaker, TimeSetBy};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::sync::Semaphore;
 use tool::uri::Options;
 use tool::{Context, Ended, Error, Reason, Result};
+
+tokio::task_local! {
+    /// Whether the call still waits for its turn, which says nothing about the service.
+    static IS_WAITING: Arc<AtomicBool>;
+}
+
+/// Waits for a turn, and lets the call know that it is no more than that.
+pub(crate) async fn waiting<T>(turn: impl Future<Output = T>) -> T {
+    let say = |is_waiting: bool| {
+        // Outside of a call nobody asks.
+        let _ = IS_WAITING.try_with(|said| said.store(is_waiting, Ordering::Relaxed));
+    };
+    say(true);
+    let turn = turn.await;
+    say(false);
+    turn
+}
 
 /// The bounds of one service.
 #[derive(Debug)]
@@ -32,13 +51,23 @@ impl Bounds {
         let pass = self.breaker.admit()?;
         let work = async {
             let _permit = match &self.permits {
-                Some(permits) => Some(permits.acquire().await.map_err(|_| Error::internal("no permits"))?),
+                Some(permits) => {
+                    let turn = waiting(permits.acquire()).await;
+                    Some(turn.map_err(|_| Error::internal("no permits"))?)
+                }
                 None => None,
             };
             work.await
         };
+        let is_waiting = Arc::new(AtomicBool::new(false));
+        let work = IS_WAITING.scope(is_waiting.clone(), work);
         let result = cx.within(work).await.unwrap_or_else(|ended| match ended {
             Ended::Cancelled => Err(ended.error("")),
+            Ended::TimedOut if is_waiting.load(Ordering::Relaxed) => {
+                let why = "no connection became free in time; the service has as many as 'pool_size' and \
+                           'max_concurrent_calls' say";
+                Err(ended.error(why))
+            }
             Ended::TimedOut => Err(ended.error(late).because(Reason::AttemptTimedOut)),
         });
         pass.judge(&result, if is_callers { TimeSetBy::Caller } else { TimeSetBy::Service });

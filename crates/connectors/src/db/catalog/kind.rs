@@ -96,6 +96,23 @@ impl Kind {
         }
     }
 
+    /// Whether one value may have more bytes than an answer.
+    pub(in crate::db) fn can_be_large(&self, db_type: DbType) -> bool {
+        match self {
+            _ if db_type == DbType::Sqlite => true,
+            Self::Text | Self::Bytes | Self::Json | Self::List(_) | Self::Other | Self::Any => true,
+            Self::Decimal => db_type == DbType::Postgresql,
+            Self::Boolean
+            | Self::Integer
+            | Self::BigInteger
+            | Self::Float
+            | Self::Uuid
+            | Self::Date
+            | Self::Time
+            | Self::Moment => false,
+        }
+    }
+
     /// JSON Schema of a value that is handed in.
     pub(in crate::db) fn input_schema(&self) -> Value {
         match self {
@@ -115,9 +132,11 @@ impl Kind {
         }
     }
 
-    /// JSON Schema of a value that comes out; whatever it is, it may be null.
-    pub(in crate::db) fn output_schema(&self) -> Value {
+    /// JSON Schema of a value that comes out; whatever it is, it may be null. What a column of SQLite was declared as
+    /// promises nothing.
+    pub(in crate::db) fn output_schema(&self, db_type: DbType) -> Value {
         match self {
+            _ if db_type == DbType::Sqlite => json!({}),
             Self::Boolean => json!({ "type": ["boolean", "null"] }),
             Self::Integer => json!({ "type": ["integer", "null"] }),
             Self::BigInteger => json!({ "type": ["integer", "string", "null"] }),

@@ -2,11 +2,13 @@
 
 mod kind;
 mod read;
+mod rights;
 
 pub(super) use kind::Kind;
 
 use super::client::Client;
 use super::selection::Selection;
+use super::settings::DbType;
 use std::sync::Arc;
 use tool::Result;
 
@@ -90,6 +92,28 @@ impl Catalog {
     /// Why it cannot be read.
     pub(super) async fn read(client: &Client, selection: &Selection) -> Result<Self> {
         read::catalog(client, selection).await
+    }
+}
+
+impl Column {
+    /// Whether the engine compares values of it in the order in which it sorts them, so that a stream finds its place.
+    pub(super) fn is_comparable(&self, db_type: DbType) -> bool {
+        let type_name = self.type_name.to_ascii_lowercase();
+        match db_type {
+            // Enumerations are sorted by number and compared as texts.
+            DbType::Mysql => {
+                !(type_name.starts_with("enum(") || type_name.starts_with("set("))
+                    && !matches!(self.kind, Kind::Json | Kind::Other)
+            }
+            DbType::Postgresql | DbType::Sqlite => true,
+        }
+    }
+
+    /// A number of 32 bits, which only one of 64 bits with the same value equals.
+    pub(super) fn is_small_float(&self, db_type: DbType) -> bool {
+        db_type == DbType::Mysql
+            && self.kind == Kind::Float
+            && self.type_name.to_ascii_lowercase().starts_with("float")
     }
 }
 

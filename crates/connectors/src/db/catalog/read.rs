@@ -1,6 +1,6 @@
 //! Reads the catalog of each engine, with statements of our own.
 
-use super::{Catalog, Column, Kind, Listed, MAX_TABLES, Table};
+use super::{Catalog, Column, Kind, Listed, MAX_TABLES, Table, rights};
 use crate::db::client::Client;
 use crate::db::engine::{Bound, Origin, Statement};
 use crate::db::rows::Limits;
@@ -8,7 +8,7 @@ use crate::db::selection::Selection;
 use crate::db::settings::DbType;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use tool::{Error, Result};
 
@@ -41,13 +41,13 @@ struct ColumnRow {
 /// Engines without booleans say 0 and 1.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(untagged)]
-enum Flag {
+pub(super) enum Flag {
     Boolean(bool),
     Number(i64),
 }
 
 impl Flag {
-    fn is_set(self) -> bool {
+    pub(super) fn is_set(self) -> bool {
         match self {
             Self::Boolean(is_set) => is_set,
             Self::Number(number) => number != 0,
@@ -56,7 +56,7 @@ impl Flag {
 }
 
 pub(super) async fn catalog(client: &Client, selection: &Selection) -> Result<Catalog> {
-    let is_superuser = is_superuser(client, selection.db_type).await?;
+    let is_superuser = rights::is_superuser(client, selection.db_type).await?;
     let tables = selected(client, selection).await?;
     if tables.len() > MAX_TABLES {
         return Ok(Catalog { tables: Vec::new(), too_many: Some(tables.len()), is_superuser });
@@ -95,14 +95,14 @@ async fn with_columns(client: &Client, selection: &Selection, tables: Vec<TableR
     let mut made: Vec<Table> = Vec::new();
     for row in tables {
         let columns = columns.remove(&row.name).unwrap_or_default();
-        let table = table(row, columns, selection, &made);
-        made.extend(table);
+        made.extend(table(row, columns, selection)?);
     }
+    set_prefixes(&mut made);
     Ok(made)
 }
 
 /// One table, unless rows of it belong to nobody.
-fn table(row: TableRow, columns: Vec<ColumnRow>, selection: &Selection, others: &[Table]) -> Option<Table> {
+fn table(row: TableRow, columns: Vec<ColumnRow>, selection: &Selection) -> Result<Option<Table>> {
     let mut key: Vec<(i64, String)> = Vec::new();
     let mut made: Vec<Column> = Vec::new();
     for column in columns {
@@ -122,67 +122,78 @@ fn table(row: TableRow, columns: Vec<ColumnRow>, selection: &Selection, others: 
     let tenant_column = match &selection.tenant_column {
         None => None,
         Some(wanted) => {
-            let at = made.iter().position(|column| column.name == *wanted)?;
-            Some(made.remove(at))
+            let Some(at) = made.iter().position(|column| column.name == *wanted) else { return Ok(None) };
+            let column = made.remove(at);
+            check_tenant_column(&row.name, &column, selection.db_type)?;
+            Some(column)
         }
     };
     key.sort();
     let position = |(_, name): &(i64, String)| made.iter().position(|column| column.name == *name);
     let key = key.iter().filter_map(position).collect();
-    Some(Table {
-        prefix: prefix(&row.name, others),
+    Ok(Some(Table {
+        prefix: String::new(),
         name: row.name,
         comment: row.comment.filter(|comment| !comment.is_empty()),
         is_view: row.is_view.is_set(),
         columns: made,
         tenant_column,
         key,
-    })
+    }))
 }
 
-/// The table's name as a tool's may be; two that would be the same are numbered.
-fn prefix(name: &str, others: &[Table]) -> String {
+/// Tenants are texts: to a number, 'acme' and 'globex' would both be 0, and to an enumeration 'acme' may be 'Acme'.
+fn check_tenant_column(table: &str, column: &Column, db_type: DbType) -> Result<()> {
+    let type_name = column.type_name.to_ascii_lowercase();
+    let base = type_name.split('(').next().unwrap_or_default().trim();
+    let is_text = match db_type {
+        DbType::Sqlite => matches!(column.kind, Kind::Text | Kind::Any),
+        DbType::Postgresql => {
+            matches!(base, "text" | "character varying" | "character" | "bpchar" | "name" | "citext")
+        }
+        DbType::Mysql => base.ends_with("text") || base.ends_with("char"),
+    };
+    if is_text {
+        return Ok(());
+    }
+    Err(Error::invalid_config(format!(
+        "the 'tenant_column' {} of the table {table} is of the type {}, and tenants are texts; make it a text, or leave the table out with 'exclude'",
+        column.name, column.type_name
+    )))
+}
+
+/// What the names of tools begin with: the table's own name where it is one. The others are numbered, so that a new table
+/// takes no name away from one that bears it.
+fn set_prefixes(tables: &mut [Table]) {
+    let legal: Vec<String> = tables.iter().map(|table| legal(&table.name)).collect();
+    let mut taken: BTreeSet<String> = BTreeSet::new();
+    for is_exact in [true, false] {
+        for (table, legal) in
+            tables.iter_mut().zip(&legal).filter(|(table, legal)| (table.name == **legal) == is_exact)
+        {
+            let numbered = (2..).map(|number| format!("{legal}_{number}"));
+            let mut candidates = std::iter::once(legal.clone()).chain(numbered);
+            table.prefix = candidates.find(|prefix| !taken.contains(prefix)).unwrap_or_default();
+            taken.insert(table.prefix.clone());
+        }
+    }
+}
+
+/// A table's name as a tool's may be.
+fn legal(name: &str) -> String {
     let is_legal = |character: char| character.is_ascii_alphanumeric() || "_.-".contains(character);
-    let legal: String =
-        name.chars().map(|character| if is_legal(character) { character } else { '_' }).collect();
-    let legal = &legal[..legal.len().min(MAX_PREFIX)];
-    let is_taken = |prefix: &str| others.iter().any(|other| other.prefix == prefix);
-    let numbered = (2..).map(|number| format!("{legal}_{number}"));
-    let mut candidates = std::iter::once(legal.to_owned()).chain(numbered);
-    candidates.find(|prefix| !is_taken(prefix)).unwrap_or_default()
+    let legal = name.chars().map(|character| if is_legal(character) { character } else { '_' });
+    legal.take(MAX_PREFIX).collect()
 }
 
-async fn rows<T: DeserializeOwned>(client: &Client, statement: Statement) -> Result<Vec<T>> {
+pub(super) async fn rows<T: DeserializeOwned>(client: &Client, statement: Statement) -> Result<Vec<T>> {
     let found = client.read(&statement, MOST).await?;
     let misread = |error| Error::internal("the catalog of the database cannot be read").caused_by(error);
     serde_json::from_str::<Vec<T>>(&format!("[{}]", found.json)).map_err(misread)
 }
 
-fn ours(sql: impl Into<String>, values: Vec<Bound>) -> Statement {
+pub(super) fn ours(sql: impl Into<String>, values: Vec<Bound>) -> Statement {
     Statement { sql: sql.into(), values, origin: Origin::Ours }
-}
-
-/// Whether the user may do anything, read files of the server, or run programs there.
-async fn is_superuser(client: &Client, db_type: DbType) -> Result<bool> {
-    #[derive(Deserialize)]
-    struct Row {
-        is_superuser: Flag,
-    }
-    let sql = match db_type {
-        DbType::Sqlite => return Ok(false),
-        DbType::Postgresql => {
-            "SELECT rolsuper OR pg_has_role(current_user, 'pg_read_server_files', 'MEMBER') \
-             OR pg_has_role(current_user, 'pg_write_server_files', 'MEMBER') \
-             OR pg_has_role(current_user, 'pg_execute_server_program', 'MEMBER') AS is_superuser \
-             FROM pg_catalog.pg_roles WHERE rolname = current_user"
-        }
-        DbType::Mysql => {
-            "SELECT CAST(COUNT(*) > 0 AS SIGNED) AS is_superuser FROM information_schema.user_privileges \
-             WHERE privilege_type IN ('SUPER', 'FILE') AND REPLACE(grantee, '''', '') = CURRENT_USER()"
-        }
-    };
-    let found: Vec<Row> = rows(client, ours(sql, Vec::new())).await?;
-    Ok(found.first().is_some_and(|row| row.is_superuser.is_set()))
 }
 
 fn tables_statement(selection: &Selection) -> Statement {

@@ -15,6 +15,9 @@ use super::rows::{Heading, Rows};
 use async_trait::async_trait;
 use sqlx::{Column, TypeInfo};
 
+/// The column behind all others that says whether a value was left out because it is too large.
+pub(super) const OVERSIZED: &str = "\u{1}oversized";
+
 /// A value on its way to the database.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Bound {

@@ -15,6 +15,11 @@ use sqlx::{
 };
 use std::time::Duration;
 
+/// What the scanner of statements takes for granted, whatever the server's own mode is: texts in both quotes, with
+/// backslashes. Values that do not fit are refused.
+const MODE: &str = "SET SESSION sql_mode = \
+     'STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'";
+
 /// One connection to a MySQL or MariaDB server.
 pub(in crate::db) struct MysqlSession {
     connection: MySqlConnection,
@@ -31,6 +36,7 @@ impl MysqlSession {
         time: Duration,
     ) -> sqlx::Result<Self> {
         let mut connection = options.connect().await?;
+        connection.execute(MODE).await?;
         let row = connection.fetch_one("SELECT CONNECTION_ID(), VERSION()").await?;
         let (id, version): (u64, String) = (row.try_get(0)?, row.try_get(1)?);
         if access == Access::Read {
@@ -87,7 +93,7 @@ impl Session for MysqlSession {
     }
 
     async fn reset(&mut self) -> sqlx::Result<()> {
-        // Prepared statements of others are not kept; locks and variables cannot be left, the walls see to that.
+        // Nothing else can be forgotten: sessions that ran a statement of somebody are closed.
         self.connection.clear_cached_statements().await
     }
 

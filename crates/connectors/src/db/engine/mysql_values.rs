@@ -49,13 +49,19 @@ impl Reader {
     }
 
     pub(super) fn write(self, value: MySqlValueRef<'_>, cells: &mut Cells<'_>) -> Result<(), Misread> {
-        if value.is_null() {
-            if let Some(mut cell) = cells.next(4) {
-                cell.null();
+        // To the driver, days of zeros are null, too; those have bytes.
+        let is_day = matches!(self, Self::Date | Self::Moment);
+        let is_null = value.is_null();
+        let bytes = match <&[u8] as Decode<MySql>>::decode(value) {
+            Ok(bytes) if is_day || !is_null => bytes,
+            Err(error) if !is_null => return Err(error),
+            _ => {
+                if let Some(mut cell) = cells.next(4) {
+                    cell.null();
+                }
+                return Ok(());
             }
-            return Ok(());
-        }
-        let bytes = <&[u8] as Decode<MySql>>::decode(value)?;
+        };
         let Some(mut cell) = cells.next(bytes.len()) else { return Ok(()) };
         match self {
             Self::Boolean => cell.boolean(bytes.iter().any(|byte| *byte != 0)),
@@ -68,9 +74,9 @@ impl Reader {
             Self::Bits => cell.unsigned(bytes.iter().fold(0, |all, byte| all << 8 | u64::from(*byte))),
             Self::Bytes => cell.bytes(bytes),
             Self::Json => cell.json(&String::from_utf8_lossy(bytes)),
-            Self::Date => cell.text(&date(bytes)?.format("%Y-%m-%d").to_string()),
+            Self::Date => cell.text(&day(bytes)),
             Self::Time => cell.text(&duration(bytes)),
-            Self::Moment => cell.text(&moment(bytes)?),
+            Self::Moment => cell.text(&moment(bytes)),
         }
         Ok(())
     }
@@ -91,20 +97,26 @@ fn small_float(bytes: &[u8]) -> Result<f64, Misread> {
     Ok(small.to_string().parse().unwrap_or(f64::from(small)))
 }
 
-/// The length of what follows, then year, month and day.
-fn date(bytes: &[u8]) -> Result<NaiveDate, Misread> {
-    let [_, low, high, month, day, ..] = bytes else { return Err("a date is too short".into()) };
-    let year = i32::from(u16::from_le_bytes([*low, *high]));
-    NaiveDate::from_ymd_opt(year, u32::from(*month), u32::from(*day))
-        .ok_or_else(|| "there is no such date".into())
+/// The length of what follows, then year, month and day. MySQL knows days that no calendar has, such as 2024-00-10.
+fn day(bytes: &[u8]) -> String {
+    let part = |at: usize| bytes.get(at).copied().unwrap_or_default();
+    format!("{:04}-{:02}-{:02}", u16::from_le_bytes([part(1), part(2)]), part(3), part(4))
 }
 
-/// A date, and behind it hours, minutes, seconds and microseconds, as far as they are not zero.
-fn moment(bytes: &[u8]) -> Result<String, Misread> {
+fn date(bytes: &[u8]) -> Option<NaiveDate> {
+    NaiveDate::parse_from_str(&day(bytes), "%Y-%m-%d").ok()
+}
+
+/// A date, and behind it hours, minutes, seconds and microseconds, as far as they are not zero. One that is not in any
+/// calendar comes as MySQL writes it.
+fn moment(bytes: &[u8]) -> String {
     let part = |at: usize| u32::from(bytes.get(at).copied().unwrap_or_default());
     let micros = bytes.get(8..12).and_then(|bytes| bytes.try_into().ok()).map_or(0, u32::from_le_bytes);
-    let moment = date(bytes)?.and_hms_micro_opt(part(5), part(6), part(7), micros);
-    moment.map(times::rfc3339).ok_or_else(|| "there is no such time".into())
+    let known = date(bytes).and_then(|date| date.and_hms_micro_opt(part(5), part(6), part(7), micros));
+    known.map_or_else(
+        || format!("{} {:02}:{:02}:{:02}.{micros:06}", day(bytes), part(5), part(6), part(7)),
+        times::rfc3339,
+    )
 }
 
 /// The length of what follows, a sign, days, hours, minutes, seconds and microseconds.
@@ -137,12 +149,10 @@ mod tests {
 
     #[test]
     fn reads_dates_and_times() {
-        assert_eq!(moment(&[4, 0xe8, 0x07, 5, 6]).unwrap(), "2024-05-06T00:00:00Z");
-        assert_eq!(
-            moment(&[11, 0xe8, 0x07, 5, 6, 7, 8, 9, 0x20, 0xa1, 7, 0]).unwrap(),
-            "2024-05-06T07:08:09.500Z"
-        );
-        assert!(moment(&[4, 0, 0, 13, 1]).is_err() && date(&[]).is_err());
+        assert_eq!(moment(&[4, 0xe8, 0x07, 5, 6]), "2024-05-06T00:00:00Z");
+        assert_eq!(moment(&[11, 0xe8, 0x07, 5, 6, 7, 8, 9, 0x20, 0xa1, 7, 0]), "2024-05-06T07:08:09.500Z");
+        assert_eq!(day(&[4, 0xe8, 0x07, 0, 10]), "2024-00-10");
+        assert_eq!(moment(&[0]), "0000-00-00 00:00:00.000000");
         assert_eq!(duration(&[8, 1, 1, 0, 0, 0, 2, 3, 4]), "-26:03:04");
         assert_eq!(duration(&[0]), "00:00:00");
     }

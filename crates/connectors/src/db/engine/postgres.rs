@@ -1,7 +1,7 @@
 //! Sessions of PostgreSQL.
 
 use super::postgres_values::Reader;
-use super::{Bound, Described, Interrupt, Origin, Session, Statement, headings};
+use super::{Bound, Described, Interrupt, OVERSIZED, Origin, Session, Statement, headings};
 use crate::db::relay::Wire;
 use crate::db::rows::Rows;
 use async_trait::async_trait;
@@ -37,11 +37,14 @@ impl Session for PostgresSession {
         let mut stream = query(statement).fetch(&mut self.connection);
         let mut readers: Option<Vec<Reader>> = None;
         while let Some(row) = stream.try_next().await? {
-            rows.set_headings(|| headings(row.columns()));
-            let readers = readers.get_or_insert_with(|| {
-                row.columns().iter().map(|column| Reader::of(column.type_info())).collect()
-            });
+            rows.set_headings(|| headings(row.columns().iter().filter(|column| column.name() != OVERSIZED)));
+            let shown = row.columns().iter().filter(|column| column.name() != OVERSIZED);
+            let readers =
+                readers.get_or_insert_with(|| shown.map(|column| Reader::of(column.type_info())).collect());
             let taken = rows.push(|cells| -> sqlx::Result<()> {
+                if row.columns().len() > readers.len() && row.try_get::<i32, _>(readers.len())? != 0 {
+                    cells.oversized();
+                }
                 for (index, reader) in readers.iter().enumerate() {
                     let value = row.try_get_raw(index)?;
                     reader.write(&value, cells).map_err(sqlx::Error::Decode)?;

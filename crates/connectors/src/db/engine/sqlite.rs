@@ -1,6 +1,6 @@
 //! Sessions of SQLite.
 
-use super::{Bound, Described, Interrupt, Origin, Session, Statement, headings};
+use super::{Bound, Described, Interrupt, OVERSIZED, Origin, Session, Statement, headings};
 use crate::db::rows::{Cells, Heading, Rows};
 use async_trait::async_trait;
 use futures::TryStreamExt;
@@ -15,8 +15,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// After so many steps of its machine the engine looks whether it is to stop: a fraction of a millisecond.
 const STEPS: i32 = 10_000;
-/// The column behind all others that says whether a value was left out because it is too large.
-pub(in crate::db) const OVERSIZED: &str = "\u{1}oversized";
+
+/// The column that names one whose value has no place in a stream.
+pub(in crate::db) const MISFIT: &str = "\u{1}misfit";
 
 /// One open database file.
 pub(in crate::db) struct SqliteSession {
@@ -25,12 +26,18 @@ pub(in crate::db) struct SqliteSession {
 }
 
 impl SqliteSession {
-    /// Opens the file.
-    pub(in crate::db) async fn open(options: &SqliteConnectOptions) -> sqlx::Result<Self> {
+    /// Opens the file. No value is ever larger than `value_bytes`: a function that makes one is interrupted by nobody.
+    pub(in crate::db) async fn open(
+        options: &SqliteConnectOptions,
+        value_bytes: usize,
+    ) -> sqlx::Result<Self> {
         let mut connection = options.connect().await?;
         let is_interrupted = Arc::new(AtomicBool::new(false));
         let flag = is_interrupted.clone();
-        connection.lock_handle().await?.set_progress_handler(STEPS, move || !flag.load(Ordering::Relaxed));
+        let mut handle = connection.lock_handle().await?;
+        handle.set_progress_handler(STEPS, move || !flag.load(Ordering::Relaxed));
+        sqlitelimits::set(&mut handle, value_bytes);
+        drop(handle);
         Ok(Self { connection, is_interrupted })
     }
 }
@@ -112,6 +119,10 @@ fn write_row(row: &SqliteRow, cells: &mut Cells<'_>) -> sqlx::Result<()> {
             }
             continue;
         }
+        if column.name() == MISFIT {
+            check_fit(value)?;
+            continue;
+        }
         if value.is_null() {
             if let Some(mut cell) = cells.next(4) {
                 cell.null();
@@ -121,6 +132,16 @@ fn write_row(row: &SqliteRow, cells: &mut Cells<'_>) -> sqlx::Result<()> {
         write_value(value, cells).map_err(sqlx::Error::Decode)?;
     }
     Ok(())
+}
+
+fn check_fit(value: sqlx::sqlite::SqliteValueRef<'_>) -> sqlx::Result<()> {
+    let misfit = <Option<String> as Decode<Sqlite>>::decode(value).map_err(sqlx::Error::Decode)?;
+    match misfit {
+        None => Ok(()),
+        Some(name) => Err(sqlx::Error::Decode(
+            format!("'{name}' is null or of another type in some rows, and they have no place in a stream; order by other columns, or use page").into(),
+        )),
+    }
 }
 
 fn write_value(
@@ -160,5 +181,5 @@ fn write_value(
 
 /// All but the column that is ours.
 fn shown_headings(columns: &[SqliteColumn]) -> Vec<Heading> {
-    headings(columns.iter().filter(|column| column.name() != OVERSIZED))
+    headings(columns.iter().filter(|column| ![OVERSIZED, MISFIT].contains(&column.name())))
 }

@@ -1,6 +1,6 @@
 //! Dates and times as RFC 3339 writes them.
 
-use chrono::{DateTime, Duration, NaiveDate, NaiveDateTime, NaiveTime, SecondsFormat};
+use chrono::{DateTime, Datelike, Duration, NaiveDate, NaiveDateTime, NaiveTime, SecondsFormat};
 
 /// The first day of PostgreSQL's calendar.
 fn epoch_2000() -> NaiveDate {
@@ -15,7 +15,22 @@ pub(super) fn date_2000(days: i32) -> String {
         _ => {}
     }
     let date = epoch_2000().checked_add_signed(Duration::days(days.into()));
-    date.map_or_else(|| format!("2000-01-01 + {days} days"), |date| date.format("%Y-%m-%d").to_string())
+    date.map_or_else(
+        || format!("2000-01-01 + {days} days"),
+        |date| {
+            let (day, era) = calendar(date);
+            day + era
+        },
+    )
+}
+
+/// A day as PostgreSQL reads it again, also before the first year and behind the 9999th.
+fn calendar(date: NaiveDate) -> (String, &'static str) {
+    let (year, era) = match date.year() {
+        year @ ..1 => (1 - year, " BC"),
+        year => (year, ""),
+    };
+    (format!("{year:04}-{:02}-{:02}", date.month(), date.day()), era)
 }
 
 /// So many microseconds after midnight.
@@ -37,7 +52,12 @@ pub(super) fn instant_2000(micros: i64) -> String {
         _ => {}
     }
     let instant = epoch_2000().and_time(NaiveTime::MIN).checked_add_signed(Duration::microseconds(micros));
-    instant.map_or_else(|| format!("2000-01-01T00:00:00Z + {micros} µs"), rfc3339)
+    let Some(instant) = instant else { return format!("2000-01-01T00:00:00Z + {micros} µs") };
+    if (1..=9999).contains(&instant.year()) {
+        return rfc3339(instant);
+    }
+    let (day, era) = calendar(instant.date());
+    format!("{day}T{}Z{era}", instant.time().format("%H:%M:%S%.f"))
 }
 
 /// A moment in UTC.
@@ -86,6 +106,7 @@ mod tests {
     fn writes_moments_as_rfc_3339() {
         assert_eq!(date_2000(-1), "1999-12-31");
         assert_eq!(date_2000(i32::MAX), "infinity");
+        assert_eq!(date_2000(-746_117), "0044-03-15 BC");
         assert_eq!(instant_2000(1), "2000-01-01T00:00:00.000001Z");
         assert_eq!(instant_2000(0), "2000-01-01T00:00:00Z");
         assert_eq!(time_of_day(3_661_500_000), "01:01:01.500");

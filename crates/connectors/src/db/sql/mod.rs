@@ -1,7 +1,10 @@
 //! Statements that others have written: checked by walls, with `:name` for each parameter.
 
+mod calls;
 mod scan;
 mod walls;
+
+pub(super) use calls::Called;
 
 use super::settings::DbType;
 use scan::{Token, scan};
@@ -22,8 +25,8 @@ pub(super) struct Template {
     pieces: Vec<Piece>,
     /// What it begins with, in lower case.
     pub(super) first_word: String,
-    /// It names variables of the session, which outlive it.
-    pub(super) uses_session_variables: bool,
+    /// What stands where functions are called.
+    pub(super) calls: BTreeSet<Called>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,6 +47,7 @@ impl Template {
         }
         let end = tokens.last().map_or(0, |(_, range)| range.end);
         let first_word = walls::check(sql, &tokens, access, db_type)?;
+        let calls = calls::of(sql, &tokens);
         let mut pieces = Vec::new();
         let mut from = 0;
         for (token, range) in tokens {
@@ -54,8 +58,7 @@ impl Template {
             }
         }
         pieces.push(Piece::Text(sql[from..end].to_owned()));
-        let uses_session_variables = db_type == DbType::Mysql && sql.contains('@');
-        Ok(Self { pieces, first_word, uses_session_variables })
+        Ok(Self { pieces, first_word, calls })
     }
 
     /// The parameters, each once.

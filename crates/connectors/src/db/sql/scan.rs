@@ -10,7 +10,9 @@ pub(super) enum Token {
     Word(String),
     /// A quoted name, as it is meant.
     Name(String),
-    /// A text, a number or an operator: nothing that walls care about.
+    /// A text in quotes of any kind.
+    Text,
+    /// A number or an operator: nothing that walls care about.
     Other,
     /// A parameter of ours, `:name`.
     Parameter(String),
@@ -21,6 +23,8 @@ pub(super) enum Token {
     ExecutableComment,
     /// A text, a name or a comment that does not end.
     Unended,
+    /// What servers, or versions of one, read differently, e.g. a number that runs into a text.
+    Unclear,
 }
 
 /// The tokens of a statement and where they stand; comments and space are left out.
@@ -57,7 +61,9 @@ impl Scanner<'_> {
             b':' => self.colon(),
             b'$' => self.dollar(),
             b'?' if self.db_type != DbType::Postgresql => self.single(Token::Placeholder),
-            b'@' if self.db_type == DbType::Sqlite => self.single(Token::Placeholder),
+            b'@' | b'#' if self.db_type == DbType::Sqlite => self.single(Token::Placeholder),
+            // The end of a statement for some servers, and nothing for others.
+            0 => self.single(Token::Unclear),
             b'0'..=b'9' => self.number(),
             _ if is_word_start(byte) => self.word(),
             _ => self.single(Token::Other),
@@ -81,8 +87,16 @@ impl Scanner<'_> {
             let begin = self.at;
             match (self.peek(0), self.peek(1)) {
                 (Some(byte), _) if byte.is_ascii_whitespace() || byte == 0x0b => self.at += 1,
-                (Some(b'-'), Some(b'-')) if self.is_line_comment() => self.skip_line(),
-                (Some(b'#'), _) if self.db_type == DbType::Mysql => self.skip_line(),
+                (Some(b'-'), Some(b'-')) if self.is_line_comment() => {
+                    if !self.skip_line() {
+                        return Some((Token::Unclear, begin..self.at));
+                    }
+                }
+                (Some(b'#'), _) if self.db_type == DbType::Mysql => {
+                    if !self.skip_line() {
+                        return Some((Token::Unclear, begin..self.at));
+                    }
+                }
                 (Some(b'/'), Some(b'*')) => {
                     let is_executable = matches!((self.peek(2), self.peek(3)), (Some(b'!'), _))
                         || matches!((self.peek(2), self.peek(3)), (Some(b'M' | b'm'), Some(b'!')));
@@ -98,14 +112,20 @@ impl Scanner<'_> {
         }
     }
 
-    /// MySQL wants space behind the dashes.
+    /// MySQL wants space or a control character behind the dashes.
     fn is_line_comment(&self) -> bool {
-        self.db_type != DbType::Mysql || self.peek(2).is_none_or(|byte| byte <= b' ')
+        let is_end = |byte: u8| byte == b' ' || byte.is_ascii_control();
+        self.db_type != DbType::Mysql || self.peek(2).is_none_or(is_end)
     }
 
-    fn skip_line(&mut self) {
+    /// Past a comment to the end of its line; false where engines differ about that end. To PostgreSQL a carriage return
+    /// is one, to MySQL a zero.
+    fn skip_line(&mut self) -> bool {
         let rest = &self.bytes[self.at..];
-        self.at += rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
+        let length = rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
+        let line = rest[..length].strip_suffix(b"\r").unwrap_or(&rest[..length]);
+        self.at += length;
+        !line.iter().any(|byte| matches!(byte, b'\r' | 0))
     }
 
     /// Past a block comment; false when it does not end. Only PostgreSQL nests them.
@@ -135,8 +155,9 @@ impl Scanner<'_> {
             self.at += 1;
             match byte {
                 b'\\' if has_escapes => self.at = (self.at + 1).min(self.bytes.len()),
+                0 => return Token::Unclear,
                 _ if byte == quote && self.peek(0) == Some(quote) => self.at += 1,
-                _ if byte == quote => return Token::Other,
+                _ if byte == quote => return Token::Text,
                 _ => {}
             }
         }
@@ -190,7 +211,7 @@ impl Scanner<'_> {
         match self.sql[inside..].find(tag) {
             Some(end) => {
                 self.at = inside + end + tag.len();
-                Token::Other
+                Token::Text
             }
             None => {
                 self.at = self.bytes.len();
@@ -199,11 +220,15 @@ impl Scanner<'_> {
         }
     }
 
+    /// What follows must not run into it: older servers end the number in `1e'…'` and begin a text with escapes.
     fn number(&mut self) -> Token {
-        while self.peek(0).is_some_and(|byte| is_word_part(byte) || byte == b'.') {
+        while self.peek(0).is_some_and(|byte| (is_word_part(byte) && byte != b'$') || byte == b'.') {
             self.at += 1;
         }
-        Token::Other
+        match self.peek(0) {
+            Some(b'\'' | b'"' | b'`' | b'$') => self.single(Token::Unclear),
+            _ => Token::Other,
+        }
     }
 
     fn word(&mut self) -> Token {
@@ -242,7 +267,7 @@ mod tests {
                 Token::Word(word) => Some(word),
                 Token::Name(name) => Some(format!("<{name}>")),
                 Token::Parameter(name) => Some(format!(":{name}")),
-                Token::Other => None,
+                Token::Other | Token::Text => None,
                 other => Some(format!("{other:?}")),
             })
             .collect()
@@ -274,6 +299,13 @@ mod tests {
             (Postgresql, "a 'b", vec!["a", "Unended"]),
             (Postgresql, "a /* b", vec!["a", "Unended"]),
             (Postgresql, "é :ü", vec!["é", ":ü"]),
+            (Postgresql, "a -- b\rc", vec!["a", "Unclear"]),
+            (Postgresql, "a -- b\r\nc", vec!["a", "c"]),
+            (Postgresql, "1e'x' b", vec!["Unclear", "x", "Unended"]),
+            (Postgresql, "1$$ a $$", vec!["Unclear", "a", "Unended"]),
+            (Postgresql, "a \0 b", vec!["a", "Unclear", "b"]),
+            (Mysql, "a --\u{7f} '\nb", vec!["a", "b"]),
+            (Sqlite, "#a(')", vec!["Placeholder", "a", "Unended"]),
         ] {
             assert_eq!(words(sql, db_type), expected, "{sql}");
         }

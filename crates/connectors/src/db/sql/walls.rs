@@ -17,9 +17,16 @@ const WRITING: [&str; 11] = [
 
 /// Functions whose effect no transaction takes back, or that reach files, programs, other sessions or other servers.
 /// A name that ends with `*` stands for all that begin so.
-const FORBIDDEN: [&str; 46] = [
+/// What PostgreSQL has beside these, `functions.rs` finds in its catalog.
+const FORBIDDEN: [&str; 70] = [
     // PostgreSQL
+    "brin_desummarize_range",
+    "brin_summarize_new_values",
+    "brin_summarize_range",
+    "connectby",
+    "crosstab*",
     "dblink*",
+    "gin_clean_pending_list",
     "lo_*",
     "pg_advisory_*",
     "pg_backup_*",
@@ -54,14 +61,32 @@ const FORBIDDEN: [&str; 46] = [
     "nextval",
     "set_config",
     "setval",
+    "setseed",
+    "ts_rewrite",
+    "ts_stat",
+    "xpath_table",
     // MySQL and MariaDB
+    "asynchronous_connection_failover_*",
     "get_lock",
+    "group_replication_*",
+    "keyring_*",
     "lastval",
     "load_file",
     "master_*",
+    "mroonga_command",
     "release_*",
+    "service_get_read_locks",
+    "service_get_write_locks",
+    "service_release_locks",
+    "source_pos_wait",
+    "spider_bg_direct_sql",
+    "spider_copy_tables",
+    "spider_direct_sql",
     "sys_eval",
     "sys_exec",
+    "wait_for_executed_gtid_set",
+    "wait_until_sql_thread_after_gtids",
+    "wsrep_sync_wait_upto_gtid",
     // SQLite
     "fts3_tokenizer",
     "load_extension",
@@ -93,13 +118,22 @@ pub(super) fn check(
                     "'sql' holds a placeholder without a name; write :name and give its value",
                 ));
             }
+            Token::Unclear => {
+                return Err(refused(
+                    "'sql' holds characters that databases read in more than one way (a zero, a carriage return in a comment, a number that runs into a text); put spaces and line feeds there",
+                ));
+            }
+            // A text goes on in the next line as what it began as, with or without escapes.
+            Token::Text if db_type == DbType::Postgresql && follows_text(tokens, index) => {
+                return Err(refused("'sql' holds a text that goes on in another one; write it as one text"));
+            }
             // A name in another spelling, which would hide what it names.
             Token::Word(word) if word == "u" && sql[range.end..].starts_with("&\"") => {
                 return Err(refused("'sql' holds a name with Unicode escapes, U&\"…\"; write it plainly"));
             }
             Token::Word(word) | Token::Name(word) if next.starts_with('(') => check_function(word)?,
             Token::Word(_) | Token::Name(_) => {}
-            Token::Other | Token::Parameter(_) => {}
+            Token::Text | Token::Other | Token::Parameter(_) => {}
         }
     }
     let words: Vec<&str> = tokens.iter().filter_map(|(token, _)| word(token)).collect();
@@ -113,6 +147,10 @@ pub(super) fn check(
         }
     }
     check_first_word(tokens, access, db_type)
+}
+
+fn follows_text(tokens: &[(Token, Range<usize>)], index: usize) -> bool {
+    index > 0 && tokens[index - 1].0 == Token::Text
 }
 
 fn word(token: &Token) -> Option<&str> {

@@ -135,7 +135,7 @@ async fn leaves_nothing_in_the_session(place: Place) {
     let past_the_text: &[&str] = match place.engine {
         Engine::Sqlite => &["WITH x AS (SELECT 1) DELETE FROM accounts"],
         Engine::Postgres => &[
-            "SELECT writes()",
+            "SELECT * FROM writing_view",
             "WITH x AS (DELETE FROM accounts RETURNING *) SELECT * FROM x",
             "EXPLAIN ANALYZE DELETE FROM accounts",
             "SELECT * INTO stolen FROM accounts",

@@ -106,3 +106,63 @@ async fn a_row_of_200_mib_is_refused(place: Place) {
     assert_bounded(before);
     assert_eq!(service.query("SELECT 2 AS n").await.unwrap()["rows"], json!([{ "n": 2 }]));
 }
+
+/// A function that makes a large value cannot be interrupted, so none is made. DB-4
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn functions_of_sqlite_make_no_large_values() {
+    let place = Place::make(Engine::Sqlite).await;
+    let service = place.open(json!({ "statement_timeout_ms": 2000, "pool_size": 2 }));
+    service.query("SELECT 1").await.unwrap();
+    let before = peak();
+    for sql in [
+        "SELECT instr(printf('%.*c', 16000000, 'a'), printf('%.*c', 8000000, 'a') || 'b') AS n",
+        "SELECT length(zeroblob(1000000000)) + length(hex(zeroblob(500000000))) AS n",
+        "SELECT length(randomblob(1000000000)) AS n",
+        "SELECT length(replace(hex(zeroblob(500000)), '00', hex(zeroblob(1000)))) AS n",
+        "WITH RECURSIVE d(x) AS (SELECT 'aaaaaaaa' UNION ALL SELECT x || x FROM d) SELECT max(length(x)) AS n FROM d",
+    ] {
+        let begin = std::time::Instant::now();
+        match service.query(sql).await {
+            // `printf` gives nothing where there would be too much.
+            Ok(answer) => assert_eq!(answer["rows"], json!([{ "n": null }]), "{sql}"),
+            Err(error) => assert_eq!(error.kind(), ErrorKind::InvalidInput, "{sql}: {error:?}"),
+        }
+        assert!(begin.elapsed().as_secs() < 2, "{sql}: {:?}", begin.elapsed());
+    }
+    assert_bounded(before);
+    assert_eq!(service.query("SELECT 2 AS n").await.unwrap()["rows"], json!([{ "n": 2 }]));
+}
+
+/// The driver makes room for a row before it comes, so a large value is not even sent. DB-4
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn large_values_do_not_leave_postgresql() {
+    let place = Place::make(Engine::Postgres).await;
+    place.run("CREATE TABLE big (id int PRIMARY KEY, t text, b bytea, j jsonb, l text[])").await;
+    place
+        .run("INSERT INTO big SELECT 1, repeat('x', 3000000), repeat('x', 3000000)::bytea, to_jsonb(repeat('x', 3000000)), ARRAY[repeat('x', 3000000)]")
+        .await;
+    let service = place.open(json!({ "max_bytes": 2_000_000, "pool_size": 1 }));
+    for (tool, arguments) in [
+        ("query", json!({ "sql": "SELECT t FROM big" })),
+        ("query", json!({ "sql": "SELECT id, b FROM big -- all" })),
+        ("query", json!({ "sql": "WITH x AS (SELECT j FROM big) SELECT * FROM x" })),
+        ("query", json!({ "sql": "VALUES (ARRAY[repeat('x', 3000000)])" })),
+        ("query", json!({ "sql": "SELECT big FROM big" })),
+        ("query", json!({ "sql": "TABLE big" })),
+        ("query", json!({ "sql": "(SELECT t FROM big)" })),
+        ("query", json!({ "sql": "SELECT substr(t, 1, 1500000) AS a, substr(t, 1, 1500000) AS b FROM big" })),
+        ("big_list", json!({})),
+        ("big_take", json!({ "id": 1 })),
+    ] {
+        let error = service.error(tool, arguments.clone()).await;
+        assert_eq!(error.kind(), ErrorKind::InvalidInput, "{arguments}: {error:?}");
+        assert!(error.message().contains("max_bytes"), "{arguments}: {error}");
+    }
+    let sql = "SELECT 'a' AS x, 1 AS x, length(t) AS n, NULL AS y, id FROM big ORDER BY id DESC";
+    let answer = service.query(sql).await.unwrap();
+    let row = json!([{ "x": "a", "x_2": 1, "n": 3_000_000, "y": null, "id": 1 }]);
+    assert_eq!(answer["rows"], row);
+    assert_eq!(answer["columns"].as_array().unwrap().len(), 5);
+    let listed = service.call("big_list", json!({ "fields": ["id"] })).await.unwrap();
+    assert_eq!(listed["rows"], json!([{ "id": 1 }]));
+}

@@ -1,12 +1,16 @@
 //! `db` on a SQLite file, a PostgreSQL server and a MariaDB server.
 
+mod calls;
 mod hostile;
 mod hostile_statements;
+mod large_rows;
 mod limits;
 mod queries;
 mod sessions;
+mod streams;
 mod support;
 mod tables;
 mod tenants;
+mod traces;
 mod values;
 mod writing;

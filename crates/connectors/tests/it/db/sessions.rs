@@ -33,7 +33,7 @@ fn slow(engine: Engine) -> &'static str {
 fn brief(engine: Engine) -> &'static str {
     match engine {
         Engine::Sqlite => {
-            "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 100000) SELECT count(*) AS n FROM n"
+            "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 20000) SELECT count(*) AS n FROM n"
         }
         Engine::Postgres => "SELECT 1 AS n, pg_sleep(0.05)",
         Engine::Mariadb => "SELECT SLEEP(0.05) AS n",
@@ -316,4 +316,28 @@ async fn superusers_send_no_sql_unless_that_is_allowed() {
     assert!(place.open(json!({})).names().await.contains(&"query".to_owned()));
     place.administer(&format!("GRANT FILE ON *.* TO '{}'@'127.0.0.1'", place.name())).await;
     assert_eq!(place.open(json!({})).names().await, ["describe", "tables"]);
+}
+
+/// A pool that is busy says nothing about the database. DB-5
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn waiting_for_a_session_opens_no_breaker() {
+    let place = Place::make(Engine::Postgres).await;
+    let service =
+        place.open(json!({ "pool_size": 1, "timeout_ms": 1000, "circuit_breaker": { "failures": 3 } }));
+    service.query("SELECT 1").await.unwrap();
+    let mut calls = JoinSet::new();
+    for number in 0..6 {
+        let service = service.clone();
+        calls.spawn(async move {
+            // The first one holds the session.
+            tokio::time::sleep(Duration::from_millis(if number == 0 { 0 } else { 50 })).await;
+            service.query("SELECT pg_sleep(30)").await.unwrap_err()
+        });
+    }
+    let errors = calls.join_all().await;
+    assert!(errors.iter().all(|error| error.kind() == ErrorKind::Timeout), "{errors:?}");
+    // One of them may get the session in its last moment.
+    let waited = errors.iter().filter(|error| error.message().contains("pool_size")).count();
+    assert!(waited >= 4, "{errors:?}");
+    assert_eq!(service.query("SELECT 1 AS n").await.unwrap()["rows"][0]["n"], 1);
 }

@@ -287,3 +287,36 @@ async fn knows_keys_of_several_columns(place: Place) {
     assert_eq!(row, json!({ "x": 7 }));
     assert_eq!(place.engine == Engine::Sqlite, place.sessions().await == 0);
 }
+
+/// A new table takes no tool away from one that bears its name. DB-1
+#[tokio::test]
+async fn names_of_tools_stay_with_the_tables_that_bear_them() {
+    let place = Place::make(Engine::Sqlite).await;
+    for (table, who) in [("x_y", "first"), ("x y", "second"), ("x_y_2", "third"), ("x-y", "fourth")] {
+        place
+            .run(&format!("CREATE TABLE `{table}` (who TEXT); INSERT INTO `{table}` VALUES ('{who}')"))
+            .await;
+    }
+    let service = place.open(json!({ "operations": ["list"] }));
+    for (prefix, who) in [("x_y", "first"), ("x_y_2", "third"), ("x-y", "fourth"), ("x_y_3", "second")] {
+        let answer = service.call(&format!("{prefix}_list"), json!({})).await.unwrap();
+        assert_eq!(answer["rows"][0]["who"], who, "{prefix}");
+    }
+}
+
+/// What a column of SQLite was declared as promises nothing of its values. DB-1
+#[tokio::test]
+async fn schemas_of_sqlite_promise_what_holds() {
+    let place = Place::make(Engine::Sqlite).await;
+    place.run("CREATE TABLE t (id INTEGER PRIMARY KEY, flag BOOLEAN, n INTEGER, s TEXT)").await;
+    place.run("INSERT INTO t VALUES (1, 1, 2.5, x'00'), (2, 'maybe', 'many', 7)").await;
+    let service = place.open(json!({ "operations": ["list"] }));
+    let schema = service.field("t_list", "outputSchema").await;
+    let answer = service.call("t_list", json!({})).await.unwrap();
+    let errors: Vec<_> = jsonschema::validator_for(&schema)
+        .unwrap()
+        .iter_errors(&answer)
+        .map(|error| error.to_string())
+        .collect();
+    assert_eq!(errors, Vec::<String>::new(), "{answer}");
+}

@@ -1,6 +1,6 @@
 //! The tenant's column: in every filter and in every row that is written.
 
-use super::support::Place;
+use super::support::{Engine, Place};
 use crate::on_every_engine;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -9,7 +9,9 @@ use tool::{Caller, Context, Door, ErrorKind, TenantId};
 
 on_every_engine! {
     keeps_tenants_apart
-    wants_the_tenant_in_every_statement
+    takes_no_sql_of_callers
+    tells_tenants_apart_by_every_byte
+    wants_a_text_for_the_tenant
 }
 
 fn of(tenant: &str) -> Context {
@@ -73,33 +75,75 @@ async fn keeps_tenants_apart(place: Place) {
     );
 }
 
-/// DB-8
-async fn wants_the_tenant_in_every_statement(place: Place) {
+/// No check of a text tells whose rows it shows, so only queries that managers wrote are there. DB-8
+async fn takes_no_sql_of_callers(place: Place) {
     place.run(DOCS).await;
     let sql = "SELECT id FROM docs WHERE owner = :tenantId ORDER BY id";
-    let service = place.open(json!({
-        "tenant_column": "owner", "read_only": false, "operations": ["execute"], "tools": [{ "id": "mine", "sql": sql }],
-    }));
-    let rows = async |tenant: &str, tool: &str, arguments: Value| {
-        service.call_as(&of(tenant), tool, arguments).await.map(|answer| answer["rows"].clone())
+    let service = place
+        .open(json!({ "tenant_column": "owner", "query": true, "tools": [{ "id": "mine", "sql": sql }] }));
+    let rows = async |tenant: &str| {
+        service.call_as(&of(tenant), "mine", json!({})).await.map(|answer| answer["rows"].clone())
     };
-    assert_eq!(rows("acme", "mine", json!({})).await.unwrap(), json!([{ "id": 1 }, { "id": 3 }]));
-    assert_eq!(rows("globex", "query", json!({ "sql": sql })).await.unwrap(), json!([{ "id": 2 }]));
-    for (tool, arguments) in [
-        ("query", json!({ "sql": "SELECT id FROM docs" })),
-        ("query", json!({ "sql": "SELECT id FROM docs WHERE owner = ':tenantId'" })),
-        ("query", json!({ "sql": "SELECT id FROM docs -- :tenantId" })),
-        ("query", json!({ "sql": sql, "params": { "tenantId": "acme" } })),
-        ("execute", json!({ "sql": "DELETE FROM docs" })),
-    ] {
-        let error = rows("globex", tool, arguments.clone()).await.unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::InvalidInput, "{arguments}");
-        assert!(error.message().contains(":tenantId"), "{error}");
-    }
-    let sql = "DELETE FROM docs WHERE owner = :tenantId";
-    let answer = service.call_as(&of("globex"), "execute", json!({ "sql": sql })).await.unwrap();
-    assert_eq!(answer, json!({ "affected": 1 }));
+    assert_eq!(rows("acme").await.unwrap(), json!([{ "id": 1 }, { "id": 3 }]));
+    assert_eq!(rows("globex").await.unwrap(), json!([{ "id": 2 }]));
+    let names = service.names().await;
+    assert!(!names.iter().any(|name| name == "query" || name == "execute"), "{names:?}");
+    let sql = json!({ "sql": "SELECT id FROM docs WHERE owner <> :tenantId" });
+    let error = service.call_as(&of("globex"), "query", sql).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound, "{error:?}");
+    let asking = json!({ "tenant_column": "owner", "read_only": false, "operations": ["list", "execute"] });
+    let error = place.try_open(asking).err().unwrap();
+    assert_eq!(error.problems()[0].path, "operations[1]", "{error:?}");
     let wrong = json!({ "tenant_column": "owner", "tools": [{ "id": "all", "sql": "SELECT id FROM docs" }] });
     let error = place.try_open(wrong).err().unwrap();
     assert!(error.problems()[0].message.contains(":tenantId"), "{error:?}");
+}
+
+/// DB-8
+async fn tells_tenants_apart_by_every_byte(place: Place) {
+    place
+        .run(match place.engine {
+            Engine::Sqlite => {
+                "CREATE TABLE docs (id INTEGER PRIMARY KEY, owner TEXT NOT NULL COLLATE NOCASE); \
+                 CREATE TABLE padded (id INTEGER PRIMARY KEY, owner TEXT NOT NULL COLLATE RTRIM)"
+            }
+            Engine::Postgres => {
+                "CREATE EXTENSION citext; \
+                 CREATE TABLE docs (id INTEGER PRIMARY KEY, owner citext NOT NULL); \
+                 CREATE TABLE padded (id INTEGER PRIMARY KEY, owner varchar(40) NOT NULL)"
+            }
+            Engine::Mariadb => {
+                "CREATE TABLE docs (id INTEGER PRIMARY KEY, owner VARCHAR(40) COLLATE utf8mb4_general_ci NOT NULL); \
+                 CREATE TABLE padded (id INTEGER PRIMARY KEY, owner VARCHAR(40) CHARACTER SET utf16 NOT NULL)"
+            }
+        })
+        .await;
+    for table in ["docs", "padded"] {
+        place
+            .run(&format!("INSERT INTO {table} VALUES (1, 'acme'), (2, 'Acme'), (3, 'acme '), (4, 'ACME')"))
+            .await;
+    }
+    let service = place.open(json!({ "tenant_column": "owner", "read_only": false, "operations": ["list", "take", "modify", "delete"] }));
+    for table in ["docs", "padded"] {
+        let listed = service.call_as(&of("acme"), &format!("{table}_list"), json!({})).await.unwrap();
+        assert_eq!(listed["rows"], json!([{ "id": 1 }]), "{table}");
+        for id in 2..=4 {
+            let taken =
+                service.call_as(&of("acme"), &format!("{table}_take"), json!({ "id": id })).await.unwrap();
+            assert_eq!(taken, Value::Null, "{table} {id}");
+            let deleted =
+                service.call_as(&of("acme"), &format!("{table}_delete"), json!({ "id": id })).await.unwrap();
+            assert_eq!(deleted["deleted"], 0, "{table} {id}");
+        }
+    }
+}
+
+/// To a number, every tenant is 0. DB-8
+async fn wants_a_text_for_the_tenant(place: Place) {
+    place.run("CREATE TABLE docs (id INTEGER PRIMARY KEY, owner INTEGER NOT NULL)").await;
+    place.run("INSERT INTO docs VALUES (1, 0)").await;
+    let service = place.open(json!({ "tenant_column": "owner" }));
+    let error = service.call_as(&of("acme"), "docs_list", json!({})).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidConfig, "{error:?}");
+    assert!(error.message().contains("owner") && error.message().contains("docs"), "{error}");
 }
