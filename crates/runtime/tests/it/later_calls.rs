@@ -9,9 +9,11 @@ use std::time::{Duration, Instant};
 use store::{NewTenant, Options, Queues, Store, Vault};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
+use tool::objects::{Part, Reading};
 use tool::queue::LaterCall;
 use tool::{
-    CallTools, CallableTool, Context, Error, Outcome, Output, Queue as _, Request, Result, Target, TenantId,
+    CallTools, CallableTool, Context, Error, Link, Outcome, Output, Queue as _, Request, Result, Target,
+    TenantId,
 };
 
 const PLENTY: Duration = Duration::from_secs(40);
@@ -49,6 +51,10 @@ impl CallTools for Tools {
     }
 
     fn tool(&self, _: &Context, _: &Target) -> Result<CallableTool> {
+        Err(Error::not_found("none"))
+    }
+
+    async fn read_object(&self, _: &Context, _: &Link, _: Part) -> Result<Reading> {
         Err(Error::not_found("none"))
     }
 }
