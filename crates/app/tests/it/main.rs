@@ -108,3 +108,4 @@ mod tools_uri;
 mod two_processes;
 mod unreadable_answers;
 mod uris;
+mod whose_question;

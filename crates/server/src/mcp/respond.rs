@@ -142,8 +142,10 @@ impl Requester {
             None => {
                 let events = wanted.listen(&mut cx);
                 let for_client = self.capabilities.map(|capabilities| {
+                    let session = self.session.as_ref().map(|open| &*open.token);
+                    let session = session.filter(|token| !token.is_empty()).unwrap_or(&door.id);
                     let (client, rx) =
-                        CallingClient::open(capabilities, version, &owner, &door.server_requests);
+                        CallingClient::open(capabilities, version, &owner, session, &door.server_requests);
                     cx.client = Some(client);
                     rx
                 });
