@@ -77,6 +77,7 @@ mod real_home;
 mod real_peers;
 mod replicas;
 mod rest_document;
+mod rights;
 mod roles;
 mod roles_rows;
 mod search;

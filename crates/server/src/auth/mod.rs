@@ -1,11 +1,13 @@
 //! Sign-in: who a request comes from, answered from memory.
 
+mod access;
 mod attempts;
 mod grant;
 mod hashing;
 mod owners;
 mod token;
 
+pub(crate) use access::{Access, AccessWatch, Credential};
 pub(crate) use attempts::Attempts;
 pub(crate) use grant::Grant;
 pub(crate) use hashing::Hashing;
@@ -26,12 +28,15 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use store::{KeyHash, Status, Store, User};
 use token::Tokens;
+use tokio::sync::watch;
 use tool::{Caller, CallerHeaders, Identity, InstanceId, Limits, Role, Scope, Secret, TenantId, UserId};
 
 /// Everyone who may come in, swapped as a whole when anything about that changes.
 pub(crate) struct Auth {
     tokens: Tokens,
     accounts: ArcSwap<Accounts>,
+    /// Ticks when they were swapped, for whoever stays.
+    changes: watch::Sender<u64>,
 }
 
 #[derive(Default)]
@@ -52,7 +57,8 @@ struct KeyEntry {
 impl Auth {
     /// Loads everyone.
     pub(crate) async fn load(store: &Store, key: &Secret) -> store::Result<Self> {
-        let auth = Self { tokens: Tokens::new(key), accounts: ArcSwap::default() };
+        let auth =
+            Self { tokens: Tokens::new(key), accounts: ArcSwap::default(), changes: watch::Sender::new(0) };
         auth.reload(store).await?;
         Ok(auth)
     }
@@ -83,6 +89,7 @@ impl Snapshot for Auth {
         let users = users.into_iter().map(|user| (user.id.clone(), user));
         let (keys, users) = (keys.collect(), users.collect());
         self.accounts.store(Arc::new(Accounts { keys, users, instances, closed }));
+        self.changes.send_modify(|count| *count += 1);
         Ok(())
     }
 }
@@ -286,7 +293,7 @@ pub(crate) fn caller_headers(headers: Arc<HeaderMap>) -> CallerHeaders {
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 
 /// `Authorization: Bearer …` or `X-API-Key: …`.
-fn credential(parts: &Parts) -> Result<&str> {
+pub(crate) fn credential(parts: &Parts) -> Result<&str> {
     let header = |name: &HeaderName| parts.headers.get(name).and_then(|value| value.to_str().ok());
     if let Some(key) = header(&API_KEY) {
         return Ok(key);

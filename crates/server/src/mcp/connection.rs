@@ -13,7 +13,7 @@ use super::respond::{Output, Responses};
 use super::sessions::OpenSession;
 use super::startup::Startup;
 use crate::Shared;
-use crate::auth::{SignedIn, caller_headers};
+use crate::auth::{Access, SignedIn, caller_headers};
 use gateway::Gateway;
 use http::HeaderMap;
 use mcp::{Version, envelope};
@@ -42,7 +42,10 @@ pub struct Options {
 /// Who the client is, and what it is offered.
 pub(super) struct Identity {
     tenant: TenantId,
+    /// As it was when the connection was opened.
     caller: Arc<Caller>,
+    /// Says what the caller is now.
+    access: Access,
     instance: Option<InstanceId>,
     service: Option<Arc<str>>,
     /// Of the request that opened the connection.
@@ -55,14 +58,16 @@ impl Identity {
     /// The owner of this process.
     pub(super) fn local(only_client: Option<Arc<OnlyClient>>) -> Self {
         let (tenant, caller) = (TenantId::default_tenant(), Arc::new(Caller::local()));
-        Self { tenant, caller, instance: None, service: None, headers: CallerHeaders::default(), only_client }
+        let (access, headers) = (Access::endless(), CallerHeaders::default());
+        Self { tenant, caller, access, instance: None, service: None, headers, only_client }
     }
 
     /// Somebody who came over HTTP.
     pub(super) fn of(door_access: DoorAccess, headers: HeaderMap) -> Self {
-        let DoorAccess { signed_in: SignedIn { tenant, caller, .. }, instance, service } = door_access;
+        let DoorAccess { signed_in: SignedIn { tenant, caller, .. }, access, instance, service } =
+            door_access;
         let headers = caller_headers(Arc::new(headers));
-        Self { tenant, caller, instance, service, headers, only_client: None }
+        Self { tenant, caller, access, instance, service, headers, only_client: None }
     }
 }
 
@@ -139,11 +144,21 @@ impl Connection {
         self.door.calls.wait().await;
     }
 
+    /// Waits until the client has no right to be here any more.
+    pub(super) async fn ended(&self) {
+        self.identity.access.ended().await;
+    }
+
     /// Takes one message, or several at once; false ends the connection.
     pub(super) async fn receive(self: &Arc<Self>, text: Vec<u8>) -> bool {
+        // Whoever waits for the end may not have had its turn yet.
+        if self.identity.access.signed_in().is_err() {
+            return false;
+        }
         let transport = Transport::Connection(self);
         let (door, cx, owner) = (self.door.clone(), self.context(), String::new());
-        let received = Sender { door, cx, owner, transport, is_batched: false }.receive(&text);
+        let access = self.identity.access.clone();
+        let received = Sender { door, cx, access, owner, transport, is_batched: false }.receive(&text);
         drop(text);
         match received {
             Received::Message(Handled::Exit) => return false,
@@ -214,7 +229,13 @@ impl Connection {
         if closing.run_until_cancelled(loaded).await.is_none() {
             return;
         }
-        let mut listener = Listener::new(gateway, self.context(), Filter::all_lists(), closing.clone());
+        let mut listener = Listener::new(
+            gateway,
+            self.context(),
+            Filter::all_lists(),
+            closing.clone(),
+            &self.identity.access,
+        );
         if let Some(startup) = &self.door.startup {
             startup.end();
         }
@@ -228,8 +249,10 @@ impl Connection {
 
     /// For one request, which is cancelled at the latest when the client has gone.
     pub(super) fn context(&self) -> Context {
-        let Identity { tenant, caller, instance, service, headers, .. } = &self.identity;
-        let cx = Context::new(tenant.clone(), caller.clone(), DoorKind::Mcp, self.options.call_timeout);
+        let Identity { tenant, caller, access, instance, service, headers, .. } = &self.identity;
+        let now = access.signed_in().ok().flatten();
+        let caller = now.map_or_else(|| caller.clone(), |signed_in| signed_in.caller);
+        let cx = Context::new(tenant.clone(), caller, DoorKind::Mcp, self.options.call_timeout);
         let (instance, service, headers) = (instance.clone(), service.clone(), headers.clone());
         Context { instance, service, headers, cancel: self.door.closing.child_token(), ..cx }
     }

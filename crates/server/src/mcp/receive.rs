@@ -9,6 +9,7 @@ use super::respond::{Accepted, Requester};
 use super::sessions::OpenSession;
 use super::wanted::WantedNotifications;
 use super::{Answered, Door};
+use crate::auth::Access;
 use mcp::envelope::{self, Kind};
 use mcp::modern::Meta;
 use mcp::{Era, Id, Message, RpcError, Version};
@@ -26,6 +27,8 @@ const NO_HANDSHAKE: &str = "'initialize' cannot be part of a batch";
 pub(super) struct Sender<'a> {
     pub(super) door: Arc<Door>,
     pub(super) cx: Context,
+    /// By which the client is here, for what goes on.
+    pub(super) access: Access,
     /// Whose responses are taken, and whose requests go on; empty on a connection, whose door has one client.
     pub(super) owner: String,
     pub(super) transport: Transport<'a>,
@@ -160,6 +163,7 @@ impl Sender<'_> {
             pending: pending.flatten(),
             door: self.door,
             cx: self.cx,
+            access: self.access,
             owner: self.owner,
             id,
             version,

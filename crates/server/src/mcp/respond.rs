@@ -10,6 +10,7 @@ use super::running::{Next, RunningRequest};
 use super::sessions::OpenSession;
 use super::wanted::WantedNotifications;
 use super::{Answered, Door};
+use crate::auth::Access;
 use crate::finish::finish;
 use mcp::{Id, Version, envelope};
 use serde_json::value::RawValue;
@@ -28,6 +29,7 @@ pub(super) struct Requester {
     pub(super) id: Id,
     pub(super) version: Version,
     pub(super) cx: Context,
+    pub(super) access: Access,
     pub(super) door: Arc<Door>,
     pub(super) owner: String,
     pub(super) session: Option<Arc<OpenSession>>,
@@ -114,7 +116,7 @@ impl Accepted {
             Request::Subscribe(uri) => door.subscribe(cx, token, uri).await,
             Request::Unsubscribe(uri) => door.unsubscribe(token, &uri),
             Request::Listen(filter) => {
-                match Listening::begin(door, cx.clone(), &requester.id, filter).await {
+                match Listening::begin(door, cx.clone(), &requester.access, &requester.id, filter).await {
                     Ok(listening) => return requester.response(State::Listening(Box::new(listening))),
                     Err(error) => Err(error),
                 }

@@ -105,6 +105,7 @@ impl Open {
         tokio::select! {
             line = self.rx.recv() => line,
             () = self.state.stopping.cancelled() => None,
+            () = self.connection.ended() => None,
         }
     }
 }
