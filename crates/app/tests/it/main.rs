@@ -71,6 +71,7 @@ mod own_private_network;
 mod pins;
 mod pins_local;
 mod pipe;
+mod pipe_env;
 mod plain_words;
 mod private_network;
 mod real_home;
