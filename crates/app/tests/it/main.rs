@@ -30,6 +30,7 @@ mod examples;
 mod faults;
 mod fidelity;
 mod file_services;
+mod full_connection;
 mod full_disk;
 mod generated;
 mod grants;

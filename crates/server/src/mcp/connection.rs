@@ -7,16 +7,16 @@ use super::batch::Batch;
 use super::door_access::DoorAccess;
 use super::notifications::Listener;
 use super::receive::{Sender, Transport};
-use super::received::{Handled, Handshake, Received};
+use super::received::{BatchEntry, Handled, Handshake, Received, Refusal};
 use super::request::Filter;
-use super::respond::{Output, Responses};
+use super::respond::{Accepted, Output, Responses};
 use super::sessions::OpenSession;
 use super::startup::Startup;
 use crate::Shared;
 use crate::auth::{Access, SignedIn, caller_headers};
 use gateway::Gateway;
 use http::HeaderMap;
-use mcp::{Version, envelope};
+use mcp::{RpcError, Version, envelope};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -27,7 +27,7 @@ use tool::{Caller, CallerHeaders, Context, Door as DoorKind, InstanceId, OnlyCli
 
 /// Messages that may wait for a client that does not read.
 const QUEUE: usize = 256;
-/// Requests of one client that are pending at the same time; more wait in the pipe.
+/// Requests of one client that are pending at the same time; more are refused.
 const MAX_PENDING: usize = 1024;
 
 /// How a client is served.
@@ -165,21 +165,30 @@ impl Connection {
             Received::Message(Handled::Nothing) => {}
             Received::Refused(refusal) => self.send(refusal.response()).await,
             Received::Message(Handled::Initialize(handshake)) => self.initialize(handshake).await,
-            Received::Message(Handled::Request(accepted)) => {
-                self.write(async move { Responses::One(accepted.respond().await) }).await;
+            // What comes behind it is read all the same: it may cancel some of them.
+            Received::Message(Handled::Request(accepted)) if self.is_full() => {
+                self.send(too_many(&accepted).response()).await;
             }
-            Received::Batch(entries) => {
-                self.write(async move { Responses::Batch(Batch::new(entries)) }).await;
+            Received::Message(Handled::Request(accepted)) => {
+                self.write(async move { Responses::One(accepted.respond().await) });
+            }
+            Received::Batch(mut entries) => {
+                if self.is_full() {
+                    entries.iter_mut().for_each(refuse);
+                }
+                self.write(async move { Responses::Batch(Batch::new(entries)) });
             }
         }
         true
     }
 
+    /// As many requests are pending as may be; one task more notifies.
+    fn is_full(&self) -> bool {
+        self.tasks.len() > MAX_PENDING
+    }
+
     /// Sends what comes of requests, in a task of its own.
-    async fn write(self: &Arc<Self>, responses: impl Future<Output = Responses> + Send + 'static) {
-        while self.tasks.len() > MAX_PENDING {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+    fn write(self: &Arc<Self>, responses: impl Future<Output = Responses> + Send + 'static) {
         let connection = self.clone();
         // Boxed, so that the task moves a pointer and not all that a request may need.
         drop(self.tasks.spawn(Box::pin(async move {
@@ -268,5 +277,19 @@ impl Connection {
     pub(super) async fn send(&self, message: String) {
         // The writer ends only with the client.
         let _ = self.tx.send(message).await;
+    }
+}
+
+/// The refusal of a request that is one too many.
+fn too_many(accepted: &Accepted) -> Refusal {
+    let message = format!(
+        "{MAX_PENDING} requests of this connection are under way; wait for a response or cancel some, then try again"
+    );
+    Refusal { id: Some(accepted.requester.id.clone()), ..RpcError::new(-32603, message).into() }
+}
+
+fn refuse(entry: &mut BatchEntry) {
+    if let BatchEntry::Request(accepted) = entry {
+        *entry = BatchEntry::Refused(too_many(accepted));
     }
 }
