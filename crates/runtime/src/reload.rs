@@ -6,7 +6,8 @@ use async_trait::async_trait;
 use futures::future::join_all;
 use gateway::{Discovery, Gateway, InstanceDefinition, ServiceDefinition, TenantDefinition};
 use serde_json::Value;
-use std::sync::Arc;
+use std::collections::HashSet;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 use store::{Binding, BindingStatus, ErrorKind, Service, Status, Store, within};
 use tokio::sync::Mutex;
@@ -34,6 +35,8 @@ pub struct Reload {
     /// What else follows the store, e.g. who may sign in.
     also: Vec<Arc<dyn Snapshot>>,
     own: OwnServices,
+    /// Stored services that the owner's hide.
+    hidden: std::sync::Mutex<HashSet<String>>,
     /// How long the database may take to answer.
     timeout: Duration,
     /// What the snapshots show; held while they are made, so that an older read never replaces a newer one.
@@ -64,7 +67,7 @@ impl Reload {
         let tenants = store.tenants().all().await?;
         let is_single_tenant = tenants.len() < 2;
         let shown = Mutex::new(Shown { revision, is_single_tenant });
-        let reload = Self { store, gateway, also, own, timeout, shown };
+        let reload = Self { store, gateway, also, own, hidden: Default::default(), timeout, shown };
         let mut discoveries = Vec::new();
         for tenant in tenants {
             discoveries.extend(reload.load(&tenant.id, is_single_tenant).await?);
@@ -125,7 +128,9 @@ impl Reload {
         };
         let mut services: Vec<_> =
             within(self.timeout, self.store.services().all(id)).await?.into_iter().map(definition).collect();
-        services.extend(self.own.of(id));
+        let own = self.own.of(id);
+        self.hide(&mut services, &own);
+        services.extend(own);
         let tools = within(self.timeout, self.store.tools().all(id))
             .await?
             .into_iter()
@@ -142,6 +147,33 @@ impl Reload {
             instances,
         };
         Ok(Some(self.gateway.load(definition).await))
+    }
+
+    /// Leaves out what the owner's services hide, and says so once.
+    fn hide(&self, services: &mut Vec<ServiceDefinition>, own: &[ServiceDefinition]) {
+        let is_own = |service: &ServiceDefinition| {
+            own.iter().any(|own| own.scheme == service.scheme && own.id == service.id)
+        };
+        if own.is_empty() {
+            return;
+        }
+        let mut known = self.hidden.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut hidden = HashSet::new();
+        services.retain(|service| {
+            let is_hidden = is_own(service);
+            if is_hidden {
+                hidden.insert(format!("{}://{}", service.scheme, service.id));
+            }
+            !is_hidden
+        });
+        for service in hidden.difference(&known) {
+            let place = self.own.place();
+            tracing::warn!(
+                service,
+                "the stored service {service} is hidden: {place} has one of the same type and id; give one of them another id"
+            );
+        }
+        *known = hidden;
     }
 
     /// Follows changes by others, and of the owner's services, until cancelled.
@@ -204,6 +236,7 @@ fn definition(service: Service) -> ServiceDefinition {
         problem: None,
         built_in: None,
         version,
+        made_at_ms: Some(service.created_at),
     }
 }
 
