@@ -208,7 +208,7 @@ impl Connection {
         while let Some(output) = responses.next().await {
             match output {
                 Output::Message(text) | Output::Response(text, _) => self.send(text).await,
-                Output::Cancelled(_) => {}
+                Output::Cancelled => {}
             }
         }
     }

@@ -102,7 +102,7 @@ impl Sender<'_> {
         let meta = match Meta::of(message.params) {
             Ok(meta) => meta,
             Err(error) => match (self.transport, kind) {
-                (Transport::Connection(_), Kind::Request { .. }) => return Err(error),
+                (_, Kind::Request { .. }) => return Err(error),
                 (Transport::Http(_), _) if is_modern(None) => return Err(error),
                 // What stands there is not meant for us.
                 _ => Meta::default(),
@@ -150,7 +150,9 @@ impl Sender<'_> {
         };
         let pending =
             session.as_ref().map(|session| self.door.pending.begin(&session.token, &id, &self.cx.cancel));
-        if let (Some(None), Transport::Connection(_)) = (&pending, self.transport) {
+        // Over HTTP each request has a response of its own, unless it is one of a batch.
+        let is_told_by_id = self.is_batched || matches!(self.transport, Transport::Connection(_));
+        if matches!(pending, Some(None)) && is_told_by_id {
             let message = format!("a request with the id {} is under way", id.get());
             return Err(Refusal { id: Some(id), ..RpcError::invalid_request(message).into() });
         }

@@ -48,8 +48,8 @@ pub(super) enum Output {
     Message(String),
     /// The response, which is the last; with the code of the error, if it is one.
     Response(String, Option<i32>),
-    /// The response to a request that its client has cancelled: said only where something must be said.
-    Cancelled(String),
+    /// The client has cancelled its request, and gets no response.
+    Cancelled,
 }
 
 /// The responses to what was sent at once.
@@ -191,7 +191,7 @@ impl Response {
             Ok(result) => (envelope::result(&self.id, &result), None),
             Err(error) => (envelope::error(Some(&self.id), &error), Some(error.code)),
         };
-        Some(if is_cancelled { Output::Cancelled(text) } else { Output::Response(text, code) })
+        Some(if is_cancelled { Output::Cancelled } else { Output::Response(text, code) })
     }
 
     /// Lets the work go on in a task of its own.
