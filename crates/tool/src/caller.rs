@@ -62,6 +62,16 @@ pub enum Scope {
 }
 
 impl Scope {
+    /// The scope as it is written in JSON.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Call => "call",
+            Self::Manage => "manage",
+        }
+    }
+
     /// The role that it takes at least.
     #[must_use]
     pub fn role(self) -> Role {

@@ -165,7 +165,7 @@ impl SignedIn {
 
     /// May change what is configured.
     pub(crate) fn may_manage(&self) -> Result<()> {
-        self.must(Scope::Manage, "change this")
+        self.must(Scope::Manage, "see or change this")
     }
 
     /// May make Tools: those who only call manage their own. A key with an allow-list may not, as
@@ -237,7 +237,13 @@ impl SignedIn {
         if self.caller.may(scope) {
             return Ok(());
         }
-        Err(Problem::forbidden(format!("{} may not {what} (role {})", self.caller.name, self.role())))
+        let name = &self.caller.name;
+        if self.caller.role >= scope.role() {
+            let missing = scope.as_str();
+            let detail = format!("{name} may not {what}: its scopes do not have '{missing}'");
+            return Err(Problem::forbidden(detail));
+        }
+        Err(Problem::forbidden(format!("{name} may not {what} (role {})", self.role())))
     }
 
     fn role(&self) -> &'static str {

@@ -216,6 +216,9 @@ impl Sender<'_> {
         let messages = envelope::batch(text)?;
         if let Transport::Http(headers) = self.transport {
             headers.check_version(&Meta::default())?;
+            if headers.are_modern(None) {
+                return Err(RpcError::invalid_request(ONE_VERSION).into());
+            }
         }
         let session = self.session(Era::Legacy)?;
         if session.is_none_or(|session| session.session.version != Version::V2025_03_26) {
