@@ -81,6 +81,7 @@ async fn gateway(services: usize, tools: usize) -> (Arc<Gateway>, Context) {
         problem: None,
         built_in: None,
         version: 1,
+        made_at_ms: None,
     });
     let services = services.collect();
     gateway

@@ -56,6 +56,9 @@ pub struct ServiceDefinition {
     pub built_in: Option<BuiltIn>,
     /// Changes whenever anything above does.
     pub version: i64,
+    /// When it was made, in milliseconds since 1970, where that is known. Where two services want one name, the older
+    /// one keeps it; the owner's count as older than all others.
+    pub made_at_ms: Option<i64>,
 }
 
 /// What is wrong with how a service is configured.
@@ -277,6 +280,7 @@ impl Gateway {
             report: ArcSwap::from_pointee(Report { pinning, ..Report::default() }),
             is_trusted: wanted.is_trusted,
             is_for_admins,
+            made_at_ms: wanted.made_at_ms,
         }
     }
 

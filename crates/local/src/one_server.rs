@@ -35,6 +35,7 @@ impl OneServer {
             problem: None,
             built_in: None,
             version: 1,
+            made_at_ms: None,
         }
     }
 

@@ -33,6 +33,7 @@ pub fn service(path: &Path, changed: Arc<Notify>) -> ServiceDefinition {
         problem: None,
         built_in: Some(BuiltIn::for_admins(Arc::new(SelfTools { path: path.to_owned(), changed }))),
         version: hasher.finish().cast_signed(),
+        made_at_ms: None,
     }
 }
 

@@ -40,6 +40,15 @@ impl OwnServices {
         &self.origin
     }
 
+    /// The same in words.
+    #[must_use]
+    pub fn place(&self) -> String {
+        match &self.origin {
+            Origin::File { path, .. } => path.display().to_string(),
+            Origin::CommandLine(_) => "the command line".to_owned(),
+        }
+    }
+
     /// A tenant's services that the owner has configured, by name. What this program itself brings nobody has.
     #[must_use]
     pub fn configured(&self, tenant: &TenantId) -> Vec<ServiceDefinition> {

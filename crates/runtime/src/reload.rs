@@ -6,7 +6,8 @@ use async_trait::async_trait;
 use futures::future::join_all;
 use gateway::{Discovery, Gateway, InstanceDefinition, ServiceDefinition, TenantDefinition};
 use serde_json::Value;
-use std::sync::Arc;
+use std::collections::HashSet;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 use store::{Binding, BindingStatus, ErrorKind, Service, Status, Store, within};
 use tokio::sync::Mutex;
@@ -35,6 +36,8 @@ pub struct Reload {
     also: Vec<Arc<dyn Snapshot>>,
     own: OwnServices,
     flows: Arc<Flows>,
+    /// Stored services that the owner's hide.
+    hidden: std::sync::Mutex<HashSet<String>>,
     /// How long the database may take to answer.
     timeout: Duration,
     /// What the snapshots show; held while they are made, so that an older read never replaces a newer one.
@@ -66,7 +69,8 @@ impl Reload {
         let tenants = store.tenants().all().await?;
         let is_single_tenant = tenants.len() < 2;
         let shown = Mutex::new(Shown { revision, is_single_tenant });
-        let reload = Self { store, gateway, also, own, flows, timeout, shown };
+        let hidden = std::sync::Mutex::default();
+        let reload = Self { store, gateway, also, own, flows, hidden, timeout, shown };
         let mut discoveries = Vec::new();
         for tenant in tenants {
             discoveries.extend(reload.load(&tenant.id, is_single_tenant).await?);
@@ -127,7 +131,9 @@ impl Reload {
         };
         let mut services: Vec<_> =
             within(self.timeout, self.store.services().all(id)).await?.into_iter().map(definition).collect();
-        services.extend(self.own.of(id));
+        let own = self.own.of(id);
+        self.hide(&mut services, &own);
+        services.extend(own);
         services.extend(within(self.timeout, self.flows.services(id)).await?);
         let tools = within(self.timeout, self.store.tools().all(id))
             .await?
@@ -145,6 +151,33 @@ impl Reload {
             instances,
         };
         Ok(Some(self.gateway.load(definition).await))
+    }
+
+    /// Leaves out what the owner's services hide, and says so once.
+    fn hide(&self, services: &mut Vec<ServiceDefinition>, own: &[ServiceDefinition]) {
+        let is_own = |service: &ServiceDefinition| {
+            own.iter().any(|own| own.scheme == service.scheme && own.id == service.id)
+        };
+        if own.is_empty() {
+            return;
+        }
+        let mut known = self.hidden.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut hidden = HashSet::new();
+        services.retain(|service| {
+            let is_hidden = is_own(service);
+            if is_hidden {
+                hidden.insert(format!("{}://{}", service.scheme, service.id));
+            }
+            !is_hidden
+        });
+        for service in hidden.difference(&known) {
+            let place = self.own.place();
+            tracing::warn!(
+                service,
+                "the stored service {service} is hidden: {place} has one of the same type and id; give one of them another id"
+            );
+        }
+        *known = hidden;
     }
 
     /// Follows changes by others, and of the owner's services, until cancelled.
@@ -207,6 +240,7 @@ fn definition(service: Service) -> ServiceDefinition {
         problem: None,
         built_in: None,
         version,
+        made_at_ms: Some(service.created_at),
     }
 }
 

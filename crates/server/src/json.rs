@@ -165,7 +165,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Paging {
         let page = page.unwrap_or(1);
         let limit = limit.unwrap_or(50);
         if page == 0 {
-            return Err(bad_query("page: invalid value: integer `0`, expected a number from 1"));
+            return Err(bad_query("page: invalid value: , expected from 1 on"));
         }
         if !(1..=MAX_LIMIT).contains(&limit) {
             return Err(bad_query("limit: invalid value: , expected from 1 to 1000"));

@@ -10,6 +10,7 @@ use axum::extract::{ConnectInfo, DefaultBodyLimit};
 use axum::response::Response;
 use futures::FutureExt;
 use futures::task::AtomicWaker;
+use http::StatusCode;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
@@ -65,7 +66,13 @@ pub(crate) async fn serve(
             body_limit.apply(&mut request);
             request.extensions_mut().insert(pace.clone());
             let request = request.map(|body| Body::new(PacedBody::new(body, pace.clone())));
-            let answer = |response: Response| response.map(|body| Answer::new(body, under_way));
+            let asked = pace.clone();
+            let answer = move |response: Response| {
+                if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+                    asked.upgrade();
+                }
+                response.map(|body| Answer::new(body, under_way))
+            };
             // hyper asks for the answer whenever anything happens on the connection.
             InPlace::new(edge(request, router.clone()).map(answer).map(Ok::<_, Infallible>))
         });

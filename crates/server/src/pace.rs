@@ -6,7 +6,7 @@ use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -26,6 +26,8 @@ pub(crate) struct Pace {
     idle_since_ms: AtomicU64,
     /// Bodies of which nothing has come that somebody waits for.
     awaited: AtomicUsize,
+    /// HTTP is over here, and whoever speaks something else looks after its client.
+    is_upgraded: AtomicBool,
 }
 
 impl Pace {
@@ -39,6 +41,7 @@ impl Pace {
             under_way: AtomicUsize::new(0),
             idle_since_ms: AtomicU64::new(0),
             awaited: AtomicUsize::new(0),
+            is_upgraded: AtomicBool::new(false),
         })
     }
 
@@ -47,6 +50,11 @@ impl Pace {
         self.under_way.fetch_add(1, Ordering::AcqRel);
         self.begun.fetch_add(1, Ordering::AcqRel);
         RequestGuard(self.clone())
+    }
+
+    /// What comes from now on is no request.
+    pub(crate) fn upgrade(&self) {
+        self.is_upgraded.store(true, Ordering::Release);
     }
 
     /// It is the client that we wait for, and nobody else.
@@ -217,7 +225,8 @@ impl Paced {
     /// When the client is late, as things are; far away while we owe it something.
     fn due(&mut self, now: Instant) -> Instant {
         let pace = &self.pace;
-        if pace.under_way.load(Ordering::Acquire) > 0 || self.stalled.is_some() {
+        let is_upgraded = pace.is_upgraded.load(Ordering::Acquire);
+        if is_upgraded || pace.under_way.load(Ordering::Acquire) > 0 || self.stalled.is_some() {
             return now + pace.keep_alive;
         }
         let begun = pace.begun.load(Ordering::Acquire);

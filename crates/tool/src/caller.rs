@@ -62,6 +62,16 @@ pub enum Scope {
 }
 
 impl Scope {
+    /// The scope as it is written in JSON.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Call => "call",
+            Self::Manage => "manage",
+        }
+    }
+
     /// The role that it takes at least.
     #[must_use]
     pub fn role(self) -> Role {
@@ -157,6 +167,11 @@ impl Pattern {
         if self.0.contains(|c: char| c.is_whitespace() || c.is_control()) {
             return Some("it has a blank or a control character".to_owned());
         }
+        if let Some(why) =
+            self.0.split_once('?').and_then(|(address, options)| vain_options(address, options))
+        {
+            return Some(why);
+        }
         let (scheme, rest) = address.split_once("://")?;
         // What a star may stand for: a part, a service and its tool, nothing, digits of an escape.
         let tried = ["x", "x/x", "", "0", "20"].map(|star| {
@@ -173,6 +188,20 @@ impl Pattern {
     pub fn matches(&self, text: &str) -> bool {
         matches(&self.0, text)
     }
+}
+
+/// Why no call has these options behind this address, if that is so.
+fn vain_options(address: &str, options: &str) -> Option<String> {
+    let mut keys = options.split('&').filter_map(|option| option.split('=').next());
+    if let Some(key) = keys.find(|key| crate::uri::Options::LIMITS.contains(key)) {
+        return Some(format!("the option '{key}' limits a call and is not compared; leave it out"));
+    }
+    let start = address.split('*').next().unwrap_or_default();
+    let may_begin_a_uri = address.contains('*') && start.bytes().all(|byte| byte.is_ascii_lowercase());
+    let is_name = !address.contains("://") && !may_begin_a_uri;
+    is_name.then(|| {
+        "options are no part of a name; they follow a URI, as in api://crm/get?method=DELETE".to_owned()
+    })
 }
 
 fn matches(pattern: &str, text: &str) -> bool {
@@ -208,6 +237,8 @@ mod tests {
             "api://crm/a%2*",
             "api://crm/x?method=*",
             "api*",
+            "*?method=DELETE",
+            "a*?*",
         ] {
             assert_eq!(Pattern(text.to_owned()).never_matches(), None, "{text}");
         }
@@ -222,6 +253,10 @@ mod tests {
             "API://crm/x",
             "://x/y",
             "?x=1",
+            "hs__echo?async=true",
+            "mcp://hs/echo?timeout=5",
+            "api://hs/echo?method=*&max-attempts=2",
+            "rt__*?method=DELETE",
         ] {
             assert!(Pattern(text.to_owned()).never_matches().is_some(), "{text}");
         }

@@ -52,6 +52,9 @@ pub trait Client: fmt::Debug + Send + Sync {
     /// What it says it can do: a JSON object in the words of its protocol.
     fn capabilities(&self) -> &RawValue;
 
+    /// The name of the session that it calls in: calls of one caller in sessions of one name come from one program.
+    fn session(&self) -> &str;
+
     /// It has declared this ability.
     fn can(&self, ability: Ability) -> bool;
 

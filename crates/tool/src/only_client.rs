@@ -70,6 +70,10 @@ impl Client for OnlyClient {
         &self.nothing
     }
 
+    fn session(&self) -> &'static str {
+        ""
+    }
+
     fn can(&self, ability: Ability) -> bool {
         match &*self.state.borrow() {
             // That is known when it has said hello.

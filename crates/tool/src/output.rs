@@ -6,7 +6,7 @@ mod tests;
 mod write;
 
 use crate::{Content, Error, Result};
-use read::{Relayed, is_error_at_end, text_data, to_data};
+use read::{Relayed, has_content, is_error_at_end, text_data, to_data};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 
@@ -50,14 +50,19 @@ impl Output {
     /// A result exactly as a service gave it.
     ///
     /// # Errors
-    /// When it is no MCP `CallToolResult`.
+    /// When it is no MCP `CallToolResult`: every version wants an object with `content`. One with `structuredContent`
+    /// alone is passed on, as the libraries of many servers and clients do without the other.
     pub fn relayed(result: Box<RawValue>) -> Result<Self> {
+        let none = || Error::upstream("the service's answer is no tool result: it has no content");
         let says = match is_error_at_end(result.get()) {
-            Some(says) => Some(says),
-            None => {
+            Some(says) if has_content(result.get()) => Some(says),
+            _ => {
                 let head: Relayed<'_> = serde_json::from_str(result.get()).map_err(|error| {
                     Error::upstream("the service's answer is no tool result").caused_by(error)
                 })?;
+                if !result.get().starts_with('{') || (head.content.is_none() && head.structured.is_none()) {
+                    return Err(none());
+                }
                 head.is_error
             }
         };
@@ -170,7 +175,7 @@ impl Output {
                 if let Some(structured) = head.structured {
                     return Some(structured.get().into());
                 }
-                let mut blocks = head.content.into_iter();
+                let mut blocks = head.content.unwrap_or_default().into_iter();
                 blocks.next().filter(|_| blocks.len() == 0).and_then(text_data)
             }
         }

@@ -32,7 +32,7 @@ pub(super) struct Serve {
     #[arg(long, env = "MCP_ALL_IN_ONE_SELF_TOOLS")]
     self_tools: bool,
     /// An admin key to use instead of a generated one
-    #[arg(long, env = "MCP_ALL_IN_ONE_ADMIN_TOKEN", hide_env_values = true, value_name = "KEY", value_parser = super::secret)]
+    #[arg(long, env = "MCP_ALL_IN_ONE_ADMIN_TOKEN", hide_env_values = true, value_name = "KEY", value_parser = admin_token)]
     admin_token: Option<Secret>,
     /// Let all services call private, loopback and link-local addresses
     #[arg(long, env = "MCP_ALL_IN_ONE_ALLOW_PRIVATE_NETWORK")]
@@ -52,7 +52,7 @@ pub(super) struct Serve {
         value_parser = clap::value_parser!(u64).range(0..=3600))]
     shutdown_timeout: u64,
     /// A web page's origin that may call us from a browser; can be given many times
-    #[arg(long, env = "MCP_ALL_IN_ONE_CORS_ORIGIN", value_name = "ORIGIN", value_delimiter = ',')]
+    #[arg(long, env = "MCP_ALL_IN_ONE_CORS_ORIGIN", value_name = "ORIGIN", value_delimiter = ',', value_parser = origin)]
     cors_origin: Vec<HeaderValue>,
     /// Audit records older than this many days are deleted; 0 keeps them for ever
     #[arg(long, env = "MCP_ALL_IN_ONE_AUDIT_RETENTION_DAYS", value_name = "DAYS", default_value_t = 90)]
@@ -268,4 +268,31 @@ fn welcome(started: &Started, services: Option<&str>, base_path: &str, asks_no_k
          \nREST interface: {url}/api/docs"
     ));
     text
+}
+
+/// Whoever guesses it may do everything.
+const SHORTEST_TOKEN: usize = 16;
+
+fn admin_token(text: &str) -> Result<Secret, String> {
+    match text.chars().count() {
+        count if count < SHORTEST_TOKEN => Err(format!(
+            "it has {count} characters; take at least {SHORTEST_TOKEN}, made at random (openssl rand -hex 32)"
+        )),
+        _ => super::secret(text).map_err(|never| match never {}),
+    }
+}
+
+/// A web page's origin as browsers send it: scheme and host, perhaps a port, and nothing else.
+fn origin(text: &str) -> Result<HeaderValue, String> {
+    let wrong =
+        || "an origin is a scheme, a host and perhaps a port, as in https://app.example.com".to_owned();
+    let uri: http::Uri = text.parse().map_err(|_| wrong())?;
+    let is_web = matches!(uri.scheme_str(), Some("http" | "https"));
+    let authority =
+        uri.authority().filter(|authority| !authority.as_str().contains('@')).ok_or_else(wrong)?;
+    let scheme = uri.scheme_str().unwrap_or_default();
+    if !is_web || text != format!("{scheme}://{authority}") {
+        return Err(wrong());
+    }
+    HeaderValue::from_str(text).map_err(|_| wrong())
 }

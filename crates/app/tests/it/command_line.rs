@@ -167,3 +167,17 @@ async fn lists_tools_for_people_and_for_programs() {
     assert_eq!((&tools[0]["name"], tools.as_array().unwrap().len()), (&json!("crm__fail"), 4));
     assert!(tools[0]["inputSchema"].is_object());
 }
+
+#[tokio::test]
+async fn refuses_tokens_that_can_be_guessed_and_origins_that_are_none() {
+    for (flag, value, said) in [
+        ("--admin-token", "x", "at least 16"),
+        ("--cors-origin", "foo", "https://app.example.com"),
+        ("--cors-origin", "*", "https://app.example.com"),
+        ("--cors-origin", "https://app.example.com/path", "https://app.example.com"),
+    ] {
+        let refused = run(&["serve", "--listen", "127.0.0.1:0", flag, value]).await;
+        assert_eq!(refused.code, Some(2), "{flag} {value}: {}", refused.stderr);
+        assert!(refused.stderr.contains(said), "{flag} {value}: {}", refused.stderr);
+    }
+}

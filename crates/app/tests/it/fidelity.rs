@@ -101,7 +101,10 @@ fn an_answer_that_is_none_fails_at_once() {
     let (mut pipe, _folder) = start(REST);
     let begun = Instant::now();
     for (said, why) in [
-        (r#","result":null"#, "no tool result"),
+        (r#","result":null"#, "'s' cannot be used: the service's answer is no tool result"),
+        (r#","result":[]"#, "no tool result"),
+        (r#","result":{}"#, "no tool result"),
+        (r#","result":{"isError":false}"#, "no tool result"),
         ("", "neither result nor error"),
         (r#","result":{"content":[{"type":"text","text":"ÿ"}]}"#, "UTF-8"),
         (r#","error":null"#, "neither result nor error"),

@@ -190,3 +190,49 @@ async fn services_of_an_mcp_json_belong_to_one_tenant() {
         assert!(!reply.text.contains(path.to_str().unwrap()), "{}", reply.text);
     }
 }
+
+/// Which service a name leads to now.
+async fn address_of(app: &TestApp, name: &str) -> String {
+    let tools = app.get("mcp/tools?limit=1000").await.is(200).body["tools"].clone();
+    let tools = tools.as_array().unwrap();
+    let found = tools.iter().find(|tool| tool["name"] == name);
+    found.unwrap_or_else(|| panic!("{name} is not in {tools:?}"))["description"].to_string()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stored_service_takes_neither_the_id_nor_the_names_of_one_in_an_mcp_json() {
+    let server = Server::start(Behaviour::default()).await;
+    let folder = tempfile::tempdir().unwrap();
+    let (app, path) = served(&folder, &server.url()).await;
+    let same = json!({ "type": "mcp", "id": "clock", "config": { "url": "http://127.0.0.1:9/mcp" } });
+    let refused = app.post("services", same).await.is_problem(409, "CONFLICT");
+    assert!(refused.string("detail").contains(path.to_str().unwrap()), "{}", refused.text);
+    let before = address_of(&app, "clock__echo").await;
+    let tools = json!([{ "id": "echo", "description": "of the newcomer", "endpoint": "/x" }]);
+    let config = json!({ "base_url": "http://127.0.0.1:9" });
+    app.service(json!({ "type": "api", "id": "clock", "config": config, "tools": tools })).await;
+    assert_eq!(address_of(&app, "clock__echo").await, before);
+    let newcomer = app.tool_names().await.into_iter().find(|name| name.starts_with("clock__echo_")).unwrap();
+    assert!(address_of(&app, &newcomer).await.contains("of the newcomer"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stored_service_that_an_mcp_json_hides_says_so() {
+    let server = Server::start(Behaviour::default()).await;
+    let folder = tempfile::tempdir().unwrap();
+    let (app, path) = served(&folder, &server.url()).await;
+    let late = json!({ "type": "mcp", "id": "late", "config": { "url": "http://127.0.0.1:9/mcp" } });
+    app.service(late).await;
+    let config = json!({ "mcpServers": { "late": { "type": "http", "url": server.url() } } });
+    std::fs::write(&path, config.to_string()).unwrap();
+    testkit::eventually("the tools of the file", PATIENCE, async || {
+        app.tool_names().await.iter().any(|name| name == "late__echo")
+    })
+    .await;
+    let stored = app.get("services/mcp/late").await.is(200).body;
+    assert_eq!((&stored["source"], &stored["health"]["state"]), (&json!("store"), &json!("failing")));
+    assert!(stored["health"]["error"].as_str().unwrap().contains("it is hidden"), "{stored}");
+    let tested = app.post("services/mcp/late/test", json!({})).await.is(200).body;
+    assert_eq!(tested["ok"], false, "{tested}");
+    assert!(tested["error"]["message"].as_str().unwrap().contains("it is hidden"), "{tested}");
+}

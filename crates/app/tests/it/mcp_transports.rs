@@ -270,6 +270,19 @@ async fn a_cancel_in_a_batch_takes_the_request_back_on_every_transport() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_id_twice_and_a_meta_that_is_none_are_refused_on_every_transport() {
+    let gateway = Gateway::start().await;
+    for wire in &mut Wire::all_with_handshake(&gateway).await {
+        let twice = wire.batch(json!([call(100, "s__echo"), call(100, "s__echo")])).await;
+        assert!(twice[0]["result"].is_object(), "{}: {twice}", wire.name);
+        assert_eq!(twice[1]["error"]["code"], -32600, "{}: {twice}", wire.name);
+        wire.send(request(101, "tools/list", &json!({ "_meta": 5 })));
+        let refused = wire.next("the refusal", |message| message["id"] == 101).await;
+        assert_eq!(refused["error"]["code"], -32602, "{}: {refused}", wire.name);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn questions_and_their_answers_go_with_batches_on_every_transport() {
     let gateway = Gateway::start().await;
     for wire in &mut Wire::all_with_handshake(&gateway).await {

@@ -8,6 +8,7 @@ use serde_json::json;
 use server::ClientLimits;
 use std::time::{Duration, Instant};
 use testkit::client::send_json;
+use testkit::mcp::ws;
 use testkit::process::{self, Server};
 use testkit::{Backend, Database, TestApp, eventually, http};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -250,4 +251,22 @@ async fn sends_clients_away_when_there_are_no_descriptors_and_serves_the_others(
     .await;
     let logged = server.stderr().matches("no connection can be accepted").count();
     assert!((1..=5).contains(&logged), "{logged} lines for one trouble");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_websocket_lives_longer_than_the_head_of_a_request_may_take() {
+    let limits = ClientLimits { head_timeout: SHORT, keep_alive: SHORT, ..patient() };
+    let app = app_with(limits).await;
+    let url = format!("ws://{}/ws", app.address());
+    let mut socket = ws::Client::connect(&url, app.key().unwrap()).await;
+    let begun = Instant::now();
+    // Now with something to say, now without.
+    for pause in [SHORT / 10, SHORT * 2, SHORT / 10, SHORT * 3] {
+        socket.send(json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" }).to_string()).await;
+        assert!(timeout(PATIENCE, socket.next()).await.expect("an answer").contains("\"id\":1"));
+        tokio::time::sleep(pause).await;
+    }
+    socket.send(json!({ "jsonrpc": "2.0", "id": 2, "method": "ping" }).to_string()).await;
+    assert!(timeout(PATIENCE, socket.next()).await.expect("an answer").contains("\"id\":2"));
+    assert!(begun.elapsed() > SHORT * 5);
 }

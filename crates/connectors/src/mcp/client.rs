@@ -107,6 +107,11 @@ impl ReconnectingClient {
         self.target.name()
     }
 
+    /// What is wrong with an answer, with whose it is.
+    pub(super) fn blamed(&self, error: &Error) -> Error {
+        Error::upstream(format!("the MCP server '{}' cannot be used: {}", self.name(), error.message()))
+    }
+
     /// Ends the connection when fired.
     pub(super) fn closing(&self) -> CancellationToken {
         self.closing.clone()

@@ -63,7 +63,11 @@ impl Connector for Mcp {
         let _permit = self.admit(cx).await?;
         let known = self.tools.get(cx, &self.clients.main).await?;
         let Some(known) = known.get(&call.tool) else {
-            return Err(Error::not_found(format!("the service has no tool '{}'", call.tool)));
+            return Err(Error::not_found(format!(
+                "the MCP server '{}' has no tool '{}'",
+                self.clients.main.name(),
+                call.tool
+            )));
         };
         let headers = match known.header_params.is_empty() {
             true => Vec::new(),
@@ -76,7 +80,7 @@ impl Connector for Mcp {
         let result = converse(cx, client, "tools/call", about, params, Repeat::Unsent).await?;
         match as_question(&result) {
             Some(request) => Ok(Outcome::NeedsInput(InputRequest { original: Some(result), ..request })),
-            None => Ok(Outcome::Done(Output::relayed(result)?)),
+            None => Ok(Outcome::Done(Output::relayed(result).map_err(|error| client.blamed(&error))?)),
         }
     }
 

@@ -76,16 +76,19 @@ pub(super) async fn converse(
     for _ in 0..MAX_ROUNDS {
         let result = client.request(cx, method, about, Some(&params.to_text()), repeat).await?;
         let is_asked = |client: &Arc<dyn tool::Client>| client.question_mode() == QuestionMode::DuringCall;
-        let Some(client) = cx.client.as_ref().filter(|client| is_asked(client)) else { return Ok(result) };
+        let Some(program) = cx.client.as_ref().filter(|client| is_asked(client)) else { return Ok(result) };
         let Some(asked) = InputRequired::read(&result) else { return Ok(result) };
-        let responses = asked.ask(cx, &**client).await?;
+        let responses = asked.ask(cx, client.name(), &**program).await?;
         params.extras.set("inputResponses", responses);
         match asked.state {
             Some(state) => params.extras.set("requestState", state.to_owned()),
             None => drop(params.extras.take("requestState")),
         }
     }
-    Err(Error::upstream(format!("the server has asked back {MAX_ROUNDS} times and still does not answer")))
+    let name = client.name();
+    Err(Error::upstream(format!(
+        "the MCP server '{name}' has asked back {MAX_ROUNDS} times and still does not answer"
+    )))
 }
 
 /// The questions in a result that is no answer; those that nobody could understand are left out.
@@ -136,20 +139,21 @@ impl<'a> InputRequired<'a> {
     }
 
     /// The program's answers, by the names of the questions.
-    async fn ask(&self, cx: &Context, client: &dyn tool::Client) -> Result<Box<RawValue>> {
+    async fn ask(&self, cx: &Context, server: &str, client: &dyn tool::Client) -> Result<Box<RawValue>> {
+        let wrong = |what: String| Error::upstream(format!("the MCP server '{server}' {what}"));
         if self.requests.0.len() > MAX_QUESTIONS {
-            return Err(Error::upstream(format!("the server asks more than {MAX_QUESTIONS} things at once")));
+            return Err(wrong(format!("asks more than {MAX_QUESTIONS} things at once")));
         }
         let mut responses = String::from("{");
         for (name, request) in &self.requests.0 {
             let request: WrittenRequest<'_> = serde_json::from_str(request.get())
-                .map_err(|error| Error::upstream("the server's question is unreadable").caused_by(error))?;
+                .map_err(|error| wrong("asks something unreadable".to_owned()).caused_by(error))?;
             let ability = ability(&request.method)
-                .ok_or_else(|| Error::upstream(format!("the server asks for '{}'", request.method)))?;
+                .ok_or_else(|| wrong(format!("asks for '{}', which is no question", request.method)))?;
             if !client.can(ability) {
                 let what = ability.as_str();
                 return Err(Error::unsupported(format!(
-                    "the tool asks for '{what}', which the client does not support"
+                    "the MCP server '{server}' asks for '{what}', which the client has not declared among its capabilities"
                 )));
             }
             let question = Question { ability, params: request.params.map(ToOwned::to_owned) };

@@ -97,7 +97,9 @@ impl TenantCatalog {
             let of_type = catalog.services.entry(service.scheme.clone()).or_default();
             of_type.insert(service.id.clone(), service);
         }
-        let all: Vec<_> = catalog.services.values().flat_map(BTreeMap::values).cloned().collect();
+        let mut all: Vec<_> = catalog.services.values().flat_map(BTreeMap::values).cloned().collect();
+        // Whoever was there first keeps its names; of those as old, the first by type and id.
+        all.sort_by_key(|service| service.made_at_ms);
         let taken = own.iter().filter(|tool| tool.is_active).map(|tool| tool.name.as_str()).collect();
         for service in all {
             catalog.add_routes(&service, &taken, previous, result_budget);

@@ -38,6 +38,8 @@ pub struct Service {
     pub(crate) report: ArcSwap<Report>,
     /// It comes from the owner of this process.
     pub is_trusted: bool,
+    /// When it was made, where that is known: whoever was there first keeps its names.
+    pub(crate) made_at_ms: Option<i64>,
     /// Only those who manage the platform may use it.
     pub(crate) is_for_admins: bool,
     /// Its calls in numbers.

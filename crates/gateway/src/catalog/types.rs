@@ -92,6 +92,7 @@ impl Types {
             since: Since::now(),
             report: arc_swap::ArcSwap::default(),
             is_trusted: false,
+            made_at_ms: None,
             metrics: self.numbers.of(&env.tenant, uri.scheme(), ALL),
             is_for_admins: false,
         };

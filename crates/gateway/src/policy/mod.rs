@@ -87,11 +87,14 @@ fn may_call(caller: &Caller) -> Result<()> {
     if caller.may(Scope::Call) {
         return Ok(());
     }
-    let role = caller.role.as_str();
-    Err(Error::denied(format!(
-        "{} may not call tools (role {role}); use a key with role caller",
-        caller.name
-    )))
+    let (name, role) = (&caller.name, caller.role.as_str());
+    if caller.role >= Scope::Call.role() {
+        let scopes: Vec<_> = caller.scopes.iter().map(|scope| scope.as_str()).collect();
+        let scopes = scopes.join(", ");
+        let message = format!("{name} may not call tools (its scopes are {scopes}); it needs the scope call");
+        return Err(Error::denied(message));
+    }
+    Err(Error::denied(format!("{name} may not call tools (role {role}); use a key with role caller")))
 }
 
 impl Policy {

@@ -259,6 +259,7 @@ impl Gateway {
             since: Since::now(),
             report: arc_swap::ArcSwap::default(),
             is_trusted: false,
+            made_at_ms: None,
             is_for_admins: false,
         }
     }

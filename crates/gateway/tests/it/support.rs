@@ -273,5 +273,6 @@ pub fn service(id: &str, settings: Value) -> ServiceDefinition {
         problem: None,
         built_in: None,
         version: 1,
+        made_at_ms: None,
     }
 }

@@ -147,6 +147,7 @@ impl FileContext {
             problem,
             built_in: None,
             version: hasher.finish().cast_signed(),
+            made_at_ms: None,
         }
     }
 

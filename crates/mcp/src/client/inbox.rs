@@ -1,12 +1,14 @@
 //! Where messages from the server arrive, and who among us waits for them.
 
 mod notifications;
+mod programs;
 mod requests;
 
 use super::failure::Failure;
 use super::server_requests::ServerRequest;
 use super::unreadable::{self, NotAMessage, number};
 use crate::{Message, RpcError, envelope};
+use programs::GivenUp;
 use serde_json::value::RawValue;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -59,6 +61,8 @@ struct Pending {
     requests: HashMap<u64, PendingRequest, foldhash::fast::RandomState>,
     /// The server's, by their id as it spelled it.
     server_requests: HashMap<String, CancellationToken>,
+    /// Whose requests nobody waits for any more, though the server may still work on them.
+    given_up: GivenUp,
     closed: Option<Failure>,
 }
 
@@ -109,7 +113,10 @@ impl Inbox {
 
     /// Nobody waits for `id` any more; says whether somebody did.
     pub(super) fn forget(&self, id: u64) -> bool {
-        self.pending().requests.remove(&id).is_some()
+        let mut pending = self.pending();
+        let Some(request) = pending.requests.remove(&id) else { return false };
+        pending.given_up.note(&request.cx);
+        true
     }
 
     pub(super) fn is_waiting(&self, id: u64) -> bool {

@@ -89,6 +89,29 @@ pub(super) fn too_many() -> RpcError {
     RpcError::new(-32603, "too many questions at once")
 }
 
+/// The refusal of what may be any of several programs' affair.
+pub(super) fn unclear(ability: Ability) -> RpcError {
+    let what = ability.as_str();
+    RpcError::new(
+        -32603,
+        format!(
+            "several clients are calling, or have just called, and '{what}' does not say for which of them it is; \
+             nobody is asked on behalf of another: try again while one client calls"
+        ),
+    )
+}
+
+/// The refusal of what belongs to a call that nobody waits for any more.
+pub(super) fn ended() -> RpcError {
+    RpcError::new(-32603, "the call that this belongs to has ended")
+}
+
+/// The refusal of what belongs to no call.
+pub(super) fn nobody(ability: Ability) -> RpcError {
+    let what = ability.as_str();
+    RpcError::new(-32601, format!("no call is under way whose client could be asked for '{what}'"))
+}
+
 /// The refusal of what the caller's program cannot do.
 pub(super) fn cannot(ability: Ability) -> RpcError {
     let what = ability.as_str();

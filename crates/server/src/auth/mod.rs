@@ -1,5 +1,6 @@
 //! Sign-in: who a request comes from, answered from memory.
 
+mod access;
 mod attempts;
 mod grant;
 mod hashing;
@@ -7,6 +8,7 @@ mod owners;
 pub(crate) mod session;
 mod token;
 
+pub(crate) use access::{Access, AccessWatch, Credential};
 pub(crate) use attempts::Attempts;
 pub(crate) use grant::Grant;
 pub(crate) use hashing::Hashing;
@@ -29,6 +31,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use store::{KeyHash, Status, Store, User};
 use token::Tokens;
+use tokio::sync::watch;
 use tool::{
     Caller, CallerHeaders, Identity, InstanceId, KeyId, Limits, Role, Scope, Secret, TenantId, UserId,
 };
@@ -39,6 +42,8 @@ pub(crate) struct Auth {
     /// Cookies ignore ports: two servers on one machine must not overwrite each other's.
     cookie_name: String,
     accounts: ArcSwap<Accounts>,
+    /// Ticks when they were swapped, for whoever stays.
+    changes: watch::Sender<u64>,
 }
 
 #[derive(Default)]
@@ -62,7 +67,12 @@ impl Auth {
     pub(crate) async fn load(store: &Store, key: &Secret) -> store::Result<Self> {
         let KeyHash([a, b, c, d, ..]) = KeyHash::of(&format!("cookie name {}", key.expose()));
         let cookie_name = format!("aio_{:08x}", u32::from_be_bytes([a, b, c, d]));
-        let auth = Self { tokens: Tokens::new(key), cookie_name, accounts: ArcSwap::default() };
+        let auth = Self {
+            tokens: Tokens::new(key),
+            cookie_name,
+            accounts: ArcSwap::default(),
+            changes: watch::Sender::new(0),
+        };
         auth.reload(store).await?;
         Ok(auth)
     }
@@ -94,6 +104,7 @@ impl Snapshot for Auth {
         let users = users.into_iter().map(|user| (user.id.clone(), user));
         let (keys, users) = (keys.collect(), users.collect());
         self.accounts.store(Arc::new(Accounts { keys, key_hashes, users, instances, closed }));
+        self.changes.send_modify(|count| *count += 1);
         Ok(())
     }
 }
@@ -211,7 +222,7 @@ impl SignedIn {
 
     /// May change what is configured.
     pub(crate) fn may_manage(&self) -> Result<()> {
-        self.must(Scope::Manage, "change this")
+        self.must(Scope::Manage, "see or change this")
     }
 
     /// May make Tools: those who only call manage their own. A key with an allow-list may not, as
@@ -283,7 +294,13 @@ impl SignedIn {
         if self.caller.may(scope) {
             return Ok(());
         }
-        Err(Problem::forbidden(format!("{} may not {what} (role {})", self.caller.name, self.role())))
+        let name = &self.caller.name;
+        if self.caller.role >= scope.role() {
+            let missing = scope.as_str();
+            let detail = format!("{name} may not {what}: its scopes do not have '{missing}'");
+            return Err(Problem::forbidden(detail));
+        }
+        Err(Problem::forbidden(format!("{name} may not {what} (role {})", self.role())))
     }
 
     fn role(&self) -> &'static str {
@@ -341,7 +358,7 @@ pub(crate) fn caller_headers(headers: Arc<HeaderMap>) -> CallerHeaders {
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 
 /// `Authorization: Bearer …` or `X-API-Key: …`.
-fn credential(parts: &Parts) -> Result<&str> {
+pub(crate) fn credential(parts: &Parts) -> Result<&str> {
     let header = |name: &HeaderName| parts.headers.get(name).and_then(|value| value.to_str().ok());
     if let Some(key) = header(&API_KEY) {
         return Ok(key);

@@ -112,6 +112,10 @@ impl AuditQuery {
                 return Err(Problem::bad_request(detail));
             }
         };
+        if let Some(status) = self.status.as_deref().filter(|status| !words::CallStatus::is_one(status)) {
+            let detail = format!("status is 'ok', 'error' or 'refused', not '{status}'");
+            return Err(Problem::bad_request(detail));
+        }
         Ok(Filter {
             kind,
             tool: self.tool.clone(),

@@ -119,6 +119,12 @@ pub(super) enum CallStatus {
     Refused,
 }
 
+impl CallStatus {
+    pub(super) fn is_one(text: &str) -> bool {
+        matches!(text, "ok" | "error" | "refused")
+    }
+}
+
 /// How a table is written in a file.
 #[derive(ToSchema)]
 #[schema(rename_all = "lowercase")]

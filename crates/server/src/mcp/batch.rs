@@ -34,7 +34,7 @@ impl Batch {
             match output {
                 Output::Message(_) => return Some(output),
                 Output::Response(text, _) => self.responses[place] = Some(text),
-                Output::Cancelled(_) => {}
+                Output::Cancelled => {}
             }
         }
         let responses: Vec<_> = std::mem::take(&mut self.responses).into_iter().flatten().collect();

@@ -55,6 +55,7 @@ pub(super) struct CallingClient {
     capabilities: Capabilities,
     /// Whose responses are taken.
     owner: String,
+    session: String,
     tx: mpsc::Sender<ForClient>,
     asking: Asking,
 }
@@ -80,6 +81,7 @@ impl CallingClient {
         capabilities: Capabilities,
         version: Version,
         owner: &str,
+        session: &str,
         requests: &Arc<ServerRequests>,
     ) -> (Arc<dyn Client>, mpsc::Receiver<ForClient>) {
         let (tx, rx) = mpsc::channel(QUEUE);
@@ -87,7 +89,8 @@ impl CallingClient {
             Era::Legacy => Asking::ServerRequest(requests.clone()),
             Era::Modern => Asking::InputRequired,
         };
-        (Arc::new(Self { capabilities, owner: owner.to_owned(), tx, asking }), rx)
+        let (owner, session) = (owner.to_owned(), session.to_owned());
+        (Arc::new(Self { capabilities, owner, session, tx, asking }), rx)
     }
 }
 
@@ -95,6 +98,10 @@ impl CallingClient {
 impl Client for CallingClient {
     fn capabilities(&self) -> &RawValue {
         &self.capabilities.declared
+    }
+
+    fn session(&self) -> &str {
+        &self.session
     }
 
     fn can(&self, ability: Ability) -> bool {

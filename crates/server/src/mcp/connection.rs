@@ -7,16 +7,16 @@ use super::batch::Batch;
 use super::door_access::DoorAccess;
 use super::notifications::Listener;
 use super::receive::{Sender, Transport};
-use super::received::{Handled, Handshake, Received};
+use super::received::{BatchEntry, Handled, Handshake, Received, Refusal};
 use super::request::Filter;
-use super::respond::{Output, Responses};
+use super::respond::{Accepted, Output, Responses};
 use super::sessions::OpenSession;
 use super::startup::Startup;
 use crate::Shared;
-use crate::auth::{SignedIn, caller_headers};
+use crate::auth::{Access, SignedIn, caller_headers};
 use gateway::Gateway;
 use http::HeaderMap;
-use mcp::{Version, envelope};
+use mcp::{RpcError, Version, envelope};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -27,7 +27,7 @@ use tool::{Caller, CallerHeaders, Context, Door as DoorKind, InstanceId, OnlyCli
 
 /// Messages that may wait for a client that does not read.
 const QUEUE: usize = 256;
-/// Requests of one client that are pending at the same time; more wait in the pipe.
+/// Requests of one client that are pending at the same time; more are refused.
 const MAX_PENDING: usize = 1024;
 
 /// How a client is served.
@@ -42,7 +42,10 @@ pub struct Options {
 /// Who the client is, and what it is offered.
 pub(super) struct Identity {
     tenant: TenantId,
+    /// As it was when the connection was opened.
     caller: Arc<Caller>,
+    /// Says what the caller is now.
+    access: Access,
     instance: Option<InstanceId>,
     service: Option<Arc<str>>,
     /// Of the request that opened the connection.
@@ -55,14 +58,16 @@ impl Identity {
     /// The owner of this process.
     pub(super) fn local(only_client: Option<Arc<OnlyClient>>) -> Self {
         let (tenant, caller) = (TenantId::default_tenant(), Arc::new(Caller::local()));
-        Self { tenant, caller, instance: None, service: None, headers: CallerHeaders::default(), only_client }
+        let (access, headers) = (Access::endless(), CallerHeaders::default());
+        Self { tenant, caller, access, instance: None, service: None, headers, only_client }
     }
 
     /// Somebody who came over HTTP.
     pub(super) fn of(door_access: DoorAccess, headers: HeaderMap) -> Self {
-        let DoorAccess { signed_in: SignedIn { tenant, caller, .. }, instance, service } = door_access;
+        let DoorAccess { signed_in: SignedIn { tenant, caller, .. }, access, instance, service } =
+            door_access;
         let headers = caller_headers(Arc::new(headers));
-        Self { tenant, caller, instance, service, headers, only_client: None }
+        Self { tenant, caller, access, instance, service, headers, only_client: None }
     }
 }
 
@@ -139,32 +144,51 @@ impl Connection {
         self.door.calls.wait().await;
     }
 
+    /// Waits until the client has no right to be here any more.
+    pub(super) async fn ended(&self) {
+        self.identity.access.ended().await;
+    }
+
     /// Takes one message, or several at once; false ends the connection.
     pub(super) async fn receive(self: &Arc<Self>, text: Vec<u8>) -> bool {
+        // Whoever waits for the end may not have had its turn yet.
+        if self.identity.access.signed_in().is_err() {
+            return false;
+        }
         let transport = Transport::Connection(self);
         let (door, cx, owner) = (self.door.clone(), self.context(), String::new());
-        let received = Sender { door, cx, owner, transport, is_batched: false }.receive(&text);
+        let access = self.identity.access.clone();
+        let received = Sender { door, cx, access, owner, transport, is_batched: false }.receive(&text);
         drop(text);
         match received {
             Received::Message(Handled::Exit) => return false,
             Received::Message(Handled::Nothing) => {}
             Received::Refused(refusal) => self.send(refusal.response()).await,
             Received::Message(Handled::Initialize(handshake)) => self.initialize(handshake).await,
-            Received::Message(Handled::Request(accepted)) => {
-                self.write(async move { Responses::One(accepted.respond().await) }).await;
+            // What comes behind it is read all the same: it may cancel some of them.
+            Received::Message(Handled::Request(accepted)) if self.is_full() => {
+                self.send(too_many(&accepted).response()).await;
             }
-            Received::Batch(entries) => {
-                self.write(async move { Responses::Batch(Batch::new(entries)) }).await;
+            Received::Message(Handled::Request(accepted)) => {
+                self.write(async move { Responses::One(accepted.respond().await) });
+            }
+            Received::Batch(mut entries) => {
+                if self.is_full() {
+                    entries.iter_mut().for_each(refuse);
+                }
+                self.write(async move { Responses::Batch(Batch::new(entries)) });
             }
         }
         true
     }
 
+    /// As many requests are pending as may be; one task more notifies.
+    fn is_full(&self) -> bool {
+        self.tasks.len() > MAX_PENDING
+    }
+
     /// Sends what comes of requests, in a task of its own.
-    async fn write(self: &Arc<Self>, responses: impl Future<Output = Responses> + Send + 'static) {
-        while self.tasks.len() > MAX_PENDING {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+    fn write(self: &Arc<Self>, responses: impl Future<Output = Responses> + Send + 'static) {
         let connection = self.clone();
         // Boxed, so that the task moves a pointer and not all that a request may need.
         drop(self.tasks.spawn(Box::pin(async move {
@@ -184,7 +208,7 @@ impl Connection {
         while let Some(output) = responses.next().await {
             match output {
                 Output::Message(text) | Output::Response(text, _) => self.send(text).await,
-                Output::Cancelled(_) => {}
+                Output::Cancelled => {}
             }
         }
     }
@@ -214,7 +238,13 @@ impl Connection {
         if closing.run_until_cancelled(loaded).await.is_none() {
             return;
         }
-        let mut listener = Listener::new(gateway, self.context(), Filter::all_lists(), closing.clone());
+        let mut listener = Listener::new(
+            gateway,
+            self.context(),
+            Filter::all_lists(),
+            closing.clone(),
+            &self.identity.access,
+        );
         if let Some(startup) = &self.door.startup {
             startup.end();
         }
@@ -228,8 +258,10 @@ impl Connection {
 
     /// For one request, which is cancelled at the latest when the client has gone.
     pub(super) fn context(&self) -> Context {
-        let Identity { tenant, caller, instance, service, headers, .. } = &self.identity;
-        let cx = Context::new(tenant.clone(), caller.clone(), DoorKind::Mcp, self.options.call_timeout);
+        let Identity { tenant, caller, access, instance, service, headers, .. } = &self.identity;
+        let now = access.signed_in().ok().flatten();
+        let caller = now.map_or_else(|| caller.clone(), |signed_in| signed_in.caller);
+        let cx = Context::new(tenant.clone(), caller, DoorKind::Mcp, self.options.call_timeout);
         let (instance, service, headers) = (instance.clone(), service.clone(), headers.clone());
         Context { instance, service, headers, cancel: self.door.closing.child_token(), ..cx }
     }
@@ -245,5 +277,19 @@ impl Connection {
     pub(super) async fn send(&self, message: String) {
         // The writer ends only with the client.
         let _ = self.tx.send(message).await;
+    }
+}
+
+/// The refusal of a request that is one too many.
+fn too_many(accepted: &Accepted) -> Refusal {
+    let message = format!(
+        "{MAX_PENDING} requests of this connection are under way; wait for a response or cancel some, then try again"
+    );
+    Refusal { id: Some(accepted.requester.id.clone()), ..RpcError::new(-32603, message).into() }
+}
+
+fn refuse(entry: &mut BatchEntry) {
+    if let BatchEntry::Request(accepted) = entry {
+        *entry = BatchEntry::Refused(too_many(accepted));
     }
 }

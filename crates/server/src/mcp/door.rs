@@ -19,6 +19,8 @@ use tool::{Arguments, Context, Request, Target, Wanted};
 
 /// A door: one for all clients over HTTP of this replica, and one for each connection.
 pub(crate) struct Door {
+    /// Names the session of its client, where the session has no name of its own.
+    pub(super) id: Arc<str>,
     pub(super) gateway: Arc<Gateway>,
     /// Calls go on until they have ended and are audited, whoever waits.
     pub(super) calls: TaskTracker,
@@ -36,6 +38,7 @@ impl Door {
     /// The door over HTTP, behind which services have started.
     pub(crate) fn new(gateway: Arc<Gateway>, calls: TaskTracker, closing: CancellationToken) -> Self {
         Self {
+            id: tool::new_id(),
             gateway,
             calls,
             closing,

@@ -3,16 +3,18 @@
 
 use super::http::headers::check_stranger;
 use crate::Shared;
-use crate::auth::SignedIn;
+use crate::auth::{Access, Credential, SignedIn, credential};
 use crate::error::{Code, Problem, Result};
 use axum::extract::{FromRequestParts, RawPathParams};
 use http::request::Parts;
 use std::sync::Arc;
-use tool::{InstanceId, TenantId};
+use tool::{InstanceId, Secret, TenantId};
 
 /// Who comes to a door. The key of an instance stands in the path, and is the sign-in.
 pub(crate) struct DoorAccess {
     pub(crate) signed_in: SignedIn,
+    /// For as long as they stay.
+    pub(crate) access: Access,
     /// The instance whose tools are all that is offered.
     pub(crate) instance: Option<InstanceId>,
     /// The service whose tools are all that is offered.
@@ -28,10 +30,11 @@ impl FromRequestParts<Shared> for DoorAccess {
         let param = |wanted: &str| params.iter().find(|(name, _)| *name == wanted).map(|(_, value)| value);
         if let Some(key) = param("api_key") {
             let (signed_in, instance) = state.auth.instance(key)?;
-            return Ok(Self { signed_in, instance: Some(instance), service: None });
+            let access = Access::by(&state.auth, Credential::Instance(Secret::new(key)), &signed_in.tenant);
+            return Ok(Self { signed_in, access, instance: Some(instance), service: None });
         }
         let named: Option<Arc<str>> = param("service").map(Into::into);
-        let signed_in = sign_in(parts, state).await?;
+        let (signed_in, access) = sign_in(parts, state).await?;
         let is_default = signed_in.tenant == TenantId::default_tenant();
         let service = match named {
             Some(service) => {
@@ -42,15 +45,18 @@ impl FromRequestParts<Shared> for DoorAccess {
             }
             None => state.options.only_service.clone().filter(|_| is_default),
         };
-        Ok(Self { signed_in, instance: None, service })
+        Ok(Self { signed_in, access, instance: None, service })
     }
 }
 
 /// Whoever shows a key is signed in by it; whoever shows none is let in where none is asked for.
-async fn sign_in(parts: &mut Parts, state: &Shared) -> Result<SignedIn> {
+async fn sign_in(parts: &mut Parts, state: &Shared) -> Result<(SignedIn, Access)> {
     if state.options.asks_no_key && !SignedIn::is_tried(&parts.headers) {
         check_stranger(parts)?;
-        return Ok(SignedIn::stranger());
+        return Ok((SignedIn::stranger(), Access::endless()));
     }
-    SignedIn::from_request_parts(parts, state).await
+    let signed_in = SignedIn::from_request_parts(parts, state).await?;
+    let key = Credential::Key(Secret::new(credential(parts)?));
+    let access = Access::by(&state.auth, key, &signed_in.tenant);
+    Ok((signed_in, access))
 }

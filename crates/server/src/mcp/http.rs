@@ -34,7 +34,7 @@ const MAX_CAPABILITIES_BYTES: usize = 1024;
 /// `POST /mcp`: the tenant's door; `POST /mcp/{api_key}`: an instance's; `POST /servers/{service}/mcp`: a service's.
 pub(crate) async fn post(
     State(state): State<Shared>,
-    DoorAccess { signed_in, instance, service }: DoorAccess,
+    DoorAccess { signed_in, access, instance, service }: DoorAccess,
     Extension(RequestId(request_id)): Extension<RequestId>,
     Extension(TraceId(trace_id)): Extension<TraceId>,
     mut request: Request,
@@ -44,7 +44,11 @@ pub(crate) async fn post(
     check_accept(&headers, &["application/json", "text/event-stream"])?;
     let body = match body::read(request).await {
         Ok(body) => body,
-        Err(BodyError::TooLarge) => return Ok(too_large(state.options.max_body_bytes)),
+        Err(BodyError::TooLarge) => {
+            let message = too_large(state.options.max_body_bytes);
+            let error = envelope::error(None, &RpcError::invalid_request(message));
+            return Ok((StatusCode::PAYLOAD_TOO_LARGE, json(error)).into_response());
+        }
         Err(unread) => return Err(unread.into()),
     };
     let owner = owner_of(&signed_in, instance.as_ref(), service.as_deref());
@@ -52,7 +56,7 @@ pub(crate) async fn post(
     let cx = Context::for_request(request_id, tenant, caller, DoorKind::Mcp, time);
     let cx = Context { trace_id, headers: caller_headers(headers.clone()), instance, service, ..cx };
     let transport = Transport::Http(Headers { state: &state, headers: &headers });
-    let sender = Sender { door: state.door.clone(), cx, owner, transport, is_batched: false };
+    let sender = Sender { door: state.door.clone(), cx, access, owner, transport, is_batched: false };
     let responses = match sender.receive(&body) {
         Received::Message(Handled::Request(accepted)) => Responses::One(accepted.respond().await),
         Received::Message(Handled::Initialize(handshake)) => return initialize(&state, handshake),
@@ -65,10 +69,9 @@ pub(crate) async fn post(
     Ok(response::respond(&state, responses).await)
 }
 
-fn too_large(most: usize) -> Response {
-    let message = format!("the message is too large: at most {most} bytes are taken (--max-body-bytes)");
-    let error = envelope::error(None, &RpcError::invalid_request(message));
-    (StatusCode::PAYLOAD_TOO_LARGE, json(error)).into_response()
+/// What a client is told whose message is too large, on whichever transport.
+pub(super) fn too_large(most: usize) -> String {
+    format!("the message is too large: at most {most} bytes are taken (--max-body-bytes)")
 }
 
 /// Who a session belongs to, and what is kept for its client between two requests.

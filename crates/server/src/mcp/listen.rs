@@ -4,6 +4,7 @@ use super::notifications::Listener;
 use super::outcome::SERVER_INFO;
 use super::request::Filter;
 use super::{Answered, Door};
+use crate::auth::Access;
 use gateway::Watch;
 use mcp::modern::{self, Cache, SUBSCRIPTION_ID};
 use mcp::{Id, RpcError};
@@ -25,7 +26,13 @@ pub(super) struct Listening {
 
 impl Listening {
     /// Subscribes to what the filter names; resources that do not exist are left out of what is acknowledged.
-    pub(super) async fn begin(door: &Door, cx: Context, id: &RawValue, mut filter: Filter) -> Answered<Self> {
+    pub(super) async fn begin(
+        door: &Door,
+        cx: Context,
+        access: &Access,
+        id: &RawValue,
+        mut filter: Filter,
+    ) -> Answered<Self> {
         if filter.resource_subscriptions.len() > MAX_RESOURCES {
             let message = format!("Invalid params: at most {MAX_RESOURCES} resources can be watched");
             return Err(RpcError::invalid_params(message));
@@ -39,11 +46,12 @@ impl Listening {
         }
         filter.resource_subscriptions = watched;
         let cancel = cx.cancel.clone();
-        let listener = Listener::new(door.gateway.clone(), cx, filter, door.closing.clone()).answering(id);
+        let listener = Listener::new(door.gateway.clone(), cx, filter, door.closing.clone(), access);
+        let listener = listener.answering(id);
         Ok(Self { id: id.to_owned(), listener, cancel, _watches: watches })
     }
 
-    /// The next notification; `None` when the door closes, or the client cancels.
+    /// The next notification; `None` when the door closes, the client cancels, or it may not be here any more.
     pub(super) async fn next(&mut self) -> Option<String> {
         self.cancel.run_until_cancelled(self.listener.next(|_| false, || None)).await.flatten()
     }

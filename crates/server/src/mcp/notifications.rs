@@ -1,6 +1,7 @@
 //! Notifications that belong to no call: changed lists, changed resources, log entries in between.
 
 use super::request::{Filter, LEVELS};
+use crate::auth::{Access, AccessWatch};
 use gateway::{Fingerprints, Gateway, ResourceUpdate, ServiceLog};
 use mcp::envelope;
 use mcp::modern::SUBSCRIPTION_ID;
@@ -26,6 +27,8 @@ pub(super) struct Listener {
     /// Notifications that are due, last first.
     due: Vec<String>,
     stopping: CancellationToken,
+    /// The client hears what it may hear now, and nothing once it may not be here.
+    access: AccessWatch,
 }
 
 impl Listener {
@@ -34,6 +37,7 @@ impl Listener {
         cx: Context,
         filter: Filter,
         stopping: CancellationToken,
+        access: &Access,
     ) -> Self {
         Self {
             told: gateway.fingerprints(&cx),
@@ -46,6 +50,7 @@ impl Listener {
             subscription: None,
             due: Vec::new(),
             stopping,
+            access: access.watch(),
         }
     }
 
@@ -70,7 +75,7 @@ impl Listener {
         self
     }
 
-    /// The next notification; `None` when the server stops. `is_watched` says which resources the
+    /// The next notification; `None` when the server stops, or the client has lost its right to be here. `is_watched` says which resources the
     /// client wants to hear of besides those of its filter, `log_level` which log entries, as a place in `LEVELS`.
     pub(super) async fn next(
         &mut self,
@@ -83,6 +88,10 @@ impl Listener {
             }
             tokio::select! {
                 () = self.stopping.cancelled() => return None,
+                rights = self.access.changed() => {
+                    self.cx.caller = rights.ok()?.caller;
+                    self.compare();
+                }
                 changed = self.swaps.changed() => {
                     changed.ok()?;
                     self.compare();

@@ -97,7 +97,7 @@ fn questions(request: &InputRequest) -> String {
     format!("{{\"resultType\":\"input_required\",\"inputRequests\":{{{}}}{state}}}", questions.join(","))
 }
 
-/// The same for a client whose version has no such results.
+/// The same for a client whose version has no such results, and which cannot be asked.
 fn unanswerable(request: &InputRequest, version: Version) -> String {
     let mut wanted: Vec<_> =
         request.questions.iter().map(|(_, question)| question.ability.as_str()).collect();
@@ -105,7 +105,10 @@ fn unanswerable(request: &InputRequest, version: Version) -> String {
     wanted.dedup();
     let (wanted, version) = (wanted.join(", "), version.as_str());
     let text = format!(
-        "the tool asks its caller for something ({wanted}) in the middle of the call; a client of MCP {version} cannot answer that, one of {} or later can",
+        "the tool asks its client for something ({wanted}) in the middle of the call, which this client of MCP {version} \
+         has not declared among its capabilities; it must declare it in 'initialize' ('elicitation' from {} on), or \
+         with each request from {} on",
+        Version::V2025_06_18.as_str(),
         Version::V2026_07_28.as_str()
     );
     Output::text(&text).failed().to_result()

@@ -9,6 +9,7 @@ use super::respond::{Accepted, Requester};
 use super::sessions::OpenSession;
 use super::wanted::WantedNotifications;
 use super::{Answered, Door};
+use crate::auth::Access;
 use mcp::envelope::{self, Kind};
 use mcp::modern::Meta;
 use mcp::{Era, Id, Message, RpcError, Version};
@@ -26,6 +27,8 @@ const NO_HANDSHAKE: &str = "'initialize' cannot be part of a batch";
 pub(super) struct Sender<'a> {
     pub(super) door: Arc<Door>,
     pub(super) cx: Context,
+    /// By which the client is here, for what goes on.
+    pub(super) access: Access,
     /// Whose responses are taken, and whose requests go on; empty on a connection, whose door has one client.
     pub(super) owner: String,
     pub(super) transport: Transport<'a>,
@@ -99,7 +102,7 @@ impl Sender<'_> {
         let meta = match Meta::of(message.params) {
             Ok(meta) => meta,
             Err(error) => match (self.transport, kind) {
-                (Transport::Connection(_), Kind::Request { .. }) => return Err(error),
+                (_, Kind::Request { .. }) => return Err(error),
                 (Transport::Http(_), _) if is_modern(None) => return Err(error),
                 // What stands there is not meant for us.
                 _ => Meta::default(),
@@ -147,7 +150,9 @@ impl Sender<'_> {
         };
         let pending =
             session.as_ref().map(|session| self.door.pending.begin(&session.token, &id, &self.cx.cancel));
-        if let (Some(None), Transport::Connection(_)) = (&pending, self.transport) {
+        // Over HTTP each request has a response of its own, unless it is one of a batch.
+        let is_told_by_id = self.is_batched || matches!(self.transport, Transport::Connection(_));
+        if matches!(pending, Some(None)) && is_told_by_id {
             let message = format!("a request with the id {} is under way", id.get());
             return Err(Refusal { id: Some(id), ..RpcError::invalid_request(message).into() });
         }
@@ -160,6 +165,7 @@ impl Sender<'_> {
             pending: pending.flatten(),
             door: self.door,
             cx: self.cx,
+            access: self.access,
             owner: self.owner,
             id,
             version,
@@ -210,6 +216,9 @@ impl Sender<'_> {
         let messages = envelope::batch(text)?;
         if let Transport::Http(headers) = self.transport {
             headers.check_version(&Meta::default())?;
+            if headers.are_modern(None) {
+                return Err(RpcError::invalid_request(ONE_VERSION).into());
+            }
         }
         let session = self.session(Era::Legacy)?;
         if session.is_none_or(|session| session.session.version != Version::V2025_03_26) {

@@ -10,6 +10,7 @@ use super::running::{Next, RunningRequest};
 use super::sessions::OpenSession;
 use super::wanted::WantedNotifications;
 use super::{Answered, Door};
+use crate::auth::Access;
 use crate::finish::finish;
 use mcp::{Id, Version, envelope};
 use serde_json::value::RawValue;
@@ -28,6 +29,7 @@ pub(super) struct Requester {
     pub(super) id: Id,
     pub(super) version: Version,
     pub(super) cx: Context,
+    pub(super) access: Access,
     pub(super) door: Arc<Door>,
     pub(super) owner: String,
     pub(super) session: Option<Arc<OpenSession>>,
@@ -46,8 +48,8 @@ pub(super) enum Output {
     Message(String),
     /// The response, which is the last; with the code of the error, if it is one.
     Response(String, Option<i32>),
-    /// The response to a request that its client has cancelled: said only where something must be said.
-    Cancelled(String),
+    /// The client has cancelled its request, and gets no response.
+    Cancelled,
 }
 
 /// The responses to what was sent at once.
@@ -114,7 +116,7 @@ impl Accepted {
             Request::Subscribe(uri) => door.subscribe(cx, token, uri).await,
             Request::Unsubscribe(uri) => door.unsubscribe(token, &uri),
             Request::Listen(filter) => {
-                match Listening::begin(door, cx.clone(), &requester.id, filter).await {
+                match Listening::begin(door, cx.clone(), &requester.access, &requester.id, filter).await {
                     Ok(listening) => return requester.response(State::Listening(Box::new(listening))),
                     Err(error) => Err(error),
                 }
@@ -142,8 +144,10 @@ impl Requester {
             None => {
                 let events = wanted.listen(&mut cx);
                 let for_client = self.capabilities.map(|capabilities| {
+                    let session = self.session.as_ref().map(|open| &*open.token);
+                    let session = session.filter(|token| !token.is_empty()).unwrap_or(&door.id);
                     let (client, rx) =
-                        CallingClient::open(capabilities, version, &owner, &door.server_requests);
+                        CallingClient::open(capabilities, version, &owner, session, &door.server_requests);
                     cx.client = Some(client);
                     rx
                 });
@@ -187,7 +191,7 @@ impl Response {
             Ok(result) => (envelope::result(&self.id, &result), None),
             Err(error) => (envelope::error(Some(&self.id), &error), Some(error.code)),
         };
-        Some(if is_cancelled { Output::Cancelled(text) } else { Output::Response(text, code) })
+        Some(if is_cancelled { Output::Cancelled } else { Output::Response(text, code) })
     }
 
     /// Lets the work go on in a task of its own.

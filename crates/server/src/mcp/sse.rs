@@ -6,11 +6,12 @@ use super::connection::{Connection, Identity};
 use super::door_access::DoorAccess;
 use super::http::headers::check_origin;
 use super::http::response::{event, keep_alive};
+use super::http::too_large;
 use crate::Shared;
 use crate::auth::SignedIn;
-use crate::body::RawBody;
+use crate::body::{self, BodyError};
 use crate::error::{Code, Problem, Result};
-use axum::extract::{Query, State};
+use axum::extract::{Query, Request, State};
 use axum::response::sse::{Event, Sse};
 use axum::response::{IntoResponse, Response};
 use futures::{StreamExt, stream};
@@ -75,13 +76,19 @@ pub(crate) async fn post(
     State(state): State<Shared>,
     DoorAccess { signed_in, .. }: DoorAccess,
     Query(MessageQuery { session }): Query<MessageQuery>,
-    headers: HeaderMap,
-    RawBody(body): RawBody,
+    request: Request,
 ) -> Result<Response> {
-    check_origin(&state, &headers)?;
+    check_origin(&state, request.headers())?;
     let connection = state.sse_connections.find(&session, &owner_of(&signed_in));
     let connection =
         connection.ok_or_else(|| Problem::new(Code::NotFound, "there is no such session; open /sse anew"))?;
+    let body = body::read(request).await.map_err(|error| match error {
+        BodyError::TooLarge => {
+            let detail = too_large(state.options.max_body_bytes);
+            Problem::bad_request(detail).with_status(StatusCode::PAYLOAD_TOO_LARGE)
+        }
+        other => other.into(),
+    })?;
     // `exit` is for processes; here the client closes its stream.
     connection.receive(body.to_vec()).await;
     Ok((StatusCode::ACCEPTED, "Accepted").into_response())
@@ -105,6 +112,7 @@ impl Open {
         tokio::select! {
             line = self.rx.recv() => line,
             () = self.state.stopping.cancelled() => None,
+            () = self.connection.ended() => None,
         }
     }
 }

@@ -4,6 +4,7 @@ use super::connection::{Connection, Identity};
 use super::door_access::DoorAccess;
 use super::http::headers::check_origin;
 use super::http::response::KEEP_ALIVE;
+use super::http::too_large;
 use crate::Shared;
 use crate::error::{Code, Problem, Result};
 use axum::body::Body;
@@ -19,6 +20,7 @@ use http::header::{
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
+use std::borrow::Cow;
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
@@ -37,6 +39,9 @@ const PACE: Pace = Pace { ping: KEEP_ALIVE, silence: Duration::from_secs(4 * KEE
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How long a goodbye may take.
 const GOODBYE: Duration = Duration::from_secs(1);
+
+/// What a client is told whose right to be here has ended.
+const ENDED: &str = "the key or token that opened this connection is not valid any more";
 
 /// How often a client is pinged, and how long it may say nothing at all.
 #[derive(Clone, Copy)]
@@ -112,7 +117,7 @@ async fn serve(state: Shared, identity: Identity, upgrade: OnUpgrade, _place: Ow
         let connection = receiver.clone();
         async move { connection.receive(text).await }.boxed()
     };
-    let conversation = converse(socket, PACE, lines, take);
+    let conversation = converse(socket, PACE, lines, take, connection.ended());
     state.stopping.run_until_cancelled(conversation).await;
     connection.close().await;
 }
@@ -123,24 +128,28 @@ async fn converse<S: AsyncRead + AsyncWrite + Unpin>(
     pace: Pace,
     lines: mpsc::Receiver<String>,
     take: impl Fn(Vec<u8>) -> BoxFuture<'static, bool>,
+    ended: impl Future<Output = ()>,
 ) {
+    let most = socket.get_config().max_message_size.unwrap_or(usize::MAX);
     let (mut sink, stream) = socket.split();
     let heard = watch::Sender::new(Instant::now());
     let end = tokio::select! {
-        end = read(stream, take, &heard) => end,
+        end = read(stream, most, take, &heard) => end,
         end = write(&mut sink, pace, lines, heard.subscribe()) => end,
+        () = ended => Some((CloseCode::Policy, ENDED.into())),
     };
     let Some((code, reason)) = end else { return };
-    let goodbye = Message::Close(Some(CloseFrame { code, reason: reason.into() }));
+    let goodbye = Message::Close(Some(CloseFrame { code, reason: (&*reason).into() }));
     let _ = timeout(GOODBYE, sink.send(goodbye)).await;
 }
 
 /// How a conversation ends, if the client is still there to be told.
-type End = Option<(CloseCode, &'static str)>;
+type End = Option<(CloseCode, Cow<'static, str>)>;
 
 /// Reads until the client or its conversation ends. One that asks too much at once is read more slowly.
 async fn read<S: AsyncRead + AsyncWrite + Unpin>(
     mut stream: SplitStream<WebSocketStream<S>>,
+    most: usize,
     take: impl Fn(Vec<u8>) -> BoxFuture<'static, bool>,
     heard: &watch::Sender<Instant>,
 ) -> End {
@@ -152,14 +161,16 @@ async fn read<S: AsyncRead + AsyncWrite + Unpin>(
             // The library answers pings.
             Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => continue,
             Some(Ok(Message::Binary(_))) => {
-                return Some((CloseCode::Unsupported, "messages are text frames"));
+                return Some((CloseCode::Unsupported, "messages are text frames".into()));
             }
-            Some(Err(Error::Capacity(_))) => return Some((CloseCode::Size, "the message is too large")),
-            Some(Err(Error::Utf8(_))) => return Some((CloseCode::Invalid, "the text is not UTF-8")),
+            Some(Err(Error::Capacity(_))) => {
+                return Some((CloseCode::Size, too_large(most).into()));
+            }
+            Some(Err(Error::Utf8(_))) => return Some((CloseCode::Invalid, "the text is not UTF-8".into())),
             Some(Ok(Message::Close(_)) | Err(_)) | None => return None,
         };
         if !take(text).await {
-            return Some((CloseCode::Normal, ""));
+            return Some((CloseCode::Normal, "".into()));
         }
     }
 }
@@ -178,7 +189,8 @@ async fn write<S: AsyncRead + AsyncWrite + Unpin>(
             line = lines.recv() => Message::text(line?),
             _ = pings.tick() => {
                 if heard.borrow().elapsed() > pace.silence {
-                    return Some((CloseCode::Policy, "nothing was heard from the client for a long time"));
+                    let why = "nothing was heard from the client for a long time";
+                    return Some((CloseCode::Policy, why.into()));
                 }
                 Message::Ping(Default::default())
             }
@@ -192,7 +204,7 @@ async fn write<S: AsyncRead + AsyncWrite + Unpin>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use futures::future::ready;
+    use futures::future::{pending, ready};
     use tokio::io::{AsyncReadExt as _, DuplexStream};
 
     const SMALL: usize = 64;
@@ -207,7 +219,7 @@ mod tests {
         let socket = WebSocketStream::from_raw_socket(ours, Role::Server, Some(config)).await;
         let client = WebSocketStream::from_raw_socket(theirs, Role::Client, None).await;
         let (tx, rx) = mpsc::channel(1);
-        (converse(socket, PACE, rx, take), client, tx)
+        (converse(socket, PACE, rx, take, pending()), client, tx)
     }
 
     async fn end(mut client: Client) -> CloseCode {
@@ -251,7 +263,9 @@ mod tests {
         let socket = WebSocketStream::from_raw_socket(ours, Role::Server, None).await;
         let (_tx, rx) = mpsc::channel(1);
         let pace = Pace { ping: Duration::from_millis(5), silence: Duration::from_millis(20) };
-        timeout(Duration::from_secs(30), converse(socket, pace, rx, |_| ready(true).boxed())).await.unwrap();
+        timeout(Duration::from_secs(30), converse(socket, pace, rx, |_| ready(true).boxed(), pending()))
+            .await
+            .unwrap();
         // Nobody has read meanwhile, so that all frames are there: pings, and the goodbye with its code.
         let mut frames = Vec::new();
         theirs.read_to_end(&mut frames).await.unwrap();
@@ -272,7 +286,7 @@ mod tests {
             }
         };
         tokio::select! {
-            () = converse(socket, pace, rx, |_| ready(true).boxed()) => panic!("the client was given up"),
+            () = converse(socket, pace, rx, |_| ready(true).boxed(), pending()) => panic!("the client was given up"),
             () = pings => {}
         }
     }

@@ -224,7 +224,7 @@ fn run(id: &Value, request: &Value, line: &str) {
             complain("panicked at the worst moment");
             process::exit(7);
         }
-        "never" => {}
+        "never" => write_progress(request, 1),
         "twice" => {
             send(id, &Ok(text("first")));
             send(id, &Ok(text("second")));
@@ -264,6 +264,16 @@ fn run(id: &Value, request: &Value, line: &str) {
 }
 
 /// The tools that write as much as the caller says: as one line, or before the answer.
+/// Nobody hears of it who has not asked.
+fn write_progress(request: &Value, total: u64) {
+    let token = &request["params"]["_meta"]["progressToken"];
+    for step in 0..total {
+        let params = json!({ "progressToken": token, "progress": step, "total": total, "message": "on" });
+        let note = json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": params });
+        write(&format!("{note}\n"));
+    }
+}
+
 fn write_much(id: &Value, request: &Value) {
     let amount = request["params"]["arguments"]["n"].as_u64().unwrap_or(1);
     match request["params"]["name"].as_str() {
@@ -278,13 +288,7 @@ fn write_much(id: &Value, request: &Value) {
             send(id, &Ok(text("after the storm")));
         }
         _ => {
-            let token = &request["params"]["_meta"]["progressToken"];
-            for step in 0..amount {
-                let params =
-                    json!({ "progressToken": token, "progress": step, "total": amount, "message": "on" });
-                let note = json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": params });
-                write(&format!("{note}\n"));
-            }
+            write_progress(request, amount);
             send(id, &Ok(text("done")));
         }
     }

@@ -159,6 +159,17 @@ impl Client {
         self.0.send(Message::text(text)).await.expect("an open connection");
     }
 
+    /// Waits until the other side ends the connection, and says why, if it does.
+    pub async fn ended(mut self) -> Option<String> {
+        loop {
+            match self.0.next().await {
+                Some(Ok(Message::Close(frame))) => return frame.map(|frame| frame.reason.to_string()),
+                Some(Ok(_)) => {}
+                Some(Err(_)) | None => return None,
+            }
+        }
+    }
+
     /// The next text.
     ///
     /// # Panics

@@ -14,7 +14,7 @@ pub(super) struct Relayed<'a> {
     #[serde(borrow, default, rename = "structuredContent")]
     pub(super) structured: Option<&'a RawValue>,
     #[serde(borrow, default)]
-    pub(super) content: Vec<Block<'a>>,
+    pub(super) content: Option<Vec<Block<'a>>>,
 }
 
 #[derive(Clone, Copy, Deserialize)]
@@ -22,6 +22,11 @@ pub(super) struct Block<'a> {
     /// Not read before somebody has to: it may be long, and no text.
     #[serde(borrow, default)]
     text: Option<&'a RawValue>,
+}
+
+/// A long result need not be read to see that something stands in it.
+pub(super) fn has_content(result: &str) -> bool {
+    result.starts_with("{\"content\":[") || result.starts_with("{\"structuredContent\":")
 }
 
 /// What `isError` says, if it is the last field of the object, as it mostly is: then a long result

@@ -15,10 +15,12 @@ fn relays_a_result_byte_for_byte() {
     assert_eq!(output.to_result(), text);
     assert_eq!(output.data().unwrap(), "{\"a\":1}");
     assert_eq!(output.to_complete_result(), text);
-    assert!(Output::relayed(json("7")).is_err());
+    for none in ["7", "[]", "{}", "{ }", r#"{"content":null}"#, r#"{"isError":false}"#, r#"{"content":{}}"#] {
+        assert!(Output::relayed(json(none)).is_err(), "{none}");
+    }
+    assert!(Output::relayed(json(r#"{"structuredContent":{}}"#)).is_ok());
     let silent = Output::relayed(json(r#"{"content":[]} "#)).unwrap();
     assert_eq!(silent.to_complete_result(), r#"{"content":[],"isError":false}"#);
-    assert_eq!(Output::relayed(json("{ }")).unwrap().to_complete_result(), r#"{ "isError":false}"#);
     assert_eq!(Output::relayed(json(text)).unwrap().into_result(Structured::Objects), text);
 }
 

@@ -70,6 +70,9 @@ pub struct Options {
 }
 
 impl Options {
+    /// Those that only limit a call, whatever it does.
+    pub const LIMITS: [&str; 2] = ["timeout", "max-attempts"];
+
     /// How long the whole call may take. The gateway sees to that, so that connectors need not.
     #[must_use]
     pub fn call_timeout(&self) -> Option<Duration> {

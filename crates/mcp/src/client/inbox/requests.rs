@@ -1,13 +1,14 @@
 //! What a server asks of its client, and which of the programs that call us is to answer.
 
 use super::super::server_requests::{self, ServerRequest};
-use super::{Inbox, PendingRequest, too_deep};
+use super::programs::Asking;
+use super::{Inbox, too_deep};
 use crate::{RpcError, envelope};
 use serde_json::value::RawValue;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tool::depth::is_too_deep;
-use tool::{Ability, Client, Context, Question, TenantId};
+use tool::{Ability, Client as _, Context, Question, TenantId};
 
 /// How long the client may take to answer what belongs to none of its calls; people take their time.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -34,9 +35,10 @@ impl Inbox {
         if ability == Ability::Roots {
             self.has_asked_for_roots.store(true, Ordering::Relaxed);
         }
-        let calling = self.calling(ability, about).or_else(|| self.outside_calls(ability));
-        let Some(mut cx) = calling else {
-            return refuse(&server_requests::cannot(ability));
+        let calling = self.calling(ability, about);
+        let mut cx = match calling.or_else(|refusal| self.outside_calls(ability).ok_or(refusal)) {
+            Ok(cx) => cx,
+            Err(refusal) => return refuse(&refusal),
         };
         cx.cancel = cx.cancel.child_token();
         {
@@ -51,21 +53,20 @@ impl Inbox {
         }
     }
 
-    /// The call that a request of the server belongs to. Where the transport does not tell, it is
-    /// clear only if all calls under way come from one caller: nobody is asked on another's behalf.
-    fn calling(&self, ability: Ability, about: Option<u64>) -> Option<Context> {
+    /// The call that a request of the server belongs to, if its program can be asked. Where the transport does not
+    /// tell, it is clear only while all calls under way come from one program (decision 67).
+    fn calling(&self, ability: Ability, about: Option<u64>) -> Result<Context, RpcError> {
         let pending = self.pending();
-        let can =
-            |caller: &&PendingRequest| caller.cx.client.as_ref().is_some_and(|client| client.can(ability));
-        if let Some(about) = about.and_then(|id| pending.requests.get(&id)) {
-            return Some(about).filter(can).map(|caller| caller.cx.clone());
-        }
-        let callers = || pending.requests.iter().filter(|(_, caller)| caller.cx.client.is_some());
-        // Older calls are likelier to wait for an answer already.
-        let (_, latest) = callers().max_by_key(|(id, _)| **id)?;
-        let is_same =
-            |(_, other): (_, &PendingRequest)| other.cx.caller.identity == latest.cx.caller.identity;
-        callers().all(is_same).then_some(latest).filter(can).map(|caller| caller.cx.clone())
+        let call = match about {
+            Some(id) => pending.requests.get(&id).ok_or_else(server_requests::ended)?,
+            None => match pending.asking() {
+                Asking::One(call) => call,
+                Asking::Several => return Err(server_requests::unclear(ability)),
+                Asking::Nobody => return Err(server_requests::nobody(ability)),
+            },
+        };
+        let can = call.cx.client.as_ref().is_some_and(|client| client.can(ability));
+        if can { Ok(call.cx.clone()) } else { Err(server_requests::cannot(ability)) }
     }
 
     /// Where there is one client and no other, it is asked also when none of its calls is under way.

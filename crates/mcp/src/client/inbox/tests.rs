@@ -93,3 +93,92 @@ fn ends_every_wait_when_the_connection_ends() {
     assert!(matches!(waiting.try_recv().unwrap(), Err(Failure::Broken { is_sent: true, .. })));
     assert!(inbox.expect(2, &cx()).unwrap_err().is_unsent());
 }
+
+/// A program that can be asked anything, in a session of this name.
+#[derive(Debug)]
+struct Program(&'static str);
+
+#[async_trait::async_trait]
+impl tool::Client for Program {
+    fn capabilities(&self) -> &RawValue {
+        RawValue::NULL
+    }
+
+    fn session(&self) -> &str {
+        self.0
+    }
+
+    fn can(&self, _: tool::Ability) -> bool {
+        true
+    }
+
+    fn question_mode(&self) -> tool::QuestionMode {
+        tool::QuestionMode::DuringCall
+    }
+
+    async fn ask(&self, _: &Context, _: tool::Question) -> tool::Result<Box<RawValue>> {
+        Err(tool::Error::unsupported("nobody asks here"))
+    }
+}
+
+fn cx_of(key: &str, session: Option<&'static str>) -> Context {
+    let caller =
+        tool::Caller { identity: tool::Identity::Key(key.parse().unwrap()), ..tool::Caller::local() };
+    let client = session.map(|session| Arc::new(Program(session)) as Arc<dyn tool::Client>);
+    Context { caller: Arc::new(caller), client, ..cx() }
+}
+
+/// What a question is refused with; nothing when it is put to somebody.
+fn refusal(inbox: &Inbox) -> Option<String> {
+    let asked = r#"{"jsonrpc":"2.0","id":7,"method":"elicitation/create","params":{}}"#;
+    deliver(inbox, asked).unwrap().pop()
+}
+
+#[test]
+fn puts_a_question_to_a_program_only_while_no_other_calls() {
+    for (others, why) in [
+        (vec![("a", Some("s"))], None),
+        (vec![("a", Some("t"))], Some("several clients")),
+        (vec![("b", Some("s"))], Some("several clients")),
+        (vec![("b", None)], Some("several clients")),
+        (vec![("a", None)], Some("several clients")),
+    ] {
+        let (inbox, _rx) = Inbox::new(None);
+        let _first = inbox.expect(1, &cx_of("a", Some("s"))).unwrap();
+        let waiting: Vec<_> =
+            others.iter().map(|(key, session)| inbox.expect(2, &cx_of(key, *session))).collect();
+        let said = refusal(&inbox);
+        assert_eq!(said.is_none(), why.is_none(), "{others:?}: {said:?}");
+        assert!(why.is_none_or(|why| said.unwrap().contains(why)));
+        drop(waiting);
+    }
+    let (inbox, _rx) = Inbox::new(None);
+    assert!(refusal(&inbox).unwrap().contains("no call is under way"));
+    let _rest = inbox.expect(1, &cx_of("b", None)).unwrap();
+    assert!(refusal(&inbox).unwrap().contains("does not support"));
+}
+
+#[test]
+fn a_request_that_was_given_up_may_still_be_asked_about() {
+    let (inbox, _rx) = Inbox::new(None);
+    let _theirs = inbox.expect(1, &cx_of("a", None)).unwrap();
+    let _ours = inbox.expect(2, &cx_of("b", Some("s"))).unwrap();
+    assert!(inbox.forget(1));
+    assert!(refusal(&inbox).unwrap().contains("several clients"));
+    // One that was answered is none of it.
+    let (inbox, _rx) = Inbox::new(None);
+    let _theirs = inbox.expect(1, &cx_of("a", None)).unwrap();
+    let _ours = inbox.expect(2, &cx_of("b", Some("s"))).unwrap();
+    deliver(&inbox, r#"{"jsonrpc":"2.0","id":1,"result":{}}"#).unwrap();
+    assert!(refusal(&inbox).is_none());
+}
+
+#[test]
+fn a_question_about_a_call_that_has_ended_is_nobody_s() {
+    let (inbox, _rx) = Inbox::new(None);
+    let _ours = inbox.expect(2, &cx_of("b", Some("s"))).unwrap();
+    let asked = r#"{"jsonrpc":"2.0","id":7,"method":"elicitation/create","params":{}}"#;
+    let mut answers = Vec::new();
+    inbox.deliver(asked.as_bytes(), Some(1), &mut answers).unwrap();
+    assert!(answers[0].contains("has ended"), "{answers:?}");
+}

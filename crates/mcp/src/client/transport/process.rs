@@ -8,6 +8,7 @@
 use super::super::failure::Failure;
 use super::stdio::Command;
 use rustix::process::{Pid, Signal, kill_process_group};
+use std::ffi::OsString;
 use std::io;
 use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,6 +17,9 @@ use tool::Reason;
 
 /// First politely, as after a closed stdin; then by force. The guard itself ignores the polite part.
 const GUARD: &str = r#"trap "" TERM INT HUP; read _; sleep 1; kill -s TERM 0; sleep 2; kill -s KILL 0"#;
+
+/// How the names of our own variables begin.
+const OUR_PREFIX: &str = "MCP_ALL_IN_ONE_";
 
 /// The processes of one child; dropping it ends them all at once.
 #[derive(Debug)]
@@ -52,6 +56,9 @@ impl Group {
             _lifeline: lifeline,
         };
         let mut child = tokio::process::Command::new(&command.program);
+        for name in our_own_variables() {
+            child.env_remove(name);
+        }
         child
             .args(&command.args)
             .envs(command.env.iter().map(|(name, value)| (name, value.expose())))
@@ -90,6 +97,13 @@ impl Drop for Group {
     fn drop(&mut self) {
         self.kill();
     }
+}
+
+/// What configures this program is nobody else's affair: the key of its vault and the token of its admin are among
+/// it. A service that needs one of them has it in its own `env`.
+fn our_own_variables() -> impl Iterator<Item = OsString> {
+    let is_ours = |name: &OsString| name.as_encoded_bytes().starts_with(OUR_PREFIX.as_bytes());
+    std::env::vars_os().map(|(name, _)| name).filter(is_ours)
 }
 
 fn not_started(command: &Command, error: &io::Error) -> Failure {

@@ -142,6 +142,7 @@ pub(crate) async fn add(state: &Shared, signed_in: &SignedIn, body: Create) -> R
         tools,
         is_enabled: body.enabled.unwrap_or(true),
     };
+    owner::refuse_hidden(state, &signed_in.tenant, &new.scheme, &new.id)?;
     let service = state.store.services().create(&signed_in.tenant, new).await?;
     state.reload.catch_up().await;
     Ok(ServiceView::new(state, service, Visibility::of(signed_in)))

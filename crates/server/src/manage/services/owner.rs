@@ -62,6 +62,30 @@ pub(super) async fn refuse_change(state: &Shared, tenant: &TenantId, scheme: &st
     Err(Problem::new(Code::Conflict, detail))
 }
 
+/// Refuses to make a service that one of the owner would hide.
+pub(super) fn refuse_hidden(state: &Shared, tenant: &TenantId, scheme: &str, id: &str) -> Result<()> {
+    if !is_owned(state, tenant, scheme, id) {
+        return Ok(());
+    }
+    let place = state.reload.own().place();
+    Err(Problem::new(
+        Code::Conflict,
+        format!(
+            "{place} has a service {scheme}://{id} already, which would hide this one; choose another id"
+        ),
+    ))
+}
+
+/// Why a stored service cannot be used, if one of the owner hides it.
+pub(super) fn hidden(state: &Shared, tenant: &TenantId, scheme: &str, id: &str) -> Option<String> {
+    is_owned(state, tenant, scheme, id).then(|| {
+        let place = state.reload.own().place();
+        format!(
+            "it is hidden: {place} has a service of the same type and id; take it out there, or make this one anew under another id"
+        )
+    })
+}
+
 /// Whether the owner has configured such a service for a tenant.
 pub(super) fn is_owned(state: &Shared, tenant: &TenantId, scheme: &str, id: &str) -> bool {
     definition(state, tenant, scheme, id).is_some()

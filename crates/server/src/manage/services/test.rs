@@ -40,7 +40,12 @@ pub(crate) async fn test(
     signed_in.may_manage()?;
     owner::must_exist(&state, &signed_in.tenant, &scheme, &id).await?;
     let begun = Instant::now();
-    let result = state.gateway.health(&signed_in.tenant, &scheme, &id).await;
+    let is_stored = state.store.services().get(&signed_in.tenant, &scheme, &id).await.is_ok();
+    let hidden = owner::hidden(&state, &signed_in.tenant, &scheme, &id).filter(|_| is_stored);
+    let result = match hidden {
+        Some(why) => Err(Error::unavailable(why)),
+        None => state.gateway.health(&signed_in.tenant, &scheme, &id).await,
+    };
     let error = result
         .err()
         .map(|error: Error| TestError { code: error.kind().into(), message: error.full_message() });

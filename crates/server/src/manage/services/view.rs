@@ -1,5 +1,6 @@
 //! A service as REST shows it: where it is configured, how it is, and its settings without secrets.
 
+use super::owner;
 use super::tools::routes;
 use crate::Shared;
 use crate::manage::secrets::{Visibility, masked};
@@ -60,11 +61,12 @@ pub(crate) struct HealthView {
 impl ServiceView {
     pub(super) fn new(state: &Shared, service: Service, visibility: Visibility) -> Self {
         let schema = schema_of(state, &service.scheme);
+        let health = HealthView::of_stored(state, &service);
         let tools = service.tools.into_iter().map(|tool| masked_tool(tool, &schema, visibility)).collect();
         Self {
             config: masked(&service.config, &schema, visibility),
             tools,
-            health: HealthView::of(state, &service.tenant, &service.scheme, &service.id),
+            health,
             scheme: service.scheme,
             id: service.id,
             name: service.name,
@@ -106,6 +108,14 @@ impl ServiceView {
 }
 
 impl HealthView {
+    /// What stands in the catalog under the id of a hidden service is another one.
+    fn of_stored(state: &Shared, service: &Service) -> Self {
+        match owner::hidden(state, &service.tenant, &service.scheme, &service.id) {
+            Some(why) => Self { state: "failing", since: None, error: Some(why) },
+            None => Self::of(state, &service.tenant, &service.scheme, &service.id),
+        }
+    }
+
     fn of(state: &Shared, tenant: &TenantId, scheme: &str, id: &str) -> Self {
         let catalog = state.gateway.catalog().tenant(tenant);
         let Some(service) = catalog.as_deref().and_then(|catalog| catalog.service(scheme, id)) else {

@@ -26,7 +26,8 @@ impl Connection {
             return client.disconnected();
         };
         let requests = &self.door.server_requests;
-        let (asked, mut rx) = CallingClient::open(capabilities, open.session.version, "", requests);
+        let (asked, mut rx) =
+            CallingClient::open(capabilities, open.session.version, "", &self.door.id, requests);
         client.connected(asked);
         let (closing, tx) = (self.door.closing.clone(), self.tx.clone());
         // It ends with the client, or with its next hello.

@@ -29,14 +29,16 @@ pub(super) async fn respond(state: &Shared, mut responses: Responses) -> Respons
     match responses.next().await {
         Some(Output::Message(first)) => {
             let rest = stream::unfold((responses, place), async |(mut responses, place)| {
-                let (Output::Message(text) | Output::Response(text, _) | Output::Cancelled(text)) =
-                    responses.next().await?;
-                Some((text, (responses, place)))
+                match responses.next().await? {
+                    Output::Message(text) | Output::Response(text, _) => Some((text, (responses, place))),
+                    Output::Cancelled => None,
+                }
             });
             events(stream::iter([first]).chain(rest))
         }
         Some(Output::Response(text, code)) => (status_of(code), json(text)).into_response(),
-        Some(Output::Cancelled(text)) => json(text),
+        // Whoever has cancelled waits for no response, and the end of a stream is none.
+        Some(Output::Cancelled) => events(stream::empty()),
         None => StatusCode::ACCEPTED.into_response(),
     }
 }

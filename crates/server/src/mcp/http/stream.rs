@@ -14,10 +14,10 @@ use http::{HeaderMap, StatusCode};
 use mcp::modern::Meta;
 use tool::{Context, Door as DoorKind};
 
-/// `GET /mcp`: until the client goes or the server stops.
+/// `GET /mcp`: until the client goes, its key ends, or the server stops.
 pub(crate) async fn get(
     State(state): State<Shared>,
-    DoorAccess { signed_in, instance, service }: DoorAccess,
+    DoorAccess { signed_in, access, instance, service }: DoorAccess,
     headers: HeaderMap,
 ) -> Result<Response> {
     check_origin(&state, &headers)?;
@@ -41,7 +41,8 @@ pub(crate) async fn get(
     let cx = Context::new(signed_in.tenant, signed_in.caller, DoorKind::Mcp, state.options.call_timeout);
     let cx = Context { instance, service, ..cx };
     let door = state.door.clone();
-    let listener = Listener::new(door.gateway.clone(), cx, Filter::all_lists(), door.closing.clone());
+    let (gateway, closing) = (door.gateway.clone(), door.closing.clone());
+    let listener = Listener::new(gateway, cx, Filter::all_lists(), closing, &access);
     let messages = stream::unfold((listener, place), move |(mut listener, place)| {
         let (door, session) = (door.clone(), session.clone());
         async move {
