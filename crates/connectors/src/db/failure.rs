@@ -46,8 +46,12 @@ pub(super) fn of(error: &sqlx::Error) -> Error {
         sqlx::Error::WorkerCrashed => {
             Error::unavailable("the connection to the database is gone").retryable()
         }
-        sqlx::Error::Decode(cause) | sqlx::Error::ColumnDecode { source: cause, .. } => {
+        sqlx::Error::Decode(cause) => {
             Error::upstream(format!("a value of the database cannot be read: {cause}"))
+        }
+        // Often a type that the driver has never heard of.
+        sqlx::Error::ColumnDecode { source: cause, .. } => {
+            Error::upstream(format!("a value of the database cannot be read: {cause}; cast it to text"))
         }
         sqlx::Error::Encode(cause) => Error::invalid_input(format!("a value cannot be sent: {cause}")),
         other => Error::upstream(format!("the database's answer cannot be used: {other}")),

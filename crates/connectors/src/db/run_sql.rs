@@ -149,7 +149,7 @@ impl Db {
         if !headings.is_empty() {
             rows.set_headings(|| headings);
         }
-        let values = bind(cx, &names, params);
+        let values = bind(cx, &names, params, &parameter_types);
         lease.read_into(&Statement { sql, values, origin: Origin::Somebody }, &mut rows).await?;
         rows.finish()
     }
@@ -170,7 +170,7 @@ impl Db {
             false => lease.describe(&plain).await?.parameter_types,
         };
         let (sql, names) = template.render(db_type, &types);
-        let values = bind(cx, &names, params);
+        let values = bind(cx, &names, params, &types);
         lease.execute(&Statement { sql, values, origin: Origin::Somebody }).await
     }
 }
@@ -193,10 +193,10 @@ fn check_params(template: &Template, params: &Map<String, Value>) -> Result<()> 
     }
 }
 
-fn bind(cx: &Context, names: &[&str], params: &Map<String, Value>) -> Vec<Bound> {
-    let value = |name: &&str| match *name {
+fn bind(cx: &Context, names: &[&str], params: &Map<String, Value>, types: &[String]) -> Vec<Bound> {
+    let value = |(index, name): (usize, &&str)| match *name {
         TENANT => Bound::Text(cx.tenant.as_str().to_owned()),
-        name => params.get(name).map_or(Bound::Null, value::any),
+        name => params.get(name).map_or(Bound::Null, |value| value::of_type(value, types.get(index))),
     };
-    names.iter().map(value).collect()
+    names.iter().enumerate().map(value).collect()
 }

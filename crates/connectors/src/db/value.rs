@@ -82,6 +82,16 @@ pub(super) fn any(value: &Value) -> Bound {
     }
 }
 
+/// A value for a parameter of SQL, whose type the database has said.
+pub(super) fn of_type(value: &Value, type_name: Option<&String>) -> Bound {
+    match value {
+        Value::Array(items) if type_name.is_some_and(|name| name.ends_with("[]")) => {
+            Bound::Text(list(&Kind::Text, items))
+        }
+        value => any(value),
+    }
+}
+
 /// A whole number, even if a model has written it as `5.0`.
 fn integer(number: &Number) -> Option<Bound> {
     if let Some(number) = number.as_i64() {
@@ -113,6 +123,8 @@ fn list(element: &Kind, items: &[Value]) -> String {
     let written = items.iter().map(|item| match (element, item) {
         (_, Value::Null) => "NULL".to_owned(),
         (Kind::List(inner), Value::Array(items)) => list(inner, items),
+        // Lists of PostgreSQL have as many dimensions as they are given.
+        (element, Value::Array(items)) if *element != Kind::Json => list(element, items),
         (Kind::Bytes, Value::String(text)) => {
             let bytes = BASE64_STANDARD.decode(text).unwrap_or_default();
             let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -178,5 +190,6 @@ mod tests {
         let items = [json!("a\"b\\c"), json!("NULL"), Value::Null, json!("x,y")];
         assert_eq!(list(&Kind::Text, &items), r#"{"a\"b\\c","NULL",NULL,"x,y"}"#);
         assert_eq!(list(&Kind::List(Box::new(Kind::Integer)), &[json!([1, 2])]), r#"{{"1","2"}}"#);
+        assert_eq!(list(&Kind::Integer, &[json!([1, null])]), r#"{{"1",NULL}}"#);
     }
 }

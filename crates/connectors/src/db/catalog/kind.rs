@@ -128,7 +128,8 @@ impl Kind {
             Self::Time => json!({ "type": "string" }),
             Self::Moment => json!({ "type": "string", "format": "date-time" }),
             Self::Json | Self::Any => json!({}),
-            Self::List(element) => json!({ "type": "array", "items": element.input_schema() }),
+            // Of values, of null, and of lists, where it has more than one dimension.
+            Self::List(_) => json!({ "type": "array" }),
         }
     }
 
@@ -137,6 +138,7 @@ impl Kind {
     pub(in crate::db) fn output_schema(&self, db_type: DbType) -> Value {
         match self {
             _ if db_type == DbType::Sqlite => json!({}),
+            Self::Boolean if db_type == DbType::Mysql => json!({ "type": ["boolean", "integer", "null"] }),
             Self::Boolean => json!({ "type": ["boolean", "null"] }),
             Self::Integer => json!({ "type": ["integer", "null"] }),
             Self::BigInteger => json!({ "type": ["integer", "string", "null"] }),

@@ -102,8 +102,8 @@ impl Column {
         match db_type {
             // Enumerations are sorted by number and compared as texts.
             DbType::Mysql => {
-                !(type_name.starts_with("enum(") || type_name.starts_with("set("))
-                    && !matches!(self.kind, Kind::Json | Kind::Other)
+                let is_enumeration = type_name.starts_with("enum(") || type_name.starts_with("set(");
+                !is_enumeration && !matches!(self.kind, Kind::Json | Kind::Other)
             }
             DbType::Postgresql | DbType::Sqlite => true,
         }

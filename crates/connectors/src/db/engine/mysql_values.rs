@@ -64,7 +64,11 @@ impl Reader {
         };
         let Some(mut cell) = cells.next(bytes.len()) else { return Ok(()) };
         match self {
-            Self::Boolean => cell.boolean(bytes.iter().any(|byte| *byte != 0)),
+            // `tinyint(1)` is only meant as one.
+            Self::Boolean => match signed(bytes) {
+                number @ (0 | 1) => cell.boolean(number == 1),
+                number => cell.integer(number),
+            },
             Self::Integer => cell.integer(signed(bytes)),
             Self::Unsigned => cell.unsigned(unsigned(bytes)),
             Self::Float => cell.float(small_float(bytes)?),

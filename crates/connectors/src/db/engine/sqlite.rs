@@ -138,9 +138,12 @@ fn check_fit(value: sqlx::sqlite::SqliteValueRef<'_>) -> sqlx::Result<()> {
     let misfit = <Option<String> as Decode<Sqlite>>::decode(value).map_err(sqlx::Error::Decode)?;
     match misfit {
         None => Ok(()),
-        Some(name) => Err(sqlx::Error::Decode(
-            format!("'{name}' is null or of another type in some rows, and they have no place in a stream; order by other columns, or use page").into(),
-        )),
+        Some(name) => {
+            let why = format!(
+                "'{name}' is null or of another type in some rows, which have no place in a stream; order by other columns, or use page"
+            );
+            Err(sqlx::Error::Decode(why.into()))
+        }
     }
 }
 

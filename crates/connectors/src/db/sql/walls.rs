@@ -101,40 +101,8 @@ pub(super) fn check(
     access: Access,
     db_type: DbType,
 ) -> Result<String> {
-    for (index, (token, range)) in tokens.iter().enumerate() {
-        let next = tokens.get(index + 1).map_or("", |(_, next)| &sql[next.start..]);
-        match token {
-            Token::Semicolon => {
-                return Err(refused("'sql' holds more than one statement; send one at a time"));
-            }
-            Token::ExecutableComment => {
-                return Err(refused("'sql' holds a comment that is executed, /*! … */; leave it out"));
-            }
-            Token::Unended => {
-                return Err(refused("'sql' holds a text, a name or a comment that does not end"));
-            }
-            Token::Placeholder => {
-                return Err(refused(
-                    "'sql' holds a placeholder without a name; write :name and give its value",
-                ));
-            }
-            Token::Unclear => {
-                return Err(refused(
-                    "'sql' holds characters that databases read in more than one way (a zero, a carriage return in a comment, a number that runs into a text); put spaces and line feeds there",
-                ));
-            }
-            // A text goes on in the next line as what it began as, with or without escapes.
-            Token::Text if db_type == DbType::Postgresql && follows_text(tokens, index) => {
-                return Err(refused("'sql' holds a text that goes on in another one; write it as one text"));
-            }
-            // A name in another spelling, which would hide what it names.
-            Token::Word(word) if word == "u" && sql[range.end..].starts_with("&\"") => {
-                return Err(refused("'sql' holds a name with Unicode escapes, U&\"…\"; write it plainly"));
-            }
-            Token::Word(word) | Token::Name(word) if next.starts_with('(') => check_function(word)?,
-            Token::Word(_) | Token::Name(_) => {}
-            Token::Text | Token::Other | Token::Parameter(_) => {}
-        }
+    for index in 0..tokens.len() {
+        check_token(sql, tokens, index, db_type)?;
     }
     let words: Vec<&str> = tokens.iter().filter_map(|(token, _)| word(token)).collect();
     for pair in words.windows(2) {
@@ -147,6 +115,51 @@ pub(super) fn check(
         }
     }
     check_first_word(tokens, access, db_type)
+}
+
+/// Lets one token through, where it stands.
+fn check_token(sql: &str, tokens: &[(Token, Range<usize>)], index: usize, db_type: DbType) -> Result<()> {
+    let (token, range) = &tokens[index];
+    let next = tokens.get(index + 1).map_or("", |(_, next)| &sql[next.start..]);
+    match token {
+        Token::Semicolon => {
+            return Err(refused("'sql' holds more than one statement; send one at a time"));
+        }
+        Token::ExecutableComment => {
+            return Err(refused("'sql' holds a comment that is executed, /*! … */; leave it out"));
+        }
+        Token::Unended => {
+            return Err(refused("'sql' holds a text, a name or a comment that does not end"));
+        }
+        Token::Placeholder => {
+            return Err(refused("'sql' holds a placeholder without a name; write :name and give its value"));
+        }
+        Token::Unclear => {
+            return Err(refused(
+                "'sql' holds characters that databases read in more than one way (a zero, a carriage return in a comment, a number that runs into a text); put spaces and line feeds there",
+            ));
+        }
+        // A text goes on in the next line as what it began as, with or without escapes.
+        Token::Text if db_type == DbType::Postgresql && follows_text(tokens, index) => {
+            return Err(refused("'sql' holds a text that goes on in another one; write it as one text"));
+        }
+        // A name in another spelling, which would hide what it names.
+        Token::Word(word) if word == "u" && sql[range.end..].starts_with("&\"") => {
+            return Err(refused("'sql' holds a name with Unicode escapes, U&\"…\"; write it plainly"));
+        }
+        Token::Word(word) | Token::Name(word) if is_place(word, db_type) => {
+            return Err(refused("'sql' asks where files of this machine lie; leave that out"));
+        }
+        Token::Word(word) | Token::Name(word) if next.starts_with('(') => check_function(word)?,
+        Token::Word(_) | Token::Name(_) => {}
+        Token::Text | Token::Other | Token::Parameter(_) => {}
+    }
+    Ok(())
+}
+
+/// A table of SQLite that shows the path of its file.
+fn is_place(word: &str, db_type: DbType) -> bool {
+    db_type == DbType::Sqlite && word.eq_ignore_ascii_case("pragma_database_list")
 }
 
 fn follows_text(tokens: &[(Token, Range<usize>)], index: usize) -> bool {

@@ -105,7 +105,7 @@ async fn stays_read_only_against_hostile_statements(place: Place) {
 async fn assert_clean(service: &Service, engine: Engine) {
     let questions: &[(&str, serde_json::Value)] = match engine {
         Engine::Sqlite => {
-            &[("SELECT count(*) AS v FROM pragma_database_list WHERE name <> 'main'", json!(0))]
+            &[("SELECT count(*) AS v FROM pragma_table_list WHERE schema NOT IN ('main', 'temp')", json!(0))]
         }
         Engine::Postgres => &[
             ("SELECT current_setting('transaction_read_only') AS v", json!("on")),

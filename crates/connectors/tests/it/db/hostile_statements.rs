@@ -248,6 +248,8 @@ const SQLITE: &[&str] = &[
     "SELECT * FROM pragma_user_version(7)",
     "SELECT * FROM pragma_journal_mode('off')",
     "SELECT * FROM pragma_wal_checkpoint",
+    "SELECT file FROM pragma_database_list",
+    "SELECT file FROM \"PRAGMA_database_list\"",
     "VACUUM INTO '/tmp/mcp-hostile'",
     "REINDEX",
     "ANALYZE",

@@ -100,12 +100,20 @@ async fn reads_the_types_of_postgresql() {
         let answer = service.query(&format!("SELECT {sql} AS v")).await.unwrap();
         assert_eq!(answer["rows"][0]["v"], expected, "{sql}");
     }
-    place.run("CREATE TABLE odd (id int PRIMARY KEY, tags text[], spot point, span int4range, who mood, doc jsonb, code char(4))").await;
+    place.run("CREATE TABLE odd (id int PRIMARY KEY, tags text[], spot point, span int4range, who mood, doc jsonb, code char(4), grid int[], took interval, ratio float8)").await;
     let service = place.open(json!({ "read_only": false, "operations": ["create", "list"] }));
     let row = json!({
         "id": 1, "tags": ["a,b", "\"c\"", null], "spot": "(1,2)", "span": "[1,5)", "who": "happy", "doc": { "x": [1] }, "code": "abcd",
+        "grid": [[1, null], [3, 4]], "took": "P1Y2M3DT4H5M6.7S", "ratio": "NaN",
     });
     assert_eq!(service.call("odd_create", row.clone()).await.unwrap(), row);
+    let sql = "SELECT id FROM odd WHERE id = ANY(:ids) AND tags && :tags";
+    let params = json!({ "ids": [1, 7, null], "tags": ["a,b"] });
+    let answer = service.call("query", json!({ "sql": sql, "params": params })).await.unwrap();
+    assert_eq!(answer["rows"], json!([{ "id": 1 }]));
+    // The driver knows nothing of it.
+    let error = service.query("SELECT int4multirange(int4range(1, 5)) AS v").await.unwrap_err();
+    assert!(error.message().contains("cast"), "{error}");
     let error = service.error("odd_create", json!({ "id": 2, "code": "abcde" })).await;
     assert_eq!(error.kind(), tool::ErrorKind::InvalidInput, "{error:?}");
 }
@@ -129,4 +137,9 @@ async fn reads_the_types_of_mariadb() {
         let answer = service.query(&format!("SELECT {sql} AS v")).await.unwrap();
         assert_eq!(answer["rows"][0]["v"], expected, "{sql}");
     }
+    place.run("CREATE TABLE flags (id INT PRIMARY KEY, flag TINYINT(1)); INSERT INTO flags VALUES (1, 5), (2, 1), (3, 0)").await;
+    let service = place.open(json!({}));
+    let rows = service.call("flags_list", json!({})).await.unwrap();
+    let flags = json!([{ "id": 1, "flag": 5 }, { "id": 2, "flag": true }, { "id": 3, "flag": false }]);
+    assert_eq!(rows["rows"], flags);
 }
