@@ -144,6 +144,8 @@ pub(super) fn definition(
         problem: None,
         built_in: Some(BuiltIn::for_everyone(connector)),
         version,
+        // A flow is called `flow__id` where another service has its name.
+        made_at_ms: Some(i64::MAX),
     }
 }
 
