@@ -9,6 +9,7 @@ on_both_databases! {
     shows_no_header_to_those_who_may_not_manage
     keeps_what_was_masked_when_it_is_sent_back
     signs_http_tools_in_like_services
+    says_that_secrets_do_not_follow_to_another_address
 }
 
 /// Every `S3cret…` is one.
@@ -217,4 +218,17 @@ async fn signs_http_tools_in_like_services(backend: Backend) {
     assert_eq!(refused.errors(), expected);
     texts.push(refused.text);
     hold_no("S3cret", &texts);
+}
+
+async fn says_that_secrets_do_not_follow_to_another_address(backend: Backend) {
+    let upstream = http::Server::start().await;
+    let app = TestApp::start(backend).await;
+    app.service(service(&upstream)).await;
+    let moved = json!({ "config": { "base_url": "http://127.0.0.1:9" } });
+    let refused = app.patch("services/api/crm", moved).await.is_problem(422, "VALIDATION_FAILED");
+    let errors = refused.body["errors"].as_array().unwrap();
+    let message = |error: &&Value| error["path"] == "tools[0].endpoint";
+    let message = errors.iter().find(message).unwrap_or_else(|| panic!("{}", refused.text));
+    assert!(message["message"].as_str().unwrap().contains("held a secret"), "{}", refused.text);
+    hold_no("S3cret", &[refused.text]);
 }

@@ -84,8 +84,22 @@ impl AddressChange {
         if self.dropped.is_empty() {
             return problem;
         }
+        let explained = |error: &tool::Problem| {
+            let path = &error.path;
+            match self.dropped.contains(path) {
+                true => tool::Problem::new(
+                    path.clone(),
+                    error.code,
+                    format!(
+                        "'{path}' held a secret, which does not follow to another address; give it again"
+                    ),
+                ),
+                false => error.clone(),
+            }
+        };
+        let errors = problem.errors().iter().map(explained).collect();
         let dropped = self.dropped.join(", ");
-        problem.and_so(&format!(
+        problem.with_errors(errors).and_so(&format!(
             "the address changes, and stored secrets do not follow to another address; give again what is still needed of: {dropped}"
         ))
     }
