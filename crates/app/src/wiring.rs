@@ -99,11 +99,7 @@ impl Started {
 /// # Errors
 /// What cannot be opened, and what to do about it.
 pub async fn start(mut settings: Settings) -> Result<Started, Failure> {
-    if settings.server.asks_no_key && !settings.listen.ip().is_loopback() {
-        return Err(Failure::new(format!("--no-auth cannot be used with --listen {}", settings.listen)).advice(
-            "without keys everybody who reaches the server may call; listen on 127.0.0.1, or leave --no-auth out",
-        ));
-    }
+    check_no_auth(&settings)?;
     let listener = listen(settings.listen).await?;
     let address = listener.local_addr().map_err(|error| Failure::new("no address").because(error))?;
     let store =
@@ -140,15 +136,9 @@ pub async fn start(mut settings: Settings) -> Result<Started, Failure> {
         pins: settings.data_dir.join("pins.json"),
         has_self_tools: settings.has_self_tools,
     });
-    let own_pins = match (&followed, &settings.one_server) {
-        (Some(followed), _) => Some(FilePins::new(followed.pins.clone(), &followed.path)),
-        (None, Some(one)) => Some(FilePins::new(settings.data_dir.join("pins.json"), &one.pinned_as())),
-        (None, None) => None,
-    };
-    let pins = Arc::new(AllPins {
-        own: own_pins,
-        stored: StoredPins::new(store.clone(), settings.server.store_timeout),
-    });
+    let own_pins = own_pins(followed.as_ref(), settings.one_server.as_ref(), &settings.data_dir);
+    let stored = StoredPins::new(store.clone(), settings.server.store_timeout);
+    let pins = Arc::new(AllPins { own: own_pins, stored });
     let gateway = Gateway::with_pins(connectors::REGISTRY, env.clone(), audit, options, pins);
     let later = later_calls(store.clone(), queues, &gateway);
     flows.attach(&gateway);
@@ -158,6 +148,24 @@ pub async fn start(mut settings: Settings) -> Result<Started, Failure> {
     let server = server.map_err(|error| database_failure("the configuration cannot be loaded", error))?;
     let server = server.with_background(indexing).with_background(later);
     Ok(Started { address, admin_key, listener, server })
+}
+
+fn check_no_auth(settings: &Settings) -> Result<(), Failure> {
+    if !settings.server.asks_no_key || settings.listen.ip().is_loopback() {
+        return Ok(());
+    }
+    Err(Failure::new(format!("--no-auth cannot be used with --listen {}", settings.listen)).advice(
+        "without keys everybody who reaches the server may call; listen on 127.0.0.1, or leave --no-auth out",
+    ))
+}
+
+/// Where the pins of services are that belong to the owner of this machine.
+fn own_pins(followed: Option<&Followed>, one: Option<&OneServer>, data_dir: &Path) -> Option<FilePins> {
+    match (followed, one) {
+        (Some(followed), _) => Some(FilePins::new(followed.pins.clone(), &followed.path)),
+        (None, Some(one)) => Some(FilePins::new(data_dir.join("pins.json"), &one.pinned_as())),
+        (None, None) => None,
+    }
 }
 
 /// The runs of flows; nobody works on them before the server runs.
