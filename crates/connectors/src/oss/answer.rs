@@ -49,7 +49,7 @@ pub(super) fn put(result: &mut Map<String, Value>, name: &str, value: Option<Str
 }
 
 pub(super) fn output(result: Map<String, Value>, blocks: Vec<Content>) -> Result<Output> {
-    let data = to_raw_value(&result)
+    let data = to_raw_value(&Value::Object(result))
         .map_err(|error| Error::internal("an answer cannot be written as JSON").caused_by(error))?;
     Ok(Output::json_with_blocks(data, blocks))
 }

@@ -23,6 +23,7 @@ impl std::fmt::Display for Carried {
 impl std::error::Error for Carried {}
 
 /// What OpenDAL says; what it quotes of requests stays with it.
+#[expect(clippy::needless_pass_by_value, reason = "it is what map_err gives")]
 pub(super) fn explain(error: opendal::Error, key: &str) -> Error {
     let source = std::error::Error::source(&error);
     if let Some(Carried(ours)) = source.and_then(|source| source.downcast_ref::<Carried>()) {

@@ -59,7 +59,7 @@ impl Walk<'_> {
             }
             let is_full = match name.strip_suffix('/') {
                 Some(name) => self.child(folder, name, &key)?,
-                None => self.file(key)?,
+                None => self.file(&key)?,
             };
             if is_full {
                 return Ok(true);
@@ -101,15 +101,15 @@ impl Walk<'_> {
         Ok(false)
     }
 
-    fn file(&mut self, key: String) -> Result<bool> {
-        let is_behind = self.request.after.as_deref().is_none_or(|after| key.as_str() > after);
+    fn file(&mut self, key: &str) -> Result<bool> {
+        let is_behind = self.request.after.as_deref().is_none_or(|after| key > after);
         if !is_behind || !key.starts_with(&self.request.prefix) {
             return Ok(false);
         }
         if self.is_full() {
             return Ok(true);
         }
-        match find(self.files, &key) {
+        match find(self.files, key) {
             Ok((_, object)) => self.listing.objects.push(object),
             // Removed meanwhile.
             Err(error) if error.kind() == ErrorKind::Missing => {}
