@@ -116,7 +116,7 @@ async fn the_guide_to_queues_does_what_it_says() {
     let out = said_by(include_str!("../../../../docs/guides/queues.md"), &app, folder.path()).await;
     assert_eq!(
         out.matches(r#""message":{"orderId":"O001","status":"created"},"key":"O001""#).count(),
-        4,
+        2,
         "{out}"
     );
     assert_eq!(out.matches(r#""duplicate":true"#).count(), 1, "{out}");

@@ -140,8 +140,9 @@ impl World {
                 put("{id}", &format!("{MARK}-{number}"));
                 put("{tool}", "ping");
             }
-            Subject::Flow => {
-                self.flow(&name).await.iter().for_each(|(hole, value)| put(hole, value));
+            Subject::Flow => self.flow(&name).await.iter().for_each(|(hole, value)| put(hole, value)),
+            Subject::Run | Subject::FailedRun => {
+                self.run(owner, &name, row.subject).await.iter().for_each(|(hole, value)| put(hole, value));
             }
             Subject::Tool => put("{id}", &self.tool(owner, &name).await),
             Subject::SearchTool => {
@@ -180,6 +181,20 @@ impl World {
         manager.post("flows", json!({ "id": name, "source": source })).await.is(201);
         manager.post(&format!("flows/{name}/publish"), json!({})).await.is(200);
         [("{id}", name), ("{name}", "in"), ("{version}", "1")]
+    }
+
+    /// A run of a new flow, as far as it comes by itself.
+    async fn run(&self, owner: &Client, name: &str, subject: Subject) -> [(&'static str, String); 3] {
+        let source = match subject {
+            Subject::FailedRun => "nodes: {a: {throw: {code: NO, message: it may not}}}",
+            _ => "nodes: {a: {approval: {title: May it?}}}",
+        };
+        let manager = self.client(Who::Manager);
+        manager.post("flows", json!({ "id": name, "source": source })).await.is(201);
+        manager.post(&format!("flows/{name}/publish"), json!({})).await.is(200);
+        let run = owner.post(&format!("flows/{name}/runs"), json!({ "wait_seconds": 20 })).await;
+        let approval = run.body["waiting_for"][0]["approval_id"].as_str().unwrap_or_default();
+        [("{run_id}", run.string("id")), ("{name}", "go".to_owned()), ("{approval_id}", approval.to_owned())]
     }
 
     async fn tool(&self, owner: &Client, name: &str) -> String {

@@ -32,12 +32,25 @@ pub(crate) enum Subject {
     Binding,
     /// A published flow with a webhook.
     Flow,
+    /// A run that waits for somebody to approve.
+    Run,
+    /// A run that has failed.
+    FailedRun,
 }
 
 impl Subject {
     /// It belongs to whoever made it.
     pub(crate) fn has_owner(self) -> bool {
-        matches!(self, Self::Tool | Self::SearchTool | Self::Table | Self::Instance | Self::Binding)
+        matches!(
+            self,
+            Self::Tool
+                | Self::SearchTool
+                | Self::Table
+                | Self::Instance
+                | Self::Binding
+                | Self::Run
+                | Self::FailedRun
+        )
     }
 }
 
@@ -67,10 +80,13 @@ const fn row(
 
 use Access::{Administer, Call, Everybody, Manage, Own, Read, SignedIn};
 use Subject::{
-    Binding, Flow, Instance, Key, Named, None, OwnTenant, SearchTool, Service, Table, Tenant, Tool, User,
+    Binding, FailedRun, Flow, Instance, Key, Named, None, OwnTenant, Run, SearchTool, Service, Table, Tenant,
+    Tool, User,
 };
 
 pub(crate) const ROWS: &[Row] = &[
+    row("GET", "/approvals", Read, None, 200, "", ""),
+    row("POST", "/approvals/{approval_id}", Manage, Run, 200, "", r#"{"decision":"approve"}"#),
     row("GET", "/audit", Manage, None, 200, "", ""),
     row("GET", "/audit/export", Manage, None, 200, "", ""),
     row(
@@ -110,6 +126,8 @@ pub(crate) const ROWS: &[Row] = &[
     row("POST", "/flows/{id}/publish", Manage, Flow, 200, "", ""),
     row("GET", "/flows/{id}/references", Read, Flow, 200, "", ""),
     row("POST", "/flows/{id}/rollback", Manage, Flow, 200, "", r#"{"version":1}"#),
+    row("POST", "/flows/{id}/runs", Call, Flow, 200, "", r#"{"wait_seconds":20}"#),
+    row("POST", "/flows/{id}/triggers/{name}/fire", Manage, Flow, 202, "", "{}"),
     row("GET", "/flows/{id}/triggers", Read, Flow, 200, "", ""),
     row("POST", "/flows/{id}/triggers/{name}/disable", Manage, Flow, 200, "", ""),
     row("POST", "/flows/{id}/triggers/{name}/enable", Manage, Flow, 200, "", ""),
@@ -143,6 +161,17 @@ pub(crate) const ROWS: &[Row] = &[
     row("GET", "/mcp/tools", SignedIn, None, 200, "", ""),
     row("POST", "/mcp/tools/call", Call, Named, 200, "", r#"{"name":"acmething-call__ping"}"#),
     row("GET", "/mcp/{api_key}/tools", Everybody, Instance, 200, "", ""),
+    row("GET", "/runs", Read, None, 200, "", ""),
+    row("POST", "/runs/bulk", Manage, None, 200, "", r#"{"action":"resume","filter":{}}"#),
+    row("GET", "/runs/{run_id}", Read, Run, 200, "", ""),
+    row("POST", "/runs/{run_id}/cancel", Own, Run, 200, "", ""),
+    row("GET", "/runs/{run_id}/events", Read, FailedRun, 200, "", ""),
+    row("POST", "/runs/{run_id}/pause", Own, Run, 200, "", ""),
+    row("POST", "/runs/{run_id}/replay", Own, FailedRun, 202, "", "{}"),
+    row("POST", "/runs/{run_id}/resume", Own, Run, 200, "", ""),
+    row("POST", "/runs/{run_id}/retry", Own, FailedRun, 200, "", ""),
+    row("POST", "/runs/{run_id}/signals/{name}", Own, Run, 202, "", "{}"),
+    row("GET", "/runs/{run_id}/steps", Read, Run, 200, "", ""),
     row("GET", "/service-types", Read, None, 200, "", ""),
     row("GET", "/services", Read, None, 200, "", ""),
     row(

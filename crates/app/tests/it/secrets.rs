@@ -144,7 +144,8 @@ async fn seals_secrets_in_the_database(backend: Backend) {
         }
     }
     if backend == Backend::Sqlite {
-        for file in std::fs::read_dir(app.data_dir()).unwrap().map(|entry| entry.unwrap().path()) {
+        let files = std::fs::read_dir(app.data_dir()).unwrap().map(|entry| entry.unwrap().path());
+        for file in files.filter(|path| path.is_file()) {
             let bytes = std::fs::read(&file).unwrap();
             assert!(!bytes.windows(SECRET.len()).any(|part| part == SECRET.as_bytes()), "{}", file.display());
         }

@@ -100,7 +100,8 @@ impl Connections {
         if let Some(connection) = connection.as_ref().filter(|found| !found.sender.is_closed()) {
             return Ok(connection.clone());
         }
-        let connecting = tokio::time::timeout(CONNECT_TIMEOUT, self.connect(instance));
+        // In a box: calls that find a connection need not carry the room for making one.
+        let connecting = tokio::time::timeout(CONNECT_TIMEOUT, Box::pin(self.connect(instance)));
         let made = connecting.await.unwrap_or_else(|late| {
             Err(unreachable("the instance cannot be connected to in time").caused_by(late))
         });

@@ -92,6 +92,7 @@ impl Store {
 }
 
 /// An object with the fields of another beside its own; those that are null are left out.
+#[expect(clippy::needless_pass_by_value, reason = "callers write it where they need it")]
 pub(crate) fn with(mut value: Value, more: Value) -> Value {
     for (name, field) in more.as_object().unwrap() {
         if !field.is_null() {

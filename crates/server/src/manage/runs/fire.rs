@@ -22,8 +22,8 @@ pub(in crate::manage) struct Fire {
 }
 
 /// Starts the run that a trigger would start for this event.
-#[utoipa::path(post, path = "/flows/{flow_id}/triggers/{name}/fire", tag = "runs",
-    params(("flow_id" = String, Path), ("name" = String, Path)), request_body = Fire,
+#[utoipa::path(post, path = "/flows/{id}/triggers/{name}/fire", tag = "runs",
+    params(("id" = String, Path), ("name" = String, Path)), request_body = Fire,
     responses((status = 202, body = RunView), (status = 404), (status = 422)))]
 pub(in crate::manage) async fn fire(
     State(state): State<Shared>,

@@ -49,7 +49,7 @@ enum VersionWanted {
 }
 
 /// Starts a run: 200 when it has ended within `wait_seconds`, else 202.
-#[utoipa::path(post, path = "/flows/{flow_id}/runs", tag = "runs", params(("flow_id" = String, Path)),
+#[utoipa::path(post, path = "/flows/{id}/runs", tag = "runs", params(("id" = String, Path)),
     request_body = Start,
     responses((status = 200, body = RunView), (status = 202, body = RunView), (status = 404), (status = 409),
         (status = 422), (status = 429)))]

@@ -32,8 +32,10 @@ pub(in crate::manage) struct StepView {
     #[schema(value_type = Option<Value>)]
     uri: Option<Value>,
     #[schema(value_type = Option<Value>)]
+    /// What the tool was called with, by name; secrets are masked.
     arguments: Option<Value>,
     #[schema(value_type = Option<Value>)]
+    /// What the node gave: any JSON.
     result: Option<Value>,
     error: Option<RunError>,
     idempotency_key: String,

@@ -22,7 +22,7 @@ pub(crate) struct RunSummary {
     /// The run and the node that wait for this one.
     parent: Option<ParentView>,
     /// What started it.
-    trigger: TriggerView,
+    trigger: RunTrigger,
     /// On whose behalf it works.
     started_by: String,
     /// The run that it repeats.
@@ -39,7 +39,7 @@ struct ParentView {
 }
 
 #[derive(Serialize, ToSchema)]
-struct TriggerView {
+struct RunTrigger {
     /// A door, `flow`, or the type of a trigger.
     #[serde(rename = "type")]
     kind: String,
@@ -105,7 +105,7 @@ impl From<Run> for RunSummary {
             version: run.version,
             state: run.state,
             parent: run.parent.map(|parent| ParentView { run_id: parent.run.into(), path: parent.path }),
-            trigger: TriggerView { kind: origin.kind, name: origin.name },
+            trigger: RunTrigger { kind: origin.kind, name: origin.name },
             started_by: Starter::read(&run.caller).name().to_owned(),
             replay_of: origin.replay_of.map(Into::into),
             created_at: time::show(run.created_at),

@@ -132,7 +132,7 @@ fn refuses_too_much_of_anything() {
     });
     assert!(refusal(&encoded(vec![methods])).message().contains("more than 5000 methods"));
     // A million empty messages have two bytes each.
-    let mut bytes = vec![0x22, 0].repeat(1_000_000);
+    let mut bytes = [0x22, 0].repeat(1_000_000);
     bytes.splice(0..0, [0x0a, 1, b'a']);
     let mut set = vec![0x0a];
     prost::encoding::encode_varint(bytes.len() as u64, &mut set);
