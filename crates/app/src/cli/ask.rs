@@ -47,8 +47,13 @@ pub(super) fn ask(question: &Question) -> Result<Option<String>, Failure> {
         asked.push_str(&format!(" [{default}]"));
     }
     for _ in 0..ATTEMPTS {
-        super::prompt(&format!("{asked}: "));
-        let answer = read_line(question.is_secret)?;
+        let answer = match question.is_secret {
+            true => read_secret(&format!("{asked}: "))?,
+            false => {
+                super::prompt(&format!("{asked}: "));
+                read_line()?
+            }
+        };
         if answer.is_empty() && question.default.is_none() {
             return Ok(None);
         }
@@ -63,21 +68,28 @@ pub(super) fn ask(question: &Question) -> Result<Option<String>, Failure> {
 /// Asks for a yes; everything else is none.
 pub(super) fn confirm(text: &str) -> Result<bool, Failure> {
     super::prompt(&format!("{text} [y/N] "));
-    Ok(matches!(read_line(false)?.to_lowercase().as_str(), "y" | "yes"))
+    Ok(matches!(read_line()?.to_lowercase().as_str(), "y" | "yes"))
 }
 
 /// One line from stdin, whatever it is.
-pub(super) fn read_line(is_secret: bool) -> Result<String, Failure> {
-    let stdin = std::io::stdin();
-    let hidden = (is_secret && stdin.is_terminal()).then(|| Hidden::new(&stdin)).flatten();
+pub(super) fn read_line() -> Result<String, Failure> {
     let mut line = String::new();
-    let read = stdin.lock().take(MAX_BYTES).read_line(&mut line);
+    let read = std::io::stdin().lock().take(MAX_BYTES).read_line(&mut line);
+    read.map_err(|error| Failure::new("the answer cannot be read").because(error))?;
+    Ok(line.trim_end_matches(['\n', '\r']).to_owned())
+}
+
+/// One line that is not shown while it is typed. People type as soon as they are asked, so it is hidden before.
+fn read_secret(asked: &str) -> Result<String, Failure> {
+    let stdin = std::io::stdin();
+    let hidden = Hidden::new(&stdin);
+    super::prompt(asked);
+    let line = read_line();
     if hidden.is_some() {
         drop(hidden);
         super::note("");
     }
-    read.map_err(|error| Failure::new("the answer cannot be read").because(error))?;
-    Ok(line.trim_end_matches(['\n', '\r']).to_owned())
+    line
 }
 
 /// While it lives, what is typed is not shown.

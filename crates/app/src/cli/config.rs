@@ -160,7 +160,7 @@ fn input(path: &Path, id: Option<&str>) -> Result<ExitCode, Failure> {
     let answer = if ask::is_possible() {
         ask::ask(question)?.ok_or_else(|| Failure::new("nothing was given"))?
     } else {
-        match ask::read_line(false)?.as_str() {
+        match ask::read_line()?.as_str() {
             "" => return Err(Failure::new("nothing was given")),
             line => question.check(line)?,
         }

@@ -132,7 +132,7 @@ impl AuditQuery {
 #[utoipa::path(get, path = "/audit", tag = "audit",
     params(("kind" = inline(Option<words::AuditKind>), Query, description = "`call` unless given; `management`: who changed what"),
         ("tool" = Option<String>, Query), ("service" = Option<String>, Query), ("caller" = Option<String>, Query),
-        ("status" = Option<String>, Query), ("from" = Option<String>, Query), ("to" = Option<String>, Query),
+        ("status" = inline(Option<words::CallStatus>), Query), ("from" = Option<String>, Query), ("to" = Option<String>, Query),
         ("page" = Option<u32>, Query), ("limit" = Option<u32>, Query)),
     responses((status = 200, body = Page<AuditView>)))]
 pub(super) async fn list(
@@ -152,7 +152,7 @@ pub(super) async fn list(
 #[utoipa::path(get, path = "/audit/export", tag = "audit",
     params(("format" = inline(Option<words::AuditFormat>), Query),
         ("kind" = inline(Option<words::AuditKind>), Query, description = "`call` unless given"), ("tool" = Option<String>, Query),
-        ("service" = Option<String>, Query), ("caller" = Option<String>, Query), ("status" = Option<String>, Query),
+        ("service" = Option<String>, Query), ("caller" = Option<String>, Query), ("status" = inline(Option<words::CallStatus>), Query),
         ("from" = Option<String>, Query), ("to" = Option<String>, Query)),
     responses((status = 200, content((String = "application/x-ndjson"), (String = "text/csv")))))]
 pub(super) async fn export(

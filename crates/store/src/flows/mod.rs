@@ -128,11 +128,6 @@ impl Flows<'_> {
             .bind(column::now())
             .execute(write.connection())
             .await?;
-        sqlx::query("UPDATE flow_triggers SET mark = NULL WHERE tenant = $1 AND flow = $2")
-            .bind(tenant.as_str())
-            .bind(id)
-            .execute(write.connection())
-            .await?;
         self.finish(write, tenant, id).await
     }
 
