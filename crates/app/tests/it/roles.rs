@@ -5,8 +5,9 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 use testkit::client::{send, send_json};
-use testkit::{Backend, Client, Reply, TestApp, http};
+use testkit::{Backend, Client, Reply, TestApp, eventually, http};
 
 /// Somebody who asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -192,9 +193,16 @@ impl World {
         let manager = self.client(Who::Manager);
         manager.post("flows", json!({ "id": name, "source": source })).await.is(201);
         manager.post(&format!("flows/{name}/publish"), json!({})).await.is(200);
-        let run = owner.post(&format!("flows/{name}/runs"), json!({ "wait_seconds": 20 })).await;
-        let approval = run.body["waiting_for"][0]["approval_id"].as_str().unwrap_or_default();
-        [("{run_id}", run.string("id")), ("{name}", "go".to_owned()), ("{approval_id}", approval.to_owned())]
+        let id = owner.post(&format!("flows/{name}/runs"), json!({})).await.is(202).string("id");
+        let path = format!("runs/{id}?tenant_id=acme");
+        let mut run = Value::Null;
+        eventually("the run rests", Duration::from_secs(30), async || {
+            run = self.app.get(&path).await.is(200).body;
+            run["state"] == "failed" || run["state"] == "waiting"
+        })
+        .await;
+        let approval = run["waiting_for"][0]["approval_id"].as_str().unwrap_or_default();
+        [("{run_id}", id), ("{name}", "go".to_owned()), ("{approval_id}", approval.to_owned())]
     }
 
     async fn tool(&self, owner: &Client, name: &str) -> String {

@@ -83,7 +83,7 @@ impl Asked {
         let caller = &signed_in.caller;
         let is_meant = |by: &str| match by {
             "managers" | "manager" => caller.may(Scope::Manage),
-            by => by == caller.name || by == caller.identity.id(),
+            by => caller.may(Scope::Call) && (by == caller.name || by == caller.identity.id()),
         };
         match &self.by {
             Value::String(by) => is_meant(by),
@@ -155,6 +155,8 @@ pub(in crate::manage) async fn decide(
     let wait = state.store.runs().wait(&signed_in.tenant, &id).await?;
     let asked = Asked::of(&state, &signed_in, wait).await?;
     if !asked.is_for(&signed_in) {
+        // Whoever may not even see the run learns nothing of it.
+        super::find(&state, &signed_in, &asked.wait.run).await?;
         return Err(Problem::forbidden(format!(
             "{} may not decide this; it is asked of others",
             signed_in.caller.name
