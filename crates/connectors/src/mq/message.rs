@@ -26,6 +26,10 @@ pub(super) struct Outgoing {
     /// As callers see it.
     pub(super) json: Box<RawValue>,
     /// As others see it.
+    #[cfg_attr(
+        not(any(feature = "rabbitmq", feature = "redis")),
+        expect(dead_code, reason = "for brokers elsewhere")
+    )]
     pub(super) bytes: Vec<u8>,
     pub(super) key: Option<String>,
     pub(super) headers: BTreeMap<String, String>,

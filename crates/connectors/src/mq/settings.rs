@@ -33,6 +33,10 @@ pub(crate) struct Settings {
     pub(super) connection_string: Option<Secret>,
     /// Make queues, exchanges and groups that are missing (RabbitMQ, Redis).
     #[serde(default = "yes")]
+    #[cfg_attr(
+        not(any(feature = "rabbitmq", feature = "redis")),
+        expect(dead_code, reason = "for brokers elsewhere")
+    )]
     pub(super) declare: bool,
     /// How many bytes a message has at the most.
     #[serde(default = "default_max_message_bytes")]
@@ -147,6 +151,10 @@ impl tool::Settings for Settings {
 }
 
 impl Settings {
+    #[cfg_attr(
+        not(any(feature = "rabbitmq", feature = "redis")),
+        expect(unused_variables, reason = "for brokers elsewhere")
+    )]
     fn broker(&self, env: &Env, problems: &mut Vec<Problem>) -> Option<Arc<dyn Broker>> {
         let policy = Arc::new(Policy::new(self.allow_private_network.as_ref(), env, problems));
         let backoff = self.retry.check(problems);
