@@ -62,7 +62,7 @@ async fn only_those_decide_who_are_asked(backend: Backend) {
     let path = format!("approvals/{}", approval_of(&app, &id).await);
     let decision = || json!({ "decision": "approve" });
     stranger.post(&path, decision()).await.is_problem(404, "NOT_FOUND");
-    other.post(&path, decision()).await.is_problem(403, "FORBIDDEN");
+    other.post(&path, decision()).await.is_problem(404, "NOT_FOUND");
     app.post(&path, decision()).await.is_problem(403, "FORBIDDEN");
     assert_eq!(other.get("approvals").await.is(200).items().len(), 0);
     assert_eq!(caller.get("approvals").await.is(200).items().len(), 1);
