@@ -110,6 +110,9 @@ fn logged_path(path: &str) -> String {
     }
     // Something may stand before every path.
     let Some((before, behind)) = path.split_once("/mcp/") else { return path.to_owned() };
+    if before.contains("/api/v1/") {
+        return path.to_owned();
+    }
     if !before.ends_with("/api/v1") {
         return format!("{before}/mcp/***");
     }

@@ -4,6 +4,9 @@ use crate::{Identity, Output, Result, RunId, TenantId};
 use async_trait::async_trait;
 use std::fmt;
 
+/// The type in the addresses of flows, whose calls may go on as runs.
+pub const SCHEME: &str = "flow";
+
 /// What is known of a run.
 #[derive(Debug)]
 pub struct Run {

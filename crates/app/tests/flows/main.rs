@@ -11,6 +11,7 @@ mod failures;
 mod limits;
 mod people;
 mod results;
+mod rights;
 mod steering;
 mod streams;
 mod triggers;

@@ -26,10 +26,7 @@ use own::Own;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use tokio::sync::watch;
-use tool::{Context, Env, Error, InstanceId, Limits, Result, Target, TenantId, ToolId, Uri};
-
-/// The type in the addresses of flows, whose services come from what is published.
-pub(crate) const FLOW_TYPE: &str = "flow";
+use tool::{Context, Env, Error, InstanceId, Limits, Result, Target, TenantId, ToolId, Uri, runs};
 
 /// Two tools that wanted the same name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -166,9 +163,9 @@ impl TenantCatalog {
 
     /// The name for a tool whose own one is taken. Flows have one that people can guess.
     fn other_name(&self, service: &Service, name: &str, address: &str, taken: &HashSet<&str>) -> String {
-        let of_flow = naming::wire_name(FLOW_TYPE, name);
+        let of_flow = naming::wire_name(runs::SCHEME, name);
         let is_free = !self.by_name.contains_key(&of_flow) && !taken.contains(of_flow.as_str());
-        match service.scheme == FLOW_TYPE && is_free {
+        match service.scheme == runs::SCHEME && is_free {
             true => of_flow,
             false => naming::with_suffix(name, address),
         }
@@ -269,10 +266,10 @@ impl TenantCatalog {
     /// Why a URI leads nowhere.
     fn missing_tool(&self, uri: &Uri, tool: &str, types: &Types) -> Result<Arc<Route>> {
         let scheme = uri.scheme();
-        if scheme == FLOW_TYPE && self.service(scheme, uri.service()).is_none() {
+        if scheme == runs::SCHEME && self.service(scheme, uri.service()).is_none() {
             return Err(Error::not_found(format!("there is no published flow '{}'", uri.service())));
         }
-        if let Some(absence) = types.absence(scheme).filter(|_| scheme != FLOW_TYPE) {
+        if let Some(absence) = types.absence(scheme).filter(|_| scheme != runs::SCHEME) {
             return Err(Error::not_found(format!("{absence} (in {uri})")));
         }
         if types.is_ambient(scheme) {

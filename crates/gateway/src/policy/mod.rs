@@ -66,7 +66,10 @@ pub(crate) fn permits_entry(caller: &Caller, entry: &Entry) -> Result<()> {
 }
 
 /// The same rule for anything with a name and an address.
-pub(crate) fn permits_named(caller: &Caller, name: &str, address: &str) -> Result<()> {
+///
+/// # Errors
+/// `Denied`, saying which right is missing.
+pub fn permits_named(caller: &Caller, name: &str, address: &str) -> Result<()> {
     may_call(caller)?;
     let is_allowed = caller.allow.is_empty()
         || caller.allow.iter().any(|allow| allow.matches(name) || allow.matches(address));

@@ -6,7 +6,7 @@ pub(crate) use uri::ResolvedUriTool;
 pub use uri::UriTool;
 
 use crate::catalog::{
-    FLOW_TYPE, OWN_TOOL, OWN_TYPE, OwnTool, Service, Since, State, TenantCatalog, ToolSource, naming,
+    OWN_TOOL, OWN_TYPE, OwnTool, Service, Since, State, TenantCatalog, ToolSource, naming,
 };
 use crate::shape;
 use crate::{Gateway, RESULT_BUDGET_BYTES};
@@ -78,7 +78,7 @@ impl Gateway {
     pub fn check_options(&self, uri: &Uri) -> Result<(), ParseError> {
         match self.kind(uri.scheme()) {
             Ok(kind) => uri.options().check_known(kind.uri_options),
-            Err(_) if [OWN_TYPE, FLOW_TYPE].contains(&uri.scheme()) => uri.options().check_known(&[]),
+            Err(_) if [OWN_TYPE, tool::runs::SCHEME].contains(&uri.scheme()) => uri.options().check_known(&[]),
             Err(_) => Ok(()), // there is no such type, which says more
         }
     }

@@ -1,7 +1,7 @@
 //! The calls of one run: through the gateway as every call, for whoever runs the flow, with what its publisher might.
 
 use super::Flows;
-use super::service::{FLOW, Inherited};
+use super::service::Inherited;
 use async_trait::async_trait;
 use flow::engine::{Answer, Call, Calls, Failure};
 use gateway::Gateway;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 use tool::{
     Arguments, CallTools as _, Context, Error, ErrorKind, Extras, Outcome, Output, Request, RunId, Step,
-    Target, Uri,
+    Target, Uri, runs,
 };
 
 pub(super) struct RunCalls {
@@ -68,10 +68,10 @@ impl RunCalls {
     /// every attempt: another attempt is another run.
     fn request(&self, gateway: &Gateway, cx: &Context, uri: Uri, call: &Call) -> (Context, Request) {
         // A Tool of the tenant may lead to a flow, too.
-        let may_be_flow = matches!(uri.scheme(), FLOW | "tool");
+        let may_be_flow = matches!(uri.scheme(), runs::SCHEME | "tool");
         let target = Target::Uri(uri);
         let found = may_be_flow.then(|| gateway.tool(cx, &target).ok()).flatten();
-        let flow = found.filter(|found| found.uri.scheme() == FLOW);
+        let flow = found.filter(|found| found.uri.scheme() == runs::SCHEME);
         let key = match &flow {
             Some(_) => format!("{}#{}.{}", call.key, self.retries, call.attempt),
             None => call.key.clone(),

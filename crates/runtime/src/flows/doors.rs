@@ -1,7 +1,7 @@
 //! What people do to a run: cancel, pause, resume, try again, repeat, signal, decide.
 
 use super::Flows;
-use super::given::{Given, Origin, Starter};
+use super::given::{Given, Origin};
 use super::journal::cancelled;
 use super::records::{of_others, to_row};
 use super::start::{NewStart, StartedRun};
@@ -9,7 +9,7 @@ use flow::engine::{Decision, Fact, copied};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 use store::runs::{Run, Wait};
-use tool::{Error, Result, RunId, TenantId};
+use tool::{Caller, Error, Result, RunId, TenantId};
 
 /// How a run is repeated.
 #[derive(Debug, Default)]
@@ -91,7 +91,7 @@ impl Flows {
         tenant: &TenantId,
         run: &RunId,
         replay: Replay,
-        starter: Starter,
+        caller: &Caller,
         mut origin: Origin,
     ) -> Result<StartedRun> {
         let old = self.store.runs().get(tenant, run).await?;
@@ -116,7 +116,7 @@ impl Flows {
             None => Vec::new(),
         };
         origin.replay_of = Some(old.id);
-        let start = NewStart { records, ..NewStart::new(&old.flow, version, given, origin, starter) };
+        let start = NewStart { records, ..NewStart::new(&old.flow, version, given, origin, caller) };
         self.start(tenant, start).await
     }
 

@@ -175,7 +175,7 @@ impl Flows {
         match (run.version, draft) {
             (Some(number), _) => self.versions.read(&self.store, &run.tenant, &run.flow, number).await,
             (None, Some(draft)) => {
-                let bound = self.bound_of(&run.tenant, &draft);
+                let bound = self.bound_of(&run.tenant, &draft).await?;
                 Ok(Arc::new(parse(None, draft, bound)?))
             }
             (None, None) => Err(Error::internal("a run has neither a version nor a text")),

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use tool::{Caller, Door, Identity, Limits, Role, RunId};
+use tool::{Caller, Door, Identity, Limits, Pattern, Role, RunId, Scope};
 
 /// On whose behalf a run works. Its calls reach what the publisher might, and count for this one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -13,10 +13,21 @@ pub struct Starter {
     name: String,
     #[serde(default)]
     limits: Limits,
+    /// Of whoever tries out a draft: nobody has published it, so that nobody answers for more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    own: Option<Rights>,
+}
+
+/// What somebody might reach by themselves.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Rights {
+    role: Role,
+    scopes: Vec<Scope>,
+    allow: Vec<Pattern>,
 }
 
 impl Starter {
-    /// Whoever calls.
+    /// Whoever has a published flow run.
     #[must_use]
     pub fn of(caller: &Caller) -> Self {
         Self {
@@ -24,7 +35,14 @@ impl Starter {
             id: caller.identity.id().to_owned(),
             name: caller.name.clone(),
             limits: caller.limits,
+            own: None,
         }
+    }
+
+    /// Whoever tries out a draft.
+    pub(super) fn trying(caller: &Caller) -> Self {
+        let Caller { role, scopes, allow, .. } = caller.clone();
+        Self { own: Some(Rights { role, scopes, allow }), ..Self::of(caller) }
     }
 
     /// How the JSON of those begins who have this identity.
@@ -54,12 +72,14 @@ impl Starter {
 
     /// Who makes the run's calls: what it may reach was checked when the flow was published, which managers do.
     pub(super) fn acting(&self) -> Caller {
+        let of_publisher = || Rights { role: Role::Manager, scopes: Vec::new(), allow: Vec::new() };
+        let Rights { role, scopes, allow } = self.own.clone().unwrap_or_else(of_publisher);
         Caller {
             identity: self.identity(),
             name: self.name.clone(),
-            role: Role::Manager,
-            scopes: Vec::new(),
-            allow: Vec::new(),
+            role,
+            scopes,
+            allow,
             limits: self.limits,
         }
     }

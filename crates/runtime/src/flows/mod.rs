@@ -1,6 +1,7 @@
 //! Flows at work: the engine's ports on our tables and on the gateway, and the processes that drive runs.
 
 mod alone;
+mod callable;
 mod calls;
 mod clock;
 mod doors;
@@ -12,18 +13,17 @@ mod predecessors;
 mod records;
 mod service;
 mod start;
-mod tools;
 mod triggers;
 mod versions;
 mod wait;
 mod worker;
 
 pub use alone::{Alone, Watcher};
+pub use callable::Callable;
 pub use doors::Replay;
 pub use given::{Given, Origin, Starter};
-pub use service::{FLOW, not_waiting};
+pub use service::not_waiting;
 pub use start::{MAX_DEPTH, NewStart, StartedRun};
-pub use tools::checked;
 pub use triggers::Delivery;
 pub use versions::Version;
 

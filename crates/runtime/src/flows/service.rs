@@ -1,7 +1,7 @@
 //! The type `flow`: each published flow is a service of one tool, at `flow://<id>`.
 
 use super::Flows;
-use super::given::{Given, Origin, Starter};
+use super::given::{Given, Origin};
 use super::start::{NewStart, Worker};
 use super::versions::Version;
 use async_trait::async_trait;
@@ -11,10 +11,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 use std::sync::{Arc, Weak};
 use store::runs::Parent;
-use tool::{Call, Connector, Context, Error, Extras, Outcome, Result, RunId, TenantId, Tool};
-
-/// The type in addresses of flows.
-pub const FLOW: &str = "flow";
+use tool::{Call, Connector, Context, Error, Extras, Outcome, Result, RunId, TenantId, Tool, runs};
 
 /// What a start brings along beside its arguments.
 const EXTRA: &str = "mcp-all-in-one/flow";
@@ -99,7 +96,7 @@ impl Flows {
             match self.service(tenant, &flow.id, &version) {
                 Ok(service) => services.push(ServiceDefinition {
                     is_enabled: flow.is_enabled,
-                    ..definition(FLOW, &flow.id, &flow.name, number, Arc::new(service))
+                    ..definition(runs::SCHEME, &flow.id, &flow.name, number, Arc::new(service))
                 }),
                 Err(error) => {
                     let id = &flow.id;
@@ -209,7 +206,7 @@ impl Connector for FlowService {
             trigger: Value::Null,
         };
         let origin = flows.origin_of(cx).await?;
-        let mut start = NewStart::new(&self.id, version, given, origin, Starter::of(&cx.caller));
+        let mut start = NewStart::new(&self.id, version, given, origin, &cx.caller);
         start.dedupe_key = asked.dedupe_key.or_else(|| cx.idempotency_key().map(str::to_owned));
         let is_waited_for = parent.is_none() && !asked.is_async && call.options.is_async != Some(true);
         start.parent = parent;
@@ -260,6 +257,6 @@ impl Flows {
         let Some(around) = around else { return Ok(Origin::door(cx.door, &cx.request_id)) };
         let depth = Origin::read(&self.store.runs().get(&cx.tenant, &around).await?.origin).depth + 1;
         let request_id = Some(cx.request_id.to_string());
-        Ok(Origin { kind: FLOW.to_owned(), request_id, depth, ..Origin::default() })
+        Ok(Origin { kind: runs::SCHEME.to_owned(), request_id, depth, ..Origin::default() })
     }
 }

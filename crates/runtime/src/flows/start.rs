@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use store::runs::{ClaimedRun, Inserted, NewRecord, NewRun, Parent, Refusal, Run, Slots};
 use tokio::sync::oneshot;
-use tool::{Error, Problem, Result, RunId, TenantId};
+use tool::{Caller, Error, Problem, Result, RunId, TenantId};
 
 /// How long a key is known.
 pub(super) const DEDUPE: Duration = Duration::from_secs(24 * 60 * 60);
@@ -43,9 +43,13 @@ pub struct NewStart {
 }
 
 impl NewStart {
-    /// A run that nothing waits for.
+    /// A run that nothing waits for, on behalf of a caller.
     #[must_use]
-    pub fn new(flow: &str, version: Arc<Version>, given: Given, origin: Origin, starter: Starter) -> Self {
+    pub fn new(flow: &str, version: Arc<Version>, given: Given, origin: Origin, caller: &Caller) -> Self {
+        let starter = match version.number {
+            Some(_) => Starter::of(caller),
+            None => Starter::trying(caller),
+        };
         Self {
             flow: flow.to_owned(),
             version,
@@ -204,7 +208,7 @@ impl Flows {
     /// `NotFound` where there is none, and what keeps it from being run.
     pub async fn draft(&self, tenant: &TenantId, flow: &str) -> Result<Arc<Version>> {
         let draft = self.store.flows().get(tenant, flow).await?.draft;
-        let bound = self.bound_of(tenant, &draft);
+        let bound = self.bound_of(tenant, &draft).await?;
         Ok(Arc::new(parse(None, draft, bound)?))
     }
 }

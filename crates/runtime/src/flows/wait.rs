@@ -4,7 +4,6 @@ use super::Flows;
 use super::drive::Driven;
 use super::given::Starter;
 use super::journal::cancelled;
-use super::service::FLOW;
 use super::start::StartedRun;
 use async_trait::async_trait;
 use flow::engine::{Ending, Fact, Failure, Record, Waiting};
@@ -15,7 +14,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use store::runs::{Run, RunData, State, Wait, WaitFilter};
 use store::{ErrorKind, PageRequest};
-use tool::{Context, Door, Ended, Error, Outcome, Output, Result, RunId, TenantId, Uri};
+use tool::{Context, Door, Ended, Error, Outcome, Output, Result, RunId, TenantId, Uri, runs};
 
 /// How often it is looked for what other processes do.
 const LOOK: Duration = Duration::from_millis(500);
@@ -234,7 +233,7 @@ impl tool::Runs for Flows {
             true => Some(result_of(&self.ending(&run).await?)),
             false => None,
         };
-        let address = Uri::of_service(FLOW, &run.flow).to_string();
+        let address = Uri::of_service(runs::SCHEME, &run.flow).to_string();
         let caller = Starter::read(&run.caller).identity();
         Ok(Some(tool::Run { tool: run.flow, address, caller, result }))
     }

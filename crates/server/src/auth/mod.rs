@@ -8,7 +8,7 @@ mod owners;
 pub(crate) mod session;
 mod token;
 
-pub(crate) use access::{Access, AccessWatch, Credential};
+pub(crate) use access::{Access, AccessWatch, Credential, Ended};
 pub(crate) use attempts::Attempts;
 pub(crate) use grant::Grant;
 pub(crate) use hashing::Hashing;

@@ -13,7 +13,7 @@ use super::respond::{Accepted, Output, Responses};
 use super::sessions::OpenSession;
 use super::startup::Startup;
 use crate::Shared;
-use crate::auth::{Access, SignedIn, caller_headers};
+use crate::auth::{Access, Ended, SignedIn, caller_headers};
 use gateway::Gateway;
 use http::HeaderMap;
 use mcp::{RpcError, Version, envelope};
@@ -152,11 +152,9 @@ impl Connection {
     /// Takes one message, or several at once; false ends the connection.
     pub(super) async fn receive(self: &Arc<Self>, text: Vec<u8>) -> bool {
         // Whoever waits for the end may not have had its turn yet.
-        if self.identity.access.signed_in().is_err() {
-            return false;
-        }
+        let Ok(cx) = self.context() else { return false };
         let transport = Transport::Connection(self);
-        let (door, cx, owner) = (self.door.clone(), self.context(), String::new());
+        let (door, owner) = (self.door.clone(), String::new());
         let access = self.identity.access.clone();
         let received = Sender { door, cx, access, owner, transport, is_batched: false }.receive(&text);
         drop(text);
@@ -238,13 +236,9 @@ impl Connection {
         if closing.run_until_cancelled(loaded).await.is_none() {
             return;
         }
-        let mut listener = Listener::new(
-            gateway,
-            self.context(),
-            Filter::all_lists(),
-            closing.clone(),
-            &self.identity.access,
-        );
+        let Ok(cx) = self.context() else { return };
+        let access = &self.identity.access;
+        let mut listener = Listener::new(gateway, cx, Filter::all_lists(), closing.clone(), access);
         if let Some(startup) = &self.door.startup {
             startup.end();
         }
@@ -256,11 +250,15 @@ impl Connection {
         }
     }
 
-    /// For one request, which is cancelled at the latest when the client has gone.
-    pub(super) fn context(&self) -> Context {
-        let Identity { tenant, caller, access, instance, service, headers, .. } = &self.identity;
-        let now = access.signed_in().ok().flatten();
-        let caller = now.map_or_else(|| caller.clone(), |signed_in| signed_in.caller);
+    /// For one message, with the rights that its client has now.
+    fn context(&self) -> Result<Context, Ended> {
+        let now = self.identity.access.signed_in()?;
+        Ok(self.context_of(now.map_or_else(|| self.identity.caller.clone(), |signed_in| signed_in.caller)))
+    }
+
+    /// For one request of a caller, which is cancelled at the latest when the client has gone.
+    pub(super) fn context_of(&self, caller: Arc<Caller>) -> Context {
+        let Identity { tenant, instance, service, headers, .. } = &self.identity;
         let cx = Context::new(tenant.clone(), caller, DoorKind::Mcp, self.options.call_timeout);
         let (instance, service, headers) = (instance.clone(), service.clone(), headers.clone());
         Context { instance, service, headers, cancel: self.door.closing.child_token(), ..cx }

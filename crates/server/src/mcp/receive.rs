@@ -244,7 +244,7 @@ impl Sender<'_> {
     fn for_one(&self) -> Self {
         let cx = match self.transport {
             Transport::Http(_) => Context { cancel: self.cx.cancel.child_token(), ..self.cx.clone() },
-            Transport::Connection(connection) => connection.context(),
+            Transport::Connection(connection) => connection.context_of(self.cx.caller.clone()),
         };
         Self { cx, is_batched: true, ..self.clone() }
     }

@@ -6,7 +6,7 @@ use crate::cli::{ask, pins_path};
 use flow::engine::{Decision, Ending, Fact, Record};
 use local::mcp_config::FILE_NAME;
 use local::{Local, Setup, home};
-use runtime::flows::{Alone, Watcher, checked};
+use runtime::flows::{Alone, Watcher, Callable};
 use serde_json::Value;
 use std::io::{IsTerminal as _, Read as _};
 use std::path::PathBuf;
@@ -45,7 +45,7 @@ pub(super) async fn run_file(
 
 async fn run(local: &Local, file: &str, text: &str, inputs: Value) -> Result<Ending, Failure> {
     let cx = Context::new(TenantId::default_tenant(), Arc::new(Caller::local()), Door::Local, CALL_TIME);
-    let validation = checked(local.gateway.clone(), cx.clone(), text);
+    let validation = flow::validate(text, &Callable::new(local.gateway.clone(), cx.clone()));
     let errors: Vec<_> = validation.problems.iter().filter(|problem| problem.is_error()).collect();
     for problem in &errors {
         crate::cli::note(&format!("{file}:{}:{}: {}", problem.line, problem.column, problem.message));

@@ -7,7 +7,7 @@ mod webhook;
 pub use webhook::Delivery;
 
 use super::Flows;
-use super::given::{Given, Origin, Starter};
+use super::given::{Given, Origin};
 use super::start::{NewStart, StartedRun};
 use super::versions::Version;
 use expression::Setting;
@@ -100,12 +100,12 @@ impl Flows {
         let given = Given { inputs, trigger: event, ..Given::default() };
         let kind = kept.kind.clone();
         let origin = Origin { name: Some(kept.name.clone()), kind: kind.clone(), ..Origin::default() };
-        let starter = Starter::of(&Caller { name: format!("trigger {}", kept.name), ..Caller::system() });
+        let caller = Caller { name: format!("trigger {}", kept.name), ..Caller::system() };
         let start = NewStart {
             dedupe_key: own.or(key).map(|key| format!("{kind}/{}/{key}", kept.name)),
             is_unattended: misfits == Misfits::Fail,
             slots,
-            ..NewStart::new(&kept.flow, version.clone(), given, origin, starter)
+            ..NewStart::new(&kept.flow, version.clone(), given, origin, &caller)
         };
         self.start(&kept.tenant, start).await
     }

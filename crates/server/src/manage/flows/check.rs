@@ -1,13 +1,15 @@
 //! What a flow is checked for, and what is stored with it once it was.
 
-use super::callable::Callable;
 use crate::Shared;
 use crate::auth::SignedIn;
 use crate::error::{Code, Problem, Result};
 use crate::manage::words;
 use flow::{Severity, Validation};
+use runtime::flows::Callable;
 use serde::Serialize;
+use std::time::Duration;
 use store::flows::{NewDraft, NewReference, NewTrigger, Publication};
+use tool::{Context, Door};
 use utoipa::ToSchema;
 
 /// Characters of a flow's name that lists show.
@@ -63,7 +65,9 @@ pub(crate) async fn check(
     // Large texts take their time: nobody else waits for them.
     let reading = tokio::task::spawn_blocking(move || (flow::read(&source).flow, source));
     let (flow, source) = reading.await.map_err(failed)?;
-    let callable = Callable::new(state, signed_in, id, flow.as_ref()).await?;
+    let cx = Context::new(signed_in.tenant.clone(), signed_in.caller.clone(), Door::Rest, Duration::ZERO);
+    let callable = Callable::new(state.gateway.clone(), cx);
+    let callable = callable.with_flows(&state.store, id, flow.as_ref()).await?;
     let checking = tokio::task::spawn_blocking(move || {
         let validation = flow::validate(&source, &callable);
         Checked { source, validation }

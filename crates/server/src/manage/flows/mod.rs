@@ -1,6 +1,5 @@
 //! `/flows`: graphs of tools, worked on as drafts and published as versions that never change.
 
-mod callable;
 mod check;
 pub(super) mod draft;
 pub(super) mod publish;

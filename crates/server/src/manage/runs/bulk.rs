@@ -1,5 +1,6 @@
 //! `POST /runs/bulk`: the same for many runs.
 
+use super::may_run;
 use crate::Shared;
 use crate::auth::SignedIn;
 use crate::error::Result;
@@ -9,7 +10,7 @@ use axum::Json as Answer;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use store::PageRequest;
-use store::runs::RunFilter;
+use store::runs::{Run, RunFilter};
 use utoipa::ToSchema;
 
 /// As many as one request reaches; more take more requests.
@@ -82,20 +83,28 @@ pub(in crate::manage) async fn bulk(
     let found = state.store.runs().list(tenant, &filter, PageRequest { page: 1, limit: MOST }).await?;
     let (mut done, mut failed) = (0, Vec::new());
     for run in found.items {
-        let result = match body.action {
-            Action::Cancel => state.flows.cancel(tenant, &run.id).await.map(drop),
-            Action::Pause => state.flows.pause(tenant, &run.id).await,
-            Action::Resume => state.flows.resume(tenant, &run.id).await,
-            Action::Retry => state.flows.retry(tenant, &run.id).await.map(drop),
-            Action::Delete => state.store.runs().delete(tenant, &run.id).await,
-        };
-        match result {
+        match act(&state, &signed_in, body.action, &run).await {
             Ok(()) => done += 1,
             Err(error) if failed.len() < 100 => {
-                failed.push(BulkFailure { run_id: run.id.into(), detail: error.to_string() });
+                failed.push(BulkFailure { run_id: run.id.into(), detail: error.message().to_owned() });
             }
             Err(_) => {}
         }
     }
     Ok(Answer(BulkView { matched: found.total, done, failed }))
+}
+
+async fn act(state: &Shared, signed_in: &SignedIn, action: Action, run: &Run) -> tool::Result<()> {
+    let (tenant, id) = (&signed_in.tenant, &run.id);
+    let done = match action {
+        Action::Cancel => state.flows.cancel(tenant, id).await.map(drop),
+        Action::Pause => state.flows.pause(tenant, id).await,
+        Action::Resume => state.flows.resume(tenant, id).await,
+        Action::Retry => {
+            may_run(signed_in, &run.flow)?;
+            state.flows.retry(tenant, id).await.map(drop)
+        }
+        Action::Delete => state.store.runs().delete(tenant, id).await,
+    };
+    Ok(done?)
 }

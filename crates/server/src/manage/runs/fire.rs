@@ -32,6 +32,7 @@ pub(in crate::manage) async fn fire(
     Json(body): Json<Fire>,
 ) -> Result<(StatusCode, Answer<RunView>)> {
     signed_in.may_manage()?;
+    super::may_run(&signed_in, &flow)?;
     let triggers = state.store.flows().triggers(&signed_in.tenant, &flow).await?;
     let trigger = triggers.into_iter().find(|trigger| trigger.name == name);
     let trigger = trigger.ok_or_else(|| Problem::not_found("trigger"))?;

@@ -16,12 +16,13 @@ use crate::error::{Problem, Result};
 use crate::json::{Json, Page, Paging, Path, Query};
 use axum::Json as Answer;
 use axum::extract::State;
+use gateway::policy::permits_named;
 use http::StatusCode;
 use runtime::flows::{Origin, Replay, Starter};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use store::runs::{Run, RunFilter};
-use tool::{Door, RunId, Scope};
+use tool::{Door, RunId, Scope, Uri, runs};
 use utoipa::ToSchema;
 use view::{RunSummary, RunView, show};
 
@@ -150,7 +151,7 @@ pub(super) async fn retry(
     signed_in: SignedIn,
     Path(id): Path<RunId>,
 ) -> Result<Answer<RunView>> {
-    steer(&state, &signed_in, &id).await?;
+    may_run(&signed_in, &steer(&state, &signed_in, &id).await?.flow)?;
     let run = state.flows.retry(&signed_in.tenant, &id).await?;
     Ok(Answer(show(&state, run).await?))
 }
@@ -165,13 +166,13 @@ pub(super) async fn replay(
     Json(body): Json<ReplayBody>,
 ) -> Result<(StatusCode, Answer<RunView>)> {
     let old = steer(&state, &signed_in, &id).await?;
+    may_run(&signed_in, &old.flow)?;
     if old.version.is_none() {
         signed_in.may_manage()?;
     }
     let replay = Replay { from: body.from, version: body.version, inputs: body.inputs };
     let origin = Origin { kind: Door::Rest.as_str().to_owned(), ..Origin::default() };
-    let starter = Starter::of(&signed_in.caller);
-    let started = state.flows.replay(&signed_in.tenant, &id, replay, starter, origin).await?;
+    let started = state.flows.replay(&signed_in.tenant, &id, replay, &signed_in.caller, origin).await?;
     Ok((StatusCode::ACCEPTED, Answer(show(&state, started.run).await?)))
 }
 
@@ -208,6 +209,12 @@ async fn steer(state: &Shared, signed_in: &SignedIn, id: &RunId) -> Result<Run> 
         signed_in.may_manage()?;
     }
     Ok(run)
+}
+
+/// Whoever has a flow run, by whichever way, must be allowed to call it.
+fn may_run(signed_in: &SignedIn, flow: &str) -> tool::Result<()> {
+    let address = Uri::of_service(runs::SCHEME, flow).to_string();
+    permits_named(&signed_in.caller, flow, &address)
 }
 
 fn is_own(signed_in: &SignedIn, run: &Run) -> bool {

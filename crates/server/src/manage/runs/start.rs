@@ -10,11 +10,11 @@ use crate::manage::call::{Trace, context};
 use axum::Json as Answer;
 use axum::extract::State;
 use http::StatusCode;
-use runtime::flows::{FLOW, Given, NewStart, Origin, Starter, not_waiting};
+use runtime::flows::{Given, NewStart, Origin, not_waiting};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::time::Duration;
-use tool::{Arguments, Context, Door, Outcome, Request, RunId, Target, Uri, uri::Options};
+use tool::{Arguments, Context, Door, Outcome, Request, RunId, Target, Uri, runs, uri::Options};
 use utoipa::ToSchema;
 
 /// The longest that a request waits for a run.
@@ -98,7 +98,7 @@ async fn start_published(
     inputs: Map<String, Value>,
     key: Option<String>,
 ) -> Result<RunId> {
-    let uri = Uri::of_service(FLOW, flow).with_options(Options { version, ..Options::default() });
+    let uri = Uri::of_service(runs::SCHEME, flow).with_options(Options { version, ..Options::default() });
     let extras = not_waiting(key.as_deref());
     let request = Request { target: Target::Uri(uri), arguments: Arguments::from(inputs), extras };
     let gateway = state.gateway.clone();
@@ -129,7 +129,7 @@ async fn start_draft(
     let version = state.flows.draft(&cx.tenant, flow).await?;
     let given = Given { inputs, ..Given::default() };
     let origin = Origin::door(Door::Rest, &cx.request_id);
-    let mut start = NewStart::new(flow, version, given, origin, Starter::of(&cx.caller));
+    let mut start = NewStart::new(flow, version, given, origin, &cx.caller);
     start.dedupe_key = key;
     Ok(state.flows.start(&cx.tenant, start).await?.run.id)
 }

@@ -1,27 +1,24 @@
 //! What a flow may call: the tools that its publisher may, as the catalog has them now, and other flows.
 
-use crate::Shared;
-use crate::auth::SignedIn;
-use crate::error::Result;
-use flow::{Flow, Lookup, Tools};
+use super::Flows;
+use flow::{Bound, Flow, Lookup, Tools};
 use gateway::catalog::State;
+use gateway::policy::permits_named;
 use gateway::{Gateway, Route};
 use serde_json::Value;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
+use store::Store;
 use store::flows::FlowVersion;
-use tool::{Context, Door, Error, ErrorKind, TenantId, Uri};
-
-/// The type of flows in URIs.
-const FLOW_TYPE: &str = "flow";
+use tool::{Caller, Context, Door, Error, ErrorKind, Result, Role, TenantId, Uri, runs};
 
 /// A flow that is called, and which version of it; `None` is the current one.
 type Called = (String, Option<u32>);
 
 /// The tools that a caller may call, at one moment.
-pub(super) struct Callable {
+pub struct Callable {
     gateway: Arc<Gateway>,
     cx: Context,
     /// What the flow is called that is checked, and what it takes.
@@ -33,25 +30,32 @@ pub(super) struct Callable {
 }
 
 impl Callable {
-    /// For a flow that is called `id`, and the flows that it calls.
-    pub(super) async fn new(
-        state: &Shared,
-        signed_in: &SignedIn,
+    /// Without flows, where none are published.
+    #[must_use]
+    pub fn new(gateway: Arc<Gateway>, cx: Context) -> Self {
+        Self { gateway, cx, own: None, flows: HashMap::new(), read: RefCell::default() }
+    }
+
+    /// With the flows that one calls, which is called `id` where that is known.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn with_flows(
+        mut self,
+        store: &Store,
         id: Option<&str>,
         flow: Option<&Flow>,
-    ) -> Result<Self> {
-        let cx = Context::new(signed_in.tenant.clone(), signed_in.caller.clone(), Door::Rest, Duration::ZERO);
-        let mut flows = HashMap::new();
+    ) -> store::Result<Self> {
         for reference in flow.map(flow::references).unwrap_or_default() {
             let called = called(&reference.uri);
-            if reference.uri.scheme() == FLOW_TYPE && !flows.contains_key(&called) {
-                let found = find_flow(state, &signed_in.tenant, &called).await?;
-                flows.insert(called, found);
+            if reference.uri.scheme() == runs::SCHEME && !self.flows.contains_key(&called) {
+                let found = find_flow(store, &self.cx.tenant, &called).await?;
+                self.flows.insert(called, found);
             }
         }
         let id = id.map(str::to_owned).or_else(|| flow?.id.clone());
-        let own = id.zip(flow.map(|flow| Arc::new(flow.input_schema())));
-        Ok(Self { gateway: state.gateway.clone(), cx, own, flows, read: RefCell::default() })
+        self.own = id.zip(flow.map(|flow| Arc::new(flow.input_schema())));
+        Ok(self)
     }
 
     fn find_flow(&self, uri: &Uri) -> Lookup {
@@ -59,15 +63,9 @@ impl Callable {
         if let Some((_, input)) = own {
             return Lookup::Found { input: input.clone() };
         }
-        let allow = &self.cx.caller.allow;
-        let address = uri.to_string();
-        let address = address.split('?').next().unwrap_or_default();
-        let is_allowed = |name: &str| allow.iter().any(|allow| allow.matches(name));
-        if !allow.is_empty() && !is_allowed(address) && !is_allowed(uri.service()) {
-            return Lookup::Missing(format!(
-                "'{address}' is not on the allow-list of {}",
-                self.cx.caller.name
-            ));
+        let address = Uri::of_service(runs::SCHEME, uri.service()).to_string();
+        if let Err(error) = permits_named(&self.cx.caller, uri.service(), &address) {
+            return Lookup::Missing(error.message().to_owned());
         }
         let missing = || Lookup::Missing(format!("there is no flow '{}'", uri.service()));
         self.flows.get(&called(uri)).cloned().unwrap_or_else(missing)
@@ -114,7 +112,7 @@ impl Callable {
 
 impl Tools for Callable {
     fn find(&self, uri: &Uri) -> Lookup {
-        if uri.scheme() == FLOW_TYPE {
+        if uri.scheme() == runs::SCHEME {
             return self.find_flow(uri);
         }
         match self.gateway.find(&self.cx, uri) {
@@ -124,19 +122,31 @@ impl Tools for Callable {
     }
 }
 
+impl Flows {
+    /// The parameters of a draft that are bound by name, as publishing would.
+    pub(super) async fn bound_of(&self, tenant: &TenantId, text: &str) -> Result<Vec<Bound>> {
+        let Some(gateway) = self.gateway() else { return Ok(Vec::new()) };
+        let caller = Caller { role: Role::Manager, ..Caller::system() };
+        let cx = Context::new(tenant.clone(), Arc::new(caller), Door::System, Duration::ZERO);
+        let draft = flow::read(text).flow;
+        let callable = Callable::new(gateway, cx).with_flows(&self.store, None, draft.as_ref()).await?;
+        Ok(flow::validate(text, &callable).bound)
+    }
+}
+
 fn called(uri: &Uri) -> Called {
     (uri.service().to_owned(), uri.options().version)
 }
 
 /// What a published flow takes, or why it cannot be called.
-async fn find_flow(state: &Shared, tenant: &TenantId, (id, version): &Called) -> Result<Lookup> {
-    let flows = state.store.flows();
+async fn find_flow(store: &Store, tenant: &TenantId, (id, version): &Called) -> store::Result<Lookup> {
+    let flows = store.flows();
     let current = match flows.get(tenant, id).await {
         Ok(flow) => flow.current,
         Err(error) if error.kind() == store::ErrorKind::NotFound => {
             return Ok(Lookup::Missing(format!("there is no flow '{id}'")));
         }
-        Err(error) => return Err(error.into()),
+        Err(error) => return Err(error),
     };
     let Some(version) = version.map(i64::from).or(current) else {
         return Ok(Lookup::Missing(format!("the flow '{id}' is not published yet")));
@@ -150,6 +160,6 @@ async fn find_flow(state: &Shared, tenant: &TenantId, (id, version): &Called) ->
         Err(error) if error.kind() == store::ErrorKind::NotFound => {
             Ok(Lookup::Missing(format!("the flow '{id}' has no version {version}")))
         }
-        Err(error) => Err(error.into()),
+        Err(error) => Err(error),
     }
 }

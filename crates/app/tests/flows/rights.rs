@@ -1,0 +1,60 @@
+//! What runs may reach: what their publisher might, and of a draft no more than whoever tries it out.
+
+use crate::world::{draft, publish, run, shop, start, until};
+use serde_json::json;
+use testkit::{Backend, TestApp, http, on_both_databases};
+
+on_both_databases! {
+    a_draft_reaches_what_whoever_tries_it_might
+    an_allow_list_holds_for_runs_that_begin_again
+}
+
+const ORDER: &str = "nodes: {o: {exec: 'api://shop/order', args: {id: \"'1'\"}}}";
+const LOST: &str = "nodes: {o: {exec: 'api://shop/lost'}}";
+
+/// FL-32: nobody has published a draft, so that an allow-list holds for its calls.
+async fn a_draft_reaches_what_whoever_tries_it_might(backend: Backend) {
+    let upstream = http::Server::start().await;
+    let app = TestApp::start(backend).await;
+    app.service(shop(&upstream)).await;
+    draft(app.database(), "tried", LOST).await;
+    draft(app.database(), "listed", ORDER).await;
+    let key = json!({ "name": "ann", "role": "manager", "allow": ["api://shop/order", "flow://*"] });
+    let ann = app.with_key(key).await;
+    let try_out = async |flow: &str| {
+        let body = json!({ "version": "draft", "wait_seconds": 30 });
+        ann.post(&format!("flows/{flow}/runs"), body).await.is(200)
+    };
+    assert_eq!(try_out("listed").await.body["state"], "succeeded");
+    let refused = try_out("tried").await;
+    assert_eq!(refused.body["error"]["code"], "FORBIDDEN", "{}", refused.text);
+    assert!(upstream.requests().iter().all(|request| !request.path.contains("404")));
+    // Nor does it reach more when it is repeated.
+    let again = ann.post(&format!("runs/{}/replay", refused.string("id")), json!({})).await.is(202);
+    let again = until(&ann, &again.string("id"), &["succeeded", "failed"]).await;
+    assert_eq!(again["error"]["code"], "FORBIDDEN", "{again}");
+}
+
+/// FL-32: whoever may not call a flow has none of its runs begin.
+async fn an_allow_list_holds_for_runs_that_begin_again(backend: Backend) {
+    let upstream = http::Server::start().await;
+    let app = TestApp::start(backend).await;
+    app.service(shop(&upstream)).await;
+    publish(&app, app.database(), "lost", LOST).await;
+    let failed = run(&app, "lost", json!({})).await.is(200).string("id");
+    until(&app, &failed, &["failed"]).await;
+    let key = json!({ "name": "ann", "role": "manager", "allow": ["api://shop/order"] });
+    let ann = app.with_key(key).await;
+    let before = upstream.requests().len();
+    ann.post("flows/lost/runs", json!({})).await.is_problem(403, "FORBIDDEN");
+    for action in ["retry", "replay"] {
+        let refused = ann.post(&format!("runs/{failed}/{action}"), json!({})).await;
+        let refused = refused.is_problem(403, "FORBIDDEN");
+        assert!(refused.text.contains("allow-list"), "{}", refused.text);
+    }
+    let bulk = ann.post("runs/bulk", json!({ "action": "retry", "filter": {} })).await.is(200);
+    assert_eq!((&bulk.body["done"], &bulk.body["failed"][0]["run_id"]), (&json!(0), &json!(failed)));
+    assert_eq!(upstream.requests().len(), before);
+    let other = start(&app, "lost", json!({})).await;
+    until(&app, &other, &["failed"]).await;
+}
