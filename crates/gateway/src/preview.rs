@@ -1,7 +1,7 @@
 //! What a template or a JMESPath expression makes of a sample, for those who write one.
 
 use crate::Gateway;
-use crate::shape::MAX_STEPS;
+use crate::shape::{MAX_STEPS, read_template};
 use document::{Budget, Node, Query};
 use std::time::{Duration, Instant};
 use tool::{Context, Result};
@@ -65,9 +65,7 @@ fn render(template: &str, sample: &str) -> std::result::Result<String, Mistake> 
         position: Some((error.line(), error.column())),
         message: error.message().to_owned(),
     };
-    let options = gotemplate::Options::default();
-    let template = gotemplate::Template::compile("response_template", template, &options).map_err(mistake)?;
-    template.render_json(sample).map_err(|error| match error.kind() {
+    read_template(template).map_err(mistake)?.render_json(sample).map_err(|error| match error.kind() {
         gotemplate::ErrorKind::Data => Mistake::nowhere("the sample is no JSON"),
         _ => mistake(error),
     })

@@ -11,6 +11,7 @@ use select::Select;
 use serde_json::value::RawValue;
 use std::sync::Arc;
 use template::Template;
+pub(crate) use template::read_template;
 use tool::{Compute, Content, Context, Error, Outcome, Output, Problem, Result, Tool};
 
 /// Answers up to this size are read at once, on a thread that others wait for: it takes a few milliseconds.

@@ -63,6 +63,11 @@ pub(super) fn check(source: &str) -> Result<()> {
 }
 
 fn compile(source: &str) -> Result<gotemplate::Template> {
-    gotemplate::Template::compile("response_template", source, &gotemplate::Options::default())
+    read_template(source)
         .map_err(|error| Error::invalid_config(format!("the response template is wrong: {error}")))
+}
+
+/// The source as a template, or where it is wrong.
+pub(crate) fn read_template(source: &str) -> Result<gotemplate::Template, gotemplate::Error> {
+    gotemplate::Template::compile("response_template", source, &gotemplate::Options::default())
 }
