@@ -112,9 +112,12 @@ impl Flows {
             None => match self.known(&run).await {
                 Ok(known) => known,
                 Err(error) if error.is_retryable() => return Err(error),
-                Err(error) => return self.give_up(&journal, &error).await,
+                Err(error) => return self.give_up(&journal, Failure::new("INTERNAL", error.in_words())).await,
             },
         };
+        if let Some(failure) = known.given.refused {
+            return self.give_up(&journal, failure).await;
+        }
         let cx = self.context(&run);
         let inherited = Inherited::of(&known.given);
         let calls = RunCalls { flows: self.clone(), run: run.id.clone(), cx, gone, retries, inherited };
@@ -135,8 +138,8 @@ impl Flows {
     }
 
     /// A run that nobody can work on ends, rather than being taken up for ever.
-    async fn give_up(&self, journal: &RunJournal, error: &Error) -> Result<Driven> {
-        let ending = Ending::Failed { error: Failure::new("INTERNAL", error.in_words()) };
+    async fn give_up(&self, journal: &RunJournal, error: Failure) -> Result<Driven> {
+        let ending = Ending::Failed { error };
         let record = Record {
             at: flow::engine::Clock::now(&*self.clock),
             path: String::new(),
@@ -151,7 +154,7 @@ impl Flows {
     pub(super) async fn records(&self, run: &Run) -> Result<(Vec<Record>, i64)> {
         let (mut records, mut seen) = (Vec::new(), 0);
         while seen < run.last_seq {
-            let page = self.store.runs().journal(&run.tenant, &run.id, seen, PAGE).await?;
+            let page = self.answered(self.store.runs().journal(&run.tenant, &run.id, seen, PAGE)).await?;
             let Some(last) = page.last() else { break };
             seen = last.seq;
             for row in &page {
@@ -163,7 +166,7 @@ impl Flows {
 
     /// What a run is a run of, and what it was given.
     async fn known(&self, run: &Run) -> Result<Known> {
-        let data = self.store.runs().data(&run.tenant, &run.id).await?;
+        let data = self.answered(self.store.runs().data(&run.tenant, &run.id)).await?;
         let given = serde_json::from_str(&data.inputs)
             .map_err(|error| Error::internal("the inputs of a run cannot be read").caused_by(error))?;
         let version = self.version_of(run, data.source).await?;
@@ -173,7 +176,7 @@ impl Flows {
     /// The version of a run; of a draft what its text says.
     pub async fn version_of(&self, run: &Run, draft: Option<String>) -> Result<Arc<Version>> {
         match (run.version, draft) {
-            (Some(number), _) => self.versions.read(&self.store, &run.tenant, &run.flow, number).await,
+            (Some(number), _) => self.version(&run.tenant, &run.flow, number).await,
             (None, Some(draft)) => {
                 let bound = self.bound_of(&run.tenant, &draft).await?;
                 Ok(Arc::new(parse(None, draft, bound)?))

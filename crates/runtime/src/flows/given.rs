@@ -1,5 +1,6 @@
 //! What a run is kept with: on whose behalf it works, what started it, and what it was given.
 
+use flow::engine::Failure;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tool::{Caller, Door, Identity, Limits, Pattern, Role, RunId, Scope};
@@ -140,6 +141,9 @@ pub struct Given {
     /// What expressions see as `buCode`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bu_code: Option<String>,
+    /// Why no inputs could be made of what started it: the run fails with it before it begins.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<Failure>,
 }
 
 #[cfg(test)]

@@ -203,7 +203,7 @@ impl Connector for FlowService {
             inputs: call.arguments.as_map()?.clone(),
             tenant_id: inherited.tenant_id,
             bu_code: inherited.bu_code,
-            trigger: Value::Null,
+            ..Given::default()
         };
         let origin = flows.origin_of(cx).await?;
         let mut start = NewStart::new(&self.id, version, given, origin, &cx.caller);

@@ -199,7 +199,7 @@ impl Flows {
     /// # Errors
     /// `NotFound` where there is none.
     pub async fn version(&self, tenant: &TenantId, flow: &str, number: i64) -> Result<Arc<Version>> {
-        self.versions.read(&self.store, tenant, flow, number).await
+        self.versions.read(&self.store, tenant, flow, number, self.options.store_timeout).await
     }
 
     /// The draft as it is now.
