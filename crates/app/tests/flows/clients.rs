@@ -12,6 +12,7 @@ use testkit::{Backend, Client, Database, Reply, TestApp, eventually, http, on_bo
 on_both_databases! {
     a_real_client_gets_the_result_of_a_run_that_was_approved_after_a_crash
     a_cancel_over_mcp_cancels_the_run
+    a_client_that_waits_hears_of_every_node
 }
 
 /// Calls a tool of a server and prints its structured result, in the mode that is asked for.
@@ -108,4 +109,34 @@ async fn a_cancel_over_mcp_cancels_the_run(backend: Backend) {
     until(&app, &run, &["cancelled"]).await;
     // A cancelled request has no answer; the exchange ends all the same.
     calling.await.unwrap();
+}
+
+/// FL-1: a client that waits for a flow is told of every node that ends.
+async fn a_client_that_waits_hears_of_every_node(backend: Backend) {
+    let upstream = http::Server::start().await;
+    let app = TestApp::start(backend).await;
+    app.service(shop(&upstream)).await;
+    let text = "
+nodes:
+  first: {exec: 'api://shop/ship', args: {id: a}, next: second}
+  second: {exec: 'api://shop/lost', fail: third}
+  third: {exec: 'api://shop/ship', args: {id: b}, with: \"'done'\"}
+";
+    publish(&app, app.database(), "steps", text).await;
+    let call = json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/call",
+        "params": { "name": "steps", "arguments": {}, "_meta": { "progressToken": "p" } } });
+    let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } } });
+    let session = ask(&app, None, &hello).await.is(200).header("mcp-session-id").unwrap().to_owned();
+    let reply = ask(&app, Some(&session), &call).await.is(200);
+    let told: Vec<Value> = reply
+        .text
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line.strip_prefix("data: ")?).ok())
+        .filter(|message| message["method"] == "notifications/progress")
+        .map(|message| json!([message["params"]["progress"], message["params"]["message"]]))
+        .collect();
+    let told: Vec<_> = told.iter().map(Value::to_string).collect();
+    let expected = ["[1.0,\"first succeeded\"]", "[2.0,\"second failed\"]", "[3.0,\"third succeeded\"]"];
+    assert_eq!(told, expected, "{}", reply.text);
 }

@@ -3,6 +3,7 @@
 use super::calls::RunCalls;
 use super::given::{Given, Origin, Starter};
 use super::journal::{RunJournal, Standing};
+use super::progress::Progress;
 use super::records::from_row;
 use super::service::Inherited;
 use super::versions::{Version, parse};
@@ -13,7 +14,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use store::runs::{Claim, ClaimedRun, Run};
 use tokio::sync::{OwnedSemaphorePermit, oneshot, watch};
 use tokio_util::sync::CancellationToken;
-use tool::{Context, Door, Error, Result};
+use tool::{Context, Door, Error, Events, Result};
 
 /// As many records as are read at once.
 const PAGE: u32 = 1000;
@@ -31,6 +32,8 @@ pub(super) enum Driven {
 pub(super) struct Known {
     pub(super) version: Arc<Version>,
     pub(super) given: Given,
+    /// Who hears how far it has come.
+    pub(super) events: Events,
 }
 
 /// Keeps the claim renewed and the news coming until it is dropped.
@@ -95,7 +98,7 @@ impl Flows {
         let (records, seen) = self.records(&run).await?;
         let standing = Standing::of(&records);
         let retries = standing.retries;
-        let journal = RunJournal {
+        let mut journal = RunJournal {
             store: self.store.clone(),
             writer,
             clock: self.clock.clone(),
@@ -106,6 +109,7 @@ impl Flows {
             has_news: AtomicBool::new(false),
             standing: Mutex::new(standing),
             ending: OnceLock::new(),
+            progress: Progress::default(),
         };
         let known = match known {
             Some(known) => known,
@@ -118,9 +122,11 @@ impl Flows {
         if let Some(failure) = known.given.refused {
             return self.give_up(&journal, failure).await;
         }
+        journal.progress = Progress::to(known.events.clone());
         let cx = self.context(&run);
-        let inherited = Inherited::of(&known.given);
-        let calls = RunCalls { flows: self.clone(), run: run.id.clone(), cx, gone, retries, inherited };
+        let secrets = known.given.secrets_of(&known.version.flow);
+        let inherited = Inherited::of(&known.given, &secrets);
+        let calls = RunCalls { flows: self.clone(), run: run.id.clone(), cx, gone, retries, inherited, secrets };
         let start = start_of(&run, &known);
         let mut machine = Machine::new(known.version.flow.clone(), start, &records);
         drop(records);
@@ -170,7 +176,7 @@ impl Flows {
         let given = serde_json::from_str(&data.inputs)
             .map_err(|error| Error::internal("the inputs of a run cannot be read").caused_by(error))?;
         let version = self.version_of(run, data.source).await?;
-        Ok(Known { version, given })
+        Ok(Known { version, given, events: Events::default() })
     }
 
     /// The version of a run; of a draft what its text says.

@@ -10,6 +10,7 @@ mod given;
 mod journal;
 mod polling;
 mod predecessors;
+mod progress;
 mod records;
 mod service;
 mod start;

@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 use store::runs::{Run, RunData, State, Wait};
+use tool::secret::SecretValues;
 use utoipa::ToSchema;
 
 /// A run in a list.
@@ -157,7 +158,7 @@ pub(super) async fn show(state: &Shared, run: Run) -> Result<RunView> {
 
 /// What is secret in a run.
 #[derive(Default)]
-pub(super) struct Mask(Vec<String>);
+pub(super) struct Mask(SecretValues);
 
 impl Mask {
     /// The values of the inputs that the flow calls secret.
@@ -175,41 +176,11 @@ impl Mask {
             // Nobody can say any more.
             None => true,
         };
-        let mut secrets = Vec::new();
-        for (_, value) in given.inputs.iter().filter(|(name, _)| is_secret(name)) {
-            texts(value, &mut secrets);
-        }
-        secrets.sort_by_key(|text| std::cmp::Reverse(text.len()));
-        Self(secrets)
+        Self(given.secrets(is_secret))
     }
 
     /// The same with the secrets masked.
     pub(super) fn value(&self, value: Value) -> Value {
-        if self.0.is_empty() {
-            return value;
-        }
-        match value {
-            Value::String(text) => Value::String(self.text(text)),
-            Value::Number(number) if self.0.contains(&number.to_string()) => tool::secret::MASK.into(),
-            Value::Array(items) => items.into_iter().map(|item| self.value(item)).collect(),
-            Value::Object(fields) => {
-                fields.into_iter().map(|(name, value)| (self.text(name), self.value(value))).collect()
-            }
-            other => other,
-        }
-    }
-
-    fn text(&self, text: String) -> String {
-        self.0.iter().fold(text, |text, secret| text.replace(secret, tool::secret::MASK))
-    }
-}
-
-fn texts(value: &Value, found: &mut Vec<String>) {
-    match value {
-        Value::String(text) if !text.is_empty() => found.push(text.clone()),
-        Value::Number(number) => found.push(number.to_string()),
-        Value::Array(items) => items.iter().for_each(|item| texts(item, found)),
-        Value::Object(fields) => fields.values().for_each(|value| texts(value, found)),
-        _ => {}
+        self.0.masked(value)
     }
 }
