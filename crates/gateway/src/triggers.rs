@@ -15,7 +15,9 @@ impl Gateway {
         let catalog = self.catalog.tenant(tenant).ok_or_else(missing)?;
         let connector = catalog.service(from.scheme(), from.service()).ok_or_else(missing)?.connector()?;
         let Some(triggers) = connector.triggers() else {
-            return Err(Error::unsupported(format!("{address} cannot be listened to; services of type mq can")));
+            return Err(Error::unsupported(format!(
+                "{address} cannot be listened to; services of type mq can"
+            )));
         };
         let (name, sources) = (from.tool().unwrap_or_default(), triggers.sources());
         if !sources.iter().any(|source| source == name) {

@@ -12,7 +12,8 @@ use sqlx::any::AnyRow;
 use std::fmt;
 use tool::{KeyId, Limits, Pattern, Role, Scope, Secret, TenantId};
 
-const COLUMNS: &str = "tenant, id, name, prefix, hash, role, scopes, allow, limits, bu_code, status, expires_at,
+const COLUMNS: &str =
+    "tenant, id, name, prefix, hash, role, scopes, allow, limits, bu_code, status, expires_at,
     created_by, created_at, updated_at, version";
 
 /// The SHA-256 of a key's text: what a request's key is looked up by.

@@ -48,7 +48,8 @@ async fn every_example_runs() {
     let app = TestApp::start(Backend::Postgres).await;
     weather(&app, &upstream).await;
     shop(&app).await;
-    let mut names: Vec<_> = ["hello", "nightly-weather", "origin-style", "order-check", "payment-webhook"].into();
+    let mut names: Vec<_> =
+        ["hello", "nightly-weather", "origin-style", "order-check", "payment-webhook"].into();
     for name in &names {
         publish_over_rest(&app, name, &example(&format!("flows/{name}.yaml"))).await;
     }
@@ -64,7 +65,11 @@ async fn every_example_runs() {
     let hello = run(&app, "hello", json!({ "name": "Ada", "times": 2 })).await.is(200).body;
     assert_eq!(hello["output"], json!({ "text": "Hello Ada, Hello Ada", "count": 2 }), "{hello}");
     let nightly = run(&app, "nightly-weather", json!({})).await.is(200).body;
-    assert_eq!(nightly["output"]["places"][2], json!({ "place": "Bari", "weather": "3.5 °C, wind 10 km/h" }), "{nightly}");
+    assert_eq!(
+        nightly["output"]["places"][2],
+        json!({ "place": "Bari", "weather": "3.5 °C, wind 10 km/h" }),
+        "{nightly}"
+    );
     let place = json!({ "latitude": 52.5, "longitude": 13.4 });
     let origin = run(&app, "origin-style", place).await.is(200).body;
     assert_eq!(origin["output"], json!({ "text": "Now: 3.5 °C, wind 10 km/h", "cold": true }), "{origin}");
@@ -72,18 +77,29 @@ async fn every_example_runs() {
     let asked = app.post("flows/order-check/runs", json!({ "inputs": { "customer": "ada" } })).await.is(202);
     let id = asked.string("id");
     let waiting = until(&app, &id, &["waiting", "failed"]).await;
-    let approval = waiting["waiting_for"][0]["approval_id"].as_str().unwrap_or_else(|| panic!("{waiting}")).to_owned();
+    let approval =
+        waiting["waiting_for"][0]["approval_id"].as_str().unwrap_or_else(|| panic!("{waiting}")).to_owned();
     let decision = json!({ "decision": "approve", "data": { "reason": "known" } });
     app.post(&format!("approvals/{approval}"), decision).await.is(200);
     let checked = until(&app, &id, &["succeeded", "failed"]).await;
-    assert_eq!((&checked["output"]["passed"], &checked["output"]["large"]), (&json!(true), &json!(1)), "{checked}");
+    assert_eq!(
+        (&checked["output"]["passed"], &checked["output"]["large"]),
+        (&json!(true), &json!(1)),
+        "{checked}"
+    );
 
     let pay = async |body: Value| {
-        let fired = app.post("flows/payment-webhook/triggers/payments/fire", json!({ "event": { "body": body } })).await;
+        let fired = app
+            .post("flows/payment-webhook/triggers/payments/fire", json!({ "event": { "body": body } }))
+            .await;
         until(&app, &fired.is(202).string("id"), &["succeeded", "failed", "waiting"]).await
     };
     let booked = pay(json!({ "customer": "ada", "amount": 20, "note": "from ada@example.com" })).await;
-    assert_eq!((&booked["output"]["customer"], &booked["output"]["amount"]), (&json!("ada"), &json!(20)), "{booked}");
+    assert_eq!(
+        (&booked["output"]["customer"], &booked["output"]["amount"]),
+        (&json!("ada"), &json!(20)),
+        "{booked}"
+    );
     assert!(!booked["output"].to_string().contains("ada@example.com"), "{booked}");
     let refused = pay(json!({ "customer": "ada", "amount": 0 })).await;
     assert_eq!(refused["output"]["failed"]["code"], "NO_AMOUNT", "{refused}");

@@ -118,7 +118,9 @@ impl Disk {
                     $$ BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = 'disk_full'; END $$";
                 connection.execute(sqlx::raw_sql(function)).await.unwrap();
                 for table in ["runs", "run_journal"] {
-                    let sql = format!("CREATE TRIGGER is_full BEFORE INSERT ON {table} FOR EACH ROW EXECUTE FUNCTION full()");
+                    let sql = format!(
+                        "CREATE TRIGGER is_full BEFORE INSERT ON {table} FOR EACH ROW EXECUTE FUNCTION full()"
+                    );
                     connection.execute(sqlx::raw_sql(sqlx::AssertSqlSafe(sql))).await.unwrap();
                 }
             }
@@ -146,7 +148,10 @@ fn serve_on_a_small_disk(database: &Database) -> (Server, Disk) {
     let serve = process::serve(BINARY, database, &folder);
     let mut command = Command::new("unshare");
     let mount = format!("mount -t tmpfs -o size=24m tmpfs '{}' && exec \"$0\" \"$@\"", folder.display());
-    command.args(["--map-root-user", "--mount", "sh", "-c", &mount]).arg(serve.get_program()).args(serve.get_args());
+    command
+        .args(["--map-root-user", "--mount", "sh", "-c", &mount])
+        .arg(serve.get_program())
+        .args(serve.get_args());
     for (name, value) in serve.get_envs() {
         match value {
             Some(value) => command.env(name, value),
@@ -154,7 +159,8 @@ fn serve_on_a_small_disk(database: &Database) -> (Server, Disk) {
         };
     }
     let server = Server::start(command);
-    let inside = Path::new("/proc").join(server.id().to_string()).join("root").join(folder.strip_prefix("/").unwrap());
+    let inside =
+        Path::new("/proc").join(server.id().to_string()).join("root").join(folder.strip_prefix("/").unwrap());
     (server, Disk::Small(inside))
 }
 

@@ -102,7 +102,8 @@ nodes:
   below: {flow: below, args: {harmless: '${password}'}}
 output: ${use}
 ";
-    let below = "inputs: {harmless: string}\nnodes: {use: {exec: 'api://shop/order', args: {id: '${harmless}'}}}";
+    let below =
+        "inputs: {harmless: string}\nnodes: {use: {exec: 'api://shop/order', args: {id: '${harmless}'}}}";
     publish(&app, app.database(), "below", below).await;
     publish(&app, app.database(), "sealed", text).await;
     let id = start(&app, "sealed", json!({ "password": SECRET })).await;
@@ -116,8 +117,12 @@ output: ${use}
     app.post(&format!("approvals/{approval}"), json!({ "decision": "approve" })).await.is(200);
     let ended = until(&app, &id, &["succeeded"]).await;
     let received = upstream.requests();
-    assert!(received[0].body.contains(SECRET) && received[1].path.contains(SECRET), "tools get what they need");
-    let child = app.get(&format!("runs?parent={id}")).await.is(200).items()[0]["id"].as_str().unwrap().to_owned();
+    assert!(
+        received[0].body.contains(SECRET) && received[1].path.contains(SECRET),
+        "tools get what they need"
+    );
+    let child =
+        app.get(&format!("runs?parent={id}")).await.is(200).items()[0]["id"].as_str().unwrap().to_owned();
     for path in [format!("runs/{child}"), format!("runs/{child}/steps"), format!("runs/{child}/events")] {
         let shown = app.get(&path).await.is(200);
         assert!(!shown.text.contains(SECRET), "{path}: {}", shown.text);

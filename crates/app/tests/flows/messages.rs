@@ -81,7 +81,9 @@ async fn forbid(database: &Database, event: &str, table: &str) {
             "CREATE OR REPLACE FUNCTION forbid() RETURNS trigger LANGUAGE plpgsql AS
                  $$ BEGIN RAISE EXCEPTION 'forbidden'; END $$"
                 .to_owned(),
-            format!("CREATE TRIGGER forbidden BEFORE {event} ON {table} FOR EACH ROW EXECUTE FUNCTION forbid()"),
+            format!(
+                "CREATE TRIGGER forbidden BEFORE {event} ON {table} FOR EACH ROW EXECUTE FUNCTION forbid()"
+            ),
         ],
     };
     for statement in statements {
@@ -158,7 +160,7 @@ async fn messages_of_a_broker_start_runs(broker: &str, variable: &str, destinati
         .unwrap_or_else(|_| panic!("{variable} is not set: use `scripts/servers run {broker} -- CMD`"));
     let app = TestApp::start(Backend::Sqlite).await;
     let _other = app.replica("other").await;
-    let place_name = format!("orders-{}", tool::new_id());
+    let place_name = format!("orders-{}", tool::new_id::<String>());
     app.service(json!({
         "type": "mq", "id": "orders", "name": "Orders",
         "config": { "broker": broker, "connection_string": url, "allow_private_network": true },

@@ -127,7 +127,8 @@ nodes:
 async fn a_run_sees_the_unit_of_the_key_that_started_it(backend: Backend) {
     let app = TestApp::start(backend).await;
     publish(&app, app.database(), "child", "nodes: {seen: {with: buCode}}").await;
-    let parent = "nodes: {own: {with: buCode}, below: {flow: child}, told: {flow: child, args: {buCode: south}}}";
+    let parent =
+        "nodes: {own: {with: buCode}, below: {flow: child}, told: {flow: child, args: {buCode: south}}}";
     publish(&app, app.database(), "parent", parent).await;
     let north = app.with_key(json!({ "name": "n", "role": "manager", "bu_code": "north" })).await;
     let ended = run(&north, "parent", json!({})).await.is(200);

@@ -147,6 +147,8 @@ impl Runs for OneRun {
             address: "memory://m/say".into(),
             caller: self.caller.clone(),
             result,
+            started_at_ms: 0,
+            changed_at_ms: 0,
         };
         Ok(Some(run).filter(|_| tenant.as_str() == "acme" && *id == self.id))
     }

@@ -35,7 +35,14 @@ impl Callable {
     /// Without flows, where none are published.
     #[must_use]
     pub fn new(gateway: Arc<Gateway>, cx: Context) -> Self {
-        Self { gateway, cx, own: None, flows: HashMap::new(), tables: HashMap::new(), read: RefCell::default() }
+        Self {
+            gateway,
+            cx,
+            own: None,
+            flows: HashMap::new(),
+            tables: HashMap::new(),
+            read: RefCell::default(),
+        }
     }
 
     /// With the flows that one calls and the tables that it watches; it is called `id` where that is known.
@@ -140,7 +147,8 @@ impl Tools for Callable {
             Source::File { from, .. } => self.find(from),
             Source::Table { table, .. } => {
                 // Where nothing is stored nobody can say.
-                let unchecked = || Lookup::Unchecked(format!("whether there is a table '{table}' says a server"));
+                let unchecked =
+                    || Lookup::Unchecked(format!("whether there is a table '{table}' says a server"));
                 self.tables.get(table).cloned().unwrap_or_else(unchecked)
             }
             Source::Schedule { .. } | Source::Webhook { .. } => Lookup::found(),

@@ -116,7 +116,9 @@ impl Flows {
             None => match self.known(&run).await {
                 Ok(known) => known,
                 Err(error) if error.is_retryable() => return Err(error),
-                Err(error) => return self.give_up(&journal, Failure::new("INTERNAL", error.in_words())).await,
+                Err(error) => {
+                    return self.give_up(&journal, Failure::new("INTERNAL", error.in_words())).await;
+                }
             },
         };
         if let Some(failure) = known.given.refused {
@@ -126,7 +128,8 @@ impl Flows {
         let cx = self.context(&run);
         let secrets = known.given.secrets_of(&known.version.flow);
         let inherited = Inherited::of(&known.given, &secrets);
-        let calls = RunCalls { flows: self.clone(), run: run.id.clone(), cx, gone, retries, inherited, secrets };
+        let calls =
+            RunCalls { flows: self.clone(), run: run.id.clone(), cx, gone, retries, inherited, secrets };
         let start = start_of(&run, &known);
         let mut machine = Machine::new(known.version.flow.clone(), start, &records);
         drop(records);

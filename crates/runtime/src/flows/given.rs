@@ -158,7 +158,8 @@ pub struct Given {
 impl Given {
     /// What may be shown and recorded nowhere: secret inputs, and what is secret in the run around it.
     pub fn secrets(&self, is_secret: impl Fn(&str) -> bool) -> SecretValues {
-        let own = SecretValues::of(self.inputs.iter().filter(|(name, _)| is_secret(name)).map(|(_, value)| value));
+        let own =
+            SecretValues::of(self.inputs.iter().filter(|(name, _)| is_secret(name)).map(|(_, value)| value));
         own.expose().iter().chain(&self.inherited_secrets).cloned().collect()
     }
 

@@ -1,6 +1,7 @@
 //! Flows at work: the engine's ports on our tables and on the gateway, and the processes that drive runs.
 
 mod alone;
+mod approvals;
 mod callable;
 mod calls;
 mod clock;
@@ -20,6 +21,7 @@ mod wait;
 mod worker;
 
 pub use alone::{Alone, Watcher};
+pub use approvals::Approval;
 pub use callable::Callable;
 pub use doors::Replay;
 pub use given::{Given, Origin, Starter};

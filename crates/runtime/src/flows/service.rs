@@ -250,11 +250,14 @@ fn check_unit(cx: &Context, call: &Call) -> Result<()> {
         return Ok(());
     }
     let arguments = call.arguments.as_map()?;
-    let own = [("tenantId", Some(cx.tenant.as_str()), "tenant"), ("buCode", cx.caller.bu_code.as_deref(), "unit")];
+    let own =
+        [("tenantId", Some(cx.tenant.as_str()), "tenant"), ("buCode", cx.caller.bu_code.as_deref(), "unit")];
     for (name, own, what) in own {
         match arguments.get(name) {
             Some(Value::String(named)) if Some(named.as_str()) != own => {
-                return Err(Error::denied(format!("'{name}' is '{named}', and the caller is of another {what}")));
+                return Err(Error::denied(format!(
+                    "'{name}' is '{named}', and the caller is of another {what}"
+                )));
             }
             _ => {}
         }

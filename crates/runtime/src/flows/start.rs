@@ -176,7 +176,8 @@ impl Flows {
             version: start.version.number,
             source: start.version.number.is_none().then(|| start.version.source().to_owned()),
             inputs: json(&start.given)?,
-            is_secret: flow.inputs.iter().any(|input| input.is_secret) || !start.given.inherited_secrets.is_empty(),
+            is_secret: flow.inputs.iter().any(|input| input.is_secret)
+                || !start.given.inherited_secrets.is_empty(),
             origin: json(&start.origin)?,
             caller: json(&start.starter)?,
             parent: start.parent.clone(),

@@ -72,15 +72,16 @@ impl Flows {
             permits.extend((0..more).map_while(|_| self.permits.clone().try_acquire_owned().ok()));
             let changed = self.store.runs().changed();
             let room = u32::try_from(permits.len()).unwrap_or(1);
-            let claimed = match self.answered(self.store.runs().claim(room, self.options.runs_per_tenant)).await {
-                Ok(claimed) => claimed,
-                Err(error) => {
-                    tracing::warn!(%error, "runs wait, as none can be claimed: {error}");
-                    drop(permits);
-                    tokio::time::sleep(PAUSE).await;
-                    continue;
-                }
-            };
+            let claimed =
+                match self.answered(self.store.runs().claim(room, self.options.runs_per_tenant)).await {
+                    Ok(claimed) => claimed,
+                    Err(error) => {
+                        tracing::warn!(%error, "runs wait, as none can be claimed: {error}");
+                        drop(permits);
+                        tokio::time::sleep(PAUSE).await;
+                        continue;
+                    }
+                };
             let has_more = claimed.len() == permits.len();
             for (claimed, permit) in claimed.into_iter().zip(&mut permits.drain(..)) {
                 drop(self.take_up(claimed, None, permit));

@@ -39,9 +39,10 @@ impl SecretValues {
             Value::String(text) => Value::String(self.masked_text(&text)),
             Value::Number(number) if self.0.contains(&number.to_string()) => MASK.into(),
             Value::Array(items) => items.into_iter().map(|item| self.masked(item)).collect(),
-            Value::Object(fields) => {
-                fields.into_iter().map(|(name, value)| (self.masked_text(&name), self.masked(value))).collect()
-            }
+            Value::Object(fields) => fields
+                .into_iter()
+                .map(|(name, value)| (self.masked_text(&name), self.masked(value)))
+                .collect(),
             other => other,
         }
     }

@@ -120,7 +120,13 @@ impl Flows {
         Ok(*every)
     }
 
-    async fn fire_for(self: &Arc<Self>, armed: &Armed, from: &Uri, listed: &[Listed], seen: &Seen) -> Result<()> {
+    async fn fire_for(
+        self: &Arc<Self>,
+        armed: &Armed,
+        from: &Uri,
+        listed: &[Listed],
+        seen: &Seen,
+    ) -> Result<()> {
         for object in listed.iter().filter(|object| !seen.contains(&object.hash())) {
             let (event, key) = (object.event(&armed.kept.name, from), Some(object.version()));
             // Those before it are known by their keys, if it is looked again.
@@ -136,7 +142,8 @@ impl Flows {
             let page = self.page(kept, from, prefix, cursor.as_deref()).await?;
             listed.extend(page.objects);
             if listed.len() > MOST {
-                let advice = "give the trigger a 'prefix' that fewer begin with, or move those away that are done";
+                let advice =
+                    "give the trigger a 'prefix' that fewer begin with, or move those away that are done";
                 return Err(Error::unsupported(format!("there are more than {MOST} objects; {advice}")));
             }
             match page.cursor.filter(|next| Some(next) != cursor.as_ref()) {
@@ -146,7 +153,13 @@ impl Flows {
         }
     }
 
-    async fn page(&self, kept: &KeptTrigger, from: &Uri, prefix: Option<&str>, cursor: Option<&str>) -> Result<Page> {
+    async fn page(
+        &self,
+        kept: &KeptTrigger,
+        from: &Uri,
+        prefix: Option<&str>,
+        cursor: Option<&str>,
+    ) -> Result<Page> {
         let gateway = self.gateway().ok_or_else(|| Error::unavailable("the program is stopping"))?;
         let name = format!("trigger {}", kept.name);
         let caller = Caller { name, role: Role::Manager, ..Caller::system() };

@@ -12,7 +12,9 @@ use std::time::Duration;
 use store::flows::Trigger as KeptTrigger;
 use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
-use tool::{Connector, Context, Delivery, Error, ErrorKind, Result, Sink, Subscription, TenantId, Uri, Verdict};
+use tool::{
+    Connector, Context, Delivery, Error, ErrorKind, Result, Sink, Subscription, TenantId, Uri, Verdict,
+};
 
 /// What nobody says has changed is looked at so often, and who stopped listening by mistake begins again.
 const LOOK: Duration = Duration::from_secs(10);
@@ -77,7 +79,12 @@ impl Flows {
     }
 
     /// Listens for one trigger, unless that is done already.
-    async fn listen_for(self: &Arc<Self>, kept: KeptTrigger, key: &Key, listeners: &mut Listeners) -> Result<()> {
+    async fn listen_for(
+        self: &Arc<Self>,
+        kept: KeptTrigger,
+        key: &Key,
+        listeners: &mut Listeners,
+    ) -> Result<()> {
         let armed = self.in_time(self.armed(kept)).await?;
         let Source::Message { from, limit } = armed.trigger.source else { return Ok(()) };
         let gateway = self.gateway().ok_or_else(|| Error::unavailable("the program is stopping"))?;
@@ -90,7 +97,13 @@ impl Flows {
         let stop = self.stopping.child_token();
         let listener = Listener {
             connector: Arc::downgrade(&connector),
-            task: self.tasks.spawn(self.clone().listen(connector, armed.kept, from.clone(), limit, stop.clone())),
+            task: self.tasks.spawn(self.clone().listen(
+                connector,
+                armed.kept,
+                from.clone(),
+                limit,
+                stop.clone(),
+            )),
             from,
             limit,
             _stop: stop.drop_guard(),
