@@ -57,21 +57,22 @@ impl Away {
 /// all goes on, in every loop, without a restart.
 async fn runs_wait_while_the_database_is_away(backend: Backend) {
     let (upstream, database) = (http::Server::start().await, Arc::new(Database::create(backend).await));
-    let (url, mut away) = match backend {
+    let (url, proxy) = match backend {
         Backend::Postgres => {
             let (proxy, url) = database.behind_proxy().await;
-            (Some(Secret::new(url)), Away::Proxied(proxy))
+            (Some(Secret::new(url)), Some(proxy))
         }
-        Backend::Sqlite => {
-            drop(TestApp::start_on(&database, |_| {}).await);
-            (None, Away::Locked(Box::new(database.connect().await)))
-        }
+        Backend::Sqlite => (None, None),
     };
     let app = TestApp::start_on(&database, |settings| {
         settings.server.store_timeout = Duration::from_secs(2);
         settings.database = url.or(settings.database.take());
     })
     .await;
+    let mut away = match proxy {
+        Some(proxy) => Away::Proxied(proxy),
+        None => Away::Locked(Box::new(database.connect().await)),
+    };
     app.service(shop(&upstream)).await;
     publish(&app, &database, "chain", CHAIN).await;
     publish(&app, &database, "later", "nodes: {w: {wait: 3s, next: e}, e: {with: \"'late'\"}}").await;
@@ -145,7 +146,8 @@ impl Disk {
 fn serve_on_a_small_disk(database: &Database) -> (Server, Disk) {
     let folder = database.data_dir();
     std::fs::create_dir_all(&folder).unwrap();
-    let serve = process::serve(BINARY, database, &folder);
+    let mut serve = process::serve(BINARY, database, &folder);
+    serve.arg("--allow-private-network");
     let mut command = Command::new("unshare");
     let mount = format!("mount -t tmpfs -o size=24m tmpfs '{}' && exec \"$0\" \"$@\"", folder.display());
     command
@@ -210,10 +212,10 @@ nodes:
         until(&app, run, &["waiting"]).await;
     }
     app.post("services/api/shop/disable", json!({})).await.is(200);
-    app.post(&format!("runs/{off}/signals/go"), json!({})).await.is(200);
+    app.post(&format!("runs/{off}/signals/go"), json!({})).await.is(202);
     assert_eq!(until(&app, &off, &["succeeded", "failed"]).await["output"], "SERVICE_DISABLED");
     app.delete("services/api/shop?force=true").await.is(204);
-    app.post(&format!("runs/{gone}/signals/go"), json!({})).await.is(200);
+    app.post(&format!("runs/{gone}/signals/go"), json!({})).await.is(202);
     assert_eq!(until(&app, &gone, &["succeeded", "failed"]).await["output"], "TOOL_NOT_FOUND");
 }
 
@@ -230,7 +232,7 @@ async fn waiting_runs_keep_their_version(backend: Backend) {
     app.post("flows/versioned/rollback", json!({ "version": 1 })).await.is(200);
     let third = start(&app, "versioned", json!({})).await;
     for (run, expected) in [(first, 1), (second, 2), (third, 1)] {
-        app.post(&format!("runs/{run}/signals/go"), json!({})).await.is(200);
+        app.post(&format!("runs/{run}/signals/go"), json!({})).await.is(202);
         assert_eq!(until(&app, &run, &["succeeded", "failed"]).await["output"], expected);
     }
 }

@@ -43,7 +43,10 @@ impl Approval {
     }
 
     /// What was filled in is as `fields` says.
-    fn check(&self, decision: &Decision) -> Result<()> {
+    ///
+    /// # Errors
+    /// `InvalidInput` with every problem found.
+    pub fn check(&self, decision: &Decision) -> Result<()> {
         let Some(fields) = self.fields.as_ref().filter(|_| decision.is_approved) else { return Ok(()) };
         let problems = Schema::compile(fields, "field")?.check(&decision.data);
         let Some(first) = problems.first() else { return Ok(()) };
@@ -71,15 +74,6 @@ impl Flows {
             false => title,
         };
         Ok(Some(Approval { wait, title, fields, by }))
-    }
-
-    /// Decides on an approval; the first decision counts.
-    ///
-    /// # Errors
-    /// `InvalidInput` for what was not filled in as asked, a conflict where somebody has decided, or it is over.
-    pub async fn decide(&self, tenant: &TenantId, approval: &Approval, decision: Decision) -> Result<()> {
-        approval.check(&decision)?;
-        Ok(self.record_decision(tenant, &approval.wait, decision).await?)
     }
 
     /// The approvals that the run waits for, and those of runs that it waits for.

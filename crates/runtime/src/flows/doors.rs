@@ -73,13 +73,11 @@ impl Flows {
         self.store.runs().retry(tenant, run, &record).await
     }
 
-    /// The first decision counts; any other is a conflict.
-    pub(super) async fn record_decision(
-        &self,
-        tenant: &TenantId,
-        wait: &Wait,
-        decision: Decision,
-    ) -> store::Result<()> {
+    /// Decides on an approval; the first decision counts.
+    ///
+    /// # Errors
+    /// A conflict where somebody has decided, or it is over.
+    pub async fn decide(&self, tenant: &TenantId, wait: &Wait, decision: Decision) -> store::Result<()> {
         let record = of_others(self.clock.now_ms(), &wait.path, Fact::Decided(decision));
         self.store.runs().answer(tenant, &wait.id, &record).await
     }

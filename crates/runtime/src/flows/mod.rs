@@ -25,7 +25,7 @@ pub use approvals::Approval;
 pub use callable::Callable;
 pub use doors::Replay;
 pub use given::{Given, Origin, Starter};
-pub use service::not_waiting;
+pub use service::{check_unit, not_waiting};
 pub use start::{MAX_DEPTH, NewStart, StartedRun};
 pub use triggers::Delivery;
 pub use versions::Version;

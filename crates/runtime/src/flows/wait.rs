@@ -261,6 +261,11 @@ impl tool::Runs for Flows {
         }
         let RunAnswer { is_approved, data } = answer;
         let decision = Decision { is_approved, by: cx.caller.name.clone(), comment: None, data };
-        self.decide(&cx.tenant, &approval, decision).await
+        approval.check(&decision)?;
+        match self.decide(&cx.tenant, &approval.wait, decision).await {
+            // Somebody else was faster.
+            Err(error) if error.kind() == ErrorKind::Conflict => Ok(()),
+            decided => Ok(decided?),
+        }
     }
 }

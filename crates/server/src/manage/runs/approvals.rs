@@ -121,7 +121,8 @@ pub(in crate::manage) async fn decide(
     let is_approved = body.decision == Word::Approve;
     let decision =
         Decision { is_approved, by: signed_in.caller.name.clone(), comment: body.comment, data: body.data };
-    state.flows.decide(&signed_in.tenant, &asked, decision).await?;
+    asked.check(&decision)?;
+    state.flows.decide(&signed_in.tenant, &asked.wait, decision).await?;
     let run = state.store.runs().get(&signed_in.tenant, &asked.wait.run).await?;
     Ok(Answer(run.into()))
 }
