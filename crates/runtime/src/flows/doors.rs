@@ -100,6 +100,11 @@ impl Flows {
             .map_err(|error| Error::internal("the inputs of a run cannot be read").caused_by(error))?;
         if let Some(inputs) = replay.inputs {
             given.inputs = inputs;
+            given.refused = None;
+        }
+        // Whoever works for one unit repeats nothing as another.
+        if caller.bu_code.is_some() {
+            given.bu_code.clone_from(&caller.bu_code);
         }
         let version = match replay.version {
             Some(number) => self.version(tenant, &old.flow, number).await?,

@@ -10,7 +10,7 @@ use crate::manage::call::{Trace, context};
 use axum::Json as Answer;
 use axum::extract::State;
 use http::StatusCode;
-use runtime::flows::{Given, NewStart, Origin, not_waiting};
+use runtime::flows::{Given, NewStart, Origin, check_unit, not_waiting};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::time::Duration;
@@ -64,6 +64,8 @@ pub(in crate::manage) async fn start(
         return Err(Problem::invalid_field("dedupe_key", "'dedupe_key' has 1 to 512 bytes"));
     }
     let cx = context(&state, signed_in.clone(), trace);
+    // Before anything else is said of the inputs.
+    check_unit(&cx, &body.inputs)?;
     let request_id = cx.request_id.clone();
     let (time, key) = (Duration::from_secs(body.wait_seconds.min(MAX_WAIT_SECONDS)), body.dedupe_key);
     let id = match body.version {
@@ -127,7 +129,7 @@ async fn start_draft(
         return Err(Problem::new(Code::Conflict, "the flow is disabled; enable it first"));
     }
     let version = state.flows.draft(&cx.tenant, flow).await?;
-    let given = Given { inputs, ..Given::default() };
+    let given = Given { inputs, bu_code: cx.caller.bu_code.clone(), ..Given::default() };
     let origin = Origin::door(Door::Rest, &cx.request_id);
     let mut start = NewStart::new(flow, version, given, origin, &cx.caller);
     start.dedupe_key = key;
