@@ -1,6 +1,7 @@
 //! Finding: by words and by meaning, fused by rank, and shown from the document as it is now.
 
-use crate::{chunk, leaves, words};
+use crate::{chunk, leaves};
+use ranking::words;
 use async_trait::async_trait;
 use document::{Node, Pointer};
 use std::collections::{BTreeMap, HashMap};

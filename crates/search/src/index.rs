@@ -2,7 +2,7 @@
 
 use crate::chunk::{self, Chunk, cut};
 use crate::leaves::{self, Leaf};
-use crate::words;
+use ranking::words;
 use document::{Node, Pointer};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
