@@ -126,8 +126,8 @@ fn end_of_part(word: &str) -> usize {
 
 /// Words of requests that say nothing about the tool that is wanted.
 fn says_little(word: &str) -> bool {
-    const OF_REQUESTS: [&str; 30] = [
-        "about", "any", "could", "d", "every", "give", "help", "if", "into", "let", "like", "ll", "m", "need",
+    const OF_REQUESTS: [&str; 35] = [
+        "about", "also", "any", "available", "based", "must", "could", "d", "every", "get", "give", "help", "if", "into", "let", "like", "ll", "m", "need",
         "please", "re", "s", "should", "so", "some", "t", "tell", "than", "them", "these", "us", "use",
         "ve", "want", "would",
     ];
