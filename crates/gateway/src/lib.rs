@@ -16,6 +16,7 @@ mod preview;
 mod runs;
 mod service_metrics;
 pub mod shape;
+mod tool_search;
 pub mod tools;
 
 pub use catalog::{Catalog, InstanceDefinition, ListKind, Route};
@@ -24,6 +25,7 @@ pub use library::{Fingerprints, ResourceUpdate, Watch};
 pub use lifecycle::{BuiltIn, ConfigProblem, ServiceDefinition, TenantDefinition};
 pub use logs::ServiceLog;
 pub use preview::{Mistake, Preview};
+pub use ranking::{CALL_TOOL, FIND_TOOLS, Toolbox, is_reserved, meant_by_call_tool};
 pub use service_metrics::BUCKETS_SECONDS;
 pub use tools::{ToolBody, ToolDefinition, UriTool};
 
@@ -41,7 +43,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::broadcast;
 use tool::{
     Arguments, Call, Context, Env, Error, Kind, OnlyClient, Outcome, Reason, Registry, Request, Result,
-    Target, Uri, uri,
+    Target, ToolSearch, Uri, uri,
 };
 use tracing::Instrument;
 
@@ -56,10 +58,12 @@ const UPDATES: usize = 1024;
 const GRACE: Duration = Duration::from_secs(1);
 
 /// How the gateway behaves.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Options {
     /// The most bytes of any answer, where somebody has said so; a tool may say less.
     pub result_budget_bytes: Option<usize>,
+    /// How doors tell of their tools, unless a tenant has its own way.
+    pub tool_search: ToolSearch,
 }
 
 /// Everything between a door and a connector.
@@ -170,7 +174,15 @@ impl Gateway {
     /// # Errors
     /// Why the call was refused, or how the tool failed.
     pub async fn call(&self, cx: &Context, request: Request) -> Result<Outcome> {
-        let mut record = Record::begin(cx, &request.target, &request.arguments);
+        match self.door_tool(cx, &request.target) {
+            None => self.call_one(cx, request, None).await,
+            Some(door_tool) => Box::pin(self.call_door_tool(cx, door_tool, request)).await,
+        }
+    }
+
+    /// Calls one tool, perhaps through another, which the record tells.
+    async fn call_one(&self, cx: &Context, request: Request, via: Option<&'static str>) -> Result<Outcome> {
+        let mut record = Record::begin(cx, &request.target, &request.arguments).through(via);
         let span = tracing::info_span!("call", tenant = %cx.tenant, tool = %request.target, request_id = %cx.request_id);
         let result = inside::as_parent(cx, self.run(cx, request, &mut record).instrument(span).await);
         self.count(&record, &result);
@@ -189,7 +201,10 @@ impl Gateway {
 
     async fn run(&self, cx: &Context, request: Request, record: &mut Record) -> Result<Outcome> {
         inside::may_begin(cx)?;
-        let (route, tenant) = self.resolve(cx, &request.target)?;
+        let (route, tenant) = match record.via() {
+            None => self.resolve(cx, &request.target)?,
+            Some(_) => self.resolve_found(cx, &request.target)?,
+        };
         record.routed_to(&route); // an Arc: a reload never disturbs a call
         let options = match route.options(&request.target) {
             Ok(options) => options,
@@ -250,8 +265,8 @@ impl Gateway {
     #[must_use]
     pub fn fingerprint(&self, cx: &Context) -> u64 {
         let mut hasher = DefaultHasher::new();
-        for route in self.permitted(cx) {
-            route.listed.hash(&mut hasher);
+        for (_, definition) in self.told(cx) {
+            definition.hash(&mut hasher);
         }
         hasher.finish()
     }
@@ -263,7 +278,7 @@ impl Gateway {
             (Some(instance), _) => tenant.offered(instance),
             (None, Some(service)) => {
                 let routes = tenant.routes_at_own_door(service).into_iter();
-                return routes.filter(is_permitted).map(Route::at_own_door).collect();
+                return routes.filter(is_permitted).map(Route::at_own_door).cloned().collect();
             }
             (None, None) => tenant.routes(),
         };

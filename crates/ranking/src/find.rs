@@ -29,13 +29,13 @@ pub struct Listed<'a> {
 
 /// The tools that one caller may see, of those in an index.
 #[derive(Clone, Copy)]
-pub struct Shelf<'a> {
+pub struct Shelf<'s, 'a> {
     /// All tools.
-    pub index: &'a Index,
+    pub index: &'s Index,
     /// The tool at a place, if the caller may see it.
-    pub visible: &'a dyn Fn(usize) -> Option<Listed<'a>>,
+    pub visible: &'s dyn Fn(usize) -> Option<Listed<'a>>,
     /// What is said of a service.
-    pub about_service: &'a dyn Fn(&str) -> Option<String>,
+    pub about_service: &'s dyn Fn(&str) -> Option<String>,
 }
 
 /// A tool that was chosen.
@@ -45,7 +45,7 @@ pub(crate) struct Chosen<'a> {
     score: Option<f32>,
 }
 
-impl<'a> Shelf<'a> {
+impl<'a> Shelf<'_, 'a> {
     /// The answer. `near` are places of tools that mean something similar, best first, where that is known.
     #[must_use]
     pub fn find(&self, find: &Find, near: &[usize]) -> Box<RawValue> {
@@ -55,8 +55,7 @@ impl<'a> Shelf<'a> {
             None => self.picked(find),
         };
         let services = chosen.is_empty().then(|| self.services());
-        let answer = Answer { chosen: &chosen, total, services, find, about_service: self.about_service };
-        answer.write()
+        Answer { chosen: &chosen, total, services, find, about_service: self.about_service }.write()
     }
 
     /// Every service that the caller may see a tool of, and how many it may see.
