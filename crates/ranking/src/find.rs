@@ -5,16 +5,11 @@ mod asked;
 
 pub use asked::{Detail, Find};
 
-use crate::Index;
+use crate::{Index, fuse};
 use answer::Answer;
 use serde_json::value::RawValue;
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, HashMap};
-
-/// What the place in one ranking counts beside that in another.
-const RRF_K: f32 = 60.0;
-/// Places further back count for nothing there.
-const RANKED: usize = 200;
+use std::collections::BTreeMap;
 
 /// A tool as a caller's list has it.
 #[derive(Debug, Clone, Copy)]
@@ -37,6 +32,9 @@ pub struct Shelf<'s, 'a> {
     /// What is said of a service.
     pub about_service: &'s dyn Fn(&str) -> Option<String>,
 }
+
+/// A tool that was found, with its place and what it counts.
+type Found<'a> = (usize, Listed<'a>, f32);
 
 /// A tool that was chosen.
 #[derive(Debug, Clone, Copy)]
@@ -95,9 +93,13 @@ impl<'a> Shelf<'_, 'a> {
         let taken = |place: usize| (self.visible)(place).filter(|listed| find.takes(listed));
         let hits = self.index.matches(query);
         let scored = hits.iter().filter_map(|hit| Some((hit.place, taken(hit.place)?, hit.score)));
-        let mut hits: Vec<(usize, Listed<'a>, f32)> = scored.collect();
+        let mut hits: Vec<Found<'a>> = scored.collect();
         if !near.is_empty() {
-            hits = fused(hits, near.iter().filter_map(|place| Some((*place, taken(*place)?))));
+            hits.sort_unstable_by(by_score);
+            let words = hits.iter().map(|hit| hit.0).collect();
+            let near = near.iter().copied().filter(|place| taken(*place).is_some()).collect();
+            let fused = fuse(&[words, near]).into_iter();
+            hits = fused.filter_map(|(place, score)| Some((place, taken(place)?, score as f32))).collect();
         }
         // Whoever knows the name means it.
         let exact = query.trim();
@@ -111,36 +113,15 @@ impl<'a> Shelf<'_, 'a> {
     }
 }
 
-fn by_score(a: &(usize, Listed<'_>, f32), b: &(usize, Listed<'_>, f32)) -> Ordering {
+fn by_score(a: &Found<'_>, b: &Found<'_>) -> Ordering {
     b.2.total_cmp(&a.2).then_with(|| a.1.name.cmp(b.1.name))
 }
 
 /// Leaves the best in their order.
-fn keep_best(hits: &mut Vec<(usize, Listed<'_>, f32)>, limit: usize) {
+fn keep_best(hits: &mut Vec<Found<'_>>, limit: usize) {
     if hits.len() > limit {
         hits.select_nth_unstable_by(limit, by_score);
         hits.truncate(limit);
     }
     hits.sort_unstable_by(by_score);
-}
-
-/// Two rankings as one, by the places in each. What is only far back in both is left out of neither.
-fn fused<'a>(
-    mut words: Vec<(usize, Listed<'a>, f32)>,
-    near: impl Iterator<Item = (usize, Listed<'a>)>,
-) -> Vec<(usize, Listed<'a>, f32)> {
-    words.sort_unstable_by(by_score);
-    let share = |rank: usize| if rank < RANKED { 1.0 / (RRF_K + rank as f32 + 1.0) } else { f32::MIN_POSITIVE };
-    let mut places: HashMap<usize, usize> = HashMap::with_capacity(words.len());
-    for (rank, hit) in words.iter_mut().enumerate() {
-        hit.2 = share(rank);
-        places.insert(hit.0, rank);
-    }
-    for (rank, (place, listed)) in near.enumerate() {
-        match places.get(&place) {
-            Some(at) => words[*at].2 += share(rank),
-            None => words.push((place, listed, share(rank))),
-        }
-    }
-    words
 }

@@ -113,6 +113,7 @@ mod table_writers;
 mod tables;
 mod told_why;
 mod tools_any;
+mod tool_search;
 mod tools_http;
 mod tools_http_config;
 mod tools_manage;
