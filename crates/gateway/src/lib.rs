@@ -9,6 +9,7 @@ pub mod library;
 pub mod lifecycle;
 mod logs;
 mod metrics;
+mod nearest;
 mod objects;
 pub mod pins;
 pub mod policy;
@@ -33,7 +34,6 @@ use crate::audit::{Audit, Record};
 use crate::metrics::GatewayMetrics;
 use crate::pins::{MemoryPins, PinStore};
 use crate::service_metrics::AllServices;
-use document::{did_you_mean, nearest};
 use futures::FutureExt;
 use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -285,36 +285,6 @@ impl Gateway {
         offered.iter().filter(is_permitted).cloned().collect()
     }
 
-    /// Names the tool that was probably meant, among those that this caller may use.
-    fn name_nearest(&self, cx: &Context, target: &Target, error: Error) -> Error {
-        if error.kind() != tool::ErrorKind::NotFound {
-            return error;
-        }
-        let permitted = self.permitted(cx);
-        let advice = match target {
-            Target::Name(name) => {
-                let names = permitted.iter().map(|route| route.name.as_str());
-                did_you_mean(name, names.filter(|known| is_near_each(name.split("__"), known.split("__"))))
-            }
-            Target::Uri(uri) => {
-                let parts = |uri: &Uri| {
-                    [uri.scheme(), uri.service(), uri.tool().unwrap_or_default()].map(str::to_owned)
-                };
-                let meant = parts(uri);
-                let near = permitted.iter().filter(|route| {
-                    is_near_each(
-                        meant.iter().map(String::as_str),
-                        parts(&route.uri).iter().map(String::as_str),
-                    )
-                });
-                let address = Uri::of_tool(&meant[0], &meant[1], &meant[2]).to_string();
-                did_you_mean(&address, near.map(|route| route.address.as_str()))
-            }
-            Target::Trial(_) => String::new(),
-        };
-        error.advising(&advice)
-    }
-
     fn bind(&self, route: &Route, options: uri::Options, request: Request) -> Result<Call> {
         let begun = Instant::now();
         let arguments = match &route.uri_tool {
@@ -338,12 +308,6 @@ impl Gateway {
             Err(_) => route.metrics.failed(time),
         }
     }
-}
-
-/// Each part of a name is one part of the other or nearly so: what they share must not hide what they do not.
-fn is_near_each<'a>(words: impl Iterator<Item = &'a str>, names: impl Iterator<Item = &'a str>) -> bool {
-    let is_near = |(word, name): (&str, &str)| word == name || nearest(word, [name]).is_some();
-    words.zip(names).all(is_near)
 }
 
 /// The context as the connector sees it: with a deadline no later than the URI's `timeout` allows,

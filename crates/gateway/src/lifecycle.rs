@@ -307,7 +307,8 @@ impl Gateway {
             let (limits, instances) = (previous.limits(), previous.instances());
             let may_use_private_network = previous.may_use_private_network();
             let tool_search = previous.tool_search().cloned();
-            let parts = TenantParts { limits, may_use_private_network, services, own, instances, tool_search };
+            let parts =
+                TenantParts { limits, may_use_private_network, services, own, instances, tool_search };
             self.swap(tenant, parts, Some(&previous)).await;
         }
     }

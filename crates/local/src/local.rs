@@ -62,7 +62,8 @@ impl Local {
         let config = McpConfig::open(path)?;
         config.repeated().iter().for_each(|repeated| tracing::warn!("{repeated}"));
         let stop = CancellationToken::new();
-        let Setup { discovery_wait, pins, has_self_tools, max_result_bytes, only, has_client, tool_search } = setup;
+        let Setup { discovery_wait, pins, has_self_tools, max_result_bytes, only, has_client, tool_search } =
+            setup;
         let followed = Followed { path: path.to_owned(), pins: pins.clone(), has_self_tools };
         let mut services = mcp_config::follow(followed, &config, stop.clone());
         let audit = Audit::start(Arc::new(Log));

@@ -77,7 +77,8 @@ fn main() {
             report(kind, &set.tools, &set.questions[kind], target);
         }
     }
-    let all: Vec<Tool> = SETS.iter().filter_map(|name| sets.get(name)).flat_map(|set| set.tools.clone()).collect();
+    let all: Vec<Tool> =
+        SETS.iter().filter_map(|name| sets.get(name)).flat_map(|set| set.tools.clone()).collect();
     if let Some(set) = sets.get("livemcpbench") {
         report("steps among all", &all, &set.questions["steps"], 0.58);
     }
@@ -99,7 +100,10 @@ fn read(folder: &Path, name: &str) -> Option<Set> {
     match std::fs::read(&file) {
         Ok(text) => Some(serde_json::from_slice(&text).unwrap()),
         Err(error) => {
-            eprintln!("\n!!! THE SET {name} IS MISSING ({}: {error}): see scripts/tool-sets !!!\n", file.display());
+            eprintln!(
+                "\n!!! THE SET {name} IS MISSING ({}: {error}): see scripts/tool-sets !!!\n",
+                file.display()
+            );
             None
         }
     }
@@ -140,10 +144,15 @@ fn speed(all: &[Tool], sets: &HashMap<&str, Set>) {
     }).collect();
     let names: Vec<String> = tools.iter().map(Tool::id).collect();
     let visible = |place: usize| {
-        Some(Listed { name: &names[place], service: &tools[place].service, definition: definitions[place].as_bytes() })
+        Some(Listed {
+            name: &names[place],
+            service: &tools[place].service,
+            definition: definitions[place].as_bytes(),
+        })
     };
     let shelf = Shelf { index: &index, visible: &visible, about_service: &|_| None };
-    let queries = sets.values().flat_map(|set| set.questions.values().flatten()).map(|question| question.query.clone());
+    let queries =
+        sets.values().flat_map(|set| set.questions.values().flatten()).map(|question| question.query.clone());
     let (mut times, mut sizes): (Vec<Duration>, Vec<usize>) = queries
         .map(|query| {
             let find = Find { query: Some(query), limit: FOUND, ..Find::default() };

@@ -67,9 +67,12 @@ fn wrong(fields: &Fields<'_>, why: &str) -> Error {
     const MAX_BYTES: usize = 500;
     let first = |keys: &[&str]| keys.iter().find_map(|key| fields.get(key));
     let name = first(&["name", "tool", "tool_name", "toolName", "function"]);
-    let name = name.and_then(|name| serde_json::from_str::<String>(name.get()).ok()).filter(|name| name.len() <= 128);
+    let name = name
+        .and_then(|name| serde_json::from_str::<String>(name.get()).ok())
+        .filter(|name| name.len() <= 128);
     let arguments = first(&["arguments", "args", "parameters", "params", "input"]);
-    let arguments = arguments.map(RawValue::get).filter(|text| text.starts_with('{') && text.len() <= MAX_BYTES);
+    let arguments =
+        arguments.map(RawValue::get).filter(|text| text.starts_with('{') && text.len() <= MAX_BYTES);
     let name = json!(name.as_deref().unwrap_or("NAME_OF_THE_TOOL"));
     let arguments = arguments.unwrap_or("{}");
     Error::invalid_input(format!(

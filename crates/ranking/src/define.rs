@@ -100,7 +100,10 @@ mod tests {
         assert_eq!(joined([]), "");
         let many: Vec<_> = (0..1000).map(|at| format!("service-{at}")).collect();
         let text = joined(many.iter().map(String::as_str));
-        assert!(text.len() <= MAX_SERVICES && text.starts_with("service-0, ") && text.ends_with(" more"), "{text}");
+        assert!(
+            text.len() <= MAX_SERVICES && text.starts_with("service-0, ") && text.ends_with(" more"),
+            "{text}"
+        );
         let long = "é".repeat(1000);
         assert_eq!(joined([long.as_str()]), "1 more");
     }

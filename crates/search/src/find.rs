@@ -1,9 +1,9 @@
 //! Finding: by words and by meaning, fused by rank, and shown from the document as it is now.
 
 use crate::{chunk, leaves};
-use ranking::{fuse, words};
 use async_trait::async_trait;
 use document::{Node, Pointer};
+use ranking::{fuse, words};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;

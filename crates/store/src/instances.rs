@@ -11,8 +11,7 @@ use sqlx::any::AnyRow;
 use sqlx::{AssertSqlSafe, Row as _};
 use tool::{InstanceId, Secret, TenantId, ToolSearch};
 
-const COLUMNS: &str =
-    "tenant, id, name, description, status, owner, prefix, hash, created_at, updated_at, version, tool_search";
+const COLUMNS: &str = "tenant, id, name, description, status, owner, prefix, hash, created_at, updated_at, version, tool_search";
 
 /// An instance, without its key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -9,8 +9,7 @@ use sqlx::{AssertSqlSafe, Row as _};
 use tool::{Limits, TenantId, ToolSearch};
 
 /// Named one by one: `*` would break a running replica when a later version adds a column.
-const COLUMNS: &str =
-    "id, name, status, limits, table_quota_bytes, allow_private_network, tool_search, created_at, updated_at, version";
+const COLUMNS: &str = "id, name, status, limits, table_quota_bytes, allow_private_network, tool_search, created_at, updated_at, version";
 
 /// A tenant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

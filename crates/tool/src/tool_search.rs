@@ -71,7 +71,10 @@ impl ToolSearch {
                 return wrong(format!("a name in '{field}' has at most {MAX_PATTERN_BYTES} bytes"));
             }
             if let Some(why) = pattern.never_matches() {
-                return wrong(format!("'{field}' has '{}', which no tool can have: {why}", pattern.0.escape_debug()));
+                return wrong(format!(
+                    "'{field}' has '{}', which no tool can have: {why}",
+                    pattern.0.escape_debug()
+                ));
             }
         }
         Ok(())

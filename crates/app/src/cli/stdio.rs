@@ -7,8 +7,8 @@ use local::{Local, Setup};
 use server::mcp::stdio::{Options, serve};
 use std::process::ExitCode;
 use std::time::Duration;
-use tool::{Pattern, SearchMode, ToolSearch};
 use tokio::io::BufReader;
+use tool::{Pattern, SearchMode, ToolSearch};
 
 /// How long the first list waits for services that are still starting.
 const START_WAIT: Duration = Duration::from_secs(10);
@@ -43,7 +43,9 @@ impl Stdio {
         let stop = super::stop_on_signal()?;
         let pinned = self.pin.into_iter().map(Pattern).collect();
         let tool_search = ToolSearch { mode: self.tool_search, pinned };
-        tool_search.check().map_err(|error| Failure::new(error.message().replace("tool_search.pinned", "--pin")))?;
+        tool_search
+            .check()
+            .map_err(|error| Failure::new(error.message().replace("tool_search.pinned", "--pin")))?;
         let setup = Setup {
             tool_search,
             has_self_tools: self.self_tools,

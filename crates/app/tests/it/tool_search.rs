@@ -74,7 +74,12 @@ impl Mcp {
         let answer = self.call("find_tools", arguments).await;
         let text = answer["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}"));
         let answer: Value = serde_json::from_str(text).unwrap();
-        answer["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
+        answer["tools"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|tool| tool["name"].as_str().unwrap().to_owned())
+            .collect()
     }
 }
 
@@ -205,7 +210,9 @@ async fn tells_clients_only_when_what_is_listed_changes(backend: Backend) {
     let app = TestApp::start(backend).await;
     let orders = table(&app, shop()).await;
     tool(&app, "one", "get_all_data", &orders, "").await;
-    app.patch("tenants/default", json!({ "tool_search": { "mode": "on", "pinned": ["shown*"] } })).await.is(200);
+    app.patch("tenants/default", json!({ "tool_search": { "mode": "on", "pinned": ["shown*"] } }))
+        .await
+        .is(200);
     let mcp = Mcp::open(&app, "/mcp", "2025-06-18").await;
     let request = app.request(Method::GET, "/mcp").header("accept", "text/event-stream");
     let response = request.header("mcp-session-id", mcp.session.as_deref().unwrap()).send().await.unwrap();
@@ -254,5 +261,8 @@ fn finds_and_calls_over_stdio() {
     }
     assert!(progress > 0, "progress of the tool that was called through the other");
     let pid = client.ask("tools/call", call("call_tool", json!({ "name": "test__pid" })));
-    assert_eq!(pid["result"]["content"], client.ask("tools/call", call("test__pid", json!({})))["result"]["content"]);
+    assert_eq!(
+        pid["result"]["content"],
+        client.ask("tools/call", call("test__pid", json!({})))["result"]["content"]
+    );
 }

@@ -34,7 +34,8 @@ impl TenantCatalog {
             return self;
         }
         let routes = self.listed.clone();
-        let made = tokio::task::spawn_blocking(move || Index::of(routes.iter().map(|route| described(route))));
+        let made =
+            tokio::task::spawn_blocking(move || Index::of(routes.iter().map(|route| described(route))));
         let index = made.await.unwrap_or_else(|error| {
             tracing::error!(%error, "tools cannot be found: {error}");
             Index::default()

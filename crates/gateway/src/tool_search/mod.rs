@@ -15,7 +15,8 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 use std::time::Instant;
 use tool::{
-    Arguments, Context, Door, Error, ErrorKind, Outcome, Output, Request, Result, SearchMode, Target, ToolSearch,
+    Arguments, Context, Door, Error, ErrorKind, Outcome, Output, Request, Result, SearchMode, Target,
+    ToolSearch,
 };
 use view::View;
 
@@ -188,7 +189,9 @@ impl Gateway {
         let nearest = View::new(&tenant, cx).nearest(name, NEAREST);
         match nearest.as_slice() {
             [] => format!("; look for it with {FIND_TOOLS}"),
-            names => format!("; the nearest are '{}'; others are found with {FIND_TOOLS}", names.join("', '")),
+            names => {
+                format!("; the nearest are '{}'; others are found with {FIND_TOOLS}", names.join("', '"))
+            }
         }
     }
 }

@@ -74,7 +74,11 @@ async fn decides_by_itself_what_is_many() {
     let world = World::with(vec![service("m", json!({ "echoes": echoes(34) }))]).await;
     assert_eq!(names(&world, &auto), [CALL_TOOL, FIND_TOOLS]);
     let few = Caller { allow: vec![Pattern("m__echo1*".into())], ..Caller::local() };
-    assert_eq!(names(&world, &Context { caller: Arc::new(few), ..auto }).len(), 11, "by the caller's own list");
+    assert_eq!(
+        names(&world, &Context { caller: Arc::new(few), ..auto }).len(),
+        11,
+        "by the caller's own list"
+    );
 }
 
 /// TS-2
@@ -87,7 +91,9 @@ async fn finds_nothing_that_the_list_would_not_have() {
     assert_eq!((found(&answer), &answer["total"]), (vec!["m__say"], &json!(1)));
     let overview = find(&world, &cx, json!({})).await;
     assert_eq!(overview["services"], json!([{ "service": "m", "tools": 1, "description": null }]));
-    for arguments in [json!({ "names": ["m__find"] }), json!({ "service": "secret" }), json!({ "query": "data" })] {
+    for arguments in
+        [json!({ "names": ["m__find"] }), json!({ "service": "secret" }), json!({ "query": "data" })]
+    {
         let answer = find(&world, &cx, arguments.clone()).await;
         assert_eq!((found(&answer).len(), &answer["total"]), (0, &json!(0)), "{arguments}");
         assert!(!answer["services"].to_string().contains("secret"), "{answer}");
@@ -122,7 +128,10 @@ async fn tells_definitions_byte_for_byte_and_the_same_each_time() {
         assert_eq!(world.call_as(&client(), FIND_TOOLS, request()).await.unwrap(), text);
     }
     let same = find(&world, &client(), json!({ "service": "M", "limit": 20 })).await;
-    assert_eq!(found(&same), ["m__data", "m__down", "m__find", "m__panic", "m__say", "m__sleep", "m__stubborn"]);
+    assert_eq!(
+        found(&same),
+        ["m__data", "m__down", "m__find", "m__panic", "m__say", "m__sleep", "m__stubborn"]
+    );
     let exact = find(&world, &client(), json!({ "query": "M__SAY" })).await;
     assert_eq!(found(&exact)[0], "m__say", "the exact name is first");
     let named = find(&world, &client(), json!({ "names": ["m__say", "m__data"], "detail": "brief" })).await;

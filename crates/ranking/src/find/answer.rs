@@ -25,8 +25,10 @@ impl Answer<'_> {
         let (tools, is_cut) = self.tools();
         let services = self.services.as_ref().map_or(Value::Null, |services| self.told(services));
         let hint = json!(self.hint(is_cut));
-        let text =
-            format!("{{\"tools\":[{tools}],\"total\":{},\"services\":{services},\"hint\":{hint}}}", self.total);
+        let text = format!(
+            "{{\"tools\":[{tools}],\"total\":{},\"services\":{services},\"hint\":{hint}}}",
+            self.total
+        );
         // What it is written of is JSON.
         RawValue::from_string(text).unwrap_or_default()
     }
@@ -69,7 +71,8 @@ impl Answer<'_> {
             return [call, if is_brief { schema } else { "" }].concat();
         }
         if self.find.is_overview() {
-            return "search with find_tools {\"query\":…}, or list a service's tools with {\"service\":…}".to_owned();
+            return "search with find_tools {\"query\":…}, or list a service's tools with {\"service\":…}"
+                .to_owned();
         }
         "nothing was found; search again with other words, or list a service's tools with find_tools {\"service\":…}"
             .to_owned()
@@ -94,7 +97,8 @@ fn in_full(chosen: &Chosen<'_>) -> String {
 
 fn in_brief(chosen: &Chosen<'_>) -> String {
     let known: Fields<'_> = serde_json::from_slice(chosen.listed.definition).unwrap_or_default();
-    let description = known.get("description").and_then(|text| serde_json::from_str::<String>(text.get()).ok());
+    let description =
+        known.get("description").and_then(|text| serde_json::from_str::<String>(text.get()).ok());
     let mut brief = json!({ "name": chosen.listed.name, "service": chosen.listed.service });
     if let Some(description) = description {
         brief["description"] = sentence(&description).into();

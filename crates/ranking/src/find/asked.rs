@@ -54,7 +54,13 @@ impl Find {
         }
         let names = names(map)?;
         let usual = names.len().clamp(USUAL_LIMIT, MAX_LIMIT);
-        Ok(Self { query, service: text(map, "service")?, limit: limit(map)?.unwrap_or(usual), detail: detail(map)?, names })
+        Ok(Self {
+            query,
+            service: text(map, "service")?,
+            limit: limit(map)?.unwrap_or(usual),
+            detail: detail(map)?,
+            names,
+        })
     }
 
     /// Nothing is asked for but what there is.
@@ -98,7 +104,8 @@ fn names(map: &Map<String, Value>) -> Result<Vec<String>> {
 
 fn limit(map: &Map<String, Value>) -> Result<Option<usize>> {
     let Some(value) = given(map, "limit") else { return Ok(None) };
-    let number = value.as_f64().filter(|number| number.fract() == 0.0 && (1.0..=MAX_LIMIT as f64).contains(number));
+    let number =
+        value.as_f64().filter(|number| number.fract() == 0.0 && (1.0..=MAX_LIMIT as f64).contains(number));
     match number {
         Some(number) => Ok(Some(number as usize)),
         None => Err(wrong("limit", &format!("a whole number from 1 to {MAX_LIMIT}"))),
@@ -124,7 +131,8 @@ mod tests {
 
     #[test]
     fn reads_what_is_asked_and_fills_in_the_rest() {
-        let find = read(json!({ "query": " mail ", "service": null, "limit": 7.0, "detail": "brief" })).unwrap();
+        let find =
+            read(json!({ "query": " mail ", "service": null, "limit": 7.0, "detail": "brief" })).unwrap();
         assert_eq!((find.query.as_deref(), find.limit, find.detail), (Some("mail"), 7, Detail::Brief));
         let all = read(json!({ "query": "  " })).unwrap();
         assert!(all.is_overview() && all.limit == 5);

@@ -22,8 +22,18 @@ fn office() -> Toolbox {
         callable("mail", "send_message", "Sends a message to somebody.", json!({ "to": {}, "subject": {} })),
         callable("mail", "listInbox", "Shows what has arrived.", json!({ "unread": {} })),
         callable("files", "remove_file", "Removes a document for good.", json!({ "path": {} })),
-        callable("files", "read_file", "Reads a document.", json!({ "path": {}, "encoding": { "enum": ["utf8", "latin1"] } })),
-        callable("clock", "convertTime", "From one zone to another.", json!({ "zone": { "description": "a city such as Tokyo" } })),
+        callable(
+            "files",
+            "read_file",
+            "Reads a document.",
+            json!({ "path": {}, "encoding": { "enum": ["utf8", "latin1"] } }),
+        ),
+        callable(
+            "clock",
+            "convertTime",
+            "From one zone to another.",
+            json!({ "zone": { "description": "a city such as Tokyo" } }),
+        ),
         callable("orders", "query", "按客户查询订单。", json!({ "customer": { "description": "客户编号" } })),
     ])
 }
@@ -64,7 +74,8 @@ fn finds_by_words_of_names_descriptions_and_parameters() {
 #[test]
 fn tells_the_rest_in_brief_when_definitions_are_long() {
     let long = "word ".repeat(1_500);
-    let tools: Vec<_> = (0..4).map(|at| callable("s", &format!("t{at}"), &format!("First. {long}"), json!({}))).collect();
+    let tools: Vec<_> =
+        (0..4).map(|at| callable("s", &format!("t{at}"), &format!("First. {long}"), json!({}))).collect();
     let answer = find(&Toolbox::of(&tools), json!({ "query": "word" }));
     let has_schema: Vec<_> =
         answer["tools"].as_array().unwrap().iter().map(|tool| tool.get("inputSchema").is_some()).collect();
@@ -77,7 +88,9 @@ fn tells_the_rest_in_brief_when_definitions_are_long() {
 #[test]
 fn says_what_there_is_where_nothing_is_found() {
     let office = office();
-    for arguments in [json!({ "query": "quantum" }), json!({ "service": "nobody" }), json!({ "names": ["nope"] })] {
+    for arguments in
+        [json!({ "query": "quantum" }), json!({ "service": "nobody" }), json!({ "names": ["nope"] })]
+    {
         let answer = find(&office, arguments.clone());
         assert_eq!((&answer["tools"], &answer["total"]), (&json!([]), &json!(0)), "{arguments}");
         assert_eq!(answer["services"][1], json!({ "service": "files", "tools": 2, "description": null }));

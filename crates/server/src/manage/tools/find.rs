@@ -61,7 +61,8 @@ pub(crate) async fn find(
     let cx = context(&state, signed_in, trace);
     let gateway = state.gateway.clone();
     let task = finish(&state.calls, async move { gateway.find_tools(&cx, Arguments::from(arguments)).await });
-    let ended = task.await.map_err(|_| Problem::new(Code::Internal, "the search ended in a mistake of ours"))?;
+    let ended =
+        task.await.map_err(|_| Problem::new(Code::Internal, "the search ended in a mistake of ours"))?;
     let found = match ended? {
         Outcome::Done(output) => output.data().map(String::from).unwrap_or_default(),
         Outcome::NeedsInput(_) | Outcome::Started(_) => String::new(),
