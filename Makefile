@@ -3,10 +3,10 @@ CARGO ?= cargo
 FULL := --features full
 NEXTEST := $(CARGO) nextest run --workspace
 CLIPPY := $(CARGO) clippy --workspace --all-targets
-.PHONY: run test check bench dev release generate fmt features docs deny nextest cargo-deny help
+.PHONY: run test check bench bench-tools dev release generate fmt features docs deny nextest cargo-deny help
 
 help:                ## List the commands
-	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed 's/: *[^#]*##/\t/' | expand -t 16
+	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/: *[^#]*##/\t/' | expand -t 16
 
 run:                 ## Build and serve on 127.0.0.1:3095 with embedded defaults
 	$(CARGO) run --bin mcp-all-in-one -- serve
@@ -50,6 +50,9 @@ bench:               ## Benchmarks that print ratios
 	scripts/postgres run scripts/servers run -- $(CARGO) bench -p connectors --bench db
 	$(CARGO) bench -p connectors --features grpc --bench svc
 	scripts/servers run redis rabbitmq -- $(CARGO) bench -p connectors $(FULL) --bench mq
+
+bench-tools:         ## How well and how fast tools are found; TOOL_SETS is the folder of scripts/tool-sets
+	$(CARGO) bench -p ranking --bench tools
 
 fmt:                 ## Format everything
 	$(CARGO) fmt --all

@@ -19,7 +19,7 @@ use store::{Documents, OnceResults, Queues, Store, Vault};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
-use tool::{CallTools, Embeddings, Env, Secret};
+use tool::{CallTools, Embeddings, Env, SearchMode, Secret, ToolSearch};
 
 /// How the server is set up.
 #[derive(Debug, Clone)]
@@ -46,6 +46,8 @@ pub struct Settings {
     pub public_url: Option<String>,
     /// The most bytes of an answer.
     pub max_result_bytes: Option<usize>,
+    /// How MCP doors tell of their tools, unless a tenant has its own way.
+    pub tool_search: SearchMode,
     /// Where embeddings come from; search goes by words alone without.
     pub embeddings: Option<embeddings::Settings>,
     /// How indexes of texts are made.
@@ -70,6 +72,7 @@ impl Settings {
             allow_private_network: false,
             public_url: None,
             max_result_bytes: None,
+            tool_search: SearchMode::Off,
             embeddings: None,
             search: search::Options::default(),
             server: Options::default(),
@@ -124,13 +127,17 @@ pub async fn start(mut settings: Settings) -> Result<Started, Failure> {
     let flows = flows(&store, &settings).await?;
     env.runs = Some(flows.clone());
     let embeddings = embeddings_from(settings.embeddings, &env)?;
+    env.embeddings = embeddings.clone();
     let finder = Finder::new(store.clone(), embeddings.clone(), settings.server.store_timeout);
     env.search = Some(Arc::new(finder));
     let indexing = indexing(store.clone(), documents.clone(), embeddings, settings.search);
     let spill = settings.data_dir.join("audit-spill.jsonl");
     let sink = AuditSink::new(store.clone(), spill, settings.server.store_timeout, server::code_of);
     let audit = Audit::start(Arc::new(sink));
-    let options = gateway::Options { result_budget_bytes: settings.max_result_bytes };
+    let options = gateway::Options {
+        result_budget_bytes: settings.max_result_bytes,
+        tool_search: ToolSearch { mode: settings.tool_search, pinned: Vec::new() },
+    };
     let followed = settings.mcp_config.map(|path| Followed {
         path,
         pins: settings.data_dir.join("pins.json"),

@@ -92,6 +92,7 @@ async fn gateway(services: usize, tools: usize) -> (Arc<Gateway>, Context) {
             services,
             tools: Vec::new(),
             instances: Vec::new(),
+            tool_search: None,
         })
         .await;
     let cx = Context::new(id, Arc::new(Caller::local()), Door::Local, Duration::from_secs(3600));

@@ -9,6 +9,7 @@ pub mod library;
 pub mod lifecycle;
 mod logs;
 mod metrics;
+mod nearest;
 mod objects;
 pub mod pins;
 pub mod policy;
@@ -16,6 +17,7 @@ mod preview;
 mod runs;
 mod service_metrics;
 pub mod shape;
+mod tool_search;
 pub mod tools;
 mod triggers;
 
@@ -25,6 +27,7 @@ pub use library::{Fingerprints, ResourceUpdate, Watch};
 pub use lifecycle::{BuiltIn, ConfigProblem, ServiceDefinition, TenantDefinition};
 pub use logs::ServiceLog;
 pub use preview::{Mistake, Preview};
+pub use ranking::{CALL_TOOL, FIND_TOOLS, Toolbox, is_reserved, meant_by_call_tool};
 pub use service_metrics::BUCKETS_SECONDS;
 pub use tools::{ToolBody, ToolDefinition, UriTool};
 
@@ -32,7 +35,6 @@ use crate::audit::{Audit, Record};
 use crate::metrics::GatewayMetrics;
 use crate::pins::{MemoryPins, PinStore};
 use crate::service_metrics::AllServices;
-use document::{did_you_mean, nearest};
 use futures::FutureExt;
 use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -42,7 +44,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::broadcast;
 use tool::{
     Arguments, Call, Context, Env, Error, Kind, OnlyClient, Outcome, Reason, Registry, Request, Result,
-    Target, Uri, uri,
+    Target, ToolSearch, Uri, uri,
 };
 use tracing::Instrument;
 
@@ -57,10 +59,12 @@ const UPDATES: usize = 1024;
 const GRACE: Duration = Duration::from_secs(1);
 
 /// How the gateway behaves.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Options {
     /// The most bytes of any answer, where somebody has said so; a tool may say less.
     pub result_budget_bytes: Option<usize>,
+    /// How doors tell of their tools, unless a tenant has its own way.
+    pub tool_search: ToolSearch,
 }
 
 /// Everything between a door and a connector.
@@ -171,7 +175,15 @@ impl Gateway {
     /// # Errors
     /// Why the call was refused, or how the tool failed.
     pub async fn call(&self, cx: &Context, request: Request) -> Result<Outcome> {
-        let mut record = Record::begin(cx, &request.target, &request.arguments);
+        match self.door_tool(cx, &request.target) {
+            None => self.call_one(cx, request, None).await,
+            Some(door_tool) => Box::pin(self.call_door_tool(cx, door_tool, request)).await,
+        }
+    }
+
+    /// Calls one tool, perhaps through another, which the record tells.
+    async fn call_one(&self, cx: &Context, request: Request, via: Option<&'static str>) -> Result<Outcome> {
+        let mut record = Record::begin(cx, &request.target, &request.arguments).through(via);
         let span = tracing::info_span!("call", tenant = %cx.tenant, tool = %request.target, request_id = %cx.request_id);
         let result = inside::as_parent(cx, self.run(cx, request, &mut record).instrument(span).await);
         self.count(&record, &result);
@@ -190,7 +202,10 @@ impl Gateway {
 
     async fn run(&self, cx: &Context, request: Request, record: &mut Record) -> Result<Outcome> {
         inside::may_begin(cx)?;
-        let (route, tenant) = self.resolve(cx, &request.target)?;
+        let (route, tenant) = match record.via() {
+            None => self.resolve(cx, &request.target)?,
+            Some(_) => self.resolve_found(cx, &request.target)?,
+        };
         record.routed_to(&route); // an Arc: a reload never disturbs a call
         let options = match route.options(&request.target) {
             Ok(options) => options,
@@ -251,8 +266,8 @@ impl Gateway {
     #[must_use]
     pub fn fingerprint(&self, cx: &Context) -> u64 {
         let mut hasher = DefaultHasher::new();
-        for route in self.permitted(cx) {
-            route.listed.hash(&mut hasher);
+        for (_, definition) in self.told(cx) {
+            definition.hash(&mut hasher);
         }
         hasher.finish()
     }
@@ -264,41 +279,11 @@ impl Gateway {
             (Some(instance), _) => tenant.offered(instance),
             (None, Some(service)) => {
                 let routes = tenant.routes_at_own_door(service).into_iter();
-                return routes.filter(is_permitted).map(Route::at_own_door).collect();
+                return routes.filter(is_permitted).map(Route::at_own_door).cloned().collect();
             }
             (None, None) => tenant.routes(),
         };
         offered.iter().filter(is_permitted).cloned().collect()
-    }
-
-    /// Names the tool that was probably meant, among those that this caller may use.
-    fn name_nearest(&self, cx: &Context, target: &Target, error: Error) -> Error {
-        if error.kind() != tool::ErrorKind::NotFound {
-            return error;
-        }
-        let permitted = self.permitted(cx);
-        let advice = match target {
-            Target::Name(name) => {
-                let names = permitted.iter().map(|route| route.name.as_str());
-                did_you_mean(name, names.filter(|known| is_near_each(name.split("__"), known.split("__"))))
-            }
-            Target::Uri(uri) => {
-                let parts = |uri: &Uri| {
-                    [uri.scheme(), uri.service(), uri.tool().unwrap_or_default()].map(str::to_owned)
-                };
-                let meant = parts(uri);
-                let near = permitted.iter().filter(|route| {
-                    is_near_each(
-                        meant.iter().map(String::as_str),
-                        parts(&route.uri).iter().map(String::as_str),
-                    )
-                });
-                let address = Uri::of_tool(&meant[0], &meant[1], &meant[2]).to_string();
-                did_you_mean(&address, near.map(|route| route.address.as_str()))
-            }
-            Target::Trial(_) => String::new(),
-        };
-        error.advising(&advice)
     }
 
     fn bind(&self, route: &Route, options: uri::Options, request: Request) -> Result<Call> {
@@ -324,12 +309,6 @@ impl Gateway {
             Err(_) => route.metrics.failed(time),
         }
     }
-}
-
-/// Each part of a name is one part of the other or nearly so: what they share must not hide what they do not.
-fn is_near_each<'a>(words: impl Iterator<Item = &'a str>, names: impl Iterator<Item = &'a str>) -> bool {
-    let is_near = |(word, name): (&str, &str)| word == name || nearest(word, [name]).is_some();
-    words.zip(names).all(is_near)
 }
 
 /// The context as the connector sees it: with a deadline no later than the URI's `timeout` allows,

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tool::{
     Connector, Context, Env, Error, ImportRequest, Imported, Kind, Limits, Pinning, Problem, Reason, Result,
-    Shape, TenantId,
+    Shape, TenantId, ToolSearch,
 };
 
 const HEALTH_TIMEOUT: Duration = Duration::from_secs(10);
@@ -31,6 +31,8 @@ pub struct TenantDefinition {
     pub tools: Vec<ToolDefinition>,
     /// Its MCP instances.
     pub instances: Vec<InstanceDefinition>,
+    /// How its door tells of its tools; as the server's unless it has its own way.
+    pub tool_search: Option<ToolSearch>,
 }
 
 /// A service as it is configured.
@@ -130,8 +132,9 @@ impl Gateway {
         let own = self.open_tools(&definition.id, definition.tools, reusable, &env, &mut fresh);
         let discovery = self.discover_all(fresh).await;
         let (limits, instances) = (definition.limits, Arc::new(definition.instances));
-        let parts = TenantParts { limits, may_use_private_network, services, own, instances };
-        self.swap(&definition.id, parts, reusable);
+        let tool_search = definition.tool_search;
+        let parts = TenantParts { limits, may_use_private_network, services, own, instances, tool_search };
+        self.swap(&definition.id, parts, reusable).await;
         self.forget_numbers(&definition.id);
         discovery
     }
@@ -303,15 +306,19 @@ impl Gateway {
             let own = previous.own_tools().cloned().collect();
             let (limits, instances) = (previous.limits(), previous.instances());
             let may_use_private_network = previous.may_use_private_network();
-            let parts = TenantParts { limits, may_use_private_network, services, own, instances };
-            self.swap(tenant, parts, Some(&previous));
+            let tool_search = previous.tool_search().cloned();
+            let parts =
+                TenantParts { limits, may_use_private_network, services, own, instances, tool_search };
+            self.swap(tenant, parts, Some(&previous)).await;
         }
     }
 
-    fn swap(&self, tenant: &TenantId, parts: TenantParts, previous: Option<&TenantCatalog>) {
+    async fn swap(&self, tenant: &TenantId, parts: TenantParts, previous: Option<&TenantCatalog>) {
         let budget = self.options.result_budget_bytes;
         let catalog = TenantCatalog::build(tenant, &self.types, parts, previous, budget);
-        self.catalog.replace(tenant, Some(Arc::new(catalog)));
+        let catalog = Arc::new(catalog.with_words(previous).await);
+        self.catalog.replace(tenant, Some(catalog.clone()));
+        self.find_meanings(&catalog);
     }
 }
 

@@ -8,6 +8,7 @@ pub(crate) struct GatewayMetrics {
     pub(crate) refused: Counter,
     pub(crate) lists: Counter,
     pub(crate) bind_seconds: Histogram,
+    pub(crate) tool_search_seconds: Histogram,
 }
 
 impl GatewayMetrics {
@@ -17,6 +18,7 @@ impl GatewayMetrics {
             refused: counter!("mcp_all_in_one_calls_refused_total"),
             lists: counter!("mcp_all_in_one_lists_total"),
             bind_seconds: histogram!("mcp_all_in_one_bind_seconds"),
+            tool_search_seconds: histogram!("mcp_all_in_one_tool_search_seconds"),
         }
     }
 }
@@ -47,6 +49,7 @@ fn describe() {
     );
     describe_counter!("mcp_all_in_one_lists_total", "Lists of tools given out");
     describe_histogram!("mcp_all_in_one_bind_seconds", "Time to check arguments and fill in defaults");
+    describe_histogram!("mcp_all_in_one_tool_search_seconds", "Time to find tools");
     describe_counter!("mcp_all_in_one_template_compilations_total", "Response templates compiled");
     describe_counter!("mcp_all_in_one_template_cache_misses_total", "Templates that were not compiled yet");
     describe_counter!("mcp_all_in_one_template_cache_hits_total", "Renderings of a template compiled before");

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
-use tool::{Caller, Context, Door, Env, Limits, TenantId};
+use tool::{Caller, Context, Door, Env, Limits, TenantId, ToolSearch};
 
 /// How a gateway of one's own is set up.
 #[derive(Debug, Clone)]
@@ -30,6 +30,8 @@ pub struct Setup {
     pub only: Option<String>,
     /// There is a client, which services may ask something.
     pub has_client: bool,
+    /// How tools are told of.
+    pub tool_search: ToolSearch,
 }
 
 impl Setup {
@@ -37,7 +39,8 @@ impl Setup {
     #[must_use]
     pub fn new(discovery_wait: Duration, pins: PathBuf) -> Self {
         let (has_self_tools, has_client) = (false, false);
-        Self { discovery_wait, pins, has_self_tools, has_client, max_result_bytes: None, only: None }
+        let (max_result_bytes, only, tool_search) = (None, None, ToolSearch::default());
+        Self { discovery_wait, pins, has_self_tools, has_client, max_result_bytes, only, tool_search }
     }
 }
 
@@ -59,13 +62,14 @@ impl Local {
         let config = McpConfig::open(path)?;
         config.repeated().iter().for_each(|repeated| tracing::warn!("{repeated}"));
         let stop = CancellationToken::new();
-        let Setup { discovery_wait, pins, has_self_tools, max_result_bytes, only, has_client } = setup;
+        let Setup { discovery_wait, pins, has_self_tools, max_result_bytes, only, has_client, tool_search } =
+            setup;
         let followed = Followed { path: path.to_owned(), pins: pins.clone(), has_self_tools };
         let mut services = mcp_config::follow(followed, &config, stop.clone());
         let audit = Audit::start(Arc::new(Log));
         let pins = Arc::new(FilePins::new(pins, path));
         let env = Env { only_client: has_client.then(Arc::default), ..Env::default() };
-        let options = Options { result_budget_bytes: max_result_bytes };
+        let options = Options { result_budget_bytes: max_result_bytes, tool_search };
         let gateway = Gateway::with_pins(connectors::REGISTRY, env, audit, options, pins);
         let (tx, is_loaded) = watch::channel(false);
         let loading = gateway.clone();
@@ -85,6 +89,7 @@ impl Local {
                     services: wanted,
                     tools: Vec::new(),
                     instances: Vec::new(),
+                    tool_search: None,
                 });
                 let Some(discovery) = stopped.run_until_cancelled(load).await else { return };
                 discoveries.push(discovery);

@@ -12,7 +12,7 @@ use std::time::Duration;
 use store::{Binding, BindingStatus, ErrorKind, Service, Status, Store, within};
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
-use tool::TenantId;
+use tool::{InstanceId, TenantId, ToolSearch};
 
 /// How long whoever changes something waits for services to say what they offer, so that the answer shows it.
 /// Slower ones arrive later.
@@ -141,7 +141,8 @@ impl Reload {
             .filter_map(definition_of)
             .collect();
         let bindings = within(self.timeout, self.store.instances().bindings(id, None)).await?;
-        let instances = instances_of(bindings);
+        let searches = within(self.timeout, self.store.instances().tool_searches(id)).await?;
+        let instances = instances_of(bindings, searches);
         let definition = TenantDefinition {
             id: tenant.id,
             limits: tenant.limits,
@@ -149,6 +150,7 @@ impl Reload {
             services,
             tools,
             instances,
+            tool_search: tenant.tool_search,
         };
         Ok(Some(self.gateway.load(definition).await))
     }
@@ -211,13 +213,23 @@ async fn wait_for(mut discoveries: Vec<Discovery>) {
 }
 
 /// Bindings come by instance.
-fn instances_of(bindings: Vec<Binding>) -> Vec<InstanceDefinition> {
+fn instances_of(bindings: Vec<Binding>, searches: Vec<(InstanceId, ToolSearch)>) -> Vec<InstanceDefinition> {
     let mut instances: Vec<InstanceDefinition> = Vec::new();
     for binding in bindings {
         let tool = (binding.tool, binding.status == BindingStatus::Enabled);
         match instances.last_mut().filter(|last| last.id == binding.instance) {
             Some(last) => last.tools.push(tool),
-            None => instances.push(InstanceDefinition { id: binding.instance, tools: vec![tool] }),
+            None => {
+                let (id, tools) = (binding.instance, vec![tool]);
+                instances.push(InstanceDefinition { id, tools, tool_search: None });
+            }
+        }
+    }
+    for (id, tool_search) in searches {
+        let tool_search = Some(tool_search);
+        match instances.iter_mut().find(|instance| instance.id == id) {
+            Some(instance) => instance.tool_search = tool_search,
+            None => instances.push(InstanceDefinition { id, tools: Vec::new(), tool_search }),
         }
     }
     instances

@@ -1,17 +1,16 @@
 //! Finding: by words and by meaning, fused by rank, and shown from the document as it is now.
 
-use crate::{chunk, leaves, words};
+use crate::{chunk, leaves};
 use async_trait::async_trait;
 use document::{Node, Pointer};
-use std::collections::{BTreeMap, HashMap};
+use ranking::{fuse, words};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 use store::{Found, IndexStatus, SearchIndex, Store, within};
 use tool::{Embeddings, Error, Hit, Result, SearchAnswer, SearchRequest, TableId, TenantId};
 
-/// How fast a rank loses weight: of reciprocal rank fusion.
-const K: f64 = 60.0;
 /// How many chunks each way of looking brings: more than are shown, because some may be stale.
 const CANDIDATES: i64 = 100;
 /// How long the provider may take to understand a query; then words alone must do.
@@ -146,34 +145,8 @@ fn unready(index: &SearchIndex) -> Option<String> {
     }
 }
 
-/// Reciprocal rank fusion: what stands high in many lists stands high.
-fn fuse(lists: &[Vec<i64>]) -> Vec<(i64, f64)> {
-    let mut scores: HashMap<i64, f64> = HashMap::new();
-    for list in lists {
-        for (rank, id) in (1u32..).zip(list) {
-            *scores.entry(*id).or_default() += 1.0 / (K + f64::from(rank));
-        }
-    }
-    let mut ranked: Vec<(i64, f64)> = scores.into_iter().collect();
-    ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-    ranked
-}
-
 impl fmt::Debug for Finder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Finder({:?})", self.embeddings)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn fuses_by_reciprocal_rank() {
-        let fused = fuse(&[vec![1, 2, 3], vec![3, 4]]);
-        assert_eq!(fused.iter().map(|(id, _)| *id).collect::<Vec<_>>(), [3, 1, 2, 4]);
-        assert!((fused[0].1 - (1.0 / 63.0 + 1.0 / 61.0)).abs() < 1e-12);
-        assert_eq!(fuse(&[vec![7], Vec::new()]), [(7, 1.0 / 61.0)]);
     }
 }

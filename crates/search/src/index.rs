@@ -2,8 +2,8 @@
 
 use crate::chunk::{self, Chunk, cut};
 use crate::leaves::{self, Leaf};
-use crate::words;
 use document::{Node, Pointer};
+use ranking::words;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use store::{ClaimedIndex, Documents, NewChunk};

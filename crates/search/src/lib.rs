@@ -7,7 +7,7 @@ pub mod chunk;
 pub mod find;
 mod index;
 pub mod leaves;
-pub mod words;
+
 mod worker;
 
 pub use find::Finder;

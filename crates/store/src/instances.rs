@@ -9,10 +9,9 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::Serialize;
 use sqlx::any::AnyRow;
 use sqlx::{AssertSqlSafe, Row as _};
-use tool::{InstanceId, Secret, TenantId};
+use tool::{InstanceId, Secret, TenantId, ToolSearch};
 
-const COLUMNS: &str =
-    "tenant, id, name, description, status, owner, prefix, hash, created_at, updated_at, version";
+const COLUMNS: &str = "tenant, id, name, description, status, owner, prefix, hash, created_at, updated_at, version, tool_search";
 
 /// An instance, without its key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -31,6 +30,8 @@ pub struct Instance {
     pub owner: String,
     /// The first characters of its key, to recognise it.
     pub prefix: String,
+    /// How its door tells of its tools; `None`: all of them.
+    pub tool_search: Option<ToolSearch>,
     /// What the key in a path is matched against.
     #[serde(skip)]
     pub hash: KeyHash,
@@ -51,6 +52,8 @@ pub struct NewInstance {
     pub description: Option<String>,
     /// The id of the key or user that makes it.
     pub owner: String,
+    /// How its door tells of its tools.
+    pub tool_search: Option<ToolSearch>,
 }
 
 /// What to change; what is `None` stays.
@@ -62,6 +65,8 @@ pub struct InstanceChanges {
     pub description: Option<Option<String>>,
     /// Whether its door is open.
     pub status: Option<Status>,
+    /// How its door tells of its tools; `Some(None)` is all of them.
+    pub tool_search: Option<Option<ToolSearch>>,
 }
 
 /// The instances of the tenants.
@@ -75,7 +80,7 @@ impl Instances<'_> {
         let key = new_key()?;
         let mut write = self.0.write().await?;
         let row = sqlx::query(AssertSqlSafe(format!(
-            "INSERT INTO instances ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9, 1)
+            "INSERT INTO instances ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9, 1, $10)
              RETURNING {COLUMNS}"
         )))
         .bind(tenant.as_str())
@@ -87,6 +92,7 @@ impl Instances<'_> {
         .bind(prefix_of(key.expose()))
         .bind(hash_of(&key))
         .bind(column::now())
+        .bind(new.tool_search.as_ref().map(column::to_json).transpose()?)
         .fetch_one(write.connection())
         .await?;
         write.commit_change(tenant).await?;
@@ -142,6 +148,17 @@ impl Instances<'_> {
         rows.iter().map(decode).collect()
     }
 
+    /// How the doors of a tenant's instances tell of their tools, where that is said.
+    pub async fn tool_searches(self, tenant: &TenantId) -> Result<Vec<(InstanceId, ToolSearch)>> {
+        let rows = sqlx::query(
+            "SELECT id, tool_search FROM instances WHERE tenant = $1 AND tool_search IS NOT NULL ORDER BY id",
+        )
+        .bind(tenant.as_str())
+        .fetch_all(self.0.pool())
+        .await?;
+        rows.iter().map(|row| Ok((column::parsed(row, "id")?, column::json(row, "tool_search")?))).collect()
+    }
+
     /// Changes the instance.
     pub async fn update(
         self,
@@ -154,7 +171,8 @@ impl Instances<'_> {
         let row = sqlx::query(AssertSqlSafe(format!(
             "UPDATE instances SET name = COALESCE($3, name),
                  description = CASE WHEN $4 = 1 THEN $5 ELSE description END,
-                 status = COALESCE($6, status), updated_at = $7, version = version + 1
+                 status = COALESCE($6, status), updated_at = $7, version = version + 1,
+                 tool_search = CASE WHEN $8 = 1 THEN $9 ELSE tool_search END
              WHERE tenant = $1 AND id = $2 RETURNING {COLUMNS}"
         )))
         .bind(tenant.as_str())
@@ -164,6 +182,8 @@ impl Instances<'_> {
         .bind(changes.description.flatten())
         .bind(changes.status.map(Status::as_str))
         .bind(column::now())
+        .bind(i64::from(changes.tool_search.is_some()))
+        .bind(changes.tool_search.flatten().as_ref().map(column::to_json).transpose()?)
         .fetch_optional(write.connection())
         .await?;
         let instance = decode(&row.ok_or_else(missing)?)?;
@@ -232,6 +252,7 @@ fn decode(row: &AnyRow) -> Result<Instance> {
         status: Status::parse(&column::text(row, "status")?)?,
         owner: column::text(row, "owner")?,
         prefix: column::text(row, "prefix")?,
+        tool_search: column::optional_json(row, "tool_search")?,
         hash: KeyHash::parse(&column::text(row, "hash")?)?,
         created_at: column::integer(row, "created_at")?,
         updated_at: column::integer(row, "updated_at")?,

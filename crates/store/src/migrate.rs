@@ -26,6 +26,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration::both(include_str!("../migrations/0010_flows.sql")),
     Migration::both(include_str!("../migrations/0011_queues.sql")),
     Migration::both(include_str!("../migrations/0012_key_bu_code.sql")),
+    Migration::both(include_str!("../migrations/0013_tool_search.sql")),
 ];
 
 /// One step: what both databases understand, then what only one does.

@@ -40,6 +40,11 @@ pub(crate) fn json<T: DeserializeOwned>(row: &AnyRow, column: &str) -> Result<T>
     serde_json::from_str(&text(row, column)?).map_err(|_| undecodable(column))
 }
 
+pub(crate) fn optional_json<T: DeserializeOwned>(row: &AnyRow, column: &str) -> Result<Option<T>> {
+    let text = optional_text(row, column)?;
+    text.map(|text| serde_json::from_str(&text).map_err(|_| undecodable(column))).transpose()
+}
+
 pub(crate) fn to_json<T: Serialize + ?Sized>(value: &T) -> Result<String> {
     serde_json::to_string(value).map_err(|_| Error::internal("a value has no JSON form"))
 }

@@ -6,11 +6,10 @@ use crate::{Error, Page, PageRequest, Result, Status, Store, row};
 use serde::Serialize;
 use sqlx::any::AnyRow;
 use sqlx::{AssertSqlSafe, Row as _};
-use tool::{Limits, TenantId};
+use tool::{Limits, TenantId, ToolSearch};
 
 /// Named one by one: `*` would break a running replica when a later version adds a column.
-const COLUMNS: &str =
-    "id, name, status, limits, table_quota_bytes, allow_private_network, created_at, updated_at, version";
+const COLUMNS: &str = "id, name, status, limits, table_quota_bytes, allow_private_network, tool_search, created_at, updated_at, version";
 
 /// A tenant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -27,6 +26,8 @@ pub struct Tenant {
     pub allow_private_network: Option<bool>,
     /// What its tables may take.
     pub table_quota_bytes: i64,
+    /// How its door tells of its tools; `None`: as the server does.
+    pub tool_search: Option<ToolSearch>,
     /// Milliseconds since 1970.
     pub created_at: i64,
     /// Milliseconds since 1970.
@@ -63,6 +64,8 @@ pub struct TenantChanges {
     pub allow_private_network: Option<Option<bool>>,
     /// What its tables may take; `Some(None)` is the usual.
     pub table_quota_bytes: Option<Option<i64>>,
+    /// How its door tells of its tools; `Some(None)` is as the server does.
+    pub tool_search: Option<Option<ToolSearch>>,
 }
 
 /// The tenants.
@@ -145,7 +148,8 @@ impl Tenants<'_> {
             "UPDATE tenants SET name = COALESCE($3, name), status = COALESCE($4, status),
                  limits = COALESCE($5, limits), updated_at = $6, version = version + 1,
                  allow_private_network = CASE WHEN $7 = 1 THEN $8 ELSE allow_private_network END,
-                 table_quota_bytes = CASE WHEN $9 = 1 THEN $10 ELSE table_quota_bytes END
+                 table_quota_bytes = CASE WHEN $9 = 1 THEN $10 ELSE table_quota_bytes END,
+                 tool_search = CASE WHEN $11 = 1 THEN $12 ELSE tool_search END
              WHERE id = $1 AND ($2 IS NULL OR version = $2) RETURNING {COLUMNS}"
         )))
         .bind(tenant.as_str())
@@ -158,6 +162,8 @@ impl Tenants<'_> {
         .bind(changes.allow_private_network.flatten().map(i64::from))
         .bind(i64::from(changes.table_quota_bytes.is_some()))
         .bind(changes.table_quota_bytes.flatten())
+        .bind(i64::from(changes.tool_search.is_some()))
+        .bind(changes.tool_search.flatten().as_ref().map(row::to_json).transpose()?)
         .fetch_optional(write.connection())
         .await?;
         let Some(row) = row else {
@@ -199,6 +205,7 @@ fn decode(row: &AnyRow) -> Result<Tenant> {
         limits: row::json(row, "limits")?,
         allow_private_network: row::optional_integer(row, "allow_private_network")?.map(|number| number != 0),
         table_quota_bytes: row.try_get::<Option<i64>, _>("table_quota_bytes")?.unwrap_or(TABLE_QUOTA_BYTES),
+        tool_search: row::optional_json(row, "tool_search")?,
         created_at: row::integer(row, "created_at")?,
         updated_at: row::integer(row, "updated_at")?,
         version: row::integer(row, "version")?,

@@ -1,7 +1,8 @@
 //! What a call carries with it: for whom it runs, until when, and how it is taken back.
 
 use crate::{
-    Caller, CallerHeaders, Client, Events, Inspection, InstanceId, Nested, QuestionMode, Step, TenantId,
+    Caller, CallerHeaders, Client, Events, Inspection, InstanceId, Nested, QuestionMode, SearchMode, Step,
+    TenantId,
 };
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -20,6 +21,8 @@ pub struct Context {
     pub instance: Option<InstanceId>,
     /// The id of the service whose own door it was: it offers what it has by its own names and nothing else.
     pub service: Option<Arc<str>>,
+    /// How the door is to tell of its tools, where whoever came to it has said so.
+    pub tool_search: Option<SearchMode>,
     /// One of the tenant's Tools leads the call. What it may reach was checked when it was made,
     /// so its callers need no right of their own to that.
     pub is_through_tool: bool,
@@ -65,6 +68,7 @@ impl Context {
             door,
             instance: None,
             service: None,
+            tool_search: None,
             is_through_tool: false,
             deadline: Instant::now() + time,
             cancel: CancellationToken::new(),
@@ -92,6 +96,7 @@ impl Context {
         Self {
             instance: None,
             service: None,
+            tool_search: None,
             is_through_tool: false,
             cancel: self.cancel.child_token(),
             events: Events::default(),

@@ -1,7 +1,7 @@
 //! What the services of one process share.
 
 use crate::call_tools::no_tools;
-use crate::{CallTools, Compute, Links, Once, OnlyClient, Queue, Runs, Search, Tables, TenantId};
+use crate::{CallTools, Compute, Embeddings, Links, Once, OnlyClient, Queue, Runs, Search, Tables, TenantId};
 use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 use tokio_util::sync::CancellationToken;
@@ -26,6 +26,8 @@ pub struct Env {
     pub tables: Option<Arc<dyn Tables>>,
     /// The way to what was indexed of them, likewise.
     pub search: Option<Arc<dyn Search>>,
+    /// What turns texts into vectors, where something does.
+    pub embeddings: Option<Arc<dyn Embeddings>>,
     /// The way to all other tools; it leads nowhere where there is no gateway, or none any more.
     pub tools: Weak<dyn CallTools>,
     /// The way to work that goes on after its call was answered, where such is kept.
@@ -57,6 +59,7 @@ impl Default for Env {
             shutdown: CancellationToken::new(),
             tables: None,
             search: None,
+            embeddings: None,
             tools: no_tools(),
             runs: None,
             queue: None,

@@ -14,7 +14,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
-use tool::Secret;
+use tool::{SearchMode, Secret};
 
 /// Serve REST and MCP over HTTP.
 #[derive(Args)]
@@ -70,6 +70,10 @@ pub(super) struct Serve {
     /// Let MCP clients on this machine call without a key; only with a loopback address in --listen
     #[arg(long, env = "MCP_ALL_IN_ONE_NO_AUTH")]
     no_auth: bool,
+    /// Tell MCP clients of find_tools and call_tool instead of every tool: off, on, or auto (for lists of more than 40 tools
+    /// or 40,000 characters)
+    #[arg(long, env = "MCP_ALL_IN_ONE_TOOL_SEARCH", value_name = "MODE", default_value = "off")]
+    tool_search: SearchMode,
     #[command(flatten)]
     clients: ClientArguments,
     #[command(flatten)]
@@ -217,6 +221,7 @@ impl Serve {
             allow_private_network: self.allow_private_network,
             public_url: self.public_url,
             max_result_bytes: self.max_result_bytes,
+            tool_search: self.tool_search,
             embeddings: self.embeddings.settings(),
             search: search::Options::default(),
             server: Options {

@@ -8,6 +8,7 @@ use server::mcp::stdio::{Options, serve};
 use std::process::ExitCode;
 use std::time::Duration;
 use tokio::io::BufReader;
+use tool::{Pattern, SearchMode, ToolSearch};
 
 /// How long the first list waits for services that are still starting.
 const START_WAIT: Duration = Duration::from_secs(10);
@@ -28,12 +29,25 @@ pub(super) struct Stdio {
     /// let run any command
     #[arg(long, env = "MCP_ALL_IN_ONE_SELF_TOOLS")]
     self_tools: bool,
+    /// Tell the client of find_tools and call_tool instead of every tool: off, on, or auto (for lists of more than 40 tools
+    /// or 40,000 characters)
+    #[arg(long, env = "MCP_ALL_IN_ONE_TOOL_SEARCH", value_name = "MODE", default_value = "off")]
+    tool_search: SearchMode,
+    /// A tool to tell of all the same, by name, e.g. Time__*; can be given many times
+    #[arg(long, value_name = "NAME", num_args = 1..)]
+    pin: Vec<String>,
 }
 
 impl Stdio {
     pub(super) async fn run(self) -> Result<ExitCode, Failure> {
         let stop = super::stop_on_signal()?;
+        let pinned = self.pin.into_iter().map(Pattern).collect();
+        let tool_search = ToolSearch { mode: self.tool_search, pinned };
+        tool_search
+            .check()
+            .map_err(|error| Failure::new(error.message().replace("tool_search.pinned", "--pin")))?;
         let setup = Setup {
+            tool_search,
             has_self_tools: self.self_tools,
             has_client: true,
             max_result_bytes: self.max_result_bytes,

@@ -112,6 +112,7 @@ mod table_tools;
 mod table_writers;
 mod tables;
 mod told_why;
+mod tool_search;
 mod tools_any;
 mod tools_http;
 mod tools_http_config;

@@ -227,6 +227,7 @@ pub(crate) const ROWS: &[Row] = &[
     row("GET", "/tenants/{id}", Read, OwnTenant, 200, "", ""),
     row("DELETE", "/tenants/{id}", Administer, Tenant, 204, "", ""),
     row("PATCH", "/tenants/{id}", Administer, Tenant, 200, "", r#"{"name":"{n}"}"#),
+    row("POST", "/tools/find", Call, None, 200, "", r#"{"query":"ping"}"#),
     row("GET", "/tools", Read, None, 200, "", ""),
     row(
         "POST",

@@ -26,6 +26,8 @@ pub(crate) struct Record {
     request_id: Arc<str>,
     trace_id: Option<Arc<str>>,
     nested: Option<Arc<Nested>>,
+    /// The tool through which another was called.
+    via: Option<&'static str>,
     target: Target,
     route: Option<Arc<Route>>,
     options: Options,
@@ -100,6 +102,7 @@ pub struct Entry {
     pub parent_request_id: Option<String>,
     pub run_id: Option<String>,
     pub node: Option<String>,
+    pub via: Option<&'static str>,
     pub result_bytes: i64,
 }
 
@@ -114,6 +117,7 @@ impl Record {
             request_id: cx.request_id.clone(),
             trace_id: cx.trace_id.clone(),
             nested: cx.nested.clone(),
+            via: None,
             target: target.clone(),
             route: None,
             options: match target {
@@ -130,6 +134,17 @@ impl Record {
             begun: Instant::now(),
             end: None,
         })
+    }
+
+    /// The same for a call through another tool.
+    pub(crate) fn through(mut self: Box<Self>, via: Option<&'static str>) -> Box<Self> {
+        self.via = via;
+        self
+    }
+
+    /// The tool through which the call came, where one did.
+    pub(crate) fn via(&self) -> Option<&'static str> {
+        self.via
     }
 
     /// Something that happened to a tool, and was no call.
@@ -267,6 +282,7 @@ impl Record {
             parent_request_id: self.nested.as_deref().map(|nested| nested.parent.to_string()),
             run_id: self.nested.as_deref().and_then(|nested| nested.step.run.clone()).map(String::from),
             node: self.nested.as_deref().and_then(|nested| Some(nested.step.path.as_deref()?.to_owned())),
+            via: self.via,
             result_bytes: end.result_bytes,
         }
     }

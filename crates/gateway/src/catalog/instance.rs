@@ -3,7 +3,7 @@
 use super::{Route, TenantCatalog, Types, shortened};
 use std::collections::HashMap;
 use std::sync::Arc;
-use tool::{Error, InstanceId, Result, Target, ToolId};
+use tool::{Error, InstanceId, Result, Target, ToolId, ToolSearch};
 
 /// An MCP instance as it is configured.
 #[derive(Debug, Clone)]
@@ -12,6 +12,8 @@ pub struct InstanceDefinition {
     pub id: InstanceId,
     /// The Tools that are bound to it, and whether each is switched on.
     pub tools: Vec<(ToolId, bool)>,
+    /// How its door tells of them, where that is said.
+    pub tool_search: Option<ToolSearch>,
 }
 
 /// What an instance has, by name.
@@ -20,6 +22,9 @@ pub(crate) struct InstanceTools {
     bound: HashMap<String, Bound>,
     /// What is switched on and can be called, by name.
     listed: Vec<Arc<Route>>,
+    /// The same by the place that each has among all of the tenant's.
+    places: HashMap<usize, Arc<Route>>,
+    tool_search: Option<ToolSearch>,
 }
 
 #[derive(Debug)]
@@ -38,7 +43,8 @@ impl TenantCatalog {
     }
 
     fn tools_of(&self, definition: &InstanceDefinition) -> InstanceTools {
-        let mut tools = InstanceTools::default();
+        let tool_search = definition.tool_search.clone();
+        let mut tools = InstanceTools { tool_search, ..InstanceTools::default() };
         for (id, is_enabled) in &definition.tools {
             let Some(own) = self.own_by_id(id) else { continue };
             let title = &own.tool.title;
@@ -47,7 +53,10 @@ impl TenantCatalog {
                 false => Arc::new(route.named(title)),
             };
             let route = own.route.as_ref().filter(|_| own.tool.is_active).map(named);
-            tools.listed.extend(route.iter().filter(|_| *is_enabled).cloned());
+            if let Some(route) = route.as_ref().filter(|_| *is_enabled) {
+                tools.listed.push(route.clone());
+                tools.places.extend(self.place_of(&own.tool.name).map(|place| (place, route.clone())));
+            }
             let bound = Bound { is_enabled: *is_enabled, name: own.tool.name.clone(), route };
             tools.bound.insert(title.clone(), bound);
         }
@@ -63,6 +72,16 @@ impl TenantCatalog {
     /// What an instance offers, by name; one that is gone offers nothing.
     pub(crate) fn offered(&self, instance: &InstanceId) -> &[Arc<Route>] {
         self.instances.get(instance).map_or(&[], |tools| &tools.listed)
+    }
+
+    /// How the door of an instance tells of its tools, where that is said.
+    pub(crate) fn search_of_instance(&self, instance: &InstanceId) -> Option<&ToolSearch> {
+        self.instances.get(instance)?.tool_search.as_ref()
+    }
+
+    /// What an instance offers of what stands at a place among all of the tenant's.
+    pub(crate) fn offered_at(&self, instance: &InstanceId, place: usize) -> Option<&Arc<Route>> {
+        self.instances.get(instance)?.places.get(&place)
     }
 
     /// The route of a Tool that the instance offers, or why it does not.

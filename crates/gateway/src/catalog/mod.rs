@@ -8,6 +8,7 @@ mod own_door;
 mod route;
 mod service;
 mod types;
+mod words;
 
 pub use instance::InstanceDefinition;
 pub(crate) use instance::InstanceTools;
@@ -18,15 +19,19 @@ pub use route::Route;
 pub(crate) use service::Since;
 pub use service::{Service, State};
 pub(crate) use types::Types;
+pub(crate) use words::{Words, service_of};
 
 use crate::policy::Limiter;
 use crate::tools::address_of;
 use arc_swap::ArcSwap;
 use own::Own;
+use ranking::{CALL_TOOL, FIND_TOOLS};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use tokio::sync::watch;
-use tool::{Context, Env, Error, InstanceId, Limits, Result, Target, TenantId, ToolId, Uri, runs};
+use tool::{
+    Context, Env, Error, InstanceId, Limits, Result, Target, TenantId, ToolId, ToolSearch, Uri, runs,
+};
 
 /// Two tools that wanted the same name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,6 +64,9 @@ pub struct TenantCatalog {
     listed: Vec<Arc<Route>>,
     collisions: Vec<Collision>,
     lists: Lists,
+    /// What its tools are found by.
+    words: Words,
+    tool_search: Option<ToolSearch>,
     /// What its services share that nobody configured.
     env: Option<Env>,
 }
@@ -70,6 +78,7 @@ pub(crate) struct TenantParts {
     pub(crate) services: Vec<Arc<Service>>,
     pub(crate) own: Vec<Arc<OwnTool>>,
     pub(crate) instances: Arc<Vec<InstanceDefinition>>,
+    pub(crate) tool_search: Option<ToolSearch>,
 }
 
 impl TenantCatalog {
@@ -83,13 +92,14 @@ impl TenantCatalog {
         previous: Option<&Self>,
         result_budget: Option<usize>,
     ) -> Self {
-        let TenantParts { limits, may_use_private_network, services, own, instances } = parts;
+        let TenantParts { limits, may_use_private_network, services, own, instances, tool_search } = parts;
         let limiter = match previous {
             Some(previous) if previous.limits == limits => previous.limiter.clone(),
             _ => Limiter::new(limits).map(Arc::new),
         };
         let env = Some(types.env_of(tenant));
-        let mut catalog = Self { limiter, limits, may_use_private_network, env, ..Self::default() };
+        let mut catalog =
+            Self { limiter, limits, may_use_private_network, env, tool_search, ..Self::default() };
         for service in services {
             let of_type = catalog.services.entry(service.scheme.clone()).or_default();
             of_type.insert(service.id.clone(), service);
@@ -97,7 +107,8 @@ impl TenantCatalog {
         let mut all: Vec<_> = catalog.services.values().flat_map(BTreeMap::values).cloned().collect();
         // Whoever was there first keeps its names; of those as old, the first by type and id.
         all.sort_by_key(|service| service.made_at_ms);
-        let taken = own.iter().filter(|tool| tool.is_active).map(|tool| tool.name.as_str()).collect();
+        let taken = own.iter().filter(|tool| tool.is_active).map(|tool| tool.name.as_str());
+        let taken = taken.chain([FIND_TOOLS, CALL_TOOL]).collect();
         for service in all {
             catalog.add_routes(&service, &taken, previous, result_budget);
         }
@@ -208,6 +219,16 @@ impl TenantCatalog {
     #[must_use]
     pub fn routes(&self) -> &[Arc<Route>] {
         &self.listed
+    }
+
+    /// Where a route stands among all, by its name in the tenant.
+    pub(crate) fn place_of(&self, name: &str) -> Option<usize> {
+        self.listed.binary_search_by(|route| route.name.as_str().cmp(name)).ok()
+    }
+
+    /// How the tenant's door tells of its tools, where the tenant has its own way.
+    pub(crate) fn tool_search(&self) -> Option<&ToolSearch> {
+        self.tool_search.as_ref()
     }
 
     /// The routes of one service, in no particular order.

@@ -131,11 +131,11 @@ impl Route {
     }
 
     /// The same route under the name and the description that its service gave the tool.
-    pub(crate) fn at_own_door(self: &Arc<Self>) -> Arc<Self> {
+    pub(crate) fn at_own_door(self: &Arc<Self>) -> &Arc<Self> {
         if self.name == self.tool.name() {
-            return self.clone();
+            return self;
         }
-        self.at_own_door.get_or_init(|| Arc::new(self.named(self.tool.name()))).clone()
+        self.at_own_door.get_or_init(|| Arc::new(self.named(self.tool.name())))
     }
 
     /// The same route under another name, as one of its instances knows it.

@@ -86,7 +86,8 @@ fn not_listed(caller: &Caller, name: &str) -> Error {
     Error::denied(format!("'{name}' is not on the allow-list of {}", caller.name))
 }
 
-fn may_call(caller: &Caller) -> Result<()> {
+/// Whether the caller may call anything, which is all that finding tools needs.
+pub(crate) fn may_call(caller: &Caller) -> Result<()> {
     if caller.may(Scope::Call) {
         return Ok(());
     }

@@ -113,6 +113,7 @@ async fn a_tenants_limit_holds_across_its_callers_and_reloads() {
                 services: vec![m],
                 tools: vec![],
                 instances: vec![],
+                tool_search: None,
             })
             .await;
         assert!(world.call("m__say", json!({})).await.is_ok());

@@ -10,4 +10,5 @@ mod left_out;
 mod policy;
 mod support;
 mod templates;
+mod tool_search;
 mod tools;

@@ -183,7 +183,7 @@ impl World {
     pub fn new() -> Self {
         let sink = Arc::new(MemorySink::default());
         let audit = Audit::start(sink.clone());
-        let options = Options { result_budget_bytes: Some(10_000) };
+        let options = Options { result_budget_bytes: Some(10_000), ..Options::default() };
         Self { gateway: Gateway::new(Self::registry(), Env::default(), audit, options), sink }
     }
 
@@ -207,6 +207,7 @@ impl World {
                 services,
                 tools,
                 instances: Vec::new(),
+                tool_search: None,
             })
             .await;
     }
@@ -221,6 +222,7 @@ impl World {
                 services,
                 tools: Vec::new(),
                 instances: Vec::new(),
+                tool_search: None,
             })
             .await;
     }

@@ -58,6 +58,9 @@ pub(super) struct AuditView {
     /// The node of the run that made it.
     #[serde(skip_serializing_if = "Option::is_none")]
     node: Option<String>,
+    /// `call_tool` where the tool was called through that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    via: Option<String>,
 }
 
 impl AuditView {
@@ -86,6 +89,7 @@ impl AuditView {
             parent_request_id: details.parent_request_id.map(Cow::into_owned),
             run_id: details.run_id.map(Cow::into_owned),
             node: details.node.map(Cow::into_owned),
+            via: details.via.map(Cow::into_owned),
         }
     }
 }

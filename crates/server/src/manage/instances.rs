@@ -1,6 +1,7 @@
 //! `/mcp`: MCP instances, doors of their own with a key of their own.
 
 use super::keys::given;
+use super::tenants::{ToolSearchView, check_tool_search};
 use super::time;
 use super::users::check_name;
 use super::words;
@@ -13,7 +14,7 @@ use axum::extract::State;
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use store::{Instance, InstanceChanges, NewInstance, Status};
-use tool::{InstanceId, Secret};
+use tool::{InstanceId, Secret, ToolSearch};
 use utoipa::ToSchema;
 
 #[derive(Serialize, ToSchema)]
@@ -28,6 +29,9 @@ pub(super) struct InstanceView {
     owner: String,
     /// The first characters of its key, to recognise it by.
     prefix: String,
+    /// How its door tells of its tools; `null`: all of them.
+    #[schema(value_type = Option<ToolSearchView>)]
+    tool_search: Option<ToolSearch>,
     created_at: String,
     updated_at: String,
     version: i64,
@@ -50,6 +54,7 @@ impl From<Instance> for InstanceView {
             status: instance.status,
             owner: instance.owner,
             prefix: instance.prefix,
+            tool_search: instance.tool_search,
             created_at: time::show(instance.created_at),
             updated_at: time::show(instance.updated_at),
             version: instance.version,
@@ -70,6 +75,9 @@ pub(super) struct Create {
     #[schema(min_length = 1, max_length = 128, pattern = r"^[^\x00-\x1F\x7F-\x9F]*$")]
     name: String,
     description: Option<String>,
+    /// How its door tells of its tools; all of them unless given.
+    #[schema(value_type = Option<ToolSearchView>)]
+    tool_search: Option<ToolSearch>,
 }
 
 #[derive(Deserialize, ToSchema)]
@@ -84,6 +92,10 @@ pub(super) struct Update {
     /// `active` or `disabled`.
     #[schema(value_type = Option<words::Status>)]
     status: Option<Status>,
+    /// How its door tells of its tools; `null`: all of them.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<ToolSearchView>)]
+    tool_search: Option<Option<ToolSearch>>,
 }
 
 /// Lists the tenant's MCP instances; those who only call see their own.
@@ -112,7 +124,9 @@ pub(super) async fn create(
     signed_in.may_make_instances()?;
     check_name("name", &body.name)?;
     let owner = signed_in.caller.identity.id().to_owned();
-    let new = NewInstance { name: body.name, description: body.description, owner };
+    check_tool_search(body.tool_search.as_ref())?;
+    let Create { name, description, tool_search } = body;
+    let new = NewInstance { name, description, owner, tool_search };
     let (instance, key) = state.store.instances().create(&signed_in.tenant, new).await?;
     state.reload.catch_up().await;
     Ok((StatusCode::CREATED, Answer(NewInstanceView::new(instance, &key))))
@@ -130,7 +144,7 @@ pub(super) async fn get(
     Ok(Answer(find(&state, &signed_in, &id).await?.into()))
 }
 
-/// Changes name, description or status.
+/// Changes name, description, status, or how tools are told of.
 #[utoipa::path(patch, path = "/mcp/id/{mcp_id}", tag = "mcp instances", params(("mcp_id" = String, Path)),
     request_body = Update, responses((status = 200, body = InstanceView), (status = 404)))]
 pub(super) async fn update(
@@ -144,7 +158,9 @@ pub(super) async fn update(
     if let Some(name) = &body.name {
         check_name("name", name)?;
     }
-    let changes = InstanceChanges { name: body.name, description: body.description, status: body.status };
+    check_tool_search(body.tool_search.as_ref().and_then(Option::as_ref))?;
+    let Update { name, description, status, tool_search } = body;
+    let changes = InstanceChanges { name, description, status, tool_search };
     let instance = state.store.instances().update(&signed_in.tenant, &id, changes).await?;
     state.reload.catch_up().await;
     Ok(Answer(instance.into()))

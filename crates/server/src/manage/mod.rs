@@ -183,6 +183,7 @@ fn calls() -> OpenApiRouter<Shared> {
         .routes(routes!(call::call))
         .routes(routes!(runs::start::start))
         .routes(routes!(mcp_tools::call))
+        .routes(routes!(tools::find::find))
 }
 
 /// The largest document of a table, and what stands around it in a body.

@@ -13,7 +13,7 @@ use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use store::{NewTenant, Status, Tenant, TenantChanges};
 use tool::whole::whole_or_null;
-use tool::{Limits, Role, TenantId};
+use tool::{Limits, Role, TenantId, ToolSearch};
 use utoipa::ToSchema;
 
 #[derive(Serialize, ToSchema)]
@@ -29,6 +29,9 @@ pub(super) struct TenantView {
     allow_private_network: Option<bool>,
     /// What the tenant's tables with their older versions may take.
     table_quota_bytes: i64,
+    /// How the tenant's MCP door tells of its tools; `null`: as `serve --tool-search` says.
+    #[schema(value_type = Option<ToolSearchView>)]
+    tool_search: Option<ToolSearch>,
     created_at: String,
     updated_at: String,
     version: i64,
@@ -45,6 +48,33 @@ pub(super) struct LimitsView {
     concurrent_calls: Option<u32>,
 }
 
+/// How a door tells of its tools.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "documents tool::ToolSearch, which knows nothing of OpenAPI")]
+pub(super) struct ToolSearchView {
+    /// `off`: all tools are listed; `on`: `find_tools`, `call_tool` and the pinned ones; `auto`: the same for callers
+    /// whose list has more than 40 tools or 40,000 characters.
+    mode: SearchModeView,
+    /// Tools that are listed all the same, by name; `*` stands for any run of characters.
+    #[schema(max_items = 100)]
+    pinned: Option<Vec<String>>,
+}
+
+/// When tools are found instead of listed.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum SearchModeView {
+    Off,
+    On,
+    Auto,
+}
+
+pub(super) fn check_tool_search(search: Option<&ToolSearch>) -> Result<()> {
+    let checked = search.map_or(Ok(()), ToolSearch::check);
+    checked.map_err(|error| Problem::invalid_field("tool_search", error.message()))
+}
+
 impl From<Tenant> for TenantView {
     fn from(tenant: Tenant) -> Self {
         Self {
@@ -54,6 +84,7 @@ impl From<Tenant> for TenantView {
             limits: tenant.limits,
             allow_private_network: tenant.allow_private_network,
             table_quota_bytes: tenant.table_quota_bytes,
+            tool_search: tenant.tool_search,
             created_at: time::show(tenant.created_at),
             updated_at: time::show(tenant.updated_at),
             version: tenant.version,
@@ -97,6 +128,10 @@ pub(super) struct Update {
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<i64>, minimum = 0)]
     table_quota_bytes: Option<Option<i64>>,
+    /// How the tenant's MCP door tells of its tools; `null`: as `serve --tool-search` says.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<ToolSearchView>)]
+    tool_search: Option<Option<ToolSearch>>,
     /// Refuses the change if the tenant has another version by now.
     #[serde(default, deserialize_with = "whole_or_null")]
     version: Option<i64>,
@@ -156,7 +191,7 @@ pub(super) async fn get(
     Ok(Answer(state.store.tenants().get(&id).await?.into()))
 }
 
-/// Changes a tenant's name, status, limits, or whether it may use the private network.
+/// Changes a tenant's name, status, limits, how its tools are told of, or whether it may use the private network.
 #[utoipa::path(patch, path = "/tenants/{id}", tag = "tenants", params(("id" = String, Path)), request_body = Update,
     responses((status = 200, body = TenantView), (status = 404), (status = 409)))]
 pub(super) async fn update(
@@ -171,12 +206,14 @@ pub(super) async fn update(
         refuse_for_default(&id, "disabled")?;
     }
     check_quota(body.table_quota_bytes.flatten())?;
+    check_tool_search(body.tool_search.as_ref().and_then(Option::as_ref))?;
     let changes = TenantChanges {
         name: body.name,
         status: body.status,
         limits: body.limits,
         allow_private_network: body.allow_private_network,
         table_quota_bytes: body.table_quota_bytes,
+        tool_search: body.tool_search,
     };
     let tenant = state.store.tenants().update(&id, changes, body.version).await?;
     state.reload.catch_up().await;

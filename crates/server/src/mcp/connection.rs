@@ -23,7 +23,7 @@ use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tool::{Caller, CallerHeaders, Context, Door as DoorKind, InstanceId, OnlyClient, TenantId};
+use tool::{Caller, CallerHeaders, Context, Door as DoorKind, InstanceId, OnlyClient, SearchMode, TenantId};
 
 /// Messages that may wait for a client that does not read.
 const QUEUE: usize = 256;
@@ -48,6 +48,7 @@ pub(super) struct Identity {
     access: Access,
     instance: Option<InstanceId>,
     service: Option<Arc<str>>,
+    tool_search: Option<SearchMode>,
     /// Of the request that opened the connection.
     headers: CallerHeaders,
     /// How services ask the client while none of its calls runs, where it is the only one.
@@ -59,15 +60,16 @@ impl Identity {
     pub(super) fn local(only_client: Option<Arc<OnlyClient>>) -> Self {
         let (tenant, caller) = (TenantId::default_tenant(), Arc::new(Caller::local()));
         let (access, headers) = (Access::endless(), CallerHeaders::default());
-        Self { tenant, caller, access, instance: None, service: None, headers, only_client }
+        let (instance, service, tool_search) = (None, None, None);
+        Self { tenant, caller, access, instance, service, tool_search, headers, only_client }
     }
 
     /// Somebody who came over HTTP.
     pub(super) fn of(door_access: DoorAccess, headers: HeaderMap) -> Self {
-        let DoorAccess { signed_in: SignedIn { tenant, caller, .. }, access, instance, service } =
-            door_access;
+        let DoorAccess { signed_in, access, instance, service, tool_search } = door_access;
+        let SignedIn { tenant, caller, .. } = signed_in;
         let headers = caller_headers(Arc::new(headers));
-        Self { tenant, caller, access, instance, service, headers, only_client: None }
+        Self { tenant, caller, access, instance, service, tool_search, headers, only_client: None }
     }
 }
 
@@ -258,10 +260,11 @@ impl Connection {
 
     /// For one request of a caller, which is cancelled at the latest when the client has gone.
     pub(super) fn context_of(&self, caller: Arc<Caller>) -> Context {
-        let Identity { tenant, instance, service, headers, .. } = &self.identity;
+        let Identity { tenant, instance, service, tool_search, headers, .. } = &self.identity;
         let cx = Context::new(tenant.clone(), caller, DoorKind::Mcp, self.options.call_timeout);
         let (instance, service, headers) = (instance.clone(), service.clone(), headers.clone());
-        Context { instance, service, headers, cancel: self.door.closing.child_token(), ..cx }
+        let tool_search = *tool_search;
+        Context { instance, service, tool_search, headers, cancel: self.door.closing.child_token(), ..cx }
     }
 
     pub(super) fn session(&self) -> Arc<OpenSession> {

@@ -8,7 +8,7 @@ use crate::error::{Code, Problem, Result};
 use axum::extract::{FromRequestParts, RawPathParams};
 use http::request::Parts;
 use std::sync::Arc;
-use tool::{InstanceId, Secret, TenantId};
+use tool::{InstanceId, SearchMode, Secret, TenantId};
 
 /// Who comes to a door. The key of an instance stands in the path, and is the sign-in.
 pub(crate) struct DoorAccess {
@@ -19,21 +19,27 @@ pub(crate) struct DoorAccess {
     pub(crate) instance: Option<InstanceId>,
     /// The service whose tools are all that is offered.
     pub(crate) service: Option<Arc<str>>,
+    /// How tools are to be told of, where the URL says so.
+    pub(crate) tool_search: Option<SearchMode>,
 }
 
 impl FromRequestParts<Shared> for DoorAccess {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &Shared) -> Result<Self> {
+        let wanted = wanted_tools(parts)?;
         let params = RawPathParams::from_request_parts(parts, state).await;
         let params = params.map_err(|_| Problem::not_found("MCP instance"))?;
         let param = |wanted: &str| params.iter().find(|(name, _)| *name == wanted).map(|(_, value)| value);
         if let Some(key) = param("api_key") {
             let (signed_in, instance) = state.auth.instance(key)?;
             let access = Access::by(&state.auth, Credential::Instance(Secret::new(key)), &signed_in.tenant);
-            return Ok(Self { signed_in, access, instance: Some(instance), service: None });
+            let (instance, service) = (Some(instance), None);
+            return Ok(Self { signed_in, access, instance, service, tool_search: wanted });
         }
         let named: Option<Arc<str>> = param("service").map(Into::into);
+        // A service's own door tells what the service does, unless asked otherwise.
+        let tool_search = wanted.or(named.as_ref().map(|_| SearchMode::Off));
         let (signed_in, access) = sign_in(parts, state).await?;
         let is_default = signed_in.tenant == TenantId::default_tenant();
         let service = match named {
@@ -45,7 +51,19 @@ impl FromRequestParts<Shared> for DoorAccess {
             }
             None => state.options.only_service.clone().filter(|_| is_default),
         };
-        Ok(Self { signed_in, access, instance: None, service })
+        Ok(Self { signed_in, access, instance: None, service, tool_search })
+    }
+}
+
+/// `?tools=search` or `?tools=all`, whatever the door would do otherwise.
+fn wanted_tools(parts: &Parts) -> Result<Option<SearchMode>> {
+    let pairs = form_urlencoded::parse(parts.uri.query().unwrap_or_default().as_bytes());
+    let wanted = pairs.filter(|(key, _)| key == "tools").map(|(_, value)| value).last();
+    match wanted.as_deref() {
+        None => Ok(None),
+        Some("search") => Ok(Some(SearchMode::On)),
+        Some("all") => Ok(Some(SearchMode::Off)),
+        Some(_) => Err(Problem::bad_request("'tools' in the URL is 'search' or 'all'")),
     }
 }
 

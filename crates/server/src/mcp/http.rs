@@ -34,7 +34,7 @@ const MAX_CAPABILITIES_BYTES: usize = 1024;
 /// `POST /mcp`: the tenant's door; `POST /mcp/{api_key}`: an instance's; `POST /servers/{service}/mcp`: a service's.
 pub(crate) async fn post(
     State(state): State<Shared>,
-    DoorAccess { signed_in, access, instance, service }: DoorAccess,
+    DoorAccess { signed_in, access, instance, service, tool_search }: DoorAccess,
     Extension(RequestId(request_id)): Extension<RequestId>,
     Extension(TraceId(trace_id)): Extension<TraceId>,
     mut request: Request,
@@ -54,7 +54,8 @@ pub(crate) async fn post(
     let owner = owner_of(&signed_in, instance.as_ref(), service.as_deref());
     let (SignedIn { tenant, caller, .. }, time) = (signed_in, state.options.call_timeout);
     let cx = Context::for_request(request_id, tenant, caller, DoorKind::Mcp, time);
-    let cx = Context { trace_id, headers: caller_headers(headers.clone()), instance, service, ..cx };
+    let headers_of_caller = caller_headers(headers.clone());
+    let cx = Context { trace_id, headers: headers_of_caller, instance, service, tool_search, ..cx };
     let transport = Transport::Http(Headers { state: &state, headers: &headers });
     let sender = Sender { door: state.door.clone(), cx, access, owner, transport, is_batched: false };
     let responses = match sender.receive(&body) {

@@ -12,8 +12,8 @@ const PAGE: usize = 1000;
 
 /// The tools of a caller.
 pub(super) fn tools(gateway: &Gateway, cx: &Context, cursor: Option<&str>) -> Answered<String> {
-    let tools = gateway.list(cx);
-    let entries: Vec<_> = tools.iter().map(|route| (route.name.as_str(), &*route.listed)).collect();
+    let tools = gateway.listed(cx);
+    let entries: Vec<_> = tools.iter().map(|(name, listed)| (name.as_str(), &**listed)).collect();
     page("tools", &entries, cursor)
 }
 

@@ -2,12 +2,13 @@
 
 use super::Answered;
 use super::tasks::TaskRequest;
-use gateway::ListKind;
+use gateway::{CALL_TOOL, ListKind, meant_by_call_tool};
 use mcp::{Era, Message, RpcError};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
-use tool::{Extras, Fields, Reference, Wanted, plain};
+use std::borrow::Cow;
+use tool::{Arguments, Extras, Fields, Reference, Wanted, plain};
 
 /// A request of a client, other than the handshake.
 pub(super) enum Request {
@@ -50,6 +51,16 @@ pub(super) struct CallTool {
     pub(super) name: String,
     pub(super) arguments: Option<Box<RawValue>>,
     pub(super) extras: Extras,
+}
+
+impl CallTool {
+    /// The tool that is meant, which may be called through another.
+    pub(super) fn meant(&self) -> Cow<'_, str> {
+        let through = self.arguments.as_ref().filter(|_| self.name == CALL_TOOL);
+        let through = through.and_then(|raw| Arguments::from_raw(raw.clone()).ok());
+        let through = through.and_then(|arguments| meant_by_call_tool(&arguments).ok());
+        through.map_or(Cow::Borrowed(&self.name), |through| Cow::Owned(through.name))
+    }
 }
 
 /// What a client wants to hear of.
@@ -132,7 +143,7 @@ impl ServiceRequest {
     /// What is asked for, to be compared when it is asked again.
     pub(super) fn subject(&self) -> String {
         match self {
-            Self::CallTool(call) => ["tool ", &call.name].concat(),
+            Self::CallTool(call) => ["tool ", &*call.meant()].concat(),
             Self::Get(Wanted::Resource { uri }, _) => format!("resource {uri}"),
             Self::Get(Wanted::Prompt { name, .. }, _) => format!("prompt {name}"),
             Self::Get(Wanted::Completion { .. }, _) => String::new(),

@@ -62,7 +62,7 @@ impl Startup {
         let mut is_over = self.is_over.subscribe();
         let mut changes = gateway.catalog().changes();
         let is_there = || match request {
-            Request::Service(ServiceRequest::CallTool(call)) => gateway.route(cx, &call.name).is_some(),
+            Request::Service(ServiceRequest::CallTool(call)) => gateway.route(cx, &call.meant()).is_some(),
             _ => false,
         };
         while !is_there() && !*is_over.borrow_and_update() {

@@ -191,6 +191,10 @@ fn unknown_type(state: &Shared, given: Option<&Value>) -> tool::Problem {
 }
 
 fn check_name(name: &str) -> Option<tool::Problem> {
+    if gateway::is_reserved(name) {
+        let message = format!("'{name}' is the name of a tool of ours, of doors that search; choose another");
+        return Some(tool::Problem::new("name", "ReservedName", message));
+    }
     let is_legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     if (1..=MAX_NAME).contains(&name.len()) && name.chars().all(is_legal) {
         return None;

@@ -2,6 +2,7 @@
 
 pub(crate) mod by_table;
 mod draft;
+pub(super) mod find;
 pub(super) mod search_index;
 pub(super) mod trial;
 pub(super) mod versions;

@@ -17,7 +17,7 @@ use tool::{Context, Door as DoorKind};
 /// `GET /mcp`: until the client goes, its key ends, or the server stops.
 pub(crate) async fn get(
     State(state): State<Shared>,
-    DoorAccess { signed_in, access, instance, service }: DoorAccess,
+    DoorAccess { signed_in, access, instance, service, tool_search }: DoorAccess,
     headers: HeaderMap,
 ) -> Result<Response> {
     check_origin(&state, &headers)?;
@@ -39,7 +39,7 @@ pub(crate) async fn get(
     let place =
         place.map_err(|_| Problem::new(Code::Unavailable, "too many streams are open; try again later"))?;
     let cx = Context::new(signed_in.tenant, signed_in.caller, DoorKind::Mcp, state.options.call_timeout);
-    let cx = Context { instance, service, ..cx };
+    let cx = Context { instance, service, tool_search, ..cx };
     let door = state.door.clone();
     let (gateway, closing) = (door.gateway.clone(), door.closing.clone());
     let listener = Listener::new(gateway, cx, Filter::all_lists(), closing, &access);

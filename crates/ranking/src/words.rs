@@ -13,10 +13,10 @@ pub fn of_text(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     for run in runs(text) {
         match run {
-            Run::Word(word) => words.push(word),
+            Run::Word(word) => words.push(lowered(word)),
             Run::Han(characters) => {
-                words.extend(characters.iter().map(char::to_string));
-                words.extend(pairs(&characters));
+                words.extend(characters.chars().map(String::from));
+                words.extend(pairs(characters).map(str::to_owned));
             }
         }
     }
@@ -30,9 +30,8 @@ pub fn of_query(query: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     for run in runs(query) {
         match run {
-            Run::Word(word) => words.push(word),
-            Run::Han(characters) if characters.len() == 1 => words.push(characters[0].to_string()),
-            Run::Han(characters) => words.extend(pairs(&characters)),
+            Run::Word(word) => words.push(lowered(word)),
+            Run::Han(characters) => words.extend(of_han(characters).map(str::to_owned)),
         }
     }
     let mut seen = std::collections::HashSet::new();
@@ -43,32 +42,38 @@ pub fn of_query(query: &str) -> Vec<String> {
     words
 }
 
-enum Run {
-    Word(String),
-    Han(Vec<char>),
+/// A part of a text as it is written.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Run<'a> {
+    /// Letters and digits of a script that writes spaces.
+    Word(&'a str),
+    /// Characters of one that does not.
+    Han(&'a str),
 }
 
-fn runs(text: &str) -> Vec<Run> {
-    let mut runs = Vec::new();
-    let (mut word, mut han) = (String::new(), Vec::new());
-    for character in text.chars().chain([' ']) {
-        let is_han = is_han(character);
-        if !is_han && !han.is_empty() {
-            runs.push(Run::Han(std::mem::take(&mut han)));
-        }
-        if is_han || !character.is_alphanumeric() {
-            if !word.is_empty() {
-                runs.push(Run::Word(cut(&std::mem::take(&mut word))));
-            }
-        } else {
-            // What lower case adds besides letters, e.g. a combining dot, is no part of a word.
-            word.extend(folded(character).to_lowercase().filter(|c| c.is_alphanumeric()));
-        }
-        if is_han {
-            han.push(character);
-        }
-    }
-    runs
+pub(crate) fn runs(text: &str) -> impl Iterator<Item = Run<'_>> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        rest = &rest[rest.find(char::is_alphanumeric)?..];
+        let is_of_han = rest.starts_with(is_han);
+        let is_other = |c: char| !c.is_alphanumeric() || is_han(c) != is_of_han;
+        let (run, after) = rest.split_at(rest.find(is_other).unwrap_or(rest.len()));
+        rest = after;
+        Some(if is_of_han { Run::Han(run) } else { Run::Word(run) })
+    })
+}
+
+/// A word as it is compared.
+pub(crate) fn lowered(word: &str) -> String {
+    // What lower case adds besides letters, e.g. a combining dot, is no part of a word.
+    let letters = word.chars().flat_map(|c| folded(c).to_lowercase()).filter(|c| c.is_alphanumeric());
+    letters.take(MAX_CHARACTERS).collect()
+}
+
+/// What is looked for of a run without spaces: its pairs, or its only character.
+pub(crate) fn of_han(run: &str) -> impl Iterator<Item = &str> {
+    let alone = run.chars().nth(1).is_none().then_some(run);
+    pairs(run).chain(alone)
 }
 
 /// Full-width Latin letters and digits as everybody types them.
@@ -79,16 +84,14 @@ fn folded(character: char) -> char {
     }
 }
 
-fn cut(word: &str) -> String {
-    word.chars().take(MAX_CHARACTERS).collect()
-}
-
-fn pairs(characters: &[char]) -> impl Iterator<Item = String> {
-    characters.windows(2).map(|pair| pair.iter().collect())
+/// Every two neighbours.
+pub(crate) fn pairs(run: &str) -> impl Iterator<Item = &str> {
+    let ends = run.char_indices().map(|(at, character)| at + character.len_utf8());
+    run.char_indices().zip(ends.skip(1)).map(|((from, _), to)| &run[from..to])
 }
 
 /// Characters of scripts that do not separate words: Han, kana, Hangul.
-fn is_han(character: char) -> bool {
+pub(crate) fn is_han(character: char) -> bool {
     matches!(u32::from(character),
         0x3005..=0x3007 | 0x3040..=0x30FF | 0x31F0..=0x31FF | 0x3400..=0x4DBF | 0x4E00..=0x9FFF
         | 0xAC00..=0xD7AF | 0xF900..=0xFAFF | 0x20000..=0x3FFFF)
@@ -96,7 +99,7 @@ fn is_han(character: char) -> bool {
 }
 
 /// The commonest words of English and Chinese questions.
-fn is_filler(word: &str) -> bool {
+pub(crate) fn is_filler(word: &str) -> bool {
     const FILLERS: [&str; 64] = [
         "a", "an", "and", "are", "as", "at", "be", "by", "can", "do", "does", "for", "from", "has", "have",
         "how", "i", "in", "is", "it", "its", "me", "my", "of", "on", "or", "our", "that", "the", "their",

@@ -1,0 +1,87 @@
+//! What the tools of a snapshot are found by: an index of their words, and vectors where there are such.
+
+use super::{Route, TenantCatalog};
+use arc_swap::ArcSwap;
+use ranking::{Description, Index};
+use std::fmt;
+use std::sync::Arc;
+use tool::runs;
+
+/// What the routes of a tenant are found by, in the order of the routes.
+#[derive(Default)]
+pub(crate) struct Words {
+    index: Arc<Index>,
+    /// What each means, as far as that is known yet.
+    pub(crate) vectors: ArcSwap<Vec<Option<Arc<[f32]>>>>,
+}
+
+impl TenantCatalog {
+    /// What the tools are found by.
+    pub(crate) fn words(&self) -> &Words {
+        &self.words
+    }
+
+    /// Makes what the tools are found by; off the path of calls, as thousands take their time. Where nothing has
+    /// changed, it stays what it was.
+    pub(crate) async fn with_words(mut self, previous: Option<&Self>) -> Self {
+        let is_same = |previous: &&Self| {
+            self.listed.len() == previous.listed.len()
+                && self.listed.iter().zip(&previous.listed).all(|(now, then)| Arc::ptr_eq(now, then))
+        };
+        if let Some(previous) = previous.filter(is_same) {
+            let vectors = ArcSwap::new(previous.words.vectors.load_full());
+            self.words = Words { index: previous.words.index.clone(), vectors };
+            return self;
+        }
+        let routes = self.listed.clone();
+        let made =
+            tokio::task::spawn_blocking(move || Index::of(routes.iter().map(|route| described(route))));
+        let index = made.await.unwrap_or_else(|error| {
+            tracing::error!(%error, "tools cannot be found: {error}");
+            Index::default()
+        });
+        let vectors = ArcSwap::from_pointee(self.known_vectors(previous));
+        self.words = Words { index: Arc::new(index), vectors };
+        self
+    }
+
+    /// The vectors of tools that are told as they were.
+    fn known_vectors(&self, previous: Option<&Self>) -> Vec<Option<Arc<[f32]>>> {
+        let vectors = previous.map(|previous| previous.words.vectors.load_full()).unwrap_or_default();
+        let known = |route: &Arc<Route>| {
+            let previous = previous.filter(|_| !vectors.is_empty())?;
+            let place = previous.place_of(&route.name)?;
+            let is_same = previous.listed[place].listed == route.listed;
+            vectors.get(place).filter(|_| is_same)?.clone()
+        };
+        self.listed.iter().map(known).collect()
+    }
+}
+
+impl Words {
+    /// The index of the tools' words.
+    pub(crate) fn index(&self) -> &Index {
+        &self.index
+    }
+}
+
+impl fmt::Debug for Words {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Words of {} tools", self.index.len())
+    }
+}
+
+fn described(route: &Route) -> Description<'_> {
+    // The name without the service's, which counts as what the tool is about.
+    let name = if route.is_own() { route.name.as_str() } else { route.tool.name() };
+    Description::of(name, service_of(route), &route.tool)
+}
+
+/// The service that a tool is told as. A Tool of the tenant does not tell where it leads.
+pub(crate) fn service_of(route: &Route) -> &str {
+    match route.service.scheme.as_str() {
+        _ if route.is_own() => super::OWN_TYPE,
+        runs::SCHEME => runs::SCHEME,
+        _ => &route.service.id,
+    }
+}
