@@ -17,6 +17,8 @@ pub struct Step {
     pub path: Option<Arc<str>>,
     /// The same for every attempt at the same work, so that a service can tell a repetition.
     pub idempotency_key: Option<Arc<str>>,
+    /// The run has a journal, so that it can be told later what came of the call.
+    pub is_journaled: bool,
 }
 
 /// The place of a call inside another.

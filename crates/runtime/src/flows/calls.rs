@@ -80,6 +80,7 @@ impl RunCalls {
             run: Some(self.run.clone()),
             path: Some(call.path.as_str().into()),
             idempotency_key: Some(key.into()),
+            is_journaled: true,
         };
         let (mut arguments, mut extras) = (call.arguments.clone(), Extras::default());
         if let Some(flow) = flow {

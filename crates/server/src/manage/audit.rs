@@ -58,6 +58,10 @@ pub(super) struct AuditView {
     /// The node of the run that made it.
     #[serde(skip_serializing_if = "Option::is_none")]
     node: Option<String>,
+    /// Of an agent: tokens, cost, model calls and tool calls.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    usage: Option<Value>,
 }
 
 impl AuditView {
@@ -86,6 +90,7 @@ impl AuditView {
             parent_request_id: details.parent_request_id.map(Cow::into_owned),
             run_id: details.run_id.map(Cow::into_owned),
             node: details.node.map(Cow::into_owned),
+            usage: details.usage.and_then(|text| serde_json::from_str(&text).ok()),
         }
     }
 }

@@ -163,6 +163,7 @@ pub(super) fn row_of(
             parent_request_id: None,
             run_id: None,
             node: None,
+            usage: None,
         },
     }
 }

@@ -100,6 +100,9 @@ pub struct AuditDetails<'a> {
     /// The node of the run that made it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<Cow<'a, str>>,
+    /// What an agent used, as JSON text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Cow<'a, str>>,
 }
 
 /// Which rows to read; what is `None` does not matter.

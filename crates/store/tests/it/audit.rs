@@ -36,6 +36,7 @@ pub(crate) fn row(tenant: &str, id: &str, at: i64) -> AuditRow<'static> {
             parent_request_id: None,
             run_id: None,
             node: None,
+            usage: None,
         },
     }
 }
