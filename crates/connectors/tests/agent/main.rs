@@ -6,5 +6,6 @@ mod handoffs;
 mod limits;
 mod models;
 mod rights;
+mod scripted;
 mod tools;
 mod world;

@@ -18,6 +18,7 @@ use serde_json::Value;
 use std::borrow::Cow;
 use std::time::Duration;
 use store::{AuditKind, AuditRow, Filter};
+use tool::RunId;
 use utoipa::ToSchema;
 
 /// Whoever asks sees the calls that have ended before, unless the audit is far behind.
@@ -104,6 +105,7 @@ pub(super) struct AuditQuery {
     status: Option<String>,
     from: Option<String>,
     to: Option<String>,
+    run: Option<RunId>,
     format: Option<String>,
 }
 
@@ -129,6 +131,7 @@ impl AuditQuery {
             status: self.status.clone(),
             from: self.from.as_deref().map(|text| time::parse("from", text)).transpose()?,
             to: self.to.as_deref().map(|text| time::parse("to", text)).transpose()?,
+            run: self.run.clone(),
         })
     }
 }
@@ -138,7 +141,7 @@ impl AuditQuery {
     params(("kind" = inline(Option<words::AuditKind>), Query, description = "`call` unless given; `management`: who changed what"),
         ("tool" = Option<String>, Query), ("service" = Option<String>, Query), ("caller" = Option<String>, Query),
         ("status" = inline(Option<words::CallStatus>), Query), ("from" = Option<String>, Query), ("to" = Option<String>, Query),
-        ("page" = Option<u32>, Query), ("limit" = Option<u32>, Query)),
+        ("run" = Option<String>, Query), ("page" = Option<u32>, Query), ("limit" = Option<u32>, Query)),
     responses((status = 200, body = Page<AuditView>)))]
 pub(super) async fn list(
     State(state): State<Shared>,
@@ -158,7 +161,7 @@ pub(super) async fn list(
     params(("format" = inline(Option<words::AuditFormat>), Query),
         ("kind" = inline(Option<words::AuditKind>), Query, description = "`call` unless given"), ("tool" = Option<String>, Query),
         ("service" = Option<String>, Query), ("caller" = Option<String>, Query), ("status" = inline(Option<words::CallStatus>), Query),
-        ("from" = Option<String>, Query), ("to" = Option<String>, Query)),
+        ("from" = Option<String>, Query), ("to" = Option<String>, Query), ("run" = Option<String>, Query)),
     responses((status = 200, content((String = "application/x-ndjson"), (String = "text/csv")))))]
 pub(super) async fn export(
     State(state): State<Shared>,

@@ -10,6 +10,7 @@ pub(crate) use write::insert;
 use crate::Store;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
+use tool::RunId;
 
 const COLUMNS: &str = "tenant, at, id, caller, tool, service, status, arguments, details";
 
@@ -122,6 +123,8 @@ pub struct Filter {
     pub from: Option<i64>,
     /// PendingRecord before this time. Milliseconds since 1970.
     pub to: Option<i64>,
+    /// Of this run.
+    pub run: Option<RunId>,
 }
 
 /// The record of calls.

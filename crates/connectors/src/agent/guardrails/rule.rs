@@ -26,60 +26,37 @@ pub(super) enum Rule {
 
 impl Rule {
     pub(super) fn check(given: &RuleSettings, path: &str, problems: &mut Vec<Problem>) -> Option<Self> {
-        let kinds = [
-            given.max_chars.is_some(),
-            given.pattern.is_some(),
-            given.pii.is_some(),
-            given.links.is_some(),
-            given.tool.is_some(),
-        ];
         let mut refuse = |field: &str, code, message: String| {
             problems.push(Problem::new(format!("{path}{field}"), code, message));
+            None
         };
-        if kinds.iter().filter(|is_given| **is_given).count() != 1 {
+        if given.kinds() != 1 {
             let message = "a rule has exactly one of max_chars, pattern, pii, links and tool";
-            refuse("", "InvalidRule", message.to_owned());
-            return None;
+            return refuse("", "InvalidRule", message.to_owned());
         }
-        let can_only_block = given.max_chars.is_some() || given.tool.is_some();
-        let can_mask = given.pattern.is_some() || given.pii.is_some();
-        match given.action {
-            Some(Action::Redact | Action::Mask) if can_only_block => {
-                refuse(".action", "NotAllowed", "such a rule can only block".to_owned());
-            }
-            Some(Action::Mask) if !can_mask => {
-                refuse(".action", "NotAllowed", "only pattern and pii can mask".to_owned());
-            }
-            _ => {}
+        if let Some(message) = given.wrong_action() {
+            return refuse(".action", "NotAllowed", message.to_owned());
         }
         let action = given.action.unwrap_or(Action::Block);
-        if let Some(max) = given.max_chars {
-            return Some(Self::MaxChars(max));
-        }
-        if let Some(pattern) = &given.pattern {
-            let built = RegexBuilder::new(pattern).size_limit(MAX_REGEX_BYTES).build();
-            return match built {
-                Ok(regex) => Some(Self::Pattern(regex, action)),
-                Err(error) => {
-                    refuse(".pattern", "InvalidPattern", format!("no regular expression: {error}"));
-                    None
+        match given {
+            RuleSettings { max_chars: Some(max), .. } => Some(Self::MaxChars(*max)),
+            RuleSettings { pattern: Some(pattern), .. } => {
+                match RegexBuilder::new(pattern).size_limit(MAX_REGEX_BYTES).build() {
+                    Ok(regex) => Some(Self::Pattern(regex, action)),
+                    Err(error) => refuse(".pattern", "InvalidPattern", format!("no regular expression: {error}")),
                 }
-            };
-        }
-        if let Some(kinds) = &given.pii {
-            return Some(Self::Pii(kinds.iter().map(|kind| kind_of(*kind)).collect(), action));
-        }
-        if let Some(hosts) = &given.links {
-            let hosts = hosts.iter().map(|host| host.to_ascii_lowercase()).collect();
-            return Some(Self::Links(hosts, given.action.unwrap_or(Action::Redact)));
-        }
-        match given.tool.as_deref().unwrap_or_default().parse() {
-            Ok(uri) => Some(Self::Tool(uri)),
-            Err(error) => {
-                let error: tool::uri::ParseError = error;
-                refuse(".tool", "InvalidUri", error.to_string());
-                None
             }
+            RuleSettings { pii: Some(kinds), .. } => {
+                Some(Self::Pii(kinds.iter().map(|kind| kind_of(*kind)).collect(), action))
+            }
+            RuleSettings { links: Some(hosts), .. } => {
+                let hosts = hosts.iter().map(|host| host.to_ascii_lowercase()).collect();
+                Some(Self::Links(hosts, given.action.unwrap_or(Action::Redact)))
+            }
+            RuleSettings { tool, .. } => match tool.as_deref().unwrap_or_default().parse::<Uri>() {
+                Ok(uri) => Some(Self::Tool(uri)),
+                Err(error) => refuse(".tool", "InvalidUri", error.to_string()),
+            },
         }
     }
 

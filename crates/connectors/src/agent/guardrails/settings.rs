@@ -47,6 +47,25 @@ pub(in super::super) struct RuleSettings {
     pub(super) action: Option<Action>,
 }
 
+impl RuleSettings {
+    /// How many kinds of rules it would be.
+    pub(super) fn kinds(&self) -> usize {
+        let Self { max_chars, pattern, pii, links, tool, action: _ } = self;
+        let given = [max_chars.is_some(), pattern.is_some(), pii.is_some(), links.is_some(), tool.is_some()];
+        given.into_iter().filter(|is_given| *is_given).count()
+    }
+
+    /// Why its action cannot be done, if it cannot.
+    pub(super) fn wrong_action(&self) -> Option<&'static str> {
+        let can_only_block = self.max_chars.is_some() || self.tool.is_some();
+        match self.action? {
+            Action::Redact | Action::Mask if can_only_block => Some("such a rule can only block"),
+            Action::Mask if self.links.is_some() => Some("links can be taken out, not masked"),
+            Action::Block | Action::Redact | Action::Mask => None,
+        }
+    }
+}
+
 /// Kinds of personal data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]

@@ -53,7 +53,7 @@ impl<'a> Thinking<'a> {
     pub(super) async fn think(&mut self) -> Result<Ending> {
         let mut corrections = 0;
         loop {
-            self.work.run.spent().may_think(&self.work.run.limits)?;
+            self.may_go_on()?;
             let offered = offered(self.agent, &self.cx, &self.work, self.tools.as_deref())?;
             let answer = self.ask_model(&offered).await?;
             self.last_text.clone_from(&answer.text);
@@ -69,6 +69,17 @@ impl<'a> Thinking<'a> {
                 return Ok(Ending::HandedOver(output));
             }
         }
+    }
+
+    /// There is time, somebody waits, and no limit is reached.
+    fn may_go_on(&self) -> Result<()> {
+        if self.cx.cancel.is_cancelled() {
+            return Err(Ended::Cancelled.error(""));
+        }
+        if self.cx.remaining().is_zero() {
+            return Err(self.late());
+        }
+        self.work.run.spent().may_think(&self.work.run.limits)
     }
 
     async fn ask_model(&mut self, offered: &Offered<'_>) -> Result<Answer> {
