@@ -167,9 +167,12 @@ async fn write(stream: &mut TcpStream, asked: &Asked, reply: Reply) -> std::io::
         Reply::Says(text, calls) => say(stream, asked, is_streamed, &text, &calls, "stop").await?,
         Reply::SaysHalf(text, calls) => say(stream, asked, is_streamed, &text, &calls, "length").await?,
         Reply::Raw(status, headers, body) => {
-            let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
-            let head =
-                format!("HTTP/1.1 {status} X\r\n{headers}content-length: {}\r\nconnection: close\r\n\r\n", body.len());
+            let headers: String =
+                headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+            let head = format!(
+                "HTTP/1.1 {status} X\r\n{headers}content-length: {}\r\nconnection: close\r\n\r\n",
+                body.len()
+            );
             stream.write_all(head.as_bytes()).await?;
             stream.write_all(&body).await?;
         }
@@ -213,8 +216,10 @@ async fn say(
     };
     if !is_streamed {
         let body = events.whole.to_string();
-        let head =
-            format!("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", body.len());
+        let head = format!(
+            "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
+            body.len()
+        );
         stream.write_all(head.as_bytes()).await?;
         return stream.write_all(body.as_bytes()).await;
     }
@@ -247,7 +252,8 @@ fn openai(text: &str, calls: &[(String, String)], stop: &str) -> Written {
     let whole = json!({ "choices": [{ "index": 0, "finish_reason": stop,
         "message": { "role": "assistant", "content": content, "tool_calls": all } }], "usage": usage });
     let delta = |delta: Value| json!({ "choices": [{ "index": 0, "delta": delta }] }).to_string();
-    let mut streamed: Vec<_> = halves(text).into_iter().map(|half| delta(json!({ "content": half }))).collect();
+    let mut streamed: Vec<_> =
+        halves(text).into_iter().map(|half| delta(json!({ "content": half }))).collect();
     for (at, (name, arguments)) in calls.iter().enumerate() {
         let [first, second] = halves(arguments);
         streamed.push(delta(json!({ "tool_calls": [{ "index": at, "id": format!("c{at}"),
@@ -268,7 +274,9 @@ fn anthropic(text: &str, calls: &[(String, String)], stop: &str) -> Written {
         content.push(json!({ "type": "text", "text": text }));
     }
     for (at, (name, arguments)) in calls.iter().enumerate() {
-        content.push(json!({ "type": "tool_use", "id": format!("c{at}"), "name": name, "input": input(arguments) }));
+        content.push(
+            json!({ "type": "tool_use", "id": format!("c{at}"), "name": name, "input": input(arguments) }),
+        );
     }
     let whole = json!({ "type": "message", "content": content, "stop_reason": stop,
         "usage": { "input_tokens": 10, "output_tokens": 5 } });
@@ -280,7 +288,8 @@ fn anthropic(text: &str, calls: &[(String, String)], stop: &str) -> Written {
             Some("text") => ("text", text.to_owned()),
             _ => ("partial_json", block["input"].to_string()),
         };
-        begun[if field == "text" { "text" } else { "input" }] = if field == "text" { "".into() } else { json!({}) };
+        begun[if field == "text" { "text" } else { "input" }] =
+            if field == "text" { "".into() } else { json!({}) };
         streamed.push(json!({ "type": "content_block_start", "index": index, "content_block": begun }));
         for half in halves(&parts) {
             let delta = json!({ "type": format!("{field}_delta"), field: half });
@@ -288,7 +297,9 @@ fn anthropic(text: &str, calls: &[(String, String)], stop: &str) -> Written {
         }
         streamed.push(json!({ "type": "content_block_stop", "index": index }));
     }
-    streamed.push(json!({ "type": "message_delta", "delta": { "stop_reason": stop }, "usage": { "output_tokens": 5 } }));
+    streamed.push(
+        json!({ "type": "message_delta", "delta": { "stop_reason": stop }, "usage": { "output_tokens": 5 } }),
+    );
     streamed.push(json!({ "type": "message_stop" }));
     Written { whole, streamed: streamed.iter().map(Value::to_string).collect() }
 }
@@ -296,9 +307,7 @@ fn anthropic(text: &str, calls: &[(String, String)], stop: &str) -> Written {
 fn gemini(text: &str, calls: &[(String, String)], stop: &str) -> Written {
     let stop = if stop == "length" { "MAX_TOKENS" } else { "STOP" };
     let args = |arguments: &str| serde_json::from_str::<Value>(arguments).unwrap_or_default();
-    let call = |(name, arguments): &(String, String)| {
-        json!({ "functionCall": { "name": name, "args": args(arguments) } })
-    };
+    let call = |(name, arguments): &(String, String)| json!({ "functionCall": { "name": name, "args": args(arguments) } });
     let usage = json!({ "promptTokenCount": 10, "candidatesTokenCount": 5 });
     let said = |parts: Vec<Value>| json!({ "role": "model", "parts": parts });
     let mut parts: Vec<Value> = Vec::new();
@@ -306,12 +315,15 @@ fn gemini(text: &str, calls: &[(String, String)], stop: &str) -> Written {
         parts.push(json!({ "text": text }));
     }
     parts.extend(calls.iter().map(call));
-    let whole = json!({ "candidates": [{ "content": said(parts), "finishReason": stop }], "usageMetadata": usage });
+    let whole =
+        json!({ "candidates": [{ "content": said(parts), "finishReason": stop }], "usageMetadata": usage });
     let mut streamed: Vec<Value> = Vec::new();
     for half in halves(text).into_iter().filter(|half| !half.is_empty()) {
         streamed.push(json!({ "candidates": [{ "content": said(vec![json!({ "text": half })]) }] }));
     }
-    streamed.push(json!({ "candidates": [{ "content": said(calls.iter().map(call).collect()), "finishReason": stop }],
-        "usageMetadata": usage }));
+    streamed.push(
+        json!({ "candidates": [{ "content": said(calls.iter().map(call).collect()), "finishReason": stop }],
+        "usageMetadata": usage }),
+    );
     Written { whole, streamed: streamed.iter().map(Value::to_string).collect() }
 }

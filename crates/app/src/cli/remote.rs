@@ -62,7 +62,9 @@ impl Remote {
         if !kind.is_some_and(|kind| kind.starts_with("text/event-stream")) {
             return self.read(response).await;
         }
-        let cut = || Failure::new("the server's answer was cut off").advice("look at the audit for what became of it");
+        let cut = || {
+            Failure::new("the server's answer was cut off").advice("look at the audit for what became of it")
+        };
         let mut events = SseEvents::new(MAX_EVENT_BYTES);
         while let Some(chunk) = response.chunk().await.map_err(|error| cut().because(error.without_url()))? {
             events.push(&chunk);

@@ -7,7 +7,8 @@ use testkit::{Backend, TestApp, http};
 
 /// The service of an agent with this model.
 fn agent(id: &str, model: &Model, more: Value) -> Value {
-    let mut config = json!({ "provider": "openai", "base_url": model.url(), "api_key": "sk-hunter2", "model": "m-1" });
+    let mut config =
+        json!({ "provider": "openai", "base_url": model.url(), "api_key": "sk-hunter2", "model": "m-1" });
     config.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     json!({ "type": "agent", "id": id, "config": config })
 }
@@ -36,7 +37,9 @@ async fn saving_an_agent_says_what_is_wrong_with_it() {
         let refused = app.post("services", agent("a", &model, more)).await.is(422);
         assert_eq!(refused.body["errors"][0]["path"], path, "{}", refused.body);
     }
-    let saved = app.post("services", agent("a", &model, json!({ "tools": ["api://crm/echo", "mcp://Time/*"] }))).await;
+    let saved = app
+        .post("services", agent("a", &model, json!({ "tools": ["api://crm/echo", "mcp://Time/*"] })))
+        .await;
     let saved = saved.is(201);
     assert_eq!(saved.body["warnings"], json!(["tools[1]: nothing fits 'mcp://Time/*' now"]));
     assert_eq!(saved.body["config"]["api_key"], "***");
@@ -46,7 +49,8 @@ async fn saving_an_agent_says_what_is_wrong_with_it() {
     let manager = app.with_key(key).await;
     let more = json!({ "tools": ["api://crm/echo", "api://crm/*"], "run_as": "agent" });
     let refused = manager.post("services", agent("b", &model, more.clone())).await.is(422);
-    let paths: Vec<_> = refused.body["errors"].as_array().unwrap().iter().map(|error| &error["path"]).collect();
+    let paths: Vec<_> =
+        refused.body["errors"].as_array().unwrap().iter().map(|error| &error["path"]).collect();
     assert_eq!(paths, ["config.tools[0]", "config.tools[1]"]);
     app.post("services", agent("b", &model, more)).await.is(201);
 }
@@ -56,10 +60,16 @@ async fn saving_an_agent_says_what_is_wrong_with_it() {
 async fn agents_are_listed_asked_and_recorded() {
     let app = TestApp::start(Backend::Sqlite).await;
     let _api = with_api(&app).await;
-    let model = Model::replies(vec![Reply::calls(&[("crm__echo", json!({}))]), Reply::says("It is twelve.")]).await;
-    app.post("services", agent("a", &model, json!({ "tools": ["api://crm/*"], "description": "Knows" }))).await.is(201);
+    let model =
+        Model::replies(vec![Reply::calls(&[("crm__echo", json!({}))]), Reply::says("It is twelve.")]).await;
+    app.post("services", agent("a", &model, json!({ "tools": ["api://crm/*"], "description": "Knows" })))
+        .await
+        .is(201);
     let listed = app.get("agents").await.is(200);
-    assert_eq!(listed.body["items"], json!([{ "id": "a", "description": "Knows", "tool": "a__ask", "uri": "agent://a" }]));
+    assert_eq!(
+        listed.body["items"],
+        json!([{ "id": "a", "description": "Knows", "tool": "a__ask", "uri": "agent://a" }])
+    );
     let answer = app.post("agents/a/runs", json!({ "prompt": "When?", "wait_seconds": 30 })).await.is(200);
     let told = &answer.body["structuredContent"];
     assert_eq!((&told["answer"], &told["conversation"]), (&json!("It is twelve."), &Value::Null));
@@ -69,7 +79,10 @@ async fn agents_are_listed_asked_and_recorded() {
     assert_eq!(records.len(), 2, "{}", audit.body);
     let ask = records.iter().find(|record| record["tool"] == "a__ask").unwrap();
     assert_eq!(ask["usage"]["model_calls"], 2, "{ask}");
-    let by_call = app.post("call", json!({ "uri": "agent://a/ask", "arguments": { "prompt": "And now?" } })).await.is(200);
+    let by_call = app
+        .post("call", json!({ "uri": "agent://a/ask", "arguments": { "prompt": "And now?" } }))
+        .await
+        .is(200);
     assert_eq!(by_call.body["structuredContent"]["agent"], "a");
     app.post("agents/a/runs", json!({ "prompt": "x", "conversation": "new" })).await.is(422);
     app.post("agents/nobody/runs", json!({ "prompt": "x" })).await.is(404);
@@ -83,7 +96,10 @@ async fn the_reason_of_a_failure_is_a_field() {
     app.post("services", agent("a", &model, json!({}))).await.is(201);
     let answer = app.post("agents/a/runs", json!({ "prompt": "x" })).await.is(200);
     assert_eq!(answer.body["error"]["code"], "UNAVAILABLE", "{}", answer.body);
-    assert_eq!((&answer.body["error"]["reason"], &answer.body["error"]["service"]), (&json!("MODEL_AUTH"), &json!("a")));
+    assert_eq!(
+        (&answer.body["error"]["reason"], &answer.body["error"]["service"]),
+        (&json!("MODEL_AUTH"), &json!("a"))
+    );
     assert!(!answer.body.to_string().contains("hunter2"), "{}", answer.body);
     let tested = app.post("services/agent/a/test", json!({})).await;
     assert!(!tested.body.to_string().contains("hunter2"), "{}", tested.body);
@@ -94,7 +110,8 @@ async fn the_reason_of_a_failure_is_a_field() {
 async fn a_run_can_be_followed() {
     let app = TestApp::start(Backend::Sqlite).await;
     let _api = with_api(&app).await;
-    let model = Model::replies(vec![Reply::calls(&[("crm__echo", json!({}))]), Reply::says("It is twelve.")]).await;
+    let model =
+        Model::replies(vec![Reply::calls(&[("crm__echo", json!({}))]), Reply::says("It is twelve.")]).await;
     app.post("services", agent("a", &model, json!({ "tools": ["api://crm/*"] }))).await.is(201);
     for (path, body) in [
         ("agents/a/runs", json!({ "prompt": "When?" })),
@@ -107,7 +124,8 @@ async fn a_run_can_be_followed() {
         let names: Vec<_> = text.lines().filter_map(|line| line.strip_prefix("event: ")).collect();
         assert_eq!((names[0], *names.last().unwrap()), ("run", "end"), "{text}");
         assert!(text.contains("\"kind\":\"tool\""), "{text}");
-        let ids: Vec<usize> = text.lines().filter_map(|line| line.strip_prefix("id: ")?.parse().ok()).collect();
+        let ids: Vec<usize> =
+            text.lines().filter_map(|line| line.strip_prefix("id: ")?.parse().ok()).collect();
         assert_eq!(ids, (1..=names.len()).collect::<Vec<_>>());
         let end = text.rsplit("data: ").next().unwrap();
         let end: Value = serde_json::from_str(end.trim()).unwrap();

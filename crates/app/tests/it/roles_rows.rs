@@ -82,9 +82,8 @@ const fn row(
 
 use Access::{Administer, Call, Everybody, Manage, Own, Read, SignedIn};
 use Subject::{
-    Agent,
-    Binding, FailedRun, Flow, Instance, Key, Named, None, OwnTenant, Run, SearchTool, Service, Table, Tenant,
-    Tool, User,
+    Agent, Binding, FailedRun, Flow, Instance, Key, Named, None, OwnTenant, Run, SearchTool, Service, Table,
+    Tenant, Tool, User,
 };
 
 pub(crate) const ROWS: &[Row] = &[

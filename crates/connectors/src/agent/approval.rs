@@ -81,10 +81,17 @@ pub(super) enum Decision {
 ///
 /// # Errors
 /// When nobody can be asked, or nobody answers.
-pub(super) async fn ask(cx: &Context, agent: &str, uri: &str, arguments: &Map<String, Value>) -> Result<Decision> {
+pub(super) async fn ask(
+    cx: &Context,
+    agent: &str,
+    uri: &str,
+    arguments: &Map<String, Value>,
+) -> Result<Decision> {
     let client = cx.client.as_ref().filter(|client| client.can(Ability::Elicitation));
     let client = client.ok_or_else(|| {
-        Error::unsupported("the call needs approval, and the calling program cannot ask anybody (elicitation)")
+        Error::unsupported(
+            "the call needs approval, and the calling program cannot ask anybody (elicitation)",
+        )
     })?;
     let shown = masked(&Value::Object(arguments.clone()), 0);
     let message = format!("The agent '{agent}' wants to call {uri} with {shown}");

@@ -192,7 +192,8 @@ fn check_tool(tool: &ToolObject, path: &str, uri: &str, problems: &mut Vec<Probl
         }
     }
     if let Some(name) = tool.name.as_deref().filter(|name| model_name(name) != **name) {
-        let message = format!("'{name}' is no name for models; use 1 to {MAX_NAME} letters, digits, '_' and '-'");
+        let message =
+            format!("'{name}' is no name for models; use 1 to {MAX_NAME} letters, digits, '_' and '-'");
         problems.push(Problem::new(format!("{path}.as"), "InvalidName", message));
     }
     let preset = tool.preset.iter().filter_map(|(name, value)| {
@@ -234,14 +235,19 @@ fn check_target(address: &str, path: &str, problems: &mut Vec<Problem>) -> Optio
 
 fn check_preset(value: &Value, path: &str, depth: usize, problems: &mut Vec<Problem>) -> Option<Preset> {
     if depth > MAX_DEPTH {
-        problems.push(Problem::new(path, "TooDeep", format!("a preset is no deeper than {MAX_DEPTH} levels")));
+        problems.push(Problem::new(
+            path,
+            "TooDeep",
+            format!("a preset is no deeper than {MAX_DEPTH} levels"),
+        ));
         return None;
     }
     Some(match value {
         Value::String(text) if text.contains("{{") => Preset::Text(check_template(path, text, problems)?),
         Value::Array(items) => {
             let each = items.iter().enumerate();
-            let each = each.map(|(at, item)| check_preset(item, &format!("{path}[{at}]"), depth + 1, problems));
+            let each =
+                each.map(|(at, item)| check_preset(item, &format!("{path}[{at}]"), depth + 1, problems));
             Preset::List(each.collect::<Option<_>>()?)
         }
         Value::Object(fields) => {

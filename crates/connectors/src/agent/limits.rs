@@ -81,7 +81,8 @@ impl PriceSettings {
         const MILLION: f64 = 1_000_000.0;
         let cached = self.cached.unwrap_or(self.input);
         let fresh = usage.input.saturating_sub(usage.cached);
-        (fresh as f64 * self.input + usage.cached as f64 * cached + usage.output as f64 * self.output) / MILLION
+        (fresh as f64 * self.input + usage.cached as f64 * cached + usage.output as f64 * self.output)
+            / MILLION
     }
 }
 

@@ -58,7 +58,10 @@ impl Connector for Agent {
         let description = self.description.as_deref().filter(|text| !text.trim().is_empty());
         let description = description.map_or_else(|| format!("Asks the agent '{}'", self.id), str::to_owned);
         let properties = Map::from_iter([
-            ("prompt".to_owned(), json!({ "type": "string", "minLength": 1, "description": "What is asked." })),
+            (
+                "prompt".to_owned(),
+                json!({ "type": "string", "minLength": 1, "description": "What is asked." }),
+            ),
             (
                 "context".to_owned(),
                 json!({ "description": "What the agent should know beside the prompt: any JSON, given to it as data." }),

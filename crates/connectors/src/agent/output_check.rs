@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
-use tool::schema::Schema;
 use tool::Problem;
+use tool::schema::Schema;
 
 /// The schema of an agent's answer.
 #[derive(Debug)]

@@ -63,13 +63,21 @@ pub(super) fn check_endpoint(
         problems.push(Problem::new(format!("{path}{name}"), code, message));
     };
     let Some(dialect) = given.provider.dialect() else {
-        refuse("provider", "NotAllowed", "the caller's own model stands in for no other; use another provider");
+        refuse(
+            "provider",
+            "NotAllowed",
+            "the caller's own model stands in for no other; use another provider",
+        );
         return None;
     };
     let model = given.model.as_deref().unwrap_or_default();
     let is_legal = |c: char| !c.is_control() && !c.is_whitespace() && !matches!(c, '?' | '#' | '\\');
     if model.is_empty() || model.len() > 200 || !model.chars().all(is_legal) || model.contains("..") {
-        refuse("model", "Required", "the model needs a name of 1 to 200 characters, as its provider writes it");
+        refuse(
+            "model",
+            "Required",
+            "the model needs a name of 1 to 200 characters, as its provider writes it",
+        );
         return None;
     }
     let home = if given.provider == Provider::Ollama { OLLAMA } else { dialect.home() };

@@ -3,7 +3,7 @@
 use super::Agent;
 use super::approval::{Approval, ApprovalBy};
 use super::binding::{Binding, HandoffSettings, ToolSettings, check_handoffs, check_tools};
-use super::guardrails::{Guardrails, GuardrailSettings};
+use super::guardrails::{GuardrailSettings, Guardrails};
 use super::limits::{LimitSettings, PriceSettings, RetryOfModels};
 use super::model::{Client, Model, Parameters, Sampling};
 use super::output_check::OutputCheck;
@@ -267,7 +267,8 @@ fn check_names(bindings: &[Binding], handoffs: &[HandoffSettings], problems: &mu
         let Some(name) = binding.name.as_deref() else { continue };
         let is_taken = known.insert(name, at).is_some() || is_handoff(name);
         if is_taken {
-            let message = format!("two tools would be called '{name}'; give one of them another name in 'as'");
+            let message =
+                format!("two tools would be called '{name}'; give one of them another name in 'as'");
             problems.push(Problem::new(format!("tools[{at}].as"), "DuplicateName", message));
         }
     }

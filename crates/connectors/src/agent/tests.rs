@@ -60,25 +60,43 @@ fn every_wrong_setting_is_named() {
         (tool(json!({ "uri": "api://[*" })), "tools[0].uri", "InvalidPattern"),
         (tool(json!({ "uri": "api://a/*", "as": "x" })), "tools[0].as", "NotAllowed"),
         (tool(json!({ "uri": "api://a/b", "as": "a b" })), "tools[0].as", "InvalidName"),
-        (tool(json!({ "uri": "api://a/b", "preset": { "x": ["{{"] } })), "tools[0].preset.x[0]", "InvalidTemplate"),
+        (
+            tool(json!({ "uri": "api://a/b", "preset": { "x": ["{{"] } })),
+            "tools[0].preset.x[0]",
+            "InvalidTemplate",
+        ),
         (json!({ "handoffs": [{ "to": "api://x/y", "when": "x" }] }), "handoffs[0].to", "InvalidHandoff"),
         (json!({ "handoffs": [{ "to": "agent://a", "when": "x" }] }), "handoffs[0].to", "InvalidHandoff"),
         (json!({ "output_schema": { "type": "nothing" } }), "output_schema", "InvalidSchema"),
-        (json!({ "guardrails": { "input": [{ "pattern": "(" }] } }), "guardrails.input[0].pattern", "InvalidPattern"),
+        (
+            json!({ "guardrails": { "input": [{ "pattern": "(" }] } }),
+            "guardrails.input[0].pattern",
+            "InvalidPattern",
+        ),
         (json!({ "guardrails": { "input": [{}] } }), "guardrails.input[0]", "InvalidRule"),
-        (json!({ "guardrails": { "output": [{ "max_chars": 1, "action": "mask" }] } }), "guardrails.output[0].action", "NotAllowed"),
+        (
+            json!({ "guardrails": { "output": [{ "max_chars": 1, "action": "mask" }] } }),
+            "guardrails.output[0].action",
+            "NotAllowed",
+        ),
         (json!({ "limits": { "cost_usd": 1.0 } }), "limits.cost_usd", "PriceMissing"),
         (json!({ "base_url": "ftp://x" }), "base_url", "InvalidUrl"),
         (json!({ "provider": "client" }), "base_url", "NotAllowed"),
         (json!({ "fallback": [{ "provider": "openai" }] }), "fallback[0].model", "Required"),
-        (json!({ "fallback": [{ "provider": "client", "model": "m" }] }), "fallback[0].provider", "NotAllowed"),
+        (
+            json!({ "fallback": [{ "provider": "client", "model": "m" }] }),
+            "fallback[0].provider",
+            "NotAllowed",
+        ),
     ] {
         let found = problems(wrong.clone());
         assert!(found.contains(&(path.to_owned(), code)), "{wrong}: {found:?}");
     }
     let twice = json!({ "tools": [{ "uri": "api://a/b", "as": "x" }, { "uri": "api://a/c", "as": "x" }] });
     assert_eq!(problems(twice), [("tools[1].as".to_owned(), "DuplicateName")]);
-    for refused in [json!({ "approval_by": "manager" }), json!({ "conversations": {} }), json!({ "parallel": 17 })] {
+    for refused in
+        [json!({ "approval_by": "manager" }), json!({ "conversations": {} }), json!({ "parallel": 17 })]
+    {
         assert_eq!(problems(refused.clone()).len(), 1, "{refused}");
     }
     assert_eq!(problems(json!({})), []);
@@ -93,13 +111,17 @@ fn says_what_it_uses_and_by_whose_right() {
         "guardrails": { "output": [{ "max_chars": 1 }, { "tool": "api://judge/it" }] }
     });
     let uses = Settings::uses(&settings);
-    let shown: Vec<_> = uses.iter().map(|used| (used.path.as_str(), used.what.0.as_str(), used.must_exist)).collect();
-    assert_eq!(shown, [
-        ("tools[0]", "mcp://Time/*", false),
-        ("tools[1].uri", "api://a/b", false),
-        ("handoffs[0].to", "agent://c", true),
-        ("guardrails.output[1].tool", "api://judge/it", true),
-    ]);
+    let shown: Vec<_> =
+        uses.iter().map(|used| (used.path.as_str(), used.what.0.as_str(), used.must_exist)).collect();
+    assert_eq!(
+        shown,
+        [
+            ("tools[0]", "mcp://Time/*", false),
+            ("tools[1].uri", "api://a/b", false),
+            ("handoffs[0].to", "agent://c", true),
+            ("guardrails.output[1].tool", "api://judge/it", true),
+        ]
+    );
     assert_eq!(uses[0].right, tool::uses::Right::Saver);
     assert_eq!(uses[2].right, tool::uses::Right::Caller);
 }

@@ -39,7 +39,8 @@ async fn handing_back_is_allowed_up_to_the_limit() {
     let to = |id: &str| Reply::calls(&[(format!("handoff_to_{id}").as_str(), json!({ "reason": "yours" }))]);
     let (first, second) = (Model::replies(vec![to("b")]).await, Model::replies(vec![to("a")]).await);
     let handoffs = |id: &str| json!({ "handoffs": [{ "to": format!("agent://{id}"), "when": "always" }] });
-    let world = World::with(vec![("a", agent(&first, handoffs("b"))), ("b", agent(&second, handoffs("a")))]).await;
+    let world =
+        World::with(vec![("a", agent(&first, handoffs("b"))), ("b", agent(&second, handoffs("a")))]).await;
     let result = world.ask("a", hello()).await.unwrap();
     let told = &result["structuredContent"];
     assert_eq!(told["error"]["reason"], "HANDOFF_LIMIT", "{result}");

@@ -11,10 +11,12 @@ fn hello() -> Value {
 
 /// A model that calls something else each time.
 async fn restless() -> Model {
-    Model::start(|number, _| Reply::Says(
-        format!("thought {number}"),
-        vec![("crm__echo".into(), json!({ "text": number.to_string() }).to_string())],
-    ))
+    Model::start(|number, _| {
+        Reply::Says(
+            format!("thought {number}"),
+            vec![("crm__echo".into(), json!({ "text": number.to_string() }).to_string())],
+        )
+    })
     .await
 }
 
@@ -34,8 +36,11 @@ async fn each_limit_ends_the_run_with_its_reason() {
         let result = world.ask("a", hello()).await.unwrap();
         let told = &result["structuredContent"];
         assert_eq!(result["isError"], true, "{result}");
-        assert_eq!(told["error"], json!({ "code": "UPSTREAM_ERROR", "reason": reason, "service": "a",
-            "message": told["error"]["message"] }));
+        assert_eq!(
+            told["error"],
+            json!({ "code": "UPSTREAM_ERROR", "reason": reason, "service": "a",
+            "message": told["error"]["message"] })
+        );
         assert_eq!(told["usage"]["model_calls"], model_calls, "{reason}");
         assert_eq!(told["answer"], format!("thought {}", model_calls - 1), "the last text is carried");
         assert_eq!(told["state"], "failed");
@@ -52,7 +57,8 @@ async fn the_time_of_a_run_ends_what_hangs() {
     assert_eq!(world.reason("a", hello()).await, "TIME_LIMIT");
     assert!(begun.elapsed() < Duration::from_millis(2000), "{:?}", begun.elapsed());
     // A slow model is ended in the same way.
-    let model = Model::replies(vec![Reply::Late(Duration::from_secs(60), Box::new(Reply::says("late")))]).await;
+    let model =
+        Model::replies(vec![Reply::Late(Duration::from_secs(60), Box::new(Reply::says("late")))]).await;
     let world = World::with(vec![("a", agent(&model, json!({ "limits": { "time_ms": 300 } })))]).await;
     assert_eq!(world.reason("a", hello()).await, "TIME_LIMIT");
 }

@@ -40,7 +40,10 @@ async fn every_dialect_says_the_same_whole_and_streamed() {
             assert_eq!(world.api.last().query, "text=gr%C3%B6%C3%9Fer");
             let asked = model.asked();
             assert!(asked[1].text.contains("größer"), "the result reached the model");
-            assert_eq!(asked[0].path.contains("treamGenerate") || asked[0].body["stream"] == true, is_streamed);
+            assert_eq!(
+                asked[0].path.contains("treamGenerate") || asked[0].body["stream"] == true,
+                is_streamed
+            );
             if let Some(mut rx) = listener {
                 let mut written = String::new();
                 while let Some(event) = rx.take() {
@@ -93,7 +96,11 @@ async fn a_model_that_is_not_there_is_named() {
 #[tokio::test]
 async fn waits_as_long_as_the_provider_says_and_no_longer_than_it_can() {
     let limited = |seconds: &str| {
-        Reply::Raw(429, vec![("retry-after", seconds.to_owned())], b"{\"error\":{\"message\":\"slow\"}}".to_vec())
+        Reply::Raw(
+            429,
+            vec![("retry-after", seconds.to_owned())],
+            b"{\"error\":{\"message\":\"slow\"}}".to_vec(),
+        )
     };
     let model = Model::replies(vec![limited("1"), Reply::says("now")]).await;
     let world = World::with(vec![("a", agent(&model, json!({})))]).await;
@@ -125,7 +132,15 @@ async fn a_stream_that_is_cut_is_never_told_twice() {
 /// F4: what is no answer is never an empty success.
 #[tokio::test]
 async fn what_is_no_answer_is_said_to_be_none() {
-    for body in ["<html>sorry</html>", "{\"choices\":[{\"mess", "{\"choices\":\"x\"}", "{\"choices\":[]}", "{}", "", "{\"choices\":[{\"message\":{\"content\":\"\"},\"finish_reason\":\"stop\"}]}"] {
+    for body in [
+        "<html>sorry</html>",
+        "{\"choices\":[{\"mess",
+        "{\"choices\":\"x\"}",
+        "{\"choices\":[]}",
+        "{}",
+        "",
+        "{\"choices\":[{\"message\":{\"content\":\"\"},\"finish_reason\":\"stop\"}]}",
+    ] {
         let model = Model::replies(vec![Reply::Raw(200, Vec::new(), body.as_bytes().to_vec())]).await;
         let world = World::with(vec![("a", agent(&model, json!({})))]).await;
         assert_eq!(world.reason("a", hello()).await, "BAD_MODEL_ANSWER", "{body}");
@@ -177,7 +192,8 @@ async fn every_refusal_of_a_provider_has_a_reason_and_no_key_in_it() {
 async fn another_model_stands_in_for_one_that_is_down() {
     let down = Model::replies(vec![Reply::error(503, "busy")]).await;
     let other = Model::replies(vec![Reply::says("I stand in.")]).await;
-    let fallback = json!([{ "provider": "anthropic", "base_url": other.url(), "api_key": "k2", "model": "m-2" }]);
+    let fallback =
+        json!([{ "provider": "anthropic", "base_url": other.url(), "api_key": "k2", "model": "m-2" }]);
     let world = World::with(vec![("a", agent(&down, json!({ "fallback": fallback })))]).await;
     let result = world.ask("a", hello()).await.unwrap();
     assert_eq!(result["structuredContent"]["answer"], "I stand in.");
@@ -222,11 +238,13 @@ async fn a_call_that_was_cut_off_is_never_made() {
 /// F9: the model's connection is closed soon after the caller has gone.
 #[tokio::test]
 async fn a_caller_who_goes_away_ends_the_model_call() {
-    let model = Model::replies(vec![Reply::Late(Duration::from_secs(60), Box::new(Reply::says("late")))]).await;
+    let model =
+        Model::replies(vec![Reply::Late(Duration::from_secs(60), Box::new(Reply::says("late")))]).await;
     let world = World::with(vec![("a", agent(&model, json!({})))]).await;
     let cx = context(Caller::local());
     let cancel = async {
-        testkit::eventually("the model is asked", Duration::from_secs(5), async || !model.asked().is_empty()).await;
+        testkit::eventually("the model is asked", Duration::from_secs(5), async || !model.asked().is_empty())
+            .await;
         cx.cancel.cancel();
         Instant::now()
     };

@@ -17,7 +17,8 @@ async fn the_model_sees_what_its_caller_may_call() {
         Reply::says("done"),
     ])
     .await;
-    let settings = agent(&model, json!({ "tools": ["api://crm/echo", "api://crm/remove"], "approval": "never" }));
+    let settings =
+        agent(&model, json!({ "tools": ["api://crm/echo", "api://crm/remove"], "approval": "never" }));
     let world = World::with(vec![("a", settings)]).await;
     let error = world.ask_as(&context(key(&["agent://a"])), "a", hello()).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Denied);
@@ -28,7 +29,10 @@ async fn the_model_sees_what_its_caller_may_call() {
     assert_eq!(offered.as_array().unwrap().len(), 1, "{offered}");
     assert_eq!(offered[0]["function"]["name"], "crm__echo");
     assert_eq!(result["structuredContent"]["warnings"].as_array().unwrap().len(), 1);
-    assert!(world.api.requests().iter().all(|request| request.method == "GET"), "what is not offered is not called");
+    assert!(
+        world.api.requests().iter().all(|request| request.method == "GET"),
+        "what is not offered is not called"
+    );
 }
 
 /// AG-6: with the saver's rights, callers reach the agent's tools through the agent alone.

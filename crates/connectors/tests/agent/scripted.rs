@@ -24,7 +24,10 @@ async fn every_dialect_of_a_foreign_server_is_understood() {
                 (cx, _listener) = (with_events, Some(rx));
             }
             let result = world.ask_as(&cx, "a", json!({ "prompt": "echo please" })).await.unwrap();
-            assert_eq!(result["structuredContent"]["answer"], "The echo came back.", "{provider} {is_streamed}");
+            assert_eq!(
+                result["structuredContent"]["answer"], "The echo came back.",
+                "{provider} {is_streamed}"
+            );
             assert_eq!(world.api.last().query, "text=from%20the%20mock");
             let result = world.ask_as(&cx, "a", json!({ "prompt": "say hello" })).await.unwrap();
             let hello = "Hello from the scripted model, in several chunks.";

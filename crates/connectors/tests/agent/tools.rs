@@ -39,7 +39,10 @@ async fn presets_are_not_the_model_s() {
     assert_eq!(result["isError"], false, "the ask goes on");
     assert_eq!(world.api.requests().len(), before, "nothing was called");
     let model_heard = results(model.asked().last().unwrap());
-    assert!(model_heard.iter().any(|text| text.contains("'customer' is set, and has no value")), "{model_heard:?}");
+    assert!(
+        model_heard.iter().any(|text| text.contains("'customer' is set, and has no value")),
+        "{model_heard:?}"
+    );
 }
 
 /// AG-8, F6: the model hears what is wrong, goes on, and the audit has the refusals.
@@ -70,9 +73,10 @@ async fn a_model_that_is_wrong_is_told_and_goes_on() {
     assert_eq!(world.api.requests().len(), 1);
     let records = world.records().await;
     let refused: Vec<_> = records.iter().filter(|record| record.status.as_str() == "refused").collect();
-    assert_eq!(refused.iter().map(|record| record.tool.as_str()).collect::<Vec<_>>(), [
-        "crm__remove", "find_tools", "crm__must", "crm__must"
-    ]);
+    assert_eq!(
+        refused.iter().map(|record| record.tool.as_str()).collect::<Vec<_>>(),
+        ["crm__remove", "find_tools", "crm__must", "crm__must"]
+    );
 }
 
 /// AG-9: calls of one answer run at once and are told in the model's order.
@@ -115,8 +119,7 @@ async fn results_are_marked_data_without_hidden_characters() {
 /// AG-21: the call is recorded with its usage, each tool call under the same run.
 #[tokio::test]
 async fn the_audit_has_the_run_with_its_usage_and_its_steps() {
-    let model =
-        Model::replies(vec![Reply::calls(&[("crm__echo", json!({}))]), Reply::says("done")]).await;
+    let model = Model::replies(vec![Reply::calls(&[("crm__echo", json!({}))]), Reply::says("done")]).await;
     let price = json!({ "input": 1.0, "output": 2.0 });
     let settings = agent(&model, json!({ "tools": ["api://crm/echo"], "price": price }));
     let world = World::with(vec![("a", settings)]).await;

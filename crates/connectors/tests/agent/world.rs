@@ -35,8 +35,12 @@ impl World {
     /// A world with these agents, by id, and `api://crm`.
     pub async fn with(agents: Vec<(&str, Value)>) -> Self {
         let (api, records) = (Server::start().await, Arc::new(Records::default()));
-        let gateway =
-            Gateway::new(connectors::REGISTRY, Env::default(), Audit::start(records.clone()), Options::default());
+        let gateway = Gateway::new(
+            connectors::REGISTRY,
+            Env::default(),
+            Audit::start(records.clone()),
+            Options::default(),
+        );
         let mut services = vec![service("api", "crm", crm(&api))];
         services.extend(agents.into_iter().map(|(id, settings)| service("agent", id, settings)));
         let definition = TenantDefinition {
@@ -101,7 +105,8 @@ fn service(scheme: &str, id: &str, settings: Value) -> ServiceDefinition {
 }
 
 fn crm(api: &Server) -> Value {
-    let parameter = |name: &str, required: bool| json!({ "name": name, "required": required, "position": "query" });
+    let parameter =
+        |name: &str, required: bool| json!({ "name": name, "required": required, "position": "query" });
     json!({
         "base_url": api.url(),
         "allow_private_network": true,

@@ -30,7 +30,10 @@ pub(super) struct AgentView {
 
 /// Lists the agents that the caller may ask.
 #[utoipa::path(get, path = "/agents", tag = "agents", responses((status = 200, body = Page<AgentView>)))]
-pub(super) async fn list(State(state): State<Shared>, signed_in: SignedIn) -> Result<Answer<Page<AgentView>>> {
+pub(super) async fn list(
+    State(state): State<Shared>,
+    signed_in: SignedIn,
+) -> Result<Answer<Page<AgentView>>> {
     let cx = Context::new(signed_in.tenant, signed_in.caller, Door::Rest, state.options.call_timeout);
     let routes = state.gateway.list(&cx);
     let agents = routes.iter().filter(|route| route.uri.scheme() == SCHEME && !route.is_own());

@@ -22,7 +22,9 @@ pub(super) const QUEUE: usize = 1024;
 /// The client asks for events.
 pub(super) fn is_wanted(headers: &HeaderMap) -> bool {
     let accepted = headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    accepted.split(',').any(|kind| kind.split(';').next().is_some_and(|kind| kind.trim() == "text/event-stream"))
+    accepted
+        .split(',')
+        .any(|kind| kind.split(';').next().is_some_and(|kind| kind.trim() == "text/event-stream"))
 }
 
 /// How the call goes on while nobody has heard its end.
@@ -77,7 +79,8 @@ impl Followed {
                 ended = calling => ended,
             };
             self.calling = None;
-            let ended = ended.map_err(|_| Problem::new(Code::Internal, "the call ended in a mistake of ours"))?;
+            let ended =
+                ended.map_err(|_| Problem::new(Code::Internal, "the call ended in a mistake of ours"))?;
             let result: Value = serde_json::from_str(&result_of(ended)?).unwrap_or_default();
             return Ok(Some(self.numbered("end", &result)));
         }

@@ -27,7 +27,9 @@ pub(super) fn without_strangers(text: &str, hosts: &[String]) -> (String, bool) 
 fn is_allowed(address: &str, hosts: &[String]) -> bool {
     let absolute = if address.starts_with("//") { format!("https:{address}") } else { address.to_owned() };
     let Ok(url) = fetch::Url::parse(&absolute) else { return false };
-    let Some(host) = url.host_str().filter(|_| matches!(url.scheme(), "http" | "https")) else { return false };
+    let Some(host) = url.host_str().filter(|_| matches!(url.scheme(), "http" | "https")) else {
+        return false;
+    };
     hosts.iter().any(|allowed| {
         host == allowed || host.strip_suffix(allowed.as_str()).is_some_and(|rest| rest.ends_with('.'))
     })

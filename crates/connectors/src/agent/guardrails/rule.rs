@@ -43,7 +43,9 @@ impl Rule {
             RuleSettings { pattern: Some(pattern), .. } => {
                 match RegexBuilder::new(pattern).size_limit(MAX_REGEX_BYTES).build() {
                     Ok(regex) => Some(Self::Pattern(regex, action)),
-                    Err(error) => refuse(".pattern", "InvalidPattern", format!("no regular expression: {error}")),
+                    Err(error) => {
+                        refuse(".pattern", "InvalidPattern", format!("no regular expression: {error}"))
+                    }
                 }
             }
             RuleSettings { pii: Some(kinds), .. } => {

@@ -55,8 +55,7 @@ impl Client {
                 Ok(answer) => return Ok(answer),
                 Err(error) => last = error,
             }
-            let is_down =
-                matches!(last.reason(), Some(Reason::ModelUnreachable | Reason::ModelRateLimited));
+            let is_down = matches!(last.reason(), Some(Reason::ModelUnreachable | Reason::ModelRateLimited));
             if !is_down || was_heard.load(Ordering::Relaxed) {
                 break;
             }

@@ -3,8 +3,8 @@
 use super::stream::Partial;
 use super::{Answer, Asked, anthropic, gemini, openai};
 use crate::shared::headers::header_value;
-use fetch::http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use fetch::http::Method;
+use fetch::http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use fetch::{Request, Url};
 use serde_json::{Map, Value};
 use std::fmt;
@@ -165,7 +165,8 @@ fn with_version(mut base: Url, version: &str) -> Url {
     let path = base.path().trim_end_matches('/').to_owned();
     let last = path.rsplit('/').next().unwrap_or_default();
     let mut after = last.strip_prefix('v').unwrap_or_default().chars();
-    let is_version = after.next().is_some_and(|c| c.is_ascii_digit()) && after.all(|c| c.is_ascii_alphanumeric());
+    let is_version =
+        after.next().is_some_and(|c| c.is_ascii_digit()) && after.all(|c| c.is_ascii_alphanumeric());
     match is_version {
         true => base.set_path(&format!("{path}/")),
         false => base.set_path(&format!("{path}/{version}/")),

@@ -79,9 +79,11 @@ fn messages(asked: &Asked<'_>) -> Vec<Value> {
                 }
                 messages.push(message);
             }
-            Turn::Results(results) => messages.extend(results.iter().map(|result| {
-                json!({ "role": "tool", "tool_call_id": result.id, "content": result.text })
-            })),
+            Turn::Results(results) => {
+                messages.extend(results.iter().map(
+                    |result| json!({ "role": "tool", "tool_call_id": result.id, "content": result.text }),
+                ))
+            }
         }
     }
     messages

@@ -33,7 +33,11 @@ impl Thinking<'_> {
     ///
     /// # Errors
     /// When a limit is reached.
-    pub(super) async fn act(&mut self, offered: &Offered<'_>, calls: Vec<ToolCall>) -> Result<Option<Output>> {
+    pub(super) async fn act(
+        &mut self,
+        offered: &Offered<'_>,
+        calls: Vec<ToolCall>,
+    ) -> Result<Option<Output>> {
         let mut plans = Vec::with_capacity(calls.len());
         for call in &calls {
             plans.push(self.plan(offered, call).await?);
@@ -110,7 +114,9 @@ impl Thinking<'_> {
         let path = format!("{}.{step}", self.agent.id);
         Step {
             run: Some(self.work.run.id.clone()),
-            idempotency_key: Some(format!("{}:{}.{step}.{at}", self.work.run.id, self.work.agents.join("/")).into()),
+            idempotency_key: Some(
+                format!("{}:{}.{step}.{at}", self.work.run.id, self.work.agents.join("/")).into(),
+            ),
             path: Some(path.into()),
             is_journaled: false,
         }
@@ -129,7 +135,9 @@ impl Thinking<'_> {
         let came = match tools.call(&cx, Request::new(bound.target.clone(), arguments)).await {
             Ok(Outcome::Done(output)) => from_outside(shown(&output), output.is_error()),
             Ok(Outcome::Started(run)) => from_outside(format!("it goes on as run {run}"), false),
-            Ok(Outcome::NeedsInput(_)) => Came::told("the tool asks for more input, which an agent cannot give"),
+            Ok(Outcome::NeedsInput(_)) => {
+                Came::told("the tool asks for more input, which an agent cannot give")
+            }
             Err(error) if error.kind() == ErrorKind::InvalidInput => {
                 let schema = bound.parameters.get();
                 Came::told(format!("{}. The arguments must fit this schema: {schema}", error.in_words()))
@@ -148,7 +156,9 @@ impl Thinking<'_> {
         for guards in &self.work.guards {
             match guards.apply(&self.guarding(), Stage::ToolOutput, text).await {
                 Ok(guarded) => text = guarded,
-                Err(blocked) => return Came::told(format!("the result is withheld by a guardrail: {}", blocked.0)),
+                Err(blocked) => {
+                    return Came::told(format!("the result is withheld by a guardrail: {}", blocked.0));
+                }
             }
         }
         if !bound.binding.is_trusted {

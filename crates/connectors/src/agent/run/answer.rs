@@ -38,7 +38,8 @@ pub(super) fn output(thinking: &Thinking<'_>, answered: &Answered) -> Result<Out
 
 /// What is told of a run that failed. As long as no model has answered, there is nothing to tell but why.
 pub(super) fn failure(thinking: &Thinking<'_>, error: Error) -> Result<Output> {
-    let error = if error.kind() == ErrorKind::Timeout && error.reason().is_none() { thinking.late() } else { error };
+    let error =
+        if error.kind() == ErrorKind::Timeout && error.reason().is_none() { thinking.late() } else { error };
     let error = error.of_service(&thinking.agent.id);
     let is_over = error.kind() == ErrorKind::Cancelled || thinking.cx.cancel.is_cancelled();
     if is_over || !thinking.has_thought {

@@ -37,7 +37,8 @@ impl Prompt {
         let context = arguments.get("context").cloned().unwrap_or_default();
         let context_bytes = if context.is_null() { 0 } else { context.to_string().len() };
         if text.len() + context_bytes > limit {
-            let message = format!("'prompt' and 'context' have more than the {limit} bytes that the agent takes");
+            let message =
+                format!("'prompt' and 'context' have more than the {limit} bytes that the agent takes");
             return Err(Error::invalid_input(message).of_parameter("prompt"));
         }
         Ok(Self { text: text.to_owned(), context })

@@ -1,17 +1,15 @@
 //! What the model is offered before each model call: what the agent has, as far as its caller may call it.
 
+use super::super::Agent;
 use super::super::binding::{Binding, BoundTo, Handoff, model_name};
 use super::super::model::Offer;
 use super::super::settings::RunAs;
-use super::super::Agent;
 use super::work::AtWork;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use tool::{
-    CallTools, CallableTool, Caller, CallerHeaders, Context, Error, Result, Role, Step, Target,
-};
+use tool::{CallTools, CallableTool, Caller, CallerHeaders, Context, Error, Result, Role, Step, Target};
 
 /// The most tools that one model call offers.
 const MAX_OFFERS: usize = 128;
@@ -54,7 +52,10 @@ impl Offered<'_> {
         .into();
         let handoffs = self.handoffs.iter().map(|(name, handoff)| Offer {
             name: name.clone(),
-            description: format!("Hands the conversation over to another agent. Use it for: {}", handoff.when),
+            description: format!(
+                "Hands the conversation over to another agent. Use it for: {}",
+                handoff.when
+            ),
             parameters: parameters.clone(),
         });
         tools.chain(handoffs).collect()
@@ -112,7 +113,8 @@ pub(super) fn offered<'a>(
             let is_at_work = callable.uri.scheme() == "agent"
                 && work.agents.iter().any(|agent| agent == callable.uri.service());
             let name = binding.name.clone().unwrap_or_else(|| model_name(&callable.name));
-            let is_known = found.tools.iter().any(|known| known.name == name || known.callable.uri == callable.uri);
+            let is_known =
+                found.tools.iter().any(|known| known.name == name || known.callable.uri == callable.uri);
             if is_at_work || is_known || found.tools.len() >= MAX_OFFERS {
                 continue;
             }

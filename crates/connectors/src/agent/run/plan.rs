@@ -40,7 +40,11 @@ impl Thinking<'_> {
     ///
     /// # Errors
     /// When the call ends the run.
-    pub(super) async fn plan<'o, 'a>(&self, offered: &'o Offered<'a>, call: &ToolCall) -> Result<Plan<'o, 'a>> {
+    pub(super) async fn plan<'o, 'a>(
+        &self,
+        offered: &'o Offered<'a>,
+        call: &ToolCall,
+    ) -> Result<Plan<'o, 'a>> {
         let handoff = offered.handoffs.iter().find(|(name, _)| *name == call.name);
         if let Some((name, _)) = handoff {
             return Ok(match read(call) {
@@ -75,7 +79,8 @@ impl Thinking<'_> {
 
     /// The arguments of a call, guarded and with presets, or why there are none.
     async fn choose(&self, bound: &Bound<'_>, call: &ToolCall) -> Result<Chosen, String> {
-        let with_schema = |why: String| format!("{why}. The arguments must fit this schema: {}", bound.parameters.get());
+        let with_schema =
+            |why: String| format!("{why}. The arguments must fit this schema: {}", bound.parameters.get());
         let (fields, written) = read(call).map_err(with_schema)?;
         let mut value = Value::Object(fields);
         let unmasked = self.unmasked_within(&value);
@@ -85,7 +90,8 @@ impl Thinking<'_> {
         for guards in &self.work.guards {
             let before = guards.has(Stage::ToolInput).then(|| value.clone());
             let guarded = guards.apply_within(&self.guarding(), Stage::ToolInput, value).await;
-            value = guarded.map_err(|blocked| format!("the call is refused by a guardrail: {}", blocked.0))?;
+            value =
+                guarded.map_err(|blocked| format!("the call is refused by a guardrail: {}", blocked.0))?;
             is_guarded |= before.is_some_and(|before| before != value);
         }
         let Value::Object(mut fields) = value else { return Err("the arguments are no object".to_owned()) };
@@ -94,7 +100,10 @@ impl Thinking<'_> {
             for (name, preset) in &bound.binding.preset {
                 let value = preset.render(&data);
                 let value = value.map_err(|why| {
-                    format!("'{}' cannot be called: its argument '{name}' is set, and has no value ({why})", bound.name)
+                    format!(
+                        "'{}' cannot be called: its argument '{name}' is set, and has no value ({why})",
+                        bound.name
+                    )
                 })?;
                 fields.insert(name.clone(), value);
             }

@@ -26,7 +26,9 @@ pub(super) fn step(cx: &Context, run: &Run, message: String, event: Value) {
 
 /// The run has begun, under this id.
 pub(super) fn begun(cx: &Context, run: &Run, agent: &str) {
-    if let Ok(entry) = to_raw_value(&json!({ "kind": "run", "run": run.id, "agent": agent, "state": "running" })) {
+    if let Ok(entry) =
+        to_raw_value(&json!({ "kind": "run", "run": run.id, "agent": agent, "state": "running" }))
+    {
         cx.events.emit(Event::Step(entry));
     }
 }

@@ -56,7 +56,8 @@ impl Spent {
     /// # Errors
     /// Which limit is reached.
     pub(super) fn may_think(&self, limits: &LimitSettings) -> Result<()> {
-        let ended = |reason, what: String| Err(Error::upstream(format!("the run has ended: {what}")).because(reason));
+        let ended =
+            |reason, what: String| Err(Error::upstream(format!("the run has ended: {what}")).because(reason));
         if self.model_calls >= limits.steps {
             return ended(Reason::StepLimit, format!("it may have {} model calls", limits.steps));
         }
@@ -99,7 +100,8 @@ impl Spent {
         if *count == limits.repeats + 1 {
             return Ok(Repeat::Told);
         }
-        let message = format!("the run has ended: the model calls '{tool}' with the same arguments again and again");
+        let message =
+            format!("the run has ended: the model calls '{tool}' with the same arguments again and again");
         Err(Error::upstream(message).because(Reason::Loop))
     }
 

@@ -1,8 +1,8 @@
 //! The loop: a model call, what it asks for, and the next one.
 
+use super::super::Agent;
 use super::super::guardrails::{Guarding, Stage};
 use super::super::model::{Answer, Asked, Stop, Turn};
-use super::super::Agent;
 use super::answer::{Answered, Ending};
 use super::offers::{Offered, offered};
 use super::progress::{self, Writing};
@@ -102,7 +102,8 @@ impl<'a> Thinking<'a> {
         let told = |text: &str| writing.add(text);
         let heard = (cx.events.is_heard() && !self.is_held_back()).then_some(&told as _);
         let answer = cx.within(agent.model.ask(cx, &asked, heard)).await;
-        let answer = answer.unwrap_or_else(|ended| Err(self.ended(ended))).map_err(|error| self.in_time(error))?;
+        let answer =
+            answer.unwrap_or_else(|ended| Err(self.ended(ended))).map_err(|error| self.in_time(error))?;
         self.work.run.spent().thought(answer.usage, self.agent.price);
         self.has_thought = true;
         Ok(answer)
@@ -156,7 +157,9 @@ impl<'a> Thinking<'a> {
         }
         *corrections += 1;
         self.turns.push(Turn::Model { text: answer.text.clone(), calls: Vec::new() });
-        let asked = format!("Your answer does not fit: {problem}. Answer again with JSON alone that fits the schema.");
+        let asked = format!(
+            "Your answer does not fit: {problem}. Answer again with JSON alone that fits the schema."
+        );
         self.turns.push(Turn::User(asked));
         Ok(None)
     }

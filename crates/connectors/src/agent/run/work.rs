@@ -1,8 +1,8 @@
 //! What a run is to all who work on it: agents that hand over, and agents inside one another.
 
+use super::super::Agent;
 use super::super::guardrails::{Guardrails, Masks};
 use super::super::limits::LimitSettings;
-use super::super::Agent;
 use super::spent::Spent;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -86,12 +86,14 @@ impl AtWork {
         if around.handover.as_ref().is_some_and(|handover| handover.to == agent.id) {
             let mut guards = around.guards.clone();
             guards.push(agent.guardrails.clone());
-            let (run, agents, handover) = (around.run.clone(), around.agents.clone(), around.handover.clone());
+            let (run, agents, handover) =
+                (around.run.clone(), around.agents.clone(), around.handover.clone());
             return Ok((Arc::new(Self { run, agents, guards, handover }), cx.clone()));
         }
         if around.agents.contains(&agent.id) {
             let chain = around.agents.join(" → ");
-            let message = format!("the agent '{}' is at work already ({chain}); it cannot be asked inside", agent.id);
+            let message =
+                format!("the agent '{}' is at work already ({chain}); it cannot be asked inside", agent.id);
             return Err(Error::unsupported(message));
         }
         let mut agents = around.agents.clone();
