@@ -3,6 +3,7 @@
 //! Connectors never import one another; what two of them need lives in `shared`. `embeddings` is no
 //! connector but the port of that name, for a provider that is reached as they are.
 
+mod agent;
 mod api;
 mod db;
 pub mod embeddings;
@@ -30,6 +31,7 @@ pub const ALL: &[Kind] = &[
     Kind::of::<svc::Settings>(),
     Kind::of::<mq::Settings>(),
     Kind::of::<oss::Settings>(),
+    Kind::of::<agent::Settings>(),
     #[cfg(feature = "table")]
     Kind::of::<table::Settings>(),
 ];

@@ -16,6 +16,7 @@ mod message;
 mod outgoing;
 mod pool;
 mod response;
+mod sse_events;
 mod words;
 
 pub use connect::{Resolve, Resolving, Tls};
@@ -23,6 +24,7 @@ pub use connection::Stream;
 pub use error::Error;
 pub use http;
 pub use response::Response;
+pub use sse_events::{SseEvent, SseEvents, TooLong};
 pub use url::Url;
 
 use bytes::Bytes;

@@ -4,12 +4,16 @@ use crate::{Gateway, Route, policy};
 use async_trait::async_trait;
 use std::time::Instant;
 use tool::objects::{Part, Reading};
-use tool::{CallTools, CallableTool, Context, ErrorKind, Link, Outcome, Request, Result, Target};
+use tool::{CallTools, CallableTool, Context, Error, ErrorKind, Link, Outcome, Request, Result, Target};
 
 #[async_trait]
 impl CallTools for Gateway {
     async fn call(&self, cx: &Context, request: Request) -> Result<Outcome> {
         Self::call(self, cx, request).await
+    }
+
+    async fn refuse(&self, cx: &Context, called: &str, error: Error) {
+        Self::refuse(self, cx, called, error).await;
     }
 
     fn tools(&self, cx: &Context) -> Vec<CallableTool> {

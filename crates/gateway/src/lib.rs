@@ -223,7 +223,8 @@ impl Gateway {
         let outcome = within_deadline(cx, route.service.connector()?.call(cx, call)).await;
         let outcome = outcome.map_err(|error| name_service(in_callers_words(error, &route), &route))?;
         cx.inspection.note(|seen| seen.raw = raw_of(&outcome));
-        route.shape.apply(cx, &self.env.compute, outcome).await
+        let outcome = route.shape.apply(cx, &self.env.compute, outcome).await?;
+        shape::within(cx, &self.env.compute, outcome).await
     }
 
     /// The tools this caller may use, by name: exactly those whose call would be admitted.

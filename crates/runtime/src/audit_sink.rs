@@ -157,6 +157,7 @@ fn row(entry: &Entry, code_of: fn(ErrorKind) -> &'static str) -> AuditRow<'_> {
             run_id: entry.run_id.as_deref().map(Into::into),
             node: entry.node.as_deref().map(Into::into),
             via: entry.via.map(Into::into),
+            usage: entry.usage.as_deref().map(Into::into),
         },
     }
 }

@@ -178,6 +178,11 @@ impl Problem {
         &self.detail
     }
 
+    /// The problem as a part of something that has begun to be sent.
+    pub(crate) fn told(&self) -> serde_json::Value {
+        serde_json::json!({ "code": self.code, "detail": self.detail, "errors": self.errors })
+    }
+
     pub(crate) fn unauthenticated(detail: impl Into<String>) -> Self {
         Self::new(Code::Unauthenticated, detail)
     }

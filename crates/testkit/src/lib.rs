@@ -12,6 +12,7 @@ pub mod embeddings;
 pub mod http;
 mod key_proxy;
 pub mod mcp;
+pub mod model;
 pub mod oauth;
 pub mod proc;
 #[cfg(feature = "app")]

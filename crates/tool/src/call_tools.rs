@@ -1,7 +1,7 @@
 //! The port to all other tools, for connectors that work through them: flows, agents.
 
 use crate::objects::{Part, Reading};
-use crate::{Context, Link, Outcome, Request, Result, Target, Tool, Uri};
+use crate::{Context, Error, Link, Outcome, Request, Result, Target, Tool, Uri};
 use async_trait::async_trait;
 use std::sync::{Arc, Weak};
 
@@ -13,6 +13,9 @@ pub trait CallTools: Send + Sync {
     /// # Errors
     /// Why the call was refused, or how the tool failed.
     async fn call(&self, cx: &Context, request: Request) -> Result<Outcome>;
+
+    /// Leaves a record of a call that was asked for inside and not made.
+    async fn refuse(&self, cx: &Context, called: &str, error: Error);
 
     /// The tools that `cx` may call by name, by that name.
     fn tools(&self, cx: &Context) -> Vec<CallableTool>;
@@ -51,6 +54,10 @@ enum Nobody {}
 #[async_trait]
 impl CallTools for Nobody {
     async fn call(&self, _: &Context, _: Request) -> Result<Outcome> {
+        match *self {}
+    }
+
+    async fn refuse(&self, _: &Context, _: &str, _: Error) {
         match *self {}
     }
 

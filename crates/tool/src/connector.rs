@@ -5,7 +5,7 @@ use crate::salvage::{check_rest, take_out};
 use crate::settings_schema::SettingsSchema;
 use crate::{
     Ambient, Call, Context, Env, Error, Import, Inline, Library, Objects, Outcome, Pinning, Problem, Result,
-    Tool, Triggers,
+    Tool, Triggers, Use,
 };
 use async_trait::async_trait;
 use schemars::JsonSchema;
@@ -108,6 +108,13 @@ pub trait Settings: DeserializeOwned + JsonSchema + 'static {
         false
     }
 
+    /// What such settings lead to beside the service: tools that it calls for its callers.
+    #[must_use]
+    fn uses(settings: &Value) -> Vec<Use> {
+        let _ = settings;
+        Vec::new()
+    }
+
     /// Validates and builds without I/O; connections open on first use.
     ///
     /// # Errors
@@ -133,6 +140,7 @@ pub struct Kind {
     /// Options in URIs of such services, beside those that all have.
     pub uri_options: &'static [&'static str],
     is_privileged: fn(&Value) -> bool,
+    uses: fn(&Value) -> Vec<Use>,
     schema: fn() -> &'static SettingsSchema,
     open: fn(Value, &Env) -> Result<Arc<dyn Connector>>,
 }
@@ -150,6 +158,7 @@ impl Kind {
             import: S::IMPORT,
             uri_options: S::URI_OPTIONS,
             is_privileged: S::is_privileged,
+            uses: S::uses,
             schema: SettingsSchema::of::<S>,
             open: |settings, env| open_checked(S::SCHEME, settings, |parsed: S| parsed.open(env)),
         }
@@ -165,6 +174,12 @@ impl Kind {
     #[must_use]
     pub fn is_privileged(&self, settings: &Value) -> bool {
         (self.is_privileged)(settings)
+    }
+
+    /// The tools that such settings lead to.
+    #[must_use]
+    pub fn uses(&self, settings: &Value) -> Vec<Use> {
+        (self.uses)(settings)
     }
 
     /// Turns settings into a service, without I/O.

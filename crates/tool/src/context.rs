@@ -1,7 +1,7 @@
 //! What a call carries with it: for whom it runs, until when, and how it is taken back.
 
 use crate::{
-    Caller, CallerHeaders, Client, Events, Inspection, InstanceId, Nested, QuestionMode, SearchMode, Step,
+    Caller, CallerHeaders, Client, Events, Inspection, InstanceId, Nested, QuestionMode, SearchMode, Shared, Step,
     TenantId,
 };
 use std::sync::Arc;
@@ -46,6 +46,10 @@ pub struct Context {
     pub trace_id: Option<Arc<str>>,
     /// The call that made this one, where one did.
     pub nested: Option<Arc<Nested>>,
+    /// What the work that this call is a part of shares with all its calls, where it does.
+    pub shared: Option<Shared>,
+    /// The most bytes of the answer, where the caller wants less than the tool may give.
+    pub result_bytes: Option<usize>,
 }
 
 impl Context {
@@ -80,6 +84,8 @@ impl Context {
             request_id,
             trace_id: None,
             nested: None,
+            shared: None,
+            result_bytes: None,
         }
     }
 
@@ -102,6 +108,7 @@ impl Context {
             events: Events::default(),
             inspection: Inspection::default(),
             request_id: crate::new_id(),
+            result_bytes: None,
             nested: Some(Arc::new(Nested::within(self, step))),
             ..self.clone()
         }

@@ -28,6 +28,8 @@ pub enum Event {
     },
     /// A part of the answer, ahead of the whole.
     Content(Content),
+    /// A step of the work, as JSON for programs that follow it.
+    Step(Box<RawValue>),
 }
 
 /// Where events go. Nobody has to listen: an event that finds no room is dropped.

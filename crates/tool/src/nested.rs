@@ -20,6 +20,8 @@ pub struct Step {
     pub idempotency_key: Option<Arc<str>>,
     /// What may stand in no record of it; that of the call around it where there is none.
     pub secrets: SecretValues,
+    /// The run has a journal, so that it can be told later what came of the call.
+    pub is_journaled: bool,
 }
 
 /// The place of a call inside another.

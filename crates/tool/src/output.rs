@@ -5,7 +5,7 @@ mod read;
 mod tests;
 mod write;
 
-use crate::{Content, Error, Result};
+use crate::{Content, Error, Result, RunId};
 use read::{Relayed, has_content, is_error_at_end, text_data, to_data};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -17,6 +17,17 @@ pub struct Output {
     is_error: bool,
     /// Why, where we know more than the service has said.
     failure: Option<Box<Error>>,
+    /// What it took, where that is recorded with the call.
+    account: Option<Box<Account>>,
+}
+
+/// What a call took that goes on in steps of its own, for its record.
+#[derive(Debug, Clone)]
+pub struct Account {
+    /// The run that the call was.
+    pub run: RunId,
+    /// What was used, as a JSON object.
+    pub usage: Box<RawValue>,
 }
 
 /// What clients take as `structuredContent`.
@@ -44,7 +55,7 @@ enum Body {
 
 impl Output {
     fn new(body: Body) -> Self {
-        Self { body, is_error: false, failure: None }
+        Self { body, is_error: false, failure: None, account: None }
     }
 
     /// A result exactly as a service gave it.
@@ -150,6 +161,19 @@ impl Output {
     #[must_use]
     pub fn failure(&self) -> Option<&Error> {
         self.failure.as_deref()
+    }
+
+    /// Says what it took.
+    #[must_use]
+    pub fn accounted(mut self, account: Account) -> Self {
+        self.account = Some(Box::new(account));
+        self
+    }
+
+    /// What it took, where that is recorded.
+    #[must_use]
+    pub fn account(&self) -> Option<&Account> {
+        self.account.as_deref()
     }
 
     /// The tool ran and failed.

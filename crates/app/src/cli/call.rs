@@ -89,7 +89,7 @@ fn read_arguments(given: &str) -> Result<Value, Failure> {
 }
 
 /// Text as it is; every other block as its JSON.
-fn text_of(result: &Value) -> String {
+pub(super) fn text_of(result: &Value) -> String {
     let blocks = result["content"].as_array().map(Vec::as_slice).unwrap_or_default();
     let texts = blocks.iter().map(|block| match block["text"].as_str() {
         Some(text) if block["type"] == "text" => text.to_owned(),

@@ -2,6 +2,7 @@
 
 mod add;
 mod ask;
+mod ask_agent;
 mod backup;
 mod call;
 mod completions;
@@ -68,6 +69,8 @@ enum Command {
     Serve(serve::Serve),
     /// Call a tool of a running server by its URI and print the result
     Call(call::Call),
+    /// Ask an agent of a running server
+    Ask(ask_agent::Ask),
     /// List the tools of a running server
     Tools(tools::Tools),
     /// Check, change, publish and run flows, and look after their runs
@@ -212,6 +215,7 @@ fn run(logging: &Logging, command: Command) -> Result<ExitCode, Failure> {
         },
         Command::Serve(command) => runtime.block_on(command.run()),
         Command::Call(command) => runtime.block_on(command.run()),
+        Command::Ask(command) => runtime.block_on(command.run()),
         Command::Tools(command) => runtime.block_on(command.run()),
         Command::Flow(command) => runtime.block_on(command.run()),
         Command::ImportOpenapi(command) => runtime.block_on(command.run()),

@@ -2,6 +2,8 @@
 
 use crate::Failure;
 use clap::Args;
+use fetch::SseEvents;
+use http::header::{ACCEPT, CONTENT_TYPE};
 use reqwest::{Client, RequestBuilder, Response};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -18,6 +20,9 @@ pub(super) struct Remote {
     #[arg(long, env = "MCP_ALL_IN_ONE_TOKEN", hide_env_values = true, value_name = "TOKEN", value_parser = super::secret)]
     token: Option<Secret>,
 }
+
+/// The most bytes of one event.
+const MAX_EVENT_BYTES: usize = 64 * 1024 * 1024;
 
 /// Where `serve` listens unless told otherwise.
 const DEFAULT: &str = "http://127.0.0.1:3095";
@@ -42,6 +47,36 @@ impl Remote {
 
     pub(super) async fn post(&self, path: &str, body: &Value) -> Result<Value, Failure> {
         self.send(self.client()?.post(self.url(path)).json(body)).await
+    }
+
+    /// Posts and hands over events as they come, by name, until the last one, `end`, which is the result.
+    pub(super) async fn follow(
+        &self,
+        path: &str,
+        body: &Value,
+        mut heard: impl FnMut(&str, &Value),
+    ) -> Result<Value, Failure> {
+        let request = self.client()?.post(self.url(path)).header(ACCEPT, "text/event-stream").json(body);
+        let mut response = self.ask(request).await?;
+        let kind = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        if !kind.is_some_and(|kind| kind.starts_with("text/event-stream")) {
+            return self.read(response).await;
+        }
+        let cut = || {
+            Failure::new("the server's answer was cut off").advice("look at the audit for what became of it")
+        };
+        let mut events = SseEvents::new(MAX_EVENT_BYTES);
+        while let Some(chunk) = response.chunk().await.map_err(|error| cut().because(error.without_url()))? {
+            events.push(&chunk);
+            while let Some(event) = events.take().map_err(|_| cut())? {
+                let data: Value = serde_json::from_str(&event.data).unwrap_or_default();
+                if event.name == "end" {
+                    return Ok(data);
+                }
+                heard(&event.name, &data);
+            }
+        }
+        Err(cut())
     }
 
     pub(super) async fn put(&self, path: &str, body: &Value) -> Result<Value, Failure> {

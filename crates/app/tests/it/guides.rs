@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use std::path::Path;
+use testkit::model::{Model, Reply};
 use testkit::process;
 use testkit::{Backend, TestApp};
 
@@ -106,6 +107,26 @@ async fn the_guide_to_objects_does_what_it_says() {
     }
     let file = app.data_dir().join("tenants/default/oss/docs/reports/june.csv");
     assert!(file.exists(), "the service keeps its files with its tenant");
+}
+
+/// AG-1, AG-2
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_guide_to_agents_does_what_it_says() {
+    let app = TestApp::start(Backend::Sqlite).await;
+    let folder = tempfile::tempdir().unwrap();
+    let model = Model::start(|number, _| match number % 2 {
+        0 => Reply::calls(&[("tickets__open", serde_json::json!({ "message": { "number": number } }))]),
+        _ => Reply::says("I have opened a ticket."),
+    })
+    .await;
+    let guide = include_str!("../../../../docs/guides/agents.md");
+    let guide = guide.replacen("```sh\napi()", &format!("```sh\nexport MODEL={}/v1\napi()", model.url()), 1);
+    let out = said_by(&guide, &app, folder.path()).await;
+    assert!(out.contains(r#""text":"I have opened a ticket.""#), "{out}");
+    for event in ["event: run", "event: step", "event: text", "event: end", "id: 1"] {
+        assert!(out.contains(event), "{event}\n{out}");
+    }
+    assert_eq!(model.asked().len(), 4, "the queue has answered twice");
 }
 
 /// MQ-1, MQ-10, MQ-11

@@ -4,6 +4,7 @@
 
 mod setup;
 
+mod agents;
 mod aggregator;
 mod amplification;
 mod api_services;

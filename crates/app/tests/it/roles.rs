@@ -7,6 +7,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use testkit::client::{send, send_json};
+use testkit::model::{Model, Reply as ModelReply};
 use testkit::{Backend, Client, Reply, TestApp, eventually, http};
 
 /// Somebody who asks.
@@ -69,6 +70,7 @@ struct World {
     app: TestApp,
     clients: HashMap<Who, Client>,
     upstream: http::Server,
+    model: Model,
     count: AtomicUsize,
 }
 
@@ -95,7 +97,8 @@ impl World {
             (Who::Foreigner, app.with_tenant("umbrella").await),
             (Who::Manager, manager),
         ]);
-        let world = Self { app, clients, upstream, count: AtomicUsize::new(0) };
+        let model = Model::replies(vec![ModelReply::says("yes")]).await;
+        let world = Self { app, clients, upstream, model, count: AtomicUsize::new(0) };
         world.client(Who::Manager).post("services", world.service("call")).await.is(201);
         world
     }
@@ -140,6 +143,12 @@ impl World {
                 put("{type}", "api");
                 put("{id}", &format!("{MARK}-{number}"));
                 put("{tool}", "ping");
+            }
+            Subject::Agent => {
+                let config = json!({ "provider": "openai", "base_url": self.model.url(), "model": "m" });
+                let agent = json!({ "type": "agent", "id": name, "config": config });
+                manager.post("services", agent).await.is(201);
+                put("{id}", &name);
             }
             Subject::Flow => self.flow(&name).await.iter().for_each(|(hole, value)| put(hole, value)),
             Subject::Run | Subject::FailedRun => {

@@ -30,6 +30,8 @@ pub(crate) enum Subject {
     Table,
     Instance,
     Binding,
+    /// An agent whose model says yes.
+    Agent,
     /// A published flow with a webhook.
     Flow,
     /// A run that waits for somebody to approve.
@@ -80,8 +82,8 @@ const fn row(
 
 use Access::{Administer, Call, Everybody, Manage, Own, Read, SignedIn};
 use Subject::{
-    Binding, FailedRun, Flow, Instance, Key, Named, None, OwnTenant, Run, SearchTool, Service, Table, Tenant,
-    Tool, User,
+    Agent, Binding, FailedRun, Flow, Instance, Key, Named, None, OwnTenant, Run, SearchTool, Service, Table,
+    Tenant, Tool, User,
 };
 
 pub(crate) const ROWS: &[Row] = &[
@@ -112,6 +114,8 @@ pub(crate) const ROWS: &[Row] = &[
     row("DELETE", "/auth/session", Everybody, None, 204, "", ""),
     row("POST", "/auth/session", Everybody, None, 401, "", r#"{"key":"mcp_wrong"}"#),
     row("POST", "/auth/session-code", SignedIn, None, 200, "", ""),
+    row("GET", "/agents", SignedIn, None, 200, "", ""),
+    row("POST", "/agents/{id}/runs", Call, Agent, 200, "", r#"{"prompt":"hello"}"#),
     row("POST", "/call", Call, Named, 200, "", r#"{"uri":"api://acmething-call/ping"}"#),
     row("GET", "/flows", Read, None, 200, "", ""),
     row("POST", "/flows", Manage, None, 201, "", r#"{"id":"{n}","source":"nodes: {a: {with: 1}}"}"#),

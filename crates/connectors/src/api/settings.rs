@@ -4,13 +4,13 @@ use super::Api;
 use super::direct::Direct;
 use super::redirect::Redirects;
 use crate::shared::attempts::RetrySettings;
+use crate::shared::base_url::check_base_url;
 use crate::shared::breaker::BreakerSettings;
 use crate::shared::headers::{PassedHeaders, check_headers};
 use crate::shared::http_tools::{Base, Client, Limits, Reserved, ToolSettings, tools};
 use crate::shared::network::{self, AllowPrivateNetwork, Policy, allow_private_network_schema};
 use crate::shared::sign_in::{Auth, AuthSettings, AuthType, auth_schema};
 use crate::shared::tls::{TlsSettings, tls_schema};
-use fetch::Url;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -95,7 +95,7 @@ impl tool::Settings for Settings {
 
     fn open(self, env: &Env) -> Result<Arc<dyn Connector>> {
         let mut problems = Vec::new();
-        let base_url = check_base_url(&self.base_url, &mut problems);
+        let base_url = check_base_url(&self.base_url, "base_url", "auth_config", &mut problems);
         let auth = Auth::check(self.auth_type, self.auth_config, self.auth, &mut problems);
         let headers = check_headers(&self.default_headers, "default_headers", &mut problems);
         let passed = PassedHeaders::check(&self.pass_headers, &mut problems);
@@ -130,35 +130,6 @@ fn check_sign_in_stays(auth: &Auth, passed: &PassedHeaders, problems: &mut Vec<P
             "a header in pass_headers carries the service's own sign-in; drop it from one of the two";
         problems.push(Problem::new("pass_headers", "Ambiguous", message));
     }
-}
-
-fn check_base_url(text: &str, problems: &mut Vec<Problem>) -> Option<Url> {
-    let mut refuse = |why: &str| {
-        let message = format!("the base_url {why}; write e.g. https://api.example.com/v1");
-        problems.push(Problem::new("base_url", "InvalidUrl", message));
-        None
-    };
-    if text.contains(|c: char| c.is_control() || c.is_whitespace() || c == '\\') {
-        return refuse("holds spaces, control characters or backslashes");
-    }
-    // The parser forgives missing and superfluous slashes; a base should look like what it is.
-    if text.split_once("://").is_none_or(|(_, rest)| rest.starts_with('/')) {
-        return refuse("is no URL");
-    }
-    let Ok(url) = Url::parse(text) else { return refuse("is no URL") };
-    if !matches!(url.scheme(), "http" | "https") {
-        return refuse("is neither http nor https");
-    }
-    if url.host_str().is_none_or(str::is_empty) {
-        return refuse("names no host");
-    }
-    if !url.username().is_empty() || url.password().is_some() {
-        return refuse("holds a user name or password, which belong into auth_config");
-    }
-    if url.query().is_some() || url.fragment().is_some() {
-        return refuse("holds a query or a fragment, which belong to a tool's endpoint");
-    }
-    Some(url)
 }
 
 fn default_timeout() -> u64 {

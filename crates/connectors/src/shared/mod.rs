@@ -1,6 +1,7 @@
 //! What more than one connector needs.
 
 pub(crate) mod attempts;
+pub(crate) mod base_url;
 pub(crate) mod body;
 pub(crate) mod bounds;
 pub(crate) mod breaker;

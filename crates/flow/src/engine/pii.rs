@@ -1,43 +1,7 @@
 //! Personal data in texts: addresses of mail, numbers of telephones, cards, accounts and social security.
 
-use regex::Regex;
 use serde_json::{Map, Value, json};
-use std::sync::LazyLock;
-
-/// A kind of personal data.
-struct Kind {
-    name: &'static str,
-    pattern: LazyLock<Regex>,
-    /// What fits the pattern is checked once more.
-    is_real: fn(&str) -> bool,
-}
-
-/// In the order in which they are looked for: what an earlier one has taken is not looked at again.
-static KINDS: [Kind; 5] = [
-    Kind {
-        name: "email",
-        pattern: LazyLock::new(|| {
-            regex(r"[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,24}")
-        }),
-        is_real: |_| true,
-    },
-    Kind {
-        name: "iban",
-        pattern: LazyLock::new(|| regex(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,4})?\b")),
-        is_real: is_iban,
-    },
-    Kind { name: "card", pattern: LazyLock::new(|| regex(r"\b\d(?:[ -]?\d){12,18}\b")), is_real: is_card },
-    Kind { name: "ssn", pattern: LazyLock::new(|| regex(r"\b\d{3}-\d{2}-\d{4}\b")), is_real: |_| true },
-    Kind {
-        name: "phone",
-        pattern: LazyLock::new(|| regex(r"\+\d{1,3}(?:[ ./-]?\(?\d{1,5}\)?){2,6}")),
-        is_real: |text| (8..=15).contains(&digits(text).count()),
-    },
-];
-
-fn regex(pattern: &str) -> Regex {
-    Regex::new(pattern).expect("the patterns are written here")
-}
+use tool::pii::PERSONAL;
 
 /// Where there is personal data, and of which kind; never the data itself.
 pub(super) fn find(value: &Value) -> Vec<Value> {
@@ -84,42 +48,12 @@ pub(super) fn redact(value: &Value) -> Value {
 }
 
 fn replace(text: &str, found: &mut dyn FnMut(&'static str)) -> String {
-    KINDS.iter().fold(text.to_owned(), |text, kind| {
-        let replaced = kind.pattern.replace_all(&text, |part: &regex::Captures<'_>| {
-            if !(kind.is_real)(&part[0]) {
-                return part[0].to_owned();
-            }
+    PERSONAL.iter().fold(text.to_owned(), |text, kind| {
+        kind.replace(&text, &mut |_| {
             found(kind.name);
             format!("[{}]", kind.name.to_uppercase())
-        });
-        replaced.into_owned()
+        })
     })
-}
-
-fn digits(text: &str) -> impl DoubleEndedIterator<Item = u32> + '_ {
-    text.chars().filter_map(|c| c.to_digit(10))
-}
-
-/// By the check digit of Luhn.
-fn is_card(text: &str) -> bool {
-    let doubled = |digit: u32| if digit > 4 { 2 * digit - 9 } else { 2 * digit };
-    let sum: u32 = digits(text)
-        .rev()
-        .enumerate()
-        .map(|(at, digit)| if at % 2 == 1 { doubled(digit) } else { digit })
-        .sum();
-    sum.is_multiple_of(10) && digits(text).any(|digit| digit != 0)
-}
-
-/// By the remainder of 97.
-fn is_iban(text: &str) -> bool {
-    let plain: String = text.chars().filter(|c| !c.is_whitespace()).collect();
-    let Some((head, tail)) = plain.split_at_checked(4) else { return false };
-    let rest = tail.chars().chain(head.chars()).fold(0u32, |rest, c| {
-        let digit = c.to_digit(36).unwrap_or(0);
-        (rest * if digit > 9 { 100 } else { 10 } + digit) % 97
-    });
-    rest == 1 && (15..=34).contains(&plain.len())
 }
 
 #[cfg(test)]

@@ -165,6 +165,9 @@ pub struct Failure {
     /// Of HTTP, if a service answered with one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
+    /// Why an agent failed, e.g. `STEP_LIMIT`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
     /// Which service.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service: Option<String>,
@@ -183,7 +186,16 @@ impl Failure {
     /// A failure with that code.
     pub fn new(code: &str, message: impl Into<String>) -> Self {
         let (code, message) = (code.to_owned(), message.into());
-        Self { code, message, status: None, service: None, attempts: None, node: None, is_retryable: false }
+        Self {
+            code,
+            message,
+            status: None,
+            reason: None,
+            service: None,
+            attempts: None,
+            node: None,
+            is_retryable: false,
+        }
     }
 
     /// What expressions see as `<id>.error` and `run.error`.
@@ -192,6 +204,9 @@ impl Failure {
             json!({"code": self.code, "message": self.message, "attempts": self.attempts.unwrap_or(1)});
         if let Some(status) = self.status {
             value["status"] = status.into();
+        }
+        if let Some(reason) = &self.reason {
+            value["reason"] = reason.as_str().into();
         }
         if let Some(service) = &self.service {
             value["service"] = service.as_str().into();

@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use tool::uri::Options;
-use tool::{Arguments, Caller, Context, Door, Error, Nested, Outcome, Target, TenantId};
+use tool::{Account, Arguments, Caller, Context, Door, Error, Nested, Outcome, Target, TenantId};
 
 /// Arguments longer than this are counted, not kept.
 const MAX_ARGUMENTS_BYTES: usize = 16 * 1024;
@@ -54,6 +54,7 @@ struct End {
     code: Option<tool::ErrorKind>,
     message: Option<String>,
     result_bytes: i64,
+    account: Option<Account>,
 }
 
 /// How a call ended.
@@ -104,6 +105,7 @@ pub struct Entry {
     pub node: Option<String>,
     pub via: Option<&'static str>,
     pub result_bytes: i64,
+    pub usage: Option<String>,
 }
 
 impl Record {
@@ -162,7 +164,8 @@ impl Record {
         code: Option<tool::ErrorKind>,
         message: String,
     ) -> Box<Self> {
-        self.end = Some(End { duration_us: 0, status, code, message: Some(message), result_bytes: 0 });
+        let message = Some(message);
+        self.end = Some(End { duration_us: 0, status, code, message, result_bytes: 0, account: None });
         self
     }
 
@@ -200,10 +203,14 @@ impl Record {
     /// How the call ended.
     pub(crate) fn end(self: Box<Self>, result: &tool::Result<Outcome>) -> Box<Self> {
         match result {
-            Ok(Outcome::Done(output)) if output.is_error() => {
-                self.finish(Status::Error, output.failure(), output.size_bytes())
+            Ok(Outcome::Done(output)) => {
+                let status = if output.is_error() { Status::Error } else { Status::Ok };
+                let mut record = self.finish(status, output.failure(), output.size_bytes());
+                if let Some(end) = &mut record.end {
+                    end.account = output.account().cloned();
+                }
+                record
             }
-            Ok(Outcome::Done(output)) => self.finish(Status::Ok, None, output.size_bytes()),
             Ok(Outcome::NeedsInput(_) | Outcome::Started(_)) => self.finish(Status::Ok, None, 0),
             Err(error) => self.finish(status_of(error), Some(error), 0),
         }
@@ -225,6 +232,7 @@ impl Record {
             code,
             message,
             result_bytes: result_bytes.try_into().unwrap_or(i64::MAX),
+            account: None,
         });
         self
     }
@@ -261,7 +269,10 @@ impl Record {
             code: Some(tool::ErrorKind::Internal),
             message: Some("the call did not end".into()),
             result_bytes: 0,
+            account: None,
         });
+        let of_nested = self.nested.as_deref().and_then(|nested| nested.step.run.clone());
+        let of_account = end.account.as_ref().map(|account| account.run.clone());
         Entry {
             id: tool::new_id(),
             tenant: self.tenant,
@@ -280,10 +291,11 @@ impl Record {
             request_id: self.request_id.to_string(),
             trace_id: self.trace_id.as_deref().map(str::to_owned),
             parent_request_id: self.nested.as_deref().map(|nested| nested.parent.to_string()),
-            run_id: self.nested.as_deref().and_then(|nested| nested.step.run.clone()).map(String::from),
+            run_id: of_nested.or(of_account).map(String::from),
             node: self.nested.as_deref().and_then(|nested| Some(nested.step.path.as_deref()?.to_owned())),
             via: self.via,
             result_bytes: end.result_bytes,
+            usage: end.account.map(|account| account.usage.get().to_owned()),
         }
     }
 }

@@ -127,6 +127,20 @@ impl Shape {
     }
 }
 
+/// The answer of a call whose caller wants no more than so many bytes of data, and nothing around it.
+///
+/// # Errors
+/// When the call ends before that is done.
+pub(crate) async fn within(cx: &Context, compute: &Compute, outcome: Outcome) -> Result<Outcome> {
+    let (Outcome::Done(output), Some(budget)) = (&outcome, cx.result_bytes) else { return Ok(outcome) };
+    let Some(data) = output.data().filter(|data| data.len() > budget) else { return Ok(outcome) };
+    let (data, is_error) = (data.into_owned(), output.is_error());
+    let is_long = data.len() > MAX_BYTES_AT_ONCE;
+    let work = move || cut(Output::unparsed(data), budget, None);
+    let cut = if is_long { compute.run(cx, work).await? } else { work() };
+    Ok(Outcome::Done(if is_error { cut.failed() } else { cut }))
+}
+
 /// How much a tool may answer. What belongs to a service is not cut unless somebody says so; how much can come at all
 /// is limited where it comes in.
 fn budget_of(tool: &Tool, budget: Option<usize>) -> usize {

@@ -56,6 +56,12 @@ pub enum Failure {
     Cancelled,
 }
 
+impl From<fetch::TooLong> for Failure {
+    fn from(fetch::TooLong(limit): fetch::TooLong) -> Self {
+        Self::Protocol(format!("an event is longer than {limit} bytes"))
+    }
+}
+
 impl Failure {
     /// A connection that could not be made, so that nothing was sent.
     pub fn unreachable(why: impl Into<String>) -> Self {

@@ -1,6 +1,7 @@
 //! The calls of one run: through the gateway as every call, for whoever runs the flow, with what its publisher might.
 
 use super::Flows;
+use super::agents;
 use super::service::Inherited;
 use async_trait::async_trait;
 use flow::engine::{Answer, Call, Calls, Failure};
@@ -34,7 +35,7 @@ pub(super) struct RunCalls {
 impl Calls for RunCalls {
     async fn call(&self, call: Call) -> Result<Answer, Failure> {
         let Value::String(target) = &call.target else {
-            return Err(Failure::new("TOOL_NOT_FOUND", "there are no agents in this program"));
+            return Err(Failure::new("TOOL_NOT_FOUND", "an agent is a service; make one, and name it here"));
         };
         let uri: Uri = target.parse().map_err(|error| invalid_uri(&error))?;
         let gateway = self.flows.gateway().ok_or_else(stopping)?;
@@ -42,6 +43,7 @@ impl Calls for RunCalls {
         let cancel = self.gone.child_token();
         let cx = Context { deadline: self.deadline(&call), cancel: cancel.clone(), ..self.cx.clone() };
         let is_async = uri.options().is_async == Some(true);
+        let is_agent = agents::is_one(&uri);
         let (cx, request) = self.request(&gateway, &cx, uri, &call);
         let code_of = self.flows.options.code_of;
         // A task of its own: what is begun is audited, whoever goes away.
@@ -54,6 +56,7 @@ impl Calls for RunCalls {
             }
         };
         match ended {
+            Ok(Ok(outcome)) if is_agent => answer_of(outcome, is_async, code_of).map(agents::answer),
             Ok(Ok(outcome)) => answer_of(outcome, is_async, code_of),
             Ok(Err(error)) => Err(failure_of(&error, code_of)),
             Err(_) => Err(Failure::new("INTERNAL", "the call ended in a mistake of ours")),
@@ -84,6 +87,7 @@ impl RunCalls {
             path: Some(call.path.as_str().into()),
             idempotency_key: Some(key.into()),
             secrets: self.secrets.clone(),
+            is_journaled: true,
         };
         let (mut arguments, mut extras) = (call.arguments.clone(), Extras::default());
         if let Some(flow) = flow {
@@ -150,6 +154,7 @@ pub(super) fn failure_of(error: &Error, code_of: fn(ErrorKind) -> &'static str) 
     Failure {
         status: error.status(),
         service: error.service().map(str::to_owned),
+        reason: error.reason().and_then(tool::Reason::code).map(str::to_owned),
         is_retryable: error.is_retryable(),
         ..Failure::new(code, error.in_words())
     }

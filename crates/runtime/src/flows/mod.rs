@@ -1,5 +1,6 @@
 //! Flows at work: the engine's ports on our tables and on the gateway, and the processes that drive runs.
 
+mod agents;
 mod alone;
 mod approvals;
 mod callable;

@@ -262,14 +262,15 @@ pub fn check_unit(cx: &Context, arguments: &Map<String, Value>) -> Result<()> {
 
 /// The node of a run that makes the call, and waits for what comes of it.
 fn parent_of(cx: &Context) -> Option<Parent> {
-    let step = &cx.nested.as_deref()?.step;
+    let step = Some(&cx.nested.as_deref()?.step).filter(|step| step.is_journaled)?;
     Some(Parent { run: step.run.clone()?, path: step.path.as_deref()?.to_owned() })
 }
 
 impl Flows {
     /// What starts a run that is called so.
     async fn origin_of(&self, cx: &Context) -> Result<Origin> {
-        let around: Option<RunId> = cx.nested.as_deref().and_then(|nested| nested.step.run.clone());
+        let step = cx.nested.as_deref().map(|nested| &nested.step).filter(|step| step.is_journaled);
+        let around: Option<RunId> = step.and_then(|step| step.run.clone());
         let Some(around) = around else { return Ok(Origin::door(cx.door, &cx.request_id)) };
         let depth = Origin::read(&self.store.runs().get(&cx.tenant, &around).await?.origin).depth + 1;
         let request_id = Some(cx.request_id.to_string());

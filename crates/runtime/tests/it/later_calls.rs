@@ -46,6 +46,8 @@ impl CallTools for Tools {
         Ok(Outcome::Done(Output::text("done")))
     }
 
+    async fn refuse(&self, _: &Context, _: &str, _: Error) {}
+
     fn tools(&self, _: &Context) -> Vec<CallableTool> {
         Vec::new()
     }

@@ -18,6 +18,7 @@ use serde_json::Value;
 use std::borrow::Cow;
 use std::time::Duration;
 use store::{AuditKind, AuditRow, Filter};
+use tool::RunId;
 use utoipa::ToSchema;
 
 /// Whoever asks sees the calls that have ended before, unless the audit is far behind.
@@ -61,6 +62,10 @@ pub(super) struct AuditView {
     /// `call_tool` where the tool was called through that.
     #[serde(skip_serializing_if = "Option::is_none")]
     via: Option<String>,
+    /// Of an agent: tokens, cost, model calls and tool calls.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    usage: Option<Value>,
 }
 
 impl AuditView {
@@ -90,6 +95,7 @@ impl AuditView {
             run_id: details.run_id.map(Cow::into_owned),
             node: details.node.map(Cow::into_owned),
             via: details.via.map(Cow::into_owned),
+            usage: details.usage.and_then(|text| serde_json::from_str(&text).ok()),
         }
     }
 }
@@ -103,6 +109,7 @@ pub(super) struct AuditQuery {
     status: Option<String>,
     from: Option<String>,
     to: Option<String>,
+    run: Option<RunId>,
     format: Option<String>,
 }
 
@@ -128,6 +135,7 @@ impl AuditQuery {
             status: self.status.clone(),
             from: self.from.as_deref().map(|text| time::parse("from", text)).transpose()?,
             to: self.to.as_deref().map(|text| time::parse("to", text)).transpose()?,
+            run: self.run.clone(),
         })
     }
 }
@@ -137,7 +145,7 @@ impl AuditQuery {
     params(("kind" = inline(Option<words::AuditKind>), Query, description = "`call` unless given; `management`: who changed what"),
         ("tool" = Option<String>, Query), ("service" = Option<String>, Query), ("caller" = Option<String>, Query),
         ("status" = inline(Option<words::CallStatus>), Query), ("from" = Option<String>, Query), ("to" = Option<String>, Query),
-        ("page" = Option<u32>, Query), ("limit" = Option<u32>, Query)),
+        ("run" = Option<String>, Query), ("page" = Option<u32>, Query), ("limit" = Option<u32>, Query)),
     responses((status = 200, body = Page<AuditView>)))]
 pub(super) async fn list(
     State(state): State<Shared>,
@@ -157,7 +165,7 @@ pub(super) async fn list(
     params(("format" = inline(Option<words::AuditFormat>), Query),
         ("kind" = inline(Option<words::AuditKind>), Query, description = "`call` unless given"), ("tool" = Option<String>, Query),
         ("service" = Option<String>, Query), ("caller" = Option<String>, Query), ("status" = inline(Option<words::CallStatus>), Query),
-        ("from" = Option<String>, Query), ("to" = Option<String>, Query)),
+        ("from" = Option<String>, Query), ("to" = Option<String>, Query), ("run" = Option<String>, Query)),
     responses((status = 200, content((String = "application/x-ndjson"), (String = "text/csv")))))]
 pub(super) async fn export(
     State(state): State<Shared>,

@@ -1,10 +1,11 @@
 //! `/call`: any tool by its URI, and how a call's end becomes JSON.
 
+use super::call_events;
 use crate::Shared;
 use crate::auth::{SignedIn, caller_headers};
 use crate::edge::{RequestId, TraceId};
 use crate::error::{Code, Problem, Result};
-use crate::finish::finish;
+use crate::finish::{Finish, finish};
 use crate::json::Json;
 use axum::Extension;
 use axum::extract::State;
@@ -15,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::sync::Arc;
-use tool::{Arguments, Context, Door, Error, Outcome, Output, Request, Target};
+use tool::{Arguments, Context, Door, Error, Events, Outcome, Output, Request, Target};
 use utoipa::ToSchema;
 
 /// What a handler of calls needs beside the body.
@@ -59,9 +60,12 @@ pub(super) struct CallError {
     /// The service's own word for the failure, e.g. `conflict` or an SQLSTATE.
     #[serde(skip_serializing_if = "Option::is_none")]
     service_code: Option<String>,
+    /// Why an agent failed, e.g. `MODEL_UNREACHABLE` or `STEP_LIMIT`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'static str>,
 }
 
-/// Calls a tool by its URI.
+/// Calls a tool by its URI; with `Accept: text/event-stream` its events come first, and what came of it as the last.
 #[utoipa::path(post, path = "/call", tag = "calls", request_body = CallByUri,
     responses((status = 200, body = CallResult), (status = 400), (status = 404), (status = 422)))]
 pub(super) async fn call(
@@ -70,10 +74,11 @@ pub(super) async fn call(
     trace: Trace,
     Json(body): Json<CallByUri>,
 ) -> Result<Response> {
+    let is_streamed = call_events::is_wanted(&trace.2);
     let cx = context(&state, signed_in, trace);
     let uri = body.uri.parse::<tool::Uri>();
     match uri.and_then(|uri| state.gateway.check_options(&uri).map(|()| uri)) {
-        Ok(uri) => run(&state, cx, Target::Uri(uri), body.arguments).await,
+        Ok(uri) => respond(&state, cx, Target::Uri(uri), body.arguments, is_streamed).await,
         Err(error) => {
             state.gateway.refuse(&cx, &body.uri, error.clone().into()).await;
             Err(error.into())
@@ -88,6 +93,24 @@ pub(super) fn context(state: &Shared, signed_in: SignedIn, trace: Trace) -> Cont
     let headers = caller_headers(Arc::new(headers));
     let cx = Context::for_request(request_id, tenant, caller, Door::Rest, state.options.call_timeout);
     Context { trace_id, headers, ..cx }
+}
+
+/// Runs a call and answers with what came of it, or with everything that happens until then.
+pub(super) async fn respond(
+    state: &Shared,
+    mut cx: Context,
+    target: Target,
+    arguments: Option<Box<RawValue>>,
+    is_streamed: bool,
+) -> Result<Response> {
+    if !is_streamed {
+        return run(state, cx, target, arguments).await;
+    }
+    let (events, heard) = Events::channel(call_events::QUEUE);
+    cx.events = events;
+    let gone = cx.cancel.clone().drop_guard();
+    let calling = begin(state, cx, target, arguments).await?;
+    call_events::follow(state, Box::pin(calling), heard, gone).await
 }
 
 /// Runs a call and answers with what came of it.
@@ -108,6 +131,18 @@ pub(super) async fn start(
     target: Target,
     arguments: Option<Box<RawValue>>,
 ) -> Result<tool::Result<Outcome>> {
+    let _gone = cx.cancel.clone().drop_guard();
+    let task = begin(state, cx, target, arguments).await?;
+    task.await.map_err(|_| Problem::new(Code::Internal, "the call ended in a mistake of ours"))
+}
+
+/// A call that goes on as long as it is waited for.
+async fn begin(
+    state: &Shared,
+    cx: Context,
+    target: Target,
+    arguments: Option<Box<RawValue>>,
+) -> Result<Finish<tool::Result<Outcome>>> {
     let arguments = match arguments.map(Arguments::from_raw).transpose() {
         Ok(arguments) => arguments.unwrap_or_default(),
         Err(error) => {
@@ -116,11 +151,9 @@ pub(super) async fn start(
             return Err(problem);
         }
     };
-    let _gone = cx.cancel.clone().drop_guard();
     let gateway = state.gateway.clone();
     let request = Request::new(target, arguments);
-    let task = finish(&state.calls, async move { gateway.call(&cx, request).await });
-    task.await.map_err(|_| Problem::new(Code::Internal, "the call ended in a mistake of ours"))
+    Ok(finish(&state.calls, async move { gateway.call(&cx, request).await }))
 }
 
 /// A refusal is a problem; a tool that ran and failed is an answer that says so.
@@ -158,6 +191,7 @@ fn with_error(mut result: String, error: &Error) -> String {
         status: error.status(),
         service: error.service().map(str::to_owned),
         service_code: error.service_code().map(str::to_owned),
+        reason: error.reason().and_then(tool::Reason::code),
     };
     result.pop();
     result.push_str(",\"error\":");

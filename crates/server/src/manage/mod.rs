@@ -1,9 +1,11 @@
 //! REST: one file per resource, each with its paths, its bodies and its rules.
 
+mod agents;
 mod audit;
 mod auth;
 mod bindings;
 mod call;
+mod call_events;
 mod csv;
 mod flows;
 mod instances;
@@ -180,6 +182,8 @@ fn calls() -> OpenApiRouter<Shared> {
         .routes(routes!(tools::trial::test))
         .routes(routes!(preview::render))
         .routes(routes!(preview::query))
+        .routes(routes!(agents::list))
+        .routes(routes!(agents::ask))
         .routes(routes!(call::call))
         .routes(routes!(runs::start::start))
         .routes(routes!(mcp_tools::call))

@@ -164,6 +164,7 @@ pub(super) fn row_of(
             run_id: None,
             node: None,
             via: None,
+            usage: None,
         },
     }
 }

@@ -59,7 +59,7 @@ impl WantedNotifications {
                 (grave >= self.log_level?)
                     .then(|| envelope::notification("notifications/message", entry.get()))
             }
-            Event::Content(_) => None,
+            Event::Content(_) | Event::Step(_) => None,
         }
     }
 }

@@ -10,6 +10,7 @@ pub(crate) use write::insert;
 use crate::Store;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
+use tool::RunId;
 
 const COLUMNS: &str = "tenant, at, id, caller, tool, service, status, arguments, details";
 
@@ -103,6 +104,9 @@ pub struct AuditDetails<'a> {
     /// The tool through which it was called, where that was another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub via: Option<Cow<'a, str>>,
+    /// What an agent used, as JSON text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Cow<'a, str>>,
 }
 
 /// Which rows to read; what is `None` does not matter.
@@ -122,6 +126,8 @@ pub struct Filter {
     pub from: Option<i64>,
     /// PendingRecord before this time. Milliseconds since 1970.
     pub to: Option<i64>,
+    /// Of this run.
+    pub run: Option<RunId>,
 }
 
 /// The record of calls.

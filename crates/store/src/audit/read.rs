@@ -13,7 +13,7 @@ const EXPORT_STEP: i64 = 1000;
 /// The condition of every query; `$1` is the tenant.
 const WHERE: &str = "tenant = $1 AND ($2 IS NULL OR tool = $2) AND ($3 IS NULL OR service = $3)
     AND ($4 IS NULL OR caller = $4) AND ($5 IS NULL OR status = $5)
-    AND ($6 IS NULL OR at >= $6) AND ($7 IS NULL OR at < $7)";
+    AND ($6 IS NULL OR at >= $6) AND ($7 IS NULL OR at < $7) AND ($8 IS NULL OR details LIKE $8)";
 
 impl Audit<'_> {
     /// The tenant's rows that fit the filter, newest first.
@@ -30,7 +30,7 @@ impl Audit<'_> {
             .await?
             .try_get(0)?;
         let sql = format!(
-            "SELECT {COLUMNS} FROM {table} WHERE {WHERE} ORDER BY at DESC, id DESC LIMIT $8 OFFSET $9"
+            "SELECT {COLUMNS} FROM {table} WHERE {WHERE} ORDER BY at DESC, id DESC LIMIT $9 OFFSET $10"
         );
         let rows = filtered(sql, tenant, filter)
             .bind(page.limit())
@@ -70,7 +70,7 @@ impl Export {
     pub async fn next(&mut self) -> Result<Option<Vec<AuditRow<'static>>>> {
         let Some((at, id)) = self.after.clone() else { return Ok(None) };
         let sql = format!(
-            "SELECT {COLUMNS} FROM {} WHERE {WHERE} AND (at, id) > ($8, $9) ORDER BY at, id LIMIT $10",
+            "SELECT {COLUMNS} FROM {} WHERE {WHERE} AND (at, id) > ($9, $10) ORDER BY at, id LIMIT $11",
             self.filter.kind.table()
         );
         let rows = filtered(sql, &self.tenant, &self.filter)
@@ -94,6 +94,8 @@ fn filtered<'q>(sql: String, tenant: &TenantId, filter: &Filter) -> Query<'q> {
         .bind(filter.status.as_deref().map(row::clean))
         .bind(filter.from)
         .bind(filter.to)
+        // The details are what we wrote, so that a run stands there in one way only.
+        .bind(filter.run.as_ref().map(|run| format!("%\"run_id\":\"{run}\"%")))
 }
 
 fn decode(row: &AnyRow) -> Result<AuditRow<'static>> {

@@ -37,6 +37,7 @@ pub(crate) fn row(tenant: &str, id: &str, at: i64) -> AuditRow<'static> {
             run_id: None,
             node: None,
             via: None,
+            usage: None,
         },
     }
 }

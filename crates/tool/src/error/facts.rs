@@ -50,6 +50,75 @@ pub enum Reason {
     VariableNotSet,
     /// Nobody has given a value that the settings ask a person for.
     InputNotGiven,
+    /// The model of an agent cannot be reached, or its provider fails.
+    ModelUnreachable,
+    /// The model's provider has had enough of us for a while.
+    ModelRateLimited,
+    /// The model's provider refuses the agent's key.
+    ModelAuth,
+    /// The model, or its provider, will not answer this.
+    ModelRefused,
+    /// There is more to say than the model can read at once.
+    ContextTooLong,
+    /// What the model answered cannot be used.
+    BadModelAnswer,
+    /// The model's answer does not keep to the schema that it was given.
+    OutputInvalid,
+    /// A guardrail does not let the answer pass.
+    Guardrail,
+    /// The model calls the same again and again.
+    Loop,
+    /// The run of an agent has had as many model calls as it may have.
+    StepLimit,
+    /// It has called as many tools as it may.
+    ToolLimit,
+    /// It was handed over as often as it may be.
+    HandoffLimit,
+    /// It has used as many tokens as it may.
+    TokenLimit,
+    /// It has cost as much as it may.
+    CostLimit,
+    /// It has taken as long as it may.
+    TimeLimit,
+}
+
+impl Reason {
+    /// The word for programs, where the reason is a part of our interfaces.
+    #[must_use]
+    pub fn code(self) -> Option<&'static str> {
+        Some(match self {
+            Self::ModelUnreachable => "MODEL_UNREACHABLE",
+            Self::ModelRateLimited => "MODEL_RATE_LIMITED",
+            Self::ModelAuth => "MODEL_AUTH",
+            Self::ModelRefused => "MODEL_REFUSED",
+            Self::ContextTooLong => "CONTEXT_TOO_LONG",
+            Self::BadModelAnswer => "BAD_MODEL_ANSWER",
+            Self::OutputInvalid => "OUTPUT_INVALID",
+            Self::Guardrail => "GUARDRAIL",
+            Self::Loop => "LOOP",
+            Self::StepLimit => "STEP_LIMIT",
+            Self::ToolLimit => "TOOL_LIMIT",
+            Self::HandoffLimit => "HANDOFF_LIMIT",
+            Self::TokenLimit => "TOKEN_LIMIT",
+            Self::CostLimit => "COST_LIMIT",
+            Self::TimeLimit => "TIME_LIMIT",
+            Self::CredentialsRejected
+            | Self::SignInFailed
+            | Self::Absent
+            | Self::UnknownOperation
+            | Self::AttemptTimedOut
+            | Self::ServiceTimedOut
+            | Self::StartTimedOut
+            | Self::ProgramNotFound
+            | Self::LoginRequired
+            | Self::AddressRefused
+            | Self::NoInstance
+            | Self::Redirected
+            | Self::NotTls
+            | Self::VariableNotSet
+            | Self::InputNotGiven => return None,
+        })
+    }
 }
 
 impl Error {

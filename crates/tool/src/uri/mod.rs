@@ -19,6 +19,9 @@ pub const MAX_LENGTH: usize = 4096;
 /// Types whose URIs may leave the tool out: a flow and an agent are one tool each.
 const WITHOUT_TOOL: [&str; 2] = ["flow", "agent"];
 
+/// The tool of every agent, which may be named or left out: `agent://support/ask` is `agent://support`.
+const OF_AGENTS: (&str, &str) = ("agent", "ask");
+
 /// The address of a tool, e.g. `api://crm-service/customer_list?timeout=5000`.
 ///
 /// Parsing is strict and printing is canonical: `uri.to_string().parse()` gives `uri` again.

@@ -1,6 +1,6 @@
 //! The strict parser of tool URIs: every way to be wrong has its own answer.
 
-use super::{MAX_LENGTH, Options, Uri, WITHOUT_TOOL};
+use super::{MAX_LENGTH, OF_AGENTS, Options, Uri, WITHOUT_TOOL};
 use percent_encoding::percent_decode_str;
 
 /// Why a text is no tool URI.
@@ -132,6 +132,7 @@ pub(super) fn parse(text: &str) -> Result<Uri, ParseError> {
     let tool = match tool {
         Some("") => return Err(ParseError::EmptyTool),
         Some(tool) if tool.contains('/') => return Err(ParseError::ExtraSegment(path.to_owned())),
+        Some(tool) if (scheme, tool) == OF_AGENTS => None,
         Some(tool) => Some(decode(tool)?),
         None if WITHOUT_TOOL.contains(&scheme) => None,
         None => return Err(ParseError::MissingTool(format!("{scheme}://{path}"))),

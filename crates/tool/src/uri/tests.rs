@@ -29,8 +29,8 @@ fn flows_and_agents_need_no_tool() {
     let uri: Uri = "flow://nightly?async=true&version=4".parse().unwrap();
     assert_eq!((uri.service(), uri.tool()), ("nightly", None));
     assert_eq!((uri.options().is_async, uri.options().version), (Some(true), Some(4)));
-    assert!("agent://helper".parse::<Uri>().is_ok());
-    assert!("agent://helper/ask".parse::<Uri>().is_ok());
+    let agent: Uri = "agent://helper".parse().unwrap();
+    assert_eq!("agent://helper/ask".parse::<Uri>().unwrap(), agent);
 }
 
 #[test]

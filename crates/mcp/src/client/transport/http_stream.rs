@@ -3,12 +3,11 @@
 use super::super::failure::Failure;
 use super::super::inbox::Inbox;
 use super::super::unreadable::NotAMessage;
-use super::sse_events::SseEvents;
 use crate::RpcError;
 use bytes::{Bytes, BytesMut};
 use fetch::http::StatusCode;
 use fetch::http::header::{CONTENT_TYPE, LOCATION, WWW_AUTHENTICATE};
-use fetch::{Response, Url};
+use fetch::{Response, SseEvents, Url};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::time::Duration;
@@ -75,7 +74,7 @@ pub(super) async fn read(
     let mut events = SseEvents::new(limit);
     while let Ok(Some(chunk)) = response.chunk().await {
         events.push(&chunk);
-        while let Some(event) = events.next()? {
+        while let Some(event) = events.take()? {
             if event.id.is_some() {
                 position.last_id = event.id;
             }

@@ -4,7 +4,6 @@ pub mod http;
 mod http_stream;
 mod process;
 mod sse;
-mod sse_events;
 pub mod stdio;
 mod ws;
 

@@ -4,12 +4,11 @@ use super::super::failure::Failure;
 use super::super::inbox::Inbox;
 use super::http::{Address, Posts};
 use super::http_stream::{deliver, is_same_origin, is_stream, refusal};
-use super::sse_events::SseEvents;
 use super::{Outgoing, Owned};
 use bytes::Bytes;
 use fetch::http::Method;
 use fetch::http::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
-use fetch::{Request, Response, Url};
+use fetch::{Request, Response, SseEvents, Url};
 use std::sync::Arc;
 use tokio::sync::oneshot;
 use tracing::debug;
@@ -111,7 +110,7 @@ impl Stream {
         events: &mut SseEvents,
         ready: &mut Option<oneshot::Sender<Result<(), Failure>>>,
     ) -> Result<(), Failure> {
-        while let Some(event) = events.next()? {
+        while let Some(event) = events.take()? {
             if event.name == "endpoint" {
                 let endpoint = self.endpoint(&event.data)?;
                 // The first one counts.

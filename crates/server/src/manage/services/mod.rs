@@ -9,6 +9,7 @@ mod settings;
 pub(super) mod test;
 pub(super) mod tools;
 pub(super) mod types;
+mod uses;
 mod view;
 
 pub(crate) use settings::check_id;
@@ -145,7 +146,10 @@ pub(crate) async fn add(state: &Shared, signed_in: &SignedIn, body: Create) -> R
     owner::refuse_hidden(state, &signed_in.tenant, &new.scheme, &new.id)?;
     let service = state.store.services().create(&signed_in.tenant, new).await?;
     state.reload.catch_up().await;
-    Ok(ServiceView::new(state, service, Visibility::of(signed_in)))
+    let warnings = uses::warnings(state, signed_in, &service.scheme, &service.config);
+    let mut view = ServiceView::new(state, service, Visibility::of(signed_in));
+    view.warnings = warnings;
+    Ok(view)
 }
 
 /// Refuses an id that no service can have.
@@ -235,8 +239,9 @@ pub(crate) async fn change(
     let expected = Some(body.version.unwrap_or(old.version));
     let service = state.store.services().update(&signed_in.tenant, scheme, id, changes, expected).await?;
     state.reload.catch_up().await;
+    let warnings = uses::warnings(state, signed_in, &service.scheme, &service.config);
     let mut view = ServiceView::new(state, service, Visibility::of(signed_in));
-    view.dropped_secrets = moving.dropped;
+    (view.dropped_secrets, view.warnings) = (moving.dropped, warnings);
     Ok(view)
 }
 

@@ -1,5 +1,6 @@
 //! What a service is checked for before it is stored.
 
+use super::uses;
 use crate::Shared;
 use crate::auth::SignedIn;
 use crate::error::{Problem, Result};
@@ -113,25 +114,29 @@ pub(crate) async fn check_also(
         signed_in.may_administer()?;
     }
     let mut config = config.clone();
-    if config.as_object_mut().is_some_and(|config| config.shift_remove("tools").is_some()) {
+    let has_tools_in_config = kind.has_user_tools
+        && config.as_object_mut().is_some_and(|config| config.shift_remove("tools").is_some());
+    if has_tools_in_config {
         found.note(Err(Problem::invalid_field("config.tools", "'tools' stands beside 'config', not in it")));
     }
     let pairs = tools.iter().map(|tool| (tool.id.clone(), tool.definition.clone()));
     let settings = settings_of(config, pairs);
+    let in_body = |problem| in_body(problem, kind.has_user_tools);
     let masks = empty_masks(&settings, kind.settings_schema(), "");
+    let unusable = uses::problems(state, signed_in, kind, &settings);
     match state.gateway.check(&signed_in.tenant, scheme, settings).await {
         Err(error) if error.problems().is_empty() => return Err(error.into()),
         Err(error) => found.add(error.problems().iter().cloned().map(in_body).collect()),
-        Ok(()) => {}
+        Ok(()) => found.add(unusable.into_iter().map(in_body).collect()),
     }
     found.add(masks.into_iter().map(in_body).collect());
     found.refuse()
 }
 
-/// A path into the settings as a path into the body.
-fn in_body(mut problem: tool::Problem) -> tool::Problem {
-    let is_tool =
-        problem.path.strip_prefix("tools").is_some_and(|rest| rest.is_empty() || rest.starts_with('['));
+/// A path into the settings as a path into the body, where the tools of users stand beside the others.
+fn in_body(mut problem: tool::Problem, has_user_tools: bool) -> tool::Problem {
+    let is_tool = has_user_tools
+        && problem.path.strip_prefix("tools").is_some_and(|rest| rest.is_empty() || rest.starts_with('['));
     if !is_tool {
         problem.path =
             if problem.path.is_empty() { "config".into() } else { format!("config.{}", problem.path) };

@@ -44,6 +44,10 @@ pub(crate) struct ServiceView {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
     pub(super) dropped_secrets: Vec<String>,
+    /// What was saved and may not work as it is meant, e.g. an agent's tool that nothing fits now.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    pub(super) warnings: Vec<String>,
 }
 
 /// How a service was when it was last asked what it offers.
@@ -78,6 +82,7 @@ impl ServiceView {
             updated_at: Some(time::show(service.updated_at)),
             version: Some(service.version),
             dropped_secrets: Vec::new(),
+            warnings: Vec::new(),
         }
     }
 
@@ -103,6 +108,7 @@ impl ServiceView {
             updated_at: None,
             version: None,
             dropped_secrets: Vec::new(),
+            warnings: Vec::new(),
         }
     }
 }

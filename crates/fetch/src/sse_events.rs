@@ -1,21 +1,26 @@
 //! Server-sent events, cut out of a stream of bytes.
 
-use super::super::failure::Failure;
 use bytes::BytesMut;
 use std::time::Duration;
 
 /// One event.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct SseEvent {
+pub struct SseEvent {
     /// `message` where the server does not say.
-    pub(super) name: String,
-    pub(super) data: String,
-    pub(super) id: Option<String>,
+    pub name: String,
+    /// Its lines of data, joined.
+    pub data: String,
+    /// Where to go on, if the server says so.
+    pub id: Option<String>,
 }
+
+/// An event has more bytes than this limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TooLong(pub usize);
 
 /// Reads events as bytes arrive; what is unfinished may not exceed the limit.
 #[derive(Debug)]
-pub(super) struct SseEvents {
+pub struct SseEvents {
     buffer: BytesMut,
     searched: usize,
     /// The last line ended with `\r`, so that a `\n` now is a part of its end.
@@ -25,11 +30,13 @@ pub(super) struct SseEvents {
     limit: usize,
     is_start: bool,
     /// How long the server asks us to wait before we come back.
-    pub(super) retry: Option<Duration>,
+    pub retry: Option<Duration>,
 }
 
 impl SseEvents {
-    pub(super) fn new(limit: usize) -> Self {
+    /// Reads events of at most so many bytes.
+    #[must_use]
+    pub fn new(limit: usize) -> Self {
         Self {
             buffer: BytesMut::new(),
             searched: 0,
@@ -42,7 +49,8 @@ impl SseEvents {
         }
     }
 
-    pub(super) fn push(&mut self, chunk: &[u8]) {
+    /// Takes in what has arrived.
+    pub fn push(&mut self, chunk: &[u8]) {
         self.buffer.extend_from_slice(chunk);
         if self.is_start && self.buffer.len() >= 3 {
             self.is_start = false;
@@ -53,7 +61,10 @@ impl SseEvents {
     }
 
     /// The next whole event, if it has arrived.
-    pub(super) fn next(&mut self) -> Result<Option<SseEvent>, Failure> {
+    ///
+    /// # Errors
+    /// When what is unfinished exceeds the limit.
+    pub fn take(&mut self) -> Result<Option<SseEvent>, TooLong> {
         while let Some(line) = self.line() {
             if !line.is_empty() {
                 self.field(&line);
@@ -69,7 +80,7 @@ impl SseEvents {
             }
         }
         if self.buffer.len() + self.event.data.len() > self.limit {
-            return Err(Failure::Protocol(format!("an event is longer than {} bytes", self.limit)));
+            return Err(TooLong(self.limit));
         }
         Ok(None)
     }
@@ -122,7 +133,7 @@ mod tests {
         let mut found = Vec::new();
         for chunk in chunks {
             events.push(chunk.as_bytes());
-            while let Some(event) = events.next().unwrap() {
+            while let Some(event) = events.take().unwrap() {
                 found.push((event.name, event.data, event.id));
             }
         }
@@ -146,19 +157,19 @@ mod tests {
     fn takes_an_event_that_ends_in_bare_carriage_returns_as_soon_as_it_is_there() {
         let mut events = SseEvents::new(100);
         events.push(b"event: message\rdata: {\rdata: }\r\r");
-        let event = events.next().unwrap().unwrap();
+        let event = events.take().unwrap().unwrap();
         assert_eq!((event.name.as_str(), event.data.as_str()), ("message", "{\n}"));
         events.push(b"\ndata: x\r\n\r");
-        assert_eq!(events.next().unwrap().unwrap().data, "x");
+        assert_eq!(events.take().unwrap().unwrap().data, "x");
         events.push(b"\n");
-        assert_eq!(events.next().unwrap(), None);
+        assert_eq!(events.take().unwrap(), None);
     }
 
     #[test]
     fn takes_a_priming_event_and_its_retry() {
         let mut events = SseEvents::new(100);
         events.push(b"retry: 50\nid: a\ndata:\n\n");
-        let event = events.next().unwrap().unwrap();
+        let event = events.take().unwrap().unwrap();
         assert_eq!((event.data.as_str(), event.id.as_deref()), ("", Some("a")));
         assert_eq!(events.retry, Some(Duration::from_millis(50)));
     }
@@ -167,11 +178,11 @@ mod tests {
     fn refuses_an_event_without_end() {
         let mut events = SseEvents::new(1_000);
         events.push(&[b'x'; 2_000]);
-        assert!(events.next().is_err());
+        assert!(events.take().is_err());
         let mut events = SseEvents::new(1_000);
         for _ in 0..300 {
             events.push(b"data: 12345\n");
         }
-        assert!(events.next().is_err());
+        assert!(events.take().is_err());
     }
 }

@@ -1,0 +1,166 @@
+//! Which calls somebody has to approve, and how that is asked.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Map, Value, json};
+use tool::secret::{MASK, names::is_likely_secret};
+use tool::uri::Method;
+use tool::{Ability, CallableTool, Context, Error, Question, Result};
+
+/// Which calls need approval.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub(super) enum Approval {
+    /// Of tools that say that they destroy, and HTTP DELETE.
+    #[default]
+    Destructive,
+    Never,
+    /// Of all tools but those that say that they only read.
+    Writes,
+    /// Of all tools, once a result was read that is not trusted.
+    AfterUntrusted,
+    Always,
+}
+
+/// Who approves.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub(super) enum ApprovalBy {
+    /// Whoever calls the agent.
+    #[default]
+    Caller,
+}
+
+/// What a tool says of itself.
+#[derive(Debug, Clone, Copy, Default)]
+struct Hints {
+    is_read_only: bool,
+    is_destructive: bool,
+}
+
+fn hints(tool: &CallableTool) -> Hints {
+    #[derive(Deserialize, Default)]
+    #[serde(rename_all = "camelCase", default)]
+    struct Annotations {
+        read_only_hint: bool,
+        destructive_hint: bool,
+    }
+    let said = tool.tool.field("annotations").and_then(|raw| serde_json::from_str(raw.get()).ok());
+    let Annotations { read_only_hint, destructive_hint } = said.unwrap_or_default();
+    let deletes = tool.tool.methods().first() == Some(&Method::Delete)
+        || tool.uri.options().method == Some(Method::Delete);
+    Hints { is_read_only: read_only_hint, is_destructive: destructive_hint || deletes }
+}
+
+impl Approval {
+    /// Whether a call of this tool needs it now.
+    pub(super) fn is_needed(self, tool: &CallableTool, has_untrusted: bool) -> bool {
+        let hints = hints(tool);
+        match self {
+            Self::Destructive => hints.is_destructive,
+            Self::Never => false,
+            Self::Writes => !hints.is_read_only,
+            Self::AfterUntrusted => has_untrusted,
+            Self::Always => true,
+        }
+    }
+}
+
+/// What was decided.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Decision {
+    Approved,
+    /// Not, for this reason if one was given.
+    Denied(Option<String>),
+}
+
+/// Asks the person behind the calling client. The answer holds for this call alone.
+///
+/// # Errors
+/// When nobody can be asked, or nobody answers.
+pub(super) async fn ask(
+    cx: &Context,
+    agent: &str,
+    uri: &str,
+    arguments: &Map<String, Value>,
+) -> Result<Decision> {
+    let client = cx.client.as_ref().filter(|client| client.can(Ability::Elicitation));
+    let client = client.ok_or_else(|| {
+        Error::unsupported(
+            "the call needs approval, and the calling program cannot ask anybody (elicitation)",
+        )
+    })?;
+    let shown = masked(&Value::Object(arguments.clone()), 0);
+    let message = format!("The agent '{agent}' wants to call {uri} with {shown}");
+    let params = json!({
+        "message": message,
+        "requestedSchema": {
+            "type": "object",
+            "properties": {
+                "decision": { "type": "string", "enum": ["approve", "reject"], "title": "Decision" },
+                "comment": { "type": "string", "title": "Comment" }
+            },
+            "required": ["decision"]
+        }
+    });
+    let params = to_raw_value(&params).ok();
+    let answer = client.ask(cx, Question { ability: Ability::Elicitation, params }).await?;
+    Ok(read(&answer))
+}
+
+/// Whatever is no clear yes is a no.
+fn read(answer: &RawValue) -> Decision {
+    let answer: Value = serde_json::from_str(answer.get()).unwrap_or_default();
+    let content = &answer["content"];
+    if answer["action"] == "accept" && content["decision"] == "approve" {
+        return Decision::Approved;
+    }
+    let comment = content["comment"].as_str().filter(|comment| !comment.trim().is_empty());
+    Decision::Denied(comment.map(|comment| comment.chars().take(500).collect()))
+}
+
+/// Arguments as they may be shown.
+fn masked(value: &Value, depth: usize) -> Value {
+    match value {
+        Value::Object(fields) if depth < 64 => {
+            let mask = |(name, field): (&String, &Value)| {
+                let is_secret = is_likely_secret(name) && !field.is_object();
+                (name.clone(), if is_secret { MASK.into() } else { masked(field, depth + 1) })
+            };
+            Value::Object(fields.iter().map(mask).collect())
+        }
+        Value::Array(items) if depth < 64 => items.iter().map(|item| masked(item, depth + 1)).collect(),
+        other => other.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_clear_yes_is_one() {
+        let read = |text: &str| read(serde_json::from_str(text).unwrap());
+        assert_eq!(read(r#"{"action":"accept","content":{"decision":"approve"}}"#), Decision::Approved);
+        for no in [
+            r#"{"action":"decline"}"#,
+            r#"{"action":"cancel","content":{"decision":"approve"}}"#,
+            r#"{"action":"accept","content":{}}"#,
+            r#"{"action":"accept"}"#,
+            "[]",
+        ] {
+            assert_eq!(read(no), Decision::Denied(None), "{no}");
+        }
+        let no = read(r#"{"action":"accept","content":{"decision":"reject","comment":"not today"}}"#);
+        assert_eq!(no, Decision::Denied(Some("not today".into())));
+    }
+
+    #[test]
+    fn secrets_are_not_shown() {
+        let shown = masked(&json!({ "to": "x", "auth": { "api_key": "S" }, "list": [{ "token": "S" }] }), 0);
+        assert!(!shown.to_string().contains("\"S\""), "{shown}");
+    }
+}

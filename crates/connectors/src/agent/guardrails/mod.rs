@@ -1,0 +1,134 @@
+//! Guardrails: what prompts, arguments, results and answers must keep to, and what is done where they do not.
+
+mod links;
+mod masks;
+mod rule;
+mod settings;
+
+pub(super) use masks::Masks;
+pub(super) use settings::GuardrailSettings;
+
+pub(super) use rule::Blocked;
+
+use rule::Rule;
+use serde_json::{Map, Value};
+use std::sync::{Mutex, PoisonError};
+use tool::{CallTools, Context, Problem};
+
+/// Where a text is on its way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    Input,
+    ToolInput,
+    ToolOutput,
+    Output,
+}
+
+impl Stage {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Input => "input",
+            Self::ToolInput => "tool_input",
+            Self::ToolOutput => "tool_output",
+            Self::Output => "output",
+        }
+    }
+}
+
+/// The rules of one agent.
+#[derive(Debug, Default)]
+pub(super) struct Guardrails {
+    input: Vec<Rule>,
+    tool_input: Vec<Rule>,
+    tool_output: Vec<Rule>,
+    output: Vec<Rule>,
+}
+
+/// What rules need to be applied.
+pub(super) struct Guarding<'a> {
+    pub(super) cx: &'a Context,
+    pub(super) agent: &'a str,
+    pub(super) tools: Option<&'a dyn CallTools>,
+    pub(super) masks: &'a Mutex<Masks>,
+}
+
+impl Guardrails {
+    pub(super) fn check(settings: &GuardrailSettings, problems: &mut Vec<Problem>) -> Self {
+        let mut rules = |stage: &str, given: &[settings::RuleSettings]| {
+            let check = |(at, rule): (usize, &settings::RuleSettings)| {
+                Rule::check(rule, &format!("guardrails.{stage}[{at}]"), problems)
+            };
+            given.iter().enumerate().filter_map(check).collect()
+        };
+        Self {
+            input: rules("input", &settings.input),
+            tool_input: rules("tool_input", &settings.tool_input),
+            tool_output: rules("tool_output", &settings.tool_output),
+            output: rules("output", &settings.output),
+        }
+    }
+
+    fn of(&self, stage: Stage) -> &[Rule] {
+        match stage {
+            Stage::Input => &self.input,
+            Stage::ToolInput => &self.tool_input,
+            Stage::ToolOutput => &self.tool_output,
+            Stage::Output => &self.output,
+        }
+    }
+
+    /// There is something to look at.
+    pub(super) fn has(&self, stage: Stage) -> bool {
+        !self.of(stage).is_empty()
+    }
+
+    /// The text as it may go on, or why it may not.
+    pub(super) async fn apply(
+        &self,
+        guarding: &Guarding<'_>,
+        stage: Stage,
+        text: String,
+    ) -> Result<String, Blocked> {
+        let mut text = text;
+        for rule in self.of(stage) {
+            text = rule.apply(guarding, stage, text).await?;
+        }
+        Ok(text)
+    }
+
+    /// The same for every text within data.
+    pub(super) async fn apply_within(
+        &self,
+        guarding: &Guarding<'_>,
+        stage: Stage,
+        value: Value,
+    ) -> Result<Value, Blocked> {
+        if !self.has(stage) {
+            return Ok(value);
+        }
+        Ok(match value {
+            Value::String(text) => self.apply(guarding, stage, text).await?.into(),
+            Value::Array(items) => {
+                let mut guarded = Vec::with_capacity(items.len());
+                for item in items {
+                    guarded.push(Box::pin(self.apply_within(guarding, stage, item)).await?);
+                }
+                guarded.into()
+            }
+            Value::Object(fields) => {
+                let mut guarded = Map::new();
+                for (name, field) in fields {
+                    guarded.insert(name, Box::pin(self.apply_within(guarding, stage, field)).await?);
+                }
+                guarded.into()
+            }
+            other => other,
+        })
+    }
+}
+
+impl Guarding<'_> {
+    fn mask(&self, kind: &str, value: &str) -> String {
+        self.masks.lock().unwrap_or_else(PoisonError::into_inner).mask(kind, value)
+    }
+}

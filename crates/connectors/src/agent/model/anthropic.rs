@@ -1,0 +1,225 @@
+//! The dialect of Anthropic's messages.
+
+use super::body::{Body, with_schema};
+use super::stream::Partial;
+use super::{Answer, Asked, Stop, ToolCall, Turn, Usage};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use tool::Result;
+
+pub(super) const PATH: &str = "messages";
+/// The version of the interface that we speak.
+pub(super) const VERSION: &str = "2023-06-01";
+
+#[derive(Serialize)]
+struct Tool<'a> {
+    name: &'a str,
+    description: &'a str,
+    input_schema: &'a RawValue,
+}
+
+#[derive(Serialize)]
+struct Message<'a> {
+    role: &'a str,
+    content: Vec<Block<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Block<'a> {
+    Text { text: &'a str },
+    ToolUse { id: &'a str, name: &'a str, input: &'a RawValue },
+    ToolResult { tool_use_id: &'a str, content: &'a str, is_error: bool },
+}
+
+pub(super) fn body(model: &str, asked: &Asked<'_>, is_streamed: bool) -> Result<Body> {
+    let mut body = Body::default();
+    body.set("model", &model)?;
+    body.set("max_tokens", &asked.parameters.max_output_tokens)?;
+    body.set("system", &with_schema(asked.system, asked.schema))?;
+    body.set("messages", &asked.turns.iter().map(message).collect::<Vec<_>>())?;
+    if !asked.tools.is_empty() {
+        let tools = asked.tools.iter().map(|tool| Tool {
+            name: &tool.name,
+            description: &tool.description,
+            input_schema: &tool.parameters,
+        });
+        body.set("tools", &tools.collect::<Vec<_>>())?;
+    }
+    if let Some(temperature) = asked.parameters.temperature {
+        body.set("temperature", &temperature)?;
+    }
+    if is_streamed {
+        body.set("stream", &true)?;
+    }
+    Ok(body)
+}
+
+fn message(turn: &Turn) -> Message<'_> {
+    match turn {
+        Turn::User(text) => Message { role: "user", content: vec![Block::Text { text }] },
+        Turn::Model { text, calls } => {
+            let text = (!text.is_empty()).then_some(Block::Text { text });
+            let calls = calls.iter().map(|call| Block::ToolUse {
+                id: &call.id,
+                name: &call.name,
+                input: call.replayed(),
+            });
+            Message { role: "assistant", content: text.into_iter().chain(calls).collect() }
+        }
+        Turn::Results(results) => {
+            let result = results.iter().map(|result| Block::ToolResult {
+                tool_use_id: &result.id,
+                content: &result.text,
+                is_error: result.is_error,
+            });
+            Message { role: "user", content: result.collect() }
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Answered<'a> {
+    #[serde(borrow)]
+    content: Vec<Content<'a>>,
+    #[serde(default)]
+    stop_reason: Option<String>,
+    #[serde(default)]
+    usage: Option<Tokens>,
+}
+
+#[derive(Deserialize)]
+struct Content<'a> {
+    #[serde(default)]
+    r#type: String,
+    #[serde(default)]
+    text: Option<String>,
+    #[serde(default)]
+    id: Option<String>,
+    #[serde(default)]
+    name: Option<String>,
+    #[serde(borrow, default)]
+    input: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Tokens {
+    #[serde(default)]
+    input_tokens: Option<u64>,
+    #[serde(default)]
+    output_tokens: Option<u64>,
+    #[serde(default)]
+    cache_read_input_tokens: Option<u64>,
+    #[serde(default)]
+    cache_creation_input_tokens: Option<u64>,
+}
+
+impl Tokens {
+    /// What is said later replaces what was said before; what is not said stays.
+    fn add_to(&self, usage: &mut Usage) {
+        if let Some(input) = self.input_tokens {
+            let cached = self.cache_read_input_tokens.unwrap_or_default();
+            usage.cached = cached;
+            usage.input = input + cached + self.cache_creation_input_tokens.unwrap_or_default();
+        }
+        usage.output = self.output_tokens.unwrap_or(usage.output);
+    }
+}
+
+fn stop_of(reason: Option<&str>) -> Stop {
+    match reason {
+        Some("max_tokens" | "model_context_window_exceeded") => Stop::Length,
+        Some("refusal") => Stop::Refused,
+        _ => Stop::End,
+    }
+}
+
+/// A whole answer; nothing where it is none.
+pub(super) fn read(text: &str) -> Option<Answer> {
+    let answered: Answered<'_> = serde_json::from_str(text).ok()?;
+    let mut answer = Answer { stop: stop_of(answered.stop_reason.as_deref()), ..Answer::default() };
+    for content in answered.content {
+        match content.r#type.as_str() {
+            "text" => answer.text.push_str(&content.text?),
+            "tool_use" => answer.calls.push(ToolCall {
+                id: content.id?,
+                name: content.name?,
+                arguments: content.input.map_or_else(String::new, |input| input.get().to_owned()),
+                signature: None,
+            }),
+            _ => {}
+        }
+    }
+    let mut usage = Usage::default();
+    if let Some(tokens) = answered.usage {
+        tokens.add_to(&mut usage);
+    }
+    answer.usage = Some(usage);
+    Some(answer)
+}
+
+#[derive(Deserialize)]
+struct Event<'a> {
+    r#type: String,
+    #[serde(default)]
+    index: usize,
+    #[serde(default)]
+    message: Option<Begun>,
+    #[serde(borrow, default)]
+    content_block: Option<Content<'a>>,
+    #[serde(default)]
+    delta: Option<Delta>,
+    #[serde(default)]
+    usage: Option<Tokens>,
+}
+
+#[derive(Deserialize)]
+struct Begun {
+    #[serde(default)]
+    usage: Option<Tokens>,
+}
+
+#[derive(Deserialize)]
+struct Delta {
+    #[serde(default)]
+    text: Option<String>,
+    #[serde(default)]
+    partial_json: Option<String>,
+    #[serde(default)]
+    stop_reason: Option<String>,
+}
+
+/// Takes in one event of a streamed answer; nothing where it is none of this dialect.
+pub(super) fn take(partial: &mut Partial, data: &str) -> Option<()> {
+    let event: Event<'_> = serde_json::from_str(data).ok()?;
+    let usage = event.usage.or_else(|| event.message.and_then(|begun| begun.usage));
+    if let Some(tokens) = usage {
+        tokens.add_to(partial.answer.usage.get_or_insert_default());
+    }
+    match event.r#type.as_str() {
+        "content_block_start" => {
+            let block = event.content_block?;
+            match block.r#type.as_str() {
+                "text" => partial.say(&block.text.unwrap_or_default()),
+                "tool_use" => {
+                    let call = partial.call(event.index)?;
+                    (call.id, call.name) = (block.id?, block.name?);
+                }
+                _ => {}
+            }
+        }
+        "content_block_delta" => {
+            let delta = event.delta?;
+            if let Some(text) = delta.text {
+                partial.say(&text);
+            }
+            if let Some(part) = delta.partial_json {
+                partial.call(event.index)?.arguments.push_str(&part);
+            }
+        }
+        "message_delta" => partial.answer.stop = stop_of(event.delta?.stop_reason.as_deref()),
+        "message_stop" => partial.is_whole = true,
+        _ => {}
+    }
+    Some(())
+}

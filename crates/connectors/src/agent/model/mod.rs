@@ -1,0 +1,137 @@
+//! Models: what one is asked, what it answers, and in which dialect.
+
+mod anthropic;
+mod body;
+mod client;
+mod endpoint;
+mod failure;
+mod gemini;
+mod openai;
+mod sampling;
+mod stream;
+mod whole;
+
+pub(super) use client::{Client, Heard};
+pub(super) use endpoint::{Dialect, Endpoint};
+pub(super) use sampling::Sampling;
+
+use serde_json::value::RawValue;
+use std::sync::Arc;
+use tool::{Context, Result};
+
+/// Where an agent's answers come from.
+#[derive(Debug)]
+pub(super) enum Model {
+    /// A provider.
+    Http(Client),
+    /// The program that calls the agent.
+    Calling(Sampling),
+}
+
+/// The most bytes of an answer.
+const MAX_ANSWER_BYTES: usize = 8 * 1024 * 1024;
+/// The most bytes of one event of a streamed answer.
+const MAX_EVENT_BYTES: usize = 1024 * 1024;
+
+impl Model {
+    /// The model's answer, which says or asks for something.
+    ///
+    /// # Errors
+    /// Why there is none, with a reason.
+    pub(super) async fn ask(&self, cx: &Context, asked: &Asked<'_>, heard: Heard<'_>) -> Result<Answer> {
+        match self {
+            Self::Http(client) => client.ask(cx, asked, heard).await,
+            Self::Calling(sampling) => sampling.ask(cx, asked).await,
+        }
+    }
+}
+
+/// One model call: everything that the model gets to see.
+pub(super) struct Asked<'a> {
+    pub(super) system: &'a str,
+    pub(super) turns: &'a [Turn],
+    pub(super) tools: &'a [Offer],
+    /// What the answer is to look like, as the settings have it.
+    pub(super) schema: Option<&'a RawValue>,
+    pub(super) parameters: &'a Parameters,
+}
+
+/// How the model is to answer.
+#[derive(Debug, Clone)]
+pub(super) struct Parameters {
+    pub(super) temperature: Option<f64>,
+    pub(super) max_output_tokens: u32,
+}
+
+/// A part of what was said so far.
+#[derive(Debug, Clone)]
+pub(super) enum Turn {
+    User(String),
+    Model { text: String, calls: Vec<ToolCall> },
+    Results(Vec<ToolResult>),
+}
+
+/// A tool as the model is told of it.
+#[derive(Debug, Clone)]
+pub(super) struct Offer {
+    pub(super) name: String,
+    pub(super) description: String,
+    pub(super) parameters: Arc<RawValue>,
+}
+
+/// A tool call that the model asks for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct ToolCall {
+    pub(super) id: String,
+    pub(super) name: String,
+    /// As the model wrote them: most likely a JSON object.
+    pub(super) arguments: String,
+    /// What the provider wants back with the call.
+    pub(super) signature: Option<String>,
+}
+
+impl ToolCall {
+    /// The arguments as a provider takes them back, which insists on an object.
+    fn replayed(&self) -> &RawValue {
+        let read = serde_json::from_str::<&RawValue>(&self.arguments).ok();
+        read.filter(|raw| raw.get().starts_with('{')).unwrap_or_else(|| body::empty_object())
+    }
+}
+
+/// What came of a tool call, for the model.
+#[derive(Debug, Clone)]
+pub(super) struct ToolResult {
+    pub(super) id: String,
+    pub(super) name: String,
+    pub(super) text: String,
+    pub(super) is_error: bool,
+}
+
+/// What the model answered.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Answer {
+    pub(super) text: String,
+    pub(super) calls: Vec<ToolCall>,
+    pub(super) stop: Stop,
+    /// Unknown where the model is the client's own.
+    pub(super) usage: Option<Usage>,
+}
+
+/// Why the model stopped.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Stop {
+    #[default]
+    End,
+    Length,
+    /// It, or its provider, will not answer.
+    Refused,
+}
+
+/// The tokens of one model call.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Usage {
+    /// Those that were read, cached ones among them.
+    pub(super) input: u64,
+    pub(super) output: u64,
+    pub(super) cached: u64,
+}

@@ -1,0 +1,158 @@
+//! The model of the MCP client that calls, which answers by its own means.
+
+use super::{Answer, Asked, Offer, Stop, ToolCall, Turn, failure};
+use serde::Serialize;
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Map, Value};
+use tool::{Ability, Client, Context, Error, Question, Result};
+
+/// The client's own model.
+#[derive(Debug)]
+pub(in super::super) struct Sampling;
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Params<'a> {
+    messages: Vec<Message<'a>>,
+    system_prompt: String,
+    max_tokens: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Tool<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Tool<'a> {
+    name: &'a str,
+    description: &'a str,
+    input_schema: &'a RawValue,
+}
+
+#[derive(Serialize)]
+struct Message<'a> {
+    role: &'a str,
+    content: Content<'a>,
+}
+
+/// One block, or several where versions with tools allow them.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Content<'a> {
+    One(Block<'a>),
+    Many(Vec<Block<'a>>),
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Block<'a> {
+    Text {
+        text: &'a str,
+    },
+    ToolUse {
+        id: &'a str,
+        name: &'a str,
+        input: &'a RawValue,
+    },
+    #[serde(rename_all = "camelCase")]
+    ToolResult {
+        tool_use_id: &'a str,
+        content: Vec<Block<'a>>,
+        is_error: bool,
+    },
+}
+
+impl Sampling {
+    pub(super) async fn ask(&self, cx: &Context, asked: &Asked<'_>) -> Result<Answer> {
+        let client = cx.client.as_deref().filter(|client| client.can(Ability::Sampling));
+        let client = client.ok_or_else(|| lacks("sampling"))?;
+        if !asked.tools.is_empty() && !takes_tools(client) {
+            return Err(lacks("sampling.tools"));
+        }
+        let params = Params {
+            messages: asked.turns.iter().map(message).collect(),
+            system_prompt: super::body::with_schema(asked.system, asked.schema),
+            max_tokens: asked.parameters.max_output_tokens,
+            temperature: asked.parameters.temperature,
+            tools: asked.tools.iter().map(tool).collect(),
+        };
+        let params = to_raw_value(&params)
+            .map_err(|error| Error::internal("a question cannot be written").caused_by(error))?;
+        let question = Question { ability: Ability::Sampling, params: Some(params) };
+        let answer = client.ask(cx, question).await?;
+        read(&answer).ok_or_else(|| failure::bad("it is not what a client's model answers"))
+    }
+}
+
+fn lacks(ability: &str) -> Error {
+    Error::unsupported(format!(
+        "this agent uses the model of the MCP client that calls it, and the caller has not declared '{ability}'; call it \
+         from a client that has, or give the agent another provider"
+    ))
+}
+
+fn takes_tools(client: &dyn Client) -> bool {
+    let declared: Value = serde_json::from_str(client.capabilities().get()).unwrap_or_default();
+    declared["sampling"]["tools"].is_object()
+}
+
+fn tool(offer: &Offer) -> Tool<'_> {
+    Tool { name: &offer.name, description: &offer.description, input_schema: &offer.parameters }
+}
+
+fn message(turn: &Turn) -> Message<'_> {
+    match turn {
+        Turn::User(text) => Message { role: "user", content: Content::One(Block::Text { text }) },
+        Turn::Model { text, calls } if calls.is_empty() => {
+            Message { role: "assistant", content: Content::One(Block::Text { text }) }
+        }
+        Turn::Model { text, calls } => {
+            let text = (!text.is_empty()).then_some(Block::Text { text });
+            let calls = calls.iter().map(|call| Block::ToolUse {
+                id: &call.id,
+                name: &call.name,
+                input: call.replayed(),
+            });
+            Message { role: "assistant", content: Content::Many(text.into_iter().chain(calls).collect()) }
+        }
+        Turn::Results(results) => {
+            let blocks = results.iter().map(|result| Block::ToolResult {
+                tool_use_id: &result.id,
+                content: vec![Block::Text { text: &result.text }],
+                is_error: result.is_error,
+            });
+            Message { role: "user", content: Content::Many(blocks.collect()) }
+        }
+    }
+}
+
+/// The client's answer; nothing where it is none, or says nothing.
+fn read(answer: &RawValue) -> Option<Answer> {
+    let answer: Map<String, Value> = serde_json::from_str(answer.get()).ok()?;
+    let blocks = match answer.get("content")? {
+        Value::Array(blocks) => blocks.clone(),
+        block => vec![block.clone()],
+    };
+    let mut read = Answer {
+        stop: match answer.get("stopReason").and_then(Value::as_str) {
+            Some("maxTokens") => Stop::Length,
+            _ => Stop::End,
+        },
+        ..Answer::default()
+    };
+    for block in &blocks {
+        let text = |name: &str| block[name].as_str().map(str::to_owned);
+        match block["type"].as_str()? {
+            "text" => read.text.push_str(&text("text")?),
+            "tool_use" => read.calls.push(ToolCall {
+                id: text("id")?,
+                name: text("name")?,
+                arguments: block["input"].to_string(),
+                signature: None,
+            }),
+            _ => {}
+        }
+    }
+    (!read.text.trim().is_empty() || !read.calls.is_empty()).then_some(read)
+}

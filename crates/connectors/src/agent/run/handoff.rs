@@ -1,0 +1,138 @@
+//! Handing over: the same run goes on with another agent.
+
+use super::super::binding::History;
+use super::super::model::Turn;
+use super::Prompt;
+use super::frame::framed;
+use super::offers::{Offered, find};
+use super::progress;
+use super::spent::HandoffDone;
+use super::think::Thinking;
+use super::work::{AtWork, Handover};
+use serde_json::{Map, Value};
+use tool::{Arguments, Context, Error, Outcome, Output, Reason, Request, Result, Shared, Target};
+
+/// The most of a reason or message.
+const MAX_CHARACTERS: usize = 4_000;
+
+/// What became of a handoff.
+pub(super) enum Handed {
+    /// The other agent has answered.
+    Over(Output),
+    /// It cannot be, and the model is told why.
+    Told(String),
+}
+
+impl Thinking<'_> {
+    /// Lets another agent go on, and gives what that one answers.
+    ///
+    /// # Errors
+    /// When the limit of handoffs is reached, or the other agent fails before it has begun.
+    pub(super) async fn hand_over(
+        &self,
+        offered: &Offered<'_>,
+        name: &str,
+        arguments: &Map<String, Value>,
+    ) -> Result<Handed> {
+        let found = offered.handoffs.iter().find(|(known, _)| known == name);
+        let (Some((_, handoff)), Some(tools)) = (found, &self.tools) else {
+            return Ok(Handed::Told("there is no such agent to hand over to".to_owned()));
+        };
+        let text = |name: &str| {
+            let text = arguments.get(name).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
+            text.map(|text| self.unmasked(&text.chars().take(MAX_CHARACTERS).collect::<String>()))
+        };
+        let Some(reason) = text("reason") else {
+            return Ok(Handed::Told("a handoff needs a 'reason'".to_owned()));
+        };
+        let to = handoff.to.service().to_owned();
+        self.count(&to, &reason)?;
+        let handover = Handover {
+            from: self.agent.id.clone(),
+            to: to.clone(),
+            message: text("message"),
+            reason,
+            transcript: (handoff.history == History::Full).then(|| transcript(&self.turns)),
+        };
+        let event = progress::event("handoff", &self.agent.id, self.work.run.spent().model_calls, &to);
+        progress::step(&self.cx, &self.work.run, format!("hands over to {to}"), event);
+        let cx = Context {
+            instance: self.cx.instance.clone(),
+            events: self.cx.events.clone(),
+            shared: Some(Shared::new(self.work.handed_over(handover))),
+            ..self.cx.nested(self.step(0))
+        };
+        let target = find(&cx, &**tools, &Target::Uri(handoff.to.clone()));
+        let Some((_, target)) = target else {
+            return Ok(Handed::Told(format!("the agent '{to}' is not there for this caller")));
+        };
+        let request = Request::new(target, Arguments::from(self.asked(handoff.history)));
+        match Box::pin(tools.call(&cx, request)).await? {
+            Outcome::Done(output) => Ok(Handed::Over(output)),
+            Outcome::NeedsInput(_) | Outcome::Started(_) => {
+                Err(Error::internal("an agent that was handed over to has not answered"))
+            }
+        }
+    }
+
+    fn count(&self, to: &str, reason: &str) -> Result<()> {
+        let mut spent = self.work.run.spent();
+        let limit = self.work.run.limits.handoffs;
+        if spent.handoffs.len() >= usize::try_from(limit).unwrap_or(usize::MAX) {
+            let message = format!("the run has ended: it may be handed over {limit} times");
+            return Err(Error::upstream(message).because(Reason::HandoffLimit));
+        }
+        let (from, to, reason) = (self.agent.id.clone(), to.to_owned(), reason.to_owned());
+        spent.handoffs.push(HandoffDone { from, to, reason });
+        Ok(())
+    }
+
+    /// What the next agent is asked.
+    fn asked(&self, history: History) -> Map<String, Value> {
+        let prompt = match history {
+            History::Full | History::Prompt => self.prompt.text.as_str(),
+            History::None => "Go on as the handoff says.",
+        };
+        let mut asked = Map::from_iter([("prompt".to_owned(), Value::from(prompt))]);
+        if history != History::None && !self.prompt.context.is_null() {
+            asked.insert("context".to_owned(), self.prompt.context.clone());
+        }
+        asked
+    }
+}
+
+/// What the next agent reads first.
+pub(super) fn first_turn(work: &AtWork, handover: &Handover, prompt: &Prompt) -> String {
+    let mut text = super::first_turn(work, prompt);
+    let Handover { from, reason, message, transcript, .. } = handover;
+    text.push_str(&format!("\n\nThe agent '{from}' has handed this over to you. Its reason:\n"));
+    text.push_str(&framed(&work.run.mark, from, reason));
+    for (title, said) in [("Its message", message), ("What was said before", transcript)] {
+        if let Some(said) = said {
+            text.push_str(&format!("\n{title}:\n{}", framed(&work.run.mark, from, said)));
+        }
+    }
+    text
+}
+
+/// What was said, as a text.
+fn transcript(turns: &[Turn]) -> String {
+    let mut text = String::new();
+    for turn in turns {
+        match turn {
+            Turn::User(said) => text.push_str(&format!("user: {said}\n")),
+            Turn::Model { text: said, calls } => {
+                text.push_str(&format!("assistant: {said}\n"));
+                for call in calls {
+                    text.push_str(&format!("assistant calls {} {}\n", call.name, call.arguments));
+                }
+            }
+            Turn::Results(results) => {
+                for result in results {
+                    text.push_str(&format!("{} answers: {}\n", result.name, result.text));
+                }
+            }
+        }
+    }
+    text
+}

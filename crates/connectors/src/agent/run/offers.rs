@@ -1,0 +1,197 @@
+//! What the model is offered before each model call: what the agent has, as far as its caller may call it.
+
+use super::super::Agent;
+use super::super::binding::{Binding, BoundTo, Handoff, model_name};
+use super::super::model::Offer;
+use super::super::settings::RunAs;
+use super::work::AtWork;
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use tool::{CallTools, CallableTool, Caller, CallerHeaders, Context, Error, Result, Role, Step, Target};
+
+/// The most tools that one model call offers.
+const MAX_OFFERS: usize = 128;
+/// What a handoff is called, before the agent's id.
+pub(super) const HANDOFF: &str = "handoff_to_";
+
+/// A tool that the model may call now.
+pub(super) struct Bound<'a> {
+    pub(super) name: String,
+    pub(super) callable: CallableTool,
+    pub(super) target: Target,
+    pub(super) binding: &'a Binding,
+    pub(super) parameters: Arc<RawValue>,
+}
+
+/// Everything that the model may ask for now.
+pub(super) struct Offered<'a> {
+    pub(super) tools: Vec<Bound<'a>>,
+    pub(super) handoffs: Vec<(String, &'a Handoff)>,
+}
+
+impl Offered<'_> {
+    /// The same as the model is told of it.
+    pub(super) fn offers(&self) -> Vec<Offer> {
+        let tools = self.tools.iter().map(|bound| Offer {
+            name: bound.name.clone(),
+            description: description(bound),
+            parameters: bound.parameters.clone(),
+        });
+        let parameters: Arc<RawValue> = to_raw_value(&json!({
+            "type": "object",
+            "properties": {
+                "reason": { "type": "string", "description": "Why the other agent should go on." },
+                "message": { "type": "string", "description": "What it should know or do." }
+            },
+            "required": ["reason"],
+            "additionalProperties": false
+        }))
+        .unwrap_or_default()
+        .into();
+        let handoffs = self.handoffs.iter().map(|(name, handoff)| Offer {
+            name: name.clone(),
+            description: format!(
+                "Hands the conversation over to another agent. Use it for: {}",
+                handoff.when
+            ),
+            parameters: parameters.clone(),
+        });
+        tools.chain(handoffs).collect()
+    }
+}
+
+fn description(bound: &Bound<'_>) -> String {
+    let own = bound.binding.description.as_deref().or_else(|| bound.callable.tool.description());
+    own.unwrap_or_default().to_owned()
+}
+
+/// The context in which tools of this agent are looked up and called: with the rights that count.
+pub(super) fn acting(agent: &Agent, cx: &Context, step: Step) -> Context {
+    let nested = cx.nested(step);
+    match agent.run_as {
+        // At an instance's door its bindings are all there is.
+        RunAs::Caller => Context { instance: cx.instance.clone(), ..nested },
+        RunAs::Agent => {
+            let caller = Caller {
+                role: Role::Caller,
+                scopes: Vec::new(),
+                allow: agent.bindings.iter().map(Binding::pattern).collect(),
+                ..Caller::clone(&cx.caller)
+            };
+            Context { caller: Arc::new(caller), headers: CallerHeaders::default(), ..nested }
+        }
+    }
+}
+
+/// What the model may ask for now.
+///
+/// # Errors
+/// `Denied` when the agent has tools and none of them is left to this caller.
+pub(super) fn offered<'a>(
+    agent: &'a Agent,
+    cx: &Context,
+    work: &AtWork,
+    tools: Option<&dyn CallTools>,
+) -> Result<Offered<'a>> {
+    let mut found = Offered { tools: Vec::new(), handoffs: Vec::new() };
+    let Some(tools) = tools else {
+        return match agent.bindings.is_empty() && agent.handoffs.is_empty() {
+            true => Ok(found),
+            false => Err(Error::unavailable("the agent's tools are to be had from a server only")),
+        };
+    };
+    let cx_of_tools = acting(agent, cx, Step::default());
+    let mut left_out = 0;
+    for binding in &agent.bindings {
+        let callables = callables(&cx_of_tools, tools, binding);
+        if callables.is_empty() {
+            left_out += 1;
+        }
+        for (callable, target) in callables {
+            let is_at_work = callable.uri.scheme() == "agent"
+                && work.agents.iter().any(|agent| agent == callable.uri.service());
+            let name = binding.name.clone().unwrap_or_else(|| model_name(&callable.name));
+            let is_known =
+                found.tools.iter().any(|known| known.name == name || known.callable.uri == callable.uri);
+            if is_at_work || is_known || found.tools.len() >= MAX_OFFERS {
+                continue;
+            }
+            let parameters = without_presets(&callable, binding);
+            found.tools.push(Bound { name, callable, target, binding, parameters });
+        }
+    }
+    if !agent.bindings.is_empty() && found.tools.is_empty() {
+        let message = format!("none of the tools of agent '{}' is open to {}", agent.id, cx.caller.name);
+        return Err(Error::denied(message));
+    }
+    let of_caller = Context { instance: cx.instance.clone(), ..cx.nested(Step::default()) };
+    for handoff in &agent.handoffs {
+        let target = Target::Uri(handoff.to.clone());
+        match find(&of_caller, tools, &target) {
+            Some(_) => {
+                let name = model_name(&format!("{HANDOFF}{}", handoff.to.service()));
+                found.handoffs.push((name, handoff));
+            }
+            None => left_out += 1,
+        }
+    }
+    if left_out > 0 {
+        let warning = format!("{left_out} of the agent's tools and handoffs are not there for this caller");
+        work.run.spent().warn(warning);
+    }
+    Ok(found)
+}
+
+/// The tools that a binding stands for, as far as they can be called, and how they are.
+fn callables(cx: &Context, tools: &dyn CallTools, binding: &Binding) -> Vec<(CallableTool, Target)> {
+    match &binding.target {
+        BoundTo::One(uri) => {
+            let target = Target::Uri(uri.clone());
+            let found = find(cx, tools, &target);
+            found.map(|(callable, target)| (with_options(callable, uri), target)).into_iter().collect()
+        }
+        BoundTo::Many(pattern) => {
+            let mut known = BTreeSet::new();
+            let fitting = tools.tools(cx).into_iter().filter(|tool| {
+                let address = tool.uri.to_string();
+                pattern.matches(&address) && known.insert(address)
+            });
+            let fitting: Vec<_> = fitting.collect();
+            fitting.into_iter().filter_map(|tool| find(cx, tools, &Target::Uri(tool.uri))).collect()
+        }
+    }
+}
+
+/// What an address leads to in this context. An instance knows only the names of its bindings.
+pub(super) fn find(cx: &Context, tools: &dyn CallTools, target: &Target) -> Option<(CallableTool, Target)> {
+    if cx.instance.is_none() {
+        return tools.tool(cx, target).ok().map(|callable| (callable, target.clone()));
+    }
+    let Target::Uri(uri) = target else { return None };
+    let bound = tools.tools(cx).into_iter().find(|tool| tool.uri == uri.with_options(Default::default()))?;
+    let target = Target::Name(bound.name.clone());
+    Some((bound, target))
+}
+
+fn with_options(callable: CallableTool, uri: &tool::Uri) -> CallableTool {
+    CallableTool { uri: callable.uri.with_options(uri.options().clone()), ..callable }
+}
+
+/// The schema of the arguments that the model chooses.
+fn without_presets(callable: &CallableTool, binding: &Binding) -> Arc<RawValue> {
+    let schema = callable.tool.input_schema();
+    if binding.preset.is_empty() {
+        return schema.to_owned().into();
+    }
+    let mut parsed: Value = serde_json::from_str(schema.get()).unwrap_or_default();
+    let is_preset = |name: &str| binding.preset.iter().any(|(preset, _)| preset == name);
+    if let Some(properties) = parsed.get_mut("properties").and_then(Value::as_object_mut) {
+        properties.retain(|name, _| !is_preset(name));
+    }
+    if let Some(required) = parsed.get_mut("required").and_then(Value::as_array_mut) {
+        required.retain(|name| !name.as_str().is_some_and(is_preset));
+    }
+    to_raw_value(&parsed).unwrap_or_default().into()
+}

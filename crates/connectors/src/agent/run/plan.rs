@@ -1,0 +1,146 @@
+//! What becomes of each call that the model asks for: made, or told why not.
+
+use super::super::guardrails::Stage;
+use super::super::model::ToolCall;
+use super::offers::{Bound, Offered};
+use super::spent::Repeat;
+use super::think::Thinking;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+use tool::{Arguments, Error, Result};
+
+/// What becomes of a call.
+pub(super) enum Plan<'o, 'a> {
+    /// It is made, with these arguments.
+    Make(&'o Bound<'a>, Chosen),
+    /// The model is told why not.
+    Tell(String),
+    /// Another agent goes on.
+    HandOver(&'o str, Map<String, Value>),
+}
+
+/// Arguments as they are sent.
+pub(super) struct Chosen {
+    pub(super) fields: Map<String, Value>,
+    /// As the model wrote them, where nothing had to be changed.
+    written: Option<Box<RawValue>>,
+}
+
+impl Chosen {
+    pub(super) fn arguments(&self) -> Result<Arguments> {
+        match &self.written {
+            Some(written) => Arguments::from_raw(written.clone()),
+            None => Ok(self.fields.clone().into()),
+        }
+    }
+}
+
+impl Thinking<'_> {
+    /// What becomes of a call.
+    ///
+    /// # Errors
+    /// When the call ends the run.
+    pub(super) async fn plan<'o, 'a>(
+        &self,
+        offered: &'o Offered<'a>,
+        call: &ToolCall,
+    ) -> Result<Plan<'o, 'a>> {
+        let handoff = offered.handoffs.iter().find(|(name, _)| *name == call.name);
+        if let Some((name, _)) = handoff {
+            return Ok(match read(call) {
+                Ok((fields, _)) => Plan::HandOver(name, fields),
+                Err(why) => Plan::Tell(why),
+            });
+        }
+        let Some(bound) = offered.tools.iter().find(|bound| bound.name == call.name) else {
+            let names: Vec<_> = offered.tools.iter().map(|bound| bound.name.as_str()).collect();
+            let shown: String = call.name.chars().take(100).collect();
+            let why = format!("there is no tool '{shown}' for you; there are: {}", names.join(", "));
+            self.refuse(call, Error::not_found(format!("the agent has no tool '{shown}'"))).await;
+            return Ok(Plan::Tell(why));
+        };
+        let chosen = match self.choose(bound, call).await {
+            Ok(chosen) => chosen,
+            Err(why) => {
+                self.refuse(call, Error::invalid_input(why.clone())).await;
+                return Ok(Plan::Tell(why));
+            }
+        };
+        let (limits, arguments) = (&self.work.run.limits, Value::Object(chosen.fields.clone()).to_string());
+        let repeat = self.work.run.spent().repeated(&bound.name, &arguments, limits)?;
+        Ok(match repeat {
+            Repeat::Fine => Plan::Make(bound, chosen),
+            Repeat::Told => Plan::Tell(format!(
+                "'{}' was called {} times with these arguments and is not called again; use what it has answered",
+                bound.name, limits.repeats
+            )),
+        })
+    }
+
+    /// The arguments of a call, guarded and with presets, or why there are none.
+    async fn choose(&self, bound: &Bound<'_>, call: &ToolCall) -> Result<Chosen, String> {
+        let with_schema =
+            |why: String| format!("{why}. The arguments must fit this schema: {}", bound.parameters.get());
+        let (fields, written) = read(call).map_err(with_schema)?;
+        let mut value = Value::Object(fields);
+        let unmasked = self.unmasked_within(&value);
+        let is_masked = unmasked != value;
+        value = unmasked;
+        let mut is_guarded = false;
+        for guards in &self.work.guards {
+            let before = guards.has(Stage::ToolInput).then(|| value.clone());
+            let guarded = guards.apply_within(&self.guarding(), Stage::ToolInput, value).await;
+            value =
+                guarded.map_err(|blocked| format!("the call is refused by a guardrail: {}", blocked.0))?;
+            is_guarded |= before.is_some_and(|before| before != value);
+        }
+        let Value::Object(mut fields) = value else { return Err("the arguments are no object".to_owned()) };
+        if !bound.binding.preset.is_empty() {
+            let data = self.data();
+            for (name, preset) in &bound.binding.preset {
+                let value = preset.render(&data);
+                let value = value.map_err(|why| {
+                    format!(
+                        "'{}' cannot be called: its argument '{name}' is set, and has no value ({why})",
+                        bound.name
+                    )
+                })?;
+                fields.insert(name.clone(), value);
+            }
+        }
+        let is_changed = is_masked || is_guarded || !bound.binding.preset.is_empty();
+        Ok(Chosen { fields, written: written.filter(|_| !is_changed) })
+    }
+
+    fn unmasked_within(&self, value: &Value) -> Value {
+        match value {
+            Value::String(text) => self.unmasked(text).into(),
+            Value::Array(items) => items.iter().map(|item| self.unmasked_within(item)).collect(),
+            Value::Object(fields) => {
+                let unmask = |(name, field): (&String, &Value)| (name.clone(), self.unmasked_within(field));
+                Value::Object(fields.iter().map(unmask).collect())
+            }
+            other => other.clone(),
+        }
+    }
+
+    /// Leaves a record of a call that is not made.
+    async fn refuse(&self, call: &ToolCall, error: Error) {
+        if let Some(tools) = &self.tools {
+            let cx = super::offers::acting(self.agent, &self.cx, self.step(0));
+            tools.refuse(&cx, &call.name, error).await;
+        }
+    }
+}
+
+/// The arguments that the model wrote, also as it wrote them.
+fn read(call: &ToolCall) -> Result<(Map<String, Value>, Option<Box<RawValue>>), String> {
+    let text = call.arguments.trim();
+    if text.is_empty() {
+        return Ok((Map::new(), None));
+    }
+    let unreadable = |why: &str| format!("the arguments of '{}' are no JSON object ({why})", call.name);
+    let fields: Map<String, Value> =
+        serde_json::from_str(text).map_err(|error| unreadable(&tool::plain(&error.to_string())))?;
+    Ok((fields, RawValue::from_string(text.to_owned()).ok()))
+}

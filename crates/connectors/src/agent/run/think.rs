@@ -1,0 +1,221 @@
+//! The loop: a model call, what it asks for, and the next one.
+
+use super::super::Agent;
+use super::super::guardrails::{Guarding, Stage};
+use super::super::model::{Answer, Asked, Stop, Turn};
+use super::answer::{Answered, Ending};
+use super::offers::{Offered, offered};
+use super::progress::{self, Writing};
+use super::work::AtWork;
+use super::{Prompt, first_turn, frame};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::sync::{Arc, PoisonError};
+use tool::sanitize::clean;
+use tool::{CallTools, Context, Ended, Error, Reason, Result};
+
+/// An agent that thinks.
+pub(super) struct Thinking<'a> {
+    pub(super) agent: &'a Agent,
+    pub(super) cx: Context,
+    pub(super) work: Arc<AtWork>,
+    pub(super) tools: Option<Arc<dyn CallTools>>,
+    pub(super) prompt: Prompt,
+    pub(super) turns: Vec<Turn>,
+    /// What the model has said last.
+    pub(super) last_text: String,
+    /// This agent's own model has answered.
+    pub(super) has_thought: bool,
+}
+
+impl<'a> Thinking<'a> {
+    pub(super) fn new(agent: &'a Agent, cx: Context, work: Arc<AtWork>, prompt: Prompt) -> Result<Self> {
+        let first = match &work.handover {
+            None => first_turn(&work, &prompt),
+            Some(handover) => super::handoff::first_turn(&work, handover, &prompt),
+        };
+        Ok(Self {
+            tools: agent.tools.upgrade(),
+            agent,
+            cx,
+            work,
+            prompt,
+            turns: vec![Turn::User(first)],
+            last_text: String::new(),
+            has_thought: false,
+        })
+    }
+
+    /// Thinks until there is an answer.
+    ///
+    /// # Errors
+    /// Which limit was reached, or why the model does not answer.
+    pub(super) async fn think(&mut self) -> Result<Ending> {
+        let mut corrections = 0;
+        loop {
+            self.may_go_on()?;
+            let offered = offered(self.agent, &self.cx, &self.work, self.tools.as_deref())?;
+            let answer = self.ask_model(&offered).await?;
+            self.last_text.clone_from(&answer.text);
+            if answer.calls.is_empty() || answer.stop == Stop::Length {
+                match self.check(&answer, &mut corrections).await? {
+                    Some(answered) => return Ok(Ending::Answered(answered)),
+                    None => continue,
+                }
+            }
+            let turn = Turn::Model { text: answer.text, calls: answer.calls.clone() };
+            self.turns.push(turn);
+            if let Some(output) = self.act(&offered, answer.calls).await? {
+                return Ok(Ending::HandedOver(output));
+            }
+        }
+    }
+
+    /// There is time, somebody waits, and no limit is reached.
+    fn may_go_on(&self) -> Result<()> {
+        if self.cx.cancel.is_cancelled() {
+            return Err(Ended::Cancelled.error(""));
+        }
+        if self.cx.remaining().is_zero() {
+            return Err(self.late());
+        }
+        self.work.run.spent().may_think(&self.work.run.limits)
+    }
+
+    async fn ask_model(&mut self, offered: &Offered<'_>) -> Result<Answer> {
+        let (agent, cx, work) = (self.agent, &self.cx, &self.work);
+        let system = agent.system(cx, work, offered, &self.prompt)?;
+        let step = work.run.spent().model_calls + 1;
+        if step == 1 {
+            progress::begun(cx, &work.run, &agent.id);
+        }
+        progress::step(cx, &work.run, "thinks".to_owned(), progress::event("model", &agent.id, step, ""));
+        let tools = offered.offers();
+        let asked = Asked {
+            system: &system,
+            turns: &self.turns,
+            tools: &tools,
+            schema: agent.output.as_ref().map(|output| &*output.written),
+            parameters: &agent.parameters,
+        };
+        let writing = Writing::new(cx, &work.run);
+        let told = |text: &str| writing.add(text);
+        let heard = (cx.events.is_heard() && !self.is_held_back()).then_some(&told as _);
+        let answer = cx.within(agent.model.ask(cx, &asked, heard)).await;
+        let answer =
+            answer.unwrap_or_else(|ended| Err(self.ended(ended))).map_err(|error| self.in_time(error))?;
+        self.work.run.spent().thought(answer.usage, self.agent.price);
+        self.has_thought = true;
+        Ok(answer)
+    }
+
+    /// What is written must be checked before anybody reads it.
+    fn is_held_back(&self) -> bool {
+        let masks = self.work.run.masks.lock().unwrap_or_else(PoisonError::into_inner);
+        self.agent.output.is_some()
+            || !masks.is_empty()
+            || self.work.guards.iter().any(|guards| guards.has(Stage::Output))
+    }
+
+    fn ended(&self, ended: Ended) -> Error {
+        match ended {
+            Ended::Cancelled => ended.error(""),
+            Ended::TimedOut => self.late(),
+        }
+    }
+
+    pub(super) fn late(&self) -> Error {
+        let message = format!("the run of agent '{}' has run out of time", self.agent.id);
+        Error::timeout(message).because(Reason::TimeLimit).retryable()
+    }
+
+    /// A model call that ended with the run's time is no fault of the model.
+    fn in_time(&self, error: Error) -> Error {
+        match error.reason() {
+            Some(Reason::AttemptTimedOut) => self.late(),
+            _ => error,
+        }
+    }
+
+    /// The answer as the caller gets it, or nothing when the model has to correct it.
+    async fn check(&mut self, answer: &Answer, corrections: &mut u32) -> Result<Option<Answered>> {
+        if answer.text.trim().is_empty() {
+            let message = "the model's answer cannot be used: it was cut off before it said anything";
+            return Err(Error::upstream(message).because(Reason::BadModelAnswer));
+        }
+        let text = self.guard_output(answer.text.clone()).await?;
+        let Some(wanted) = &self.agent.output else {
+            return Ok(Some(Answered { text, output: Value::Null, stop: answer.stop }));
+        };
+        let problem = match wanted.read(&text) {
+            Ok(output) => return Ok(Some(Answered { text, output, stop: answer.stop })),
+            Err(problem) => problem,
+        };
+        if *corrections >= wanted.retries {
+            let message = format!("the model's answer does not fit the output_schema: {problem}");
+            return Err(Error::upstream(message).because(Reason::OutputInvalid));
+        }
+        *corrections += 1;
+        self.turns.push(Turn::Model { text: answer.text.clone(), calls: Vec::new() });
+        let asked = format!(
+            "Your answer does not fit: {problem}. Answer again with JSON alone that fits the schema."
+        );
+        self.turns.push(Turn::User(asked));
+        Ok(None)
+    }
+
+    async fn guard_output(&self, text: String) -> Result<String> {
+        let mut text = self.unmasked(&text);
+        for guards in &self.work.guards {
+            let guarded = guards.apply(&self.guarding(), Stage::Output, text).await;
+            text = guarded.map_err(|blocked| {
+                let message = format!("the answer is withheld by a guardrail: {}", blocked.0);
+                Error::upstream(message).because(Reason::Guardrail)
+            })?;
+        }
+        Ok(self.unmasked(&text))
+    }
+
+    pub(super) fn unmasked(&self, text: &str) -> String {
+        self.work.run.masks.lock().unwrap_or_else(PoisonError::into_inner).unmask(text)
+    }
+
+    pub(super) fn guarding(&self) -> Guarding<'_> {
+        Guarding {
+            cx: &self.cx,
+            agent: &self.agent.id,
+            tools: self.tools.as_deref(),
+            masks: &self.work.run.masks,
+        }
+    }
+
+    /// What templates know: never what was asked.
+    pub(super) fn data(&self) -> Value {
+        self.agent.data(&self.cx, &self.prompt)
+    }
+}
+
+impl Agent {
+    fn data(&self, cx: &Context, prompt: &Prompt) -> Value {
+        let caller = &cx.caller;
+        json!({
+            "tenant": cx.tenant.as_str(),
+            "agent": self.id,
+            "now": chrono::Utc::now().to_rfc3339_opts(chrono::SecondsFormat::Secs, true),
+            "caller": { "id": caller.identity.id(), "name": caller.name, "kind": caller.identity.kind() },
+            "context": if prompt.context.is_null() { json!({}) } else { prompt.context.clone() },
+        })
+    }
+
+    /// The instructions as the model gets them.
+    fn system(&self, cx: &Context, work: &AtWork, offered: &Offered<'_>, prompt: &Prompt) -> Result<String> {
+        let mut data = self.data(cx, prompt);
+        data["tools"] = offered.tools.iter().map(|bound| Value::from(bound.name.as_str())).collect();
+        let rendered = self.instructions.render(&data).map_err(|error| {
+            let message = format!("the instructions of agent '{}' cannot be filled in: {error}", self.id);
+            Error::invalid_input(message).of_parameter("context")
+        })?;
+        let rendered = clean(&rendered, &mut BTreeSet::new()).into_owned();
+        Ok(format!("{rendered}\n\n{}", frame::explained(&work.run.mark)).trim_start().to_owned())
+    }
+}

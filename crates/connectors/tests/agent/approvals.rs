@@ -1,0 +1,61 @@
+//! People in the loop: what needs a yes is not made without one.
+
+use crate::world::*;
+use serde_json::{Value, json};
+use testkit::model::{Model, Reply};
+use tool::Caller;
+
+/// AG-13: what was shown is what is sent, once; without a yes nothing is.
+#[tokio::test]
+async fn a_call_that_needs_a_yes_is_made_only_with_one() {
+    let yes = json!({ "action": "accept", "content": { "decision": "approve" } });
+    let no = json!({ "action": "accept", "content": { "decision": "reject", "comment": "too early" } });
+    for (answer, made, heard) in
+        [(Some(yes), 1, "DELETE"), (Some(no), 0, "denied: too early"), (None, 0, "cannot ask anybody")]
+    {
+        let model = Model::replies(vec![
+            Reply::calls(&[("crm__remove", json!({})), ("crm__echo", json!({}))]),
+            Reply::says("done"),
+        ])
+        .await;
+        let world = World::with(vec![("a", agent(&model, json!({ "tools": ["api://crm/*"] })))]).await;
+        let mut cx = context(Caller::local());
+        let client = answer.map(|answer| Answering::new(&json!({ "elicitation": {} }), vec![answer]));
+        cx.client = client.clone().map(|client| client as _);
+        let result = world.ask_as(&cx, "a", json!({ "prompt": "Remove it." })).await.unwrap();
+        assert_eq!(result["isError"], false);
+        let deleted = world.api.requests().iter().filter(|request| request.method == "DELETE").count();
+        assert_eq!(deleted, made);
+        let asked = model.asked();
+        let results: Vec<&Value> = asked[1].body["messages"].as_array().unwrap().iter().collect();
+        assert!(results[3]["content"].as_str().unwrap().contains(heard), "{}", results[3]);
+        assert!(results[4]["content"].as_str().unwrap().contains("GET"), "what needs none is made anyway");
+        if let Some(client) = client {
+            let asked = client.asked.lock().unwrap();
+            let message = asked[0]["message"].as_str().unwrap();
+            assert!(message.contains("'a'") && message.contains("api://crm/remove"), "{message}");
+        }
+    }
+}
+
+/// F12: after something untrusted was read, `after_untrusted` asks first.
+#[tokio::test]
+async fn after_untrusted_asks_once_something_untrusted_was_read() {
+    for (is_trusted, questions) in [(false, 1), (true, 0)] {
+        let model = Model::replies(vec![
+            Reply::calls(&[("crm__echo", json!({ "text": "1" }))]),
+            Reply::calls(&[("crm__echo", json!({ "text": "2" }))]),
+            Reply::says("done"),
+        ])
+        .await;
+        let tools = json!([{ "uri": "api://crm/echo", "trusted": is_trusted }]);
+        let more = json!({ "tools": tools, "approval": "after_untrusted" });
+        let world = World::with(vec![("a", agent(&model, more))]).await;
+        let client = Answering::new(&json!({ "elicitation": {} }), vec![json!({ "action": "decline" })]);
+        let mut cx = context(Caller::local());
+        cx.client = Some(client.clone());
+        world.ask_as(&cx, "a", json!({ "prompt": "x" })).await.unwrap();
+        assert_eq!(client.asked.lock().unwrap().len(), questions);
+        assert_eq!(world.api.requests().len(), 2 - questions);
+    }
+}

@@ -1,0 +1,79 @@
+//! Guardrails on the way in, at tools, and on the way out.
+
+use crate::world::*;
+use serde_json::json;
+use testkit::model::{Model, Reply};
+use tool::ErrorKind;
+
+/// AG-18: what is blocked on the way in is refused before anything is sent.
+#[tokio::test]
+async fn a_prompt_that_breaks_a_rule_is_refused() {
+    let model = Model::replies(vec![Reply::says("x")]).await;
+    let rules = json!({ "input": [{ "max_chars": 30 }, { "pattern": "(?i)password" }] });
+    let world = World::with(vec![("a", agent(&model, json!({ "guardrails": rules })))]).await;
+    for arguments in [
+        json!({ "prompt": "x".repeat(31) }),
+        json!({ "prompt": "my Password" }),
+        json!({ "prompt": "fine", "context": { "deep": ["the PASSWORD"] } }),
+    ] {
+        let error = world.ask("a", arguments).await.unwrap_err();
+        assert_eq!((error.kind(), error.problems()[0].code), (ErrorKind::InvalidInput, "Guardrail"));
+    }
+    assert!(model.asked().is_empty());
+}
+
+/// AG-18: the model never sees what is masked; tools and caller do.
+#[tokio::test]
+async fn masked_values_reach_tools_and_caller_and_never_the_model() {
+    let model = Model::replies(vec![
+        Reply::calls(&[("crm__echo", json!({ "text": "[MAIL_1]" }))]),
+        Reply::says("I wrote to [MAIL_1]."),
+    ])
+    .await;
+    let mask = json!([{ "pii": ["mail"], "action": "mask" }]);
+    let rules = json!({ "input": mask, "tool_output": mask });
+    let more = json!({ "guardrails": rules, "tools": ["api://crm/echo"] });
+    let world = World::with(vec![("a", agent(&model, more))]).await;
+    let result = world.ask("a", json!({ "prompt": "Write to ada@mail.test" })).await.unwrap();
+    assert_eq!(result["structuredContent"]["answer"], "I wrote to ada@mail.test.");
+    assert_eq!(world.api.last().query, "text=ada%40mail.test");
+    let asked = model.asked();
+    assert!(asked[0].text.contains("Write to [MAIL_1]"), "{}", asked[0].text);
+    assert!(asked.iter().all(|asked| !asked.text.contains("ada@mail.test")), "{}", asked[1].text);
+}
+
+/// AG-18: arguments, results and answers are looked at, too.
+#[tokio::test]
+async fn rules_hold_for_arguments_results_and_the_answer() {
+    let model = Model::replies(vec![
+        Reply::calls(&[("crm__echo", json!({ "text": "secret" })), ("crm__echo", json!({ "text": "leak" }))]),
+        Reply::says("see https://evil.test/x and https://ok.test/y"),
+    ])
+    .await;
+    let rules = json!({
+        "tool_input": [{ "pattern": "secret" }],
+        "tool_output": [{ "pattern": "leak", "action": "block" }],
+        "output": [{ "links": ["ok.test"] }]
+    });
+    let more = json!({ "guardrails": rules, "tools": ["api://crm/echo"] });
+    let world = World::with(vec![("a", agent(&model, more))]).await;
+    let result = world.ask("a", json!({ "prompt": "x" })).await.unwrap();
+    assert_eq!(result["structuredContent"]["answer"], "see [link removed] and https://ok.test/y");
+    assert_eq!(world.api.requests().len(), 1);
+    let heard = &model.asked()[1].text;
+    assert!(heard.contains("refused by a guardrail") && heard.contains("withheld by a guardrail"), "{heard}");
+    let rules = json!({ "output": [{ "pattern": "evil" }] });
+    let world = World::with(vec![("a", agent(&model, json!({ "guardrails": rules })))]).await;
+    assert_eq!(world.reason("a", json!({ "prompt": "x" })).await, "GUARDRAIL");
+}
+
+/// AG-18: a rule that fails blocks.
+#[tokio::test]
+async fn a_rule_that_fails_blocks() {
+    let model = Model::replies(vec![Reply::says("x")]).await;
+    let rules = json!({ "input": [{ "tool": "api://crm/nothing" }] });
+    let world = World::with(vec![("a", agent(&model, json!({ "guardrails": rules })))]).await;
+    let error = world.ask("a", json!({ "prompt": "x" })).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    assert!(model.asked().is_empty());
+}

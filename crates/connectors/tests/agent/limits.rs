@@ -1,0 +1,94 @@
+//! Limits: each ends a run with its own reason, and not later than one step after it.
+
+use crate::world::*;
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+use testkit::model::{Model, Reply};
+
+fn hello() -> Value {
+    json!({ "prompt": "Go on and on." })
+}
+
+/// A model that calls something else each time.
+async fn restless() -> Model {
+    Model::start(|number, _| {
+        Reply::Says(
+            format!("thought {number}"),
+            vec![("crm__echo".into(), json!({ "text": number.to_string() }).to_string())],
+        )
+    })
+    .await
+}
+
+/// AG-10
+#[tokio::test]
+async fn each_limit_ends_the_run_with_its_reason() {
+    let price = json!({ "input": 1_000_000.0, "output": 0.0 });
+    for (limits, reason, model_calls) in [
+        (json!({ "steps": 3 }), "STEP_LIMIT", 3),
+        (json!({ "tool_calls": 2 }), "TOOL_LIMIT", 3),
+        (json!({ "tokens": 40 }), "TOKEN_LIMIT", 3),
+        (json!({ "cost_usd": 15.0 }), "COST_LIMIT", 2),
+    ] {
+        let model = restless().await;
+        let more = json!({ "tools": ["api://crm/*"], "limits": limits, "price": price });
+        let world = World::with(vec![("a", agent(&model, more))]).await;
+        let result = world.ask("a", hello()).await.unwrap();
+        let told = &result["structuredContent"];
+        assert_eq!(result["isError"], true, "{result}");
+        assert_eq!(
+            told["error"],
+            json!({ "code": "UPSTREAM_ERROR", "reason": reason, "service": "a",
+            "message": told["error"]["message"] })
+        );
+        assert_eq!(told["usage"]["model_calls"], model_calls, "{reason}");
+        assert_eq!(told["answer"], format!("thought {}", model_calls - 1), "the last text is carried");
+        assert_eq!(told["state"], "failed");
+    }
+}
+
+/// AG-10, F8: the time of a run ends a tool that hangs.
+#[tokio::test]
+async fn the_time_of_a_run_ends_what_hangs() {
+    let model = Model::replies(vec![Reply::calls(&[("crm__hang", json!({}))]), Reply::says("done")]).await;
+    let more = json!({ "tools": ["api://crm/*"], "limits": { "time_ms": 500 } });
+    let world = World::with(vec![("a", agent(&model, more))]).await;
+    let begun = Instant::now();
+    assert_eq!(world.reason("a", hello()).await, "TIME_LIMIT");
+    assert!(begun.elapsed() < Duration::from_millis(2000), "{:?}", begun.elapsed());
+    // A slow model is ended in the same way.
+    let model =
+        Model::replies(vec![Reply::Late(Duration::from_secs(60), Box::new(Reply::says("late")))]).await;
+    let world = World::with(vec![("a", agent(&model, json!({ "limits": { "time_ms": 300 } })))]).await;
+    assert_eq!(world.reason("a", hello()).await, "TIME_LIMIT");
+}
+
+/// AG-10, F7: one call again and again is told once, then the run ends; the tool ran three times at most.
+#[tokio::test]
+async fn a_model_that_repeats_itself_is_stopped() {
+    let model = Model::replies(vec![Reply::calls(&[("crm__echo", json!({ "text": "again" }))])]).await;
+    let world = World::with(vec![("a", agent(&model, json!({ "tools": ["api://crm/echo"] })))]).await;
+    assert_eq!(world.reason("a", hello()).await, "LOOP");
+    assert_eq!(world.api.requests().len(), 3);
+    assert!(model.asked()[4].text.contains("is not called again"));
+    let fifty: Vec<_> = (0..50).map(|_| ("crm__echo", json!({ "text": "again" }))).collect();
+    let model = Model::replies(vec![Reply::calls(&fifty)]).await;
+    let world = World::with(vec![("a", agent(&model, json!({ "tools": ["api://crm/echo"] })))]).await;
+    assert_eq!(world.reason("a", hello()).await, "LOOP");
+    assert!(world.api.requests().len() <= 3);
+    let many: Vec<_> = (0..50).map(|n| ("crm__echo", json!({ "text": n.to_string() }))).collect();
+    let model = Model::replies(vec![Reply::calls(&many)]).await;
+    let world = World::with(vec![("a", agent(&model, json!({ "tools": ["api://crm/echo"] })))]).await;
+    assert_eq!(world.reason("a", hello()).await, "TOOL_LIMIT");
+    assert!(world.api.requests().is_empty());
+}
+
+#[tokio::test]
+async fn a_prompt_that_is_too_long_is_refused_before_anything_is_sent() {
+    let model = Model::replies(vec![Reply::says("x")]).await;
+    let world = World::with(vec![("a", agent(&model, json!({ "limits": { "prompt_bytes": 100 } })))]).await;
+    let asked = json!({ "prompt": "short", "context": "x".repeat(100) });
+    let error = world.ask("a", asked).await.unwrap_err();
+    assert_eq!((error.kind(), error.parameter()), (tool::ErrorKind::InvalidInput, Some("prompt")));
+    assert!(model.asked().is_empty());
+}

@@ -1,0 +1,65 @@
+//! What a service would use of other services, looked at when it is saved.
+
+use crate::Shared;
+use crate::auth::SignedIn;
+use serde_json::Value;
+use std::time::Duration;
+use tool::uses::Right;
+use tool::{Context, Door, Error, ErrorKind, Kind, Problem, Scope, Uri, Use};
+
+/// What keeps the settings from being saved: something that must be there is not, or whoever saves them would
+/// give away more than they hold.
+pub(super) fn problems(state: &Shared, signed_in: &SignedIn, kind: &Kind, settings: &Value) -> Vec<Problem> {
+    let found = looked_up(state, signed_in, kind, settings);
+    found.into_iter().filter_map(|(used, error)| problem(signed_in, &used, error.as_ref())).collect()
+}
+
+/// What is worth a word, and no more: what is not there now may come.
+pub(super) fn warnings(state: &Shared, signed_in: &SignedIn, scheme: &str, settings: &Value) -> Vec<String> {
+    let Ok(kind) = state.gateway.kind(scheme) else { return Vec::new() };
+    let missing = looked_up(state, signed_in, kind, settings).into_iter().filter_map(|(used, error)| {
+        let is_missing = error.is_some_and(|error| error.kind() != ErrorKind::Denied);
+        is_missing.then(|| format!("{}: nothing fits '{}' now", used.path, used.what))
+    });
+    missing.collect()
+}
+
+/// Everything that the settings lead to, and why it cannot be called by whoever saves them.
+fn looked_up(
+    state: &Shared,
+    signed_in: &SignedIn,
+    kind: &Kind,
+    settings: &Value,
+) -> Vec<(Use, Option<Error>)> {
+    let uses = kind.uses(settings);
+    if uses.is_empty() {
+        return Vec::new();
+    }
+    let (tenant, caller) = (signed_in.tenant.clone(), signed_in.caller.clone());
+    let cx = Context::new(tenant, caller, Door::Rest, Duration::from_secs(1));
+    let listed: Vec<String> = state.gateway.list(&cx).iter().map(|route| route.address.clone()).collect();
+    let look = |used: Use| {
+        let error = match (used.what.0.contains('*'), used.what.0.parse::<Uri>()) {
+            (true, _) if listed.iter().any(|address| used.what.matches(address)) => None,
+            (true, _) => Some(Error::not_found("nothing fits")),
+            // What is no address is told by whoever reads the settings.
+            (false, Err(_)) => None,
+            (false, Ok(uri)) => state.gateway.find(&cx, &uri).err(),
+        };
+        (used, error)
+    };
+    uses.into_iter().map(look).collect()
+}
+
+fn problem(signed_in: &SignedIn, used: &Use, error: Option<&Error>) -> Option<Problem> {
+    let Use { path, what, right, must_exist } = used;
+    let is_denied = error.is_some_and(|error| error.kind() == ErrorKind::Denied);
+    if *right == Right::Saver && (is_denied || !signed_in.caller.may(Scope::Call)) {
+        let name = &signed_in.caller.name;
+        let message = format!("'{path}': {name} may not call {what}, and so cannot let others call it");
+        return Some(Problem::new(path, "Forbidden", message));
+    }
+    let is_missing = error.is_some_and(|error| error.kind() == ErrorKind::NotFound);
+    (*must_exist && is_missing)
+        .then(|| Problem::new(path, "Unknown", format!("'{path}': there is no {what}; make it first")))
+}
