@@ -5,9 +5,7 @@ mod uri;
 pub(crate) use uri::ResolvedUriTool;
 pub use uri::UriTool;
 
-use crate::catalog::{
-    OWN_TOOL, OWN_TYPE, OwnTool, Service, Since, State, TenantCatalog, ToolSource, naming,
-};
+use crate::catalog::{OWN_TOOL, OWN_TYPE, OwnTool, Service, Since, State, TenantCatalog, ToolSource, naming};
 use crate::shape;
 use crate::{Gateway, RESULT_BUDGET_BYTES};
 use arc_swap::ArcSwapOption;
@@ -78,7 +76,9 @@ impl Gateway {
     pub fn check_options(&self, uri: &Uri) -> Result<(), ParseError> {
         match self.kind(uri.scheme()) {
             Ok(kind) => uri.options().check_known(kind.uri_options),
-            Err(_) if [OWN_TYPE, tool::runs::SCHEME].contains(&uri.scheme()) => uri.options().check_known(&[]),
+            Err(_) if [OWN_TYPE, tool::runs::SCHEME].contains(&uri.scheme()) => {
+                uri.options().check_known(&[])
+            }
             Err(_) => Ok(()), // there is no such type, which says more
         }
     }

@@ -1,0 +1,6 @@
+mod bulk;
+mod exim;
+mod faults;
+mod meddler;
+mod once;
+mod support;
