@@ -49,6 +49,7 @@ bench:               ## Benchmarks that print ratios
 	scripts/postgres run scripts/servers run -- $(CARGO) bench -p connectors --bench db
 	$(CARGO) bench -p connectors --features grpc --bench svc
 	scripts/servers run redis rabbitmq -- $(CARGO) bench -p connectors $(FULL) --bench mq
+	scripts/servers run exim sms -- $(CARGO) bench -p connectors --features mail --bench mail
 
 fmt:                 ## Format everything
 	$(CARGO) fmt --all

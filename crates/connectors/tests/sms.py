@@ -141,7 +141,7 @@ def huawei(request, body):
     numbers, told = form["to"].split(","), []
     for number in numbers:
         is_fine = not number.endswith("0000")
-        told.append({"originTo": number, "createTime": "2026-01-01T00:00:00Z", "from": form["from"], "smsMsgId": str(uuid.uuid4()), "status": "000000" if is_fine else "E000512"})
+        told.append({"originTo": number, "createTime": "2026-01-01T00:00:00Z", "from": form["from"], "smsMsgId": str(uuid.uuid4()), "status": "000000" if is_fine else "E200041"})
         if is_fine:
             keep("huawei", number, sign=form.get("signature"), sender=form["from"], template=form["templateId"], params=json.loads(form.get("templateParas", "[]")))
     return 200, {"result": told, "code": "000000", "description": "Success"}

@@ -2,7 +2,7 @@
 
 use super::once::raw;
 use serde_json::{Value, json};
-use tool::{Error, Output, Result};
+use tool::{Error, ErrorKind, Output, Result};
 
 /// What became of a message at one recipient.
 #[derive(Debug, Clone, PartialEq)]
@@ -57,10 +57,10 @@ impl Report {
         for (people, ended) in pieces {
             let fates = match ended {
                 Err(error) if is_hopeless => return Err(error),
-                // Others went out: this one did not, or nobody knows.
+                // Others went out: this one did not, unless nobody knows.
                 Err(error) => {
-                    let is_sure = super::once::surely_not_sent(&error) || error.is_retryable();
-                    let status = if is_sure { Status::Deferred } else { Status::Unknown };
+                    let is_lost = error.kind() == ErrorKind::Unavailable && !error.is_retryable();
+                    let status = if is_lost { Status::Unknown } else { Status::Deferred };
                     let code = error.service_code().map(Value::from);
                     vec![Fate::new(status, code, error.message()); people.len()]
                 }

@@ -107,11 +107,14 @@ impl Gateway for Huawei {
 
 fn cause(code: &str) -> Cause {
     match code {
-        "E000623" | "E000624" | "E000625" | "E200015" | "APIG.0308" => Cause::Throttled,
-        "E200028" | "E200029" | "E200030" | "E200034" | "E200044" | "E000027" => Cause::Template,
-        "E000512" | "E200041" | "E200042" => Cause::Number,
-        "E000106" | "E000111" => Cause::Balance,
-        _ if code.starts_with("E0001") || code.starts_with("APIG.03") => Cause::Credentials,
+        "E200015" | "E000623" | "APIG.0308" => Cause::Throttled,
+        "E200028" | "E200029" | "E200030" | "E200031" | "E200033" | "E200034" => Cause::Template,
+        "E200041" => Cause::Number,
+        // Frozen, most often since nothing was paid.
+        "E000112" => Cause::Balance,
+        "E000000" => Cause::Other,
+        "E000620" => Cause::Credentials,
+        _ if ["E0000", "E0001", "APIG.03"].iter().any(|start| code.starts_with(start)) => Cause::Credentials,
         _ => Cause::Other,
     }
 }

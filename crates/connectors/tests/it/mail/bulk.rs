@@ -15,12 +15,16 @@ fn statuses(result: &Value) -> Vec<(&str, &str)> {
 async fn a_list_gets_messages_of_their_own_and_each_has_a_fate() {
     let service = open(&plain(&variable("MCP_TEST_EXIM_URL")));
     let [one, refused, deferred, other] = ["list", "refused", "deferred", "list"].map(somebody);
-    let (result, is_error) = call(&service, "send", mail(json!([one, refused, deferred, other]))).await.unwrap();
+    let (result, is_error) =
+        call(&service, "send", mail(json!([one, refused, deferred, other]))).await.unwrap();
     assert!(!is_error);
     assert_eq!(result["status"], "partial");
     let expected = [(&*one, "sent"), (&*refused, "refused"), (&*deferred, "deferred"), (&*other, "sent")];
     assert_eq!(statuses(&result), expected, "{result}");
-    assert_eq!((&result["recipients"][1]["code"], &result["recipients"][2]["code"]), (&json!(550), &json!(451)));
+    assert_eq!(
+        (&result["recipients"][1]["code"], &result["recipients"][2]["code"]),
+        (&json!(550), &json!(451))
+    );
     assert_eq!(result["recipients"][1]["message"], "no such user here");
     for (mine, others) in [(&one, &other), (&other, &one)] {
         let message = arrival(mine).await;
@@ -40,13 +44,17 @@ async fn one_message_to_all_where_they_may_see_one_another_and_hides_the_rest() 
     assert_eq!(statuses(&result).iter().filter(|(_, status)| *status == "sent").count(), 4, "{result}");
     for person in [&one, &other, &copy, &hidden] {
         let message = arrival(person).await;
-        assert!(message.contains(&format!("To: {one}, {other}")) || message.contains(&format!("To: {one},")), "{message}");
+        assert!(
+            message.contains(&format!("To: {one}, {other}")) || message.contains(&format!("To: {one},")),
+            "{message}"
+        );
         let visible = message.split("Message-ID:").nth(1).unwrap();
         assert!(!visible.contains(&hidden) && !message.to_lowercase().contains("\nbcc:"), "{message}");
     }
     let arguments = json!({ "to": [one, other], "together": true, "subject": "together", "body": "b" });
     let (result, _) = call(&service, "send", arguments).await.unwrap();
-    let ids: Vec<_> = result["recipients"].as_array().unwrap().iter().map(|told| &told["messageId"]).collect();
+    let ids: Vec<_> =
+        result["recipients"].as_array().unwrap().iter().map(|told| &told["messageId"]).collect();
     assert_eq!(ids[0], ids[1]);
 }
 

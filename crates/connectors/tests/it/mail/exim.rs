@@ -1,6 +1,8 @@
 //! Mail through a real server.
 
-use super::support::{arrival, arrived, call, cx, mail, merge, open, plain, secure, somebody, split, variable};
+use super::support::{
+    arrival, arrived, call, cx, mail, merge, open, plain, secure, somebody, split, variable,
+};
 use serde_json::json;
 use tool::ErrorKind;
 
@@ -48,13 +50,21 @@ async fn sends_html_with_text_beside_it() {
     let arguments = json!({ "to": to, "subject": "s", "body": "<h1>欢迎</h1>", "contentType": "html", "text": "welcome" });
     call(&service, "send", arguments).await.unwrap();
     let message = arrival(&to).await;
-    assert!(message.contains("multipart/alternative") && message.contains("text/html; charset=utf-8"), "{message}");
+    assert!(
+        message.contains("multipart/alternative") && message.contains("text/html; charset=utf-8"),
+        "{message}"
+    );
     let (text, html) = (message.find("text/plain").unwrap(), message.find("text/html").unwrap());
     assert!(text < html, "the best comes last: {message}");
     let to = somebody("html");
-    call(&service, "send", json!({ "to": to, "subject": "s", "body": "<h1>x</h1>", "contentType": "html" })).await.unwrap();
+    call(&service, "send", json!({ "to": to, "subject": "s", "body": "<h1>x</h1>", "contentType": "html" }))
+        .await
+        .unwrap();
     let message = arrival(&to).await;
-    assert!(message.contains("Content-Type: text/html; charset=utf-8") && message.contains("<h1>x</h1>"), "{message}");
+    assert!(
+        message.contains("Content-Type: text/html; charset=utf-8") && message.contains("<h1>x</h1>"),
+        "{message}"
+    );
 }
 
 /// ML-3
@@ -69,8 +79,7 @@ async fn attaches_files_from_arguments_addresses_and_within_the_body() {
         { "name": "page.txt", "source": { "url": format!("{}/text", web.url()) } },
         { "name": "logo.png", "content": "iVBORw0KGgo=", "cid": "logo" },
     ]);
-    let arguments =
-        json!({ "to": to, "subject": "s", "body": "<img src=\"cid:logo\">", "contentType": "html", "attachments": attachments });
+    let arguments = json!({ "to": to, "subject": "s", "body": "<img src=\"cid:logo\">", "contentType": "html", "attachments": attachments });
     let (result, _) = call(&service, "send", arguments).await.unwrap();
     assert_eq!(result["status"], "sent", "{result}");
     let message = arrival(&to).await;
@@ -94,10 +103,13 @@ async fn attaches_files_from_arguments_addresses_and_within_the_body() {
 async fn renders_templates_that_a_tool_leaves_to_its_callers() {
     let to = somebody("ops");
     let mut settings = plain(&variable("MCP_TEST_EXIM_URL"));
-    merge(&mut settings, &json!({
-        "templates": { "alert": { "subject": "[{{ .system }}]", "body": "<p>{{ .error }}</p>", "contentType": "html" } },
-        "tools": [{ "id": "notify", "to": [to] }],
-    }));
+    merge(
+        &mut settings,
+        &json!({
+            "templates": { "alert": { "subject": "[{{ .system }}]", "body": "<p>{{ .error }}</p>", "contentType": "html" } },
+            "tools": [{ "id": "notify", "to": [to] }],
+        }),
+    );
     let service = open(&settings);
     let arguments = json!({ "template": "alert", "variables": { "system": "订单系统", "error": "<超时>" } });
     let (result, _) = call(&service, "notify", arguments).await.unwrap();
@@ -105,7 +117,9 @@ async fn renders_templates_that_a_tool_leaves_to_its_callers() {
     let message = arrival(&to).await;
     assert!(message.contains("Subject: =?utf-8?b?W+iuouWNleezu+e7n10=?="), "{message}");
     assert!(message.contains("&lt;") && message.contains("text/html"), "{message}");
-    let error = call(&service, "notify", json!({ "template": "alert", "variables": { "system": "x" } })).await.unwrap_err();
+    let error = call(&service, "notify", json!({ "template": "alert", "variables": { "system": "x" } }))
+        .await
+        .unwrap_err();
     assert!(error.kind() == ErrorKind::InvalidInput && error.message().contains("error, system"), "{error}");
 }
 
@@ -126,12 +140,18 @@ async fn lines_of_a_body_end_nothing_and_bare_line_breaks_are_made_whole() {
 async fn asks_for_reports_where_the_server_has_them() {
     let mut settings = plain(&variable("MCP_TEST_EXIM_URL"));
     merge(&mut settings, &json!({ "dsn": ["success", "failure"] }));
-    let meddler = super::meddler::Meddler::start(&variable("MCP_TEST_EXIM_URL"), super::meddler::Meddling::Nothing).await;
+    let meddler =
+        super::meddler::Meddler::start(&variable("MCP_TEST_EXIM_URL"), super::meddler::Meddling::Nothing)
+            .await;
     let (host, port) = split(&meddler.address());
     merge(&mut settings, &json!({ "smtp_host": host, "smtp_port": port }));
     let to = somebody("dsn");
     call(&open(&settings), "send", mail(to.as_str())).await.unwrap();
-    assert!(meddler.said().contains(&format!("RCPT TO:<{to}> NOTIFY=SUCCESS,FAILURE\r\n")), "{}", meddler.said());
+    assert!(
+        meddler.said().contains(&format!("RCPT TO:<{to}> NOTIFY=SUCCESS,FAILURE\r\n")),
+        "{}",
+        meddler.said()
+    );
 }
 
 #[tokio::test]

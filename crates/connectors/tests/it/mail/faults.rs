@@ -1,12 +1,14 @@
 //! Mail servers that break, and people between us and them.
 
 use super::meddler::{Meddler, Meddling};
-use super::support::{arrival, arrived, call, call_in, mail, merge, open, plain, secure, somebody, split, variable};
+use super::support::{
+    arrival, arrived, call, call_in, mail, merge, open, plain, secure, somebody, split, variable,
+};
 use serde_json::json;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use testkit::conformance::context;
-use testkit::wait::eventually;
+use testkit::eventually;
 use tokio::task::JoinSet;
 use tool::ErrorKind;
 
@@ -39,7 +41,10 @@ async fn a_server_that_hangs_at_the_end_is_a_time_out_that_says_so() {
     assert!(error.kind() == ErrorKind::Timeout && error.message().contains("may have been sent"), "{error}");
     let cx = context(Duration::from_millis(1500));
     let (result, _) = call_in(&service, &cx, "send", mail(json!(to))).await.unwrap();
-    assert!(result["recipients"].as_array().unwrap().iter().all(|told| told["status"] == "unknown"), "{result}");
+    assert!(
+        result["recipients"].as_array().unwrap().iter().all(|told| told["status"] == "unknown"),
+        "{result}"
+    );
     eventually("all connections are closed", Duration::from_secs(5), async || meddler.open() == 0).await;
 }
 
@@ -84,7 +89,10 @@ async fn without_the_encryption_that_is_configured_neither_password_nor_mail_lea
         merge(&mut settings, &json!({ "smtp_host": host, "smtp_port": port }));
         let service = open(&settings);
         let error = call(&service, "send", mail(somebody("stripped"))).await.unwrap_err();
-        assert!(error.kind() == ErrorKind::Unavailable && error.message().contains("nothing was sent"), "{error}");
+        assert!(
+            error.kind() == ErrorKind::Unavailable && error.message().contains("nothing was sent"),
+            "{error}"
+        );
         let said = meddler.said();
         assert!(!said.contains("AUTH") && !said.contains("MAIL") && said.contains("EHLO"), "{said}");
     }
@@ -112,12 +120,23 @@ async fn five_hundred_callers_share_a_few_connections() {
         let service = service.clone();
         calls.spawn(async move {
             let cx = context(Duration::from_secs(120));
-            call_in(&service, &cx, "send", mail(somebody("crowd"))).await.map(|(result, _)| result["status"] == "sent")
+            call_in(&service, &cx, "send", mail(somebody("crowd")))
+                .await
+                .map(|(result, _)| result["status"] == "sent")
         });
     }
     let ended = calls.join_all().await;
-    assert!(ended.iter().all(|ended| matches!(ended, Ok(true))), "{:?}", ended.iter().find(|ended| ended.is_err()));
-    assert!(meddler.open() <= 10 && meddler.connections() <= 20, "{} of {}", meddler.open(), meddler.connections());
+    assert!(
+        ended.iter().all(|ended| matches!(ended, Ok(true))),
+        "{:?}",
+        ended.iter().find(|ended| ended.is_err())
+    );
+    assert!(
+        meddler.open() <= 10 && meddler.connections() <= 20,
+        "{} of {}",
+        meddler.open(),
+        meddler.connections()
+    );
 }
 
 /// F26: a server that does nothing lets callers go at their deadline, and others are not concerned.
@@ -132,7 +151,8 @@ async fn callers_of_a_server_that_hangs_end_at_their_deadline() {
         let slow = slow.clone();
         calls.spawn(async move {
             let begin = Instant::now();
-            let ended = call_in(&slow, &context(Duration::from_secs(1)), "send", mail(somebody("stuck"))).await;
+            let ended =
+                call_in(&slow, &context(Duration::from_secs(1)), "send", mail(somebody("stuck"))).await;
             (ended.map(drop), begin.elapsed())
         });
     }
@@ -140,9 +160,12 @@ async fn callers_of_a_server_that_hangs_end_at_their_deadline() {
     assert_eq!(result["status"], "sent");
     let ended = calls.join_all().await;
     assert!(ended.iter().all(|(ended, took)| {
-        ended.as_ref().is_err_and(|error| error.kind() == ErrorKind::Timeout) && *took < Duration::from_secs(3)
+        ended.as_ref().is_err_and(|error| error.kind() == ErrorKind::Timeout)
+            && *took < Duration::from_secs(3)
     }));
-    let waited = ended.iter().filter(|(ended, _)| ended.as_ref().is_err_and(|error| error.message().contains("pool_size")));
+    let waited = ended
+        .iter()
+        .filter(|(ended, _)| ended.as_ref().is_err_and(|error| error.message().contains("pool_size")));
     assert_eq!(waited.count(), 18, "those in the queue are told so");
 }
 
@@ -157,7 +180,10 @@ async fn a_name_that_leads_to_this_machine_is_refused() {
             call(&service, "send", mail(somebody("guard"))).await.unwrap_err(),
             service.health(&super::support::cx()).await.unwrap_err(),
         ] {
-            assert!(error.kind() == ErrorKind::Denied && error.message().contains("allow_private_network"), "{error}");
+            assert!(
+                error.kind() == ErrorKind::Denied && error.message().contains("allow_private_network"),
+                "{error}"
+            );
         }
     }
 }

@@ -84,7 +84,12 @@ impl Drop for Meddler {
     }
 }
 
-async fn pass_on(mut client: TcpStream, mut server: TcpStream, meddling: Meddling, seen: &Seen) -> std::io::Result<()> {
+async fn pass_on(
+    mut client: TcpStream,
+    mut server: TcpStream,
+    meddling: Meddling,
+    seen: &Seen,
+) -> std::io::Result<()> {
     let (mut from_client, mut from_server) = (vec![0; 65536], vec![0; 65536]);
     let (mut letters, mut is_ended) = (0, false);
     loop {

@@ -1,3 +1,5 @@
+//! Mail through a real server, Exim.
+
 mod bulk;
 mod exim;
 mod faults;

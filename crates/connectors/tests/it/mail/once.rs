@@ -1,7 +1,7 @@
 //! Mail that is sent once.
 
 use super::meddler::{Meddler, Meddling};
-use super::support::{arrival, arrived, call, merge, mail, open_in, plain, somebody, variable};
+use super::support::{arrival, arrived, call, mail, merge, open_in, plain, somebody, variable};
 use crate::mq::support::Home;
 use serde_json::json;
 use tool::ErrorKind;

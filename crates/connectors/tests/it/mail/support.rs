@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use testkit::conformance;
-use testkit::wait::eventually;
+use testkit::eventually;
 use tool::{Connector, Context, Env, Outcome};
 
 pub(super) fn variable(name: &str) -> String {
@@ -64,7 +64,11 @@ pub(super) fn somebody(kind: &str) -> String {
 }
 
 /// The result of a call and whether it is an error.
-pub(super) async fn call(connector: &Arc<dyn Connector>, tool: &str, arguments: Value) -> tool::Result<(Value, bool)> {
+pub(super) async fn call(
+    connector: &Arc<dyn Connector>,
+    tool: &str,
+    arguments: Value,
+) -> tool::Result<(Value, bool)> {
     call_in(connector, &cx(), tool, arguments).await
 }
 
