@@ -50,6 +50,7 @@ bench:               ## Benchmarks that print ratios
 	scripts/postgres run scripts/servers run -- $(CARGO) bench -p connectors --bench db
 	$(CARGO) bench -p connectors --features grpc --bench svc
 	scripts/servers run redis rabbitmq -- $(CARGO) bench -p connectors $(FULL) --bench mq
+	scripts/servers run exim sms -- $(CARGO) bench -p connectors --features mail --bench mail
 
 bench-tools:         ## How well and how fast tools are found; TOOL_SETS is the folder of scripts/tool-sets
 	$(CARGO) bench -p ranking --bench tools

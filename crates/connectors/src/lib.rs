@@ -7,10 +7,13 @@ mod agent;
 mod api;
 mod db;
 pub mod embeddings;
+#[cfg(feature = "mail")]
+mod mail;
 mod mcp;
 mod mq;
 mod oss;
 mod shared;
+mod sms;
 mod svc;
 #[cfg(feature = "table")]
 mod table;
@@ -32,6 +35,9 @@ pub const ALL: &[Kind] = &[
     Kind::of::<mq::Settings>(),
     Kind::of::<oss::Settings>(),
     Kind::of::<agent::Settings>(),
+    #[cfg(feature = "mail")]
+    Kind::of::<mail::Settings>(),
+    Kind::of::<sms::Settings>(),
     #[cfg(feature = "table")]
     Kind::of::<table::Settings>(),
 ];
@@ -43,21 +49,24 @@ pub const MCP_SCHEME: &str = <mcp::Settings as tool::Settings>::SCHEME;
 pub const API_SCHEME: &str = <api::Settings as tool::Settings>::SCHEME;
 
 /// What a build may lack, and the feature of `app` that brings it in.
-const OPTIONAL: &[OptionalKind] = &[OptionalKind {
-    scheme: tool::tables::SCHEME,
-    tool_types: &[
-        "get_data_schema",
-        "get_all_data",
-        "query_data",
-        "create",
-        "update",
-        "delete",
-        "preview",
-        "select",
-        tool::search::TOOL_TYPE,
-    ],
-    feature: "table",
-}];
+const OPTIONAL: &[OptionalKind] = &[
+    OptionalKind { scheme: "mail", tool_types: &[], feature: "mail" },
+    OptionalKind {
+        scheme: tool::tables::SCHEME,
+        tool_types: &[
+            "get_data_schema",
+            "get_all_data",
+            "query_data",
+            "create",
+            "update",
+            "delete",
+            "preview",
+            "select",
+            tool::search::TOOL_TYPE,
+        ],
+        feature: "table",
+    },
+];
 
 /// The whole registry.
 pub const REGISTRY: Registry = Registry { kinds: ALL, optional: OPTIONAL };
@@ -87,6 +96,17 @@ mod tests {
             let Some(kind) = find(optional.scheme) else { continue };
             assert_eq!(optional.tool_types, kind.inline.map_or(&[][..], |inline| inline.tool_types));
         }
+    }
+
+    /// Runs in `make features`, which builds without default features.
+    #[cfg(not(feature = "mail"))]
+    #[test]
+    fn mail_that_was_left_out_names_its_feature() {
+        assert!(find("mail").is_none());
+        assert_eq!(
+            REGISTRY.no_service_type("mail"),
+            "there is no service type 'mail' in this program: build it with `--features mail`"
+        );
     }
 
     /// Runs in `make features`, which builds without default features.

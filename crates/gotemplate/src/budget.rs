@@ -1,7 +1,7 @@
 //! What a render may still spend, and the buffer that cannot outgrow it.
 
 use crate::error::Fault;
-use crate::options::{Limits, Missing, Options};
+use crate::options::{Escape, Limits, Missing, Options};
 use crate::regexes::Regexes;
 use crate::value::Value;
 
@@ -28,6 +28,10 @@ impl<'o> Budget<'o> {
 
     pub(crate) fn missing(&self) -> Missing {
         self.options.missing
+    }
+
+    pub(crate) fn escape(&self) -> Escape {
+        self.options.escape
     }
 
     /// Counts one loop step.

@@ -35,6 +35,7 @@ mod regexes;
 mod resolve;
 mod template;
 mod value;
+mod variables;
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
@@ -42,5 +43,5 @@ struct Readme;
 
 pub use error::{Error, ErrorKind};
 pub use funcs::{FunctionDoc, functions};
-pub use options::{Limits, Missing, Options};
+pub use options::{Escape, Limits, Missing, Options};
 pub use template::Template;

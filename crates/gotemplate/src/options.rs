@@ -5,6 +5,8 @@
 pub struct Options {
     /// What a missing key or a null prints.
     pub missing: Missing,
+    /// What becomes of the values that actions print.
+    pub escape: Escape,
     /// The bounds that keep a hostile template harmless.
     pub limits: Limits,
 }
@@ -19,6 +21,16 @@ pub enum Missing {
     Empty,
     /// Stops with an error at a key that is not there; a key holding null prints `<no value>`.
     Error,
+}
+
+/// What becomes of a value before it is part of the output. The template's own text stays as it is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Escape {
+    /// It is printed as it is.
+    #[default]
+    Nothing,
+    /// It is printed as the function `html` would: as text in HTML, also between quotes.
+    Html,
 }
 
 /// Upper bounds; going past one is an [`ErrorKind::Limit`](crate::ErrorKind::Limit) error.

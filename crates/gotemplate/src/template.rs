@@ -1,5 +1,6 @@
 //! The public thing: a template, compiled once and rendered many times.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,7 +13,7 @@ use crate::options::Options;
 use crate::program::Program;
 use crate::regexes::Regexes;
 use crate::value::{Value, lossy};
-use crate::{exec, json, parse, print, resolve};
+use crate::{exec, json, parse, print, resolve, variables};
 
 /// A compiled template: `Send`, `Sync`, and cheap to clone.
 ///
@@ -123,6 +124,13 @@ impl Template {
     #[must_use]
     pub fn options(&self) -> &Options {
         &self.0.options
+    }
+
+    /// The names that it looks up in its data itself: `name` of `{{ .name }}`, not those of what it loops over.
+    #[must_use]
+    pub fn variables(&self) -> BTreeSet<String> {
+        let tree = parse::parse(&self.0.name, &self.0.source, self.0.options.limits.safe_nesting());
+        tree.map(|tree| variables::of_tree(&tree)).unwrap_or_default()
     }
 
     fn run(&self, data: Value<'_>, options: &Options) -> Result<String, Error> {

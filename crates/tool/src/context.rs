@@ -1,8 +1,8 @@
 //! What a call carries with it: for whom it runs, until when, and how it is taken back.
 
 use crate::{
-    Caller, CallerHeaders, Client, Events, Inspection, InstanceId, Nested, QuestionMode, SearchMode, Shared, Step,
-    TenantId,
+    Caller, CallerHeaders, Client, Events, Inspection, InstanceId, Nested, QuestionMode, SearchMode, Shared,
+    Step, TenantId,
 };
 use std::sync::Arc;
 use std::time::{Duration, Instant};

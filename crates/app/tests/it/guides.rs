@@ -142,3 +142,31 @@ async fn the_guide_to_queues_does_what_it_says() {
     );
     assert_eq!(out.matches(r#""duplicate":true"#).count(), 1, "{out}");
 }
+
+/// ML-1, ML-2, ML-4, ML-5, ML-10: the scenarios of mail, without a server.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_guide_to_mail_does_what_it_says() {
+    let app = TestApp::start(Backend::Sqlite).await;
+    let folder = tempfile::tempdir().unwrap();
+    let out = said_by(include_str!("../../../../docs/guides/mail.md"), &app, folder.path()).await;
+    assert!(out.contains("refused: not among allow_recipients"), "{out}");
+    assert_eq!(out.matches(r#""duplicate":true"#).count(), 1, "{out}");
+    let kept = |service: &str| {
+        let files = std::fs::read_dir(app.data_dir().join("tenants/default/mail").join(service)).unwrap();
+        files.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!(kept("marketing").len(), 3);
+    let alerts = kept("it-service");
+    assert!(alerts.len() == 2 && alerts.iter().any(|alert| alert.contains("report.csv")), "{alerts:?}");
+}
+
+/// SM-1, SM-2, SM-7: the scenarios of short messages, without a vendor.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_guide_to_short_messages_does_what_it_says() {
+    let app = TestApp::start(Backend::Sqlite).await;
+    let folder = tempfile::tempdir().unwrap();
+    let out = said_by(include_str!("../../../../docs/guides/sms.md"), &app, folder.path()).await;
+    assert_eq!(out.matches(r#""duplicate":true"#).count(), 1, "{out}");
+    let file = app.data_dir().join("tenants/default/sms/crm-sms/messages.jsonl");
+    assert_eq!(std::fs::read_to_string(file).unwrap().lines().count(), 3);
+}

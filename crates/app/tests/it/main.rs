@@ -62,6 +62,7 @@ mod mcp_older;
 mod mcp_services;
 mod mcp_transports;
 mod mcp_watch;
+mod messages;
 mod mistakes;
 mod object_links;
 mod object_sources;

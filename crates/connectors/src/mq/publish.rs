@@ -3,14 +3,15 @@
 use super::message::{ID_HEADER, KEY_HEADER, MESSAGE_FIELD, Outgoing, Receipt, refused, time};
 use super::tools::{MAX_HEADER_CHARACTERS, MAX_HEADERS, MAX_KEY, QueueTool};
 use super::{Mq, output};
+use crate::shared::arguments::text;
+use crate::shared::sending::once::{Keyed, Words, raw, surely_not_sent};
 use document::{Budget, Node};
-use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use tool::once::MAX_KEY_CHARACTERS;
 use tool::queue::LaterCall;
-use tool::{Begun, Context, Error, ErrorKind, Once, Output, Result};
+use tool::{Context, Error, Output, Result};
 
 /// How much work the expression of a key may do.
 const KEY_STEPS: u64 = 100_000;
@@ -24,52 +25,14 @@ impl Mq {
     ) -> Result<Output> {
         let message = self.outgoing(cx, tool, arguments)?;
         let given = text(arguments, "messageId", MAX_KEY_CHARACTERS)?;
-        // A step of a flow that is tried again publishes once, where somebody remembers that.
-        let once = match (given, &self.once) {
-            (Some(_), None) => {
-                return Err(Error::unsupported(
-                    "nothing is published once without a server; leave messageId out",
-                ));
-            }
-            (Some(id), Some(once)) => Some((id, once)),
-            (None, once) => cx.idempotency_key().zip(once.as_ref()),
-        };
-        let Some((key, once)) = once else {
-            return output(&self.send(cx, tool, &message).await?);
-        };
-        self.send_once(cx, tool, &message, key, &**once).await
-    }
-
-    /// Publishes unless that was done, or may have been, under the same key.
-    async fn send_once(
-        &self,
-        cx: &Context,
-        tool: &QueueTool,
-        message: &Outgoing,
-        key: &str,
-        once: &dyn Once,
-    ) -> Result<Output> {
         let scope = format!("mq/{}/{}", self.service.as_deref().unwrap_or_default(), tool.id);
-        match once.begin(&cx.tenant, &scope, key).await? {
-            Begun::First => {}
-            Begun::Done(result) => return repeated(&result),
-            Begun::Unknown => {
-                let message = format!(
-                    "a message '{key}' was begun before, and its end is not known: it may have been published; nothing was sent now"
-                );
-                return Err(Error::upstream(message).of_parameter("messageId"));
-            }
-        }
-        let sent = self.send(cx, tool, message).await;
-        let ended = match &sent {
-            Ok(result) => once.finish(&cx.tenant, &scope, key, &raw(result)?).await,
-            Err(error) if surely_not_sent(error) => once.forget(&cx.tenant, &scope, key).await,
-            Err(_) => Ok(()),
+        let words = Words { parameter: "messageId", done: "published" };
+        let sending = self.send(cx, tool, &message);
+        let Some(keyed) = Keyed::of(cx, given, self.once.as_ref(), scope, words)? else {
+            return output(&sending.await?);
         };
-        if let Err(error) = ended {
-            tracing::warn!(%error, "the end of a message that is to be published once is not known: {error}");
-        }
-        output(&sent?)
+        let surely_not = |end: &Result<Value>| end.as_ref().is_err_and(surely_not_sent);
+        output(&keyed.run(cx, sending, surely_not).await?)
     }
 
     async fn send(&self, cx: &Context, tool: &QueueTool, message: &Outgoing) -> Result<Value> {
@@ -186,40 +149,4 @@ fn headers(arguments: &Map<String, Value>) -> Result<BTreeMap<String, String>> {
         headers.insert(name.to_ascii_lowercase(), text.to_owned());
     }
     Ok(headers)
-}
-
-fn text<'a>(arguments: &'a Map<String, Value>, name: &str, most: usize) -> Result<Option<&'a str>> {
-    let Some(value) = arguments.get(name).filter(|value| !value.is_null()) else { return Ok(None) };
-    let text = value
-        .as_str()
-        .filter(|text| (1..=most).contains(&text.chars().count()) && !text.chars().any(char::is_control));
-    let wrong = || {
-        let message = format!("parameter '{name}' must be a text of 1 to {most} printable characters");
-        Error::invalid_input(message).of_parameter(name)
-    };
-    text.map(Some).ok_or_else(wrong)
-}
-
-/// The result of the first time, marked.
-fn repeated(result: &RawValue) -> Result<Output> {
-    let mut result: Value = serde_json::from_str(result.get())
-        .map_err(|error| Error::internal("a kept result is no JSON").caused_by(error))?;
-    result["duplicate"] = true.into();
-    output(&result)
-}
-
-/// Nothing has left us, or the broker said that it did not take it.
-fn surely_not_sent(error: &Error) -> bool {
-    match error.kind() {
-        ErrorKind::InvalidInput
-        | ErrorKind::Denied
-        | ErrorKind::Missing
-        | ErrorKind::RateLimited
-        | ErrorKind::Unsupported => true,
-        _ => error.is_retryable() && error.kind() == ErrorKind::Unavailable,
-    }
-}
-
-fn raw(value: &Value) -> Result<Box<RawValue>> {
-    to_raw_value(value).map_err(|error| Error::internal("a message cannot be written").caused_by(error))
 }

@@ -35,6 +35,11 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
+    /// The context of a call with no more time than the call may take, for work that ends by itself before.
+    pub(crate) fn limited(&self, cx: &Context, options: &Options) -> Context {
+        cx.for_at_most(options.timeout.map_or(self.timeout, |wanted| wanted.min(self.timeout)))
+    }
+
     /// Runs the work of one call until it is done, late, or taken back; then it is dropped. `late` says what did not come
     /// in time.
     pub(crate) async fn within<T>(

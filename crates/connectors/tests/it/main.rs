@@ -3,6 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops and says so")]
 
 mod db;
+mod mail;
 mod mq;
 mod oss;
+mod sms;
 mod svc;

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
 use tool::readable;
-use tool::secret::{MASK, Redactor, SecretValues};
+use tool::secret::{MASK, PHONE, Redactor, SecretValues, masked_number};
 
 /// Names, without case and separators, that mean a secret wherever they end a field's name.
 const SECRET_NAMES: [&str; 19] = [
@@ -41,12 +41,22 @@ pub fn redact(arguments: &RawValue) -> String {
 /// Which fields of a tool's arguments are secret, read from its schema once.
 #[derive(Debug, Default)]
 pub(crate) struct Redaction {
-    /// Everything here is secret.
-    is_secret: bool,
+    hiding: Hiding,
     /// Of an object; those with nothing secret below are left out.
     fields: Vec<(String, Redaction)>,
     /// Of an array.
     items: Option<Box<Redaction>>,
+}
+
+/// How much of a value is hidden.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Hiding {
+    #[default]
+    Nothing,
+    /// Everything here is secret.
+    All,
+    /// Here are telephone numbers, one or several, of which the middle is hidden.
+    Numbers,
 }
 
 impl Redaction {
@@ -62,14 +72,14 @@ impl Redaction {
         let fields = properties.map(|(name, field)| (name.clone(), Self::of_value(field)));
         let items = schema.get("items").map(Self::of_value).filter(|items| !items.is_empty());
         Self {
-            is_secret: is_secret_schema(schema),
+            hiding: hiding_of(schema),
             fields: fields.filter(|(_, field)| !field.is_empty()).collect(),
             items: items.map(Box::new),
         }
     }
 
     fn is_empty(&self) -> bool {
-        !self.is_secret && self.fields.is_empty() && self.items.is_none()
+        self.hiding == Hiding::Nothing && self.fields.is_empty() && self.items.is_none()
     }
 
     fn field(&self, name: &str) -> Option<&Self> {
@@ -123,7 +133,7 @@ impl<'de> Visitor<'de> for SecretDetector<'_> {
         let mut is_found = false;
         while let Some(Key(name)) = map.next_key()? {
             let redaction = self.redaction.and_then(|redaction| redaction.field(&name));
-            is_found |= is_secret_name(&name) || redaction.is_some_and(|redaction| redaction.is_secret);
+            is_found |= is_secret_name(&name) || hides(redaction);
             is_found |= map.next_value_seed(SecretDetector { redaction })?;
         }
         Ok(is_found)
@@ -133,7 +143,7 @@ impl<'de> Visitor<'de> for SecretDetector<'_> {
         let redaction = self.redaction.and_then(|redaction| redaction.items.as_deref());
         let mut is_found = false;
         while let Some(found) = list.next_element_seed(SecretDetector { redaction })? {
-            is_found |= found || redaction.is_some_and(|redaction| redaction.is_secret);
+            is_found |= found || hides(redaction);
         }
         Ok(is_found)
     }
@@ -171,24 +181,37 @@ fn redact_value(value: &mut Value, redaction: Option<&Redaction>, hidden: &mut V
         Value::Object(fields) => {
             for (name, field) in fields {
                 let of_field = redaction.and_then(|redaction| redaction.field(name));
-                if is_secret_name(name) || of_field.is_some_and(|redaction| redaction.is_secret) {
-                    hidden.push(std::mem::replace(field, MASK.into()));
-                } else {
-                    redact_value(field, of_field, hidden);
+                match of_field.map_or(Hiding::Nothing, |redaction| redaction.hiding) {
+                    _ if is_secret_name(name) => hidden.push(std::mem::replace(field, MASK.into())),
+                    Hiding::All => hidden.push(std::mem::replace(field, MASK.into())),
+                    Hiding::Numbers => mask_numbers(field, hidden),
+                    Hiding::Nothing => redact_value(field, of_field, hidden),
                 }
             }
         }
         Value::Array(items) => {
             let of_item = redaction.and_then(|redaction| redaction.items.as_deref());
             for item in items {
-                if of_item.is_some_and(|redaction| redaction.is_secret) {
-                    hidden.push(std::mem::replace(item, MASK.into()));
-                } else {
-                    redact_value(item, of_item, hidden);
+                match of_item.map_or(Hiding::Nothing, |redaction| redaction.hiding) {
+                    Hiding::All => hidden.push(std::mem::replace(item, MASK.into())),
+                    Hiding::Numbers => mask_numbers(item, hidden),
+                    Hiding::Nothing => redact_value(item, of_item, hidden),
                 }
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+fn mask_numbers(value: &mut Value, hidden: &mut Vec<Value>) {
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(|item| mask_numbers(item, hidden)),
+        Value::String(text) => {
+            let masked = masked_number(text);
+            hidden.push(std::mem::replace(value, masked.into()));
+        }
+        // Whoever writes something else there means something else.
+        other => hidden.push(std::mem::replace(other, MASK.into())),
     }
 }
 
@@ -223,10 +246,19 @@ fn collect_texts(value: &Value, texts: &mut Vec<String>) {
     }
 }
 
-fn is_secret_schema(schema: &Value) -> bool {
-    let is_password = schema.get("format").and_then(Value::as_str) == Some("password");
+fn hiding_of(schema: &Value) -> Hiding {
+    let format = schema.get("format").and_then(Value::as_str);
     let is_write_only = schema.get("writeOnly").and_then(Value::as_bool) == Some(true);
-    is_password || is_write_only
+    match format {
+        Some("password") => Hiding::All,
+        _ if is_write_only => Hiding::All,
+        Some(PHONE) => Hiding::Numbers,
+        _ => Hiding::Nothing,
+    }
+}
+
+fn hides(redaction: Option<&Redaction>) -> bool {
+    redaction.is_some_and(|redaction| redaction.hiding != Hiding::Nothing)
 }
 
 /// Whether a field of this name holds a secret, as far as names tell.
@@ -267,6 +299,21 @@ mod tests {
                 "auth": { "access_token": "***", "scheme": "x" }, "list": [{ "Password": "***" }], "tokens": 5
             })
         );
+    }
+
+    /// SM-7
+    #[test]
+    fn hides_the_middle_of_telephone_numbers() {
+        let schema =
+            json!({ "properties": { "to": { "format": "phone" }, "content": { "writeOnly": true } } });
+        for (to, shown) in [
+            (json!("13800138000"), json!("138****8000")),
+            (json!(["13800138000", "+8613900139000"]), json!(["138****8000", "+86139****9000"])),
+            (json!({ "number": "13800138000" }), json!("***")),
+        ] {
+            let arguments = json!({ "to": to, "content": "your code is 123456" });
+            assert_eq!(redacted(&arguments, &schema), json!({ "to": shown, "content": "***" }));
+        }
     }
 
     /// HT-5.6

@@ -9,8 +9,9 @@ use self::stack::Stack;
 use crate::budget::{Budget, Buffer};
 use crate::error::{ErrorKind, Fault};
 use crate::format;
+use crate::funcs::escape::html;
 use crate::lex::Located;
-use crate::options::Options;
+use crate::options::{Escape, Options};
 use crate::program::{Body, Call, Operation, Path, Pipeline, Program, Range, Slot, Store, Target};
 use crate::regexes::Regexes;
 use crate::value::{Value, lookup};
@@ -139,18 +140,27 @@ impl<'a> Machine<'a> {
     fn print_field(&mut self, path: &'a Path) -> Result<(), Fault> {
         if let ([name], Value::Object(entries)) = (&*path.names, &self.dot)
             && let Some(json) = lookup(entries, name)
+            && self.budget.escape() == Escape::Nothing
         {
             return format::print_json(&mut self.output, json, self.budget.missing());
         }
         self.pay(path)?;
         let value = self.fields(&self.dot, path)?;
-        format::print(&mut self.output, &value, self.budget.missing())
+        self.print_value(value)
     }
 
     fn print(&mut self, pipeline: &'a Pipeline) -> Executed<()> {
         let value = self.pipeline(pipeline)?;
+        self.print_value(value).map_err(|fault| (fault, pipeline.first.offset))
+    }
+
+    #[inline]
+    fn print_value(&mut self, value: Value<'a>) -> Result<(), Fault> {
+        let value = match self.budget.escape() {
+            Escape::Nothing => value,
+            Escape::Html => html(&mut self.budget, &[value])?,
+        };
         format::print(&mut self.output, &value, self.budget.missing())
-            .map_err(|fault| (fault, pipeline.first.offset))
     }
 
     #[inline]

@@ -5,7 +5,7 @@ use crate::error::Fault;
 use crate::format;
 use crate::value::Value;
 
-pub(super) fn html<'a>(budget: &mut Budget<'_>, arguments: &[Value<'a>]) -> Result<Value<'a>, Fault> {
+pub(crate) fn html<'a>(budget: &mut Budget<'_>, arguments: &[Value<'a>]) -> Result<Value<'a>, Fault> {
     escape(budget, arguments, |buffer, text| {
         text.iter().try_for_each(|byte| match byte {
             0 => buffer.push_char(char::REPLACEMENT_CHARACTER),

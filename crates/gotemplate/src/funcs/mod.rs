@@ -2,7 +2,7 @@
 
 mod access;
 mod encoding;
-mod escape;
+pub(crate) mod escape;
 mod json;
 mod lists;
 mod logic;

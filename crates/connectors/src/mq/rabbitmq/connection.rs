@@ -3,9 +3,9 @@
 use super::publisher::Publisher;
 use super::{Options, failure};
 use crate::mq::address::Address;
-use crate::mq::wire::TlsConfig;
 use crate::shared::attempts::Budget;
 use crate::shared::network::dial;
+use crate::shared::wire::TlsConfig;
 use async_compat::Compat;
 use lapin::tcp::RustlsConnector;
 use lapin::uri::{AMQPAuthority, AMQPScheme, AMQPUri, AMQPUserInfo};

@@ -2,8 +2,9 @@
 
 use super::{Options, failure};
 use crate::mq::address::Address;
-use crate::mq::wire::{self, Wire};
+use crate::mq::wire;
 use crate::shared::attempts::Budget;
+use crate::shared::wire::{TlsConfig, Wire};
 use redis::aio::{MultiplexedConnection, PubSub};
 use redis::{AsyncConnectionConfig, IntoConnectionInfo as _, RedisConnectionInfo};
 use std::io;
@@ -31,14 +32,14 @@ pub(super) struct Connections {
     address: Address,
     database: i64,
     options: Options,
-    tls: wire::TlsConfig,
+    tls: TlsConfig,
     /// What calls share; commands of many callers go through one connection.
     shared: Mutex<Option<Connection>>,
 }
 
 impl Connections {
     pub(super) fn new(address: Address, database: i64, mut options: Options) -> Self {
-        let tls = wire::TlsConfig::new(std::mem::take(&mut options.tls));
+        let tls = TlsConfig::new(std::mem::take(&mut options.tls));
         Self { address, database, options, tls, shared: Mutex::default() }
     }
 

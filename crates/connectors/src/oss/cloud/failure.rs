@@ -1,14 +1,10 @@
 //! Why a store did not do what it was asked, in our words.
 
 use crate::shared::attempts::retry_after;
-use fetch::http::header::DATE;
+use crate::shared::clock::skew;
 use fetch::http::{HeaderMap, StatusCode};
 use opendal::ErrorKind;
-use std::time::{Duration, SystemTime};
 use tool::{Error, Reason};
-
-/// Further apart than that, clocks are wrong and not just late.
-const MAX_SKEW: Duration = Duration::from_secs(10 * 60);
 
 /// An error of ours on its way through OpenDAL.
 #[derive(Debug)]
@@ -93,14 +89,6 @@ fn rejected(said: &str) -> Error {
     .because(Reason::CredentialsRejected)
 }
 
-/// How far the store's clock is from ours, where that is too far.
-fn skew(headers: &HeaderMap) -> Option<Duration> {
-    let theirs = httpdate::parse_http_date(headers.get(DATE)?.to_str().ok()?).ok()?;
-    let ours = SystemTime::now();
-    let skew = ours.duration_since(theirs).or_else(|_| theirs.duration_since(ours)).ok()?;
-    (skew > MAX_SKEW).then_some(skew)
-}
-
 /// The text of an XML element that has neither attributes nor children: a word for programs.
 fn element(xml: &str, name: &str) -> Option<String> {
     let text = xml.split_once(&format!("<{name}>"))?.1.split_once("</")?.0;
@@ -113,6 +101,8 @@ fn element(xml: &str, name: &str) -> Option<String> {
 mod tests {
     use super::*;
     use fetch::http::HeaderValue;
+    use fetch::http::header::DATE;
+    use std::time::{Duration, SystemTime};
     use tool::ErrorKind as Kind;
 
     fn refused(status: u16, code: &str) -> Error {

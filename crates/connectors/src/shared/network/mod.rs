@@ -86,6 +86,11 @@ impl Policy {
         refused::error(address, setting)
     }
 
+    /// Whether connections go to public addresses only.
+    pub(crate) fn is_public(&self) -> bool {
+        matches!(self, Self::PublicAnd(ranges, _) if ranges.is_empty())
+    }
+
     /// Whether a connection may go there.
     pub(crate) fn allows(&self, address: IpAddr) -> bool {
         match self {

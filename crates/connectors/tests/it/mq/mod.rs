@@ -4,4 +4,4 @@
 mod rabbitmq;
 #[cfg(feature = "redis")]
 mod redis;
-mod support;
+pub(crate) mod support;

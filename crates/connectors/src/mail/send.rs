@@ -1,0 +1,92 @@
+//! From arguments to what became of the mail: once where that is asked for.
+
+use super::mime::{self, Message};
+use super::tools::MailTool;
+use super::{Carrier, Mail};
+use crate::shared::arguments::{text, wrong};
+use crate::shared::sending::once::{Keyed, Words, surely_not_sent};
+use crate::shared::sending::{Carry, Fate, Pace, Report, carry_all, is_surely_nothing};
+use async_trait::async_trait;
+use serde_json::Value;
+use std::sync::atomic::AtomicBool;
+use tool::once::MAX_KEY_CHARACTERS;
+use tool::{Call, Context, Output, Result};
+
+impl Mail {
+    pub(super) async fn send(&self, cx: &Context, tool: &MailTool, call: &Call) -> Result<Output> {
+        let arguments = call.arguments.as_map()?;
+        let given = text(arguments, "idempotencyKey", MAX_KEY_CHARACTERS)?;
+        let scope = format!("mail/{}/{}", self.service.as_deref().unwrap_or_default(), tool.id);
+        let words = Words { parameter: "idempotencyKey", done: "sent" };
+        let keyed = Keyed::of(cx, given, self.once.as_ref(), scope, words)?;
+        let sending = async {
+            let letter = self.letter(cx, tool, arguments).await?;
+            let messages = mime::messages(&letter)?;
+            self.check_size(&messages)?;
+            self.deliver(cx, &messages).await
+        };
+        let result = match keyed {
+            None => sending.await?,
+            Some(keyed) => {
+                let surely_not = |end: &Result<Value>| match end {
+                    Ok(result) => is_surely_nothing(result),
+                    Err(error) => surely_not_sent(error),
+                };
+                keyed.run(cx, sending, surely_not).await?
+            }
+        };
+        Report::output(&result, self.remark())
+    }
+
+    fn check_size(&self, messages: &[Message]) -> Result<()> {
+        let (size, most) = (messages.iter().map(Message::size).max().unwrap_or(0), self.limits.message_bytes);
+        if size > most {
+            let why = format!(
+                "and its attachments make a message of {size} bytes; 'max_message_bytes' allows {most}"
+            );
+            return Err(wrong("body", &why));
+        }
+        Ok(())
+    }
+
+    /// What the server could not do of what was asked.
+    fn remark(&self) -> Option<&'static str> {
+        match &self.carrier {
+            Carrier::Smtp(smtp) if smtp.lacks_reports() => {
+                Some("The mail server sends no delivery reports, which the setting 'dsn' asks for.")
+            }
+            Carrier::Smtp(_) | Carrier::Folder(_) => None,
+        }
+    }
+
+    /// Sends all of them, and tells what became of each.
+    async fn deliver(&self, cx: &Context, messages: &[Message]) -> Result<Value> {
+        let ended = carry_all(cx, self, messages, self.at_once).await;
+        let pieces = messages.iter().zip(ended).map(|(message, ended)| {
+            let people = message.recipients.iter().map(|mailbox| mailbox.email.to_string()).collect();
+            let named = |fate| Fate { id: Some(message.id.clone()), ..fate };
+            (people, ended.map(|fates| fates.into_iter().map(named).collect()))
+        });
+        Ok(Report::of("sent", pieces)?.result())
+    }
+}
+
+#[async_trait]
+impl Carry for Mail {
+    type Piece = Message;
+
+    fn recipients(&self, message: &Message) -> usize {
+        message.recipients.len()
+    }
+
+    fn pace(&self) -> Option<&Pace> {
+        self.pace.as_ref()
+    }
+
+    async fn carry(&self, message: &Message, is_doubtful: &AtomicBool) -> Result<Vec<Fate>> {
+        match &self.carrier {
+            Carrier::Folder(folder) => folder.keep(message).await,
+            Carrier::Smtp(smtp) => smtp.deliver(message, is_doubtful).await,
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! The messages of one call, several at a time, until the time is over.
+
+use super::{Fate, Pace};
+use async_trait::async_trait;
+use futures::StreamExt;
+use futures::future::BoxFuture;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use tokio::time::{Instant, timeout_at};
+use tool::{Context, Error, Reason, Result};
+
+/// What is left at the end to say what became of the rest.
+const LAST_WORDS: Duration = Duration::from_millis(300);
+
+/// Who takes pieces of a call, each for one or more people.
+#[async_trait]
+pub(crate) trait Carry: Send + Sync {
+    type Piece: Sync;
+
+    /// How many people get the piece.
+    fn recipients(&self, piece: &Self::Piece) -> usize;
+
+    /// How often a piece may go out, where that is limited.
+    fn pace(&self) -> Option<&Pace>;
+
+    /// Hands a piece over, and tells what became of it at each recipient. `is_doubtful` is set from when on nobody knows
+    /// whether the other end has it.
+    async fn carry(&self, piece: &Self::Piece, is_doubtful: &AtomicBool) -> Result<Vec<Fate>>;
+}
+
+/// Hands all pieces over, `at_once` at a time, and tells what became of each in their order.
+pub(crate) async fn carry_all<C: Carry>(
+    cx: &Context,
+    carrier: &C,
+    pieces: &[C::Piece],
+    at_once: usize,
+) -> Vec<Result<Vec<Fate>>> {
+    let batch = Batch {
+        // The end of a single piece is the end of the call.
+        stop: (pieces.len() > 1).then(|| Instant::now() + cx.remaining().saturating_sub(LAST_WORDS)),
+        is_down: AtomicBool::new(false),
+    };
+    let works: Vec<BoxFuture<'_, _>> =
+        pieces.iter().map(|piece| Box::pin(batch.carry(carrier, piece)) as BoxFuture<'_, _>).collect();
+    futures::stream::iter(works).buffered(at_once).collect().await
+}
+
+/// What the pieces of one call have in common.
+struct Batch {
+    stop: Option<Instant>,
+    /// One could not be handed over at all, so that the rest need not try.
+    is_down: AtomicBool,
+}
+
+impl Batch {
+    async fn carry<C: Carry>(&self, carrier: &C, piece: &C::Piece) -> Result<Vec<Fate>> {
+        if self.is_down.load(Ordering::Relaxed) {
+            return Err(Error::unavailable("it was not sent, since one before it could not be").retryable());
+        }
+        let is_doubtful = AtomicBool::new(false);
+        let work = async {
+            if let Some(pace) = carrier.pace() {
+                pace.wait().await;
+            }
+            carrier.carry(piece, &is_doubtful).await
+        };
+        let ended = match self.stop {
+            None => Ok(work.await),
+            Some(stop) => timeout_at(stop, work).await,
+        };
+        match ended {
+            Ok(ended) => {
+                self.is_down.fetch_or(ended.is_err(), Ordering::Relaxed);
+                ended
+            }
+            Err(_) if is_doubtful.load(Ordering::Relaxed) => {
+                Ok(vec![Fate::unknown(); carrier.recipients(piece)])
+            }
+            Err(_) => {
+                let message = "no time was left to send it; it was not sent";
+                Err(Error::timeout(message).because(Reason::AttemptTimedOut).retryable())
+            }
+        }
+    }
+}

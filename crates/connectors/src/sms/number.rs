@@ -1,0 +1,94 @@
+//! Telephone numbers: read, completed, and shown to those who may see less.
+
+use crate::shared::arguments::wrong;
+use tool::Result;
+use tool::secret::masked_number;
+
+/// A number with its country, in digits alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Number {
+    /// As callers wrote it.
+    pub(super) given: String,
+    country_code: String,
+    national: String,
+}
+
+impl Number {
+    /// Reads `13800138000` or `+8613800138000`; spaces and hyphens between digits do not count.
+    pub(super) fn parse(text: &str, country_code: &str, parameter: &str) -> Result<Self> {
+        let digits: String = text.trim().chars().filter(|c| !matches!(c, ' ' | '-' | '(' | ')')).collect();
+        let (is_whole, digits) = match digits.strip_prefix('+') {
+            Some(rest) => (true, rest.to_owned()),
+            None => (false, digits),
+        };
+        let is_number = digits.bytes().all(|byte| byte.is_ascii_digit()) && text.len() <= 40;
+        let most = if is_whole { 15 } else { 15 - country_code.len() };
+        if !is_number || !(5..=most).contains(&digits.len()) || (is_whole && digits.starts_with('0')) {
+            let shown = masked_number(&tool::plain(text));
+            let why = format!("has '{shown}', which is no telephone number such as +8613800138000");
+            return Err(wrong(parameter, &why));
+        }
+        let (country_code, national) = match is_whole {
+            false => (country_code, digits.as_str()),
+            true => match digits.strip_prefix(country_code) {
+                Some(national) if !national.is_empty() => (country_code, national),
+                // Which part is the country is not ours to know, and only numbers of ours are written without it.
+                _ => ("", digits.as_str()),
+            },
+        };
+        Ok(Self {
+            given: text.trim().to_owned(),
+            country_code: country_code.to_owned(),
+            national: national.to_owned(),
+        })
+    }
+
+    /// `+8613800138000`.
+    pub(super) fn e164(&self) -> String {
+        format!("+{}{}", self.country_code, self.national)
+    }
+
+    /// `13800138000` in China, `8613800138000` elsewhere: as Aliyun has it.
+    pub(super) fn national_in_china(&self) -> String {
+        if self.country_code == "86" {
+            return self.national.clone();
+        }
+        format!("{}{}", self.country_code, self.national)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn number(text: &str, country_code: &str) -> Number {
+        Number::parse(text, country_code, "to").unwrap()
+    }
+
+    #[test]
+    fn completes_numbers_with_the_country() {
+        for (text, country_code, e164, national) in [
+            ("13800138000", "86", "+8613800138000", "13800138000"),
+            ("+8613800138000", "86", "+8613800138000", "13800138000"),
+            ("138-0013 8000", "86", "+8613800138000", "13800138000"),
+            ("+14155550100", "86", "+14155550100", "14155550100"),
+            ("(415) 555-0100", "1", "+14155550100", "14155550100"),
+        ] {
+            let number = number(text, country_code);
+            assert_eq!((number.e164().as_str(), number.national_in_china().as_str()), (e164, national));
+        }
+    }
+
+    /// SM-7
+    #[test]
+    fn refuses_what_is_no_number_without_showing_it() {
+        for text in
+            ["", "12", "1380013800a", "+", "+0123456789", "1234567890123456", "13800138000,13900139000"]
+        {
+            let error = Number::parse(text, "86", "to").unwrap_err();
+            assert_eq!(error.parameter(), Some("to"));
+        }
+        let error = Number::parse("1380013800x", "86", "to").unwrap_err();
+        assert!(!error.message().contains("13800138"), "{error}");
+    }
+}

@@ -1,0 +1,71 @@
+//! Mail that is sent once.
+
+use super::meddler::{Meddler, Meddling};
+use super::support::{arrival, arrived, call, mail, merge, open_in, plain, somebody, variable};
+use crate::mq::support::Home;
+use serde_json::json;
+use tool::ErrorKind;
+
+/// ML-10
+#[tokio::test]
+async fn sends_once_for_one_key() {
+    let home = Home::new().await;
+    let service = open_in(&plain(&variable("MCP_TEST_EXIM_URL")), &home.env);
+    let to = somebody("once");
+    let mut arguments = mail(to.as_str());
+    merge(&mut arguments, &json!({ "idempotencyKey": "order-1" }));
+    let (first, _) = call(&service, "send", arguments.clone()).await.unwrap();
+    let (second, _) = call(&service, "send", arguments.clone()).await.unwrap();
+    assert_eq!(second["duplicate"], true);
+    assert_eq!(first["messageId"], second["messageId"]);
+    arrival(&to).await;
+    // Another replica, and another address under the same key.
+    let replica = open_in(&plain(&variable("MCP_TEST_EXIM_URL")), &home.env);
+    let other = somebody("other");
+    arguments["to"] = json!(other);
+    let (third, _) = call(&replica, "send", arguments).await.unwrap();
+    assert_eq!(third["duplicate"], true, "{third}");
+    assert_eq!((arrived(&to).len(), arrived(&other).len()), (1, 0));
+}
+
+/// ML-10
+#[tokio::test]
+async fn a_key_whose_mail_nobody_took_can_be_used_again() {
+    let home = Home::new().await;
+    let service = open_in(&plain(&variable("MCP_TEST_EXIM_URL")), &home.env);
+    let mut arguments = mail(somebody("deferred"));
+    merge(&mut arguments, &json!({ "idempotencyKey": "order-2" }));
+    let (result, is_error) = call(&service, "send", arguments.clone()).await.unwrap();
+    assert!(is_error && result["recipients"][0]["status"] == "deferred", "{result}");
+    let to = somebody("later");
+    arguments["to"] = json!(to);
+    let (result, _) = call(&service, "send", arguments).await.unwrap();
+    assert!(result["status"] == "sent" && result["duplicate"].is_null(), "{result}");
+}
+
+/// ML-10: F20, with a key.
+#[tokio::test]
+async fn what_may_have_been_taken_is_kept_as_that() {
+    let home = Home::new().await;
+    let meddler = Meddler::start(&variable("MCP_TEST_EXIM_URL"), Meddling::LoseLastAnswer).await;
+    let service = open_in(&plain(&meddler.address()), &home.env);
+    let to = somebody("doubt");
+    let mut arguments = mail(to.as_str());
+    merge(&mut arguments, &json!({ "idempotencyKey": "order-3" }));
+    let (first, _) = call(&service, "send", arguments.clone()).await.unwrap();
+    assert_eq!(first["recipients"][0]["status"], "unknown", "{first}");
+    let (second, _) = call(&service, "send", arguments).await.unwrap();
+    assert_eq!((&second["duplicate"], &second["recipients"][0]["status"]), (&json!(true), &json!("unknown")));
+    arrival(&to).await;
+    assert_eq!((arrived(&to).len(), meddler.connections()), (1, 1));
+}
+
+/// ML-10
+#[tokio::test]
+async fn a_key_needs_somebody_who_remembers_it() {
+    let service = open_in(&plain(&variable("MCP_TEST_EXIM_URL")), &tool::Env::default());
+    let mut arguments = mail(somebody("nobody"));
+    merge(&mut arguments, &json!({ "idempotencyKey": "k" }));
+    let error = call(&service, "send", arguments).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+}

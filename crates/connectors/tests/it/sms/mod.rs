@@ -1,0 +1,5 @@
+//! Short messages through a gateway that checks them with the vendors' SDKs.
+
+mod faults;
+mod support;
+mod vendors;
