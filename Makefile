@@ -3,21 +3,27 @@ CARGO ?= cargo
 FULL := --features full
 NEXTEST := $(CARGO) nextest run --workspace
 CLIPPY := $(CARGO) clippy --workspace --all-targets
-.PHONY: run test check bench bench-tools dev release generate fmt features docs deny nextest cargo-deny help
+.PHONY: run test console check bench bench-tools dev release generate fmt features docs deny nextest cargo-deny help
 
 help:                ## List the commands
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/: *[^#]*##/\t/' | expand -t 16
 
 run:                 ## Build and serve on 127.0.0.1:3095 with embedded defaults
+	scripts/console --if-possible
 	$(CARGO) run --bin mcp-all-in-one -- serve
+
+console:             ## Build the console that the server shows at /
+	scripts/console
 
 dev:                 ## The same with a throw-away data folder and debug logs
 	MCP_ALL_IN_ONE_HOME=$$PWD/.cache/dev $(CARGO) run --bin mcp-all-in-one -- --log-level info,gateway=debug,server=debug serve
 
 release:             ## The binary that is handed out, with everything in it
+	scripts/console
 	$(CARGO) build --release $(FULL) --bin mcp-all-in-one
 
 test: nextest        ## Every test, with real servers that it installs, starts and stops
+	scripts/console --if-possible
 	$(CARGO) test --quiet --doc -p gotemplate
 	CARGO_TARGET_DIR=$${CARGO_TARGET_DIR:-$$PWD/target} $(CARGO) test --quiet --manifest-path crates/gotemplate/differential/Cargo.toml --tests
 	scripts/flaky run scripts/mcp-servers run scripts/postgres run scripts/servers run -- $(NEXTEST) $(FULL)

@@ -42,8 +42,8 @@ pub struct Settings {
     pub has_self_tools: bool,
     /// All services may call private addresses.
     pub allow_private_network: bool,
-    /// How clients reach this server, for links to it; where it listens unless given.
-    pub public_url: Option<String>,
+    /// Of how many of each tenant's last calls and failures is kept in memory what they sent and got.
+    pub kept_calls: usize,
     /// The most bytes of an answer.
     pub max_result_bytes: Option<usize>,
     /// How MCP doors tell of their tools, unless a tenant has its own way.
@@ -70,7 +70,7 @@ impl Settings {
             one_server: None,
             has_self_tools: false,
             allow_private_network: false,
-            public_url: None,
+            kept_calls: 200,
             max_result_bytes: None,
             tool_search: SearchMode::Off,
             embeddings: None,
@@ -86,6 +86,8 @@ pub struct Started {
     pub address: SocketAddr,
     /// The admin key, if this start made one.
     pub admin_key: Option<Secret>,
+    /// Signs a browser in once, as the holder of that key.
+    pub sign_in_code: Option<Secret>,
     listener: TcpListener,
     server: Server,
 }
@@ -113,7 +115,7 @@ pub async fn start(mut settings: Settings) -> Result<Started, Failure> {
     let documents = Documents::new(store.clone(), settings.server.store_timeout);
     let queues = Queues::new(store.clone(), settings.server.store_timeout);
     let here = || format!("http://{address}{}", settings.server.base_path);
-    let links = links(&store, &settings.public_url.clone().unwrap_or_else(here)).await?;
+    let links = links(&store, &settings.server.public_url.clone().unwrap_or_else(here)).await?;
     let mut env = Env {
         allow_private_network: settings.allow_private_network,
         tables: Some(Arc::new(documents.clone())),
@@ -133,7 +135,7 @@ pub async fn start(mut settings: Settings) -> Result<Started, Failure> {
     let indexing = indexing(store.clone(), documents.clone(), embeddings, settings.search);
     let spill = settings.data_dir.join("audit-spill.jsonl");
     let sink = AuditSink::new(store.clone(), spill, settings.server.store_timeout, server::code_of);
-    let audit = Audit::start(Arc::new(sink));
+    let audit = Audit::keeping(Arc::new(sink), settings.kept_calls);
     let options = gateway::Options {
         result_budget_bytes: settings.max_result_bytes,
         tool_search: ToolSearch { mode: settings.tool_search, pinned: Vec::new() },
@@ -154,7 +156,8 @@ pub async fn start(mut settings: Settings) -> Result<Started, Failure> {
     let server = Server::new(store, documents, gateway, flows, metrics, own, settings.server).await;
     let server = server.map_err(|error| database_failure("the configuration cannot be loaded", error))?;
     let server = server.with_background(indexing).with_background(later);
-    Ok(Started { address, admin_key, listener, server })
+    let sign_in_code = admin_key.as_ref().and_then(|key| server.sign_in_code(key)).map(Secret::new);
+    Ok(Started { address, admin_key, sign_in_code, listener, server })
 }
 
 fn check_no_auth(settings: &Settings) -> Result<(), Failure> {

@@ -42,9 +42,10 @@ use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 use tokio::sync::broadcast;
+use tool::inspection::Exchange;
 use tool::{
-    Arguments, Call, Context, Env, Error, Kind, OnlyClient, Outcome, Reason, Registry, Request, Result,
-    Target, ToolSearch, Uri, uri,
+    Arguments, Call, Context, Env, Error, Inspection, Kind, OnlyClient, Outcome, Reason, Registry, Request,
+    Result, Target, ToolSearch, Uri, uri,
 };
 use tracing::Instrument;
 
@@ -184,6 +185,7 @@ impl Gateway {
     /// Calls one tool, perhaps through another, which the record tells.
     async fn call_one(&self, cx: &Context, request: Request, via: Option<&'static str>) -> Result<Outcome> {
         let mut record = Record::begin(cx, &request.target, &request.arguments).through(via);
+        self.look(&mut record);
         let span = tracing::info_span!("call", tenant = %cx.tenant, tool = %request.target, request_id = %cx.request_id);
         let result = inside::as_parent(cx, self.run(cx, request, &mut record).instrument(span).await);
         self.count(&record, &result);
@@ -200,31 +202,51 @@ impl Gateway {
         self.audit.write(record.end(&result)).await;
     }
 
+    /// Whoever asks for what a call sends and gets wants to find it in the audit, too. Where nobody asks, somebody may
+    /// do so later.
+    fn look(&self, record: &mut Record) {
+        match record.inspection.is_on() {
+            true => record.inspection.note(|seen| seen.audit_id = Some(tool::new_id())),
+            false if self.audit.keeps_calls() => record.inspection = Inspection::kept(),
+            false => {}
+        }
+    }
+
     async fn run(&self, cx: &Context, request: Request, record: &mut Record) -> Result<Outcome> {
-        inside::may_begin(cx)?;
-        let (route, tenant) = match record.via() {
-            None => self.resolve(cx, &request.target)?,
-            Some(_) => self.resolve_found(cx, &request.target)?,
-        };
+        let mut watch = record.inspection.watch();
+        let found = inside::may_begin(cx).and_then(|()| match record.via() {
+            None => self.resolve(cx, &request.target),
+            Some(_) => self.resolve_found(cx, &request.target),
+        });
+        let (route, tenant) = watch.step("resolve", found)?;
         record.routed_to(&route); // an Arc: a reload never disturbs a call
-        let options = match route.options(&request.target) {
-            Ok(options) => options,
-            // Whoever may not use the tool learns nothing else about it.
-            Err(error) => return Err(policy::permits(&cx.caller, &route).err().unwrap_or(error)),
-        };
-        record.with_options(&options);
-        let _permit = self.policy.admit(cx, &route, &options, tenant)?; // the same rule that filters the list
-        let call = self.bind(&route, options, request)?;
+        // Whoever may not use the tool learns nothing else about it.
+        let in_turn = |error| policy::permits(&cx.caller, &route).err().unwrap_or(error);
+        let admitted = route.options(&request.target).map_err(in_turn).and_then(|options| {
+            record.with_options(&options);
+            let permit = self.policy.admit(cx, &route, &options, tenant)?; // the same rule that filters the list
+            Ok((options, permit))
+        });
+        let (options, _permit) = watch.step("admit", admitted)?;
+        let call = watch.step("bind", self.bind(&route, options, request))?;
         if tracing::enabled!(tracing::Level::DEBUG) {
             let arguments = route.redaction.apply(&call.arguments.to_raw());
             tracing::debug!(uri = route.address, arguments, "calls {} with {arguments}", route.address);
         }
-        let cx = &*on_route(cx, &route, &call.options);
-        let outcome = within_deadline(cx, route.service.connector()?.call(cx, call)).await;
-        let outcome = outcome.map_err(|error| name_service(in_callers_words(error, &route), &route))?;
-        cx.inspection.note(|seen| seen.raw = raw_of(&outcome));
-        let outcome = route.shape.apply(cx, &self.env.compute, outcome).await?;
-        shape::within(cx, &self.env.compute, outcome).await
+        let cx = &*on_route(cx, &route, &call.options, &record.inspection);
+        let outcome = match route.service.connector() {
+            Ok(connector) => within_deadline(cx, connector.call(cx, call)).await,
+            Err(error) => return watch.step("call", Err(error)),
+        };
+        let outcome = outcome.map_err(|error| name_service(in_callers_words(error, &route), &route));
+        let outcome = watch.step("call", outcome)?;
+        cx.inspection.note(|seen| seen.raw = raw_of(seen, &outcome));
+        watch.restart();
+        let shaped = match route.shape.apply(cx, &self.env.compute, outcome).await {
+            Ok(outcome) => shape::within(cx, &self.env.compute, outcome).await,
+            Err(error) => Err(error),
+        };
+        watch.step("shape", shaped)
     }
 
     /// The tools this caller may use, by name: exactly those whose call would be admitted.
@@ -315,16 +337,22 @@ impl Gateway {
 /// The context as the connector sees it: with a deadline no later than the URI's `timeout` allows,
 /// and knowing whether a Tool of the tenant led here. With `max-attempts` the `timeout` is that of one attempt,
 /// which is the connector's affair; but what a Tool has set for the whole call stays so.
-fn on_route<'a>(cx: &'a Context, route: &Route, options: &uri::Options) -> Cow<'a, Context> {
+fn on_route<'a>(
+    cx: &'a Context,
+    route: &Route,
+    options: &uri::Options,
+    inspection: &Inspection,
+) -> Cow<'a, Context> {
     let of_tool = route.uri_tool.as_ref().and_then(|uri_tool| uri_tool.tool.uri.options().call_timeout());
     let timeout = options.call_timeout().into_iter().chain(of_tool).min();
     let is_through_tool = route.is_own();
     let latest = inside::latest_end(cx);
-    if timeout.is_none() && latest == cx.deadline && is_through_tool == cx.is_through_tool {
+    let is_looked_at = inspection.is_on() == cx.inspection.is_on();
+    if timeout.is_none() && latest == cx.deadline && is_through_tool == cx.is_through_tool && is_looked_at {
         return Cow::Borrowed(cx);
     }
     let deadline = timeout.map_or(latest, |timeout| latest.min(Instant::now() + timeout));
-    Cow::Owned(Context { is_through_tool, deadline, ..cx.clone() })
+    Cow::Owned(Context { is_through_tool, deadline, inspection: inspection.clone(), ..cx.clone() })
 }
 
 /// Waits for the connector, which ends by itself soon after the deadline or the cancel. One that
@@ -346,10 +374,14 @@ fn panicked<T>(_: Box<dyn std::any::Any + Send>) -> Result<T> {
     Err(Error::internal("the connector failed in a way it should not; see the log"))
 }
 
-/// The answer before it is shaped, for those who try a tool out.
-fn raw_of(outcome: &Outcome) -> Option<String> {
+/// The answer before it is shaped, for those who try a tool out: its data. What is only kept in case somebody asks
+/// is as it came, so that nobody has to read it, and cut.
+fn raw_of(seen: &Exchange, outcome: &Outcome) -> Option<String> {
     match outcome {
-        Outcome::Done(output) => Some(output.data().map_or_else(|| output.to_result(), Into::into)),
+        Outcome::Done(output) if seen.is_whole() => {
+            Some(output.data().map_or_else(|| output.to_result(), Into::into))
+        }
+        Outcome::Done(output) => Some(seen.cut(output.as_it_came().as_bytes()).into_owned()),
         Outcome::NeedsInput(_) | Outcome::Started(_) => None,
     }
 }

@@ -158,6 +158,7 @@ impl Gateway {
         let _turn = self.loading.lock().await;
         self.catalog.replace(tenant, None);
         self.forget_numbers(tenant);
+        self.audit.kept_calls().forget(tenant);
     }
 
     /// Checks settings as `load` would, without keeping anything.
@@ -210,11 +211,20 @@ impl Gateway {
         let Some(service) = service else {
             return Err(Error::not_found(format!("there is no service {scheme}://{id}")));
         };
-        let cx = Context::system(tenant.clone(), HEALTH_TIMEOUT);
-        let probe = service.connector()?.health(&cx);
-        tokio::time::timeout(HEALTH_TIMEOUT, probe).await.unwrap_or_else(|_| {
-            Err(Error::timeout(format!("{scheme}://{id} did not answer within {HEALTH_TIMEOUT:?}")))
-        })
+        probe(tenant, &**service.connector()?, &format!("{scheme}://{id}")).await
+    }
+
+    /// Asks a service that is nowhere yet whether it could be reached. It is closed again behind that.
+    ///
+    /// # Errors
+    /// Why it cannot, `InvalidConfig` with every problem, or `NotFound` for an unknown type.
+    pub async fn try_out(&self, tenant: &TenantId, scheme: &str, settings: Value) -> Result<()> {
+        let kind = self.kind(scheme)?;
+        let catalog = self.catalog.tenant(tenant);
+        let env = self.env_of(tenant, catalog.is_some_and(|catalog| catalog.may_use_private_network()));
+        let opening = tokio::task::spawn_blocking(move || kind.open(settings, &env));
+        let connector = opening.await.map_err(|_| Error::internal("the service could not be opened"))??;
+        probe(tenant, &*connector, "it").await
     }
 
     /// The row of the registry for a type.
@@ -320,6 +330,14 @@ impl Gateway {
         self.catalog.replace(tenant, Some(catalog.clone()));
         self.find_meanings(&catalog);
     }
+}
+
+/// Asks whether a service can be reached.
+async fn probe(tenant: &TenantId, connector: &dyn Connector, name: &str) -> Result<()> {
+    let cx = Context::system(tenant.clone(), HEALTH_TIMEOUT);
+    tokio::time::timeout(HEALTH_TIMEOUT, connector.health(&cx))
+        .await
+        .unwrap_or_else(|_| Err(Error::timeout(format!("{name} did not answer within {HEALTH_TIMEOUT:?}"))))
 }
 
 /// What is wrong with the shapes of user-defined tools, whatever else may be wrong with them.

@@ -144,6 +144,7 @@ fn row(entry: &Entry, code_of: fn(ErrorKind) -> &'static str) -> AuditRow<'_> {
         arguments: Some(entry.arguments.as_str().into()),
         status: entry.status.as_str().into(),
         details: AuditDetails {
+            caller_name: Some(entry.caller_name.as_str().into()),
             caller_kind: entry.caller_kind.into(),
             door: entry.door.into(),
             uri: entry.uri.as_deref().unwrap_or_default().into(),

@@ -17,7 +17,7 @@ pub use later_calls::make_later_calls;
 pub use links::SealedLinks;
 pub use own_services::{Origin, OwnServices};
 pub use pins::StoredPins;
-pub use reload::{Reload, Snapshot, settings_of, tool_settings};
+pub use reload::{Loaded, Reload, Snapshot, settings_of, tool_settings};
 pub use upkeep::upkeep;
 
 use std::pin::Pin;

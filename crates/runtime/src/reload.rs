@@ -7,10 +7,11 @@ use futures::future::join_all;
 use gateway::{Discovery, Gateway, InstanceDefinition, ServiceDefinition, TenantDefinition};
 use serde_json::Value;
 use std::collections::HashSet;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 use store::{Binding, BindingStatus, ErrorKind, Service, Status, Store, within};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, broadcast};
 use tokio_util::sync::CancellationToken;
 use tool::{InstanceId, TenantId, ToolSearch};
 
@@ -42,6 +43,21 @@ pub struct Reload {
     timeout: Duration,
     /// What the snapshots show; held while they are made, so that an older read never replaces a newer one.
     shown: Mutex<Shown>,
+    /// The revision that they show, for those who must not wait.
+    revision: AtomicI64,
+    loaded: broadcast::Sender<Loaded>,
+}
+
+/// Loads that may wait for a slow listener; more are missed, which it is told.
+const LOADS: usize = 256;
+
+/// The snapshots of some tenants were made anew.
+#[derive(Debug, Clone)]
+pub struct Loaded {
+    /// The revision that they show now.
+    pub revision: i64,
+    /// Whose they are.
+    pub tenants: Arc<[TenantId]>,
 }
 
 /// What the snapshots were made of.
@@ -70,7 +86,8 @@ impl Reload {
         let is_single_tenant = tenants.len() < 2;
         let shown = Mutex::new(Shown { revision, is_single_tenant });
         let hidden = std::sync::Mutex::default();
-        let reload = Self { store, gateway, also, own, flows, hidden, timeout, shown };
+        let (revision, loaded) = (AtomicI64::new(revision), broadcast::Sender::new(LOADS));
+        let reload = Self { store, gateway, also, own, flows, hidden, timeout, shown, revision, loaded };
         let mut discoveries = Vec::new();
         for tenant in tenants {
             discoveries.extend(reload.load(&tenant.id, is_single_tenant).await?);
@@ -83,6 +100,24 @@ impl Reload {
     #[must_use]
     pub fn own(&self) -> &OwnServices {
         &self.own
+    }
+
+    /// The last change that everybody here sees.
+    #[must_use]
+    pub fn revision(&self) -> i64 {
+        self.revision.load(Ordering::Acquire)
+    }
+
+    /// Tells of snapshots that are made from now on.
+    #[must_use]
+    pub fn loads(&self) -> broadcast::Receiver<Loaded> {
+        self.loaded.subscribe()
+    }
+
+    fn tell(&self, revision: i64, tenants: Vec<TenantId>) {
+        self.revision.store(revision, Ordering::Release);
+        // Nobody listens unless somebody looks.
+        let _ = self.loaded.send(Loaded { revision, tenants: tenants.into() });
     }
 
     /// Loads what has changed since the last time. Called after every write, so that the answer
@@ -110,10 +145,11 @@ impl Reload {
             tenants.extend(others.collect::<Vec<_>>());
         }
         let mut discoveries = Vec::new();
-        for tenant in tenants {
-            discoveries.extend(self.load(&tenant, is_single_tenant).await?);
+        for tenant in &tenants {
+            discoveries.extend(self.load(tenant, is_single_tenant).await?);
         }
         *shown = Shown { revision, is_single_tenant };
+        self.tell(revision, tenants);
         // Other changes do not wait for services that are slow.
         drop(shown);
         wait_for(discoveries).await;
@@ -197,8 +233,11 @@ impl Reload {
                 }
                 () = own.changed() => {
                     let shown = self.shown.lock().await;
-                    if let Err(error) = self.load(&TenantId::default_tenant(), shown.is_single_tenant).await {
-                        tracing::warn!(%error, "the changed mcp.json is not in use yet: {error}");
+                    match self.load(&TenantId::default_tenant(), shown.is_single_tenant).await {
+                        Ok(_) => self.tell(shown.revision, vec![TenantId::default_tenant()]),
+                        Err(error) => {
+                            tracing::warn!(%error, "the changed mcp.json is not in use yet: {error}");
+                        }
                     }
                 }
             }

@@ -163,6 +163,10 @@ impl Problem {
         Self::new(Code::NotFound, format!("there is no such {what}"))
     }
 
+    pub(crate) fn internal(detail: impl Into<String>) -> Self {
+        Self::new(Code::Internal, detail)
+    }
+
     pub(crate) fn forbidden(detail: impl Into<String>) -> Self {
         Self::new(Code::Forbidden, detail)
     }

@@ -16,6 +16,7 @@ pub mod manage;
 pub mod mcp;
 mod objects;
 mod pace;
+mod ui;
 
 pub use connections::ClientLimits;
 pub use error::code_of;
@@ -38,6 +39,10 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use tool::Secret;
+use tower_http::CompressionLevel;
+use tower_http::compression::CompressionLayer;
+use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
 use tower_http::cors::{AllowHeaders, CorsLayer};
 
 /// How the server behaves.
@@ -59,6 +64,8 @@ pub struct Options {
     pub serves_sse: bool,
     /// What stands before every path, e.g. `/tools`; nothing, or a path without a slash at its end.
     pub base_path: String,
+    /// How clients reach this server, where somebody has said so: without a slash at its end.
+    pub public_url: Option<String>,
     /// MCP clients on this machine may call without a key. Only for servers that others cannot reach.
     pub asks_no_key: bool,
     /// The service of the tenant `default` that is all its MCP doors offer.
@@ -78,6 +85,7 @@ impl Default for Options {
             audit_retention: Some(Duration::from_secs(90 * 24 * 60 * 60)),
             serves_sse: false,
             base_path: String::new(),
+            public_url: None,
             asks_no_key: false,
             only_service: None,
             clients: ClientLimits::default(),
@@ -195,6 +203,14 @@ impl Server {
         self
     }
 
+    /// A code that signs a browser in once, as whoever holds a key.
+    #[must_use]
+    pub fn sign_in_code(&self, key: &Secret) -> Option<String> {
+        let auth = &self.state.auth;
+        let who = auth.identify(key.expose()).ok()?;
+        auth.issue_browser(auth::Purpose::Code, &who).ok().map(|token| token.text)
+    }
+
     /// Serves until `stop` fires, then lets requests and calls in flight end, then writes the
     /// rest of the audit.
     pub async fn serve(self, listener: TcpListener, stop: CancellationToken) {
@@ -252,7 +268,8 @@ fn router(state: Shared) -> Router {
     let recorder = manage::Recorder { state: state.clone(), rest: api.clone().with_state(state.clone()) };
     let api = api
         .layer(from_fn_with_state(recorder, manage::record))
-        .layer(from_fn_with_state(state.clone(), auth::session::accept));
+        .layer(from_fn_with_state(state.clone(), auth::session::accept))
+        .layer(compression());
     let sse = match state.options.serves_sse {
         true => Router::new()
             .route("/sse", get(mcp::sse::get))
@@ -279,6 +296,10 @@ fn router(state: Shared) -> Router {
         .route("/tools/by-table/{table_id}", get(manage::tools::by_table::list))
         .route("/o/{token}", get(objects::get).put(objects::put))
         .route("/metrics", get(health::metrics))
+        .route("/", get(ui::page))
+        .route("/ui", get(ui::page))
+        .route("/ui/{*path}", get(ui::page))
+        .route("/assets/{*path}", get(ui::asset))
         .fallback(edge::no_such_path)
         .method_not_allowed_fallback(edge::no_such_method);
     let base = state.options.base_path.clone();
@@ -313,6 +334,14 @@ fn cors(origins: &[HeaderValue]) -> CorsLayer {
         .allow_headers(AllowHeaders::mirror_request())
         .expose_headers(exposed.collect::<Vec<_>>())
         .max_age(BROWSERS_REMEMBER)
+}
+
+/// Answers of REST are compressed where that is worth it; events are sent one by one.
+fn compression() -> CompressionLayer<impl Predicate> {
+    const WORTHWHILE_BYTES: u64 = 1024;
+    let worthwhile =
+        SizeAbove::new(WORTHWHILE_BYTES).and(NotForContentType::SSE).and(NotForContentType::IMAGES);
+    CompressionLayer::new().quality(CompressionLevel::Fastest).compress_when(worthwhile)
 }
 
 /// Keeps the metrics small.

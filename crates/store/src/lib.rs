@@ -38,7 +38,7 @@ mod values;
 pub mod vault;
 mod watch;
 
-pub use audit::{AuditDetails, AuditRow, Filter, Kind as AuditKind};
+pub use audit::{AuditDetails, AuditRow, Filter, Key as AuditKey, Kind as AuditKind, Tally, Window};
 pub use bindings::{Binding, BindingStatus};
 pub use database::{Options, Store};
 pub use deadline::within;

@@ -142,6 +142,13 @@ pub fn new_id<T: for<'a> From<&'a str>>() -> T {
     T::from(uuid::Uuid::now_v7().as_hyphenated().encode_lower(&mut uuid::Uuid::encode_buffer()))
 }
 
+/// When an id of [`new_id`] was made, in milliseconds since 1970; nothing for others.
+#[must_use]
+pub fn made_at_ms(id: &str) -> Option<i64> {
+    let (seconds, nanoseconds) = uuid::Uuid::try_parse(id).ok()?.get_timestamp()?.to_unix();
+    i64::try_from(seconds).ok()?.checked_mul(1000)?.checked_add(i64::from(nanoseconds / 1_000_000))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -151,6 +158,14 @@ mod tests {
         for text in ["acme", "a", "A-1_b.c", TenantId::generate().as_str()] {
             assert_eq!(text.parse::<TenantId>().map(|id| id.to_string()).as_deref(), Ok(text));
         }
+    }
+
+    #[test]
+    fn an_id_tells_when_it_was_made() {
+        let before = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_millis();
+        let made = made_at_ms(&new_id::<String>()).unwrap_or_default();
+        assert!((0..60_000).contains(&(i128::from(made) - i128::try_from(before).unwrap_or_default())));
+        assert_eq!((made_at_ms("x"), made_at_ms("7f3b2a90-0000-4000-8000-000000000000")), (None, None));
     }
 
     #[test]

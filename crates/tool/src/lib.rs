@@ -70,7 +70,7 @@ pub use error::{Error, Kind as ErrorKind, Problem, Reason, Result};
 pub use events::{Event, EventReceiver, Events};
 pub use fields::Fields;
 pub use headers::CallerHeaders;
-pub use id::{InstanceId, InvalidId, KeyId, RunId, TableId, TenantId, ToolId, UserId, new_id};
+pub use id::{InstanceId, InvalidId, KeyId, RunId, TableId, TenantId, ToolId, UserId, made_at_ms, new_id};
 pub use identity::{Caller, Identity};
 pub use import::{Credential, Import, ImportRequest, ImportSource, Imported, ImportedTool, Skipped};
 pub use inline::{Inline, InlineTool};

@@ -205,6 +205,16 @@ impl Output {
         }
     }
 
+    /// The answer as it came, for those who only want to show it: what was not read so far is not read for it.
+    #[must_use]
+    pub fn as_it_came(&self) -> Cow<'_, str> {
+        match &self.body {
+            Body::Relayed(raw, _) | Body::Json(raw, _) => raw.get().into(),
+            Body::Unparsed(text) => text.as_ref().into(),
+            Body::Blocks(_) | Body::Notice(_) => self.to_result().into(),
+        }
+    }
+
     /// The answer has content blocks of its own: it is more than data that is shown in one.
     #[must_use]
     pub fn has_blocks(&self) -> bool {

@@ -58,7 +58,7 @@ impl Login {
         let sign_in = SignIn::begin(&cx, service.settings, &env, redirect.clone()).await.map_err(failed)?;
         super::print(&format!("To sign in to {}, open:\n\n  {}\n", self.service, sign_in.address()));
         if !self.no_browser && std::io::stdout().is_terminal() {
-            open_browser(sign_in.address());
+            open_browser(sign_in.address().as_str());
         }
         let waiting = Duration::from_secs(self.login_timeout);
         let Ok((answer, stream)) = tokio::time::timeout(waiting, returned(&listener, &redirect)).await else {
@@ -153,13 +153,8 @@ async fn reply(mut stream: TcpStream, status: &str, text: &str) {
 }
 
 /// Where there is none, the printed address is enough.
-fn open_browser(address: &Url) {
+pub(super) fn open_browser(address: &str) {
     let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
     let mut command = std::process::Command::new(program);
-    let _ = command
-        .arg(address.as_str())
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn();
+    let _ = command.arg(address).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
 }

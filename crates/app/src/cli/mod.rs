@@ -17,6 +17,7 @@ mod import_openapi;
 mod input;
 mod list;
 mod login;
+mod open;
 mod pipes;
 mod remedy;
 mod remote;
@@ -73,6 +74,8 @@ enum Command {
     Ask(ask_agent::Ask),
     /// List the tools of a running server
     Tools(tools::Tools),
+    /// Open the console of a running server in a browser, signed in
+    Open(open::Open),
     /// Check, change, publish and run flows, and look after their runs
     Flow(flow::Flow),
     /// Turn an OpenAPI document into a service: print it, or make it on a server
@@ -217,6 +220,7 @@ fn run(logging: &Logging, command: Command) -> Result<ExitCode, Failure> {
         Command::Call(command) => runtime.block_on(command.run()),
         Command::Ask(command) => runtime.block_on(command.run()),
         Command::Tools(command) => runtime.block_on(command.run()),
+        Command::Open(command) => runtime.block_on(command.run()),
         Command::Flow(command) => runtime.block_on(command.run()),
         Command::ImportOpenapi(command) => runtime.block_on(command.run()),
         Command::Backup(command) => runtime.block_on(command.run()),

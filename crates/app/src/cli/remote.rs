@@ -37,7 +37,8 @@ impl Remote {
         self.server.is_some() || self.token.is_some()
     }
 
-    fn server(&self) -> &str {
+    /// Where it is.
+    pub(super) fn server(&self) -> &str {
         self.server.as_deref().unwrap_or(DEFAULT)
     }
 

@@ -57,6 +57,10 @@ pub(super) struct Serve {
     /// Audit records older than this many days are deleted; 0 keeps them for ever
     #[arg(long, env = "MCP_ALL_IN_ONE_AUDIT_RETENTION_DAYS", value_name = "DAYS", default_value_t = 90)]
     audit_retention_days: u32,
+    /// Of how many of each tenant's last calls and failures to keep in memory what they sent and got, for managers; 0 is off
+    #[arg(long, env = "MCP_ALL_IN_ONE_KEEP_CALLS", value_name = "N", default_value_t = 200,
+        value_parser = keep_calls)]
+    keep_calls: usize,
     /// Also serve clients of MCP 2024-11-05 at /sse; their sessions live on one replica
     #[arg(long, env = "MCP_ALL_IN_ONE_LEGACY_SSE")]
     legacy_sse: bool,
@@ -81,6 +85,13 @@ pub(super) struct Serve {
     /// Serve this one MCP server and nothing else, e.g. -- npx -y some-server
     #[arg(last = true, value_name = "COMMAND", conflicts_with = "mcp_config")]
     command: Vec<String>,
+}
+
+/// All of them are in memory.
+fn keep_calls(text: &str) -> Result<usize, String> {
+    const MOST: usize = 10_000;
+    let wrong = || format!("it is a number from 0 to {MOST}");
+    text.parse().ok().filter(|count| *count <= MOST).ok_or_else(wrong)
 }
 
 /// An address that links can begin with.
@@ -219,7 +230,7 @@ impl Serve {
             one_server,
             has_self_tools: self.self_tools,
             allow_private_network: self.allow_private_network,
-            public_url: self.public_url,
+            kept_calls: self.keep_calls,
             max_result_bytes: self.max_result_bytes,
             tool_search: self.tool_search,
             embeddings: self.embeddings.settings(),
@@ -233,6 +244,7 @@ impl Serve {
                 audit_retention: (days > 0).then(|| Duration::from_secs(days * 24 * 60 * 60)),
                 serves_sse: self.legacy_sse,
                 base_path: self.base_path,
+                public_url: self.public_url,
                 asks_no_key: self.no_auth,
                 only_service: None,
                 clients: self.clients.limits(),
@@ -263,6 +275,17 @@ fn welcome(started: &Started, services: Option<&str>, base_path: &str, asks_no_k
         }
         None => "$MCP_ALL_IN_ONE_TOKEN",
     };
+    match &started.sign_in_code {
+        Some(code) => {
+            let code = code.expose();
+            text.push_str(&format!(
+                "\nOpen the console; the link works once, for 15 minutes:\n  {url}/#code={code}\n"
+            ));
+        }
+        None => text.push_str(&format!(
+            "\nConsole: {url}/ (`mcp-all-in-one open` prints a link that signs you in)\n"
+        )),
+    }
     let header = match asks_no_key {
         true => String::new(),
         false => format!(" --header \"Authorization: Bearer {key}\""),

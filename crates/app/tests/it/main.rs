@@ -22,6 +22,8 @@ mod churn;
 mod command_line;
 mod config;
 mod conformance;
+mod console_calls;
+mod console_catalog;
 mod crash;
 mod db_services;
 mod dialects;

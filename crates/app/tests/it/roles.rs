@@ -61,6 +61,8 @@ fn expected(row: &Row, who: Who) -> u16 {
         // What belongs to another tenant is not there, never forbidden.
         Foreigner if row.subject != Subject::None => 404,
         _ if row.subject == Subject::Tenant && who != Admin => 404,
+        // Calls of others are for those who manage.
+        Viewer | Reader if row.subject == Subject::Called => 404,
         _ if may => row.ok,
         _ => 403,
     }
@@ -153,6 +155,11 @@ impl World {
             Subject::Flow => self.flow(&name).await.iter().for_each(|(hole, value)| put(hole, value)),
             Subject::Run | Subject::FailedRun => {
                 self.run(owner, &name, row.subject).await.iter().for_each(|(hole, value)| put(hole, value));
+            }
+            Subject::Called => {
+                let called = json!({ "uri": format!("api://{MARK}-call/ping") });
+                let called = owner.post("call?inspect=true", called).await.is(200);
+                put("{id}", called.body["inspection"]["audit_id"].as_str().unwrap());
             }
             Subject::Tool => put("{id}", &self.tool(owner, &name).await),
             Subject::SearchTool => {

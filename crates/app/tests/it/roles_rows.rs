@@ -23,6 +23,8 @@ pub(crate) enum Subject {
     User,
     Key,
     Service,
+    /// A call that was made.
+    Called,
     /// Something that the body names.
     Named,
     Tool,
@@ -48,6 +50,7 @@ impl Subject {
             Self::Tool
                 | Self::SearchTool
                 | Self::Table
+                | Self::Called
                 | Self::Instance
                 | Self::Binding
                 | Self::Run
@@ -82,15 +85,16 @@ const fn row(
 
 use Access::{Administer, Call, Everybody, Manage, Own, Read, SignedIn};
 use Subject::{
-    Agent, Binding, FailedRun, Flow, Instance, Key, Named, None, OwnTenant, Run, SearchTool, Service, Table,
-    Tenant, Tool, User,
+    Agent, Binding, Called, FailedRun, Flow, Instance, Key, Named, None, OwnTenant, Run, SearchTool, Service,
+    Table, Tenant, Tool, User,
 };
 
 pub(crate) const ROWS: &[Row] = &[
     row("GET", "/approvals", Read, None, 200, "", ""),
     row("POST", "/approvals/{approval_id}", Manage, Run, 200, "", r#"{"decision":"approve"}"#),
-    row("GET", "/audit", Manage, None, 200, "", ""),
+    row("GET", "/audit", Read, None, 200, "", ""),
     row("GET", "/audit/export", Manage, None, 200, "", ""),
+    row("GET", "/audit/{id}", Read, Called, 200, "", ""),
     row(
         "POST",
         "/auth/login",
@@ -117,6 +121,7 @@ pub(crate) const ROWS: &[Row] = &[
     row("GET", "/agents", SignedIn, None, 200, "", ""),
     row("POST", "/agents/{id}/runs", Call, Agent, 200, "", r#"{"prompt":"hello"}"#),
     row("POST", "/call", Call, Named, 200, "", r#"{"uri":"api://acmething-call/ping"}"#),
+    row("GET", "/catalog", Read, None, 200, "", ""),
     row("GET", "/flows", Read, None, 200, "", ""),
     row("POST", "/flows", Manage, None, 201, "", r#"{"id":"{n}","source":"nodes: {a: {with: 1}}"}"#),
     row("POST", "/flows/validate", Read, None, 200, "", r#"{"source":"nodes: {a: {with: 1}}"}"#),
@@ -160,11 +165,13 @@ pub(crate) const ROWS: &[Row] = &[
     ),
     row("DELETE", "/mcp/id/{mcp_id}/bindings/{tool_id}", Own, Binding, 204, "", ""),
     row("PATCH", "/mcp/id/{mcp_id}/bindings/{tool_id}", Own, Binding, 200, "", r#"{"status":false}"#),
+    row("GET", "/mcp/id/{mcp_id}/connect", Read, Instance, 200, "", ""),
     row("POST", "/mcp/id/{mcp_id}/rotate-key", Own, Instance, 200, "", ""),
     row("GET", "/mcp/id/{mcp_id}/tools", Read, Instance, 200, "", ""),
     row("GET", "/mcp/tools", SignedIn, None, 200, "", ""),
     row("POST", "/mcp/tools/call", Call, Named, 200, "", r#"{"name":"acmething-call__ping"}"#),
     row("GET", "/mcp/{api_key}/tools", Everybody, Instance, 200, "", ""),
+    row("GET", "/overview", Read, None, 200, "", ""),
     row("GET", "/runs", Read, None, 200, "", ""),
     row("POST", "/runs/bulk", Manage, None, 200, "", r#"{"action":"resume","filter":{}}"#),
     row("GET", "/runs/{run_id}", Read, Run, 200, "", ""),
@@ -184,6 +191,15 @@ pub(crate) const ROWS: &[Row] = &[
         Manage,
         None,
         201,
+        "",
+        r#"{"type":"api","id":"{n}","config":{"base_url":"https://example.com"}}"#,
+    ),
+    row(
+        "POST",
+        "/services/validate",
+        Manage,
+        None,
+        200,
         "",
         r#"{"type":"api","id":"{n}","config":{"base_url":"https://example.com"}}"#,
     ),
@@ -210,6 +226,7 @@ pub(crate) const ROWS: &[Row] = &[
     row("GET", "/services/{type}/{id}/tools/{tool}", Read, Service, 200, "", ""),
     row("DELETE", "/services/{type}/{id}/tools/{tool}", Manage, Service, 204, "", ""),
     row("PATCH", "/services/{type}/{id}/tools/{tool}", Manage, Service, 200, "", r#"{"description":"{n}"}"#),
+    row("GET", "/stats", Read, None, 200, "", ""),
     row("GET", "/tables", Read, None, 200, "", ""),
     row("POST", "/tables", Own, None, 201, "", r#"{"name":"{n}"}"#),
     row("POST", "/tables/import", Own, None, 201, "name=acmething", r#"{}"#),

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, Instant, SystemTime};
-use tool::{Error, Problem, Reason, Result};
+use tool::{Error, Inspection, Problem, Reason, Result};
 
 /// When and how often to try again.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -94,14 +94,27 @@ impl Budget {
     where
         F: Future<Output = Result<T, Failure>>,
     {
+        self.run_seen(&Inspection::default(), attempt).await
+    }
+
+    /// The same, where somebody may look at each attempt.
+    pub(crate) async fn run_seen<T, F>(&self, inspection: &Inspection, attempt: impl Fn() -> F) -> Result<T>
+    where
+        F: Future<Output = Result<T, Failure>>,
+    {
+        let mut watch = inspection.watch();
         let mut number = 1;
         loop {
             let time = self.remaining().min(self.attempt);
             let failure = match tokio::time::timeout(time, attempt()).await {
-                Ok(Ok(output)) => return Ok(output),
+                Ok(Ok(output)) => {
+                    watch.attempt(None);
+                    return Ok(output);
+                }
                 Ok(Err(failure)) => failure,
                 Err(_) => timed_out(time, number).because(Reason::AttemptTimedOut).into(),
             };
+            watch.attempt(Some(&failure.error));
             let error = match number {
                 1 => failure.error,
                 _ => failure.error.with("attempts", number),
@@ -113,6 +126,7 @@ impl Budget {
             let Some(pause) = self.pause(number, left, failure.retry_after) else { return Err(error) };
             tracing::debug!(attempt = number, ?pause, "an attempt failed, trying again");
             tokio::time::sleep(pause).await;
+            watch.restart();
             number += 1;
         }
     }

@@ -1,18 +1,22 @@
 //! Audit: one record for every call, refused ones too, written in batches off the call's path.
 
+mod kept;
+mod mask;
 mod redact;
 mod writer;
 
+pub use kept::{Inspected, Kept};
 pub(crate) use redact::Redaction;
 pub use redact::{is_secret_name, redact};
 pub use writer::{Audit, Sink};
 
 use crate::catalog::{Route, Service, shortened};
+use kept::Looked;
 use serde_json::value::RawValue;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use tool::uri::Options;
-use tool::{Account, Arguments, Caller, Context, Door, Error, Nested, Outcome, Target, TenantId};
+use tool::{Account, Arguments, Caller, Context, Door, Error, Inspection, Nested, Outcome, Target, TenantId};
 
 /// Arguments longer than this are counted, not kept.
 const MAX_ARGUMENTS_BYTES: usize = 16 * 1024;
@@ -37,6 +41,8 @@ pub(crate) struct Record {
     at_ms: i64,
     begun: Instant,
     end: Option<End>,
+    /// What the call sends and gets, where somebody looks or may look later.
+    pub(crate) inspection: Inspection,
 }
 
 /// A tool that something has happened to without a call.
@@ -88,6 +94,7 @@ pub struct Entry {
     pub tenant: TenantId,
     pub at_ms: i64,
     pub caller: String,
+    pub caller_name: String,
     pub caller_kind: &'static str,
     pub door: &'static str,
     pub tool: String,
@@ -135,6 +142,7 @@ impl Record {
             at_ms: now_ms(),
             begun: Instant::now(),
             end: None,
+            inspection: cx.inspection.clone(),
         })
     }
 
@@ -225,7 +233,7 @@ impl Record {
     }
 
     fn finish(mut self: Box<Self>, status: Status, error: Option<&Error>, result_bytes: usize) -> Box<Self> {
-        let (code, message) = (error.map(Error::kind), error.map(|error| error.message().to_owned()));
+        let (code, message) = (error.map(Error::kind), error.map(Error::full_message));
         self.end = Some(End {
             duration_us: self.begun.elapsed().as_micros().try_into().unwrap_or(i64::MAX),
             status,
@@ -237,8 +245,8 @@ impl Record {
         self
     }
 
-    /// The record as it is kept: redacted, which is not done on the call's path.
-    fn into_entry(self: Box<Self>) -> Entry {
+    /// The record as it is kept, redacted, and what the call sent and got: not done on the call's path.
+    fn into_entry(self: Box<Self>) -> (Entry, Option<Looked>) {
         let route = self.route.as_deref();
         let (uri, service) = match (route, self.subject) {
             (Some(route), _) if self.options.is_empty() => {
@@ -252,7 +260,7 @@ impl Record {
             (None, None) => (None, None),
         };
         let secrets = self.nested.as_deref().map(|nested| nested.step.secrets.clone()).unwrap_or_default();
-        let (arguments, hidden) = match &self.arguments {
+        let (arguments, mut hidden) = match &self.arguments {
             Ok(raw) => {
                 let (text, hidden) = match route {
                     Some(route) => route.redaction.take_out(raw),
@@ -273,11 +281,16 @@ impl Record {
         });
         let of_nested = self.nested.as_deref().and_then(|nested| nested.step.run.clone());
         let of_account = end.account.as_ref().map(|account| account.run.clone());
-        Entry {
-            id: tool::new_id(),
+        let exchange = self.inspection.is_on().then(|| self.inspection.exchange());
+        let audit_id = exchange.as_ref().and_then(|exchange| exchange.audit_id.clone());
+        hidden.extend(secrets.expose().iter().map(|secret| secret.as_str().into()));
+        let message = end.message.map(|message| redact::redact_text(&message, &hidden));
+        let entry = Entry {
+            id: audit_id.unwrap_or_else(tool::new_id),
             tenant: self.tenant,
             at_ms: self.at_ms,
             caller: self.caller.identity.id().to_owned(),
+            caller_name: self.caller.name.clone(),
             caller_kind: self.caller.identity.kind(),
             door: self.door.as_str(),
             tool: route.map_or_else(|| shortened(&self.target.to_string()), |route| route.name.clone()),
@@ -286,7 +299,7 @@ impl Record {
             arguments,
             status: end.status,
             code: end.code,
-            message: end.message.map(|message| secrets.masked_text(&redact::redact_text(&message, &hidden))),
+            message,
             duration_us: end.duration_us,
             request_id: self.request_id.to_string(),
             trace_id: self.trace_id.as_deref().map(str::to_owned),
@@ -296,7 +309,14 @@ impl Record {
             via: self.via,
             result_bytes: end.result_bytes,
             usage: end.account.map(|account| account.usage.get().to_owned()),
-        }
+        };
+        let looked = exchange.map(|exchange| Looked {
+            id: entry.id.clone(),
+            is_failure: entry.status != Status::Ok,
+            exchange: kept::bounded(exchange),
+            hidden,
+        });
+        (entry, looked)
     }
 }
 

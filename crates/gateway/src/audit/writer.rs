@@ -1,11 +1,11 @@
 //! The queue between calls and the audit: bounded, batched, drained at the end.
 
-use super::{Entry, Record};
+use super::{Entry, Kept, Record};
 use async_trait::async_trait;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use tokio::sync::{Mutex, Notify, mpsc, watch};
+use tokio::sync::{Mutex, Notify, broadcast, mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -21,6 +21,8 @@ const LAST_RETRY: Duration = Duration::from_secs(5);
 const LAST_WORDS: Duration = Duration::from_secs(2);
 /// How long there is nothing to write before the sink may see to what it put aside.
 const IDLE: Duration = Duration::from_secs(1);
+/// Entries that may wait for a slow listener; more are missed, which it is told.
+const NEWS: usize = 4096;
 
 /// Where audit entries are kept.
 #[async_trait]
@@ -44,6 +46,9 @@ pub struct Audit {
     /// Records handed over, and how many of them are kept.
     handed: AtomicU64,
     kept: watch::Receiver<u64>,
+    /// What the last calls sent and got.
+    calls: Arc<Kept>,
+    news: broadcast::Sender<Arc<Entry>>,
     /// Somebody waits for the records that wait for company.
     hurry: Arc<Notify>,
     writer: Mutex<Option<JoinHandle<()>>>,
@@ -52,14 +57,23 @@ pub struct Audit {
 }
 
 impl Audit {
-    /// Starts the writer. It ends when [`Audit::drain`] is called.
+    /// Starts the writer, which keeps nothing of what calls send and get. It ends when [`Audit::drain`] is called.
     #[must_use]
     pub fn start(sink: Arc<dyn Sink>) -> Self {
+        Self::keeping(sink, 0)
+    }
+
+    /// The same, keeping in memory what so many of each tenant's last calls and failures have sent and got.
+    #[must_use]
+    pub fn keeping(sink: Arc<dyn Sink>, count: usize) -> Self {
         let (tx, rx) = mpsc::channel(QUEUE);
         let (closing, giving_up) = (CancellationToken::new(), CancellationToken::new());
         let (kept_tx, kept) = watch::channel(0);
         let hurry = Arc::new(Notify::new());
+        let (calls, news) = (Arc::new(Kept::new(count)), broadcast::Sender::new(NEWS));
         let writer = Writer {
+            calls: calls.clone(),
+            news: news.clone(),
             rx,
             sink: sink.clone(),
             kept: kept_tx,
@@ -68,7 +82,25 @@ impl Audit {
             giving_up: giving_up.clone(),
         };
         let writer = Mutex::new(Some(tokio::spawn(writer.run())));
-        Self { sink, tx, handed: AtomicU64::new(0), kept, hurry, writer, closing, giving_up }
+        let handed = AtomicU64::new(0);
+        Self { sink, tx, handed, kept, calls, news, hurry, writer, closing, giving_up }
+    }
+
+    /// What the last calls sent and got.
+    #[must_use]
+    pub fn kept_calls(&self) -> &Kept {
+        &self.calls
+    }
+
+    /// Tells of every record from now on, of all tenants, when it is kept.
+    #[must_use]
+    pub fn follow(&self) -> broadcast::Receiver<Arc<Entry>> {
+        self.news.subscribe()
+    }
+
+    /// Whether calls take down what they send and get.
+    pub(crate) fn keeps_calls(&self) -> bool {
+        self.calls.is_on() && self.sink.is_read()
     }
 
     /// Hands a record over; waits only while the queue is full.
@@ -77,7 +109,7 @@ impl Audit {
             return;
         }
         if let Err(record) = self.tx.send(record).await {
-            let entry = record.0.into_entry();
+            let (entry, _) = record.0.into_entry();
             tracing::error!(?entry, "a call ended after the audit was closed");
             return;
         }
@@ -114,6 +146,8 @@ struct Writer {
     sink: Arc<dyn Sink>,
     kept: watch::Sender<u64>,
     hurry: Arc<Notify>,
+    calls: Arc<Kept>,
+    news: broadcast::Sender<Arc<Entry>>,
     closing: CancellationToken,
     giving_up: CancellationToken,
 }
@@ -130,14 +164,26 @@ impl Writer {
             if records.len() < BATCH && !self.rx.is_closed() {
                 self.wait_for_company(&mut records).await;
             }
-            let entries: Vec<Entry> = records.drain(..).map(Record::into_entry).collect();
+            let entries: Vec<Entry> = records.drain(..).map(|record| self.take_in(record)).collect();
             tokio::select! {
                 biased;
                 () = self.giving_up.cancelled() => log(&entries),
                 () = write_until_kept(&*self.sink, &entries) => {}
             }
             self.kept.send_modify(|kept| *kept += entries.len() as u64);
+            if self.news.receiver_count() > 0 {
+                // Whoever listens may have gone by now.
+                entries.into_iter().for_each(|entry| drop(self.news.send(Arc::new(entry))));
+            }
         }
+    }
+
+    fn take_in(&self, record: Box<Record>) -> Entry {
+        let (entry, looked) = record.into_entry();
+        if let Some(looked) = looked.filter(|_| self.calls.is_on()) {
+            self.calls.keep(&entry.tenant, looked);
+        }
+        entry
     }
 
     #[expect(clippy::vec_box, reason = "they come in boxes, as the queue gives them")]

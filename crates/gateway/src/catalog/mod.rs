@@ -3,6 +3,7 @@
 mod instance;
 mod lists;
 pub mod naming;
+pub mod overview;
 mod own;
 mod own_door;
 mod route;

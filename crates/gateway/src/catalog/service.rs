@@ -130,6 +130,12 @@ impl Service {
         self.since.0.load(Ordering::Relaxed)
     }
 
+    /// Only those who manage the platform may use it.
+    #[must_use]
+    pub fn is_for_admins(&self) -> bool {
+        self.is_for_admins
+    }
+
     /// What is to be said about its tools.
     #[must_use]
     pub fn report(&self) -> Arc<Report> {

@@ -22,7 +22,7 @@ use tool::RunId;
 use utoipa::ToSchema;
 
 /// Whoever asks sees the calls that have ended before, unless the audit is far behind.
-const FLUSH: Duration = Duration::from_secs(1);
+pub(super) const FLUSH: Duration = Duration::from_secs(1);
 
 #[derive(Serialize, ToSchema)]
 pub(super) struct AuditView {
@@ -33,6 +33,8 @@ pub(super) struct AuditView {
     at: String,
     tenant: String,
     caller: String,
+    /// The name of the key or the user, as it was; nothing for records of older versions.
+    caller_name: Option<String>,
     caller_kind: String,
     door: String,
     /// The tool; of management, the method and the path.
@@ -69,7 +71,7 @@ pub(super) struct AuditView {
 }
 
 impl AuditView {
-    fn new(kind: AuditKind, row: AuditRow<'_>) -> Self {
+    pub(super) fn new(kind: AuditKind, row: AuditRow<'_>) -> Self {
         let some = |text: Cow<'_, str>| Some(text.into_owned()).filter(|text| !text.is_empty());
         let details = row.details;
         Self {
@@ -78,6 +80,7 @@ impl AuditView {
             at: time::show(row.at),
             tenant: row.tenant.into_owned(),
             caller: row.caller.into_owned(),
+            caller_name: details.caller_name.map(Cow::into_owned),
             caller_kind: details.caller_kind.into_owned(),
             door: details.door.into_owned(),
             tool: row.tool.into_owned(),
@@ -107,6 +110,9 @@ pub(super) struct AuditQuery {
     service: Option<String>,
     caller: Option<String>,
     status: Option<String>,
+    code: Option<String>,
+    door: Option<String>,
+    request_id: Option<String>,
     from: Option<String>,
     to: Option<String>,
     run: Option<RunId>,
@@ -133,6 +139,9 @@ impl AuditQuery {
             service: self.service.clone(),
             caller: self.caller.clone(),
             status: self.status.clone(),
+            code: self.code.clone(),
+            door: self.door.clone(),
+            request_id: self.request_id.clone(),
             from: self.from.as_deref().map(|text| time::parse("from", text)).transpose()?,
             to: self.to.as_deref().map(|text| time::parse("to", text)).transpose()?,
             run: self.run.clone(),
@@ -140,11 +149,13 @@ impl AuditQuery {
     }
 }
 
-/// Lists calls, newest first.
+/// Lists calls, newest first; those who do not manage see their own.
 #[utoipa::path(get, path = "/audit", tag = "audit",
     params(("kind" = inline(Option<words::AuditKind>), Query, description = "`call` unless given; `management`: who changed what"),
         ("tool" = Option<String>, Query), ("service" = Option<String>, Query), ("caller" = Option<String>, Query),
-        ("status" = inline(Option<words::CallStatus>), Query), ("from" = Option<String>, Query), ("to" = Option<String>, Query),
+        ("status" = inline(Option<words::CallStatus>), Query), ("code" = Option<String>, Query),
+        ("door" = Option<String>, Query, description = "`rest`, `mcp`, …, or the id of an MCP instance"),
+        ("request_id" = Option<String>, Query), ("from" = Option<String>, Query), ("to" = Option<String>, Query),
         ("run" = Option<String>, Query), ("page" = Option<u32>, Query), ("limit" = Option<u32>, Query)),
     responses((status = 200, body = Page<AuditView>)))]
 pub(super) async fn list(
@@ -153,9 +164,19 @@ pub(super) async fn list(
     Query(query): Query<AuditQuery>,
     Paging(page): Paging,
 ) -> Result<Answer<Page<AuditView>>> {
-    signed_in.may_manage()?;
+    signed_in.may_read()?;
     state.gateway.audit().flush(FLUSH).await;
-    let filter = query.filter()?;
+    let mut filter = query.filter()?;
+    if signed_in.may_manage().is_err() {
+        if filter.kind != AuditKind::Call {
+            return Err(Problem::forbidden("only those who manage a tenant see who changed what"));
+        }
+        let own = signed_in.caller.identity.id();
+        if filter.caller.as_deref().is_some_and(|caller| caller != own) {
+            return Err(Problem::forbidden("only those who manage a tenant see calls of others"));
+        }
+        filter.caller = Some(own.to_owned());
+    }
     let found = state.store.audit().query(&signed_in.tenant, &filter, page).await?;
     Ok(Answer(Page::of(found, |row| AuditView::new(filter.kind, row))))
 }
@@ -165,6 +186,7 @@ pub(super) async fn list(
     params(("format" = inline(Option<words::AuditFormat>), Query),
         ("kind" = inline(Option<words::AuditKind>), Query, description = "`call` unless given"), ("tool" = Option<String>, Query),
         ("service" = Option<String>, Query), ("caller" = Option<String>, Query), ("status" = inline(Option<words::CallStatus>), Query),
+        ("code" = Option<String>, Query), ("door" = Option<String>, Query), ("request_id" = Option<String>, Query),
         ("from" = Option<String>, Query), ("to" = Option<String>, Query), ("run" = Option<String>, Query)),
     responses((status = 200, content((String = "application/x-ndjson"), (String = "text/csv")))))]
 pub(super) async fn export(
@@ -200,7 +222,7 @@ fn json_line(view: &AuditView) -> String {
     line
 }
 
-const COLUMNS: [&str; 18] = [
+const COLUMNS: [&str; 19] = [
     "id",
     "at",
     "tenant",
@@ -219,6 +241,7 @@ const COLUMNS: [&str; 18] = [
     "trace_id",
     "result_bytes",
     "kind",
+    "caller_name",
 ];
 
 fn csv_head() -> String {

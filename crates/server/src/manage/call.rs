@@ -1,12 +1,13 @@
 //! `/call`: any tool by its URI, and how a call's end becomes JSON.
 
 use super::call_events;
+use super::inspection::InspectionView;
 use crate::Shared;
 use crate::auth::{SignedIn, caller_headers};
 use crate::edge::{RequestId, TraceId};
 use crate::error::{Code, Problem, Result};
 use crate::finish::{Finish, finish};
-use crate::json::Json;
+use crate::json::{Json, Query};
 use axum::Extension;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
@@ -16,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::sync::Arc;
-use tool::{Arguments, Context, Door, Error, Events, Outcome, Output, Request, Target};
+use tool::{Arguments, Context, Door, Error, Events, Inspection, Outcome, Output, Request, Scope, Target};
 use utoipa::ToSchema;
 
 /// What a handler of calls needs beside the body.
@@ -47,6 +48,8 @@ pub(super) struct CallResult {
     is_error: bool,
     /// What kind of failure it was.
     error: Option<CallError>,
+    /// What was sent and what came back, where somebody asked with `inspect`.
+    inspection: Option<InspectionView>,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -65,17 +68,26 @@ pub(super) struct CallError {
     reason: Option<&'static str>,
 }
 
+#[derive(Deserialize)]
+pub(super) struct CallQuery {
+    #[serde(default)]
+    inspect: bool,
+}
+
 /// Calls a tool by its URI; with `Accept: text/event-stream` its events come first, and what came of it as the last.
 #[utoipa::path(post, path = "/call", tag = "calls", request_body = CallByUri,
+    params(("inspect" = Option<bool>, Query, description = "Also tell where the time went, and managers what was sent and what came back")),
     responses((status = 200, body = CallResult), (status = 400), (status = 404), (status = 422)))]
 pub(super) async fn call(
     State(state): State<Shared>,
     signed_in: SignedIn,
     trace: Trace,
+    Query(query): Query<CallQuery>,
     Json(body): Json<CallByUri>,
 ) -> Result<Response> {
     let is_streamed = call_events::is_wanted(&trace.2);
-    let cx = context(&state, signed_in, trace);
+    let inspection = if query.inspect { Inspection::on() } else { Inspection::default() };
+    let cx = Context { inspection, ..context(&state, signed_in, trace) };
     let uri = body.uri.parse::<tool::Uri>();
     match uri.and_then(|uri| state.gateway.check_options(&uri).map(|()| uri)) {
         Ok(uri) => respond(&state, cx, Target::Uri(uri), body.arguments, is_streamed).await,
@@ -120,8 +132,12 @@ pub(super) async fn run(
     target: Target,
     arguments: Option<Box<RawValue>>,
 ) -> Result<Response> {
-    let ended = start(state, cx, target, arguments).await?;
-    Ok(([(CONTENT_TYPE, "application/json")], result_of(ended)?).into_response())
+    let (inspection, is_manager) = (cx.inspection.clone(), cx.caller.may(Scope::Manage));
+    let mut result = result_of(start(state, cx, target, arguments).await?)?;
+    if inspection.is_on() {
+        result = with_field(result, "inspection", &InspectionView::of(&inspection, is_manager));
+    }
+    Ok(([(CONTENT_TYPE, "application/json")], result).into_response())
 }
 
 /// Runs a call to its end: a client that goes away cancels it, and it is still audited.
@@ -181,7 +197,7 @@ fn failure(error: &Error) -> String {
 }
 
 /// The result with the reason beside it, for programs.
-fn with_error(mut result: String, error: &Error) -> String {
+fn with_error(result: String, error: &Error) -> String {
     let code = match error.kind() {
         tool::ErrorKind::InvalidConfig => Code::Unavailable,
         kind => kind.into(),
@@ -193,9 +209,14 @@ fn with_error(mut result: String, error: &Error) -> String {
         service_code: error.service_code().map(str::to_owned),
         reason: error.reason().and_then(tool::Reason::code),
     };
-    result.pop();
-    result.push_str(",\"error\":");
-    result.push_str(&serde_json::to_string(&detail).unwrap_or_else(|_| "null".into()));
-    result.push('}');
-    result
+    with_field(result, "error", &detail)
+}
+
+/// One more field at the end of an object that has some.
+fn with_field(mut object: String, name: &str, value: &impl Serialize) -> String {
+    object.pop();
+    object.push_str(&format!(",\"{name}\":"));
+    object.push_str(&serde_json::to_string(value).unwrap_or_else(|_| "null".into()));
+    object.push('}');
+    object
 }

@@ -6,8 +6,11 @@ mod auth;
 mod bindings;
 mod call;
 mod call_events;
+mod catalog;
+mod connect;
 mod csv;
 mod flows;
+mod inspection;
 mod instances;
 mod keys;
 mod mcp_tools;
@@ -18,6 +21,7 @@ mod runs;
 mod secrets;
 mod services;
 mod session;
+mod stats;
 pub(crate) mod tables;
 mod tenants;
 pub(crate) mod time;
@@ -116,6 +120,7 @@ fn instances() -> OpenApiRouter<Shared> {
         .routes(routes!(instances::list, instances::create))
         .routes(routes!(instances::get, instances::update, instances::delete))
         .routes(routes!(instances::rotate_key))
+        .routes(routes!(connect::get))
         .routes(routes!(bindings::create))
         .routes(routes!(bindings::update, bindings::delete))
         .routes(routes!(bindings::list))
@@ -143,7 +148,12 @@ fn flows() -> OpenApiRouter<Shared> {
 }
 
 fn records() -> OpenApiRouter<Shared> {
-    OpenApiRouter::new().routes(routes!(audit::list)).routes(routes!(audit::export))
+    OpenApiRouter::new()
+        .routes(routes!(audit::list))
+        .routes(routes!(audit::export))
+        .routes(routes!(inspection::get))
+        .routes(routes!(stats::get))
+        .routes(routes!(stats::overview::get))
 }
 
 fn runs() -> OpenApiRouter<Shared> {
@@ -180,6 +190,8 @@ fn tables() -> OpenApiRouter<Shared> {
 fn calls() -> OpenApiRouter<Shared> {
     OpenApiRouter::new()
         .routes(routes!(tools::trial::test))
+        .routes(routes!(services::validate::validate))
+        .routes(routes!(catalog::get))
         .routes(routes!(preview::render))
         .routes(routes!(preview::query))
         .routes(routes!(agents::list))

@@ -129,7 +129,9 @@ impl Recorder {
 fn begin(who: &SignedIn, parts: &Parts) -> AuditRow<'static> {
     let action = format!("{} {}", parts.method, parts.uri.path());
     let identity = &who.caller.identity;
-    row_of(&who.tenant, (identity.kind(), identity.id()), &action, &parts.extensions)
+    let mut row = row_of(&who.tenant, (identity.kind(), identity.id()), &action, &parts.extensions);
+    row.details.caller_name = Some(who.caller.name.clone().into());
+    row
 }
 
 /// The record of something that goes well, unless it is changed: `caller` is what kind of, and who.
@@ -151,6 +153,7 @@ pub(super) fn row_of(
         arguments: None,
         status: "ok".into(),
         details: AuditDetails {
+            caller_name: None,
             caller_kind: kind.into(),
             door: tool::Door::Rest.as_str().into(),
             uri: "".into(),

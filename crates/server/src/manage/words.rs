@@ -74,6 +74,29 @@ pub(super) enum ToolStatus {
     Inactive,
 }
 
+/// What calls are told apart by.
+#[derive(ToSchema)]
+#[schema(rename_all = "lowercase")]
+pub(super) enum StatsKey {
+    Tool,
+    Service,
+    Door,
+    Caller,
+    Status,
+    Code,
+}
+
+/// Whether a tool can be called: its owner has not switched it on, it has changed and nobody has approved that yet,
+/// or what it leads to is missing.
+#[derive(ToSchema)]
+#[schema(rename_all = "lowercase")]
+pub(super) enum CatalogStatus {
+    Active,
+    Inactive,
+    Held,
+    Missing,
+}
+
 /// Whether the tools of a service can be called.
 #[derive(ToSchema)]
 #[schema(rename_all = "lowercase")]

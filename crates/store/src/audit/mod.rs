@@ -2,9 +2,11 @@
 
 mod purge;
 mod read;
+mod tally;
 mod write;
 
 pub use read::Export;
+pub use tally::{Key, Tally, Window};
 pub(crate) use write::insert;
 
 use crate::Store;
@@ -72,6 +74,9 @@ pub struct AuditRow<'a> {
 /// What is remembered of a call beyond what rows are searched by.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuditDetails<'a> {
+    /// Who called, for people: the name of the key or of the user, as it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caller_name: Option<Cow<'a, str>>,
     /// What the caller is: `user`, `key`, …
     pub caller_kind: Cow<'a, str>,
     /// Where the call came in: `rest`, `mcp`, …
@@ -122,6 +127,12 @@ pub struct Filter {
     pub caller: Option<String>,
     /// With this status.
     pub status: Option<String>,
+    /// That ended with this code.
+    pub code: Option<String>,
+    /// Through this door: one of its words, or the id of an MCP instance.
+    pub door: Option<String>,
+    /// Of this request.
+    pub request_id: Option<String>,
     /// PendingRecord at or after this time. Milliseconds since 1970.
     pub from: Option<i64>,
     /// PendingRecord before this time. Milliseconds since 1970.

@@ -1,7 +1,8 @@
 //! Reading the audit: a page of it, or all of it step by step.
 
-use super::{Audit, AuditRow, COLUMNS, Filter, Query};
-use crate::{Page, PageRequest, Result, Store, row};
+use super::{Audit, AuditRow, COLUMNS, Filter, Kind, Query};
+use crate::database::Backend;
+use crate::{Error, Page, PageRequest, Result, Store, row};
 use sqlx::any::AnyRow;
 use sqlx::{AssertSqlSafe, Row as _};
 use std::borrow::Cow;
@@ -10,10 +11,31 @@ use tool::TenantId;
 /// Rows per step of an export.
 const EXPORT_STEP: i64 = 1000;
 
+/// Calls take an hour at the most, and a record is made when its call has ended.
+const LONGEST_CALL_MS: i64 = 2 * 60 * 60 * 1000;
+const CLOCK_SKEW_MS: i64 = 60 * 1000;
+
 /// The condition of every query; `$1` is the tenant.
-const WHERE: &str = "tenant = $1 AND ($2 IS NULL OR tool = $2) AND ($3 IS NULL OR service = $3)
-    AND ($4 IS NULL OR caller = $4) AND ($5 IS NULL OR status = $5)
-    AND ($6 IS NULL OR at >= $6) AND ($7 IS NULL OR at < $7) AND ($8 IS NULL OR details LIKE $8)";
+fn condition(backend: Backend) -> String {
+    let [code, door, request_id, kind, run] =
+        ["code", "door", "request_id", "caller_kind", "run_id"].map(|name| detail(backend, name));
+    format!(
+        "tenant = $1 AND ($2 IS NULL OR tool = $2) AND ($3 IS NULL OR service = $3)
+        AND ($4 IS NULL OR caller = $4) AND ($5 IS NULL OR status = $5)
+        AND ($6 IS NULL OR at >= $6) AND ($7 IS NULL OR at < $7)
+        AND ($8 IS NULL OR {code} = $8) AND ($9 IS NULL OR {request_id} = $9)
+        AND ($10 IS NULL OR {door} = $10 OR ({kind} = 'instance' AND caller = $10))
+        AND ($11 IS NULL OR {run} = $11)"
+    )
+}
+
+/// A field of the details as SQL reads it, as text on PostgreSQL.
+pub(super) fn detail(backend: Backend, name: &str) -> String {
+    match backend {
+        Backend::Sqlite => format!("json_extract(details, '$.{name}')"),
+        Backend::Postgres => format!("(details::json ->> '{name}')"),
+    }
+}
 
 impl Audit<'_> {
     /// The tenant's rows that fit the filter, newest first.
@@ -24,13 +46,13 @@ impl Audit<'_> {
         page: PageRequest,
     ) -> Result<Page<AuditRow<'static>>> {
         let mut snapshot = self.0.snapshot().await?;
-        let table = filter.kind.table();
-        let total = filtered(format!("SELECT COUNT(*) FROM {table} WHERE {WHERE}"), tenant, filter)
+        let (table, condition) = (filter.kind.table(), condition(self.0.backend()));
+        let total = filtered(format!("SELECT COUNT(*) FROM {table} WHERE {condition}"), tenant, filter)
             .fetch_one(&mut *snapshot)
             .await?
             .try_get(0)?;
         let sql = format!(
-            "SELECT {COLUMNS} FROM {table} WHERE {WHERE} ORDER BY at DESC, id DESC LIMIT $9 OFFSET $10"
+            "SELECT {COLUMNS} FROM {table} WHERE {condition} ORDER BY at DESC, id DESC LIMIT $12 OFFSET $13"
         );
         let rows = filtered(sql, tenant, filter)
             .bind(page.limit())
@@ -38,6 +60,33 @@ impl Audit<'_> {
             .fetch_all(&mut *snapshot)
             .await?;
         Ok(page.of(rows.iter().map(decode).collect::<Result<_>>()?, total))
+    }
+
+    /// One of the tenant's rows, of calls or of management. Its id says about when it was made, so that only a small
+    /// part of the audit is looked through.
+    ///
+    /// # Errors
+    /// `NotFound`, or when the database fails.
+    pub async fn get(self, tenant: &TenantId, id: &str) -> Result<(Kind, AuditRow<'static>)> {
+        let missing = || Error::not_found("audit record");
+        let made_ms = tool::made_at_ms(id).ok_or_else(missing)?;
+        for kind in [Kind::Call, Kind::Management] {
+            let sql = format!(
+                "SELECT {COLUMNS} FROM {} WHERE tenant = $1 AND at >= $2 AND at <= $3 AND id = $4",
+                kind.table()
+            );
+            let found = sqlx::query(AssertSqlSafe(sql))
+                .bind(tenant.as_str())
+                .bind(made_ms.saturating_sub(LONGEST_CALL_MS))
+                .bind(made_ms.saturating_add(CLOCK_SKEW_MS))
+                .bind(id)
+                .fetch_optional(self.0.pool())
+                .await?;
+            if let Some(row) = found {
+                return Ok((kind, decode(&row)?));
+            }
+        }
+        Err(missing())
     }
 
     /// All rows that fit the filter, oldest first, step by step. Rows of calls that begin
@@ -70,8 +119,9 @@ impl Export {
     pub async fn next(&mut self) -> Result<Option<Vec<AuditRow<'static>>>> {
         let Some((at, id)) = self.after.clone() else { return Ok(None) };
         let sql = format!(
-            "SELECT {COLUMNS} FROM {} WHERE {WHERE} AND (at, id) > ($9, $10) ORDER BY at, id LIMIT $11",
-            self.filter.kind.table()
+            "SELECT {COLUMNS} FROM {} WHERE {} AND (at, id) > ($12, $13) ORDER BY at, id LIMIT $14",
+            self.filter.kind.table(),
+            condition(self.store.backend()),
         );
         let rows = filtered(sql, &self.tenant, &self.filter)
             .bind(at)
@@ -94,11 +144,13 @@ fn filtered<'q>(sql: String, tenant: &TenantId, filter: &Filter) -> Query<'q> {
         .bind(filter.status.as_deref().map(row::clean))
         .bind(filter.from)
         .bind(filter.to)
-        // The details are what we wrote, so that a run stands there in one way only.
-        .bind(filter.run.as_ref().map(|run| format!("%\"run_id\":\"{run}\"%")))
+        .bind(filter.code.as_deref().map(row::clean))
+        .bind(filter.request_id.as_deref().map(row::clean))
+        .bind(filter.door.as_deref().map(row::clean))
+        .bind(filter.run.as_ref().map(|run| run.as_str()))
 }
 
-fn decode(row: &AnyRow) -> Result<AuditRow<'static>> {
+pub(super) fn decode(row: &AnyRow) -> Result<AuditRow<'static>> {
     Ok(AuditRow {
         id: row::text(row, "id")?.into(),
         tenant: row::text(row, "tenant")?.into(),

@@ -24,6 +24,7 @@ pub(crate) fn row(tenant: &str, id: &str, at: i64) -> AuditRow<'static> {
         arguments: Some(r#"{"z":1,"a":2}"#.into()),
         status: "ok".into(),
         details: AuditDetails {
+            caller_name: None,
             caller_kind: "user".into(),
             door: "rest".into(),
             uri: "api://crm/list".into(),

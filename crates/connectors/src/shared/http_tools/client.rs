@@ -118,7 +118,7 @@ impl<W: Way> Client<W> {
         let mut request = self.base.request(definition, method, call.arguments.as_map()?, &cx.headers)?;
         add_idempotency_key(cx, method, &mut request);
         self.building.record(begun.elapsed());
-        cx.inspection.note(|seen| seen.request = Some(self.base.shown(&request)));
+        cx.inspection.note(|seen| seen.request = Some(self.base.shown(&request, seen)));
         let (budget, time_set_by) = self.budget(cx, definition, call, method);
         Ok(Prepared { definition, method, request, budget, time_set_by })
     }
@@ -133,7 +133,7 @@ impl<W: Way> Client<W> {
                 Some(permits) => Some(permits.acquire().await.map_err(|_| Error::internal("no permits"))?),
                 None => None,
             };
-            prepared.budget.run(|| self.attempt(cx, prepared)).await
+            prepared.budget.run_seen(&cx.inspection, || self.attempt(cx, prepared)).await
         };
         let Prepared { definition, method, .. } = prepared;
         let what = || format!("{} {}", method.as_str(), definition.endpoint);
@@ -211,7 +211,7 @@ impl<W: Way> Client<W> {
             let token = tokens.get(cx, &self.http, &self.policy).await?;
             let mut request = request.clone();
             request.headers.insert(AUTHORIZATION, token.header.clone());
-            cx.inspection.note(|seen| seen.request = Some(self.base.shown(&request)));
+            cx.inspection.note(|seen| seen.request = Some(self.base.shown(&request, seen)));
             let (response, turn) = self.way.send(cx, &request, patience).await?;
             if !may_renew || response.status() != StatusCode::UNAUTHORIZED {
                 return Ok(Exchange { request: Cow::Owned(request), response, token: Some(token), turn });

@@ -14,6 +14,7 @@ use fetch::{Request, Url, http};
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
+use tool::inspection::Exchange;
 use tool::secret::names::{is_likely_secret, query_secrets, without_query_secrets};
 use tool::secret::{MASK, Redactor};
 use tool::uri::Method;
@@ -102,7 +103,7 @@ impl Base {
     }
 
     /// A request as those may see it who try a tool out: secrets are masked.
-    pub(crate) fn shown(&self, request: &Request) -> Value {
+    pub(crate) fn shown(&self, request: &Request, seen: &Exchange) -> Value {
         let headers: Map<_, _> = request
             .headers
             .iter()
@@ -114,7 +115,7 @@ impl Base {
             .collect();
         let url = Redactor::new(self.auth.secrets()).apply(&without_query_secrets(request.url.as_str()));
         let body = Some(&request.body).filter(|body| !body.is_empty());
-        let body = body.map(|body| String::from_utf8_lossy(body));
+        let body = body.map(|body| seen.cut(body));
         json!({ "method": request.method.as_str(), "url": url, "headers": headers, "body": body })
     }
 

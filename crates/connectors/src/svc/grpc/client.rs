@@ -79,7 +79,7 @@ impl Client {
             let output = self.attempt(cx, method, &message, Time { deadline, patience }).await;
             output.map_err(|error| attempts::Failure { retry_after: error.retry_after(), error })
         };
-        let result = until_done(cx, budget.run(attempt)).await;
+        let result = until_done(cx, budget.run_seen(&cx.inspection, attempt)).await;
         (result.map_err(|error| error.with("request", &method.rpc)), time_set_by)
     }
 
@@ -94,7 +94,10 @@ impl Client {
         }
         let message = Message::new(method.path.clone(), headers, &encoded, self.max_message_bytes);
         cx.inspection.note(|seen| {
-            let body: serde_json::Value = call.arguments.as_value().cloned().unwrap_or_default();
+            let body: serde_json::Value = match seen.is_whole() {
+                true => call.arguments.as_value().cloned().unwrap_or_default(),
+                false => seen.cut(call.arguments.to_raw().get().as_bytes()).into(),
+            };
             seen.request = Some(serde_json::json!({ "rpc": method.rpc, "message": body }));
         });
         Ok(message)

@@ -10,10 +10,12 @@ pub(super) mod test;
 pub(super) mod tools;
 pub(super) mod types;
 mod uses;
+pub(super) mod validate;
 mod view;
 
+pub(crate) use owner::owned;
 pub(crate) use settings::check_id;
-pub(crate) use view::{ServiceView, masked_tool, schema_of};
+pub(crate) use view::{HealthView, ServiceView, masked_tool, schema_of};
 
 use crate::Shared;
 use crate::auth::SignedIn;

@@ -2,11 +2,13 @@
 //! changed by the owner alone.
 
 use super::ServiceView;
+use super::view::source;
 use crate::Shared;
 use crate::error::{Code, Problem, Result};
 use gateway::ServiceDefinition;
 use runtime::Origin;
 use serde_json::{Map, Value};
+use std::collections::HashSet;
 use store::{ErrorKind, ServiceFilter};
 use tool::TenantId;
 
@@ -74,6 +76,29 @@ pub(super) fn refuse_hidden(state: &Shared, tenant: &TenantId, scheme: &str, id:
             "{place} has a service {scheme}://{id} already, which would hide this one; choose another id"
         ),
     ))
+}
+
+/// Which services of a tenant are the owner's, for those who ask about many.
+pub(crate) struct Owned {
+    services: HashSet<(String, String)>,
+    source: &'static str,
+}
+
+/// The owner's services of a tenant.
+pub(crate) fn owned(state: &Shared, tenant: &TenantId) -> Owned {
+    let own = state.reload.own();
+    let services = own.configured(tenant).into_iter().map(|service| (service.scheme, service.id));
+    Owned { services: services.collect(), source: source(own.origin()) }
+}
+
+impl Owned {
+    /// Where a service is configured.
+    pub(crate) fn source_of(&self, scheme: &str, id: &str) -> &'static str {
+        match self.services.contains(&(scheme.to_owned(), id.to_owned())) {
+            true => self.source,
+            false => "store",
+        }
+    }
 }
 
 /// Why a stored service cannot be used, if one of the owner hides it.

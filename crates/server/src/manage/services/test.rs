@@ -46,12 +46,18 @@ pub(crate) async fn test(
         Some(why) => Err(Error::unavailable(why)),
         None => state.gateway.health(&signed_in.tenant, &scheme, &id).await,
     };
-    let error = result
-        .err()
-        .map(|error: Error| TestError { code: error.kind().into(), message: error.full_message() });
-    let duration_ms = begun.elapsed().as_millis().try_into().unwrap_or(u64::MAX);
     let catalog = state.gateway.catalog().tenant(&signed_in.tenant);
     let tested = catalog.as_deref().and_then(|catalog| catalog.service(&scheme, &id));
     let warnings = tested.map(|service| service.report().warnings()).unwrap_or_default();
-    Ok(Answer(TestResult { ok: error.is_none(), duration_ms, error, warnings }))
+    Ok(Answer(TestResult::new(begun, result, warnings)))
+}
+
+impl TestResult {
+    /// What came of a probe that began then.
+    pub(super) fn new(begun: Instant, result: tool::Result<()>, warnings: Vec<String>) -> Self {
+        let duration_ms = begun.elapsed().as_millis().try_into().unwrap_or(u64::MAX);
+        let told = |error: Error| TestError { code: error.kind().into(), message: error.full_message() };
+        let error = result.err().map(told);
+        Self { ok: error.is_none(), duration_ms, error, warnings }
+    }
 }

@@ -51,7 +51,7 @@ pub(crate) struct ServiceView {
 }
 
 /// How a service was when it was last asked what it offers.
-#[derive(Serialize, ToSchema)]
+#[derive(Clone, PartialEq, Eq, Serialize, ToSchema)]
 #[schema(as = ServiceHealth)]
 pub(crate) struct HealthView {
     #[schema(value_type = words::ServiceHealthState)]
@@ -124,9 +124,18 @@ impl HealthView {
 
     fn of(state: &Shared, tenant: &TenantId, scheme: &str, id: &str) -> Self {
         let catalog = state.gateway.catalog().tenant(tenant);
-        let Some(service) = catalog.as_deref().and_then(|catalog| catalog.service(scheme, id)) else {
-            return Self { state: "unknown", since: None, error: None };
-        };
+        match catalog.as_deref().and_then(|catalog| catalog.service(scheme, id)) {
+            Some(service) => Self::of_service(service),
+            None => Self { state: "unknown", since: None, error: None },
+        }
+    }
+
+    pub(crate) fn is_failing(&self) -> bool {
+        self.state == "failing"
+    }
+
+    /// As the catalog knows it.
+    pub(crate) fn of_service(service: &gateway::catalog::Service) -> Self {
         let (state, error) = match &service.state {
             State::Disabled => ("disabled", None),
             State::Broken(why) => ("failing", Some(why.clone())),
@@ -140,7 +149,7 @@ impl HealthView {
     }
 }
 
-fn source(origin: &Origin) -> &'static str {
+pub(super) fn source(origin: &Origin) -> &'static str {
     match origin {
         Origin::File { .. } => "mcp.json",
         Origin::CommandLine(_) => "command_line",

@@ -1,0 +1,286 @@
+//! Kept calls: what the last calls sent and got, in memory, for whoever asks why one failed.
+//!
+//! Calls only fill their own [`tool::Inspection`]; the writer of the audit puts it here when it comes to it, so that
+//! no call waits for another. What is kept is masked when somebody reads it, which is seldom.
+
+use super::mask::mask_named;
+use super::redact::redact_text;
+use serde_json::{Value, json};
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tool::inspection::{Attempt, Exchange, KEPT_BODY_BYTES, StepTime};
+use tool::{Inspection, TenantId};
+
+/// The most bytes of all that is kept, whoever's it is: beyond it the tenant with most of them loses its oldest.
+const MAX_BYTES: usize = 64 * 1024 * 1024;
+/// What a call takes beside its bodies.
+const EACH_BYTES: usize = 512;
+
+/// The last calls and the last failures of each tenant.
+#[derive(Debug)]
+pub struct Kept {
+    /// Of each, per tenant.
+    count: usize,
+    tenants: Mutex<HashMap<TenantId, Shelf>>,
+}
+
+#[derive(Debug, Default)]
+struct Shelf {
+    calls: VecDeque<Item>,
+    failures: VecDeque<Item>,
+    bytes: usize,
+}
+
+#[derive(Debug, Clone)]
+struct Item(Arc<Looked>);
+
+/// What was taken down of a call, not masked yet.
+#[derive(Debug)]
+pub(super) struct Looked {
+    pub(super) id: String,
+    pub(super) is_failure: bool,
+    pub(super) exchange: Exchange,
+    /// What was secret in the arguments.
+    pub(super) hidden: Vec<Value>,
+}
+
+/// What a call sent and got, secrets masked.
+#[derive(Debug, Clone, Default)]
+#[expect(missing_docs, reason = "the fields of an exchange, which has words for them")]
+pub struct Inspected {
+    pub request: Option<Value>,
+    pub status: Option<u16>,
+    pub raw: Option<String>,
+    pub attempts: Vec<Attempt>,
+    pub steps: Vec<StepTime>,
+}
+
+impl Kept {
+    pub(super) fn new(count: usize) -> Self {
+        Self { count, tenants: Mutex::default() }
+    }
+
+    pub(super) fn is_on(&self) -> bool {
+        self.count > 0
+    }
+
+    /// What was kept of a call, if it is among the last.
+    #[must_use]
+    pub fn find(&self, tenant: &TenantId, id: &str) -> Option<Inspected> {
+        let item = {
+            let tenants = self.lock();
+            let shelf = tenants.get(tenant)?;
+            let mut all = shelf.calls.iter().rev().chain(shelf.failures.iter().rev());
+            all.find(|item| item.0.id == id)?.clone()
+        };
+        Some(Inspected::new(&item.0.exchange, &item.0.hidden))
+    }
+
+    /// Forgets what was kept of a tenant.
+    pub fn forget(&self, tenant: &TenantId) {
+        self.lock().remove(tenant);
+    }
+
+    pub(super) fn keep(&self, tenant: &TenantId, looked: Looked) {
+        let mut tenants = self.lock();
+        let shelf = tenants.entry(tenant.clone()).or_default();
+        shelf.put(Item(Arc::new(looked)), self.count);
+        let mut total: usize = tenants.values().map(|shelf| shelf.bytes).sum();
+        while total > MAX_BYTES {
+            let Some(largest) = tenants.values_mut().max_by_key(|shelf| shelf.bytes) else { return };
+            let before = largest.bytes;
+            largest.drop_oldest();
+            if largest.bytes == before {
+                return;
+            }
+            total -= before - largest.bytes;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<TenantId, Shelf>> {
+        self.tenants.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Shelf {
+    fn put(&mut self, item: Item, count: usize) {
+        self.bytes += item.bytes();
+        let is_failure = item.0.is_failure;
+        if is_failure {
+            self.failures.push_back(item.clone());
+            if self.failures.len() > count {
+                let gone = self.failures.pop_front();
+                self.left(gone);
+            }
+        }
+        self.calls.push_back(item);
+        if self.calls.len() > count {
+            let gone = self.calls.pop_front();
+            self.left(gone);
+        }
+    }
+
+    /// Counts what has left one of the lists, unless the other one still has it.
+    fn left(&mut self, gone: Option<Item>) {
+        if let Some(item) = gone.filter(|item| Arc::strong_count(&item.0) == 1) {
+            self.bytes -= item.bytes();
+        }
+    }
+
+    fn drop_oldest(&mut self) {
+        let gone = match (self.calls.front(), self.failures.front()) {
+            (Some(call), Some(failure)) if failure.0.id < call.0.id => self.failures.pop_front(),
+            (Some(_), _) => self.calls.pop_front(),
+            (None, _) => self.failures.pop_front(),
+        };
+        self.left(gone);
+    }
+}
+
+impl Item {
+    fn bytes(&self) -> usize {
+        let Looked { exchange, .. } = &*self.0;
+        let request = exchange.request.as_ref().map_or(0, size_of);
+        EACH_BYTES + request + exchange.raw.as_ref().map_or(0, String::len)
+    }
+}
+
+/// What may be kept of an exchange: somebody may have looked at it as a whole.
+pub(super) fn bounded(mut exchange: Exchange) -> Exchange {
+    if let Some(raw) = exchange.raw.as_mut().filter(|raw| raw.len() > KEPT_BODY_BYTES + "…".len()) {
+        raw.truncate(raw.floor_char_boundary(KEPT_BODY_BYTES));
+        raw.push('…');
+    }
+    let size = exchange.request.as_ref().map_or(0, size_of);
+    if size > 2 * KEPT_BODY_BYTES {
+        exchange.request = Some(json!({ "omitted": format!("a request of {size} bytes") }));
+    }
+    exchange
+}
+
+/// About what a value takes.
+fn size_of(value: &Value) -> usize {
+    match value {
+        Value::String(text) => 32 + text.len(),
+        Value::Array(items) => 32 + items.iter().map(size_of).sum::<usize>(),
+        Value::Object(fields) => {
+            32 + fields.iter().map(|(name, field)| 32 + name.len() + size_of(field)).sum::<usize>()
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => 32,
+    }
+}
+
+impl Inspected {
+    fn new(exchange: &Exchange, hidden: &[Value]) -> Self {
+        let text = |text: &str| redact_text(text, hidden);
+        let said = |error: &Option<String>| error.as_deref().map(text);
+        Self {
+            request: exchange.request.as_ref().map(|request| masked(request, hidden)),
+            status: exchange.status,
+            raw: exchange.raw.as_deref().map(|raw| text(&mask_named(raw))),
+            attempts: exchange
+                .attempts
+                .iter()
+                .map(|attempt| Attempt { us: attempt.us, error: said(&attempt.error) })
+                .collect(),
+            steps: exchange
+                .steps
+                .iter()
+                .map(|step| StepTime { error: said(&step.error), ..step.clone() })
+                .collect(),
+        }
+    }
+
+    /// What was taken down of a call that has just ended, for whoever made it.
+    #[must_use]
+    pub fn of(inspection: &Inspection) -> Self {
+        Self::new(&inspection.exchange(), &[])
+    }
+}
+
+/// A request without secrets of any kind, as JSON: bodies are texts that may be JSON themselves.
+fn masked(request: &Value, hidden: &[Value]) -> Value {
+    match request {
+        Value::String(text) => redact_text(&mask_named(text), hidden).into(),
+        Value::Array(items) => items.iter().map(|item| masked(item, hidden)).collect(),
+        Value::Object(fields) => {
+            let field = |(name, value): (&String, &Value)| match super::is_secret_name(name) {
+                true => (name.clone(), tool::secret::MASK.into()),
+                false => (name.clone(), masked(value, hidden)),
+            };
+            Value::Object(fields.iter().map(field).collect())
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => request.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tenant(name: &str) -> TenantId {
+        name.parse().expect("a name of a tenant")
+    }
+
+    fn looked(id: usize, is_failure: bool, bytes: usize) -> Looked {
+        let exchange = Exchange { raw: Some("x".repeat(bytes)), ..Exchange::default() };
+        Looked { id: format!("{id:08}"), is_failure, exchange, hidden: Vec::new() }
+    }
+
+    #[test]
+    fn keeps_the_last_calls_and_the_last_failures_of_each_tenant() {
+        let kept = Kept::new(3);
+        let (acme, other) = (tenant("acme"), tenant("other"));
+        kept.keep(&acme, looked(0, true, 1));
+        for id in 1..10 {
+            kept.keep(&acme, looked(id, false, 1));
+        }
+        let is_there = |id: usize| kept.find(&acme, &format!("{id:08}")).is_some();
+        assert!(is_there(0) && is_there(9) && is_there(7) && !is_there(6));
+        assert!(kept.find(&other, "00000009").is_none(), "it is another tenant's");
+        for id in 10..13 {
+            kept.keep(&acme, looked(id, true, 1));
+        }
+        assert!(!is_there(0) && is_there(12));
+        let counted = kept.lock()[&acme].bytes;
+        assert_eq!(counted, 3 * (EACH_BYTES + 1), "the same three are in both lists, and count once");
+        kept.forget(&acme);
+        assert!(!is_there(12));
+    }
+
+    #[test]
+    fn takes_from_whoever_has_most_when_it_is_too_much() {
+        let kept = Kept::new(2000);
+        let (small, large) = (tenant("small"), tenant("large"));
+        kept.keep(&small, looked(0, true, 100));
+        for id in 0..1100 {
+            kept.keep(&large, looked(id, id % 2 == 0, 64 * 1024));
+        }
+        let total: usize = kept.lock().values().map(|shelf| shelf.bytes).sum();
+        assert!(total <= MAX_BYTES && total > MAX_BYTES - 128 * 1024, "{total}");
+        assert!(kept.find(&small, "00000000").is_some() && kept.find(&large, "00001099").is_some());
+        assert!(kept.find(&large, "00000000").is_none());
+    }
+
+    #[test]
+    fn shows_no_secret_by_name_or_by_value() {
+        let kept = Kept::new(1);
+        let request = serde_json::json!({
+            "url": "https://x/?q=hunter22", "headers": { "X-Api-Key": "k" }, "body": r#"{"password":"p","a":1}"#
+        });
+        let exchange = Exchange {
+            request: Some(request),
+            raw: Some(r#"{"access_token":"t","said":"hunter22"}"#.into()),
+            ..Exchange::default()
+        };
+        let hidden = vec!["hunter22".into()];
+        kept.keep(&tenant("acme"), Looked { id: "1".into(), is_failure: true, exchange, hidden });
+        let seen = kept.find(&tenant("acme"), "1").expect("it is kept");
+        let request = seen.request.expect("it was noted").to_string();
+        assert_eq!(
+            request,
+            r#"{"url":"https://x/?q=***","headers":{"X-Api-Key":"***"},"body":"{\"password\":\"***\",\"a\":1}"}"#
+        );
+        assert_eq!(seen.raw.as_deref(), Some(r#"{"access_token":"***","said":"***"}"#));
+    }
+}

@@ -1,0 +1,161 @@
+//! `/stats`: calls over time, counted from the audit itself, so that the sums are its own.
+
+mod numbers;
+pub(super) mod overview;
+
+use super::audit::FLUSH;
+use super::time;
+use super::words;
+use crate::Shared;
+use crate::auth::SignedIn;
+use crate::error::{Problem, Result};
+use crate::json::Query;
+use axum::Json as Answer;
+use axum::extract::State;
+use numbers::Numbers;
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use store::{AuditKey, Tally, Window, within};
+use utoipa::ToSchema;
+
+const DAY_SECONDS: i64 = 24 * 60 * 60;
+const LONGEST_WINDOW_SECONDS: i64 = 31 * DAY_SECONDS;
+/// A figure has no room for more.
+const MAX_STEPS: i64 = 1000;
+/// Those with fewer calls are one series together.
+const MAX_SERIES: usize = 50;
+const OTHERS: &str = "…";
+
+#[derive(Deserialize)]
+pub(super) struct StatsQuery {
+    by: Option<String>,
+    window: Option<i64>,
+    step: Option<i64>,
+}
+
+#[derive(Serialize, ToSchema)]
+pub(super) struct Stats {
+    /// When the first step begins.
+    from: String,
+    step_s: i64,
+    /// The busiest first. Beyond fifty, the rest is one series with the key `…`.
+    series: Vec<Series>,
+}
+
+/// One number for each step; `null` where there were no calls to tell it from.
+#[derive(Serialize, ToSchema)]
+#[schema(as = StatsSeries)]
+pub(super) struct Series {
+    /// The tool, the service, …; empty where calls have none.
+    key: String,
+    calls: Vec<i64>,
+    /// Those that ran and failed.
+    errors: Vec<i64>,
+    /// Those that were turned away.
+    refused: Vec<i64>,
+    /// Of those that were not turned away.
+    p50_ms: Vec<Option<f64>>,
+    p95_ms: Vec<Option<f64>>,
+    /// The size of all results.
+    bytes: Vec<i64>,
+}
+
+/// Calls over time. Callers see their own.
+#[utoipa::path(get, path = "/stats", tag = "audit",
+    params(("by" = inline(Option<words::StatsKey>), Query, description = "One series for each; all calls together unless given"),
+        ("window" = Option<i64>, Query, description = "How far back, in seconds; an hour unless given, at most 31 days", minimum = 1, maximum = 2_678_400),
+        ("step" = Option<i64>, Query, description = "How long each step is, in seconds; a sixtieth of the window unless given", minimum = 1, maximum = 2_678_400)),
+    responses((status = 200, body = Stats), (status = 422)))]
+pub(super) async fn get(
+    State(state): State<Shared>,
+    signed_in: SignedIn,
+    Query(query): Query<StatsQuery>,
+) -> Result<Answer<Stats>> {
+    signed_in.may_read()?;
+    let keys = query.keys()?;
+    let (window, steps) = query.window(signed_in.only_own())?;
+    state.gateway.audit().flush(FLUSH).await;
+    let tallies = state.store.audit().tally(&signed_in.tenant, &window, &keys);
+    let tallies = within(state.options.store_timeout, tallies).await?;
+    let series = series_of(tallies, steps);
+    Ok(Answer(Stats { from: time::show(window.from), step_s: window.step / 1000, series }))
+}
+
+impl StatsQuery {
+    fn keys(&self) -> Result<Vec<AuditKey>> {
+        Ok(match self.by.as_deref() {
+            None => Vec::new(),
+            Some("tool") => vec![AuditKey::Tool],
+            Some("service") => vec![AuditKey::Service],
+            Some("door") => vec![AuditKey::Door],
+            Some("caller") => vec![AuditKey::Caller],
+            Some("status") => vec![AuditKey::Status],
+            Some("code") => vec![AuditKey::Code],
+            Some(other) => {
+                let known = "'tool', 'service', 'door', 'caller', 'status' or 'code'";
+                return Err(Problem::bad_request(format!("by is {known}, not '{other}'")));
+            }
+        })
+    }
+
+    /// Whole steps up to now, so that the last one grows.
+    fn window(&self, caller: Option<String>) -> Result<(Window, usize)> {
+        let within = |field: &str, value: i64| match (1..=LONGEST_WINDOW_SECONDS).contains(&value) {
+            true => Ok(value),
+            false => {
+                let message = format!("'{field}' is a number of seconds from 1 to {LONGEST_WINDOW_SECONDS}");
+                Err(Problem::invalid_field(field, message))
+            }
+        };
+        let seconds = within("window", self.window.unwrap_or(60 * 60))?;
+        let step = within("step", self.step.unwrap_or((seconds / 60).max(1)))?;
+        let steps = (seconds + step - 1) / step;
+        if steps > MAX_STEPS {
+            let message = format!(
+                "the window has {steps} such steps, at most {MAX_STEPS} are counted; take larger ones"
+            );
+            return Err(Problem::invalid_field("step", message));
+        }
+        let step = step * 1000;
+        let to = (chrono::Utc::now().timestamp_millis() / step + 1) * step;
+        Ok((Window { from: to - steps * step, to, step, caller }, usize::try_from(steps).unwrap_or_default()))
+    }
+}
+
+fn series_of(tallies: Vec<Tally>, steps: usize) -> Vec<Series> {
+    let mut by_key: HashMap<String, Vec<Numbers>> = HashMap::new();
+    for tally in tallies {
+        let Some(slot) = usize::try_from(tally.slot).ok().filter(|slot| *slot < steps) else { continue };
+        let key = tally.keys.first().cloned().unwrap_or_default();
+        let slots = by_key.entry(key).or_insert_with(|| vec![Numbers::default(); steps]);
+        slots[slot].add(&tally);
+    }
+    let mut all: Vec<_> = by_key.into_iter().collect();
+    all.sort_by(|(key, slots), (other_key, others)| {
+        let calls = |slots: &[Numbers]| slots.iter().map(|numbers| numbers.calls).sum::<i64>();
+        calls(others).cmp(&calls(slots)).then_with(|| key.cmp(other_key))
+    });
+    if all.len() > MAX_SERIES {
+        let mut together = vec![Numbers::default(); steps];
+        for (_, slots) in all.split_off(MAX_SERIES - 1) {
+            together.iter_mut().zip(slots).for_each(|(sum, numbers)| sum.merge(numbers));
+        }
+        all.push((OTHERS.to_owned(), together));
+    }
+    all.into_iter().map(|(key, slots)| Series::new(key, &slots)).collect()
+}
+
+impl Series {
+    fn new(key: String, slots: &[Numbers]) -> Self {
+        let each = |number: fn(&Numbers) -> i64| slots.iter().map(number).collect();
+        Self {
+            key,
+            calls: each(|numbers| numbers.calls),
+            errors: each(|numbers| numbers.errors),
+            refused: each(|numbers| numbers.refused),
+            p50_ms: slots.iter().map(|numbers| numbers.percentile_ms(50)).collect(),
+            p95_ms: slots.iter().map(|numbers| numbers.percentile_ms(95)).collect(),
+            bytes: each(|numbers| numbers.bytes),
+        }
+    }
+}
