@@ -7,6 +7,10 @@ const server = process.env.MCP_SERVER ?? "http://127.0.0.1:3095";
 
 export default defineConfig({
   plugins: [react()],
+  // Scripts find each other wherever the server puts them; the page's own links are the server's to change.
+  experimental: {
+    renderBuiltUrl: (name, { hostType }) => (hostType === "html" ? `/${name}` : { relative: true }),
+  },
   build: {
     outDir: "dist",
     assetsDir: "assets",

@@ -35,22 +35,25 @@ const total = (all) => [...all].reduce((sum, file) => sum + size(file), 0);
 
 const first = files(closure("index.html"));
 const rows = [{ name: "first load", kb: total(first), most: FIRST }];
+/** The syntax tree of YAML is counted with the canvas, and what pages share with each other. */
+const isYaml = (file) => /\/yaml-/.test(file);
+const ofPages = new Set();
+for (const key of Object.keys(manifest).filter((key) => key.startsWith("src/pages/"))) {
+  for (const file of files(closure(key))) if (!isYaml(file)) ofPages.add(file);
+}
+const isCounted = (file, later) => (later ? !ofPages.has(file) : !isYaml(file));
+
 const parts = new Map();
 for (const [key, chunk] of Object.entries(manifest)) {
   if (!chunk.isDynamicEntry) continue;
   const later = LATER.find(({ source }) => source.test(key));
-  const own = [...files(closure(key))].filter((file) => !first.has(file) && (later || !isOfLater(file)));
+  const own = [...files(closure(key))].filter((file) => !first.has(file) && isCounted(file, later));
   const name = later?.name ?? key;
   const known = parts.get(name) ?? { name, most: later?.most ?? OTHER, files: new Set() };
   for (const file of own) known.files.add(file);
   parts.set(name, known);
 }
 for (const { name, most, files } of parts.values()) rows.push({ name, kb: total(files), most });
-
-/** What the canvas needs is counted there, whoever asks for it first. */
-function isOfLater(file) {
-  return /\/yaml-/.test(file);
-}
 
 let failed = false;
 for (const { name, kb, most } of rows.sort((a, b) => b.kb - a.kb)) {

@@ -1,5 +1,6 @@
 // Makes the router of the list of pages.
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
+import { base } from "./api/base";
 import { wishFocus } from "./kit/focus";
 import { pages } from "./routes";
 import { Broken } from "./shell/broken";
@@ -20,6 +21,7 @@ const children = pages.map(({ path, load }) =>
 );
 
 export const router = createRouter({
+  basepath: base || "/",
   routeTree: root.addChildren(children),
   defaultPreload: "intent",
   scrollRestoration: true,

@@ -1,5 +1,6 @@
 // The one client of the REST interface: typed by its document, signed in by a cookie, and with one way to fail.
 import createClient from "openapi-fetch";
+import { base } from "./base";
 import { ApiError, fromResponse } from "./error";
 import type { paths } from "./schema";
 
@@ -15,14 +16,14 @@ export function setTenant(id: string): void {
 export function address(path: string, query: Record<string, string | undefined> = {}): string {
   const all = { ...query, tenant_id: tenant || undefined };
   const given = Object.entries(all).filter((entry): entry is [string, string] => !!entry[1]);
-  return given.length ? `${path}?${new URLSearchParams(given)}` : path;
+  return base + (given.length ? `${path}?${new URLSearchParams(given)}` : path);
 }
 
 export function whenSignedOut(then: () => void): void {
   onSignedOut = then;
 }
 
-export const client = createClient<paths>({ baseUrl: "", credentials: "same-origin" });
+export const client = createClient<paths>({ baseUrl: base, credentials: "same-origin" });
 
 client.use({
   onRequest({ request }) {

@@ -89,14 +89,19 @@ export function Timing({ steps, label }: { steps: Step[]; label: string }) {
   const format = useFormat();
   const total = Math.max(1, ...steps.map((step) => step.us));
   const columns: Column<Step>[] = [
-    { id: "name", label: words.trying.step, cell: (step) => step.name },
+    { id: "name", label: words.trying.step, kind: "nowrap", cell: (step) => step.name },
     { id: "state", label: words.field.status, cell: (step) => <StateBadge state={step.error ? "failed" : "ok"} /> },
     { id: "us", label: words.field.duration, kind: "number", cell: (step) => format.duration(step.us) },
     {
       id: "bar",
       label: words.trying.share,
       cell: (step) => (
-        <div className={`${css.bar} ${step.error ? css.fail : ""}`} style={{ width: `${(100 * step.us) / total}%` }} />
+        <div className={css.share}>
+          <div
+            className={`${css.bar} ${step.error ? css.fail : ""}`}
+            style={{ width: `${(100 * step.us) / total}%` }}
+          />
+        </div>
       ),
     },
     { id: "error", label: words.field.message, cell: (step) => step.error },

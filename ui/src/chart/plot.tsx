@@ -45,7 +45,11 @@ export default function Plot({ times, lines }: ChartProps) {
 function optionsFor(element: HTMLElement, names: string[]): uPlot.Options {
   const style = getComputedStyle(document.documentElement);
   const colour = (name: string) => style.getPropertyValue(name).trim();
-  const axis = { stroke: colour("--muted"), grid: { stroke: colour("--line") }, ticks: { stroke: colour("--line") } };
+  const axis = {
+    stroke: colour("--muted"),
+    grid: { stroke: colour("--line"), width: 1 },
+    ticks: { stroke: colour("--line"), width: 1 },
+  };
   const series = names.map((label, at) => ({
     label,
     stroke: colour(`--chart-${(at % COLOURS) + 1}`),

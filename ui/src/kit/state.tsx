@@ -1,5 +1,5 @@
 // How a page says that it waits, that there is nothing, or that something went wrong.
-import { CircleCheck, CircleDashed, CircleX, LoaderCircle, Octagon, TriangleAlert } from "lucide-react";
+import { CircleCheck, CircleDashed, CircleX, LoaderCircle, OctagonAlert, TriangleAlert } from "lucide-react";
 import { type ReactNode, useEffect, useState } from "react";
 import { useWords } from "../words";
 import { Button } from "./button";
@@ -25,7 +25,7 @@ export function Badge({ tone, children }: { tone: Tone; children: ReactNode }) {
 type NoteProps = { tone?: "ok" | "warn" | "fail"; title: string; children?: ReactNode; live?: "alert" | "status" };
 
 export function Note({ tone = "fail", title, children, live }: NoteProps) {
-  const Icon = tone === "ok" ? CircleCheck : tone === "warn" ? TriangleAlert : Octagon;
+  const Icon = tone === "ok" ? CircleCheck : tone === "warn" ? TriangleAlert : OctagonAlert;
   return (
     // biome-ignore lint/a11y/useAriaPropsSupportedByRole: it has a name only where it has a role
     <div className={names(css.alert, css[tone])} role={live} aria-label={live ? title : undefined}>

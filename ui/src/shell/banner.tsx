@@ -2,6 +2,7 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { CircleUser, Languages, Menu as MenuIcon, Moon, Plus, Radio, Search, WifiOff } from "lucide-react";
 import { useState } from "react";
+import { base } from "../api/base";
 import { setTenant } from "../api/client";
 import { useLive } from "../api/events";
 import { tenants } from "../api/people";
@@ -118,7 +119,7 @@ function AccountMenu({ me }: { me: Me }) {
     await signOut().catch(() => undefined);
     queries.clear();
     queries.setQueryData(meQuery.queryKey, null);
-    location.assign("/");
+    location.assign(`${base}/`);
   };
   return (
     <Menu label={words.shell.account} icon={<CircleUser size={16} />}>

@@ -24,6 +24,7 @@ export function Frame({ me }: { me: Me }) {
   useEffect(() => setNavOpen(false), [path]);
   return (
     <div className={css.frame}>
+      {/* biome-ignore lint/a11y/useValidAnchor: it goes to a part of the page, and the address keeps its filters */}
       <a href="#content" className={css.skip} onClick={skip}>
         {words.shell.skip}
       </a>

@@ -26,10 +26,12 @@ export function Root() {
   useEffect(
     () =>
       whenSignedOut(() => {
+        // Whoever has not come in yet has nothing to lose.
+        if (!queries.getQueryData(me.queryKey)) return;
         setLost(true);
         window.dispatchEvent(new Event(SIGNED_OUT));
       }),
-    [],
+    [queries],
   );
   const isIn = !!who.data && !isLost;
   useEffect(() => {

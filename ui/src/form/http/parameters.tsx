@@ -1,6 +1,7 @@
 // The parameters of an HTTP tool, one in a row.
+import { Trash2 } from "lucide-react";
 import type { Problem } from "../../api/error";
-import { Button, CheckField, type Column, Region, SelectField, Table, TextField } from "../../kit";
+import { Button, CheckField, type Column, IconButton, Region, SelectField, Table, TextField } from "../../kit";
 import { useWords } from "../../words";
 
 type Parameter = Record<string, unknown>;
@@ -68,7 +69,13 @@ export function Parameters({ value, onValue, problems, prefix }: Props) {
     {
       id: "remove",
       label: words.act.remove,
-      cell: ({ at }) => <Button onClick={() => onValue(value.toSpliced(at, 1))}>{words.act.remove}</Button>,
+      cell: ({ at }) => (
+        <IconButton
+          label={words.act.remove}
+          icon={<Trash2 size={14} />}
+          onClick={() => onValue(value.toSpliced(at, 1))}
+        />
+      ),
     },
   ];
   const add = () => onValue([...value, { name: "", parameter_type: "String", position: "query", required: false }]);

@@ -2,6 +2,7 @@
 import type { Failure } from "../../api/contract";
 import { StateBadge } from "../../catalog/badges";
 import { Card, Link, Muted, Region, Row, Stack } from "../../kit";
+import css from "../../kit/show.module.css";
 import { useWords } from "../../words";
 import { useFormat } from "../../words/format";
 
@@ -12,7 +13,7 @@ export function Failures({ all }: { all: Failure[] }) {
     <Region title={words.home.failures}>
       {all.length === 0 && <Muted>{words.home.noFailures}</Muted>}
       {all.length > 0 && (
-        <ul aria-label={words.home.failures}>
+        <ul aria-label={words.home.failures} className={css.list}>
           {all.map((failure) => (
             <li key={failure.id}>
               <Card>

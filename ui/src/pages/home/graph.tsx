@@ -38,8 +38,8 @@ export function Graph({ data }: { data: Overview }) {
 }
 
 function addressOf(column: number, node: TrafficNode): string {
-  const name = encodeURIComponent(node.name);
-  return ["/ui/doors", `/ui/tools?q=${name}`, `/ui/services?q=${name}`][column] ?? "/";
+  const door = node.kind === "instance" ? `/ui/doors/${node.id}` : `/ui/calls?door=${encodeURIComponent(node.id)}`;
+  return [door, `/ui/tools?q=${encodeURIComponent(node.name)}`, `/ui/services/${node.id}`][column] ?? "/";
 }
 
 const cut = (text: string, most: number) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);

@@ -3,7 +3,7 @@ import type { Overview, TrafficNode } from "../../api/contract";
 
 export const BOX = { width: 250, height: 30, gap: 8, top: 28, left: [0, 375, 750] };
 const MOST = 12;
-const THICKEST = 10;
+const THICKEST = 6;
 
 export type Placed = { node: TrafficNode; x: number; y: number };
 type Line = { key: string; path: string; width: number; isFailing: boolean };

@@ -1,5 +1,6 @@
 // Settings: how the server is, what it thinks of itself, and what one person likes.
 import { useQuery } from "@tanstack/react-query";
+import { base } from "../../api/base";
 import { catalog } from "../../api/catalog";
 import type { CatalogService, DoctorCheck } from "../../api/contract";
 import { doctor } from "../../api/people";
@@ -110,7 +111,7 @@ function About() {
         )}
       </Loaded>
       <p>
-        <a href="/api/docs">{words.settings.docs}</a>
+        <a href={`${base}/api/docs`}>{words.settings.docs}</a>
       </p>
     </Stack>
   );

@@ -18,6 +18,9 @@ export function linesOf(value: unknown): Line[] {
 
 const show = (value: unknown) => (typeof value === "string" ? value : value === undefined ? "" : JSON.stringify(value));
 
+const CELL_CHARACTERS = 200;
+const cut = (text: string) => (text.length > CELL_CHARACTERS ? `${text.slice(0, CELL_CHARACTERS)}…` : text);
+
 export function Grid({ of, path }: { of: TableType; path: string }) {
   const words = useWords();
   const query = useQuery(data(of.id, path));
@@ -39,7 +42,13 @@ export function Grid({ of, path }: { of: TableType; path: string }) {
         cell: ({ value }) => show((value as Record<string, unknown> | null)?.[field]),
       }),
     );
-    return [key, ...own];
+    const isPlain = ({ value }: Line) => !value || typeof value !== "object" || Array.isArray(value);
+    const other = {
+      id: " value",
+      label: words.form.value,
+      cell: (line: Line) => isPlain(line) && cut(show(line.value)),
+    };
+    return lines.some(isPlain) ? [key, ...own, other] : [key, ...own];
   }, [lines, words]);
   return (
     <Loaded query={query}>
