@@ -8,6 +8,8 @@ const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
 
 type Made = { id: string };
 const paths: string[] = [];
+/** Names of this worker alone: a worker that failed is followed by another one. */
+const mark = `pages${Date.now()}`;
 
 test.beforeAll(async () => {
   const orders = [
@@ -16,7 +18,7 @@ test.beforeAll(async () => {
   ];
   const table = await rest<Made>("POST", "/tables", { name: "pages", data: { orders } });
   const tool = await rest<Made>("POST", "/tools", {
-    name: "pages_query",
+    name: `query_${mark}`,
     type: "query_data",
     table_id: table.id,
     json_path: "/orders",
@@ -26,21 +28,21 @@ test.beforeAll(async () => {
     method: "GET",
     parameters: [{ name: "city", position: "path", required: true }],
   };
-  const http = await rest<Made>("POST", "/tools", { name: "pages_http", type: "http", config: { HTTP } });
+  const http = await rest<Made>("POST", "/tools", { name: `http_${mark}`, type: "http", config: { HTTP } });
   const door = await rest<Made>("POST", "/mcp", { name: "pages door" });
   await rest("POST", `/mcp/id/${door.id}/bindings`, { bindings: [{ tool_id: tool.id }] });
   const config = { base_url: "http://127.0.0.1:9", retry: { max_attempts: 1 } };
-  await rest("POST", "/services", { type: "api", id: "pages", config, tools: [{ id: "get", endpoint: "/x" }] });
-  await rest("POST", "/call", { uri: "api://pages/get", arguments: {} });
-  const source = 'name: Pages\nnodes:\n  a: {exec: "api://pages/get", next: b}\n  b: {return: ok}\n';
-  await rest("POST", "/flows", { id: "pages", source });
-  const run = await rest<Made>("POST", "/flows/pages/runs", { version: "draft", inputs: {}, wait_seconds: 20 });
+  await rest("POST", "/services", { type: "api", id: mark, config, tools: [{ id: "get", endpoint: "/x" }] });
+  await rest("POST", "/call", { uri: `api://${mark}/get`, arguments: {} });
+  const source = `name: Pages\nnodes:\n  a: {exec: "api://${mark}/get", next: b}\n  b: {return: ok}\n`;
+  await rest("POST", "/flows", { id: mark, source });
+  const run = await rest<Made>("POST", `/flows/${mark}/runs`, { version: "draft", inputs: {}, wait_seconds: 20 });
   const calls = await expectCall();
-  const service = "/ui/services/api/pages";
+  const service = `/ui/services/api/${mark}`;
   const ofService = ["overview", "tools", "settings", "changes", "used"].map((tab) => `${service}?tab=${tab}`);
   const ofTool = ["definition", "try", "versions", "doors"].map((tab) => `/ui/tools/${tool.id}?tab=${tab}`);
   const ofTable = ["tree", "grid", "query", "versions"].map((tab) => `/ui/tables/${table.id}?tab=${tab}`);
-  const ofFlow = ["canvas", "yaml", "runs", "versions"].map((tab) => `/ui/flows/pages?tab=${tab}`);
+  const ofFlow = ["canvas", "yaml", "runs", "versions"].map((tab) => `/ui/flows/${mark}?tab=${tab}`);
   const ofPeople = ["keys", "users", "tenants"].map((tab) => `/ui/people?tab=${tab}`);
   const ofSettings = ["health", "doctor", "about", "preferences"].map((tab) => `/ui/settings?tab=${tab}`);
   paths.push(
@@ -52,7 +54,7 @@ test.beforeAll(async () => {
     "/ui/tools",
     "/ui/tools/new",
   );
-  paths.push(...ofTool, `/ui/tools/${http.id}`, "/ui/try?uri=tool://pages_query/call", "/ui/tables", ...ofTable);
+  paths.push(...ofTool, `/ui/tools/${http.id}`, `/ui/try?uri=tool://query_${mark}/call`, "/ui/tables", ...ofTable);
   paths.push(
     "/ui/doors",
     `/ui/doors/${door.id}`,
@@ -68,7 +70,7 @@ test.beforeAll(async () => {
 async function expectCall(): Promise<string> {
   let id = "";
   await expect(async () => {
-    const { items } = await rest<{ items: Made[] }>("GET", "/audit?status=error&tool=pages__get&limit=1");
+    const { items } = await rest<{ items: Made[] }>("GET", `/audit?status=error&tool=${mark}__get&limit=1`);
     id = items[0]?.id ?? "";
     expect(id).not.toBe("");
   }).toPass();
@@ -97,7 +99,7 @@ for (const [size, viewport] of Object.entries(sizes)) {
       const wrong: string[] = [];
       for (const path of paths) {
         await page.goto(url() + path);
-        await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
+        await expect(page.getByRole("heading", { level: 1, includeHidden: true })).toBeVisible();
         await expect(page.locator('[aria-busy="true"]')).toHaveCount(0);
         await page.evaluate(axe);
         const found = await page

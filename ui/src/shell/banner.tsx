@@ -36,12 +36,12 @@ export function Banner({ me, isNavOpen, onNav, onSearch }: Props) {
       </Link>
       <Button
         className={css.search}
+        data-key="Ctrl K"
         aria-label={words.shell.search}
         icon={<Search size={14} aria-hidden />}
         onClick={onSearch}
       >
         <span>{words.shell.search}</span>
-        <kbd>Ctrl K</kbd>
       </Button>
       <span className={css.gap} />
       <Live />

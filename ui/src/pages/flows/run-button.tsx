@@ -13,7 +13,7 @@ export function RunButton({ draft, run }: { draft: FlowDraft; run: FlowRun }) {
   const [isOpen, setOpen] = useState(false);
   const [inputs, setInputs] = useState<unknown>({});
   const action = useAction(async () => {
-    const saved = await draft.saveQuietly();
+    const saved = await draft.saveForRun();
     if (saved) await run.begin(saved.id, (inputs ?? {}) as object);
     setOpen(false);
   });

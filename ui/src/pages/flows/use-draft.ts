@@ -5,7 +5,7 @@ import { useEffect, useMemo, useRef, useState } from "react";
 import { ApiError } from "../../api/error";
 import * as api from "../../api/flows";
 import type { Flow } from "../../api/types";
-import { begin, push, redo, undo } from "../../canvas/history";
+import { begin, type History, push, redo, undo } from "../../canvas/history";
 import { addStep, connect, type Graph, parse, removeStep, setKey } from "../../canvas/source";
 import type { Mark } from "../../editor";
 import { useAction } from "../../form/action";
@@ -20,8 +20,8 @@ export function useFlowDraft(flow: Flow | null, source: string) {
   const words = useWords();
   const navigate = useNavigate();
   const queries = useQueryClient();
-  const [history, setHistory] = useState(() => begin(source));
   const [id, setId] = useState(flow?.id ?? `flow-${Date.now().toString(36)}`);
+  const [history, setHistory] = useKeptHistory(id, source);
   const [revision, setRevision] = useState(flow?.revision);
   const [theirs, setTheirs] = useState<Flow | null>(null);
   const text = history.now;
@@ -94,17 +94,22 @@ export function useFlowDraft(flow: Flow | null, source: string) {
     publishing,
     save,
     /** For a trial: what is drawn is what runs. */
-    saveQuietly: async () => {
-      const saved = await saving.run(revision);
-      if (saved) show(saved);
-      return saved;
-    },
+    saveForRun: () => saving.run(revision),
     publish: async () => {
       const saved = await publishing.run();
       if (saved) show(saved);
     },
     conflict,
   };
+}
+
+const kept = new Map<string, History>();
+
+/** What was typed, and the way back through it, stays for as long as the console is open. */
+function useKeptHistory(id: string, source: string) {
+  const [history, setHistory] = useState<History>(() => kept.get(id) ?? begin(source));
+  useEffect(() => void kept.set(id, history), [id, history]);
+  return [history, setHistory] as const;
 }
 
 /** What the server finds wrong, on its lines. */

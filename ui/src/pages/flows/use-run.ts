@@ -1,6 +1,8 @@
 // A trial run of what is on the canvas: each step's state as it changes.
+import { useNavigate } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
 import { runEvents, start } from "../../api/flows";
+import { useAddress } from "../../kit";
 
 type Entry = { path: string; kind: string; state?: string };
 export type FlowRun = ReturnType<typeof useRun>;
@@ -27,9 +29,11 @@ export function step(states: Record<string, string>, { path, kind, state }: Entr
 }
 
 export function useRun() {
-  const [id, setId] = useState<string | null>(null);
+  const [{ run: id = null }] = useAddress<"run">();
+  const navigate = useNavigate();
   const [states, setStates] = useState<Record<string, string>>({});
   useEffect(() => {
+    setStates({});
     if (!id) return;
     const source = new EventSource(runEvents(id));
     const hear = (event: MessageEvent) => setStates((old) => step(old, JSON.parse(event.data)));
@@ -39,9 +43,9 @@ export function useRun() {
     return () => source.close();
   }, [id]);
   const begin = async (flow: string, inputs: object) => {
-    setStates({});
     const run = await start(flow, inputs, "draft");
-    setId(run.id);
+    // In the address, so that whoever comes back from a failed step finds the run as it was.
+    navigate({ to: `/ui/flows/${flow}`, search: ((old: object) => ({ ...old, run: run.id })) as never, replace: true });
     return run;
   };
   return { id, states, begin };

@@ -4,7 +4,7 @@ import { ChevronDown, ChevronRight, Dot } from "lucide-react";
 import { type KeyboardEvent, useEffect, useRef, useState } from "react";
 import { children } from "../../api/tables";
 import type { Child, Table } from "../../api/types";
-import { Button, Loaded, Muted } from "../../kit";
+import { Button, Loaded } from "../../kit";
 import css from "../../kit/show.module.css";
 import { useWords } from "../../words";
 import { useFormat } from "../../words/format";
@@ -100,10 +100,9 @@ function Leaf({ child, at, ...shared }: Shared & { child: Child; at: string }) {
     >
       {/* biome-ignore lint/a11y/noStaticElementInteractions: the item around it has the keys */}
       {/* biome-ignore lint/a11y/useKeyWithClickEvents: the item around it has the keys */}
-      <span onClick={choose}>
+      <span onClick={choose} data-detail={child.preview ?? `${child.type} · ${format.number(child.size ?? 0)}`}>
         <Icon size={14} aria-hidden />
         {child.key}
-        <Muted small>{child.preview ?? `${child.type} · ${format.number(child.size ?? 0)}`}</Muted>
       </span>
       {isOpen && (
         // biome-ignore lint/a11y/useSemanticElements: a group of a tree is no fieldset
