@@ -46,7 +46,10 @@ export function listen(queries: QueryClient): () => void {
     };
     for (const topic of ["changed", "health", "index", "reset"]) source.addEventListener(topic, refresh);
     source.addEventListener("call", (event) => tell({ type: "call", call: JSON.parse(event.data) }));
-    source.addEventListener("run", (event) => tell({ type: "run", run: JSON.parse(event.data) }));
+    source.addEventListener("run", (event) => {
+      tell({ type: "run", run: JSON.parse(event.data) });
+      void queries.invalidateQueries({ queryKey: ["runs"] });
+    });
   };
   open();
   return () => {

@@ -19,6 +19,7 @@ const tones: Record<string, Tone> = {
   testing: "warn",
   changed: "warn",
   warn: "warn",
+  warning: "warn",
   waiting: "warn",
   paused: "warn",
   running: "busy",

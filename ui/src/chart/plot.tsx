@@ -42,6 +42,16 @@ export default function Plot({ times, lines }: ChartProps) {
   return <div ref={host} />;
 }
 
+/** Times as the chosen language writes them; days once they differ. */
+function clock(seconds: number): string {
+  const at = new Date(seconds * 1000);
+  const isMidnight = at.getHours() === 0 && at.getMinutes() === 0;
+  const style: Intl.DateTimeFormatOptions = isMidnight
+    ? { month: "short", day: "numeric" }
+    : { hour: "2-digit", minute: "2-digit" };
+  return new Intl.DateTimeFormat(document.documentElement.lang, style).format(at);
+}
+
 function optionsFor(element: HTMLElement, names: string[]): uPlot.Options {
   const style = getComputedStyle(document.documentElement);
   const colour = (name: string) => style.getPropertyValue(name).trim();
@@ -61,7 +71,10 @@ function optionsFor(element: HTMLElement, names: string[]): uPlot.Options {
     width: element.clientWidth,
     height: HEIGHT,
     series: [{}, ...series],
-    axes: [axis, { ...axis, size: 56 }],
+    axes: [
+      { ...axis, values: (_, seconds) => seconds.map(clock) },
+      { ...axis, size: 56 },
+    ],
     legend: { show: names.length > 1, live: false },
     cursor: { y: false },
   };

@@ -62,7 +62,7 @@ function Body<T>({ columns, rows, id, first, before, after, measure }: BodyProps
           {columns.map((column) => (
             // biome-ignore lint/a11y/noRedundantRoles: cards are no tables to a browser
             <td key={column.id} role="cell" data-label={column.label} className={column.kind && css[column.kind]}>
-              {column.cell(row)}
+              {wrapped(column.cell(row))}
             </td>
           ))}
         </tr>
@@ -70,6 +70,12 @@ function Body<T>({ columns, rows, id, first, before, after, measure }: BodyProps
       {!!after && <tr aria-hidden style={{ height: after }} />}
     </tbody>
   );
+}
+
+/** One box, so that a card has its label beside it; nothing stays nothing, and has no line there. */
+function wrapped(content: ReactNode): ReactNode {
+  const isNothing = content === null || content === undefined || content === false || content === "";
+  return isNothing ? null : <div>{content}</div>;
 }
 
 function LongBody<T>({ scroller, ...props }: Props<T> & { scroller: React.RefObject<HTMLDivElement | null> }) {

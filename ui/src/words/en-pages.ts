@@ -47,6 +47,17 @@ export const pages = {
     unused: "Nothing leads here",
     noChanges: "Nothing has changed",
     empty: "A service is something outside that offers tools: an MCP server, an HTTP API, a database, a queue.",
+    types: {
+      mcp: "MCP server",
+      api: "HTTP API",
+      db: "Database",
+      svc: "Internal service",
+      mq: "Message queue",
+      oss: "Object storage",
+      mail: "Mail",
+      sms: "Text messages",
+      agent: "Agent",
+    },
     pinning: {
       off: "Changes of tool definitions are taken over at once.",
       warn: "Changes of tool definitions are taken over and shown here.",

@@ -144,6 +144,7 @@ export const en = {
     new: "new",
     changed: "changed",
     warn: "warning",
+    warning: "warning",
     fail: "failed",
     draft: "draft",
   },

@@ -48,6 +48,17 @@ export const pages: Wide<typeof english> = {
     unused: "没有任何引用",
     noChanges: "没有变更",
     empty: "服务是提供工具的外部系统：MCP 服务器、HTTP 接口、数据库、队列。",
+    types: {
+      mcp: "MCP 服务器",
+      api: "HTTP 接口",
+      db: "数据库",
+      svc: "内部服务",
+      mq: "消息队列",
+      oss: "对象存储",
+      mail: "邮件",
+      sms: "短信",
+      agent: "智能体",
+    },
     pinning: {
       off: "工具定义的变更会立即生效。",
       warn: "工具定义的变更会生效，并显示在这里。",

@@ -139,6 +139,7 @@ export const zhCN: Words = {
     new: "新增",
     changed: "已变更",
     warn: "警告",
+    warning: "警告",
     fail: "失败",
     draft: "草稿",
   },

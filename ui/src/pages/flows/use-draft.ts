@@ -22,7 +22,8 @@ export function useFlowDraft(flow: Flow | null, source: string) {
   const queries = useQueryClient();
   const [id, setId] = useState(flow?.id ?? `flow-${Date.now().toString(36)}`);
   const [history, setHistory] = useKeptHistory(id, source);
-  const [revision, setRevision] = useState(flow?.revision);
+  const revision = useRef(flow?.revision);
+  const inLine = useRef<Promise<unknown>>(Promise.resolve());
   const [theirs, setTheirs] = useState<Flow | null>(null);
   const text = history.now;
   const parsed = useMemo(() => parse(text), [text]);
@@ -31,39 +32,46 @@ export function useFlowDraft(flow: Flow | null, source: string) {
   const problems = useChecks(id, text, parsed.graph !== null);
   const set = (next: string) => setHistory((old) => push(old, next));
 
-  const write = async (known: number | undefined): Promise<Flow> => {
+  const writeNow = async (): Promise<Flow> => {
     try {
-      const saved = flow ? await api.saveDraft(id, text, known) : await api.create(id, text);
-      setRevision(saved.revision);
+      const isKnown = revision.current !== undefined;
+      const saved = isKnown ? await api.saveDraft(id, text, revision.current) : await api.create(id, text);
+      revision.current = saved.revision;
       return saved;
     } catch (error) {
-      const isStale = flow && error instanceof ApiError && error.isConflict;
+      const isStale = revision.current !== undefined && error instanceof ApiError && error.isConflict;
       if (isStale) setTheirs(await queries.fetchQuery({ ...api.flow(id), staleTime: 0 }));
       throw error;
     }
   };
+  // One after another: each is based on what the one before it made.
+  const write = (): Promise<Flow> => {
+    const next = inLine.current.then(writeNow, writeNow);
+    inLine.current = next;
+    return next;
+  };
   const show = (saved: Flow) => !flow && navigate({ to: `/ui/flows/${saved.id}`, replace: true });
   const saving = useAction(write, words.done.saved);
   const publishing = useAction(async () => {
-    const saved = await write(revision);
+    const saved = await write();
     await api.publish(id);
     return saved;
   }, words.done.published);
   const save = async () => {
-    const saved = await saving.run(revision);
+    const saved = await saving.run();
     if (saved) show(saved);
   };
   const conflict = {
     mine: text,
     theirs: theirs?.source ?? null,
     onMine: () => {
-      const known = theirs?.revision;
+      revision.current = theirs?.revision;
       setTheirs(null);
-      void saving.run(known);
+      void saving.run();
     },
     onTheirs: () => {
       if (theirs?.source) set(theirs.source);
-      setRevision(theirs?.revision);
+      revision.current = theirs?.revision;
       setTheirs(null);
       saving.clear();
     },
@@ -94,7 +102,7 @@ export function useFlowDraft(flow: Flow | null, source: string) {
     publishing,
     save,
     /** For a trial: what is drawn is what runs. */
-    saveForRun: () => saving.run(revision),
+    saveForRun: () => saving.run(),
     publish: async () => {
       const saved = await publishing.run();
       if (saved) show(saved);

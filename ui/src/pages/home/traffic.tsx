@@ -38,7 +38,11 @@ function TrafficTable({ data }: { data: Overview }) {
   const columns: Column<Line>[] = [
     { id: "part", label: words.field.kind, cell: (line) => line.part },
     { id: "name", label: words.field.name, cell: (line) => line.name },
-    { id: "health", label: words.field.health, cell: (line) => <StateBadge state={healthOf(line.health)} /> },
+    {
+      id: "health",
+      label: words.field.health,
+      cell: (line) => line.health && <StateBadge state={healthOf(line.health)} />,
+    },
     { id: "calls", label: words.metrics.calls, kind: "number", cell: (line) => format.number(line.calls) },
     { id: "errors", label: words.metrics.errors, kind: "number", cell: (line) => format.number(line.errors) },
     { id: "p95", label: words.metrics.p95, kind: "number", cell: (line) => format.number(line.p95_ms) },

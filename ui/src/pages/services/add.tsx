@@ -9,7 +9,7 @@ import { type FormValue, SchemaForm } from "../../form";
 import { ActionErrors, useAction } from "../../form/action";
 import { useSubmitKey } from "../../form/submit-key";
 import { Button, Choices, Header, Loaded, LocalTabs, Row, Stack, TextField } from "../../kit";
-import { useWords } from "../../words";
+import { useWords, type Words } from "../../words";
 import { Import } from "./import";
 
 export default function AddService() {
@@ -22,7 +22,7 @@ export default function AddService() {
       <Loaded query={types}>
         {(all) => {
           const type = all.find((one) => one.type === chosen);
-          const options = all.map((one) => ({ value: one.type, label: one.title }));
+          const options = all.map((one) => ({ value: one.type, label: typeTitle(words, one) }));
           return (
             <>
               <Choices label={words.field.type} value={chosen} options={options} onValue={setChosen} />
@@ -33,6 +33,12 @@ export default function AddService() {
       </Loaded>
     </Stack>
   );
+}
+
+/** In English the server's own title; in other languages ours, where we have one. */
+function typeTitle(words: Words, { type, title }: ServiceType): string {
+  const own = (words.services.types as Record<string, string>)[type];
+  return words.language === "English" ? title : (own ?? title);
 }
 
 function New({ type }: { type: ServiceType }) {

@@ -4,11 +4,13 @@ import { base } from "../../api/base";
 import { catalog } from "../../api/catalog";
 import type { CatalogService, DoctorCheck } from "../../api/contract";
 import { doctor } from "../../api/people";
+import { useMay } from "../../api/session";
 import { serviceAddress } from "../../catalog/address";
 import { healthOf, StateBadge } from "../../catalog/badges";
 import {
   type Column,
   Empty,
+  ErrorNote,
   Facts,
   Header,
   Link,
@@ -25,6 +27,8 @@ import { useFormat } from "../../words/format";
 
 export default function Settings() {
   const words = useWords();
+  const may = useMay();
+  const checks = { id: "doctor", label: words.settings.doctor, body: () => <Doctor /> };
   return (
     <Stack>
       <Header title={words.nav.settings} />
@@ -32,7 +36,7 @@ export default function Settings() {
         label={words.nav.settings}
         tabs={[
           { id: "health", label: words.settings.health, body: () => <Health /> },
-          { id: "doctor", label: words.settings.doctor, body: () => <Doctor /> },
+          ...(may("manage") ? [checks] : []),
           { id: "about", label: words.settings.about, body: () => <About /> },
           { id: "preferences", label: words.settings.preferences, body: () => <Preferences /> },
         ]}
@@ -96,20 +100,20 @@ function Doctor() {
 
 function About() {
   const words = useWords();
-  const query = useQuery(doctor);
+  const may = useMay();
+  const query = useQuery({ ...doctor, enabled: may("manage") });
   return (
     <Stack>
       <p>{words.settings.what}</p>
-      <Loaded query={query}>
-        {({ version, database }) => (
-          <Facts
-            of={[
-              [words.field.version, version],
-              [words.settings.database, database],
-            ]}
-          />
-        )}
-      </Loaded>
+      {query.data && (
+        <Facts
+          of={[
+            [words.field.version, query.data.version],
+            [words.settings.database, query.data.database],
+          ]}
+        />
+      )}
+      {query.error && <ErrorNote error={query.error} onRetry={() => query.refetch()} />}
       <p>
         <a href={`${base}/api/docs`}>{words.settings.docs}</a>
       </p>
