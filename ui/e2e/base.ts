@@ -1,0 +1,44 @@
+// What all tests share: signed in by cookie, and no error in the browser's console.
+import { test as base, expect, type Page } from "@playwright/test";
+import { ADMIN } from "./server";
+
+export { ADMIN, expect };
+export const url = () => process.env.E2E_URL ?? "";
+export const api = () => process.env.E2E_API ?? "";
+
+/** Asks the REST interface itself, to make what a test needs. */
+export async function rest<T>(method: string, path: string, body?: unknown, key = ADMIN): Promise<T> {
+  const headers = { Authorization: `Bearer ${key}`, "Content-Type": "application/json" };
+  const response = await fetch(`${api()}/api/v1${path}`, {
+    method,
+    headers,
+    body: body ? JSON.stringify(body) : undefined,
+  });
+  if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
+  return (response.status === 204 ? undefined : await response.json()) as T;
+}
+
+export async function signIn(page: Page, key = ADMIN): Promise<void> {
+  const response = await page.request.post(`${url()}/api/v1/auth/session`, {
+    data: { key },
+    headers: { "Sec-Fetch-Site": "same-origin", Origin: url() },
+  });
+  expect(response.ok()).toBe(true);
+}
+
+/** Errors of the page's own; a refused request is said by the browser, too, and is none. */
+export const test = base.extend<{ errors: string[] }>({
+  errors: [
+    async ({ page }, use) => {
+      const errors: string[] = [];
+      page.on("pageerror", (error) => errors.push(error.message));
+      page.on("console", (message) => {
+        const isRefused = /Failed to load resource/.test(message.text());
+        if (message.type() === "error" && !isRefused) errors.push(message.text());
+      });
+      await use(errors);
+      expect(errors).toEqual([]);
+    },
+    { auto: true },
+  ],
+});

@@ -1,0 +1,123 @@
+// The journeys of the contract, as people go them: by roles and names alone.
+import { api, expect, rest, signIn, test, url } from "./base";
+import { start } from "./server";
+
+/** UI-1: J1 on a fresh home, within its bar. */
+test("a fresh home leads from the printed link to an answer in three clicks", async ({ page }) => {
+  const fresh = await start();
+  try {
+    const headers = { Authorization: "Bearer e2e-admin-key-e2e-admin-key-e2e-admin-key" };
+    const made = await fetch(`${fresh.api}/api/v1/auth/session-code`, { method: "POST", headers });
+    const { code } = (await made.json()) as { code: string };
+    await page.goto(`${fresh.url}/#code=${code}`);
+    await page.getByRole("button", { name: "Try an example" }).click();
+    await page.getByRole("button", { name: "Run" }).click();
+    await expect(page.getByRole("region", { name: "Answer", exact: true })).toContainText("Ada");
+    expect(page.url()).not.toContain("code=");
+  } finally {
+    await fresh.stop();
+  }
+});
+
+test.describe("signed in", () => {
+  test.beforeEach(({ page }) => signIn(page));
+
+  /** UI-2: J2, a service of an OpenAPI document, and a call of one of its tools. */
+  test("an OpenAPI document becomes a service whose tool answers", async ({ page }) => {
+    const id = `self-${Date.now()}`;
+    const document = {
+      openapi: "3.0.0",
+      info: { title: id, version: "1" },
+      servers: [{ url: api() }],
+      paths: {
+        "/healthz": {
+          get: { operationId: "health", summary: "Is it well", responses: { 200: { description: "ok" } } },
+        },
+        "/readyz": { get: { operationId: "ready", responses: { 200: { description: "ok" } } } },
+      },
+    };
+    await page.goto(`${url()}/ui/services`);
+    await page.getByRole("link", { name: "Add service" }).first().click();
+    await page.getByRole("radio", { name: "HTTP API" }).check();
+    await page.getByRole("tab", { name: "OpenAPI" }).click();
+    await page.getByRole("textbox", { name: "Address or document" }).fill(JSON.stringify(document));
+    await page.getByRole("button", { name: "Preview" }).click();
+    const operations = page.getByRole("table", { name: "Operations" });
+    await operations.getByRole("checkbox", { name: "ready" }).uncheck();
+    await page.getByRole("button", { name: "Create" }).click();
+    await expect(page.getByRole("tab", { name: "Tools" })).toHaveAttribute("aria-selected", "true");
+    await expect(page.getByRole("table", { name: "Tools" }).getByRole("row")).toHaveCount(2);
+    await page.getByRole("link", { name: "Try" }).click();
+    await page.getByRole("button", { name: "Run" }).click();
+    await expect(page.getByRole("region", { name: "Answer", exact: true })).toContainText("ok");
+  });
+
+  /** UI-3: J3 up to the snippet; an MCP client works with the copy. */
+  test("a file becomes a tool behind a door that a client connects to", async ({ page }) => {
+    const name = `orders_${Date.now()}`;
+    await page.goto(`${url()}/ui/tables`);
+    await page.getByRole("button", { name: "Upload" }).click();
+    const buffer = Buffer.from(JSON.stringify({ orders: [{ id: "o1", status: "open" }] }));
+    await page.getByLabel("File").setInputFiles({ name: `${name}.json`, mimeType: "application/json", buffer });
+    await expect(page.getByRole("textbox", { name: "Name" })).toHaveValue(name);
+    await page.getByRole("dialog").getByRole("button", { name: "Upload" }).click();
+    await page.getByRole("treeitem", { name: "orders" }).getByText("orders").click();
+    await page.getByRole("button", { name: "Make a tool" }).click();
+    await page.getByRole("combobox", { name: "Type" }).selectOption({ label: "Query with JMESPath" });
+    await page.getByRole("textbox", { name: "Name" }).fill(`query_${name}`);
+    await page.getByRole("button", { name: "Save" }).click();
+    await expect(page.getByRole("heading", { level: 1, name: `query_${name}` })).toBeVisible();
+    await page.getByRole("button", { name: "Bind to a door" }).click();
+    await page.getByRole("button", { name: "New door" }).click();
+    const dialog = page.getByRole("dialog", { name: "Key" });
+    const key = await dialog.getByRole("textbox", { name: "Key" }).inputValue();
+    await dialog.getByRole("button", { name: "Connect" }).click();
+    await expect(page.getByRole("status", { name: "Waiting for the first call" })).toBeVisible();
+    await page.getByRole("tab", { name: "Cursor" }).click();
+    await expect(page.getByRole("textbox", { name: "Snippet" })).toHaveValue(new RegExp(key));
+    await page.getByRole("button", { name: "Copy" }).click();
+    await expect(page.getByRole("status", { name: "Copied" })).toBeVisible();
+    await callThroughDoor(key, `query_${name}`);
+    await expect(page.getByRole("status", { name: "Connected" })).toBeVisible({ timeout: 15_000 });
+  });
+
+  /** UI-4: J4, a failed call is explained two clicks from Home. */
+  test("a failed call says why, what was sent and what to do", async ({ page }) => {
+    const id = `gone${Date.now()}`;
+    const tools = [{ id: "get", endpoint: "/x" }];
+    const config = { base_url: "http://127.0.0.1:9", retry: { max_attempts: 1 } };
+    await rest("POST", "/services", { type: "api", id, config, tools });
+    await rest("POST", "/call", { uri: `api://${id}/get`, arguments: {} });
+    await page.goto(url());
+    const failures = page.getByRole("list", { name: "Recent failures" });
+    await failures
+      .getByRole("link", { name: `${id}__get` })
+      .first()
+      .click();
+    await expect(page.getByRole("region", { name: "Cause" })).toContainText("UNAVAILABLE");
+    await expect(page.getByRole("region", { name: "Steps" })).toContainText("failed");
+    await expect(page.getByRole("region", { name: "Request" })).toContainText("127.0.0.1:9/x");
+    await expect(page.getByRole("region", { name: "Raw answer" })).toBeVisible();
+    await expect(page.getByRole("link", { name: "Open service" })).toBeVisible();
+    await page.getByRole("link", { name: "Run again" }).click();
+    await expect(page.getByRole("form", { name: "Arguments" })).toBeVisible();
+  });
+});
+
+/** What a real client does, on the wire: says hello, then calls. */
+async function callThroughDoor(key: string, tool: string): Promise<void> {
+  const headers: Record<string, string> = {
+    "Content-Type": "application/json",
+    Accept: "application/json, text/event-stream",
+  };
+  const send = (body: object) =>
+    fetch(`${api()}/mcp/${key}`, { method: "POST", headers, body: JSON.stringify({ jsonrpc: "2.0", ...body }) });
+  const protocolVersion = "2025-06-18";
+  const params = { protocolVersion, capabilities: {}, clientInfo: { name: "e2e", version: "1" } };
+  const hello = await send({ id: 1, method: "initialize", params });
+  headers["MCP-Protocol-Version"] = protocolVersion;
+  headers["Mcp-Session-Id"] = hello.headers.get("mcp-session-id") ?? "";
+  await send({ method: "notifications/initialized" });
+  const answer = await send({ id: 2, method: "tools/call", params: { name: tool, arguments: { query: "[].id" } } });
+  expect(answer.ok).toBe(true);
+}

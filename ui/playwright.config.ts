@@ -1,0 +1,17 @@
+import { defineConfig } from "@playwright/test";
+
+// Debian's Chromium; the server is the real binary, started by `e2e/server.ts`.
+export default defineConfig({
+  testDir: "e2e",
+  testMatch: "*.spec.ts",
+  workers: 1,
+  timeout: 60_000,
+  expect: { timeout: 10_000 },
+  reporter: [["list"]],
+  globalSetup: "./e2e/setup.ts",
+  use: {
+    launchOptions: { executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] },
+    viewport: { width: 1280, height: 800 },
+    locale: "en-US",
+  },
+});

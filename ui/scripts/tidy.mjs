@@ -1,0 +1,38 @@
+// Holds the sources to the rules of the folders: short files, short components, pages apart, colours in the kit alone.
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+
+const FILE_LINES = 250;
+const COMPONENT_LINES = 80;
+const problems = [];
+
+const names = readdirSync("src", { recursive: true }).map((name) => join("src", String(name)));
+for (const path of names.filter((name) => /\.(tsx?|css)$/.test(name) && !name.endsWith("schema.d.ts"))) {
+  const text = readFileSync(path, "utf8");
+  const lines = text.split("\n");
+  // Style sheets are lists; they belong to the kit and have no length.
+  if (!path.endsWith(".css") && lines.length > FILE_LINES) problems.push(`${path}: ${lines.length} lines`);
+  if (path.endsWith(".tsx")) components(path, lines);
+  const page = /^src\/pages\/([^/]+)\//.exec(path)?.[1];
+  for (const [, to] of text.matchAll(/from "\.\.\/([a-z]+)(?:\/[^"]*)?"/g)) {
+    const isOther = page && names.some((name) => name === `src/pages/${to}`) && path.split("/").length === 4;
+    if (isOther) problems.push(`${path}: imports the page ${to}`);
+  }
+  if (!path.startsWith("src/kit/") && /#[0-9a-f]{6}\b|\d(px|rem)\b/i.test(text))
+    problems.push(`${path}: has colours or pixels`);
+}
+
+function components(path, lines) {
+  let start = -1;
+  for (const [at, line] of lines.entries()) {
+    if (/^(export (default )?)?function [A-Z]/.test(line)) start = at;
+    if (line === "}" && start >= 0) {
+      if (at - start + 1 > COMPONENT_LINES)
+        problems.push(`${path}:${start + 1}: a component of ${at - start + 1} lines`);
+      start = -1;
+    }
+  }
+}
+
+for (const problem of problems) console.error(problem);
+process.exit(problems.length ? 1 : 0);

@@ -1,0 +1,43 @@
+// Agents: services of type `agent`, asked in a conversation whose answer comes as it is written.
+import { queryOptions } from "@tanstack/react-query";
+import { address, send } from "./client";
+import type { Agent } from "./contract";
+import { get } from "./raw";
+
+export const agents = queryOptions({
+  queryKey: ["agents"],
+  queryFn: async () => (await get<{ items: Agent[] }>("/agents")).items,
+});
+
+export type AgentEvent = { type: string; data: Record<string, unknown> };
+
+/** Asks, and hands on the server's events one by one until the answer has ended. */
+export async function* askAgent(id: string, body: object, signal: AbortSignal): AsyncGenerator<AgentEvent> {
+  const headers = { "Content-Type": "application/json", Accept: "text/event-stream" };
+  const path = address(`/api/v1/agents/${encodeURIComponent(id)}/runs`);
+  const response = await send(path, { method: "POST", headers, body: JSON.stringify(body), signal });
+  if (!response.body) return;
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    text += value;
+    const blocks = text.split(/\r?\n\r?\n/);
+    text = blocks.pop() ?? "";
+    for (const block of blocks) {
+      const event = parse(block);
+      if (event) yield event;
+    }
+  }
+}
+
+/** One event of a stream, as the HTML standard describes them. */
+export function parse(block: string): AgentEvent | null {
+  const lines = block.split(/\r?\n/);
+  const field = (name: string) =>
+    lines.filter((line) => line.startsWith(`${name}:`)).map((line) => line.slice(name.length + 1).replace(/^ /, ""));
+  const data = field("data").join("\n");
+  if (!data) return null;
+  return { type: field("event")[0] ?? "message", data: JSON.parse(data) };
+}

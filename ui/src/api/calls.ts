@@ -1,0 +1,36 @@
+// Calls: the audit, and what is still kept of each.
+import { queryOptions } from "@tanstack/react-query";
+import { address } from "./client";
+import type { Inspection } from "./contract";
+import { get } from "./raw";
+import type { Call, Page } from "./types";
+
+export type CallFilter = Partial<
+  Record<"tool" | "service" | "caller" | "door" | "status" | "code" | "from" | "to" | "request_id" | "kind", string>
+>;
+
+const LIMIT = "100";
+
+export const calls = (filter: CallFilter, page = 1) =>
+  queryOptions({
+    queryKey: ["calls", filter, page],
+    queryFn: ({ signal }) =>
+      get<Page<Call>>("/audit", { kind: "call", ...filter, page: String(page), limit: LIMIT }, signal),
+  });
+
+export const call = (id: string) =>
+  queryOptions({
+    queryKey: ["calls", id],
+    queryFn: ({ signal }) =>
+      get<Call & { inspection?: Inspection | null }>(`/audit/${encodeURIComponent(id)}`, {}, signal),
+  });
+
+export const exportAddress = (filter: CallFilter) => address("/api/v1/audit/export", { ...filter, format: "csv" });
+
+/** The call that a step of a run made last. */
+export async function findStepCall(run: string, node: string): Promise<Call | undefined> {
+  const { items } = await get<Page<Call>>("/audit", { kind: "call", run, limit: LIMIT }).catch(() =>
+    get<Page<Call>>("/audit", { kind: "call", limit: LIMIT }),
+  );
+  return items.find((call) => call.run_id === run && call.node === node);
+}

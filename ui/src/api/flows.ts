@@ -1,0 +1,87 @@
+// Flows, their runs, and what waits for somebody's word.
+import { queryOptions } from "@tanstack/react-query";
+import { address, ask, client } from "./client";
+import { write } from "./raw";
+import type { FlowProblem, Run } from "./types";
+
+const at = (id: string) => ({ params: { path: { id } } });
+
+export const flows = queryOptions({
+  queryKey: ["flows"],
+  queryFn: async () => (await ask(client.GET("/api/v1/flows", { params: { query: { limit: 500 } } }))).items,
+});
+
+export const flow = (id: string) =>
+  queryOptions({ queryKey: ["flows", id], queryFn: () => ask(client.GET("/api/v1/flows/{id}", at(id))) });
+
+export const flowVersions = (id: string) =>
+  queryOptions({
+    queryKey: ["flows", id, "versions"],
+    queryFn: async () => (await ask(client.GET("/api/v1/flows/{id}/versions", at(id)))).items,
+  });
+
+export const flowVersion = (id: string, version: number) =>
+  ask(client.GET("/api/v1/flows/{id}/versions/{version}", { params: { path: { id, version } } }));
+
+export const create = (id: string, source: string) => ask(client.POST("/api/v1/flows", { body: { id, source } }));
+export const saveDraft = (id: string, source: string, revision: number | undefined) =>
+  ask(client.PUT("/api/v1/flows/{id}/draft", { ...at(id), body: { source, revision } }));
+export const publish = (id: string) => ask(client.POST("/api/v1/flows/{id}/publish", { ...at(id), body: {} as never }));
+export const rollBack = (id: string, version: number) =>
+  ask(client.POST("/api/v1/flows/{id}/rollback", { ...at(id), body: { version } }));
+export const setEnabled = (id: string, enabled: boolean) =>
+  enabled
+    ? ask(client.POST("/api/v1/flows/{id}/enable", at(id)))
+    : ask(client.POST("/api/v1/flows/{id}/disable", at(id)));
+export const remove = (id: string) =>
+  ask(client.DELETE("/api/v1/flows/{id}", { params: { path: { id }, query: { force: true } } }));
+
+export type Graph = {
+  nodes: { id: string; kind: string; uri?: string | null; line?: number }[];
+  edges: { from: string; to: string; kind: string }[];
+};
+export const validate = (id: string, source: string) =>
+  write<{ valid: boolean; errors: FlowProblem[]; graph?: Graph }>("POST", "/flows/validate", { id, source });
+
+export const start = (id: string, inputs: object, version: unknown) =>
+  ask(
+    client.POST("/api/v1/flows/{id}/runs", { ...at(id), body: { inputs: inputs as never, version } }),
+  ) as Promise<Run>;
+
+export const runs = (filter: { flow?: string; state?: string }) =>
+  queryOptions({
+    queryKey: ["runs", filter],
+    queryFn: () => ask(client.GET("/api/v1/runs", { params: { query: { ...(filter as object), limit: 100 } } })),
+  });
+
+const ofRun = (run_id: string) => ({ params: { path: { run_id } } });
+
+export const run = (id: string) =>
+  queryOptions({ queryKey: ["runs", id], queryFn: () => ask(client.GET("/api/v1/runs/{run_id}", ofRun(id))) });
+
+export const steps = (id: string) =>
+  queryOptions({
+    queryKey: ["runs", id, "steps"],
+    queryFn: async () => {
+      const params = { path: { run_id: id }, query: { limit: 500 } };
+      return (await ask(client.GET("/api/v1/runs/{run_id}/steps", { params }))).items;
+    },
+  });
+
+export const runEvents = (id: string) => address(`/api/v1/runs/${encodeURIComponent(id)}/events`);
+
+export const act = (id: string, action: "cancel" | "pause" | "resume" | "retry") =>
+  write<Run>("POST", `/runs/${encodeURIComponent(id)}/${action}`);
+
+export const approvals = queryOptions({
+  queryKey: ["approvals"],
+  queryFn: async () => (await ask(client.GET("/api/v1/approvals", { params: { query: { limit: 100 } } }))).items,
+});
+
+export const decide = (approval_id: string, decision: "approve" | "reject", comment: string) =>
+  ask(
+    client.POST("/api/v1/approvals/{approval_id}", {
+      params: { path: { approval_id } },
+      body: { decision, comment: comment || undefined },
+    }),
+  );

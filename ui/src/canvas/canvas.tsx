@@ -1,0 +1,69 @@
+// Steps and edges on a plane. Everything here can also be done by keys and in the step's panel.
+import { Background, Controls, type Edge, type Node, ReactFlow } from "@xyflow/react";
+import "@xyflow/react/dist/style.css";
+import { useMemo, useState } from "react";
+import css from "../kit/canvas.module.css";
+import { useWords } from "../words";
+import type { CanvasProps } from ".";
+import { keepPosition, keptPositions, layOut, SIZE } from "./layout";
+import { StepNode } from "./step-node";
+
+const nodeTypes = { step: StepNode };
+
+export default function Canvas(props: CanvasProps) {
+  const { flow, graph, states, selected, isLocked, onSelect, onOpen, onConnect, onRemove } = props;
+  const words = useWords();
+  const [moved, setMoved] = useState(() => keptPositions(flow));
+  const positions = useMemo(() => layOut(graph, moved), [graph, moved]);
+  const nodes = graph.steps.map((step): Node => {
+    const state = states[step.id] ?? "idle";
+    return {
+      id: step.id,
+      type: "step",
+      position: positions[step.id] ?? { x: 0, y: 0 },
+      width: SIZE.width,
+      height: SIZE.height,
+      selected: step.id === selected,
+      focusable: false,
+      data: { step, state, isSelected: step.id === selected, onSelect, onOpen, onRemove, isLocked },
+    };
+  });
+  const known = new Set(graph.steps.map((step) => step.id));
+  const edges = graph.edges
+    .filter((edge) => known.has(edge.to))
+    .map(
+      (edge): Edge => ({
+        id: `${edge.from} ${edge.kind} ${edge.to}`,
+        source: edge.from,
+        target: edge.to,
+        label: edge.kind === "next" ? undefined : edge.kind,
+        focusable: false,
+        className: edge.kind === "fail" ? css.fails : undefined,
+      }),
+    );
+  return (
+    <div role="application" aria-label={words.flows.canvas} className={isLocked ? css.locked : css.canvas}>
+      <ReactFlow
+        nodes={nodes}
+        edges={edges}
+        nodeTypes={nodeTypes}
+        fitView
+        fitViewOptions={{ maxZoom: 1, padding: 0.15 }}
+        minZoom={0.2}
+        nodesDraggable={!isLocked}
+        nodesConnectable={!isLocked}
+        nodesFocusable={false}
+        edgesFocusable={false}
+        disableKeyboardA11y
+        deleteKeyCode={null}
+        onPaneClick={() => onSelect(null)}
+        onNodeDragStop={(_, node) => setMoved(keepPosition(flow, node.id, node.position))}
+        onConnect={({ source, target }) => onConnect(source, target)}
+        proOptions={{ hideAttribution: true }}
+      >
+        <Background />
+        <Controls showInteractive={false} />
+      </ReactFlow>
+    </div>
+  );
+}

@@ -1,0 +1,52 @@
+// One step on the canvas: Enter opens it, Delete takes it away.
+import { Handle, Position } from "@xyflow/react";
+import type { KeyboardEvent } from "react";
+import { StateBadge } from "../catalog/badges";
+import css from "../kit/canvas.module.css";
+import { stateWord, useWords } from "../words";
+import type { Step } from "./source";
+
+type Data = {
+  step: Step;
+  state: string;
+  isSelected: boolean;
+  isLocked: boolean;
+  onSelect: (id: string) => void;
+  onOpen: (id: string) => void;
+  onRemove: (id: string) => void;
+};
+
+export function StepNode({ data }: { data: Data }) {
+  const words = useWords();
+  const { step, state, isSelected, isLocked, onSelect, onOpen, onRemove } = data;
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key === "Enter" || event.key === " ") {
+      event.preventDefault();
+      onOpen(step.id);
+    } else if ((event.key === "Delete" || event.key === "Backspace") && !isLocked) {
+      onRemove(step.id);
+    }
+  };
+  const word = state === "idle" ? words.flows.idle : stateWord(words, state);
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a step is no fieldset
+    <div
+      role="group"
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: steps are gone through by Tab
+      tabIndex={0}
+      aria-label={words.flows.step(step.id, word)}
+      aria-current={isSelected || undefined}
+      data-state={state}
+      className={css.step}
+      onFocus={() => onSelect(step.id)}
+      onClick={() => onOpen(step.id)}
+      onKeyDown={onKeyDown}
+    >
+      <Handle type="target" position={Position.Left} />
+      <strong>{step.id}</strong>
+      <span className={css.uri}>{step.uri || step.kind}</span>
+      {state !== "idle" && <StateBadge state={state} />}
+      <Handle type="source" position={Position.Right} />
+    </div>
+  );
+}

@@ -1,0 +1,110 @@
+// What a call answered, as text that is never HTML, and how long each step took.
+import type { CallAnswer, Inspection, Step } from "../api/contract";
+import { Code, type Column, Muted, Note, Region, Stack, Table } from "../kit";
+import css from "../kit/show.module.css";
+import { useWords, type Words } from "../words";
+import { useFormat } from "../words/format";
+import { StateBadge } from "./badges";
+
+/** Longer texts are cut on the page; the export and the copy have them whole. */
+const SHOWN_CHARACTERS = 200_000;
+
+export function pretty(value: unknown): string {
+  const text = typeof value === "string" ? indent(value) : JSON.stringify(value ?? null, null, 2);
+  return text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}…` : text;
+}
+
+/** JSON in a text is easier to read with lines. */
+function indent(text: string): string {
+  if (!/^\s*[[{]/.test(text)) return text;
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
+}
+
+/** What to do about a code; every code has its advice. */
+export function adviceFor(words: Words, code: string | null | undefined): string {
+  return (words.advice as unknown as Record<string, string>)[code ?? ""] ?? words.advice.OTHER;
+}
+
+export function Answer({ answer }: { answer: CallAnswer }) {
+  const words = useWords();
+  const texts = answer.content.map((item, at) => ({ at, item }));
+  return (
+    <Region title={words.trying.answer}>
+      {answer.isError && (
+        <Note title={answer.error?.code ?? words.state.failed} live="alert">
+          <p>{adviceFor(words, answer.error?.code)}</p>
+        </Note>
+      )}
+      <Stack gap="tight">
+        {texts.map(({ at, item }) => (
+          <Content key={at} item={item} />
+        ))}
+      </Stack>
+    </Region>
+  );
+}
+
+function Content({ item }: { item: Record<string, unknown> }) {
+  if (item.type === "text") return <Code>{pretty(item.text)}</Code>;
+  const isPicture =
+    item.type === "image" &&
+    typeof item.data === "string" &&
+    /^image\/(png|jpeg|gif|webp)$/.test(String(item.mimeType));
+  if (isPicture) return <img alt="" src={`data:${item.mimeType};base64,${item.data}`} style={{ maxWidth: "100%" }} />;
+  return <Code>{pretty(item)}</Code>;
+}
+
+export function RawAnswer({ inspection }: { inspection: Inspection | null | undefined }) {
+  const words = useWords();
+  return (
+    <Region title={words.trying.raw}>
+      {inspection?.raw === undefined || inspection.raw === null ? (
+        <Muted>{words.trying.notKept}</Muted>
+      ) : (
+        <Code>{pretty(inspection.raw)}</Code>
+      )}
+    </Region>
+  );
+}
+
+export function Request({ inspection }: { inspection: Inspection | null | undefined }) {
+  const words = useWords();
+  return (
+    <Region title={words.trying.request}>
+      {inspection?.request === undefined || inspection.request === null ? (
+        <Muted>{words.trying.notKept}</Muted>
+      ) : (
+        <Code>{pretty(inspection.request)}</Code>
+      )}
+    </Region>
+  );
+}
+
+export function Timing({ steps, label }: { steps: Step[]; label: string }) {
+  const words = useWords();
+  const format = useFormat();
+  const total = Math.max(1, ...steps.map((step) => step.us));
+  const columns: Column<Step>[] = [
+    { id: "name", label: words.trying.step, kind: "nowrap", cell: (step) => step.name },
+    { id: "state", label: words.field.status, cell: (step) => <StateBadge state={step.error ? "failed" : "ok"} /> },
+    { id: "us", label: words.field.duration, kind: "number", cell: (step) => format.duration(step.us) },
+    {
+      id: "bar",
+      label: words.trying.share,
+      cell: (step) => (
+        <div className={css.share}>
+          <div
+            className={`${css.bar} ${step.error ? css.fail : ""}`}
+            style={{ width: `${(100 * step.us) / total}%` }}
+          />
+        </div>
+      ),
+    },
+    { id: "error", label: words.field.message, cell: (step) => step.error },
+  ];
+  return <Table label={label} columns={columns} rows={steps} id={(step) => step.name} />;
+}

@@ -1,0 +1,105 @@
+// Tries a tool: arguments as a form or as JSON, then the answer beside what really came and how long it took.
+import { useQuery } from "@tanstack/react-query";
+import { Play, Square } from "lucide-react";
+import { type FormEvent, useRef, useState } from "react";
+import { call, inputSchema } from "../api/catalog";
+import type { CallAnswer, CatalogTool } from "../api/contract";
+import { SchemaForm } from "../form";
+import { ActionErrors, useAction } from "../form/action";
+import { JsonEditor } from "../form/json";
+import { kindOf, resolve, type Schema } from "../form/schema";
+import { useSubmitKey } from "../form/submit-key";
+import { Button, Card, Link, Loaded, LocalTabs, Muted, Row, Split, Stack } from "../kit";
+import { useWords } from "../words";
+import { Answer, RawAnswer, Request, Timing } from "./answer";
+
+type Args = Record<string, unknown>;
+
+export function TryPanel({ entry, first }: { entry: CatalogTool; first?: Args }) {
+  const words = useWords();
+  const schema = useQuery(inputSchema(entry));
+  const [args, setArgs] = useState<Args>(first ?? {});
+  const [answer, setAnswer] = useState<CallAnswer | null>(null);
+  const stopper = useRef<AbortController | null>(null);
+  const action = useAction(() => {
+    stopper.current = new AbortController();
+    return call(entry.uri, args, stopper.current.signal);
+  });
+  const run = async () => {
+    setAnswer(null);
+    setAnswer((await action.run()) ?? null);
+  };
+  const isStopped = action.error?.name === "AbortError";
+  const onKeyDown = useSubmitKey(run);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    run();
+  };
+  return (
+    <Stack gap="loose">
+      <form aria-label={words.trying.args} onSubmit={submit} onKeyDown={onKeyDown}>
+        <Card>
+          <Stack>
+            <Loaded query={schema}>{(known) => <Arguments schema={known} value={args} onValue={setArgs} />}</Loaded>
+            <Row>
+              <Button look="primary" type="submit" disabled={action.isBusy} icon={<Play size={14} aria-hidden />}>
+                {words.act.run}
+              </Button>
+              {action.isBusy && (
+                <Button onClick={() => stopper.current?.abort()} icon={<Square size={14} aria-hidden />}>
+                  {words.act.stop}
+                </Button>
+              )}
+              {isStopped && <Muted>{words.trying.stopped}</Muted>}
+            </Row>
+          </Stack>
+        </Card>
+      </form>
+      {!isStopped && <ActionErrors of={action} />}
+      {answer && <Result answer={answer} />}
+    </Stack>
+  );
+}
+
+type ArgumentsProps = { schema: Schema; value: Args; onValue: (value: Args) => void };
+
+function Arguments({ schema, value, onValue }: ArgumentsProps) {
+  const words = useWords();
+  const canDraw = kindOf(resolve(schema, schema), schema) === "object";
+  const json = {
+    id: "json",
+    label: words.form.json,
+    body: () => <JsonEditor label={words.form.json} value={value} onValue={(next) => onValue((next ?? {}) as Args)} />,
+  };
+  const form = {
+    id: "form",
+    label: words.form.form,
+    body: () =>
+      canDraw ? (
+        <SchemaForm schema={schema} value={value} onValue={onValue} />
+      ) : (
+        <Muted>{words.form.noArguments}</Muted>
+      ),
+  };
+  return <LocalTabs label={words.trying.args} tabs={[form, json]} />;
+}
+
+function Result({ answer }: { answer: CallAnswer }) {
+  const words = useWords();
+  const { inspection } = answer;
+  return (
+    <Stack gap="loose">
+      <Split>
+        <Answer answer={answer} />
+        <RawAnswer inspection={inspection} />
+      </Split>
+      <Split>
+        <Request inspection={inspection} />
+        <Stack>
+          {inspection?.steps && <Timing label={words.trying.timing} steps={inspection.steps} />}
+          {inspection?.audit_id && <Link to={`/ui/calls/${inspection.audit_id}`}>{words.trying.inspect}</Link>}
+        </Stack>
+      </Split>
+    </Stack>
+  );
+}

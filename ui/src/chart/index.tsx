@@ -1,0 +1,20 @@
+// A figure of lines over time, with the same numbers as a table for those who want them.
+import { lazy, Suspense } from "react";
+import { Skeleton } from "../kit";
+import css from "../kit/show.module.css";
+
+export type Line = { name: string; values: (number | null)[] };
+export type ChartProps = { label: string; times: number[]; lines: Line[] };
+
+const LazyPlot = lazy(() => import("./plot"));
+
+export function Chart(props: ChartProps) {
+  return (
+    <figure aria-label={props.label} className={css.figure}>
+      <figcaption>{props.label}</figcaption>
+      <Suspense fallback={<Skeleton lines={4} />}>
+        <LazyPlot {...props} />
+      </Suspense>
+    </figure>
+  );
+}

@@ -1,0 +1,45 @@
+// CodeMirror in React's hands: the text is the parent's, the rest is the editor's.
+import { type Diagnostic, setDiagnostics } from "@codemirror/lint";
+import { EditorState } from "@codemirror/state";
+import { EditorView } from "@codemirror/view";
+import { useEffect, useRef } from "react";
+import type { EditorProps, Mark } from ".";
+import { extensions } from "./extensions";
+
+export default function CodeMirror(props: EditorProps) {
+  const host = useRef<HTMLDivElement>(null);
+  const view = useRef<EditorView | null>(null);
+  const latest = useRef(props);
+  latest.current = props;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: made once per language and label; the rest follows below
+  useEffect(() => {
+    if (!host.current) return;
+    const change = EditorView.updateListener.of((update) => {
+      const text = update.state.doc.toString();
+      if (update.docChanged && text !== latest.current.value) latest.current.onValue?.(text);
+    });
+    const state = EditorState.create({ doc: latest.current.value, extensions: [extensions(latest.current), change] });
+    view.current = new EditorView({ state, parent: host.current });
+    return () => view.current?.destroy();
+  }, [props.language, props.label, props.isReadOnly]);
+  useEffect(() => replace(view.current, props.value), [props.value]);
+  useEffect(() => mark(view.current, props.marks ?? []), [props.marks]);
+  return <div ref={host} className={props.isTall ? "editor tall" : "editor"} />;
+}
+
+/** Puts another text in, without moving the cursor more than needed. */
+function replace(view: EditorView | null, text: string): void {
+  const now = view?.state.doc.toString();
+  if (!view || now === text || now === undefined) return;
+  view.dispatch({ changes: { from: 0, to: now.length, insert: text } });
+}
+
+function mark(view: EditorView | null, marks: Mark[]): void {
+  if (!view) return;
+  const { doc } = view.state;
+  const found = marks.map(({ line, message, severity = "error" }): Diagnostic => {
+    const at = doc.line(Math.min(Math.max(line, 1), doc.lines));
+    return { from: at.from, to: at.to, message, severity };
+  });
+  view.dispatch(setDiagnostics(view.state, found));
+}

@@ -1,0 +1,35 @@
+// The editor for JSON, YAML and templates. Its code comes when the first one is shown.
+import { lazy, Suspense } from "react";
+import { Skeleton } from "../kit";
+
+export type Mark = { line: number; column?: number | null; message: string; severity?: "error" | "warning" };
+export type EditorProps = {
+  label: string;
+  value: string;
+  onValue?: (text: string) => void;
+  language?: "json" | "yaml" | "text";
+  marks?: Mark[];
+  isReadOnly?: boolean;
+  isTall?: boolean;
+  /** Whether the editor has its own undo; the parent may have one for more than this text. */
+  hasHistory?: boolean;
+};
+
+const LazyEditor = lazy(() => import("./codemirror"));
+const LazyDiff = lazy(() => import("./diff"));
+
+export function Editor(props: EditorProps) {
+  return (
+    <Suspense fallback={<Skeleton lines={3} />}>
+      <LazyEditor {...props} />
+    </Suspense>
+  );
+}
+
+export function Diff(props: { label: string; before: string; after: string }) {
+  return (
+    <Suspense fallback={<Skeleton lines={3} />}>
+      <LazyDiff {...props} />
+    </Suspense>
+  );
+}

@@ -1,0 +1,32 @@
+// What every field of a form needs to know of the whole.
+import { createContext, use } from "react";
+import type { Language } from "../words";
+import { isBelow, isSame, type Path } from "./path";
+import type { Schema } from "./schema";
+
+type Context = {
+  root: Schema;
+  whole: unknown;
+  problems: { at: Path; message: string }[];
+  language: Language;
+  isReadOnly: boolean;
+};
+
+export const FormContext = createContext<Context>({
+  root: {},
+  whole: {},
+  problems: [],
+  language: "en",
+  isReadOnly: false,
+});
+
+export const useForm = () => use(FormContext);
+
+/** What is wrong exactly there. */
+export function useProblem(path: Path): string | undefined {
+  return useForm().problems.find(({ at }) => isSame(at, path))?.message;
+}
+
+export function useHasProblemBelow(paths: Path[]): boolean {
+  return useForm().problems.some(({ at }) => paths.some((path) => isBelow(at, path)));
+}

@@ -1,0 +1,105 @@
+// Form ⇄ JSON: what a form does not show stays, and what it shows comes back as it was.
+import { describe, expect, it } from "vitest";
+import { getAt, parsePath, setAt } from "./path";
+import { emptyOf, fieldsOf, humanise, kindOf, resolve } from "./schema";
+
+describe("places", () => {
+  it("are read as the server writes them", () => {
+    expect(parsePath("tools[0].parameters[12].name")).toEqual(["tools", 0, "parameters", 12, "name"]);
+    expect(parsePath("/a~1b/c~0d/0")).toEqual(["a/b", "c~d", 0]);
+    expect(parsePath("")).toEqual([]);
+  });
+
+  it("keep everything beside them", () => {
+    const value = { known: 1, unknown: { deep: [1, { x: true }] } };
+    const next = setAt(value, ["unknown", "deep", 1, "x"], false);
+    expect(next).toEqual({ known: 1, unknown: { deep: [1, { x: false }] } });
+    expect(value.unknown.deep[1]).toEqual({ x: true });
+    expect(setAt(next, ["known"], undefined)).toEqual({ unknown: { deep: [1, { x: false }] } });
+  });
+
+  it("come out as they went in", () => {
+    const value = { a: [{ b: null }, "text", 3.5], "": { "with.dot": [] } };
+    for (const path of [
+      ["a", 0, "b"],
+      ["a", 2],
+      ["", "with.dot"],
+    ]) {
+      expect(setAt(value, path, getAt(value, path))).toEqual(value);
+    }
+  });
+});
+
+describe("kinds (UI-7)", () => {
+  const root = {
+    $defs: {
+      Word: { enum: ["a", "b", null] },
+      Self: { type: "object", properties: { again: { $ref: "#/$defs/Self" } } },
+    },
+  };
+  const kind = (schema: object) => kindOf(resolve(schema, root), root);
+
+  it("follow from the schema", () => {
+    expect(kind({ type: "string" })).toBe("text");
+    expect(kind({ type: ["string", "null"], writeOnly: true })).toBe("secret");
+    expect(kind({ type: ["integer", "null"] })).toBe("number");
+    expect(kind({ type: "boolean" })).toBe("flag");
+    expect(kind({ $ref: "#/$defs/Word" })).toBe("choice");
+    expect(kind({ anyOf: [{ $ref: "#/$defs/Word" }, { type: "null" }] })).toBe("choice");
+    expect(kind({ oneOf: [{ const: "x" }, { const: "y" }] })).toBe("choice");
+    expect(kind({ type: "array", items: { type: "string" } })).toBe("list");
+    expect(kind({ type: "object", additionalProperties: { type: "string" } })).toBe("map");
+    expect(kind({ type: "object", properties: { a: {} } })).toBe("object");
+  });
+
+  it("are JSON for what cannot be drawn", () => {
+    expect(kind({})).toBe("json");
+    expect(kind({ type: "object" })).toBe("json");
+    expect(kind({ type: ["string", "integer"] })).toBe("json");
+    expect(kind({ oneOf: [{ type: "string" }, { type: "object", properties: { a: {} } }] })).toBe("json");
+    expect(kind({ type: "array", items: true })).toBe("json");
+  });
+
+  it("end where a schema holds itself", () => {
+    expect(kind({ $ref: "#/$defs/Self" })).toBe("object");
+    const loop = { $defs: { A: { $ref: "#/$defs/B" }, B: { $ref: "#/$defs/A" } } };
+    expect(kindOf(resolve({ $ref: "#/$defs/A" }, loop), loop)).toBe("json");
+  });
+});
+
+describe("fields", () => {
+  const schema = {
+    type: "object",
+    required: ["base_url"],
+    properties: {
+      token: { type: "string", "x-ui": { when: { sign_in: ["bearer"] } } },
+      sign_in: { type: "string", title: "Sign-in", "x-ui": { order: 2, zh: { title: "登录方式" } } },
+      base_url: { type: "string", "x-ui": { order: 1 } },
+      auth: { type: "string", "x-ui": { alias: "sign_in" } },
+    },
+  };
+  const keys = (value: object) => fieldsOf(schema, schema, value, value, "en").map((field) => field.key);
+
+  it("stand in their order, and only where they are wanted", () => {
+    expect(keys({})).toEqual(["base_url", "sign_in"]);
+    expect(keys({ sign_in: "bearer" })).toEqual(["base_url", "sign_in", "token"]);
+  });
+
+  it("show what is set, wanted or not", () => {
+    expect(keys({ auth: "x", token: "***" })).toContain("token");
+    expect(keys({ auth: "x" })).toContain("auth");
+  });
+
+  it("have words in both languages", () => {
+    const label = (language: "en" | "zh-CN") => fieldsOf(schema, schema, {}, {}, language)[1]?.label;
+    expect([label("en"), label("zh-CN")]).toEqual(["Sign-in", "登录方式"]);
+    expect(humanise("base_url")).toBe("Base URL");
+    expect(humanise("maxAttempts")).toBe("Max attempts");
+  });
+
+  it("begin with something of their kind", () => {
+    expect(emptyOf({ type: "string" }, {})).toBe("");
+    expect(emptyOf({ enum: ["b", "c"] }, {})).toBe("b");
+    expect(emptyOf({ type: "object", properties: { a: {} } }, {})).toEqual({});
+  });
+});

@@ -1,0 +1,69 @@
+// The editor of an HTTP tool: the request on the left, what becomes of its answer on the right, as one types.
+import type { Problem } from "../../api/error";
+import { Editor } from "../../editor";
+import { Region, SelectField, Split, Stack, TextField } from "../../kit";
+import { useWords } from "../../words";
+import { useKept } from "./kept";
+import { Parameters } from "./parameters";
+import { Rendered } from "./rendered";
+import { FetchSample, type SampleSource } from "./sample";
+
+export type HttpValue = Record<string, unknown>;
+type Props = {
+  value: HttpValue;
+  onValue: (value: HttpValue) => void;
+  problems: Problem[];
+  prefix: string;
+  sample?: SampleSource;
+};
+
+const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"].map((value) => ({ value, label: value }));
+
+export function HttpEditor({ value, onValue, problems, prefix, sample }: Props) {
+  const words = useWords();
+  const [answer, setAnswer] = useKept(`sample ${JSON.stringify(sample ?? value.endpoint)}`);
+  const set = (field: string) => (next: unknown) => onValue({ ...value, [field]: next });
+  const error = (field: string) => problems.find((problem) => problem.path === join(prefix, field))?.message;
+  const template = String(value.response_template ?? "");
+  return (
+    <Split>
+      <Stack>
+        <TextField
+          label={words.http.endpoint}
+          required
+          value={String(value.endpoint ?? "")}
+          error={error("endpoint")}
+          hint={words.http.endpointHint}
+          onValue={set("endpoint")}
+        />
+        <SelectField
+          label={words.http.method}
+          value={String(value.method ?? "GET")}
+          options={METHODS}
+          error={error("method")}
+          onValue={set("method")}
+        />
+        <Parameters
+          value={(value.parameters ?? []) as HttpValue[]}
+          onValue={set("parameters")}
+          problems={problems}
+          prefix={join(prefix, "parameters")}
+        />
+        <Region title={words.http.template}>
+          <Editor label={words.http.template} language="text" value={template} onValue={set("response_template")} />
+        </Region>
+      </Stack>
+      <Stack>
+        <Region
+          title={words.http.sample}
+          actions={sample && <FetchSample of={sample} value={value} onSample={setAnswer} />}
+        >
+          <Editor label={words.http.sample} language="json" value={answer} onValue={setAnswer} />
+        </Region>
+        <Rendered template={template} sample={answer} error={error("response_template")} />
+      </Stack>
+    </Split>
+  );
+}
+
+const join = (prefix: string, field: string) => (prefix ? `${prefix}.${field}` : field);

@@ -1,0 +1,87 @@
+// The parameters of an HTTP tool, one in a row.
+import { Trash2 } from "lucide-react";
+import type { Problem } from "../../api/error";
+import { Button, CheckField, type Column, IconButton, Region, SelectField, Table, TextField } from "../../kit";
+import { useWords } from "../../words";
+
+type Parameter = Record<string, unknown>;
+type Props = {
+  value: Parameter[];
+  onValue: (value: Parameter[]) => void;
+  problems: Problem[];
+  prefix: string;
+};
+
+const TYPES = ["String", "Number", "Integer", "Boolean", "Object", "Array"];
+const POSITIONS = ["path", "query", "header", "body", "form", "whole_body"];
+const options = (values: string[]) => values.map((value) => ({ value, label: value }));
+
+export function Parameters({ value, onValue, problems, prefix }: Props) {
+  const words = useWords();
+  const rows = value.map((parameter, at) => ({ parameter, at }));
+  const set = (at: number, field: string) => (next: unknown) =>
+    onValue(value.with(at, { ...value[at], [field]: next }));
+  const error = (at: number, field: string) =>
+    problems.find((problem) => problem.path === `${prefix}[${at}].${field}`)?.message;
+  type Line = (typeof rows)[number];
+  const choice = (field: string, label: string, values: string[], first: string): Column<Line> => ({
+    id: field,
+    label,
+    cell: ({ parameter, at }) => (
+      <SelectField
+        hideLabel
+        label={label}
+        value={String(parameter[field] ?? first)}
+        options={options(values)}
+        error={error(at, field)}
+        onValue={set(at, field)}
+      />
+    ),
+  });
+  const columns: Column<Line>[] = [
+    {
+      id: "name",
+      label: words.field.name,
+      cell: ({ parameter, at }) => (
+        <TextField
+          hideLabel
+          label={words.field.name}
+          value={String(parameter.name ?? "")}
+          error={error(at, "name")}
+          onValue={set(at, "name")}
+        />
+      ),
+    },
+    choice("parameter_type", words.field.type, TYPES, "String"),
+    choice("position", words.http.position, POSITIONS, "body"),
+    {
+      id: "required",
+      label: words.http.required,
+      cell: ({ parameter, at }) => (
+        <CheckField
+          hideLabel
+          label={words.http.required}
+          checked={parameter.required === true}
+          onChecked={set(at, "required")}
+        />
+      ),
+    },
+    {
+      id: "remove",
+      label: words.act.remove,
+      cell: ({ at }) => (
+        <IconButton
+          label={words.act.remove}
+          icon={<Trash2 size={14} />}
+          onClick={() => onValue(value.toSpliced(at, 1))}
+        />
+      ),
+    },
+  ];
+  const add = () => onValue([...value, { name: "", parameter_type: "String", position: "query", required: false }]);
+  return (
+    <Region title={words.http.parameters} actions={<Button onClick={add}>{words.http.addParameter}</Button>}>
+      <Table label={words.http.parameters} columns={columns} rows={rows} id={({ at }) => String(at)} />
+    </Region>
+  );
+}

@@ -1,0 +1,39 @@
+// A form of a JSON Schema. The server alone says what is wrong; here its problems only find their fields.
+import { useMemo } from "react";
+import type { Problem } from "../api/error";
+import { Stack } from "../kit";
+import { useLanguage } from "../words";
+import { FormContext } from "./context";
+import { ObjectFields } from "./fields";
+import { type Path, parsePath } from "./path";
+import { resolve, type Schema } from "./schema";
+
+export type FormValue = Record<string, unknown>;
+type Props = {
+  schema: Schema;
+  value: FormValue;
+  onValue: (value: FormValue) => void;
+  problems?: Problem[];
+  /** Where the value stands in what is sent, e.g. `config`. */
+  prefix?: string;
+  isReadOnly?: boolean;
+};
+
+export function SchemaForm({ schema, value, onValue, problems = [], prefix = "", isReadOnly = false }: Props) {
+  const language = useLanguage();
+  const whole = useMemo(() => resolve(schema, schema), [schema]);
+  const context = useMemo(() => {
+    const start = parsePath(prefix);
+    const placed = problems.map((problem) => ({ at: parsePath(problem.path), message: problem.message }));
+    const below = placed.filter(({ at }) => start.every((part, index) => at[index] === part));
+    const inside = below.map(({ at, message }) => ({ at: at.slice(start.length) as Path, message }));
+    return { root: schema, whole: value, problems: inside, language, isReadOnly };
+  }, [schema, value, problems, prefix, language, isReadOnly]);
+  return (
+    <FormContext value={context}>
+      <Stack>
+        <ObjectFields schema={whole} value={value} path={[]} onValue={(next) => onValue(next as FormValue)} />
+      </Stack>
+    </FormContext>
+  );
+}

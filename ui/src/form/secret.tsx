@@ -1,0 +1,62 @@
+// A secret: it can be set or replaced, never seen. The server only ever says that there is one.
+import { useEffect, useState } from "react";
+import { Badge, Button, Row, Stack, TextField } from "../kit";
+import { useWords } from "../words";
+import { useForm, useProblem } from "./context";
+import type { InputProps } from "./fields";
+
+/** What the server shows instead of a secret, and takes for "as it was". */
+const MASK = "***";
+export const SIGNED_OUT = "signed-out";
+
+export function SecretField({ value, onValue, path, label, hint, required }: InputProps) {
+  const words = useWords();
+  const { isReadOnly } = useForm();
+  const error = useProblem(path);
+  const [isReplacing, setReplacing] = useState(false);
+  const isSet = value === MASK;
+  // Whoever signs in next may be somebody else.
+  useEffect(() => {
+    const forget = () => value !== MASK && onValue(undefined);
+    window.addEventListener(SIGNED_OUT, forget);
+    return () => window.removeEventListener(SIGNED_OUT, forget);
+  });
+  if (isSet && !isReplacing) {
+    return (
+      <Stack gap="tight">
+        <strong>{label}</strong>
+        <Row>
+          <Badge tone="ok">{words.form.set}</Badge>
+          {!isReadOnly && (
+            <Button
+              aria-label={words.act.replace}
+              title={`${words.act.replace}: ${label}`}
+              onClick={() => setReplacing(true)}
+            >
+              {words.act.replace}
+            </Button>
+          )}
+        </Row>
+      </Stack>
+    );
+  }
+  const back = () => {
+    onValue(MASK);
+    setReplacing(false);
+  };
+  return (
+    <Row at="bottom">
+      <div style={{ flex: 1, minWidth: 0 }}>
+        <TextField
+          {...{ label, hint, error, required }}
+          type="password"
+          autoComplete="new-password"
+          readOnly={isReadOnly}
+          value={typeof value === "string" && value !== MASK ? value : ""}
+          onValue={(text) => onValue(text === "" && !isReplacing ? undefined : text)}
+        />
+      </div>
+      {isReplacing && <Button onClick={back}>{words.act.keep}</Button>}
+    </Row>
+  );
+}

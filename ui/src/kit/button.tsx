@@ -1,0 +1,60 @@
+// Buttons and links.
+import { Link as RouterLink } from "@tanstack/react-router";
+import type { ButtonHTMLAttributes, ReactNode, Ref } from "react";
+import css from "./control.module.css";
+import { names } from "./css";
+
+type Look = "plain" | "primary" | "danger" | "ghost";
+type ButtonProps = ButtonHTMLAttributes<HTMLButtonElement> & {
+  look?: Look;
+  icon?: ReactNode;
+  ref?: Ref<HTMLButtonElement>;
+};
+
+const looks: Record<Look, string | undefined> = {
+  plain: "",
+  primary: css.primary,
+  danger: css.danger,
+  ghost: css.ghost,
+};
+
+export function Button({ look = "plain", icon, children, className, ...rest }: ButtonProps) {
+  return (
+    <button type="button" {...rest} className={names(css.button, looks[look], className)}>
+      {icon}
+      {children}
+    </button>
+  );
+}
+
+/** A button that is only a picture; its name is said and shown as a hint. */
+export function IconButton({ label, icon, ...rest }: ButtonProps & { label: string }) {
+  const className = names(css.button, css.ghost, css.icon, rest.className);
+  return (
+    <button type="button" aria-label={label} title={label} {...rest} className={className}>
+      {icon}
+    </button>
+  );
+}
+
+type LinkProps = {
+  to: string;
+  search?: Record<string, unknown>;
+  children: ReactNode;
+  className?: string;
+  "aria-label"?: string;
+};
+
+export function Link({ to, search, ...rest }: LinkProps) {
+  return <RouterLink to={to as string} search={(search ?? {}) as never} {...rest} />;
+}
+
+/** A link that looks like a button, because it starts something on another page. */
+export function LinkButton({ look = "plain", icon, children, ...rest }: LinkProps & { look?: Look; icon?: ReactNode }) {
+  return (
+    <Link {...rest} className={names(css.button, looks[look])}>
+      {icon}
+      {children}
+    </Link>
+  );
+}

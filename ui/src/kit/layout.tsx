@@ -1,0 +1,106 @@
+// How things stand beside and below one another.
+import { type ReactNode, useEffect, useRef } from "react";
+import { names } from "./css";
+import { takeFocusWish } from "./focus";
+import css from "./layout.module.css";
+
+type Box = { children: ReactNode };
+
+export function Stack({ children, gap }: Box & { gap?: "tight" | "loose" }) {
+  return <div className={names(css.stack, gap && css[gap])}>{children}</div>;
+}
+
+export function Row({ children, at }: Box & { at?: "end" | "between" | "bottom" }) {
+  return <div className={names(css.row, at && css[at])}>{children}</div>;
+}
+
+export function Grow({ children }: Box) {
+  return <div className={css.grow}>{children}</div>;
+}
+
+/** Two columns where there is room for them. */
+export function Split({ children }: Box) {
+  return <div className={css.split}>{children}</div>;
+}
+
+/** A narrow column for choosing and a wide one for what was chosen. */
+export function Side({ children }: Box) {
+  return <div className={css.side}>{children}</div>;
+}
+
+export function Tiles({ children }: Box) {
+  return <div className={css.tiles}>{children}</div>;
+}
+
+export function Card({ children, quiet }: Box & { quiet?: boolean }) {
+  return <div className={names(css.card, quiet && css.quiet)}>{children}</div>;
+}
+
+/** A named part of a page, with its heading and what can be done with it. */
+export function Region({ title, children, actions }: Box & { title: string; actions?: ReactNode }) {
+  return (
+    <section aria-label={title} className={css.stack}>
+      <div className={names(css.row, css.between)}>
+        <h2>{title}</h2>
+        {actions && <div className={css.row}>{actions}</div>}
+      </div>
+      {children}
+    </section>
+  );
+}
+
+/** The page's one `h1`, which gets the focus after a change of route, and what the page does. */
+export function Header({ title, children, badge }: { title: string; children?: ReactNode; badge?: ReactNode }) {
+  const ref = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    document.title = `${title} · mcp-all-in-one`;
+    if (takeFocusWish()) ref.current?.focus();
+  }, [title]);
+  return (
+    <header className={css.header}>
+      <div className={css.row}>
+        <h1 ref={ref} tabIndex={-1}>
+          {title}
+        </h1>
+        {badge}
+      </div>
+      {children && <div className={css.row}>{children}</div>}
+    </header>
+  );
+}
+
+export function Facts({ of }: { of: [string, ReactNode][] }) {
+  const shown = of.filter(([, value]) => value !== null && value !== undefined && value !== "");
+  return (
+    <dl className={css.facts}>
+      {shown.map(([name, value]) => (
+        <div key={name} style={{ display: "contents" }}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+export function Muted({ children, small }: { children: ReactNode; small?: boolean }) {
+  return <span className={names(css.muted, small && css.small)}>{children}</span>;
+}
+
+export function Mono({ children }: Box) {
+  return <span className={css.mono}>{children}</span>;
+}
+
+export function Big({ children }: Box) {
+  return <span className={css.big}>{children}</span>;
+}
+
+/** Text as it is, never as HTML. Scrolls, so the keyboard reaches it. */
+export function Code({ children }: { children: string }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard
+    <pre className={css.code} tabIndex={0}>
+      {children}
+    </pre>
+  );
+}

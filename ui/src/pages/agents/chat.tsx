@@ -1,0 +1,112 @@
+// The chat: what was said, tools with what they were told and answered, and a field for what comes next.
+import { type FormEvent, useRef, useState } from "react";
+import { askAgent } from "../../api/agents";
+import { pretty } from "../../catalog/answer";
+import { StateBadge } from "../../catalog/badges";
+import { useSubmitKey } from "../../form/submit-key";
+import { AreaField, Button, Card, Code, ErrorNote, LinkButton, Note, Row, Stack } from "../../kit";
+import css from "../../kit/show.module.css";
+import { useWords } from "../../words";
+import { after, conversationOf, type ToolCall, type Turn } from "./turns";
+
+export function Chat({ agent }: { agent: string }) {
+  const words = useWords();
+  const { turns, isBusy, error, send, stop } = useConversation(agent);
+  const [text, setText] = useState("");
+  const submit = () => {
+    if (!text.trim() || isBusy) return;
+    send(text);
+    setText("");
+  };
+  const onKeyDown = useSubmitKey(submit);
+  const onSubmit = (event: FormEvent) => {
+    event.preventDefault();
+    submit();
+  };
+  return (
+    <Stack>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard */}
+      <div role="log" aria-label={words.agents.conversation} className={css.log} tabIndex={0}>
+        {turns.map((turn, at) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: turns only ever come at the end
+          <OneTurn key={at} turn={turn} />
+        ))}
+      </div>
+      {error && <ErrorNote error={error} />}
+      <form onSubmit={onSubmit} onKeyDown={onKeyDown}>
+        <Stack>
+          <AreaField label={words.agents.message} value={text} onValue={setText} rows={3} />
+          <Row at="end">
+            {isBusy && <Button onClick={stop}>{words.act.stop}</Button>}
+            <Button look="primary" type="submit" disabled={isBusy}>
+              {words.agents.send}
+            </Button>
+          </Row>
+        </Stack>
+      </form>
+    </Stack>
+  );
+}
+
+function useConversation(agent: string) {
+  const [turns, setTurns] = useState<Turn[]>([]);
+  const [isBusy, setBusy] = useState(false);
+  const [error, setError] = useState<Error | null>(null);
+  const conversation = useRef("new");
+  const stopper = useRef<AbortController | null>(null);
+  const send = async (prompt: string) => {
+    const controller = new AbortController();
+    stopper.current = controller;
+    setBusy(true);
+    setError(null);
+    setTurns((old) => [...old, { from: "me", text: prompt, calls: [] }, { from: "agent", text: "", calls: [] }]);
+    try {
+      const body = { prompt, conversation: conversation.current };
+      for await (const event of askAgent(agent, body, controller.signal)) {
+        conversation.current = conversationOf(event) ?? conversation.current;
+        setTurns((old) => old.with(-1, after(old.at(-1) as Turn, event)));
+      }
+    } catch (failure) {
+      if ((failure as Error).name !== "AbortError") setError(failure as Error);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return { turns, isBusy, error, send, stop: () => stopper.current?.abort() };
+}
+
+function OneTurn({ turn }: { turn: Turn }) {
+  const words = useWords();
+  if (turn.from === "me") return <div className={css.mine}>{turn.text}</div>;
+  return (
+    <Stack gap="tight">
+      {turn.calls.map((call, at) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: calls only ever come at the end
+        <OneCall key={at} call={call} />
+      ))}
+      {turn.text && <div className={css.theirs}>{turn.text}</div>}
+      {turn.error && <Note title={turn.error} />}
+      {turn.waits && <LinkButton to="/ui/approvals">{words.things.approvals.many}</LinkButton>}
+    </Stack>
+  );
+}
+
+function OneCall({ call }: { call: ToolCall }) {
+  const words = useWords();
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a call is no fieldset
+    <div role="group" aria-label={words.agents.call(call.name)}>
+      <Card quiet>
+        <details>
+          <summary>
+            {call.name} <StateBadge state={call.state} />
+          </summary>
+          <Stack gap="tight">
+            {call.arguments !== undefined && <Code>{pretty(call.arguments)}</Code>}
+            {call.result !== undefined && <Code>{pretty(call.result)}</Code>}
+          </Stack>
+        </details>
+      </Card>
+    </div>
+  );
+}

@@ -1,0 +1,45 @@
+// Agents: a conversation with one of them, with every tool that it calls.
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate, useParams } from "@tanstack/react-router";
+import { agents } from "../../api/agents";
+import { useMay } from "../../api/session";
+import { Empty, Header, LinkButton, Loaded, SelectField, Stack } from "../../kit";
+import { useWords } from "../../words";
+import { Chat } from "./chat";
+
+export default function Agents() {
+  const words = useWords();
+  const may = useMay();
+  const navigate = useNavigate();
+  const { id } = useParams({ strict: false }) as { id?: string };
+  const all = useQuery(agents);
+  return (
+    <Stack>
+      <Header title={words.nav.agents} />
+      <Loaded query={all}>
+        {(items) => {
+          const chosen = id ?? items[0]?.id;
+          if (!chosen) {
+            return (
+              <Empty title={words.things.agents.none}>
+                {may("make_services") && <LinkButton to="/ui/services/new">{words.things.services.add}</LinkButton>}
+              </Empty>
+            );
+          }
+          const options = items.map((agent) => ({ value: agent.id, label: agent.name ?? agent.id }));
+          return (
+            <Stack>
+              <SelectField
+                label={words.agents.agent}
+                value={chosen}
+                options={options}
+                onValue={(value) => navigate({ to: `/ui/agents/${value}` })}
+              />
+              <Chat key={chosen} agent={chosen} />
+            </Stack>
+          );
+        }}
+      </Loaded>
+    </Stack>
+  );
+}

@@ -1,0 +1,34 @@
+// What an agent's stream becomes on the page.
+import { expect, it } from "vitest";
+import { parse } from "../../api/agents";
+import { after, conversationOf, type Turn } from "./turns";
+
+const first: Turn = { from: "agent", text: "", calls: [] };
+
+it("reads events as they come over the wire", () => {
+  expect(parse('event: text\nid: 3\ndata: {"text":"It is"}')).toEqual({ type: "text", data: { text: "It is" } });
+  expect(parse(": ping")).toBeNull();
+});
+
+it("joins texts and follows tool calls to their end", () => {
+  const events = [
+    { type: "step", data: { kind: "tool", name: "Clock__now", arguments: { zone: "UTC" } } },
+    { type: "step", data: { kind: "tool", name: "Clock__now", result: "12:00" } },
+    { type: "text", data: { text: "It is " } },
+    { type: "text", data: { text: "noon." } },
+  ];
+  const turn = events.reduce(after, first);
+  expect(turn.text).toBe("It is noon.");
+  expect(turn.calls).toEqual([{ name: "Clock__now", state: "succeeded", arguments: { zone: "UTC" }, result: "12:00" }]);
+});
+
+it("ends with the whole answer, or with what went wrong", () => {
+  const end = {
+    type: "end",
+    data: { isError: false, structuredContent: { answer: "Done", conversation: "c1", state: "waiting" } },
+  };
+  expect(after(first, end)).toMatchObject({ text: "Done", waits: true });
+  expect(conversationOf(end)).toBe("c1");
+  const failed = { type: "end", data: { isError: true, content: [{ type: "text", text: "no model" }] } };
+  expect(after(first, failed).error).toBe("no model");
+});

@@ -1,0 +1,46 @@
+// What has been said, as the stream of an agent's run tells it. Pure, so that it can be tested.
+import type { AgentEvent } from "../../api/agents";
+
+export type ToolCall = { name: string; state: string; arguments?: unknown; result?: unknown };
+export type Turn = { from: "me" | "agent"; text: string; calls: ToolCall[]; error?: string; waits?: boolean };
+
+type Data = Record<string, unknown>;
+
+/** The agent's turn after one more event. */
+export function after(turn: Turn, { type, data }: AgentEvent): Turn {
+  if (type === "text") return { ...turn, text: turn.text + String(data.text ?? "") };
+  if (type === "step" && data.kind === "tool") return { ...turn, calls: withCall(turn.calls, data) };
+  if (type === "end") return ended(turn, data);
+  return turn;
+}
+
+function withCall(calls: ToolCall[], data: Data): ToolCall[] {
+  const name = String(data.name ?? data.tool ?? data.uri ?? "");
+  const call: ToolCall = {
+    name,
+    state: String(data.state ?? (data.result === undefined && data.error === undefined ? "running" : "succeeded")),
+    arguments: data.arguments,
+    result: data.result ?? data.error,
+  };
+  const known = calls.findLastIndex((one) => one.name === name && one.state === "running");
+  return known >= 0 ? calls.with(known, { ...calls[known], ...dropEmpty(call) }) : [...calls, call];
+}
+
+function dropEmpty(call: ToolCall): ToolCall {
+  return Object.fromEntries(Object.entries(call).filter(([, value]) => value !== undefined)) as ToolCall;
+}
+
+function ended(turn: Turn, data: Data): Turn {
+  const structured = (data.structuredContent ?? {}) as Data;
+  const content = Array.isArray(data.content) ? (data.content as { text?: string }[]) : [];
+  const said = content.map((item) => item.text ?? "").join("\n");
+  const answer = String(structured.answer ?? said);
+  const calls = turn.calls.map((call) => (call.state === "running" ? { ...call, state: "succeeded" } : call));
+  if (data.isError) return { ...turn, calls, error: said || String((data.error as Data)?.code ?? "") };
+  return { ...turn, calls, text: answer || turn.text, waits: structured.state === "waiting" };
+}
+
+export function conversationOf({ data }: AgentEvent): string | null {
+  const structured = data.structuredContent as Data | undefined;
+  return typeof structured?.conversation === "string" ? structured.conversation : null;
+}

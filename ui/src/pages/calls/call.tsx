@@ -1,0 +1,118 @@
+// The inspector: why a call ended as it did, what was sent, what came back, and how long each step took.
+import { useQuery } from "@tanstack/react-query";
+import { useParams } from "@tanstack/react-router";
+import { call } from "../../api/calls";
+import { partsOf } from "../../api/catalog";
+import type { Inspection } from "../../api/contract";
+import type { Call } from "../../api/types";
+import { serviceAddress } from "../../catalog/address";
+import { adviceFor, RawAnswer, Request, Timing } from "../../catalog/answer";
+import { StateBadge } from "../../catalog/badges";
+import {
+  Code,
+  CopyButton,
+  Facts,
+  Header,
+  LinkButton,
+  Loaded,
+  Mono,
+  Muted,
+  Note,
+  Region,
+  Split,
+  Stack,
+} from "../../kit";
+import { useWords } from "../../words";
+import { useFormat } from "../../words/format";
+
+type Inspected = Call & { inspection?: Inspection | null };
+
+export default function CallPage() {
+  const { id = "" } = useParams({ strict: false }) as { id?: string };
+  return <Loaded query={useQuery(call(id))}>{(data) => <Inspector of={data} />}</Loaded>;
+}
+
+function Inspector({ of }: { of: Inspected }) {
+  const words = useWords();
+  return (
+    <Stack gap="loose">
+      <Header title={of.tool} badge={<StateBadge state={of.status} />}>
+        <Actions of={of} />
+      </Header>
+      <Cause of={of} />
+      <Region title={words.calls.steps}>
+        {of.inspection?.steps?.length ? (
+          <Timing label={words.calls.steps} steps={of.inspection.steps} />
+        ) : (
+          <Muted>{words.calls.notKept}</Muted>
+        )}
+      </Region>
+      <Split>
+        <Request inspection={of.inspection} />
+        <RawAnswer inspection={of.inspection} />
+      </Split>
+      <Split>
+        <Region title={words.trying.args}>
+          <Code>{JSON.stringify(of.arguments ?? {}, null, 2)}</Code>
+        </Region>
+        <Details of={of} />
+      </Split>
+    </Stack>
+  );
+}
+
+function Actions({ of }: { of: Inspected }) {
+  const words = useWords();
+  const { type, service } = partsOf(of.uri ?? "");
+  const args = JSON.stringify(of.arguments ?? {});
+  return (
+    <>
+      {of.service && type && type !== "tool" && (
+        <LinkButton to={serviceAddress(type, service)}>{words.calls.openService}</LinkButton>
+      )}
+      {of.uri && (
+        <LinkButton to="/ui/try" search={{ uri: of.uri, args }} look="primary">
+          {words.calls.runAgain}
+        </LinkButton>
+      )}
+      <CopyButton text={JSON.stringify(of, null, 2)} label={words.calls.copyReport} />
+    </>
+  );
+}
+
+function Cause({ of }: { of: Inspected }) {
+  const words = useWords();
+  const isFine = of.status === "ok";
+  return (
+    <Region title={words.calls.cause}>
+      {isFine ? (
+        <Note tone="ok" title={words.calls.fine} />
+      ) : (
+        <Note title={of.message ?? words.calls.noMessage}>
+          <code>{of.code}</code>
+          <p>{adviceFor(words, of.code)}</p>
+        </Note>
+      )}
+    </Region>
+  );
+}
+
+function Details({ of }: { of: Inspected }) {
+  const words = useWords();
+  const format = useFormat();
+  return (
+    <Region title={words.calls.details}>
+      <Facts
+        of={[
+          [words.field.at, format.time(of.at)],
+          [words.field.duration, format.duration(of.duration_us)],
+          [words.calls.caller, of.caller_name ?? of.caller],
+          [words.calls.door, of.door],
+          [words.field.address, of.uri && <Mono key="uri">{of.uri}</Mono>],
+          [words.calls.requestId, <Mono key="id">{of.request_id}</Mono>],
+          [words.field.size, format.bytes(of.result_bytes)],
+        ]}
+      />
+    </Region>
+  );
+}

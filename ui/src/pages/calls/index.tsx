@@ -1,0 +1,120 @@
+// Calls: who called what, through which door, and how it ended; new ones as they come.
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { Pause, Play } from "lucide-react";
+import { useEffect, useState } from "react";
+import { type CallFilter, calls, exportAddress } from "../../api/calls";
+import { hear } from "../../api/events";
+import type { Call } from "../../api/types";
+import { StateBadge } from "../../catalog/badges";
+import { Button, type Column, Empty, Header, Link, Loaded, Muted, Row, Stack, Table, useAddress } from "../../kit";
+import control from "../../kit/control.module.css";
+import { useWords } from "../../words";
+import { useFormat } from "../../words/format";
+import { Filters } from "./filters";
+
+type Fields = keyof CallFilter | "page";
+const REFRESH_MS = 1000;
+
+export default function Calls() {
+  const words = useWords();
+  const [address, setAddress] = useAddress<Fields>();
+  const [isPaused, setPaused] = useState(false);
+  const { page = "1", ...rest } = address;
+  const filter = pick(rest);
+  const query = useQuery({ ...calls(filter, Number(page)), placeholderData: (old) => old });
+  useRefresh(isPaused);
+  const Icon = isPaused ? Play : Pause;
+  return (
+    <Stack>
+      <Header title={words.nav.calls}>
+        <Button
+          icon={<Icon size={14} aria-hidden />}
+          aria-pressed={isPaused}
+          aria-label={words.calls.pause}
+          onClick={() => setPaused(!isPaused)}
+        >
+          {isPaused ? words.calls.resume : words.calls.pause}
+        </Button>
+        <a className={control.button} href={exportAddress(filter)} download="calls.csv">
+          {words.act.export}
+        </a>
+      </Header>
+      <Filters filter={filter} onFilter={(changes) => setAddress({ ...changes, page: undefined })} />
+      <Loaded query={query}>
+        {(data) => (
+          <Stack>
+            <CallTable rows={data.items} />
+            <Pager
+              page={Number(page)}
+              total={data.total}
+              limit={data.limit}
+              onPage={(next) => setAddress({ page: String(next) })}
+            />
+          </Stack>
+        )}
+      </Loaded>
+    </Stack>
+  );
+}
+
+const NAMES = ["tool", "service", "caller", "door", "status", "code", "from", "to", "request_id"] as const;
+
+function pick(address: Partial<Record<string, string>>): CallFilter {
+  return Object.fromEntries(NAMES.filter((name) => address[name]).map((name) => [name, address[name]]));
+}
+
+/** New calls are asked for at most once a second. */
+function useRefresh(isPaused: boolean) {
+  const queries = useQueryClient();
+  useEffect(() => {
+    if (isPaused) return;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const stop = hear((event) => {
+      if (event.type !== "call" || timer) return;
+      timer = setTimeout(() => {
+        timer = undefined;
+        void queries.invalidateQueries({ queryKey: ["calls"] });
+      }, REFRESH_MS);
+    });
+    return () => {
+      clearTimeout(timer);
+      stop();
+    };
+  }, [isPaused, queries]);
+}
+
+function CallTable({ rows }: { rows: Call[] }) {
+  const words = useWords();
+  const format = useFormat();
+  const columns: Column<Call>[] = [
+    { id: "at", label: words.field.at, kind: "nowrap", cell: (call) => format.time(call.at) },
+    { id: "tool", label: words.calls.tool, cell: (call) => <Link to={`/ui/calls/${call.id}`}>{call.tool}</Link> },
+    { id: "status", label: words.field.status, cell: (call) => <StateBadge state={call.status} /> },
+    { id: "code", label: words.calls.code, cell: (call) => call.code && <code>{call.code}</code> },
+    { id: "service", label: words.field.service, cell: (call) => call.service },
+    { id: "door", label: words.calls.door, cell: (call) => call.door },
+    { id: "caller", label: words.calls.caller, cell: (call) => <Muted small>{call.caller_name ?? call.caller}</Muted> },
+    { id: "took", label: words.field.duration, kind: "number", cell: (call) => format.duration(call.duration_us) },
+  ];
+  if (rows.length === 0) return <Empty title={words.things.calls.none} />;
+  return <Table label={words.things.calls.many} columns={columns} rows={rows} id={(call) => call.id} />;
+}
+
+type PagerProps = { page: number; total: number; limit: number; onPage: (page: number) => void };
+
+function Pager({ page, total, limit, onPage }: PagerProps) {
+  const words = useWords();
+  const pages = Math.max(1, Math.ceil(total / limit));
+  if (pages === 1) return null;
+  return (
+    <Row>
+      <Button disabled={page <= 1} onClick={() => onPage(page - 1)}>
+        {words.act.previous}
+      </Button>
+      <Muted>{words.calls.page(page, pages)}</Muted>
+      <Button disabled={page >= pages} onClick={() => onPage(page + 1)}>
+        {words.act.next}
+      </Button>
+    </Row>
+  );
+}

@@ -1,0 +1,161 @@
+// One door: what stands behind it, and how a client comes in.
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate, useParams } from "@tanstack/react-router";
+import { useState } from "react";
+import { rememberKey } from "../../api/door-keys";
+import { bindings, door, remove, rotate, setBinding, unbind, update } from "../../api/doors";
+import { useMay } from "../../api/session";
+import type { BoundTool, Door } from "../../api/types";
+import { StateBadge } from "../../catalog/badges";
+import { KeyDialog } from "../../catalog/key-dialog";
+import { ActionErrors, useAction } from "../../form/action";
+import {
+  Button,
+  type Column,
+  DeleteButton,
+  Empty,
+  Header,
+  Link,
+  Loaded,
+  Muted,
+  Row,
+  SelectField,
+  Stack,
+  SwitchField,
+  Table,
+  useAddress,
+} from "../../kit";
+import { useWords } from "../../words";
+import { BindDialog } from "./bind";
+import { ConnectDialog } from "./connect";
+
+export default function DoorPage() {
+  const { id = "" } = useParams({ strict: false }) as { id?: string };
+  return <Loaded query={useQuery(door(id))}>{(data) => <OneDoor key={data.id} of={data} />}</Loaded>;
+}
+
+function OneDoor({ of }: { of: Door }) {
+  const words = useWords();
+  const may = useMay();
+  const [{ connect }, setAddress] = useAddress<"connect">();
+  const [isBinding, setBinding] = useState(false);
+  const query = useQuery(bindings(of.id));
+  const on = query.data?.filter((binding) => binding.binding_status).length ?? 0;
+  return (
+    <Stack>
+      <Header title={of.name} badge={<StateBadge state={of.status} />}>
+        {may("make_instances") && <DoorActions of={of} onBind={() => setBinding(true)} />}
+        <Button look="primary" onClick={() => setAddress({ connect: "1" })}>
+          {words.doors.connect}
+        </Button>
+      </Header>
+      <Loaded query={query}>
+        {(rows) => (
+          <Stack>
+            <Muted>{words.doors.on(on, rows.length)}</Muted>
+            <ToolSearch of={of} />
+            <Bindings of={of} rows={rows} />
+          </Stack>
+        )}
+      </Loaded>
+      <BindDialog of={of} bound={query.data ?? []} open={isBinding} onClose={() => setBinding(false)} />
+      <ConnectDialog of={of} open={!!connect} onClose={() => setAddress({ connect: undefined })} />
+    </Stack>
+  );
+}
+
+function DoorActions({ of, onBind }: { of: Door; onBind: () => void }) {
+  const words = useWords();
+  const navigate = useNavigate();
+  const [key, setKey] = useState<string | null>(null);
+  const turn = useAction(() => rotate(of.id), words.done.saved);
+  const gone = useAction(async () => {
+    await remove(of.id);
+    navigate({ to: "/ui/doors" });
+  }, words.done.deleted);
+  const newKey = async () => {
+    const made = await turn.run();
+    if (!made) return;
+    rememberKey(of.id, made.api_key);
+    setKey(made.api_key);
+  };
+  return (
+    <>
+      <ActionErrors of={turn} />
+      <ActionErrors of={gone} />
+      <Button onClick={onBind}>{words.doors.bindTools}</Button>
+      <Button onClick={newKey} disabled={turn.isBusy}>
+        {words.doors.rotate}
+      </Button>
+      <DeleteButton what={of.name} onDelete={() => gone.run()} />
+      <KeyDialog value={key} onClose={() => setKey(null)} />
+    </>
+  );
+}
+
+function ToolSearch({ of }: { of: Door }) {
+  const words = useWords();
+  const may = useMay();
+  const mode = (of as Door & { tool_search?: { mode?: string } }).tool_search?.mode;
+  const action = useAction((next: string) => update(of.id, { tool_search: { mode: next } }), words.done.saved);
+  const options = (["off", "on", "auto"] as const).map((value) => ({ value, label: words.doors.modes[value] }));
+  return (
+    <Stack gap="tight">
+      <Row>
+        <SelectField
+          label={words.doors.toolSearch}
+          hint={words.doors.toolSearchHint}
+          value={mode ?? "off"}
+          options={options}
+          disabled={!may("make_instances") || action.isBusy}
+          onValue={(value) => action.run(value)}
+        />
+      </Row>
+      <ActionErrors of={action} />
+    </Stack>
+  );
+}
+
+function Bindings({ of, rows }: { of: Door; rows: BoundTool[] }) {
+  const words = useWords();
+  const may = useMay();
+  const flip = useAction((tool: string, isOn: boolean) => setBinding(of.id, tool, isOn), words.done.saved);
+  const out = useAction((tool: string) => unbind(of.id, tool), words.done.deleted);
+  const canEdit = may("make_instances");
+  const columns: Column<BoundTool>[] = [
+    {
+      id: "on",
+      label: words.doors.offered,
+      cell: (tool) => (
+        <SwitchField
+          hideLabel
+          label={tool.name}
+          checked={tool.binding_status}
+          disabled={!canEdit || flip.isBusy}
+          onChecked={(isOn) => flip.run(tool.tool_id, isOn)}
+        />
+      ),
+    },
+    { id: "name", label: words.field.name, cell: (tool) => <Link to={`/ui/tools/${tool.tool_id}`}>{tool.name}</Link> },
+    { id: "type", label: words.field.type, cell: (tool) => tool.type },
+    { id: "status", label: words.field.status, cell: (tool) => <StateBadge state={tool.tool_status} /> },
+    {
+      id: "out",
+      label: words.act.remove,
+      cell: (tool) =>
+        canEdit && (
+          <Button aria-label={words.doors.unbind(tool.name)} onClick={() => out.run(tool.tool_id)}>
+            {words.act.remove}
+          </Button>
+        ),
+    },
+  ];
+  if (rows.length === 0) return <Empty title={words.doors.nothingBound} />;
+  return (
+    <Stack>
+      <ActionErrors of={flip} />
+      <ActionErrors of={out} />
+      <Table label={words.doors.bindings} columns={columns} rows={rows} id={(tool) => tool.tool_id} />
+    </Stack>
+  );
+}

@@ -1,0 +1,61 @@
+// What waits for somebody's word.
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { approvals, decide } from "../../api/flows";
+import { useMay } from "../../api/session";
+import type { Approval } from "../../api/types";
+import { ActionErrors, useAction } from "../../form/action";
+import { Button, type Column, Empty, Header, Link, Loaded, Row, Stack, Table, TextField } from "../../kit";
+import { useWords } from "../../words";
+import { useFormat } from "../../words/format";
+
+export default function Approvals() {
+  const words = useWords();
+  const format = useFormat();
+  const query = useQuery({ ...approvals, refetchInterval: 5_000 });
+  const columns: Column<Approval>[] = [
+    { id: "title", label: words.flows.question, cell: (one) => String(one.title) },
+    { id: "run", label: words.flows.run, cell: (one) => <Link to={`/ui/runs/${one.run_id}`}>{one.path}</Link> },
+    { id: "at", label: words.field.at, kind: "nowrap", cell: (one) => format.time(one.asked_at) },
+    { id: "until", label: words.flows.until, kind: "nowrap", cell: (one) => one.until && format.time(one.until) },
+    { id: "decide", label: words.flows.decision, cell: (one) => <Decide one={one} /> },
+  ];
+  return (
+    <Stack>
+      <Header title={words.things.approvals.many} />
+      <Loaded query={query}>
+        {(rows) =>
+          rows.length > 0 ? (
+            <Table label={words.things.approvals.many} columns={columns} rows={rows} id={(one) => one.id} />
+          ) : (
+            <Empty title={words.things.approvals.none} />
+          )
+        }
+      </Loaded>
+    </Stack>
+  );
+}
+
+function Decide({ one }: { one: Approval }) {
+  const words = useWords();
+  const may = useMay();
+  const [comment, setComment] = useState("");
+  const yes = useAction(() => decide(one.id, "approve", comment), words.done.approved);
+  const no = useAction(() => decide(one.id, "reject", comment), words.done.rejected);
+  if (!may("call")) return null;
+  return (
+    <Stack gap="tight">
+      <TextField label={words.flows.comment} value={comment} onValue={setComment} />
+      <Row>
+        <Button look="primary" disabled={yes.isBusy || no.isBusy} onClick={() => yes.run()}>
+          {words.act.approve}
+        </Button>
+        <Button disabled={yes.isBusy || no.isBusy} onClick={() => no.run()}>
+          {words.act.reject}
+        </Button>
+      </Row>
+      <ActionErrors of={yes} />
+      <ActionErrors of={no} />
+    </Stack>
+  );
+}

@@ -1,0 +1,42 @@
+// The canvas with the panel of the step that is chosen.
+import { useNavigate } from "@tanstack/react-router";
+import { findStepCall } from "../../api/calls";
+import { Canvas } from "../../canvas";
+import { Empty } from "../../kit";
+import css from "../../kit/canvas.module.css";
+import { useWords } from "../../words";
+import { StepPanel } from "./step-panel";
+import type { FlowDraft } from "./use-draft";
+import type { FlowRun } from "./use-run";
+
+type Props = { draft: FlowDraft; run: FlowRun; selected: string | null; onSelect: (id: string | null) => void };
+
+export function Drawing({ draft, run, selected, onSelect }: Props) {
+  const words = useWords();
+  const navigate = useNavigate();
+  const step = draft.graph.steps.find((one) => one.id === selected);
+  // A step that failed opens what it failed of.
+  const open = async (id: string) => {
+    onSelect(id);
+    if (run.states[id] !== "failed" || !run.id) return;
+    const call = await findStepCall(run.id, id).catch(() => undefined);
+    if (call) navigate({ to: `/ui/calls/${call.id}` });
+  };
+  if (draft.graph.steps.length === 0) return <Empty title={words.flows.noSteps}>{words.flows.noStepsHint}</Empty>;
+  return (
+    <div className={css.work}>
+      <Canvas
+        flow={draft.id}
+        graph={draft.graph}
+        states={run.states}
+        selected={selected}
+        isLocked={draft.isBroken}
+        onSelect={onSelect}
+        onOpen={open}
+        onConnect={draft.connect}
+        onRemove={draft.removeStep}
+      />
+      {step && !draft.isBroken && <StepPanel key={step.id} step={step} draft={draft} />}
+    </div>
+  );
+}

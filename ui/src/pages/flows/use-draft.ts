@@ -1,0 +1,136 @@
+// The draft of a flow: its text with undo, what it draws, and saving without losing anybody's work.
+import { useQueryClient } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { useEffect, useMemo, useRef, useState } from "react";
+import { ApiError } from "../../api/error";
+import * as api from "../../api/flows";
+import type { Flow } from "../../api/types";
+import { begin, type History, push, redo, undo } from "../../canvas/history";
+import { addStep, connect, type Graph, parse, removeStep, setKey } from "../../canvas/source";
+import type { Mark } from "../../editor";
+import { useAction } from "../../form/action";
+import { useWords } from "../../words";
+
+const NOTHING: Graph = { steps: [], edges: [], hasInputs: false };
+const CHECK_MS = 400;
+
+export type FlowDraft = ReturnType<typeof useFlowDraft>;
+
+export function useFlowDraft(flow: Flow | null, source: string) {
+  const words = useWords();
+  const navigate = useNavigate();
+  const queries = useQueryClient();
+  const [id, setId] = useState(flow?.id ?? `flow-${Date.now().toString(36)}`);
+  const [history, setHistory] = useKeptHistory(id, source);
+  const revision = useRef(flow?.revision);
+  const inLine = useRef<Promise<unknown>>(Promise.resolve());
+  const [theirs, setTheirs] = useState<Flow | null>(null);
+  const text = history.now;
+  const parsed = useMemo(() => parse(text), [text]);
+  const lastGood = useRef<Graph>(NOTHING);
+  if (parsed.graph) lastGood.current = parsed.graph;
+  const problems = useChecks(id, text, parsed.graph !== null);
+  const set = (next: string) => setHistory((old) => push(old, next));
+
+  const writeNow = async (): Promise<Flow> => {
+    try {
+      const isKnown = revision.current !== undefined;
+      const saved = isKnown ? await api.saveDraft(id, text, revision.current) : await api.create(id, text);
+      revision.current = saved.revision;
+      return saved;
+    } catch (error) {
+      const isStale = revision.current !== undefined && error instanceof ApiError && error.isConflict;
+      if (isStale) setTheirs(await queries.fetchQuery({ ...api.flow(id), staleTime: 0 }));
+      throw error;
+    }
+  };
+  // One after another: each is based on what the one before it made.
+  const write = (): Promise<Flow> => {
+    const next = inLine.current.then(writeNow, writeNow);
+    inLine.current = next;
+    return next;
+  };
+  const show = (saved: Flow) => !flow && navigate({ to: `/ui/flows/${saved.id}`, replace: true });
+  const saving = useAction(write, words.done.saved);
+  const publishing = useAction(async () => {
+    const saved = await write();
+    await api.publish(id);
+    return saved;
+  }, words.done.published);
+  const save = async () => {
+    const saved = await saving.run();
+    if (saved) show(saved);
+  };
+  const conflict = {
+    mine: text,
+    theirs: theirs?.source ?? null,
+    onMine: () => {
+      revision.current = theirs?.revision;
+      setTheirs(null);
+      void saving.run();
+    },
+    onTheirs: () => {
+      if (theirs?.source) set(theirs.source);
+      revision.current = theirs?.revision;
+      setTheirs(null);
+      saving.clear();
+    },
+    onClose: () => setTheirs(null),
+  };
+  return {
+    id,
+    setId,
+    text,
+    isNew: !flow,
+    isBroken: parsed.graph === null,
+    graph: parsed.graph ?? lastGood.current,
+    marks: parsed.graph ? problems : parsed.marks,
+    type: (next: string) => setHistory((old) => push(old, next, Date.now(), true)),
+    undo: () => setHistory(undo),
+    redo: () => setHistory(redo),
+    canUndo: history.past.length > 0,
+    canRedo: history.future.length > 0,
+    addStep: (uri: string) => {
+      const added = addStep(text, uri);
+      set(added.text);
+      return added.id;
+    },
+    removeStep: (step: string) => set(removeStep(text, step)),
+    connect: (from: string, to: string) => set(connect(text, from, to)),
+    setKey: (step: string, key: string, value: unknown) => set(setKey(text, step, key, value)),
+    saving,
+    publishing,
+    save,
+    /** For a trial: what is drawn is what runs. */
+    saveForRun: () => saving.run(),
+    publish: async () => {
+      const saved = await publishing.run();
+      if (saved) show(saved);
+    },
+    conflict,
+  };
+}
+
+const kept = new Map<string, History>();
+
+/** What was typed, and the way back through it, stays for as long as the console is open. */
+function useKeptHistory(id: string, source: string) {
+  const [history, setHistory] = useState<History>(() => kept.get(id) ?? begin(source));
+  useEffect(() => void kept.set(id, history), [id, history]);
+  return [history, setHistory] as const;
+}
+
+/** What the server finds wrong, on its lines. */
+function useChecks(id: string, text: string, isYaml: boolean): Mark[] {
+  const [marks, setMarks] = useState<Mark[]>([]);
+  useEffect(() => {
+    if (!isYaml) return;
+    const check = async () => {
+      const { errors } = await api.validate(id, text).catch(() => ({ errors: [] }));
+      setMarks(errors.map(({ line, column, message, severity }) => ({ line, column, message, severity })));
+    };
+    const timer = setTimeout(check, CHECK_MS);
+    return () => clearTimeout(timer);
+  }, [id, text, isYaml]);
+  return marks;
+}

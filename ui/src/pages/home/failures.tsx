@@ -1,0 +1,38 @@
+// The last calls that failed, each a click away from why.
+import type { Failure } from "../../api/contract";
+import { StateBadge } from "../../catalog/badges";
+import { Card, Link, Muted, Region, Row, Stack } from "../../kit";
+import css from "../../kit/show.module.css";
+import { useWords } from "../../words";
+import { useFormat } from "../../words/format";
+
+export function Failures({ all }: { all: Failure[] }) {
+  const words = useWords();
+  const format = useFormat();
+  return (
+    <Region title={words.home.failures}>
+      {all.length === 0 && <Muted>{words.home.noFailures}</Muted>}
+      {all.length > 0 && (
+        <ul aria-label={words.home.failures} className={css.list}>
+          {all.map((failure) => (
+            <li key={failure.id}>
+              <Card>
+                <Stack gap="tight">
+                  <Row at="between">
+                    <Row>
+                      <StateBadge state={failure.status ?? "error"} />
+                      <Link to={`/ui/calls/${failure.id}`}>{failure.tool}</Link>
+                      <code>{failure.code}</code>
+                    </Row>
+                    <Muted small>{format.time(failure.at)}</Muted>
+                  </Row>
+                  {failure.message && <Muted small>{failure.message}</Muted>}
+                </Stack>
+              </Card>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Region>
+  );
+}

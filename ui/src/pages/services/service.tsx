@@ -1,0 +1,113 @@
+// One service: how it is, what it offers, its settings, what changed in it, and who needs it.
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate, useParams } from "@tanstack/react-router";
+import { useState } from "react";
+import { remove, service, setEnabled, test } from "../../api/services";
+import { useMay } from "../../api/session";
+import type { Service } from "../../api/types";
+import { StateBadge } from "../../catalog/badges";
+import { ActionErrors, useAction } from "../../form/action";
+import { Button, DeleteButton, Facts, Header, Loaded, Mono, Note, PageTabs, Stack, SwitchField } from "../../kit";
+import { useWords } from "../../words";
+import { useFormat } from "../../words/format";
+import { Pins, UsedBy } from "./changes";
+import { ServiceSettings } from "./settings";
+import { ServiceTools } from "./tools";
+
+export default function ServicePage() {
+  const { type = "", id = "" } = useParams({ strict: false }) as { type?: string; id?: string };
+  const query = useQuery(service(type, id));
+  return <Loaded query={query}>{(data) => <ServiceTabs key={`${type} ${id}`} of={data} />}</Loaded>;
+}
+
+function ServiceTabs({ of }: { of: Service }) {
+  const words = useWords();
+  return (
+    <Stack>
+      <Head of={of} />
+      <PageTabs
+        label={of.name}
+        tabs={[
+          { id: "overview", label: words.services.overview, body: () => <Overview of={of} /> },
+          { id: "tools", label: words.services.tools, body: () => <ServiceTools of={of} /> },
+          { id: "settings", label: words.services.settings, body: () => <ServiceSettings of={of} /> },
+          { id: "changes", label: words.services.changes, body: () => <Pins of={of} /> },
+          { id: "used", label: words.services.used, body: () => <UsedBy of={of} /> },
+        ]}
+      />
+    </Stack>
+  );
+}
+
+function Head({ of }: { of: Service }) {
+  const words = useWords();
+  const format = useFormat();
+  const may = useMay();
+  const navigate = useNavigate();
+  const probe = useAction(() => test(of.type, of.id));
+  const [tested, setTested] = useProbe();
+  const enable = useAction((isOn: boolean) => setEnabled(of.type, of.id, isOn), words.done.saved);
+  const gone = useAction(async () => {
+    await remove(of.type, of.id);
+    navigate({ to: "/ui/services" });
+  }, words.done.deleted);
+  const isOurs = of.source === "store" && may("manage");
+  return (
+    <>
+      <Header title={of.name} badge={<StateBadge state={of.health.state} />}>
+        {may("manage") && (
+          <Button disabled={probe.isBusy} onClick={async () => setTested((await probe.run()) ?? null)}>
+            {words.act.test}
+          </Button>
+        )}
+        <SwitchField
+          label={words.field.enabled}
+          checked={of.enabled}
+          disabled={!isOurs || enable.isBusy}
+          onChecked={(isOn) => enable.run(isOn)}
+        />
+        {isOurs && <DeleteButton what={of.name} detail={words.ask.deleteService} onDelete={() => gone.run()} />}
+      </Header>
+      {tested?.ok && (
+        <Note tone="ok" live="status" title={words.services.reachable(format.number(tested.duration_ms))} />
+      )}
+      {tested && !tested.ok && (
+        <Note title={tested.error?.message ?? words.state.failed} live="alert">
+          <code>{tested.error?.code}</code>
+        </Note>
+      )}
+      <ActionErrors of={probe} />
+      <ActionErrors of={enable} />
+      <ActionErrors of={gone} />
+      {of.source !== "store" && <Note tone="warn" title={words.services.readOnly(of.source)} />}
+    </>
+  );
+}
+
+function Overview({ of }: { of: Service }) {
+  const words = useWords();
+  const format = useFormat();
+  return (
+    <Stack>
+      {of.health.error && <Note title={of.health.error} />}
+      <Facts
+        of={[
+          [words.field.address, <Mono key="uri">{`${of.type}://${of.id}`}</Mono>],
+          [words.field.type, of.type],
+          [words.field.description, of.description],
+          [words.field.source, words.services.source(of.source)],
+          [words.services.since, of.health.since && format.time(of.health.since)],
+          [words.field.created, of.created_at && format.time(of.created_at)],
+          [words.field.updated, of.updated_at && format.time(of.updated_at)],
+          [words.field.version, of.version && String(of.version)],
+        ]}
+      />
+    </Stack>
+  );
+}
+
+type Tested = Awaited<ReturnType<typeof test>>;
+
+function useProbe() {
+  return useState<Tested | null>(null);
+}

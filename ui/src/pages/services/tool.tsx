@@ -1,0 +1,142 @@
+// One tool of a service: its definition, where the service lets one make it, and a place to try it.
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate, useParams } from "@tanstack/react-router";
+import { useState } from "react";
+import { removeTool, saveTool, serviceTools, serviceTypes } from "../../api/services";
+import { useMay } from "../../api/session";
+import type { ServiceTool } from "../../api/types";
+import { serviceAddress } from "../../catalog/address";
+import { TryPanel } from "../../catalog/try-panel";
+import { type FormValue, SchemaForm } from "../../form";
+import { ActionErrors, useAction } from "../../form/action";
+import { HttpEditor } from "../../form/http";
+import { useSubmitKey } from "../../form/submit-key";
+import { Button, Code, DeleteButton, Header, Loaded, PageTabs, Row, Stack, TextField } from "../../kit";
+import { useWords } from "../../words";
+
+type At = { type: string; id: string };
+
+export default function ServiceToolPage() {
+  const words = useWords();
+  const { type = "", id = "", tool = "" } = useParams({ strict: false }) as Partial<At & { tool: string }>;
+  const query = useQuery(serviceTools(type, id));
+  return (
+    <Loaded query={query}>
+      {(tools) => {
+        const known = tools.find((one) => one.id === tool);
+        if (!known) return <NewTool at={{ type, id }} />;
+        return <KnownTool key={known.id} at={{ type, id }} tool={known} label={words.nav.tools} />;
+      }}
+    </Loaded>
+  );
+}
+
+function NewTool({ at }: { at: At }) {
+  const words = useWords();
+  return (
+    <Stack>
+      <Header title={words.things.tools.add} />
+      <EditTool at={at} tool={null} />
+    </Stack>
+  );
+}
+
+function KnownTool({ at, tool, label }: { at: At; tool: ServiceTool; label: string }) {
+  const words = useWords();
+  const may = useMay();
+  const navigate = useNavigate();
+  const canEdit = tool.definition !== null && tool.definition !== undefined && may("manage");
+  const gone = useAction(async () => {
+    await removeTool(at.type, at.id, tool.id);
+    navigate({ to: serviceAddress(at.type, at.id), search: { tab: "tools" } as never });
+  }, words.done.deleted);
+  const entry = { name: tool.name ?? tool.id, uri: tool.uri, kind: at.type, status: "active" };
+  const schema = () => <Code>{JSON.stringify(tool.inputSchema ?? {}, null, 2)}</Code>;
+  return (
+    <Stack>
+      <Header title={tool.id}>{canEdit && <DeleteButton what={tool.id} onDelete={() => gone.run()} />}</Header>
+      {tool.description && <p>{tool.description}</p>}
+      <ActionErrors of={gone} />
+      <PageTabs
+        label={label}
+        tabs={[
+          {
+            id: "definition",
+            label: words.tools.definition,
+            body: () => (canEdit ? <EditTool at={at} tool={tool} /> : schema()),
+          },
+          { id: "try", label: words.act.tryIt, body: () => <TryPanel entry={entry} /> },
+        ]}
+      />
+    </Stack>
+  );
+}
+
+const DRAWN_BY_EDITOR = ["id", "description", "endpoint", "method", "parameters", "response_template"];
+
+function EditTool({ at, tool }: { at: At; tool: ServiceTool | null }) {
+  const words = useWords();
+  const navigate = useNavigate();
+  const types = useQuery(serviceTypes);
+  const first = (tool?.definition ?? { id: "", endpoint: "", method: "GET", parameters: [] }) as FormValue;
+  const [draft, setDraft] = useState<FormValue>(at.type === "api" || tool ? first : { id: "" });
+  const action = useAction(() => saveTool(at.type, at.id, tool?.id ?? null, draft), words.done.saved);
+  const save = async () => {
+    const saved = await action.run();
+    if (saved && saved.id !== tool?.id) navigate({ to: `${serviceAddress(at.type, at.id)}/tools/${saved.id}` });
+  };
+  const onKeyDown = useSubmitKey(save);
+  const schema = (types.data?.find((type) => type.type === at.type)?.tool_schema ?? {}) as FormValue;
+  const isHttp = at.type === "api";
+  const error = (path: string) => action.problems.find((problem) => problem.path === path)?.message;
+  const text = (field: string) => String(draft[field] ?? "");
+  const set = (field: string) => (value: string) => setDraft({ ...draft, [field]: value });
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: one key for the whole form
+    <div onKeyDown={onKeyDown}>
+      <Stack>
+        <ActionErrors of={action} />
+        {isHttp && (
+          <>
+            <TextField label={words.field.name} required value={text("id")} error={error("id")} onValue={set("id")} />
+            <TextField label={words.field.description} value={text("description")} onValue={set("description")} />
+            <HttpEditor
+              value={draft}
+              onValue={setDraft}
+              problems={action.problems}
+              prefix=""
+              sample={tool ? { uri: tool.uri } : undefined}
+            />
+          </>
+        )}
+        <SchemaForm
+          schema={isHttp ? without(schema, DRAWN_BY_EDITOR) : schema}
+          value={draft}
+          onValue={setDraft}
+          problems={action.problems}
+        />
+        <Row>
+          <Button look="primary" disabled={action.isBusy} onClick={save}>
+            {words.act.save}
+          </Button>
+        </Row>
+      </Stack>
+    </div>
+  );
+}
+
+/** The schema without fields that have an editor of their own; the others are for those who look for them. */
+function without(schema: FormValue, fields: string[]): FormValue {
+  const defs = schema.$defs as Record<string, FormValue> | undefined;
+  const name =
+    String(schema.$ref ?? "")
+      .split("/")
+      .pop() ?? "";
+  const own = (defs?.[name] ?? schema) as { properties?: Record<string, object> };
+  const rest = Object.entries(own.properties ?? {}).filter(([key]) => !fields.includes(key));
+  const advanced = rest.map(([key, value]) => [
+    key,
+    { ...value, "x-ui": { ...((value as FormValue)["x-ui"] as object), advanced: true } },
+  ]);
+  return { type: "object", $defs: defs, properties: Object.fromEntries(advanced) };
+}

@@ -1,0 +1,147 @@
+// Settings: how the server is, what it thinks of itself, and what one person likes.
+import { useQuery } from "@tanstack/react-query";
+import { base } from "../../api/base";
+import { catalog } from "../../api/catalog";
+import type { CatalogService, DoctorCheck } from "../../api/contract";
+import { doctor } from "../../api/people";
+import { useMay } from "../../api/session";
+import { serviceAddress } from "../../catalog/address";
+import { healthOf, StateBadge } from "../../catalog/badges";
+import {
+  type Column,
+  Empty,
+  ErrorNote,
+  Facts,
+  Header,
+  Link,
+  Loaded,
+  PageTabs,
+  SelectField,
+  Stack,
+  SwitchField,
+  Table,
+} from "../../kit";
+import { prefer, type Theme, usePreferences } from "../../shell/preferences";
+import { type Language, languages, setLanguage, useLanguage, useWords } from "../../words";
+import { useFormat } from "../../words/format";
+
+export default function Settings() {
+  const words = useWords();
+  const may = useMay();
+  const checks = { id: "doctor", label: words.settings.doctor, body: () => <Doctor /> };
+  return (
+    <Stack>
+      <Header title={words.nav.settings} />
+      <PageTabs
+        label={words.nav.settings}
+        tabs={[
+          { id: "health", label: words.settings.health, body: () => <Health /> },
+          ...(may("manage") ? [checks] : []),
+          { id: "about", label: words.settings.about, body: () => <About /> },
+          { id: "preferences", label: words.settings.preferences, body: () => <Preferences /> },
+        ]}
+      />
+    </Stack>
+  );
+}
+
+function Health() {
+  const words = useWords();
+  const format = useFormat();
+  const all = useQuery(catalog);
+  const columns: Column<CatalogService>[] = [
+    {
+      id: "name",
+      label: words.field.name,
+      cell: (one) => <Link to={serviceAddress(one.type, one.id)}>{one.name}</Link>,
+    },
+    { id: "health", label: words.field.health, cell: (one) => <StateBadge state={healthOf(one.health)} /> },
+    {
+      id: "since",
+      label: words.services.since,
+      kind: "nowrap",
+      cell: (one) => one.health?.since && format.time(one.health.since),
+    },
+    { id: "error", label: words.field.message, cell: (one) => one.health?.error },
+  ];
+  return (
+    <Loaded query={all}>
+      {({ services }) =>
+        services.length > 0 ? (
+          <Table
+            label={words.settings.health}
+            columns={columns}
+            rows={services}
+            id={(one) => `${one.type} ${one.id}`}
+          />
+        ) : (
+          <Empty title={words.things.services.none} />
+        )
+      }
+    </Loaded>
+  );
+}
+
+function Doctor() {
+  const words = useWords();
+  const query = useQuery(doctor);
+  const columns: Column<DoctorCheck>[] = [
+    { id: "id", label: words.settings.check, cell: (check) => check.id },
+    { id: "state", label: words.field.status, cell: (check) => <StateBadge state={check.state} /> },
+    { id: "detail", label: words.settings.found, cell: (check) => check.detail },
+    { id: "advice", label: words.settings.advice, cell: (check) => check.advice },
+  ];
+  return (
+    <Loaded query={query}>
+      {({ checks }) => <Table label={words.settings.doctor} columns={columns} rows={checks} id={(check) => check.id} />}
+    </Loaded>
+  );
+}
+
+function About() {
+  const words = useWords();
+  const may = useMay();
+  const query = useQuery({ ...doctor, enabled: may("manage") });
+  return (
+    <Stack>
+      <p>{words.settings.what}</p>
+      {query.data && (
+        <Facts
+          of={[
+            [words.field.version, query.data.version],
+            [words.settings.database, query.data.database],
+          ]}
+        />
+      )}
+      {query.error && <ErrorNote error={query.error} onRetry={() => query.refetch()} />}
+      <p>
+        <a href={`${base}/api/docs`}>{words.settings.docs}</a>
+      </p>
+    </Stack>
+  );
+}
+
+function Preferences() {
+  const words = useWords();
+  const { theme, keys } = usePreferences();
+  const language = useLanguage();
+  const themes = (["system", "light", "dark"] as const).map((value) => ({ value, label: words.shell[value] }));
+  const known = Object.entries(languages).map(([value, { language: label }]) => ({ value, label }));
+  return (
+    <Stack>
+      <SelectField
+        label={words.shell.theme}
+        value={theme}
+        options={themes}
+        onValue={(value) => prefer({ theme: value as Theme })}
+      />
+      <SelectField
+        label={words.shell.language}
+        value={language}
+        options={known}
+        onValue={(value) => setLanguage(value as Language)}
+      />
+      <SwitchField label={words.settings.singleKeys} checked={keys} onChecked={(on) => prefer({ keys: on })} />
+    </Stack>
+  );
+}

@@ -1,0 +1,65 @@
+// One table: its tree, its rows, questions to it, what it was before.
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate, useParams } from "@tanstack/react-router";
+import { Wrench } from "lucide-react";
+import { useState } from "react";
+import { useMay } from "../../api/session";
+import { exportAddress, remove, table } from "../../api/tables";
+import type { Table } from "../../api/types";
+import { ActionErrors, useAction } from "../../form/action";
+import { Button, DeleteButton, Header, Loaded, Mono, PageTabs, Row, Stack } from "../../kit";
+import control from "../../kit/control.module.css";
+import { useWords } from "../../words";
+import { Grid } from "./grid";
+import { MakeTool } from "./make-tool";
+import { Query } from "./query";
+import { Tree } from "./tree";
+import { TableVersions } from "./versions";
+
+export default function TablePage() {
+  const { id = "" } = useParams({ strict: false }) as { id?: string };
+  return <Loaded query={useQuery(table(id))}>{(data) => <TableTabs key={data.id} of={data} />}</Loaded>;
+}
+
+function TableTabs({ of }: { of: Table }) {
+  const words = useWords();
+  const may = useMay();
+  const navigate = useNavigate();
+  const [path, setPath] = useState("");
+  const [isMaking, setMaking] = useState(false);
+  const gone = useAction(async () => {
+    await remove(of.id);
+    navigate({ to: "/ui/tables" });
+  }, words.done.deleted);
+  return (
+    <Stack>
+      <Header title={of.name}>
+        <a className={control.button} href={exportAddress(of.id, "json")} download={`${of.name}.json`}>
+          {words.act.export}
+        </a>
+        {may("make_tools") && (
+          <>
+            <Button look="primary" icon={<Wrench size={16} aria-hidden />} onClick={() => setMaking(true)}>
+              {words.tables.make}
+            </Button>
+            <DeleteButton what={of.name} onDelete={() => gone.run()} />
+          </>
+        )}
+      </Header>
+      <ActionErrors of={gone} />
+      <Row>
+        {words.tables.part} <Mono>{path || "/"}</Mono>
+      </Row>
+      <PageTabs
+        label={of.name}
+        tabs={[
+          { id: "tree", label: words.tables.tree, body: () => <Tree of={of} path={path} onPath={setPath} /> },
+          { id: "grid", label: words.tables.grid, body: () => <Grid of={of} path={path} /> },
+          { id: "query", label: words.tables.query, body: () => <Query of={of} path={path} /> },
+          { id: "versions", label: words.tools.versions, body: () => <TableVersions of={of} /> },
+        ]}
+      />
+      <MakeTool of={of} path={path} open={isMaking} onClose={() => setMaking(false)} />
+    </Stack>
+  );
+}

@@ -1,0 +1,53 @@
+// "Add tool": an HTTP request, another name for a tool, or an operation on a table.
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { useState } from "react";
+import { catalog } from "../../api/catalog";
+import { tables } from "../../api/tables";
+import { create } from "../../api/tools";
+import { ActionErrors, useAction } from "../../form/action";
+import { Button, Choices, Header, Row, Stack, useAddress } from "../../kit";
+import { useWords } from "../../words";
+import { Definition, type Draft } from "./definition";
+
+const KINDS = ["http", "uri", "query_data"] as const;
+
+export default function AddTool() {
+  const words = useWords();
+  const navigate = useNavigate();
+  const { data } = useQuery(tables);
+  useQuery(catalog);
+  const [{ table_id, json_path, type = "http" }] = useAddress<"table_id" | "json_path" | "type">();
+  const [draft, setDraft] = useState<Draft>(() => startOf(type, { table_id, json_path }));
+  const action = useAction(() => create(draft), words.done.saved);
+  const save = async () => {
+    const made = await action.run();
+    if (made) navigate({ to: `/ui/tools/${made.id}` });
+  };
+  const group = draft.type === "http" || draft.type === "uri" ? draft.type : "query_data";
+  const options = KINDS.map((value) => ({ value, label: words.tools.kinds[value] }));
+  return (
+    <Stack gap="loose">
+      <Header title={words.things.tools.add} />
+      <Choices
+        label={words.field.type}
+        value={group}
+        options={options}
+        onValue={(next) => setDraft({ ...startOf(next, {}), name: draft.name, description: draft.description })}
+      />
+      <ActionErrors of={action} />
+      <Definition draft={draft} onDraft={setDraft} problems={action.problems} tables={data ?? []} onSubmit={save} />
+      <Row>
+        <Button look="primary" disabled={action.isBusy} onClick={save}>
+          {words.act.save}
+        </Button>
+      </Row>
+    </Stack>
+  );
+}
+
+function startOf(type: string, given: { table_id?: string; json_path?: string }): Draft {
+  if (type === "http") return { name: "", type, config: { HTTP: { endpoint: "", method: "GET", parameters: [] } } };
+  if (type === "uri") return { name: "", type, uri: "" };
+  return { name: "", type, table_id: given.table_id ?? "", json_path: given.json_path ?? "" };
+}

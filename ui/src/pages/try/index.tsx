@@ -1,0 +1,47 @@
+// Try: any tool that can be called, with any arguments.
+import { useQuery } from "@tanstack/react-query";
+import { useMemo } from "react";
+import { catalog } from "../../api/catalog";
+import { TryPanel } from "../../catalog/try-panel";
+import { Combobox, Header, Loaded, Stack, useAddress } from "../../kit";
+import { useWords } from "../../words";
+
+function argsOf(text: string | undefined): Record<string, unknown> | undefined {
+  try {
+    return text ? JSON.parse(text) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export default function Try() {
+  const words = useWords();
+  const all = useQuery(catalog);
+  const [{ uri = "", args }, setAddress] = useAddress<"uri" | "args">();
+  const choices = useMemo(
+    () => (all.data?.tools ?? []).map((tool) => ({ value: tool.uri, label: tool.name, detail: tool.summary ?? "" })),
+    [all.data],
+  );
+  return (
+    <Stack>
+      <Header title={words.trying.title} />
+      <Loaded query={all}>
+        {({ tools }) => {
+          const entry =
+            tools.find((tool) => tool.uri === uri) ?? (uri ? { name: uri, uri, kind: "", status: "" } : null);
+          return (
+            <>
+              <Combobox
+                label={words.trying.tool}
+                value={uri}
+                choices={choices}
+                onValue={(next) => setAddress({ uri: next, args: undefined })}
+              />
+              {entry && <TryPanel key={`${entry.uri} ${args ?? ""}`} entry={entry} first={argsOf(args)} />}
+            </>
+          );
+        }}
+      </Loaded>
+    </Stack>
+  );
+}

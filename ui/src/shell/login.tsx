@@ -1,0 +1,106 @@
+// The way in: with a key, or as a person.
+import { type FormEvent, useState } from "react";
+import { type Credentials, signIn } from "../api/session";
+import { Button, ErrorNote, Header, LocalTabs, Note, Stack, TextField } from "../kit";
+import css from "../kit/shell.module.css";
+import { useWords } from "../words";
+
+type Props = { onIn: () => void; isAgain: boolean; isLinkSpent: boolean };
+
+export function Login({ onIn, isAgain, isLinkSpent }: Props) {
+  const words = useWords();
+  const [error, setError] = useState<Error | null>(null);
+  const [isBusy, setBusy] = useState(false);
+  const enter = async (credentials: Credentials) => {
+    setBusy(true);
+    setError(null);
+    try {
+      await signIn(credentials);
+      onIn();
+    } catch (failure) {
+      setError(failure as Error);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <main className={css.login}>
+      <div>
+        <Stack>
+          <Header title={words.login.title} />
+          {isAgain && <Note tone="warn" title={words.login.again} />}
+          {isLinkSpent && <Note tone="warn" title={words.login.codeSpent} live="alert" />}
+          {error && <ErrorNote error={error} />}
+          <LocalTabs
+            label={words.login.how}
+            tabs={[
+              { id: "key", label: words.login.key, body: () => <KeyForm onEnter={enter} isBusy={isBusy} /> },
+              { id: "user", label: words.login.user, body: () => <UserForm onEnter={enter} isBusy={isBusy} /> },
+            ]}
+          />
+        </Stack>
+      </div>
+    </main>
+  );
+}
+
+type FormProps = { onEnter: (credentials: Credentials) => void; isBusy: boolean };
+
+function KeyForm({ onEnter, isBusy }: FormProps) {
+  const words = useWords();
+  const [key, setKey] = useState("");
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    onEnter({ key: key.trim() });
+  };
+  return (
+    <form onSubmit={submit}>
+      <Stack>
+        <TextField
+          label={words.login.key}
+          hint={words.login.keyHint}
+          type="password"
+          autoComplete="current-password"
+          value={key}
+          onValue={setKey}
+        />
+        <Button look="primary" type="submit" disabled={isBusy}>
+          {words.login.title}
+        </Button>
+      </Stack>
+    </form>
+  );
+}
+
+function UserForm({ onEnter, isBusy }: FormProps) {
+  const words = useWords();
+  const [user, setUser] = useState({ tenant: "default", username: "", password: "" });
+  const set = (field: keyof typeof user) => (value: string) => setUser((old) => ({ ...old, [field]: value }));
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    onEnter(user);
+  };
+  return (
+    <form onSubmit={submit}>
+      <Stack>
+        <TextField label={words.login.tenant} value={user.tenant} onValue={set("tenant")} autoComplete="organization" />
+        <TextField
+          label={words.login.userName}
+          value={user.username}
+          onValue={set("username")}
+          autoComplete="username"
+        />
+        <TextField
+          label={words.login.password}
+          type="password"
+          value={user.password}
+          onValue={set("password")}
+          autoComplete="current-password"
+        />
+        <Button look="primary" type="submit" disabled={isBusy}>
+          {words.login.title}
+        </Button>
+      </Stack>
+    </form>
+  );
+}
