@@ -3,7 +3,7 @@ CARGO ?= cargo
 FULL := --features full
 NEXTEST := $(CARGO) nextest run --workspace
 CLIPPY := $(CARGO) clippy --workspace --all-targets
-.PHONY: run test console check bench bench-tools dev release generate fmt features docs deny nextest cargo-deny help
+.PHONY: run test test-brokers console check bench bench-tools dev release generate fmt features docs deny nextest cargo-deny help
 
 help:                ## List the commands
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/: *[^#]*##/\t/' | expand -t 16
@@ -27,6 +27,9 @@ test: nextest        ## Every test, with real servers that it installs, starts a
 	$(CARGO) test --quiet --doc -p gotemplate
 	CARGO_TARGET_DIR=$${CARGO_TARGET_DIR:-$$PWD/target} $(CARGO) test --quiet --manifest-path crates/gotemplate/differential/Cargo.toml --tests
 	scripts/flaky run scripts/mcp-servers run scripts/postgres run scripts/servers run -- $(NEXTEST) $(FULL)
+
+test-brokers: nextest ## Tests on brokers that are built from source, once: minutes the first time
+	scripts/servers run tansu -- $(CARGO) nextest run -p connectors $(FULL) --profile brokers
 
 check: nextest deny  ## Format, lints, documentation, features, dependencies, tidiness, generated files
 	$(CARGO) fmt --all -- --check

@@ -8,6 +8,32 @@ use tokio_util::sync::CancellationToken;
 use tool::queue::Settlement;
 use tool::{Result, Subscription};
 
+/// How a broker elsewhere is reached, and what may be done there.
+#[cfg(feature = "brokers")]
+pub(super) struct Options {
+    pub(super) policy: std::sync::Arc<crate::shared::network::Policy>,
+    pub(super) tls: fetch::Tls,
+    pub(super) attempts: u32,
+    pub(super) backoff: crate::shared::attempts::Backoff,
+    pub(super) timeout: Duration,
+    pub(super) declares: bool,
+    pub(super) lease: Duration,
+    pub(super) max_message_bytes: usize,
+}
+
+#[cfg(feature = "brokers")]
+impl Options {
+    /// How long it is tried to connect, and how often.
+    pub(super) fn budget(&self) -> crate::shared::attempts::Budget {
+        crate::shared::attempts::Budget {
+            deadline: std::time::Instant::now() + self.timeout,
+            attempt: self.timeout,
+            attempts: self.attempts,
+            backoff: self.backoff,
+        }
+    }
+}
+
 /// One broker. Errors that are retryable mean that nothing was sent.
 #[async_trait]
 pub(super) trait Broker: Send + Sync + 'static {

@@ -45,9 +45,13 @@ impl Destination {
                 let message =
                     format!("'{}' has no {field}; name {}", broker.as_str(), one_of(fields(broker)));
                 problems.push(Problem::new(format!("{path}.{field}"), "NotAllowed", message));
-            } else if !is_name(name) {
-                let message =
-                    format!("a {field} is called by 1 to {MAX_NAME_CHARACTERS} printable characters");
+            } else if !is_name(name) || (field == "topic" && !is_topic(name)) {
+                let what = if field == "topic" {
+                    "letters, digits, '.', '_' or '-'"
+                } else {
+                    "printable characters"
+                };
+                let message = format!("a {field} is called by 1 to {MAX_NAME_CHARACTERS} {what}");
                 problems.push(Problem::new(format!("{path}.{field}"), "InvalidName", message));
             } else if field != "routing_key" {
                 found.push((field, name.to_owned()));
@@ -104,6 +108,11 @@ fn check_routing_key(tool: &ToolSettings, path: &str, problems: &mut Vec<Problem
         let message = "a routing_key belongs to an exchange; name one, or a queue alone";
         problems.push(Problem::new(format!("{path}.exchange"), "Required", message));
     }
+}
+
+fn is_topic(name: &str) -> bool {
+    let is_plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
+    is_plain && ![".", ".."].contains(&name)
 }
 
 fn is_name(name: &str) -> bool {

@@ -19,6 +19,10 @@ pub(super) const MESSAGE_FIELD: &str = "message";
 /// The header that counts the attempts that failed.
 pub(super) const ATTEMPT_HEADER: &str = "x-attempt";
 
+/// The longest reason that is kept with a dead letter.
+#[cfg(feature = "brokers")]
+const MAX_REASON_CHARACTERS: usize = 1000;
+
 /// A message on its way out.
 #[derive(Debug, Clone)]
 pub(super) struct Outgoing {
@@ -26,10 +30,7 @@ pub(super) struct Outgoing {
     /// As callers see it.
     pub(super) json: Box<RawValue>,
     /// As others see it.
-    #[cfg_attr(
-        not(any(feature = "rabbitmq", feature = "redis")),
-        expect(dead_code, reason = "for brokers elsewhere")
-    )]
+    #[cfg_attr(not(feature = "brokers"), expect(dead_code, reason = "for brokers elsewhere"))]
     pub(super) bytes: Vec<u8>,
     pub(super) key: Option<String>,
     pub(super) headers: BTreeMap<String, String>,
@@ -62,7 +63,7 @@ pub(super) enum Payload {
     /// Kept by us as callers gave it.
     Json(Box<RawValue>),
     /// Whatever somebody wrote.
-    #[cfg_attr(not(any(feature = "redis", feature = "rabbitmq")), expect(dead_code, reason = "for brokers"))]
+    #[cfg_attr(not(feature = "brokers"), expect(dead_code, reason = "for brokers elsewhere"))]
     Bytes(Vec<u8>),
 }
 
@@ -113,6 +114,12 @@ impl Format {
 
 fn raw(value: &impl serde::Serialize) -> Result<Box<RawValue>, String> {
     to_raw_value(value).map_err(|_| "the message cannot be written".to_owned())
+}
+
+/// Why a message is dead, no longer than is kept with it.
+#[cfg(feature = "brokers")]
+pub(super) fn dead_reason(reason: &str) -> String {
+    reason.chars().take(MAX_REASON_CHARACTERS).collect()
 }
 
 pub(super) fn refused(why: &str) -> Error {

@@ -1,10 +1,14 @@
 //! `mq://`: queues, topics and streams as tools that publish, look and take, and as sources of messages.
 
-#[cfg(any(feature = "redis", feature = "rabbitmq"))]
+#[cfg(feature = "brokers")]
 mod address;
 mod broker;
 mod destination;
 mod embedded;
+#[cfg(any(feature = "kafka", feature = "redis"))]
+mod held;
+#[cfg(feature = "kafka")]
+mod kafka;
 mod listen;
 mod message;
 mod publish;
@@ -17,7 +21,7 @@ mod settings;
 mod tests;
 mod tool_settings;
 mod tools;
-#[cfg(any(feature = "redis", feature = "rabbitmq"))]
+#[cfg(feature = "brokers")]
 mod wire;
 
 pub(crate) use settings::Settings;

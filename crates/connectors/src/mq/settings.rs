@@ -22,21 +22,30 @@ use tool::{Connector, Env, Problem, Result, Secret};
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Settings {
-    /// What carries the messages: `embedded`, which is this program's own database and needs nothing else, `rabbitmq` or
-    /// `redis`.
+    /// What carries the messages: `embedded`, which is this program's own database and needs nothing else, `kafka`,
+    /// `rabbitmq` or `redis`.
     #[serde(default)]
     #[schemars(extend("x-address" = true))]
     pub(super) broker: BrokerType,
-    /// Where the broker is and how to sign in: `amqps://user:password@host/vhost`, `rediss://user:password@host/0`.
+    /// Where the broker is and how to sign in: `amqps://user:password@host/vhost`, `rediss://user:password@host/0`; or the
+    /// brokers of Kafka, `host1:9092,host2:9092`.
     #[serde(default)]
     #[schemars(schema_with = "connection_string_schema")]
     pub(super) connection_string: Option<Secret>,
-    /// Make queues, exchanges and groups that are missing (RabbitMQ, Redis).
+    /// How to sign in to Kafka, with `username` and `password`.
+    #[serde(default)]
+    #[schemars(schema_with = "sasl_schema")]
+    pub(super) sasl: Option<Sasl>,
+    /// The user of Kafka.
+    #[serde(default)]
+    pub(super) username: Option<String>,
+    /// The password of Kafka's user.
+    #[serde(default)]
+    #[schemars(schema_with = "connection_string_schema")]
+    pub(super) password: Option<Secret>,
+    /// Make queues, exchanges, topics and groups that are missing (Kafka, RabbitMQ, Redis).
     #[serde(default = "yes")]
-    #[cfg_attr(
-        not(any(feature = "rabbitmq", feature = "redis")),
-        expect(dead_code, reason = "for brokers elsewhere")
-    )]
+    #[cfg_attr(not(feature = "brokers"), expect(dead_code, reason = "for brokers elsewhere"))]
     pub(super) declare: bool,
     /// How many bytes a message has at the most.
     #[serde(default = "default_max_message_bytes")]
@@ -65,7 +74,8 @@ pub(crate) struct Settings {
     #[serde(default)]
     #[schemars(schema_with = "allow_private_network_schema")]
     pub(super) allow_private_network: Option<AllowPrivateNetwork>,
-    /// Our certificate, for brokers that ask for one, and the authorities we believe.
+    /// Our certificate, for brokers that ask for one, and the authorities we believe. Kafka is spoken to in TLS where this
+    /// is given, if only as `{}`.
     #[serde(default)]
     #[schemars(schema_with = "tls_schema")]
     pub(super) tls: Option<TlsSettings>,
@@ -90,6 +100,17 @@ pub(super) enum BrokerType {
     Redis,
 }
 
+/// How Kafka checks who somebody is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub(super) enum Sasl {
+    #[serde(rename = "PLAIN")]
+    Plain,
+    #[serde(rename = "SCRAM-SHA-256")]
+    ScramSha256,
+    #[serde(rename = "SCRAM-SHA-512")]
+    ScramSha512,
+}
+
 impl BrokerType {
     pub(super) fn as_str(self) -> &'static str {
         match self {
@@ -105,12 +126,13 @@ impl BrokerType {
     fn absence(self) -> Option<String> {
         let left_out = |feature: &str| format!("is not built in; build with the feature '{feature}'");
         match self {
+            Self::Kafka if cfg!(not(feature = "kafka")) => Some(left_out("kafka")),
             Self::Rabbitmq if cfg!(not(feature = "rabbitmq")) => Some(left_out("rabbitmq")),
             Self::Redis if cfg!(not(feature = "redis")) => Some(left_out("redis")),
-            Self::Kafka | Self::Rocketmq => {
-                Some("is not there in this version; use 'embedded', 'rabbitmq' or 'redis'".to_owned())
-            }
-            Self::Embedded | Self::Rabbitmq | Self::Redis => None,
+            Self::Rocketmq => Some(
+                "is not there in this version; use 'embedded', 'kafka', 'rabbitmq' or 'redis'".to_owned(),
+            ),
+            Self::Embedded | Self::Kafka | Self::Rabbitmq | Self::Redis => None,
         }
     }
 }
@@ -151,59 +173,67 @@ impl tool::Settings for Settings {
 }
 
 impl Settings {
-    #[cfg_attr(
-        not(any(feature = "rabbitmq", feature = "redis")),
-        expect(unused_variables, reason = "for brokers elsewhere")
-    )]
     fn broker(&self, env: &Env, problems: &mut Vec<Problem>) -> Option<Arc<dyn Broker>> {
-        let policy = Arc::new(Policy::new(self.allow_private_network.as_ref(), env, problems));
-        let backoff = self.retry.check(problems);
-        let tls = self.tls.as_ref().map(|tls| tls.check(problems)).unwrap_or_default();
-        match self.broker {
-            BrokerType::Embedded => {
-                if self.connection_string.is_some() {
-                    let message = "the broker 'embedded' is this program itself; leave connection_string out";
-                    problems.push(Problem::new("connection_string", "NotAllowed", message));
-                }
-                Some(Arc::new(Embedded::new(env, self.lease)))
+        self.check_signing_in(problems);
+        if self.broker != BrokerType::Embedded {
+            return self.broker_elsewhere(env, problems);
+        }
+        // What is wrong with them is said even though nothing is reached by them.
+        self.retry.check(problems);
+        if self.connection_string.is_some() {
+            let message = "the broker 'embedded' is this program itself; leave connection_string out";
+            problems.push(Problem::new("connection_string", "NotAllowed", message));
+        }
+        Some(Arc::new(Embedded::new(env, self.lease)))
+    }
+
+    /// Other brokers have their user in the connection string.
+    fn check_signing_in(&self, problems: &mut Vec<Problem>) {
+        let given = [
+            ("sasl", self.sasl.is_some()),
+            ("username", self.username.is_some()),
+            ("password", self.password.is_some()),
+        ];
+        for (field, _) in
+            given.into_iter().filter(|(_, is_given)| *is_given && self.broker != BrokerType::Kafka)
+        {
+            let message = format!("'{field}' is for the broker 'kafka'; others have it in connection_string");
+            problems.push(Problem::new(field, "NotAllowed", message));
+        }
+    }
+
+    #[cfg(not(feature = "brokers"))]
+    fn broker_elsewhere(&self, _: &Env, _: &mut Vec<Problem>) -> Option<Arc<dyn Broker>> {
+        // Refused before.
+        None
+    }
+
+    #[cfg(feature = "brokers")]
+    fn broker_elsewhere(&self, env: &Env, problems: &mut Vec<Problem>) -> Option<Arc<dyn Broker>> {
+        let options = super::broker::Options {
+            policy: Arc::new(Policy::new(self.allow_private_network.as_ref(), env, problems)),
+            tls: self.tls.as_ref().map(|tls| tls.check(problems)).unwrap_or_default(),
+            attempts: self.retry.max_attempts,
+            backoff: self.retry.check(problems),
+            timeout: Duration::from_millis(self.timeout_ms),
+            declares: self.declare,
+            lease: self.lease,
+            max_message_bytes: self.max_message_bytes,
+        };
+        let text = self.connection_string.as_ref();
+        let opened: Result<Arc<dyn Broker>, Problem> = match self.broker {
+            #[cfg(feature = "kafka")]
+            BrokerType::Kafka => {
+                super::kafka::Kafka::new(self, options, env, problems).map(|it| Arc::new(it) as _)
             }
             #[cfg(feature = "rabbitmq")]
-            BrokerType::Rabbitmq => {
-                let options = super::rabbitmq::Options {
-                    policy,
-                    tls,
-                    attempts: self.retry.max_attempts,
-                    backoff,
-                    timeout: Duration::from_millis(self.timeout_ms),
-                    declares: self.declare,
-                };
-                let opened = super::rabbitmq::Rabbitmq::new(self.connection_string.as_ref(), options);
-                opened
-                    .map_err(|problem| problems.push(problem))
-                    .ok()
-                    .map(|it| Arc::new(it) as Arc<dyn Broker>)
-            }
+            BrokerType::Rabbitmq => super::rabbitmq::Rabbitmq::new(text, options).map(|it| Arc::new(it) as _),
             #[cfg(feature = "redis")]
-            BrokerType::Redis => {
-                let options = super::redis::Options {
-                    policy,
-                    tls,
-                    attempts: self.retry.max_attempts,
-                    backoff,
-                    timeout: Duration::from_millis(self.timeout_ms),
-                    declares: self.declare,
-                    lease: self.lease,
-                    max_message_bytes: self.max_message_bytes,
-                };
-                let opened = super::redis::Redis::new(self.connection_string.as_ref(), options, env);
-                opened
-                    .map_err(|problem| problems.push(problem))
-                    .ok()
-                    .map(|it| Arc::new(it) as Arc<dyn Broker>)
-            }
+            BrokerType::Redis => super::redis::Redis::new(text, options, env).map(|it| Arc::new(it) as _),
             // Refused before.
-            _ => None,
-        }
+            _ => return None,
+        };
+        opened.map_err(|problem| problems.push(problem)).ok()
     }
 }
 
@@ -225,6 +255,10 @@ fn default_timeout() -> u64 {
 
 fn default_lease() -> Duration {
     Duration::from_secs(15)
+}
+
+fn sasl_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "enum": ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", null] })
 }
 
 fn connection_string_schema(_: &mut SchemaGenerator) -> Schema {

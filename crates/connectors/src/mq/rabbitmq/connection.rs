@@ -1,9 +1,9 @@
 //! Connections to RabbitMQ: over sockets of ours, to addresses that were checked.
 
+use super::failure;
 use super::publisher::Publisher;
-use super::{Options, failure};
 use crate::mq::address::Address;
-use crate::shared::attempts::Budget;
+use crate::mq::broker::Options;
 use crate::shared::network::dial;
 use crate::shared::wire::TlsConfig;
 use async_compat::Compat;
@@ -11,7 +11,6 @@ use lapin::tcp::RustlsConnector;
 use lapin::uri::{AMQPAuthority, AMQPScheme, AMQPUri, AMQPUserInfo};
 use lapin::{AsyncTcpStream, Channel, Connection, ConnectionProperties};
 use std::sync::Arc;
-use std::time::Instant;
 use tokio::net::TcpStream;
 use tokio::sync::Mutex;
 use tool::{Error, Result};
@@ -37,12 +36,7 @@ impl Connections {
         if let Some(publisher) = shared.as_ref().filter(|publisher| publisher.is_open()) {
             return Ok(publisher.clone());
         }
-        let budget = Budget {
-            deadline: Instant::now() + self.options.timeout,
-            attempt: self.options.timeout,
-            attempts: self.options.attempts,
-            backoff: self.options.backoff,
-        };
+        let budget = self.options.budget();
         let publisher = budget.run(|| async {
             let connection = Box::pin(self.open()).await?;
             Ok(Arc::new(Publisher::open(connection).await?))

@@ -8,13 +8,11 @@ mod reader;
 mod topology;
 
 use super::address::{Address, Spelling};
-use super::broker::{Broker, Reader};
+use super::broker::{Broker, Options, Reader};
 use super::destination::Destination;
 use super::message::{Incoming, Outgoing, Receipt};
-use crate::shared::attempts::Backoff;
 use async_trait::async_trait;
 use connection::Connections;
-use fetch::Tls;
 use lapin::options::{BasicGetOptions, BasicNackOptions};
 use publisher::Target;
 use std::sync::Arc;
@@ -32,16 +30,6 @@ const LOOK: Duration = Duration::from_millis(50);
 pub(super) struct Rabbitmq {
     connections: Arc<Connections>,
     declares: bool,
-}
-
-/// What the settings say of it.
-pub(super) struct Options {
-    pub(super) policy: Arc<crate::shared::network::Policy>,
-    pub(super) tls: Tls,
-    pub(super) attempts: u32,
-    pub(super) backoff: Backoff,
-    pub(super) timeout: Duration,
-    pub(super) declares: bool,
 }
 
 impl Rabbitmq {

@@ -6,7 +6,7 @@ use super::properties::{self, short};
 use super::publisher::{Publisher, Target};
 use crate::mq::broker::Reader;
 use crate::mq::destination::Destination;
-use crate::mq::message::{ATTEMPT_HEADER, Incoming, Payload};
+use crate::mq::message::{ATTEMPT_HEADER, Incoming, Payload, dead_reason};
 use async_trait::async_trait;
 use futures::StreamExt as _;
 use lapin::options::{BasicAckOptions, BasicConsumeOptions, BasicNackOptions, BasicQosOptions};
@@ -19,8 +19,6 @@ use tool::queue::{DEAD, DEAD_REASON, Settlement};
 use tool::{Error, Result, Subscription};
 
 const WAIT: Duration = Duration::from_millis(500);
-/// The longest reason that is kept with a dead letter.
-const MAX_REASON_CHARACTERS: usize = 1000;
 
 /// One consumer on a connection of its own, which ends with it.
 pub(super) struct QueueReader {
@@ -93,8 +91,7 @@ impl QueueReader {
     async fn bury(&self, message: &Incoming, reason: &str) -> Result<()> {
         let dead = format!("{}{DEAD}", self.queue);
         self.publisher.ensure_queue(&dead, self.declares).await?;
-        let reason = reason.chars().take(MAX_REASON_CHARACTERS).collect();
-        self.move_to(&Target::queue(&dead), message, (DEAD_REASON, reason)).await
+        self.move_to(&Target::queue(&dead), message, (DEAD_REASON, dead_reason(reason))).await
     }
 }
 

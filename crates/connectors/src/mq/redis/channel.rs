@@ -1,8 +1,8 @@
 //! Reading a channel: at most once, and nothing that comes while nobody listens.
 
 use super::failure;
-use super::held::Held;
 use crate::mq::broker::Reader;
+use crate::mq::held::Held;
 use crate::mq::message::{Incoming, Payload};
 use async_trait::async_trait;
 use futures::StreamExt as _;

@@ -1,9 +1,9 @@
 //! Connections to Redis: over sockets of ours, to addresses that were checked, with answers that end.
 
-use super::{Options, failure};
+use super::failure;
 use crate::mq::address::Address;
+use crate::mq::broker::Options;
 use crate::mq::wire;
-use crate::shared::attempts::Budget;
 use crate::shared::wire::{TlsConfig, Wire};
 use redis::aio::{MultiplexedConnection, PubSub};
 use redis::{AsyncConnectionConfig, IntoConnectionInfo as _, RedisConnectionInfo};
@@ -11,7 +11,7 @@ use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{self, Poll, ready};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::Mutex;
 use tokio_util::task::AbortOnDropHandle;
@@ -49,12 +49,7 @@ impl Connections {
         if let Some(connection) = shared.as_ref().filter(|connection| !connection.driver.is_finished()) {
             return Ok(connection.commands.clone());
         }
-        let budget = Budget {
-            deadline: Instant::now() + self.options.timeout,
-            attempt: self.options.timeout,
-            attempts: self.options.attempts,
-            backoff: self.options.backoff,
-        };
+        let budget = self.options.budget();
         let connection = budget.run(|| async { Ok(Box::pin(self.own()).await?) }).await?;
         *shared = Some(connection.clone());
         Ok(connection.commands)

@@ -4,19 +4,16 @@ mod channel;
 mod connection;
 mod entry;
 mod failure;
-mod held;
 mod stream;
 
 use super::address::{Address, Spelling, refused};
-use super::broker::{Broker, Reader};
+use super::broker::{Broker, Options, Reader};
 use super::destination::Destination;
+use super::held::Held;
 use super::message::{Incoming, Outgoing, Receipt};
-use crate::shared::attempts::Backoff;
 use async_trait::async_trait;
 use channel::ChannelReader;
 use connection::Connections;
-use fetch::Tls;
-use held::Held;
 use redis::{AsyncCommands, Cmd, streams::StreamRangeReply};
 use std::sync::Arc;
 use std::time::Duration;
@@ -39,18 +36,6 @@ pub(super) struct Redis {
     service: String,
     lease: Duration,
     max_message_bytes: usize,
-}
-
-/// What the settings say of it.
-pub(super) struct Options {
-    pub(super) policy: Arc<crate::shared::network::Policy>,
-    pub(super) tls: Tls,
-    pub(super) attempts: u32,
-    pub(super) backoff: Backoff,
-    pub(super) timeout: Duration,
-    pub(super) declares: bool,
-    pub(super) lease: Duration,
-    pub(super) max_message_bytes: usize,
 }
 
 impl Redis {

@@ -1,10 +1,10 @@
 //! Reading a stream as one consumer of a group. What a consumer leaves unacknowledged, another takes after a while.
 
 use super::connection::Connection;
-use super::held::Held;
 use super::{entry, failure};
 use crate::mq::broker::Reader;
-use crate::mq::message::{ATTEMPT_HEADER, Incoming, MESSAGE_FIELD, Outgoing, Payload};
+use crate::mq::held::Held;
+use crate::mq::message::{ATTEMPT_HEADER, Incoming, MESSAGE_FIELD, Outgoing, Payload, dead_reason};
 use async_trait::async_trait;
 use redis::streams::{StreamAutoClaimReply, StreamId, StreamPendingCountReply, StreamReadReply};
 use redis::{AsyncCommands, Cmd, RedisError};
@@ -17,8 +17,6 @@ use tool::{Error, Result, Start, Subscription};
 
 /// How long Redis is asked to wait for a message; as long, stopping may take.
 const WAIT_MS: u64 = 500;
-/// The longest reason that is kept with a dead letter.
-const MAX_REASON_CHARACTERS: usize = 1000;
 
 /// One consumer.
 pub(super) struct StreamReader {
@@ -151,7 +149,7 @@ impl StreamReader {
             return Err(Error::internal("an entry of a stream has no bytes"));
         };
         let mut headers = message.headers.clone();
-        headers.insert(DEAD_REASON.to_owned(), reason.chars().take(MAX_REASON_CHARACTERS).collect());
+        headers.insert(DEAD_REASON.to_owned(), dead_reason(reason));
         headers.remove(ATTEMPT_HEADER);
         let dead = Outgoing {
             id: message.id.clone(),

@@ -1,5 +1,7 @@
 //! Queues on real brokers.
 
+#[cfg(feature = "kafka")]
+mod kafka;
 #[cfg(feature = "rabbitmq")]
 mod rabbitmq;
 #[cfg(feature = "redis")]

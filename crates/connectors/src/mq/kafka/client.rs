@@ -1,0 +1,172 @@
+//! The way to one cluster: one handle and one producer for all calls, opened at the first of them.
+
+use super::failure;
+use super::guard::Guard;
+use crate::mq::broker::Options;
+use crate::shared::network::Policy;
+use krafka::admin::{AdminClient, CreateTopicsOptions, DescribeTopicsOptions, NewTopic};
+use krafka::auth::AuthConfig;
+use krafka::error::ErrorCode;
+use krafka::producer::{Producer, RecordMetadata};
+use krafka::{Kafka, KrafkaError, Record};
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tool::{Error, Result};
+
+/// The most bytes of one answer: a hundred large messages, and never all of a hostile one.
+pub(super) const MAX_ANSWER_BYTES: usize = 128 * 1024 * 1024;
+/// What a message may have beside its bytes: headers, key, framing.
+const OVERHEAD_BYTES: usize = 128 * 1024;
+/// The longest that one broker is waited for to accept a connection.
+const CONNECT: Duration = Duration::from_secs(10);
+
+/// A cluster, and what the settings say of it.
+pub(super) struct Client {
+    servers: String,
+    security: AuthConfig,
+    pub(super) options: Options,
+    shared: tokio::sync::Mutex<Option<Arc<Cluster>>>,
+}
+
+/// A cluster that is connected to.
+pub(super) struct Cluster {
+    pub(super) kafka: Kafka,
+    producer: Producer,
+    guard: Option<Guard>,
+    timeout: Duration,
+    declares: bool,
+    /// Topics that were seen.
+    known: Mutex<HashSet<String>>,
+}
+
+impl Client {
+    pub(super) fn new(servers: String, security: AuthConfig, options: Options) -> Self {
+        Self { servers, security, options, shared: Default::default() }
+    }
+
+    /// The cluster, connected to anew where that has ended.
+    pub(super) async fn cluster(&self) -> Result<Arc<Cluster>> {
+        let mut shared = self.shared.lock().await;
+        if let Some(cluster) = shared.as_ref().filter(|cluster| !cluster.producer.is_closed()) {
+            return Ok(cluster.clone());
+        }
+        let connect = || async { Ok(Box::pin(self.connect()).await?) };
+        let cluster = Arc::new(self.options.budget().run(connect).await?);
+        *shared = Some(cluster.clone());
+        Ok(cluster)
+    }
+
+    /// Forgets a cluster whose producer is of no use any more.
+    pub(super) async fn forget(&self, cluster: &Arc<Cluster>) {
+        let mut shared = self.shared.lock().await;
+        if shared.as_ref().is_some_and(|known| Arc::ptr_eq(known, cluster)) {
+            *shared = None;
+        }
+    }
+
+    async fn connect(&self) -> Result<Cluster> {
+        let options = &self.options;
+        let guard = match &*options.policy {
+            Policy::Anywhere => None,
+            _ => Some(Guard::start(options.policy.clone()).await?),
+        };
+        let builder = Kafka::builder(self.servers.as_str())
+            .client_id("mcp-all-in-one")
+            .security(self.security.clone())
+            .request_timeout(options.timeout)
+            .connect_timeout(options.timeout.min(CONNECT))
+            .allow_auto_create_topics(false)
+            .max_response_size(MAX_ANSWER_BYTES);
+        let builder = match &guard {
+            Some(guard) => builder.proxy(guard.proxy()),
+            None => builder,
+        };
+        let refused = |error: KrafkaError| {
+            let refusal = guard.as_ref().and_then(Guard::refusal);
+            refusal.unwrap_or_else(|| failure::of(&error, ""))
+        };
+        let kafka = builder.connect().await.map_err(refused)?;
+        let producer = kafka
+            .producer()
+            .linger(Duration::ZERO)
+            .delivery_timeout(options.timeout)
+            .max_block(options.timeout)
+            .max_request_size(options.max_message_bytes + OVERHEAD_BYTES)
+            .metrics_push(false)
+            .build();
+        let producer = producer.await.map_err(refused)?;
+        let (timeout, declares) = (options.timeout, options.declares);
+        Ok(Cluster { kafka, producer, guard, timeout, declares, known: Mutex::default() })
+    }
+}
+
+impl Cluster {
+    /// Returns when all replicas that are in step have the record.
+    pub(super) async fn send(&self, record: Record) -> Result<RecordMetadata, KrafkaError> {
+        self.producer.send(record).await
+    }
+
+    pub(super) fn admin(&self) -> AdminClient {
+        self.kafka.admin()
+    }
+
+    pub(super) fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
+    /// The error of a call, which is the policy's where that refused a broker.
+    pub(super) fn failure(&self, error: &KrafkaError, topic: &str) -> Error {
+        self.refusal().unwrap_or_else(|| failure::of(error, topic))
+    }
+
+    pub(super) fn refusal(&self) -> Option<Error> {
+        self.guard.as_ref().and_then(Guard::refusal)
+    }
+
+    /// Sees to it that the topic is there: it is made where `declare` says so.
+    ///
+    /// # Errors
+    /// `Missing` where it is not, and must not be made.
+    pub(super) async fn ensure(&self, topic: &str) -> Result<()> {
+        if self.known.lock().unwrap_or_else(PoisonError::into_inner).contains(topic) {
+            return Ok(());
+        }
+        if !self.has(topic).await? {
+            if !self.declares {
+                return Err(failure::missing(topic));
+            }
+            self.make(topic).await?;
+        }
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(topic.to_owned());
+        Ok(())
+    }
+
+    /// Whether the cluster has the topic.
+    pub(super) async fn has(&self, topic: &str) -> Result<bool> {
+        let options = DescribeTopicsOptions::default().timeout(self.timeout);
+        let described = self.admin().describe_topics([topic], options).await;
+        let described = described.map_err(|error| self.failure(&error, topic))?.remove(topic);
+        match described {
+            Some(Ok(_)) => Ok(true),
+            None
+            | Some(Err(
+                KrafkaError::UnknownTopic { .. }
+                | KrafkaError::Broker { code: ErrorCode::UnknownTopicOrPartition, .. },
+            )) => Ok(false),
+            Some(Err(error)) => Err(self.failure(&error, topic)),
+        }
+    }
+
+    /// Makes a topic as the cluster thinks best; somebody else may have been faster.
+    async fn make(&self, topic: &str) -> Result<()> {
+        let wanted = NewTopic::new(topic, -1, -1).map_err(|error| self.failure(&error, topic))?;
+        let options = CreateTopicsOptions::default().timeout(self.timeout);
+        let made = self.admin().create_topics([wanted], options).await;
+        match made.map_err(|error| self.failure(&error, topic))?.remove(topic) {
+            Some(Err(KrafkaError::Broker { code: ErrorCode::TopicAlreadyExists, .. })) => Ok(()),
+            Some(Err(error)) => Err(self.failure(&error, topic)),
+            Some(Ok(())) | None => Ok(()),
+        }
+    }
+}
