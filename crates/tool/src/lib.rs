@@ -49,6 +49,7 @@ pub mod triggers;
 pub mod uri;
 mod wait;
 pub mod whole;
+pub mod words;
 
 pub use ambient::Ambient;
 pub use bind::Binder;

@@ -19,6 +19,7 @@ mod tool_settings;
 mod tools;
 #[cfg(any(feature = "redis", feature = "rabbitmq"))]
 mod wire;
+mod words;
 
 pub(crate) use settings::Settings;
 

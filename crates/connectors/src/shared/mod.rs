@@ -14,3 +14,4 @@ pub(crate) mod own_folder;
 pub(crate) mod sign_in;
 pub(crate) mod tls;
 pub(crate) mod unreachable;
+pub(crate) mod words;
