@@ -67,13 +67,12 @@ impl Kept {
     /// What was kept of a call, if it is among the last.
     #[must_use]
     pub fn find(&self, tenant: &TenantId, id: &str) -> Option<Inspected> {
-        let item = {
-            let tenants = self.lock();
-            let shelf = tenants.get(tenant)?;
-            let mut all = shelf.calls.iter().rev().chain(shelf.failures.iter().rev());
-            all.find(|item| item.0.id == id)?.clone()
-        };
-        Some(Inspected::new(&item.0.exchange, &item.0.hidden))
+        // Nobody may hold on to an item, as its bytes are counted until it has left both lists.
+        let tenants = self.lock();
+        let shelf = tenants.get(tenant)?;
+        let mut all = shelf.calls.iter().rev().chain(shelf.failures.iter().rev());
+        let Looked { exchange, hidden, .. } = &*all.find(|item| item.0.id == id)?.0;
+        Some(Inspected::new(exchange, hidden))
     }
 
     /// Forgets what was kept of a tenant.

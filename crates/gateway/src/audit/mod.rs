@@ -251,7 +251,7 @@ impl Record {
             message: Some("the call did not end".into()),
             result_bytes: 0,
         });
-        let exchange = self.inspection.is_on().then(|| self.inspection.exchange());
+        let exchange = self.inspection.take();
         let audit_id = exchange.as_ref().and_then(|exchange| exchange.audit_id.clone());
         let message = end.message.map(|message| redact::redact_text(&message, &hidden));
         let entry = Entry {
