@@ -126,13 +126,15 @@ impl Shelf {
         }
     }
 
+    /// What is oldest may stand in both lists.
     fn drop_oldest(&mut self) {
-        let gone = match (self.calls.front(), self.failures.front()) {
-            (Some(call), Some(failure)) if failure.0.id < call.0.id => self.failures.pop_front(),
-            (Some(_), _) => self.calls.pop_front(),
-            (None, _) => self.failures.pop_front(),
-        };
-        self.left(gone);
+        let first = |list: &VecDeque<Item>| list.front().map(|item| item.0.id.clone());
+        let Some(oldest) = first(&self.calls).into_iter().chain(first(&self.failures)).min() else { return };
+        let is_oldest = |item: &mut Item| item.0.id == oldest;
+        let call = self.calls.pop_front_if(is_oldest);
+        self.left(call);
+        let failure = self.failures.pop_front_if(is_oldest);
+        self.left(failure);
     }
 }
 
