@@ -223,8 +223,14 @@ mod tests {
         name.parse().expect("a name of a tenant")
     }
 
+    fn exchanged(request: Option<Value>, raw: String) -> Exchange {
+        let inspection = Inspection::on();
+        inspection.note(|seen| (seen.request, seen.raw) = (request, Some(raw)));
+        inspection.exchange()
+    }
+
     fn looked(id: usize, is_failure: bool, bytes: usize) -> Looked {
-        let exchange = Exchange { raw: Some("x".repeat(bytes)), ..Exchange::default() };
+        let exchange = exchanged(None, "x".repeat(bytes));
         Looked { id: format!("{id:08}"), is_failure, exchange, hidden: Vec::new() }
     }
 
@@ -269,11 +275,7 @@ mod tests {
         let request = serde_json::json!({
             "url": "https://x/?q=hunter22", "headers": { "X-Api-Key": "k" }, "body": r#"{"password":"p","a":1}"#
         });
-        let exchange = Exchange {
-            request: Some(request),
-            raw: Some(r#"{"access_token":"t","said":"hunter22"}"#.into()),
-            ..Exchange::default()
-        };
+        let exchange = exchanged(Some(request), r#"{"access_token":"t","said":"hunter22"}"#.into());
         let hidden = vec!["hunter22".into()];
         kept.keep(&tenant("acme"), Looked { id: "1".into(), is_failure: true, exchange, hidden });
         let seen = kept.find(&tenant("acme"), "1").expect("it is kept");
