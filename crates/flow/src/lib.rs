@@ -7,6 +7,7 @@ mod document;
 pub mod engine;
 mod intake;
 pub mod limits;
+mod picture;
 mod problem;
 pub mod schedule;
 pub mod settle;
@@ -21,6 +22,7 @@ pub use document::{
     Block, CatchUp, Concurrency, Data, Declared, Field, Flow, Formula, Key, Origin, Overflow, Overlap,
     ParsedFlow, Source, Trigger, Trouble, WebhookAuth, read,
 };
+pub use picture::{Picture, PictureEdge, PictureNode, picture};
 pub use problem::{Code, Problem, Severity};
 pub use source::{MAX_BYTES, Place};
 pub use table_change::TableChange;

@@ -67,8 +67,9 @@ impl Sink for Nowhere {
     }
 }
 
-async fn gateway(services: usize, tools: usize) -> (Arc<Gateway>, Context) {
-    let gateway = Gateway::new(&KINDS, Env::default(), Audit::start(Arc::new(Nowhere)), Options::default());
+async fn gateway(services: usize, tools: usize, kept: usize) -> (Arc<Gateway>, Context) {
+    let audit = Audit::keeping(Arc::new(Nowhere), kept);
+    let gateway = Gateway::new(&KINDS, Env::default(), audit, Options::default());
     let id: TenantId = "bench".parse().unwrap();
     let services = (0..services).map(|n| ServiceDefinition {
         scheme: "bench".into(),
@@ -138,12 +139,18 @@ async fn main() {
     println!("|---|---|---|---|---|---|");
     let mut smallest = None;
     for (services, tools) in [(1, 10), (10, 10), (100, 100), (1000, 10)] {
-        let (gateway, cx) = gateway(services, tools).await;
+        let (gateway, cx) = gateway(services, tools, 0).await;
         let call = median_call(&gateway, &cx).await;
         let (count, list) = median_list(&gateway, &cx);
         let ratio = call.as_secs_f64() / smallest.get_or_insert(call).as_secs_f64();
         let per_tool = list / u32::try_from(count).unwrap();
         println!("| {services} × {tools} | {call:?} | {ratio:.2} | ≤ 10 µs | {list:?} | {per_tool:?} |");
+        gateway.close(Duration::from_secs(5)).await;
+    }
+    println!("\n| what calls exchange is | call p50 |\n|---|---|");
+    for (kept, name) in [(0, "not kept"), (200, "kept"), (0, "not kept"), (200, "kept")] {
+        let (gateway, cx) = gateway(10, 10, kept).await;
+        println!("| {name} | {:?} |", median_call(&gateway, &cx).await);
         gateway.close(Duration::from_secs(5)).await;
     }
 }

@@ -1,6 +1,7 @@
 //! The life of a call: resolve, admit, bind, call, shape, audit.
 
 pub mod audit;
+mod calling;
 pub mod catalog;
 mod discovery;
 mod inside;
@@ -32,19 +33,16 @@ pub use service_metrics::BUCKETS_SECONDS;
 pub use tools::{ToolBody, ToolDefinition, UriTool};
 
 use crate::audit::{Audit, Record};
+use crate::calling::{in_callers_words, name_service, on_route, raw_of, within_deadline};
 use crate::metrics::GatewayMetrics;
 use crate::pins::{MemoryPins, PinStore};
 use crate::service_metrics::AllServices;
-use futures::FutureExt;
-use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Weak};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use tokio::sync::broadcast;
-use tool::inspection::Exchange;
 use tool::{
-    Arguments, Call, Context, Env, Error, Inspection, Kind, OnlyClient, Outcome, Reason, Registry, Request,
+    Arguments, Call, Context, Env, Error, Inspection, Kind, OnlyClient, Outcome, Registry, Request,
     Result, Target, ToolSearch, Uri, uri,
 };
 use tracing::Instrument;
@@ -55,9 +53,6 @@ pub const RESULT_BUDGET_BYTES: usize = 1024 * 1024;
 
 /// Changes of resources, and log entries, that may wait for a slow listener; more are missed.
 const UPDATES: usize = 1024;
-
-/// A connector that was told to stop may take this long before it is dropped.
-const GRACE: Duration = Duration::from_secs(1);
 
 /// How the gateway behaves.
 #[derive(Debug, Clone, Default)]
@@ -331,79 +326,5 @@ impl Gateway {
             Ok(_) => route.metrics.succeeded(time),
             Err(_) => route.metrics.failed(time),
         }
-    }
-}
-
-/// The context as the connector sees it: with a deadline no later than the URI's `timeout` allows,
-/// and knowing whether a Tool of the tenant led here. With `max-attempts` the `timeout` is that of one attempt,
-/// which is the connector's affair; but what a Tool has set for the whole call stays so.
-fn on_route<'a>(
-    cx: &'a Context,
-    route: &Route,
-    options: &uri::Options,
-    inspection: &Inspection,
-) -> Cow<'a, Context> {
-    let of_tool = route.uri_tool.as_ref().and_then(|uri_tool| uri_tool.tool.uri.options().call_timeout());
-    let timeout = options.call_timeout().into_iter().chain(of_tool).min();
-    let is_through_tool = route.is_own();
-    let latest = inside::latest_end(cx);
-    let is_looked_at = inspection.is_on() == cx.inspection.is_on();
-    if timeout.is_none() && latest == cx.deadline && is_through_tool == cx.is_through_tool && is_looked_at {
-        return Cow::Borrowed(cx);
-    }
-    let deadline = timeout.map_or(latest, |timeout| latest.min(Instant::now() + timeout));
-    Cow::Owned(Context { is_through_tool, deadline, inspection: inspection.clone(), ..cx.clone() })
-}
-
-/// Waits for the connector, which ends by itself soon after the deadline or the cancel. One that
-/// does not is dropped; one that panics has failed.
-async fn within_deadline<T>(cx: &Context, call: impl Future<Output = Result<T>>) -> Result<T> {
-    let call = AssertUnwindSafe(call).catch_unwind();
-    tokio::pin!(call);
-    let ended = match cx.within(&mut call).await {
-        Ok(result) => return result.unwrap_or_else(panicked),
-        Err(ended) => ended,
-    };
-    match tokio::time::timeout(GRACE, call).await {
-        Ok(result) => result.unwrap_or_else(panicked),
-        Err(_) => Err(ended.error("the tool did not answer in time")),
-    }
-}
-
-fn panicked<T>(_: Box<dyn std::any::Any + Send>) -> Result<T> {
-    Err(Error::internal("the connector failed in a way it should not; see the log"))
-}
-
-/// The answer before it is shaped, for those who try a tool out: its data. What is only kept in case somebody asks
-/// is as it came, so that nobody has to read it, and cut.
-fn raw_of(seen: &Exchange, outcome: &Outcome) -> Option<String> {
-    match outcome {
-        Outcome::Done(output) if seen.is_whole() => {
-            Some(output.data().map_or_else(|| output.to_result(), Into::into))
-        }
-        Outcome::Done(output) => Some(seen.cut(output.as_it_came().as_bytes()).into_owned()),
-        Outcome::NeedsInput(_) | Outcome::Started(_) => None,
-    }
-}
-
-/// Callers of a Tool that renames parameters know them by its names.
-fn in_callers_words(error: Error, route: &Route) -> Error {
-    match &route.uri_tool {
-        Some(uri_tool) => uri_tool.tool.in_callers_words(error),
-        None => error,
-    }
-}
-
-/// Says which service failed, and where its credentials come from if they were refused.
-fn name_service(error: Error, route: &Route) -> Error {
-    let error = error.of_service(&route.service.id);
-    match error.reason() {
-        Some(Reason::SignInFailed) => {
-            error.about(&format!("service {}://{}", route.service.scheme, route.service.id))
-        }
-        _ if error.is_about_credentials() && !route.service.variables.is_empty() => {
-            route.service.rejected(&error.full_message()).caused_by(error)
-        }
-        _ => error,
     }
 }

@@ -39,6 +39,11 @@ the server again:</p>
 </html>
 "#;
 
+/// The console is part of this program.
+pub(crate) fn is_built() -> bool {
+    Dist::get("index.html").is_some()
+}
+
 /// Every page is the same one: what it shows follows from its address.
 pub(crate) async fn page(State(state): State<Shared>) -> Response {
     let base = &state.options.base_path;

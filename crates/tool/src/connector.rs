@@ -3,6 +3,7 @@
 use crate::json_words;
 use crate::salvage::{check_rest, take_out};
 use crate::settings_schema::SettingsSchema;
+use crate::words::{Word, with_words};
 use crate::{
     Ambient, Call, Context, Env, Error, Import, Inline, Library, Objects, Outcome, Pinning, Problem, Result,
     Tool, Triggers, Use,
@@ -84,6 +85,9 @@ pub trait Settings: DeserializeOwned + JsonSchema + 'static {
     /// What people call such a service, e.g. `HTTP API`.
     const TITLE: &'static str;
 
+    /// What forms call its fields: the connector's own table, and the one that all share.
+    const WORDS: &'static [&'static [Word]] = &[];
+
     /// Users define the tools of such a service: they stand in the settings' field `tools`.
     const HAS_USER_TOOLS: bool = false;
 
@@ -129,6 +133,7 @@ pub struct Kind {
     pub scheme: &'static str,
     /// What people call such a service.
     pub title: &'static str,
+    words: &'static [&'static [Word]],
     /// Users define the tools of such a service.
     pub has_user_tools: bool,
     /// How a single tool of this type is made without a service, if it can be.
@@ -152,6 +157,7 @@ impl Kind {
         Self {
             scheme: S::SCHEME,
             title: S::TITLE,
+            words: S::WORDS,
             has_user_tools: S::HAS_USER_TOOLS,
             inline: S::INLINE,
             ambient: S::AMBIENT,
@@ -168,6 +174,12 @@ impl Kind {
     #[must_use]
     pub fn settings_schema(&self) -> &'static Value {
         &(self.schema)().json
+    }
+
+    /// The same with what forms call each field: `title` and `x-ui`.
+    #[must_use]
+    pub fn form_schema(&self) -> Value {
+        with_words(self.settings_schema(), self.words)
     }
 
     /// Only those who manage the platform may save such settings.

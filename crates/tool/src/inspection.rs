@@ -101,6 +101,16 @@ impl Inspection {
         }
     }
 
+    /// What was exchanged, when nobody adds to it any more; nothing where nobody may look.
+    #[must_use]
+    pub fn take(self) -> Option<Exchange> {
+        match Arc::try_unwrap(self.0?) {
+            Ok(exchange) => Some(exchange.into_inner().unwrap_or_else(PoisonError::into_inner)),
+            // Whoever asked for it still has it.
+            Err(shared) => Some(shared.lock().unwrap_or_else(PoisonError::into_inner).clone()),
+        }
+    }
+
     /// What was exchanged so far.
     #[must_use]
     pub fn exchange(&self) -> Exchange {

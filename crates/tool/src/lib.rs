@@ -53,6 +53,7 @@ pub mod uri;
 pub mod uses;
 mod wait;
 pub mod whole;
+pub mod words;
 
 pub use ambient::Ambient;
 pub use bind::Binder;

@@ -167,18 +167,30 @@ async fn serves_pages_under_a_strict_policy_and_says_how_to_build_them() {
         let (status, headers, page) = get(path).await;
         let header = |name: &str| headers[name].to_str().unwrap().to_owned();
         assert_eq!((status, header("content-type").as_str()), (200, "text/html; charset=utf-8"));
-        assert_eq!((header("cache-control"), header("x-content-type-options")), ("no-store".into(), "nosniff".into()));
+        assert_eq!(
+            (header("cache-control"), header("x-content-type-options")),
+            ("no-store".into(), "nosniff".into())
+        );
         assert_eq!(header("referrer-policy"), "no-referrer");
-        assert_eq!((header("cross-origin-opener-policy"), header("cross-origin-resource-policy")), ("same-origin".into(), "same-origin".into()));
+        assert_eq!(
+            (header("cross-origin-opener-policy"), header("cross-origin-resource-policy")),
+            ("same-origin".into(), "same-origin".into())
+        );
         let policy = header("content-security-policy");
         let (start, rest) = policy.split_once("'nonce-").unwrap();
         assert_eq!(start, "default-src 'none'; script-src 'self'; style-src 'self' ");
         let (nonce, rest) = rest.split_once("';").unwrap();
-        assert_eq!(rest, " img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'");
+        assert_eq!(
+            rest,
+            " img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+        );
         nonces.push(nonce.to_owned());
         assert!(!page.contains("__NONCE__") && !page.contains("__BASE__"), "{page}");
         let is_built = page.contains(nonce);
-        assert!(is_built || page.contains("<h1>The console is not built</h1>") && page.contains("make console"), "{page}");
+        assert!(
+            is_built || page.contains("<h1>The console is not built</h1>") && page.contains("make console"),
+            "{page}"
+        );
     }
     nonces.dedup();
     assert_eq!(nonces.len(), 3, "each page has its own");
@@ -196,8 +208,70 @@ async fn compresses_answers_that_are_worth_it() {
     let client = reqwest::Client::builder().no_gzip().no_brotli().no_zstd().build().unwrap();
     let get = async |path: &str| {
         let request = client.get(app.url(&format!("/api/v1/{path}"))).bearer_auth(app.key().unwrap());
-        request.header("accept-encoding", "gzip").send().await.unwrap().headers().get("content-encoding").cloned()
+        request
+            .header("accept-encoding", "gzip")
+            .send()
+            .await
+            .unwrap()
+            .headers()
+            .get("content-encoding")
+            .cloned()
     };
     assert_eq!(get("service-types").await.unwrap(), "gzip");
     assert_eq!(get("auth/me").await, None, "it is small");
+}
+
+/// Every property of a schema, wherever it stands, by its path.
+fn properties<'a>(schema: &'a Value, path: &str, found: &mut Vec<(String, &'a Value)>) {
+    for (name, inner) in schema.as_object().into_iter().flatten() {
+        match (name.as_str(), inner) {
+            ("properties", Value::Object(fields)) => {
+                for (field, inner) in fields {
+                    found.push((format!("{path}.{field}"), inner));
+                    properties(inner, &format!("{path}.{field}"), found);
+                }
+            }
+            ("$defs", Value::Object(definitions)) => {
+                definitions
+                    .iter()
+                    .for_each(|(name, inner)| properties(inner, &format!("{path}#{name}"), found));
+            }
+            (_, Value::Array(items)) => items.iter().for_each(|item| properties(item, path, found)),
+            ("default" | "examples" | "x-ui", _) => {}
+            (_, inner) => properties(inner, path, found),
+        }
+    }
+}
+
+/// UI-15
+#[tokio::test]
+async fn every_setting_has_a_title_and_words_in_chinese() {
+    let app = TestApp::start(Backend::Sqlite).await;
+    let types = app.get("service-types").await.is(200);
+    let mut found = Vec::new();
+    for kind in types.body["items"].as_array().unwrap() {
+        for part in ["settings_schema", "tool_schema"] {
+            properties(&kind[part], kind["type"].as_str().unwrap(), &mut found);
+        }
+    }
+    assert!(found.len() > 200, "{}", found.len());
+    let has = |value: &Value| value.as_str().is_some_and(|text| !text.trim().is_empty());
+    let is_chinese = |value: &Value| value.as_str().is_some_and(|text| text.chars().any(|c| c >= '\u{4e00}'));
+    let is_named = |property: &Value| {
+        let ui = &property["x-ui"];
+        has(&property["title"])
+            && has(&ui["zh"]["title"])
+            && is_chinese(&ui["zh"]["description"])
+            && ui["order"].is_u64()
+    };
+    let silent: Vec<_> =
+        found.iter().filter(|(_, property)| !is_named(property)).map(|(path, _)| path).collect();
+    assert!(silent.is_empty(), "without words: {silent:?}");
+    let api = types.items().into_iter().find(|kind| kind["type"] == "api").unwrap();
+    let settings = &api["settings_schema"]["properties"];
+    assert_eq!(
+        (&settings["base_url"]["title"], &settings["auth_type"]["title"]),
+        (&json!("Base URL"), &json!("Sign-in"))
+    );
+    assert_eq!(settings["timeout_ms"]["x-ui"]["group"], "limits");
 }

@@ -24,6 +24,7 @@ mod config;
 mod conformance;
 mod console_calls;
 mod console_catalog;
+mod console_events;
 mod crash;
 mod db_services;
 mod dialects;

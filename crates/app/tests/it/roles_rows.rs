@@ -122,6 +122,9 @@ pub(crate) const ROWS: &[Row] = &[
     row("POST", "/agents/{id}/runs", Call, Agent, 200, "", r#"{"prompt":"hello"}"#),
     row("POST", "/call", Call, Named, 200, "", r#"{"uri":"api://acmething-call/ping"}"#),
     row("GET", "/catalog", Read, None, 200, "", ""),
+    row("GET", "/doctor", Manage, None, 200, "", ""),
+    // A stream does not end by itself.
+    row("GET", "/events", Read, None, 400, "topics=none", ""),
     row("GET", "/flows", Read, None, 200, "", ""),
     row("POST", "/flows", Manage, None, 201, "", r#"{"id":"{n}","source":"nodes: {a: {with: 1}}"}"#),
     row("POST", "/flows/validate", Read, None, 200, "", r#"{"source":"nodes: {a: {with: 1}}"}"#),

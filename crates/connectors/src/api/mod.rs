@@ -7,6 +7,7 @@ mod redirect;
 mod settings;
 #[cfg(test)]
 mod tests;
+mod words;
 
 pub(crate) use settings::Settings;
 

@@ -89,6 +89,8 @@ pub(crate) struct Settings {
 impl tool::Settings for Settings {
     const SCHEME: &'static str = "api";
     const TITLE: &'static str = "HTTP API";
+    const WORDS: &'static [&'static [tool::words::Word]] =
+        &[super::words::WORDS, crate::shared::words::SHARED];
     const HAS_USER_TOOLS: bool = true;
     const INLINE: Option<Inline> = Some(super::inline::INLINE);
     const IMPORT: Option<Import> = Some(super::openapi::IMPORT);

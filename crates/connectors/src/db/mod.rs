@@ -32,6 +32,7 @@ mod tests;
 mod tls;
 mod tools;
 mod value;
+mod words;
 mod write;
 
 pub(crate) use settings::Settings;

@@ -139,6 +139,8 @@ impl DbType {
 impl tool::Settings for Settings {
     const SCHEME: &'static str = "db";
     const TITLE: &'static str = "Database";
+    const WORDS: &'static [&'static [tool::words::Word]] =
+        &[super::words::WORDS, crate::shared::words::SHARED];
     const HAS_USER_TOOLS: bool = true;
 
     /// A file of this machine is for those who manage it.

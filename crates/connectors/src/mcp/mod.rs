@@ -19,6 +19,7 @@ mod tests;
 mod tools;
 mod watched;
 mod web;
+mod words;
 
 pub use oauth::login::Login;
 pub(crate) use settings::Settings;

@@ -180,6 +180,8 @@ impl Default for Expose {
 impl tool::Settings for Settings {
     const SCHEME: &'static str = "mcp";
     const TITLE: &'static str = "MCP server";
+    const WORDS: &'static [&'static [tool::words::Word]] =
+        &[super::words::WORDS, crate::shared::words::SHARED];
 
     /// Whoever writes a command runs it here, and whoever names a login uses it.
     fn is_privileged(settings: &Value) -> bool {

@@ -23,6 +23,7 @@ mod tool_settings;
 mod tools;
 #[cfg(feature = "brokers")]
 mod wire;
+mod words;
 
 pub(crate) use settings::Settings;
 

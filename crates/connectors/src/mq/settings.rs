@@ -140,6 +140,8 @@ impl BrokerType {
 impl tool::Settings for Settings {
     const SCHEME: &'static str = "mq";
     const TITLE: &'static str = "Message queue";
+    const WORDS: &'static [&'static [tool::words::Word]] =
+        &[super::words::WORDS, crate::shared::words::SHARED];
     const HAS_USER_TOOLS: bool = true;
 
     fn open(self, env: &Env) -> Result<Arc<dyn Connector>> {

@@ -18,6 +18,7 @@ mod store;
 #[cfg(test)]
 mod tests;
 mod tools;
+mod words;
 
 pub(crate) use settings::Settings;
 

@@ -125,6 +125,8 @@ pub(super) struct Credentials {
 impl tool::Settings for Settings {
     const SCHEME: &'static str = "oss";
     const TITLE: &'static str = "Object storage";
+    const WORDS: &'static [&'static [tool::words::Word]] =
+        &[super::words::WORDS, crate::shared::words::SHARED];
 
     /// A folder of this machine is for those who manage it.
     fn is_privileged(settings: &Value) -> bool {

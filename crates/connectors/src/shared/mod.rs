@@ -18,5 +18,6 @@ pub(crate) mod sending;
 pub(crate) mod sign_in;
 pub(crate) mod tls;
 pub(crate) mod unreachable;
-#[cfg(any(feature = "mail", feature = "redis", feature = "rabbitmq"))]
+#[cfg(any(feature = "brokers", feature = "mail"))]
 pub(crate) mod wire;
+pub(crate) mod words;

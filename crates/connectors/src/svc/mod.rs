@@ -14,6 +14,7 @@ mod tests;
 mod tls;
 mod tools;
 mod verdict;
+mod words;
 
 pub(crate) use settings::Settings;
 

@@ -174,6 +174,8 @@ impl From<&BreakerSettings> for Breaker {
 impl tool::Settings for Settings {
     const SCHEME: &'static str = "svc";
     const TITLE: &'static str = "Internal service";
+    const WORDS: &'static [&'static [tool::words::Word]] =
+        &[super::words::WORDS, crate::shared::words::SHARED];
     const HAS_USER_TOOLS: bool = true;
     #[cfg(feature = "grpc")]
     const IMPORT: Option<tool::Import> = Some(super::grpc::import::IMPORT);

@@ -67,13 +67,12 @@ impl Kept {
     /// What was kept of a call, if it is among the last.
     #[must_use]
     pub fn find(&self, tenant: &TenantId, id: &str) -> Option<Inspected> {
-        let item = {
-            let tenants = self.lock();
-            let shelf = tenants.get(tenant)?;
-            let mut all = shelf.calls.iter().rev().chain(shelf.failures.iter().rev());
-            all.find(|item| item.0.id == id)?.clone()
-        };
-        Some(Inspected::new(&item.0.exchange, &item.0.hidden))
+        // Nobody may hold on to an item, as its bytes are counted until it has left both lists.
+        let tenants = self.lock();
+        let shelf = tenants.get(tenant)?;
+        let mut all = shelf.calls.iter().rev().chain(shelf.failures.iter().rev());
+        let Looked { exchange, hidden, .. } = &*all.find(|item| item.0.id == id)?.0;
+        Some(Inspected::new(exchange, hidden))
     }
 
     /// Forgets what was kept of a tenant.
@@ -127,13 +126,15 @@ impl Shelf {
         }
     }
 
+    /// What is oldest may stand in both lists.
     fn drop_oldest(&mut self) {
-        let gone = match (self.calls.front(), self.failures.front()) {
-            (Some(call), Some(failure)) if failure.0.id < call.0.id => self.failures.pop_front(),
-            (Some(_), _) => self.calls.pop_front(),
-            (None, _) => self.failures.pop_front(),
-        };
-        self.left(gone);
+        let first = |list: &VecDeque<Item>| list.front().map(|item| item.0.id.clone());
+        let Some(oldest) = first(&self.calls).into_iter().chain(first(&self.failures)).min() else { return };
+        let is_oldest = |item: &mut Item| item.0.id == oldest;
+        let call = self.calls.pop_front_if(is_oldest);
+        self.left(call);
+        let failure = self.failures.pop_front_if(is_oldest);
+        self.left(failure);
     }
 }
 
@@ -222,8 +223,14 @@ mod tests {
         name.parse().expect("a name of a tenant")
     }
 
+    fn exchanged(request: Option<Value>, raw: String) -> Exchange {
+        let inspection = Inspection::on();
+        inspection.note(|seen| (seen.request, seen.raw) = (request, Some(raw)));
+        inspection.exchange()
+    }
+
     fn looked(id: usize, is_failure: bool, bytes: usize) -> Looked {
-        let exchange = Exchange { raw: Some("x".repeat(bytes)), ..Exchange::default() };
+        let exchange = exchanged(None, "x".repeat(bytes));
         Looked { id: format!("{id:08}"), is_failure, exchange, hidden: Vec::new() }
     }
 
@@ -268,11 +275,7 @@ mod tests {
         let request = serde_json::json!({
             "url": "https://x/?q=hunter22", "headers": { "X-Api-Key": "k" }, "body": r#"{"password":"p","a":1}"#
         });
-        let exchange = Exchange {
-            request: Some(request),
-            raw: Some(r#"{"access_token":"t","said":"hunter22"}"#.into()),
-            ..Exchange::default()
-        };
+        let exchange = exchanged(Some(request), r#"{"access_token":"t","said":"hunter22"}"#.into());
         let hidden = vec!["hunter22".into()];
         kept.keep(&tenant("acme"), Looked { id: "1".into(), is_failure: true, exchange, hidden });
         let seen = kept.find(&tenant("acme"), "1").expect("it is kept");

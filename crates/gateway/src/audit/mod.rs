@@ -281,7 +281,7 @@ impl Record {
         });
         let of_nested = self.nested.as_deref().and_then(|nested| nested.step.run.clone());
         let of_account = end.account.as_ref().map(|account| account.run.clone());
-        let exchange = self.inspection.is_on().then(|| self.inspection.exchange());
+        let exchange = self.inspection.take();
         let audit_id = exchange.as_ref().and_then(|exchange| exchange.audit_id.clone());
         hidden.extend(secrets.expose().iter().map(|secret| secret.as_str().into()));
         let message = end.message.map(|message| redact::redact_text(&message, &hidden));

@@ -136,6 +136,20 @@ impl Auth {
         user.and_then(SignedIn::as_user).ok_or_else(unknown)
     }
 
+    /// Whoever has signed in before, with the rights of now; nobody where the key or the user is gone.
+    pub(crate) fn current(&self, who: &SignedIn) -> Option<SignedIn> {
+        let accounts = self.accounts.load();
+        let mut now = match &who.caller.identity {
+            Identity::Key(id) => {
+                accounts.keys.get(accounts.key_hashes.get(id)?).and_then(KeyEntry::signed_in)
+            }
+            Identity::User(id) => accounts.users.get(id).and_then(SignedIn::as_user),
+            Identity::Instance(_) | Identity::Local | Identity::System => None,
+        }?;
+        now.tenant = now.tenant_or(Some(who.tenant.clone())).ok()?;
+        Some(now)
+    }
+
     /// The name of the cookie that browsers stay signed in by.
     pub(crate) fn cookie_name(&self) -> &str {
         &self.cookie_name

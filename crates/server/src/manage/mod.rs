@@ -9,6 +9,8 @@ mod call_events;
 mod catalog;
 mod connect;
 mod csv;
+mod doctor;
+mod events;
 mod flows;
 mod inspection;
 mod instances;
@@ -152,6 +154,8 @@ fn records() -> OpenApiRouter<Shared> {
         .routes(routes!(audit::list))
         .routes(routes!(audit::export))
         .routes(routes!(inspection::get))
+        .routes(routes!(doctor::get))
+        .routes(routes!(events::follow))
         .routes(routes!(stats::get))
         .routes(routes!(stats::overview::get))
 }

@@ -74,6 +74,15 @@ pub(super) enum ToolStatus {
     Inactive,
 }
 
+/// Whether something is as it should be.
+#[derive(ToSchema)]
+#[schema(rename_all = "lowercase")]
+pub(super) enum CheckState {
+    Ok,
+    Warning,
+    Failed,
+}
+
 /// What calls are told apart by.
 #[derive(ToSchema)]
 #[schema(rename_all = "lowercase")]

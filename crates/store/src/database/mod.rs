@@ -140,6 +140,15 @@ impl Store {
         &self.0.pool
     }
 
+    /// What people call the database.
+    #[must_use]
+    pub fn database_name(&self) -> &'static str {
+        match self.backend() {
+            Backend::Sqlite => "sqlite",
+            Backend::Postgres => "postgres",
+        }
+    }
+
     pub(crate) fn backend(&self) -> Backend {
         self.0.backend
     }

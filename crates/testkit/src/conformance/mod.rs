@@ -133,6 +133,7 @@ pub async fn check(subject: &Subject) {
     let verdicts = [
         ("the settings schema is valid and closed", settings::schema_is_valid_and_closed(subject)),
         ("every setting is described", settings::every_setting_is_described(subject)),
+        ("every setting has words", settings::every_setting_has_words(subject)),
         ("secrets are write-only in the schema", settings::secrets_are_write_only(subject)),
         ("secrets have an address", settings::secrets_have_an_address(subject)),
         ("the examples in the README open", settings::readme_examples_open(subject)),

@@ -27,6 +27,22 @@ pub(super) fn every_setting_is_described(subject: &Subject) -> Verdict {
     ensure(silent.is_empty(), || format!("write a doc comment on {}", silent.join(", ")))
 }
 
+/// The console asks for every setting by its title, in both languages.
+pub(super) fn every_setting_has_words(subject: &Subject) -> Verdict {
+    let root = subject.tested.kind.form_schema();
+    let has = |value: &Value| value.as_str().is_some_and(|text| !text.trim().is_empty());
+    let is_named = |property: &Value| {
+        let zh = &property["x-ui"]["zh"];
+        has(&property["title"]) && has(&zh["title"]) && has(&zh["description"])
+    };
+    let silent: Vec<_> = schema::properties(&root)
+        .into_iter()
+        .filter(|(_, property)| !is_named(property))
+        .map(|(path, _)| path)
+        .collect();
+    ensure(silent.is_empty(), || format!("add to the connector's words.rs: {}", silent.join(", ")))
+}
+
 pub(super) fn secrets_are_write_only(subject: &Subject) -> Verdict {
     let root = subject.tested.kind.settings_schema();
     for secret in &subject.secrets {

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use testkit::conformance::{Capability, Echo, Sample, Subject, Tested, check};
+use tool::words::{Word, word};
 use tool::{Call, Connector, Context, Env, Error, Event, Outcome, Output, Result, Secret, Tool};
 
 /// What the fake connector does wrong.
@@ -54,6 +55,11 @@ struct Fake {
 impl tool::Settings for Settings {
     const SCHEME: &'static str = "fake";
     const TITLE: &'static str = "Fake";
+    const WORDS: &'static [&'static [Word]] = &[&[
+        word("fault", "Fault", "错误", "它做错什么。"),
+        word("is_dead", "Dead", "无响应", "没有人应答。"),
+        word("key", "Key", "密钥", "密钥。"),
+    ]];
 
     fn open(self, _: &Env) -> Result<Arc<dyn Connector>> {
         if self.is_dead && self.fault == Fault::OpenNeedsRemote {
@@ -168,6 +174,28 @@ async fn verdict(subject: Subject) -> Option<String> {
 #[tokio::test]
 async fn passes_a_connector_that_behaves() {
     assert_eq!(verdict(subject("none")).await, None);
+}
+
+/// Settings that nobody has named for people.
+#[derive(Deserialize, JsonSchema)]
+#[serde(transparent)]
+struct Wordless(Settings);
+
+impl tool::Settings for Wordless {
+    const SCHEME: &'static str = "fake";
+    const TITLE: &'static str = "Fake";
+
+    fn open(self, env: &Env) -> Result<Arc<dyn Connector>> {
+        self.0.open(env)
+    }
+}
+
+/// UI-15
+#[tokio::test]
+async fn catches_settings_without_words() {
+    let subject = Subject { tested: Tested::with::<Wordless>(), ..subject("none") };
+    let found = verdict(subject).await.expect("nothing has words");
+    assert!(found.contains("add to the connector's words.rs: settings.fault"), "{found}");
 }
 
 #[tokio::test]

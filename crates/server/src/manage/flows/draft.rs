@@ -69,6 +69,48 @@ pub(crate) struct FlowValidation {
     errors: Vec<FlowProblem>,
     /// The parameters that are bound by name.
     bound: Vec<BoundParameter>,
+    /// What a canvas draws; nothing where the text cannot be read as a flow.
+    graph: Option<FlowGraph>,
+}
+
+/// The flow as a picture.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct FlowGraph {
+    nodes: Vec<FlowNode>,
+    edges: Vec<FlowEdge>,
+}
+
+#[derive(Serialize, ToSchema)]
+pub(crate) struct FlowNode {
+    /// Its id; of one inside another, behind that one's id and a dot.
+    id: String,
+    /// `tool`, `flow`, `agent`, `handoff`, `mapping`, `condition`, `switch`, `wait`, `each`, `loop`, `block`, `approval`, `guard` or `end`.
+    #[schema(value_type = String, example = "tool")]
+    kind: &'static str,
+    /// What it calls, where it calls something by its address.
+    uri: Option<String>,
+    /// Where it stands in the text, from 1.
+    line: usize,
+}
+
+#[derive(Serialize, ToSchema)]
+pub(crate) struct FlowEdge {
+    from: String,
+    to: String,
+    /// Which exit takes it: `next`, `then`, `case`, `else` or `fail`.
+    #[schema(value_type = String, example = "next")]
+    kind: &'static str,
+}
+
+impl From<flow::Picture> for FlowGraph {
+    fn from(picture: flow::Picture) -> Self {
+        let node = |flow::PictureNode { id, kind, uri, line }| FlowNode { id, kind, uri, line };
+        let edge = |flow::PictureEdge { from, to, kind }| FlowEdge { from, to, kind };
+        Self {
+            nodes: picture.nodes.into_iter().map(node).collect(),
+            edges: picture.edges.into_iter().map(edge).collect(),
+        }
+    }
 }
 
 /// A parameter that takes its value from a name because the author left it out.
@@ -101,6 +143,7 @@ pub(crate) async fn validate(
     Ok(Answer(FlowValidation {
         valid: checked.validation.is_valid(),
         errors: checked.problems(),
+        graph: checked.validation.flow.as_ref().map(|flow| flow::picture(flow).into()),
         bound: checked.validation.bound.into_iter().map(Into::into).collect(),
     }))
 }

@@ -37,14 +37,13 @@ pub(super) struct RunQuery {
 
 impl RunQuery {
     fn filter(self, signed_in: &SignedIn) -> Result<RunFilter> {
-        let is_limited = signed_in.only_own().is_some();
         Ok(RunFilter {
             flow: self.flow,
             state: self.state,
             parent: self.parent,
             from: self.from.as_deref().map(|text| time::parse("from", text)).transpose()?,
             to: self.to.as_deref().map(|text| time::parse("to", text)).transpose()?,
-            caller_prefix: is_limited.then(|| Starter::prefix(&signed_in.caller.identity)),
+            caller_prefix: own_runs(signed_in),
         })
     }
 }
@@ -72,6 +71,11 @@ pub(super) struct SignalBody {
     /// What the wait gives.
     #[serde(default)]
     data: Value,
+}
+
+/// What the callers of runs begin with that somebody may see; those who only call see their own.
+pub(in crate::manage) fn own_runs(signed_in: &SignedIn) -> Option<String> {
+    signed_in.only_own().map(|_| Starter::prefix(&signed_in.caller.identity))
 }
 
 /// Lists runs, newest first; those who only call see their own.

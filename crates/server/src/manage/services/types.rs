@@ -17,7 +17,8 @@ pub(crate) struct ServiceType {
     scheme: &'static str,
     /// Its name for people.
     title: &'static str,
-    /// JSON Schema of `config`; secrets are `writeOnly`.
+    /// JSON Schema of `config`; secrets are `writeOnly`. Each field has a `title`, and in `x-ui` its `group`, `order`,
+    /// whether it is `advanced`, the `alias` it is another name of, `when` it counts, and its words in Chinese (`zh`).
     settings_schema: Value,
     /// JSON Schema of one entry of `tools`, for types whose tools users define.
     tool_schema: Option<Value>,
@@ -39,7 +40,7 @@ pub(crate) async fn list(
 }
 
 fn describe(kind: &tool::Kind) -> ServiceType {
-    let mut settings_schema = kind.settings_schema().clone();
+    let mut settings_schema = kind.form_schema();
     let tools = settings_schema
         .get_mut("properties")
         .and_then(Value::as_object_mut)

@@ -130,6 +130,10 @@ impl HealthView {
         }
     }
 
+    pub(crate) fn error(&self) -> Option<String> {
+        self.error.clone()
+    }
+
     pub(crate) fn is_failing(&self) -> bool {
         self.state == "failing"
     }

@@ -1,0 +1,107 @@
+//! States that are looked at and compared: how services are, how far indexes and runs are.
+
+use crate::Shared;
+use crate::auth::SignedIn;
+use crate::manage::runs::own_runs;
+use crate::manage::services::HealthView;
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use store::runs::RunFilter;
+use store::{PageRequest, within};
+use tool::{TenantId, runs};
+
+/// The newest runs are followed; older ones rarely change.
+const RUNS: u32 = 100;
+
+type Told = Vec<(&'static str, Value)>;
+
+/// How services are.
+pub(super) struct Health(HashMap<(String, String), HealthView>);
+
+impl Health {
+    pub(super) fn new(state: &Shared, tenant: &TenantId) -> Self {
+        Self(Self::of(state, tenant))
+    }
+
+    fn of(state: &Shared, tenant: &TenantId) -> HashMap<(String, String), HealthView> {
+        let catalog = state.gateway.catalog().tenant(tenant).unwrap_or_default();
+        let services =
+            catalog.services().filter(|service| service.scheme != runs::SCHEME && !service.is_for_admins());
+        services
+            .map(|service| ((service.scheme.clone(), service.id.clone()), HealthView::of_service(service)))
+            .collect()
+    }
+
+    /// The services that are not as they were.
+    pub(super) fn look(&mut self, state: &Shared, tenant: &TenantId) -> Told {
+        let now = Self::of(state, tenant);
+        let changed = now.iter().filter(|(service, health)| self.0.get(*service) != Some(health));
+        let told = changed
+            .map(|((scheme, id), health)| ("health", json!({ "type": scheme, "id": id, "health": health })));
+        let told = told.collect();
+        self.0 = now;
+        told
+    }
+}
+
+/// How far the indexes are that Tools search in.
+#[derive(Default)]
+pub(super) struct Indexes(Option<HashMap<String, Value>>);
+
+impl Indexes {
+    pub(super) async fn look(&mut self, state: &Shared, who: &SignedIn) -> Told {
+        let found = within(state.options.store_timeout, state.store.search().all(&who.tenant)).await;
+        let Ok(found) = found else { return Vec::new() };
+        // Those who only call do not learn what others have.
+        let found = found.into_iter().filter(|_| who.only_own().is_none());
+        let now = found.map(|index| {
+            let shown = json!({
+                "tool_id": index.tool.as_str(), "status": index.status.as_str(), "indexed": index.indexed_chunks_count,
+                "total": index.chunks_count, "error": index.last_error,
+            });
+            (String::from(index.tool), shown)
+        });
+        differing("index", &mut self.0, now.collect())
+    }
+}
+
+/// Where runs stand.
+pub(super) struct Runs {
+    filter: RunFilter,
+    seen: Option<HashMap<String, Value>>,
+}
+
+impl Runs {
+    pub(super) fn new(who: &SignedIn) -> Self {
+        Self { filter: RunFilter { caller_prefix: own_runs(who), ..RunFilter::default() }, seen: None }
+    }
+
+    pub(super) async fn look(&mut self, state: &Shared, who: &SignedIn) -> Told {
+        let page = PageRequest { page: 1, limit: RUNS };
+        let found = state.store.runs().list(&who.tenant, &self.filter, page);
+        let Ok(found) = within(state.options.store_timeout, found).await else { return Vec::new() };
+        let now = found.items.into_iter().map(|run| {
+            let shown = json!({ "id": run.id.as_str(), "flow": run.flow, "state": run.state });
+            (String::from(run.id), shown)
+        });
+        differing("run", &mut self.seen, now.collect())
+    }
+}
+
+/// What is new or another than it was; the first look tells nothing.
+fn differing(
+    name: &'static str,
+    seen: &mut Option<HashMap<String, Value>>,
+    now: HashMap<String, Value>,
+) -> Told {
+    let told = match &*seen {
+        Some(seen) => now
+            .iter()
+            .filter(|(id, shown)| seen.get(*id) != Some(shown))
+            .map(|(_, shown)| (name, shown.clone()))
+            .collect(),
+        None => Vec::new(),
+    };
+    *seen = Some(now);
+    told
+}
