@@ -36,7 +36,7 @@ else
 fi
 
 if [ ! -d "$peers/restate/node_modules" ]; then
-  npm install --silent --prefix "$peers/restate" @restatedev/restate-server@1.7.12 @restatedev/restate-sdk >/dev/null 2>&1 || true
+  npm install --silent --prefix "$peers/restate" @restatedev/restate-server@1.7.12 @restatedev/restate-sdk node@22 >/dev/null 2>&1 || true
 fi
 server=$peers/restate/node_modules/.bin/restate-server
 if [ -x "$server" ]; then
@@ -46,7 +46,7 @@ if [ -x "$server" ]; then
     RESTATE_BIND_ADDRESS=127.0.0.1:$node RESTATE_LISTEN_MODE=tcp "$server" >"$work/restate.log" 2>&1 &
   pids+=($!)
   for _ in $(seq 100); do curl -fs "http://127.0.0.1:$admin/health" >/dev/null && break; sleep 0.2; done
-  (cd "$peers/restate" && timeout 300 node restate_flow.mjs "http://127.0.0.1:$ingress" "http://127.0.0.1:$admin" "$service" "$NODES") ||
+  (cd "$peers/restate" && timeout 300 node_modules/.bin/node restate_flow.mjs "http://127.0.0.1:$ingress" "http://127.0.0.1:$admin" "$service" "$NODES") ||
     { missing restate-server; tail -3 "$work/restate.log"; }
 else
   missing restate-server

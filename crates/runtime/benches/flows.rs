@@ -13,16 +13,16 @@ use runtime::flows::{FlowOptions, Given, NewStart, Origin};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use sqlx::{AnyConnection, Connection as _, Executor as _};
+use sqlx::{AnyConnection, AssertSqlSafe, Connection as _, Executor as _};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use store::Store;
 use store::flows::{NewDraft, Publication};
-use testkit::{Backend, Database};
 use tokio_util::sync::CancellationToken;
 use tool::{
-    Call, Caller, Connector, Context, Door, Env, ErrorKind, Kind, Limits, Outcome, Output, Result, Secret,
-    Settings, TenantId, Tool,
+    Call, Caller, Connector, Context, Door, Env, ErrorKind, Kind, Limits, Outcome, Output, Result, Settings,
+    TenantId, Tool,
 };
 
 /// A tool that answers at once.
@@ -73,17 +73,23 @@ async fn main() {
         "{:<10} {:>5} {:>14} {:>14} {:>7} {:>7} {:>12}",
         "database", "runs", "commits/s", "nodes/s", "ratio", "target", "CPU µs/node"
     );
-    measure(Backend::Sqlite).await;
-    if std::env::var_os("MCP_TEST_POSTGRES_URL").is_some() {
-        measure(Backend::Postgres).await;
+    sqlx::any::install_default_drivers();
+    let folder = tempfile::tempdir().unwrap();
+    let file = format!("sqlite://{}?mode=rwc", folder.path().join("data.db").display());
+    measure("sqlite", &file, folder.path()).await;
+    if let Ok(server) = std::env::var("MCP_TEST_POSTGRES_URL") {
+        let name = format!("bench_{}", std::process::id());
+        let mut connection = AnyConnection::connect(&server).await.unwrap();
+        connection.execute(sqlx::raw_sql(AssertSqlSafe(format!("CREATE DATABASE {name}")))).await.unwrap();
+        let (base, _) = server.rsplit_once('/').unwrap();
+        measure("postgres", &format!("{base}/{name}"), folder.path()).await;
     }
 }
 
-async fn measure(backend: Backend) {
-    let database = Database::create(backend).await;
+async fn measure(name: &str, url: &str, folder: &Path) {
     let (nodes, rounds) = (setting("NODES", 200), setting("ROUNDS", 3));
-    let world = World::start(&database, nodes).await;
-    let mut bare = bare_connection(&database).await;
+    let world = World::start(url, folder, nodes).await;
+    let mut bare = bare_connection(url).await;
     for (runs, target) in [(1, 0.7), (64, 6.0)] {
         let mut measured = Vec::new();
         for _ in 0..rounds {
@@ -96,16 +102,16 @@ async fn measure(backend: Backend) {
         }
         measured.sort_by(|one, other| (one.1 / one.0).total_cmp(&(other.1 / other.0)));
         let (commits, nodes, cpu) = measured[measured.len() / 2];
-        let (name, ratio) = (format!("{backend:?}").to_lowercase(), nodes / commits);
+        let ratio = nodes / commits;
         println!("{name:<10} {runs:>5} {commits:>14.0} {nodes:>14.0} {ratio:>7.2} {target:>7.1} {cpu:>12.0}");
     }
     world.stop().await;
 }
 
 /// A connection past the program, as durable as the store's own.
-async fn bare_connection(database: &Database) -> AnyConnection {
-    let mut connection = database.connect().await;
-    if database.backend() == Backend::Sqlite {
+async fn bare_connection(url: &str) -> AnyConnection {
+    let mut connection = AnyConnection::connect(url).await.unwrap();
+    if url.starts_with("sqlite") {
         connection.execute("PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000").await.unwrap();
     }
     connection.execute("CREATE TABLE bare (id BIGINT PRIMARY KEY, text TEXT)").await.unwrap();
@@ -145,13 +151,9 @@ struct World {
 }
 
 impl World {
-    async fn start(database: &Database, nodes: usize) -> Self {
-        let url = database.url().map(Secret::new);
-        std::fs::create_dir_all(database.data_dir()).unwrap();
-        let file = format!("sqlite://{}/data.db?mode=rwc", database.data_dir().display());
-        let url = url.unwrap_or_else(|| Secret::new(file));
-        let options = store::Options { url, ..store::Options::new("") };
-        let store = Store::open(&options, store::Vault::generate().unwrap()).await.unwrap();
+    async fn start(url: &str, folder: &Path, nodes: usize) -> Self {
+        let vault = store::Vault::load(folder, None).unwrap();
+        let store = Store::open(&store::Options::new(url), vault).await.unwrap();
         let tenant = TenantId::default_tenant();
         let flows = Flows::new(store.clone(), FlowOptions::new(code_of)).await.unwrap();
         let gateway =

@@ -2,12 +2,14 @@
 
 use crate::crashes::BINARY;
 use crate::world::{PATIENCE, publish, publish_over_rest, shop, start, until};
+use reqwest::Method;
 use serde_json::json;
 use sqlx::{AnyConnection, Executor as _};
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
+use testkit::client::send_json;
 use testkit::process::{self, Server};
 use testkit::tcp_proxy::TcpProxy;
 use testkit::{Backend, Database, TestApp, eventually, http, on_both_databases};
@@ -223,10 +225,11 @@ nodes:
 async fn waiting_runs_keep_their_version(backend: Backend) {
     let app = TestApp::start(backend).await;
     let text = |n: u32| format!("nodes: {{go: {{wait: {{signal: go}}, next: n}}, n: {{with: {n}}}}}");
-    publish(&app, app.database(), "versioned", &text(1)).await;
+    publish_over_rest(&app, "versioned", &text(1)).await;
     let first = start(&app, "versioned", json!({})).await;
     until(&app, &first, &["waiting"]).await;
-    publish(&app, app.database(), "versioned", &text(2)).await;
+    send_json(app.request(Method::PUT, "flows/versioned/draft"), &json!({ "source": text(2) })).await.is(200);
+    app.post("flows/versioned/publish", json!({})).await.is(200);
     let second = start(&app, "versioned", json!({})).await;
     until(&app, &second, &["waiting"]).await;
     app.post("flows/versioned/rollback", json!({ "version": 1 })).await.is(200);
