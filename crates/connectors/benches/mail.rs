@@ -14,9 +14,9 @@ use std::time::{Duration, Instant};
 use testkit::conformance::{call, context};
 use tool::{Connector, Env, Outcome};
 
-const ROUNDS: usize = 7;
-const MAILS: u32 = 40;
-const MESSAGES: u32 = 100;
+const ROUNDS: usize = 5;
+const MAILS: u32 = 20;
+const MESSAGES: u32 = 30;
 
 #[tokio::main]
 async fn main() {

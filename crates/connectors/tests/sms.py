@@ -14,6 +14,7 @@ import email.utils
 import hashlib
 import hmac
 import json
+import logging
 import os
 import sys
 import threading
@@ -100,7 +101,7 @@ def tencent(request, body):
     if key not in SECRETS:
         return 200, {"Response": {"Error": {"Code": "AuthFailure.SecretIdNotFound", "Message": "no such key"}, "RequestId": "1"}}
     client = sms_client.SmsClient(credential.Credential(key, SECRETS[key]), "ap-guangzhou", ClientProfile(httpProfile=HttpProfile(endpoint=request.headers["host"])))
-    again = RequestInternal(request.headers["host"], request.command, "/", body, {
+    again = RequestInternal(request.headers["host"], request.command, "/", data=body, header={
         "Content-Type": request.headers["content-type"], "Host": request.headers["host"], "X-TC-Timestamp": request.headers["x-tc-timestamp"]})
     signature = client._get_tc3_signature({}, again, date, "sms", SECRETS[key])
     same(f"TC3-HMAC-SHA256 Credential={key}/{date}/sms/tc3_request, SignedHeaders=content-type;host, Signature={signature}", text)
@@ -151,6 +152,9 @@ def huawei(request, body):
 
 class Recorder(HttpClient):
     """What the library would have sent."""
+
+    def __init__(self):
+        super().__init__(logging.getLogger("twilio"), False)
 
     def request(self, method, url, params=None, data=None, headers=None, auth=None, timeout=None, allow_redirects=False):
         self.seen = (method, url, dict(data or {}), "Basic " + base64.b64encode(":".join(auth).encode()).decode() if auth else headers["Authorization"])

@@ -2,6 +2,7 @@
 
 use super::cause::{self, Cause};
 use super::number::Number;
+use super::sign::Stamp;
 use super::wording::Wording;
 use crate::shared::attempts::retry_after;
 use crate::shared::body;
@@ -39,6 +40,54 @@ pub(super) trait Gateway: Send + Sync {
 
     /// Whether it is there.
     async fn probe(&self) -> Result<()>;
+}
+
+/// A gateway of the web: one request, and what its answer means.
+#[async_trait]
+pub(super) trait Vendor: Send + Sync {
+    /// How many numbers fit into one request.
+    const AT_ONCE: usize;
+
+    fn web(&self) -> &Web;
+
+    /// The request that sends the same to some numbers.
+    fn request(&self, wording: &Wording, numbers: &[Number], stamp: &Stamp) -> Result<Request>;
+
+    fn read(answer: &Answer, numbers: &[Number]) -> Result<Vec<Fate>>;
+
+    /// Whether the vendor can send it, as far as that shows before.
+    fn suits(wording: &Wording) -> Result<()>;
+
+    /// A connection is enough where nothing can be asked for free.
+    async fn knock(&self) -> Result<()> {
+        let web = self.web();
+        web.ask(Request::new(Method::HEAD, web.endpoint.clone())).await.map(drop)
+    }
+}
+
+#[async_trait]
+impl<V: Vendor> Gateway for V {
+    fn at_once(&self) -> usize {
+        V::AT_ONCE
+    }
+
+    async fn send(
+        &self,
+        wording: &Wording,
+        numbers: &[Number],
+        is_doubtful: &AtomicBool,
+    ) -> Result<Vec<Fate>> {
+        let request = self.request(wording, numbers, &Stamp::now())?;
+        V::read(&self.web().exchange(request, is_doubtful).await?, numbers)
+    }
+
+    fn check(&self, wording: &Wording) -> Result<()> {
+        V::suits(wording)
+    }
+
+    async fn probe(&self) -> Result<()> {
+        self.knock().await
+    }
 }
 
 /// Who we are to a vendor.
@@ -132,10 +181,6 @@ impl Web {
         let response =
             self.http.send(request).await.map_err(|error| explain(error).about("the SMS gateway"))?;
         Ok(response.status().as_u16())
-    }
-
-    pub(super) async fn knock(&self) -> Result<()> {
-        self.ask(Request::new(Method::HEAD, self.endpoint.clone())).await.map(drop)
     }
 }
 

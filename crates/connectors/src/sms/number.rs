@@ -25,7 +25,7 @@ impl Number {
         let most = if is_whole { 15 } else { 15 - country_code.len() };
         if !is_number || !(5..=most).contains(&digits.len()) || (is_whole && digits.starts_with('0')) {
             let shown = masked_number(&tool::plain(text));
-            let why = format!("has '{shown}', which is no telephone number such as +8613800138000");
+            let why = format!("has '{shown}', which is no telephone number such as +14155550100");
             return Err(wrong(parameter, &why));
         }
         let (country_code, national) = match is_whole {

@@ -174,38 +174,38 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn params(given: Value, order: &[&str]) -> Result<Params> {
+    fn params(given: &Value, order: &[&str]) -> Result<Params> {
         let order: Vec<_> = order.iter().map(|name| (*name).to_owned()).collect();
-        Params::parse(Some(&given), &order)
+        Params::parse(Some(given), &order)
     }
 
     /// SM-5
     #[test]
     fn orders_values_as_the_tool_says_and_refuses_to_guess() {
         let given = json!({ "minutes": 5, "code": "123456" });
-        let ordered = params(given.clone(), &["code", "minutes"]).unwrap();
+        let ordered = params(&given, &["code", "minutes"]).unwrap();
         assert_eq!(ordered.ordered().unwrap(), ["123456", "5"]);
-        let error = params(given.clone(), &[]).unwrap().ordered().unwrap_err();
+        let error = params(&given, &[]).unwrap().ordered().unwrap_err();
         assert!(error.parameter() == Some("params") && error.message().contains("give a list"), "{error}");
-        assert_eq!(params(json!(["a", "b"]), &[]).unwrap().ordered().unwrap(), ["a", "b"]);
-        assert_eq!(params(json!({ "code": "1" }), &[]).unwrap().ordered().unwrap(), ["1"]);
+        assert_eq!(params(&json!(["a", "b"]), &[]).unwrap().ordered().unwrap(), ["a", "b"]);
+        assert_eq!(params(&json!({ "code": "1" }), &[]).unwrap().ordered().unwrap(), ["1"]);
         for (given, order, path) in [
             (given.clone(), &["code"][..], "params.minutes"),
             (given, &["code", "minutes", "name"][..], "params.name"),
             (json!(["a"]), &["code", "minutes"][..], "params"),
             (json!({ "code": ["a"] }), &["code"][..], "params.code"),
         ] {
-            assert_eq!(params(given, order).err().unwrap().parameter(), Some(path));
+            assert_eq!(params(&given, order).err().unwrap().parameter(), Some(path));
         }
     }
 
     #[test]
     fn names_values_for_vendors_that_know_them_so() {
-        let named = params(json!(["123456"]), &["code"]).unwrap().by_name().unwrap();
+        let named = params(&json!(["123456"]), &["code"]).unwrap().by_name().unwrap();
         assert_eq!(Value::Object(named), json!({ "code": "123456" }));
-        let error = params(json!(["123456"]), &[]).unwrap().by_name().unwrap_err();
+        let error = params(&json!(["123456"]), &[]).unwrap().by_name().unwrap_err();
         assert!(error.message().contains("give an object"), "{error}");
-        let numbered = params(json!(["a", "b"]), &[]).unwrap().by_name_or_number();
+        let numbered = params(&json!(["a", "b"]), &[]).unwrap().by_name_or_number();
         assert_eq!(Value::Object(numbered), json!({ "1": "a", "2": "b" }));
     }
 }

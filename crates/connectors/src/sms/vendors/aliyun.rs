@@ -1,7 +1,7 @@
 //! Aliyun: `SendSms` of 2017-05-25, signed with ACS3-HMAC-SHA256.
 
 use super::super::cause::Cause;
-use super::super::gateway::{Account, Answer, Gateway, Web, put};
+use super::super::gateway::{Account, Answer, Vendor, Web, put};
 use super::super::number::Number;
 use super::super::sign::{Stamp, hex, hmac_sha256, pairs, sha256};
 use super::super::wording::Wording;
@@ -11,7 +11,6 @@ use async_trait::async_trait;
 use fetch::Request;
 use fetch::http::Method;
 use serde_json::Value;
-use std::sync::atomic::AtomicBool;
 use tool::Result;
 
 const ALGORITHM: &str = "ACS3-HMAC-SHA256";
@@ -22,7 +21,14 @@ pub(in crate::sms) struct Aliyun {
     pub(in crate::sms) sign_name: String,
 }
 
-impl Aliyun {
+#[async_trait]
+impl Vendor for Aliyun {
+    const AT_ONCE: usize = 1000;
+
+    fn web(&self) -> &Web {
+        &self.web
+    }
+
     fn request(&self, wording: &Wording, numbers: &[Number], stamp: &Stamp) -> Result<Request> {
         let (id, params) = template(wording)?;
         let numbers: Vec<_> = numbers.iter().map(Number::national_in_china).collect();
@@ -39,6 +45,23 @@ impl Aliyun {
         self.signed(&pairs(&query), stamp)
     }
 
+    fn read(answer: &Answer, numbers: &[Number]) -> Result<Vec<Fate>> {
+        let (code, words) =
+            (answer.text("/Code").unwrap_or("no code"), answer.text("/Message").unwrap_or_default());
+        if code != "OK" {
+            return answer.failure(code, words, cause(code), numbers.len());
+        }
+        // One id for all of them.
+        let id = answer.text("/BizId").map(str::to_owned);
+        Ok(vec![Fate { id, ..Fate::new(Status::Taken, Some(code.into()), words) }; numbers.len()])
+    }
+
+    fn suits(wording: &Wording) -> Result<()> {
+        template(wording)?.1.by_name().map(drop)
+    }
+}
+
+impl Aliyun {
     fn signed(&self, query: &str, stamp: &Stamp) -> Result<Request> {
         let mut request = Request::new(Method::POST, self.web.url(&format!("/?{query}"))?);
         let payload = sha256(b"");
@@ -63,42 +86,6 @@ impl Aliyun {
             format!("{ALGORITHM} Credential={key},SignedHeaders={names},Signature={signature}");
         put(&mut request.headers, "authorization", &authorization)?;
         Ok(request)
-    }
-
-    fn read(answer: &Answer, people: usize) -> Result<Vec<Fate>> {
-        let (code, words) =
-            (answer.text("/Code").unwrap_or("no code"), answer.text("/Message").unwrap_or_default());
-        if code != "OK" {
-            return answer.failure(code, words, cause(code), people);
-        }
-        // One id for all of them.
-        let id = answer.text("/BizId").map(str::to_owned);
-        Ok(vec![Fate { id, ..Fate::new(Status::Taken, Some(code.into()), words) }; people])
-    }
-}
-
-#[async_trait]
-impl Gateway for Aliyun {
-    fn at_once(&self) -> usize {
-        1000
-    }
-
-    async fn send(
-        &self,
-        wording: &Wording,
-        numbers: &[Number],
-        is_doubtful: &AtomicBool,
-    ) -> Result<Vec<Fate>> {
-        let request = self.request(wording, numbers, &Stamp::now())?;
-        Self::read(&self.web.exchange(request, is_doubtful).await?, numbers.len())
-    }
-
-    fn check(&self, wording: &Wording) -> Result<()> {
-        template(wording)?.1.by_name().map(drop)
-    }
-
-    async fn probe(&self) -> Result<()> {
-        self.web.knock().await
     }
 }
 

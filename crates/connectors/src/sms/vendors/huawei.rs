@@ -1,7 +1,7 @@
 //! Huawei Cloud: `batchSendSms`, signed with SDK-HMAC-SHA256.
 
 use super::super::cause::Cause;
-use super::super::gateway::{Account, Answer, Gateway, Web, put};
+use super::super::gateway::{Account, Answer, Vendor, Web, put};
 use super::super::number::Number;
 use super::super::sign::{Stamp, hex, hmac_sha256, pairs, sha256};
 use super::super::wording::Wording;
@@ -10,7 +10,6 @@ use crate::shared::sending::{Fate, Status};
 use async_trait::async_trait;
 use fetch::Request;
 use serde_json::{Value, json};
-use std::sync::atomic::AtomicBool;
 use tool::Result;
 
 const ALGORITHM: &str = "SDK-HMAC-SHA256";
@@ -27,7 +26,14 @@ pub(in crate::sms) struct Huawei {
     pub(in crate::sms) sender: String,
 }
 
-impl Huawei {
+#[async_trait]
+impl Vendor for Huawei {
+    const AT_ONCE: usize = 500;
+
+    fn web(&self) -> &Web {
+        &self.web
+    }
+
     fn request(&self, wording: &Wording, numbers: &[Number], stamp: &Stamp) -> Result<Request> {
         let (id, params) = template(wording)?;
         let to = numbers.iter().map(Number::e164).collect::<Vec<_>>().join(",");
@@ -40,6 +46,23 @@ impl Huawei {
         self.signed(pairs(&form), stamp)
     }
 
+    fn read(answer: &Answer, numbers: &[Number]) -> Result<Vec<Fate>> {
+        let told = answer.json["result"].as_array().map(Vec::as_slice).unwrap_or_default();
+        if told.is_empty() {
+            let code = answer.text("/code").or_else(|| answer.text("/error_code")).unwrap_or("no code");
+            let words = answer.text("/description").or_else(|| answer.text("/error_msg")).unwrap_or_default();
+            return answer.failure(code, words, cause(code), numbers.len());
+        }
+        let of = |number: &Number| told.iter().find(|told| told["originTo"] == number.e164());
+        Ok(numbers.iter().map(|number| of(number).map_or_else(Fate::unknown, fate)).collect())
+    }
+
+    fn suits(wording: &Wording) -> Result<()> {
+        template(wording)?.1.ordered().map(drop)
+    }
+}
+
+impl Huawei {
     fn signed(&self, body: String, stamp: &Stamp) -> Result<Request> {
         let (host, time) = (self.web.host(), stamp.time.format("%Y%m%dT%H%M%SZ").to_string());
         let names = "content-type;host;x-sdk-content-sha256;x-sdk-date";
@@ -58,17 +81,6 @@ impl Huawei {
         }
         Ok(request)
     }
-
-    fn read(answer: &Answer, numbers: &[Number]) -> Result<Vec<Fate>> {
-        let told = answer.json["result"].as_array().map(Vec::as_slice).unwrap_or_default();
-        if told.is_empty() {
-            let code = answer.text("/code").or_else(|| answer.text("/error_code")).unwrap_or("no code");
-            let words = answer.text("/description").or_else(|| answer.text("/error_msg")).unwrap_or_default();
-            return answer.failure(code, words, cause(code), numbers.len());
-        }
-        let of = |number: &Number| told.iter().find(|told| told["originTo"] == number.e164());
-        Ok(numbers.iter().map(|number| of(number).map_or_else(Fate::unknown, fate)).collect())
-    }
 }
 
 fn fate(told: &Value) -> Fate {
@@ -78,31 +90,6 @@ fn fate(told: &Value) -> Fate {
     }
     let id = told["smsMsgId"].as_str().map(str::to_owned);
     Fate { id, ..Fate::new(Status::Taken, Some(code.into()), "Success") }
-}
-
-#[async_trait]
-impl Gateway for Huawei {
-    fn at_once(&self) -> usize {
-        500
-    }
-
-    async fn send(
-        &self,
-        wording: &Wording,
-        numbers: &[Number],
-        is_doubtful: &AtomicBool,
-    ) -> Result<Vec<Fate>> {
-        let request = self.request(wording, numbers, &Stamp::now())?;
-        Self::read(&self.web.exchange(request, is_doubtful).await?, numbers)
-    }
-
-    fn check(&self, wording: &Wording) -> Result<()> {
-        template(wording)?.1.ordered().map(drop)
-    }
-
-    async fn probe(&self) -> Result<()> {
-        self.web.knock().await
-    }
 }
 
 fn cause(code: &str) -> Cause {

@@ -1,7 +1,7 @@
 //! Tencent Cloud: `SendSms` of 2021-01-11, signed with TC3-HMAC-SHA256.
 
 use super::super::cause::Cause;
-use super::super::gateway::{Account, Answer, Gateway, Web, put};
+use super::super::gateway::{Account, Answer, Vendor, Web, put};
 use super::super::number::Number;
 use super::super::sign::{Stamp, hex, hmac_sha256, sha256};
 use super::super::wording::Wording;
@@ -10,7 +10,6 @@ use crate::shared::sending::{Fate, Status};
 use async_trait::async_trait;
 use fetch::Request;
 use serde_json::{Value, json};
-use std::sync::atomic::AtomicBool;
 use tool::Result;
 
 const ALGORITHM: &str = "TC3-HMAC-SHA256";
@@ -24,7 +23,14 @@ pub(in crate::sms) struct Tencent {
     pub(in crate::sms) region: String,
 }
 
-impl Tencent {
+#[async_trait]
+impl Vendor for Tencent {
+    const AT_ONCE: usize = 200;
+
+    fn web(&self) -> &Web {
+        &self.web
+    }
+
     fn request(&self, wording: &Wording, numbers: &[Number], stamp: &Stamp) -> Result<Request> {
         let (id, params) = template(wording)?;
         let body = json!({
@@ -37,6 +43,23 @@ impl Tencent {
         self.signed(body.to_string(), stamp)
     }
 
+    fn read(answer: &Answer, numbers: &[Number]) -> Result<Vec<Fate>> {
+        if let Some(code) = answer.text("/Response/Error/Code") {
+            let words = answer.text("/Response/Error/Message").unwrap_or_default();
+            return answer.failure(code, words, cause(code), numbers.len());
+        }
+        let told = answer.json.pointer("/Response/SendStatusSet").and_then(Value::as_array);
+        let told = told.map(Vec::as_slice).unwrap_or_default();
+        let of = |number: &Number| told.iter().find(|told| told["PhoneNumber"] == number.e164());
+        Ok(numbers.iter().map(|number| of(number).map_or_else(Fate::unknown, fate)).collect())
+    }
+
+    fn suits(wording: &Wording) -> Result<()> {
+        template(wording)?.1.ordered().map(drop)
+    }
+}
+
+impl Tencent {
     fn signed(&self, body: String, stamp: &Stamp) -> Result<Request> {
         let (host, date) = (self.web.host(), stamp.time.format("%Y-%m-%d").to_string());
         let time = stamp.time.timestamp().to_string();
@@ -64,17 +87,6 @@ impl Tencent {
         }
         Ok(request)
     }
-
-    fn read(answer: &Answer, numbers: &[Number]) -> Result<Vec<Fate>> {
-        if let Some(code) = answer.text("/Response/Error/Code") {
-            let words = answer.text("/Response/Error/Message").unwrap_or_default();
-            return answer.failure(code, words, cause(code), numbers.len());
-        }
-        let told = answer.json.pointer("/Response/SendStatusSet").and_then(Value::as_array);
-        let told = told.map(Vec::as_slice).unwrap_or_default();
-        let of = |number: &Number| told.iter().find(|told| told["PhoneNumber"] == number.e164());
-        Ok(numbers.iter().map(|number| of(number).map_or_else(Fate::unknown, fate)).collect())
-    }
 }
 
 fn fate(told: &Value) -> Fate {
@@ -84,31 +96,6 @@ fn fate(told: &Value) -> Fate {
         return cause(code).fate(code, words);
     }
     Fate { id: Some(text("SerialNo").to_owned()), ..Fate::new(Status::Taken, Some(code.into()), words) }
-}
-
-#[async_trait]
-impl Gateway for Tencent {
-    fn at_once(&self) -> usize {
-        200
-    }
-
-    async fn send(
-        &self,
-        wording: &Wording,
-        numbers: &[Number],
-        is_doubtful: &AtomicBool,
-    ) -> Result<Vec<Fate>> {
-        let request = self.request(wording, numbers, &Stamp::now())?;
-        Self::read(&self.web.exchange(request, is_doubtful).await?, numbers)
-    }
-
-    fn check(&self, wording: &Wording) -> Result<()> {
-        template(wording)?.1.ordered().map(drop)
-    }
-
-    async fn probe(&self) -> Result<()> {
-        self.web.knock().await
-    }
 }
 
 fn cause(code: &str) -> Cause {

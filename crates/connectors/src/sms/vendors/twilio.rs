@@ -1,9 +1,9 @@
 //! Twilio: one message per request, signed in with Basic authentication.
 
 use super::super::cause::Cause;
-use super::super::gateway::{Account, Answer, Gateway, Web, put};
+use super::super::gateway::{Account, Answer, Vendor, Web, put};
 use super::super::number::Number;
-use super::super::sign::{escaped, pairs};
+use super::super::sign::{Stamp, escaped, pairs};
 use super::super::wording::Wording;
 use crate::shared::sending::{Fate, Status};
 use async_trait::async_trait;
@@ -12,7 +12,6 @@ use base64::engine::general_purpose::STANDARD;
 use fetch::Request;
 use fetch::http::Method;
 use serde_json::Value;
-use std::sync::atomic::AtomicBool;
 use tool::{Error, Result, Secret};
 
 const TYPE: &str = "application/x-www-form-urlencoded";
@@ -24,8 +23,16 @@ pub(in crate::sms) struct Twilio {
     pub(in crate::sms) sender: String,
 }
 
-impl Twilio {
-    fn request(&self, wording: &Wording, number: &Number) -> Result<Request> {
+#[async_trait]
+impl Vendor for Twilio {
+    const AT_ONCE: usize = 1;
+
+    fn web(&self) -> &Web {
+        &self.web
+    }
+
+    fn request(&self, wording: &Wording, numbers: &[Number], _: &Stamp) -> Result<Request> {
+        let [number] = numbers else { return Err(Error::internal("Twilio takes one number at a time")) };
         let sender = if self.sender.starts_with("MG") { "MessagingServiceSid" } else { "From" };
         let mut form = vec![("To", number.e164()), (sender, self.sender.clone())];
         match wording {
@@ -44,16 +51,7 @@ impl Twilio {
         Ok(request)
     }
 
-    fn path(&self) -> String {
-        format!("/2010-04-01/Accounts/{}", escaped(self.account.key.expose()))
-    }
-
-    fn authorization(&self) -> Secret {
-        let pair = Secret::new(format!("{}:{}", self.account.key.expose(), self.account.secret.expose()));
-        Secret::new(format!("Basic {}", STANDARD.encode(pair.expose())))
-    }
-
-    fn read(answer: &Answer) -> Result<Vec<Fate>> {
+    fn read(answer: &Answer, _: &[Number]) -> Result<Vec<Fate>> {
         let words = answer.text("/message").unwrap_or_default();
         let code = answer.json["code"].as_u64().or_else(|| answer.json["error_code"].as_u64());
         if let Some(code) = code {
@@ -67,31 +65,13 @@ impl Twilio {
             None => answer.failure(&format!("HTTP {}", answer.status), words, cause(0, answer.status), 1),
         }
     }
-}
 
-#[async_trait]
-impl Gateway for Twilio {
-    fn at_once(&self) -> usize {
-        1
-    }
-
-    async fn send(
-        &self,
-        wording: &Wording,
-        numbers: &[Number],
-        is_doubtful: &AtomicBool,
-    ) -> Result<Vec<Fate>> {
-        let [number] = numbers else { return Err(Error::internal("Twilio takes one number at a time")) };
-        let request = self.request(wording, number)?;
-        Self::read(&self.web.exchange(request, is_doubtful).await?)
-    }
-
-    fn check(&self, _: &Wording) -> Result<()> {
+    fn suits(_: &Wording) -> Result<()> {
         Ok(())
     }
 
     /// Reads the account, which shows the credentials, too.
-    async fn probe(&self) -> Result<()> {
+    async fn knock(&self) -> Result<()> {
         let mut request = Request::new(Method::GET, self.web.url(&format!("{}.json", self.path()))?);
         put(&mut request.headers, "authorization", self.authorization().expose())?;
         match self.web.ask(request).await? {
@@ -99,6 +79,17 @@ impl Gateway for Twilio {
             500.. => Err(Error::unavailable("the SMS gateway is not able to answer").retryable()),
             _ => Ok(()),
         }
+    }
+}
+
+impl Twilio {
+    fn path(&self) -> String {
+        format!("/2010-04-01/Accounts/{}", escaped(self.account.key.expose()))
+    }
+
+    fn authorization(&self) -> Secret {
+        let pair = Secret::new(format!("{}:{}", self.account.key.expose(), self.account.secret.expose()));
+        Secret::new(format!("Basic {}", STANDARD.encode(pair.expose())))
     }
 }
 

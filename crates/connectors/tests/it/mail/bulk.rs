@@ -75,12 +75,12 @@ async fn a_mail_that_nobody_takes_has_failed() {
 #[tokio::test]
 async fn says_what_was_not_sent_any_more_when_the_time_is_over() {
     let mut settings = plain(&variable("MCP_TEST_EXIM_URL"));
-    merge(&mut settings, &json!({ "rate_per_minute": 30, "timeout_ms": 1500 }));
+    merge(&mut settings, &json!({ "rate_per_minute": 6, "timeout_ms": 5000 }));
     let service = open(&settings);
     let people: Vec<_> = (0..4).map(|_| somebody("slow")).collect();
     let begin = Instant::now();
     let (result, _) = call(&service, "send", mail(json!(people))).await.unwrap();
-    assert!(begin.elapsed() < Duration::from_secs(2), "{:?}", begin.elapsed());
+    assert!(begin.elapsed() < Duration::from_secs(8), "{:?}", begin.elapsed());
     let found: Vec<_> = statuses(&result).iter().map(|(_, status)| *status).collect();
     assert_eq!(found, ["sent", "deferred", "deferred", "deferred"], "{result}");
     assert!(result["recipients"][3]["message"].as_str().unwrap().contains("was not sent"), "{result}");

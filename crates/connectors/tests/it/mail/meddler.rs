@@ -116,7 +116,11 @@ async fn pass_on(
                 let text = String::from_utf8_lossy(&heard).into_owned();
                 match meddling {
                     Meddling::LoseLastAnswer if is_ended => return Ok(()),
-                    Meddling::HoldLastAnswer if is_ended => std::future::pending().await,
+                    // Until the client has enough of it.
+                    Meddling::HoldLastAnswer if is_ended => {
+                        while client.read(&mut from_client).await? > 0 {}
+                        return Ok(());
+                    }
                     Meddling::TakeOutStarttls => {
                         client.write_all(text.replace("250-STARTTLS\r\n", "").as_bytes()).await?;
                     }

@@ -49,7 +49,8 @@ pub(super) async fn call(
 
 /// What the gateway took for a number.
 pub(super) async fn taken(vendor: &str, number: &str) -> Vec<Value> {
-    let all: Value = reqwest::get(format!("{}/sent", gateway())).await.unwrap().json().await.unwrap();
+    let answer = reqwest::get(format!("{}/sent", gateway())).await.unwrap().bytes().await.unwrap();
+    let all: Value = serde_json::from_slice(&answer).unwrap();
     let of =
         |message: &&Value| message["vendor"] == vendor && message["to"].as_str().unwrap().ends_with(number);
     all.as_array().unwrap().iter().filter(of).cloned().collect()
