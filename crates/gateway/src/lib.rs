@@ -30,6 +30,7 @@ pub use logs::ServiceLog;
 pub use preview::{Mistake, Preview};
 pub use ranking::{CALL_TOOL, FIND_TOOLS, Toolbox, is_reserved, meant_by_call_tool};
 pub use service_metrics::BUCKETS_SECONDS;
+pub use tool_search::Told;
 pub use tools::{ToolBody, ToolDefinition, UriTool};
 
 use crate::audit::{Audit, Record};
@@ -284,8 +285,8 @@ impl Gateway {
     #[must_use]
     pub fn fingerprint(&self, cx: &Context) -> u64 {
         let mut hasher = DefaultHasher::new();
-        for (_, definition) in self.told(cx) {
-            definition.hash(&mut hasher);
+        for told in self.told(cx) {
+            told.definition().hash(&mut hasher);
         }
         hasher.finish()
     }

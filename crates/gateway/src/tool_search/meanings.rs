@@ -54,7 +54,9 @@ async fn fill(catalog: &Weak<TenantCatalog>, embeddings: &dyn Embeddings) {
                 catalog.words().vectors.store(Arc::new(known));
             }
             Ok(_) => {
-                return tracing::warn!("the provider of embeddings gave another number of vectors than texts");
+                return tracing::warn!(
+                    "the provider of embeddings gave another number of vectors than texts"
+                );
             }
             Err(error) => {
                 tracing::warn!(%error, "tools are found by words alone for now: {error}");

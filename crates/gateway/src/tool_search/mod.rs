@@ -28,6 +28,35 @@ const NEAREST: usize = 3;
 
 static CALL_TOOL_DEFINITION: LazyLock<Bytes> = LazyLock::new(|| ranking::call_tool().into());
 
+/// A tool that a client is told of.
+#[derive(Debug, Clone)]
+pub enum Told {
+    /// One that can be called.
+    Route(Arc<Route>),
+    /// One of the two of a door in search mode.
+    Door(&'static str, Bytes),
+}
+
+impl Told {
+    /// What it is called by.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Route(route) => &route.name,
+            Self::Door(name, _) => name,
+        }
+    }
+
+    /// Its definition, in JSON.
+    #[must_use]
+    pub fn definition(&self) -> &Bytes {
+        match self {
+            Self::Route(route) => &route.listed,
+            Self::Door(_, definition) => definition,
+        }
+    }
+}
+
 /// One of the two.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum DoorTool {
@@ -38,24 +67,27 @@ pub(crate) enum DoorTool {
 impl Gateway {
     /// What this caller is told of, by name: the definitions of all tools, or of the two and the pinned ones.
     #[must_use]
-    pub fn listed(&self, cx: &Context) -> Vec<(String, Bytes)> {
+    pub fn listed(&self, cx: &Context) -> Vec<Told> {
         self.metrics.lists.increment(1);
         self.told(cx)
     }
 
-    pub(crate) fn told(&self, cx: &Context) -> Vec<(String, Bytes)> {
+    pub(crate) fn told(&self, cx: &Context) -> Vec<Told> {
         let routes = self.permitted(cx);
         let search = self.tool_search(cx);
-        let told = |route: &Arc<Route>| (route.name.clone(), route.listed.clone());
         if !is_searched(search.mode, &routes) {
-            return routes.iter().map(told).collect();
+            return routes.into_iter().map(Told::Route).collect();
         }
         let services: BTreeSet<_> = routes.iter().map(|route| service_of(route)).collect();
-        let pinned = routes.iter().filter(|route| search.has_pinned(&route.name)).map(told);
-        let mut all: Vec<_> = pinned.filter(|(name, _)| !ranking::is_reserved(name)).collect();
-        all.push((FIND_TOOLS.to_owned(), find_tools(services).into()));
-        all.push((CALL_TOOL.to_owned(), CALL_TOOL_DEFINITION.clone()));
-        all.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+        let two = [
+            Told::Door(FIND_TOOLS, find_tools(services).into()),
+            Told::Door(CALL_TOOL, CALL_TOOL_DEFINITION.clone()),
+        ];
+        let is_pinned =
+            |route: &&Arc<Route>| search.has_pinned(&route.name) && !ranking::is_reserved(&route.name);
+        let pinned = routes.iter().filter(is_pinned).cloned().map(Told::Route);
+        let mut all: Vec<_> = pinned.chain(two).collect();
+        all.sort_unstable_by(|a, b| a.name().cmp(b.name()));
         all
     }
 

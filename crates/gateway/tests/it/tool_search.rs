@@ -20,7 +20,7 @@ fn client() -> Context {
 }
 
 fn names(world: &World, cx: &Context) -> Vec<String> {
-    world.gateway.listed(cx).into_iter().map(|(name, _)| name).collect()
+    world.gateway.listed(cx).iter().map(|told| told.name().to_owned()).collect()
 }
 
 async fn find(world: &World, cx: &Context, arguments: Value) -> Value {
@@ -56,7 +56,7 @@ async fn tells_of_two_tools_and_the_pinned_ones() {
     assert_eq!(names(&world, &door), [CALL_TOOL, FIND_TOOLS, "m__say", "m__sleep", "m__stubborn"]);
     let all = Context { tool_search: Some(SearchMode::Off), ..client() };
     assert!(names(&world, &all).len() == 7 && !names(&world, &all).contains(&FIND_TOOLS.to_owned()));
-    let told: usize = world.gateway.listed(&door).iter().map(|(_, definition)| definition.len()).sum();
+    let told: usize = world.gateway.listed(&door).iter().map(|told| told.definition().len()).sum();
     assert!(told <= 3_000, "{told}");
     // At a door that tells all, the two are no tools.
     let error = world.call_as(&all, FIND_TOOLS, json!({})).await.unwrap_err();
@@ -98,8 +98,8 @@ async fn finds_nothing_that_the_list_would_not_have() {
         assert_eq!((found(&answer).len(), &answer["total"]), (0, &json!(0)), "{arguments}");
         assert!(!answer["services"].to_string().contains("secret"), "{answer}");
     }
-    let (_, told) = world.gateway.listed(&cx).into_iter().find(|(name, _)| name == FIND_TOOLS).unwrap();
-    assert!(!String::from_utf8_lossy(&told).contains("secret"));
+    let told = world.gateway.listed(&cx).into_iter().find(|told| told.name() == FIND_TOOLS).unwrap();
+    assert!(!String::from_utf8_lossy(told.definition()).contains("secret"));
     let error = world.call_as(&cx, CALL_TOOL, json!({ "name": "secret__sey" })).await.unwrap_err();
     assert!(error.kind() == ErrorKind::NotFound && !error.message().contains("secret__say"), "{error}");
     let denied = world.call_as(&cx, CALL_TOOL, json!({ "name": "m__data" })).await.unwrap_err();
@@ -117,8 +117,8 @@ async fn tells_definitions_byte_for_byte_and_the_same_each_time() {
     assert_eq!(found(&answer)[0], "m__find");
     let all = Context { tool_search: Some(SearchMode::Off), ..client() };
     let listed = world.gateway.listed(&all);
-    let (_, listed) = listed.iter().find(|(name, _)| name == "m__find").unwrap();
-    let listed = String::from_utf8_lossy(listed).into_owned();
+    let listed = listed.iter().find(|told| told.name() == "m__find").unwrap();
+    let listed = String::from_utf8_lossy(listed.definition()).into_owned();
     let text = world.call_as(&client(), FIND_TOOLS, request()).await.unwrap();
     let told = &serde_json::from_str::<Value>(&text).unwrap()["content"][0]["text"];
     assert!(told.as_str().unwrap().contains(listed.strip_suffix('}').unwrap()), "{told}");

@@ -13,7 +13,7 @@ const PAGE: usize = 1000;
 /// The tools of a caller.
 pub(super) fn tools(gateway: &Gateway, cx: &Context, cursor: Option<&str>) -> Answered<String> {
     let tools = gateway.listed(cx);
-    let entries: Vec<_> = tools.iter().map(|(name, listed)| (name.as_str(), &**listed)).collect();
+    let entries: Vec<_> = tools.iter().map(|told| (told.name(), &**told.definition())).collect();
     page("tools", &entries, cursor)
 }
 
