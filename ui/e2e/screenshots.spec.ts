@@ -33,13 +33,15 @@ test("pictures for the guides", async ({ page }) => {
   await page.setViewportSize({ width: 1280, height: 760 });
   await signIn(page);
   await page.goto(url());
+  await expect(page.getByRole("status", { name: "Live" })).toBeVisible({ timeout: 30_000 });
   const failures = page.getByRole("list", { name: "Recent failures" });
   await expect(failures.getByRole("link", { name: "crm__get_order" }).first()).toBeVisible();
   await page.screenshot({ path: `${FOLDER}/console-home.png` });
   await failures.getByRole("link", { name: "crm__get_order" }).first().click();
   await expect(page.getByRole("region", { name: "Steps" })).toContainText("failed");
   await page.screenshot({ path: `${FOLDER}/console-inspector.png` });
-  await page.goto(`${url()}/ui/flows/intake`);
+  await page.getByRole("link", { name: "Flows" }).click();
+  await page.getByRole("link", { name: "Order intake" }).click();
   await expect(page.getByRole("group", { name: "Step done, not run" })).toBeVisible();
   await page.screenshot({ path: `${FOLDER}/console-flow.png` });
 });
