@@ -59,7 +59,7 @@ test("a saved secret is only ever replaced", async ({ page }) => {
   await rest("POST", "/services", { type: "api", id, config });
   await page.goto(`${url()}/ui/services/api/${id}?tab=settings`);
   await page.getByRole("button", { name: "Replace" }).click();
-  await expect(page.getByRole("textbox", { name: "Token" })).toHaveValue("");
+  await expect(page.getByRole("textbox", { name: "Token", exact: true }).first()).toHaveValue("");
   expect(await page.content()).not.toContain("s3cr3t");
 });
 

@@ -1,6 +1,6 @@
 // Starts the real binary on a home of its own, and shows the console before it.
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -19,12 +19,13 @@ export async function freePort(): Promise<number> {
 
 export type Started = { url: string; api: string; stop: () => Promise<void> };
 
-export async function start(): Promise<Started> {
+export async function start(files: Record<string, string> = {}): Promise<Started> {
   const binary = resolve(process.env.MCP_BIN ?? "../target/debug/mcp-all-in-one");
   const home = mkdtempSync(join(tmpdir(), "console-e2e-"));
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(home, name), text);
   const port = await freePort();
   const env = { ...process.env, MCP_ALL_IN_ONE_HOME: home, MCP_ALL_IN_ONE_ADMIN_TOKEN: ADMIN };
-  const args = ["serve", "--listen", `127.0.0.1:${port}`, "--allow-private-network"];
+  const args = ["serve", "--listen", `127.0.0.1:${port}`, "--allow-private-network", "--log-level", "warn"];
   const child = spawn(binary, args, { env, stdio: ["ignore", "ignore", "inherit"] });
   const api = `http://127.0.0.1:${port}`;
   await answers(`${api}/readyz`, child);

@@ -2,6 +2,7 @@
 import { queryOptions } from "@tanstack/react-query";
 import { address, send } from "./client";
 import type { Agent } from "./contract";
+import { ApiError } from "./error";
 import { get } from "./raw";
 
 export const agents = queryOptions({
@@ -11,8 +12,25 @@ export const agents = queryOptions({
 
 export type AgentEvent = { type: string; data: Record<string, unknown> };
 
+/**
+ * Asks in a conversation. Where agents keep none, the server refuses that word; then what was said before goes along as
+ * context, so that the agent knows of it all the same.
+ */
+export async function* converse(id: string, ask: Ask, signal: AbortSignal): AsyncGenerator<AgentEvent> {
+  const { prompt, conversation, said } = ask;
+  try {
+    yield* askAgent(id, { prompt, conversation }, signal);
+  } catch (error) {
+    const isRefused = error instanceof ApiError && (error.status === 400 || error.status === 422);
+    if (!isRefused) throw error;
+    yield* askAgent(id, said.length > 0 ? { prompt, context: { said } } : { prompt }, signal);
+  }
+}
+
+export type Ask = { prompt: string; conversation: string; said: { from: string; text: string }[] };
+
 /** Asks, and hands on the server's events one by one until the answer has ended. */
-export async function* askAgent(id: string, body: object, signal: AbortSignal): AsyncGenerator<AgentEvent> {
+async function* askAgent(id: string, body: object, signal: AbortSignal): AsyncGenerator<AgentEvent> {
   const headers = { "Content-Type": "application/json", Accept: "text/event-stream" };
   const path = address(`/api/v1/agents/${encodeURIComponent(id)}/runs`);
   const response = await send(path, { method: "POST", headers, body: JSON.stringify(body), signal });

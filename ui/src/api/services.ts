@@ -71,10 +71,11 @@ export const test = (type: string, id: string) => ask(client.POST("/api/v1/servi
 
 /** Asks whether settings would do, and with `test` whether something answers there. */
 export const validate = (body: ServiceDraft & { test?: boolean }) =>
-  post<{ valid: boolean; errors: Problem[]; test?: { ok: boolean; duration_ms: number; error?: { message: string } } }>(
-    "/services/validate",
-    body,
-  );
+  post<{
+    valid: boolean;
+    errors: Problem[];
+    test?: { ok: boolean; duration_ms: number; error?: { code?: string; message: string } | null } | null;
+  }>("/services/validate", body);
 
 export type Import = {
   url?: string;

@@ -40,14 +40,6 @@ export const restore = (id: string, version: number) =>
 
 export const remove = (id: string) => ask(client.DELETE("/api/v1/tables/{id}", at(id)));
 
-export const put = (id: string, json_path: string, value: unknown) =>
-  ask(
-    client.PUT("/api/v1/tables/{id}/data", {
-      params: { path: { id }, query: { json_path } },
-      body: { data: value } as never,
-    }),
-  );
-
 const formats: Record<string, string> = { csv: "csv", jsonl: "jsonl", ndjson: "jsonl" };
 
 /** Makes a table of a file: JSON, CSV or JSON Lines, by its name. */

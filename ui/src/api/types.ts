@@ -27,4 +27,3 @@ export type Child = Schemas["Child"];
 export type Rendered = Schemas["Rendered"];
 export type Picked = Schemas["Picked"];
 export type Page<T> = { items: T[]; page: number; limit: number; total: number };
-export type Json = unknown;

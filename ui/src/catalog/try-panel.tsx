@@ -4,6 +4,7 @@ import { Play, Square } from "lucide-react";
 import { type FormEvent, useRef, useState } from "react";
 import { call, inputSchema } from "../api/catalog";
 import type { CallAnswer, CatalogTool } from "../api/contract";
+import type { Problem } from "../api/error";
 import { SchemaForm } from "../form";
 import { ActionErrors, useAction } from "../form/action";
 import { JsonEditor } from "../form/json";
@@ -40,7 +41,9 @@ export function TryPanel({ entry, first }: { entry: CatalogTool; first?: Args })
       <form aria-label={words.trying.args} onSubmit={submit} onKeyDown={onKeyDown}>
         <Card>
           <Stack>
-            <Loaded query={schema}>{(known) => <Arguments schema={known} value={args} onValue={setArgs} />}</Loaded>
+            <Loaded query={schema}>
+              {(known) => <Arguments schema={known} value={args} onValue={setArgs} problems={action.problems} />}
+            </Loaded>
             <Row>
               <Button look="primary" type="submit" disabled={action.isBusy} icon={<Play size={14} aria-hidden />}>
                 {words.act.run}
@@ -61,9 +64,9 @@ export function TryPanel({ entry, first }: { entry: CatalogTool; first?: Args })
   );
 }
 
-type ArgumentsProps = { schema: Schema; value: Args; onValue: (value: Args) => void };
+type ArgumentsProps = { schema: Schema; value: Args; onValue: (value: Args) => void; problems: Problem[] };
 
-function Arguments({ schema, value, onValue }: ArgumentsProps) {
+function Arguments({ schema, value, onValue, problems }: ArgumentsProps) {
   const words = useWords();
   const canDraw = kindOf(resolve(schema, schema), schema) === "object";
   const json = {
@@ -76,7 +79,7 @@ function Arguments({ schema, value, onValue }: ArgumentsProps) {
     label: words.form.form,
     body: () =>
       canDraw ? (
-        <SchemaForm schema={schema} value={value} onValue={onValue} />
+        <SchemaForm schema={schema} value={value} onValue={onValue} problems={problems} />
       ) : (
         <Muted>{words.form.noArguments}</Muted>
       ),

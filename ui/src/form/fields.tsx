@@ -12,7 +12,8 @@ export type InputProps = Props & { label: string; hint?: string; required: boole
 
 export function ObjectFields({ schema, value, path, onValue }: Props) {
   const { root, whole, language } = useForm();
-  const fields = fieldsOf(schema, root, value, whole, language);
+  const all = fieldsOf(schema, root, value, whole, language);
+  const fields = all.filter(({ key }) => !isSaidBeside(key, path, root) || getAt(value, [key]) !== undefined);
   const draw = (field: FormField) => (
     <Input
       key={field.key}
@@ -34,6 +35,13 @@ export function ObjectFields({ schema, value, path, onValue }: Props) {
       )}
     </>
   );
+}
+
+/** `auth_config` needs no `type` of its own where `auth_type` stands beside it. */
+function isSaidBeside(key: string, path: Path, root: Schema): boolean {
+  const owner = String(path.at(-1) ?? "");
+  const beside = owner.replace(/_config$/, "_type");
+  return key === "type" && beside !== owner && getAt(root, ["properties", beside]) !== undefined;
 }
 
 function Advanced({ paths, children }: { paths: Path[]; children: React.ReactNode }) {

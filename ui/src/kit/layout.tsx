@@ -23,11 +23,6 @@ export function Split({ children }: Box) {
   return <div className={css.split}>{children}</div>;
 }
 
-/** A narrow column for choosing and a wide one for what was chosen. */
-export function Side({ children }: Box) {
-  return <div className={css.side}>{children}</div>;
-}
-
 export function Tiles({ children }: Box) {
   return <div className={css.tiles}>{children}</div>;
 }

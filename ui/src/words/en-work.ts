@@ -10,7 +10,6 @@ export const work = {
     to: "To",
     requestId: "Request id",
     pause: "Pause",
-    resume: "Go on",
     page: (page: number, of: number) => `Page ${page} of ${of}`,
     cause: "Cause",
     steps: "Steps",

@@ -12,7 +12,6 @@ export const work: Wide<typeof english> = {
     to: "截止",
     requestId: "请求编号",
     pause: "暂停",
-    resume: "继续",
     page: (page, of) => `第 ${page} / ${of} 页`,
     cause: "原因",
     steps: "步骤",

@@ -1,6 +1,6 @@
 // The chat: what was said, tools with what they were told and answered, and a field for what comes next.
 import { type FormEvent, useRef, useState } from "react";
-import { askAgent } from "../../api/agents";
+import { converse } from "../../api/agents";
 import { pretty } from "../../catalog/answer";
 import { StateBadge } from "../../catalog/badges";
 import { useSubmitKey } from "../../form/submit-key";
@@ -61,8 +61,12 @@ function useConversation(agent: string) {
     setError(null);
     setTurns((old) => [...old, { from: "me", text: prompt, calls: [] }, { from: "agent", text: "", calls: [] }]);
     try {
-      const body = { prompt, conversation: conversation.current };
-      for await (const event of askAgent(agent, body, controller.signal)) {
+      const said = turns.map(({ from, text }) => ({ from, text }));
+      for await (const event of converse(
+        agent,
+        { prompt, conversation: conversation.current, said },
+        controller.signal,
+      )) {
         conversation.current = conversationOf(event) ?? conversation.current;
         setTurns((old) => old.with(-1, after(old.at(-1) as Turn, event)));
       }

@@ -15,16 +15,18 @@ export default function Agents() {
   const all = useQuery(agents);
   return (
     <Stack>
-      <Header title={words.nav.agents} />
+      <Header title={words.nav.agents}>
+        {may("make_services") && (
+          <LinkButton look="primary" to="/ui/services/new" search={{ type: "agent" }}>
+            {words.things.agents.add}
+          </LinkButton>
+        )}
+      </Header>
       <Loaded query={all}>
         {(items) => {
           const chosen = id ?? items[0]?.id;
           if (!chosen) {
-            return (
-              <Empty title={words.things.agents.none}>
-                {may("make_services") && <LinkButton to="/ui/services/new">{words.things.services.add}</LinkButton>}
-              </Empty>
-            );
+            return <Empty title={words.things.agents.none} />;
           }
           const options = items.map((agent) => ({ value: agent.id, label: agent.name ?? agent.id }));
           return (

@@ -22,6 +22,16 @@ it("joins texts and follows tool calls to their end", () => {
   expect(turn.calls).toEqual([{ name: "Clock__now", state: "succeeded", arguments: { zone: "UTC" }, result: "12:00" }]);
 });
 
+it("shows two calls of one tool as two", () => {
+  const called = { type: "step", data: { kind: "tool", name: "Clock__now", step: 1 } };
+  const turn = after(after(first, called), called);
+  expect(turn.calls).toHaveLength(2);
+  expect(after(turn, { type: "end", data: { content: [] } }).calls.map((call) => call.state)).toEqual([
+    "succeeded",
+    "succeeded",
+  ]);
+});
+
 it("ends with the whole answer, or with what went wrong", () => {
   const end = {
     type: "end",

@@ -22,7 +22,9 @@ function withCall(calls: ToolCall[], data: Data): ToolCall[] {
     arguments: data.arguments,
     result: data.result ?? data.error,
   };
-  const known = calls.findLastIndex((one) => one.name === name && one.state === "running");
+  // Only an event that says how a call ended is about one that is known already.
+  const isNews = call.state === "running";
+  const known = isNews ? -1 : calls.findLastIndex((one) => one.name === name && one.state === "running");
   return known >= 0 ? calls.with(known, { ...calls[known], ...dropEmpty(call) }) : [...calls, call];
 }
 

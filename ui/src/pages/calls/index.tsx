@@ -27,13 +27,8 @@ export default function Calls() {
   return (
     <Stack>
       <Header title={words.nav.calls}>
-        <Button
-          icon={<Icon size={14} aria-hidden />}
-          aria-pressed={isPaused}
-          aria-label={words.calls.pause}
-          onClick={() => setPaused(!isPaused)}
-        >
-          {isPaused ? words.calls.resume : words.calls.pause}
+        <Button icon={<Icon size={14} aria-hidden />} aria-pressed={isPaused} onClick={() => setPaused(!isPaused)}>
+          {words.calls.pause}
         </Button>
         <a className={control.button} href={exportAddress(filter)} download="calls.csv">
           {words.act.export}

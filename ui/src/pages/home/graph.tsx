@@ -56,8 +56,7 @@ function Box({ placed: { node, x, y }, to }: { placed: Placed; to: string }) {
   };
   const label = words.home.node(node.name, format.number(node.calls), format.number(node.errors));
   return (
-    <a href={to} onClick={go} aria-label={label}>
-      <title>{label}</title>
+    <a href={to} onClick={go} aria-description={label}>
       <rect x={x} y={y} width={BOX.width} height={BOX.height} rx={6} />
       <text x={x + 10} y={y + 20}>
         {marks[health] ? `${marks[health]} ` : ""}

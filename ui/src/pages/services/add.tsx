@@ -2,20 +2,24 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
-import { create, serviceTypes } from "../../api/services";
+import { create, serviceTypes, validate } from "../../api/services";
 import type { ServiceType } from "../../api/types";
 import { serviceAddress } from "../../catalog/address";
 import { type FormValue, SchemaForm } from "../../form";
 import { ActionErrors, useAction } from "../../form/action";
 import { useSubmitKey } from "../../form/submit-key";
-import { Button, Choices, Header, Loaded, LocalTabs, Row, Stack, TextField } from "../../kit";
+import { Button, Choices, Header, Loaded, LocalTabs, Problems, Row, Stack, TextField, useAddress } from "../../kit";
 import { useWords, type Words } from "../../words";
 import { Import } from "./import";
+import { ProbeNote } from "./probe";
+
+type Checked = Awaited<ReturnType<typeof validate>>;
 
 export default function AddService() {
   const words = useWords();
   const types = useQuery(serviceTypes);
-  const [chosen, setChosen] = useState("");
+  const [{ type: wished = "" }] = useAddress<"type">();
+  const [chosen, setChosen] = useState(wished);
   return (
     <Stack gap="loose">
       <Header title={words.things.services.add} />
@@ -55,17 +59,28 @@ function Settings({ type }: { type: ServiceType }) {
   const [config, setConfig] = useState<FormValue>({});
   const work = () => create({ type: type.type, id: draft.id, name: draft.name || undefined, config });
   const action = useAction(work, words.done.saved);
+  const probe = useAction(() =>
+    validate({ type: type.type, id: draft.id, name: draft.name || undefined, config, test: true }),
+  );
+  const [probed, setProbed] = useState<Checked | null>(null);
+  const test = async () => setProbed((await probe.run()) ?? null);
+  const problems = [...action.problems, ...(probed?.errors ?? [])];
   const save = async () => {
     const made = await action.run();
     if (made) navigate({ to: serviceAddress(made.type, made.id) });
   };
   const onKeyDown = useSubmitKey(save);
-  const error = (path: string) => action.problems.find((problem) => problem.path === path)?.message;
+  const error = (path: string) => problems.find((problem) => problem.path === path)?.message;
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: one key for the whole form
     <div onKeyDown={onKeyDown}>
       <Stack>
         <ActionErrors of={action} />
+        <ActionErrors of={probe} />
+        {!action.error && probed && probed.errors.length > 0 && (
+          <Problems title={words.state.problems(probed.errors.length)} all={probed.errors} />
+        )}
+        <ProbeNote of={probed?.test} />
         <TextField
           label={words.field.id}
           hint={words.services.idHint}
@@ -84,12 +99,15 @@ function Settings({ type }: { type: ServiceType }) {
           schema={type.settings_schema as FormValue}
           value={config}
           onValue={setConfig}
-          problems={action.problems}
+          problems={problems}
           prefix="config"
         />
         <Row>
           <Button look="primary" disabled={action.isBusy} onClick={save}>
             {words.act.save}
+          </Button>
+          <Button disabled={probe.isBusy} onClick={test}>
+            {words.act.test}
           </Button>
         </Row>
       </Stack>

@@ -11,6 +11,7 @@ import { Button, DeleteButton, Facts, Header, Loaded, Mono, Note, PageTabs, Stac
 import { useWords } from "../../words";
 import { useFormat } from "../../words/format";
 import { Pins, UsedBy } from "./changes";
+import { type Probed, ProbeNote } from "./probe";
 import { ServiceSettings } from "./settings";
 import { ServiceTools } from "./tools";
 
@@ -41,11 +42,10 @@ function ServiceTabs({ of }: { of: Service }) {
 
 function Head({ of }: { of: Service }) {
   const words = useWords();
-  const format = useFormat();
   const may = useMay();
   const navigate = useNavigate();
   const probe = useAction(() => test(of.type, of.id));
-  const [tested, setTested] = useProbe();
+  const [tested, setTested] = useState<Probed | null>(null);
   const enable = useAction((isOn: boolean) => setEnabled(of.type, of.id, isOn), words.done.saved);
   const gone = useAction(async () => {
     await remove(of.type, of.id);
@@ -68,14 +68,7 @@ function Head({ of }: { of: Service }) {
         />
         {isOurs && <DeleteButton what={of.name} detail={words.ask.deleteService} onDelete={() => gone.run()} />}
       </Header>
-      {tested?.ok && (
-        <Note tone="ok" live="status" title={words.services.reachable(format.number(tested.duration_ms))} />
-      )}
-      {tested && !tested.ok && (
-        <Note title={tested.error?.message ?? words.state.failed} live="alert">
-          <code>{tested.error?.code}</code>
-        </Note>
-      )}
+      <ProbeNote of={tested} />
       <ActionErrors of={probe} />
       <ActionErrors of={enable} />
       <ActionErrors of={gone} />
@@ -104,10 +97,4 @@ function Overview({ of }: { of: Service }) {
       />
     </Stack>
   );
-}
-
-type Tested = Awaited<ReturnType<typeof test>>;
-
-function useProbe() {
-  return useState<Tested | null>(null);
 }
