@@ -35,6 +35,22 @@ fn about_reason(
             Some("set the variable where you start this program, or write ${NAME:-default}".to_owned())
         }
         Reason::InputNotGiven | Reason::ProgramNotFound | Reason::NoInstance => None,
+        // Agents stand in no mcp.json.
+        Reason::ModelUnreachable
+        | Reason::ModelRateLimited
+        | Reason::ModelAuth
+        | Reason::ModelRefused
+        | Reason::ContextTooLong
+        | Reason::BadModelAnswer
+        | Reason::OutputInvalid
+        | Reason::Guardrail
+        | Reason::Loop
+        | Reason::StepLimit
+        | Reason::ToolLimit
+        | Reason::HandoffLimit
+        | Reason::TokenLimit
+        | Reason::CostLimit
+        | Reason::TimeLimit => None,
         Reason::LoginRequired => {
             let login = config.command(&format!("login {}", service.id));
             Some(format!("run `{login}`, or give it a key in 'headers'"))

@@ -4,7 +4,6 @@
 
 mod setup;
 
-mod agents;
 mod aggregator;
 mod amplification;
 mod api_services;

@@ -55,10 +55,6 @@ impl JsonSchema for ToolSettings {
         "AgentTool".into()
     }
 
-    fn inline_schema() -> bool {
-        true
-    }
-
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let mut schema = ToolObject::json_schema(generator);
         schema.insert("type".to_owned(), json!(["string", "object"]));

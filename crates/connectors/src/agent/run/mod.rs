@@ -53,7 +53,7 @@ pub(super) async fn ask(agent: &Agent, cx: &Context, arguments: &Map<String, Val
     let prompt = Prompt::read(arguments, agent.limits.prompt_bytes)?;
     let (work, cx) = AtWork::begin(agent, cx)?;
     let prompt = guard_input(agent, &cx, &work, prompt).await?;
-    let mut thinking = Thinking::new(agent, cx, work, prompt)?;
+    let mut thinking = Thinking::new(agent, cx, work, prompt);
     let ended = thinking.think().await;
     match ended {
         Ok(Ending::HandedOver(output)) => Ok(output),

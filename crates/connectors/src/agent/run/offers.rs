@@ -102,46 +102,56 @@ pub(super) fn offered<'a>(
             false => Err(Error::unavailable("the agent's tools are to be had from a server only")),
         };
     };
-    let cx_of_tools = acting(agent, cx, Step::default());
-    let mut left_out = 0;
-    for binding in &agent.bindings {
-        let callables = callables(&cx_of_tools, tools, binding);
-        if callables.is_empty() {
-            left_out += 1;
-        }
-        for (callable, target) in callables {
-            let is_at_work = callable.uri.scheme() == "agent"
-                && work.agents.iter().any(|agent| agent == callable.uri.service());
-            let name = binding.name.clone().unwrap_or_else(|| model_name(&callable.name));
-            let is_known =
-                found.tools.iter().any(|known| known.name == name || known.callable.uri == callable.uri);
-            if is_at_work || is_known || found.tools.len() >= MAX_OFFERS {
-                continue;
-            }
-            let parameters = without_presets(&callable, binding);
-            found.tools.push(Bound { name, callable, target, binding, parameters });
-        }
-    }
+    let left_out = add_tools(&mut found, agent, cx, work, tools) + add_handoffs(&mut found, agent, cx, tools);
     if !agent.bindings.is_empty() && found.tools.is_empty() {
         let message = format!("none of the tools of agent '{}' is open to {}", agent.id, cx.caller.name);
         return Err(Error::denied(message));
-    }
-    let of_caller = Context { instance: cx.instance.clone(), ..cx.nested(Step::default()) };
-    for handoff in &agent.handoffs {
-        let target = Target::Uri(handoff.to.clone());
-        match find(&of_caller, tools, &target) {
-            Some(_) => {
-                let name = model_name(&format!("{HANDOFF}{}", handoff.to.service()));
-                found.handoffs.push((name, handoff));
-            }
-            None => left_out += 1,
-        }
     }
     if left_out > 0 {
         let warning = format!("{left_out} of the agent's tools and handoffs are not there for this caller");
         work.run.spent().warn(warning);
     }
     Ok(found)
+}
+
+/// Adds the tools that can be called; says how many bindings lead nowhere.
+fn add_tools<'a>(
+    found: &mut Offered<'a>,
+    agent: &'a Agent,
+    cx: &Context,
+    work: &AtWork,
+    tools: &dyn CallTools,
+) -> usize {
+    let cx = acting(agent, cx, Step::default());
+    let mut left_out = 0;
+    for binding in &agent.bindings {
+        let callables = callables(&cx, tools, binding);
+        left_out += usize::from(callables.is_empty());
+        for (callable, target) in callables {
+            let is_at_work = callable.uri.scheme() == "agent"
+                && work.agents.iter().any(|agent| agent == callable.uri.service());
+            let name = binding.name.clone().unwrap_or_else(|| model_name(&callable.name));
+            let is_same = |known: &Bound<'_>| known.name == name || known.callable.uri == callable.uri;
+            if is_at_work || found.tools.iter().any(is_same) || found.tools.len() >= MAX_OFFERS {
+                continue;
+            }
+            let parameters = without_presets(&callable, binding);
+            found.tools.push(Bound { name, callable, target, binding, parameters });
+        }
+    }
+    left_out
+}
+
+/// Adds the agents that the caller may be handed over to; says how many are left out.
+fn add_handoffs<'a>(found: &mut Offered<'a>, agent: &'a Agent, cx: &Context, tools: &dyn CallTools) -> usize {
+    let of_caller = Context { instance: cx.instance.clone(), ..cx.nested(Step::default()) };
+    for handoff in &agent.handoffs {
+        if find(&of_caller, tools, &Target::Uri(handoff.to.clone())).is_some() {
+            let name = model_name(&format!("{HANDOFF}{}", handoff.to.service()));
+            found.handoffs.push((name, handoff));
+        }
+    }
+    agent.handoffs.len() - found.handoffs.len()
 }
 
 /// The tools that a binding stands for, as far as they can be called, and how they are.

@@ -29,12 +29,12 @@ pub(super) struct Thinking<'a> {
 }
 
 impl<'a> Thinking<'a> {
-    pub(super) fn new(agent: &'a Agent, cx: Context, work: Arc<AtWork>, prompt: Prompt) -> Result<Self> {
+    pub(super) fn new(agent: &'a Agent, cx: Context, work: Arc<AtWork>, prompt: Prompt) -> Self {
         let first = match &work.handover {
             None => first_turn(&work, &prompt),
             Some(handover) => super::handoff::first_turn(&work, handover, &prompt),
         };
-        Ok(Self {
+        Self {
             tools: agent.tools.upgrade(),
             agent,
             cx,
@@ -43,7 +43,7 @@ impl<'a> Thinking<'a> {
             turns: vec![Turn::User(first)],
             last_text: String::new(),
             has_thought: false,
-        })
+        }
     }
 
     /// Thinks until there is an answer.
