@@ -12,6 +12,7 @@ mod settings;
 #[cfg(test)]
 mod tests;
 mod uses;
+mod words;
 
 pub(crate) use settings::Settings;
 

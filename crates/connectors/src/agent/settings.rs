@@ -140,6 +140,8 @@ pub(super) enum RunAs {
 impl tool::Settings for Settings {
     const SCHEME: &'static str = "agent";
     const TITLE: &'static str = "Agent";
+    const WORDS: &'static [&'static [tool::words::Word]] =
+        &[super::words::WORDS, crate::shared::words::SHARED];
 
     fn uses(settings: &Value) -> Vec<Use> {
         super::uses::of(settings)

@@ -12,6 +12,7 @@ mod templates;
 #[cfg(test)]
 mod tests;
 mod tools;
+mod words;
 
 pub(crate) use settings::Settings;
 

@@ -183,6 +183,8 @@ pub(super) enum Notify {
 impl tool::Settings for Settings {
     const SCHEME: &'static str = "mail";
     const TITLE: &'static str = "Mail";
+    const WORDS: &'static [&'static [tool::words::Word]] =
+        &[super::words::WORDS, crate::shared::words::SHARED];
     const HAS_USER_TOOLS: bool = true;
 
     fn open(self, env: &Env) -> Result<Arc<dyn Connector>> {

@@ -2,18 +2,22 @@
 
 use tool::words::{Word, word};
 
-const ELSEWHERE: &[&str] = &["rabbitmq", "redis", "kafka", "rocketmq"];
+const ELSEWHERE: &[&str] = &["rabbitmq", "redis", "kafka"];
+const KAFKA: &[&str] = &["kafka"];
 
 pub(super) const WORDS: &[Word] = &[
-    word("broker", "Broker", "消息代理", "谁来传递消息：embedded（本程序自带的数据库）、rabbitmq 或 redis。"),
+    word("broker", "Broker", "消息代理", "谁来传递消息：embedded（本程序自带的数据库）、kafka、rabbitmq 或 redis。"),
     word(
         "connection_string",
         "Connection string",
         "连接串",
-        "代理的地址和登录信息：amqps://用户:密码@主机/虚拟主机，或 rediss://…。",
+        "代理的地址和登录信息：amqps://用户:密码@主机/虚拟主机，rediss://…，或 Kafka 的 主机1:9092,主机2:9092。",
     )
     .group("sign_in")
     .when("broker", ELSEWHERE),
+    word("sasl", "SASL", "SASL 机制", "登录 Kafka 的方式。").group("sign_in").when("broker", KAFKA),
+    word("username", "User name", "用户名", "Kafka 的用户名。").group("sign_in").when("broker", KAFKA),
+    word("password", "Password", "密码", "Kafka 的密码。").group("sign_in").when("broker", KAFKA),
     word("declare", "Make what is missing", "自动创建", "创建缺少的队列、交换机和消费组。").advanced(),
     word("max_message_bytes", "Largest message (bytes)", "最大消息（字节）", "一条消息最多多少字节。")
         .group("limits")

@@ -12,6 +12,7 @@ mod tests;
 mod tools;
 mod vendors;
 mod wording;
+mod words;
 
 pub(crate) use settings::Settings;
 

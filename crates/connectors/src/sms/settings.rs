@@ -142,6 +142,8 @@ impl Provider {
 impl tool::Settings for Settings {
     const SCHEME: &'static str = "sms";
     const TITLE: &'static str = "SMS";
+    const WORDS: &'static [&'static [tool::words::Word]] =
+        &[super::words::WORDS, crate::shared::words::SHARED];
     const HAS_USER_TOOLS: bool = true;
 
     fn open(self, env: &Env) -> Result<Arc<dyn Connector>> {
