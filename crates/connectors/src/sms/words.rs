@@ -31,4 +31,13 @@ pub(super) const WORDS: &[Word] = &[
         .group("limits"),
     word("template", "Template", "模板", "服务商批准的模板；调用者不再选择。").group("tools"),
     word("params", "Parameters in order", "有序参数", "模板参数的名称，按服务商要求的顺序。").group("tools"),
+    word(
+        "content_template",
+        "Template of one value",
+        "单值模板",
+        "只有一个值的模板，调用者以 content 给出。",
+    )
+    .group("tools")
+    .advanced(),
+    word("param", "Its value", "变量名", "模板中唯一的值的名称。").group("tools"),
 ];
