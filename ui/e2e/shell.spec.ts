@@ -5,6 +5,7 @@ test.beforeEach(({ page }) => signIn(page));
 
 test("keys lead everywhere, and the heading has the focus afterwards", async ({ page }) => {
   await page.goto(url());
+  await expect(page.getByRole("heading", { level: 1, name: "Home" })).toBeVisible();
   await page.keyboard.press("Tab");
   await expect(page.getByRole("link", { name: "Skip to content" })).toBeFocused();
   await page.keyboard.press("Control+k");

@@ -1,7 +1,7 @@
 // One Tool of the tenant's own.
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams } from "@tanstack/react-router";
-import { useEffect, useState } from "react";
+import { useCallback, useEffect, useState } from "react";
 import type { CatalogTool } from "../../api/contract";
 import { useMay } from "../../api/session";
 import { tables } from "../../api/tables";
@@ -67,15 +67,21 @@ function Edit({ tool }: { tool: Tool }) {
   const may = useMay();
   const { data } = useQuery(tables);
   const [draft, setDraft] = useState<Draft>(() => definitionOf(tool) as Draft);
-  const action = useAction(() => update(tool.id, changesOf(draft, tool)), words.done.saved);
+  const [base, setBase] = useState(tool);
+  const action = useAction(() => update(tool.id, changesOf(draft, base)), words.done.saved);
+  const show = useCallback((next: Tool) => {
+    setBase(next);
+    setDraft(definitionOf(next) as Draft);
+  }, []);
   // Another version came in: shown, unless something has been typed here.
-  const [base, setBase] = useState(tool.version);
+  const isTyped = JSON.stringify(draft) !== JSON.stringify(definitionOf(base));
   useEffect(() => {
-    if (tool.version === base) return;
-    setBase(tool.version);
-    setDraft(definitionOf(tool) as Draft);
-  }, [tool, base]);
-  const save = () => void action.run();
+    if (tool.version !== base.version && !isTyped) show(tool);
+  }, [tool, base, isTyped, show]);
+  const save = async () => {
+    const saved = await action.run();
+    if (saved) show(saved);
+  };
   return (
     <Stack>
       <ActionErrors of={action} />
