@@ -36,6 +36,7 @@ check: nextest deny  ## Format, lints, documentation, features, dependencies, ti
 	$(CLIPPY) $(FULL) -- -D warnings
 	$(MAKE) docs features
 	scripts/oldest-rust
+	scripts/console --check
 	$(NEXTEST) $(FULL) -E 'test(/^tidy::/) or test(/is_fresh$$/)'
 
 features:            ## What is left out compiles, and is refused by the name of its feature

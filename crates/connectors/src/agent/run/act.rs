@@ -118,7 +118,7 @@ impl Thinking<'_> {
                 format!("{}:{}.{step}.{at}", self.work.run.id, self.work.agents.join("/")).into(),
             ),
             path: Some(path.into()),
-            is_journaled: false,
+            ..Step::default()
         }
     }
 

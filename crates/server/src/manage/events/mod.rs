@@ -13,7 +13,7 @@ use axum::extract::State;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use follower::Follower;
-use futures::stream;
+use futures::stream::{self, StreamExt as _};
 use http::HeaderMap;
 use serde::Deserialize;
 use serde_json::Value;
@@ -70,7 +70,9 @@ pub(super) async fn follow(
         let event = follower.next().await?;
         Some((Ok::<_, Infallible>(event), follower))
     });
-    Ok(Sse::new(events).keep_alive(KeepAlive::default()).into_response())
+    // Browsers take a stream for open when the first bytes come.
+    let first = stream::iter([Ok(Event::default().comment("open"))]);
+    Ok(Sse::new(first.chain(events)).keep_alive(KeepAlive::default()).into_response())
 }
 
 fn topics(wanted: Option<&str>) -> Result<Vec<Topic>> {
