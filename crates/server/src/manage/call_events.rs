@@ -33,6 +33,7 @@ type Calling = BoxFuture<'static, Ended<tool::Result<Outcome>>>;
 /// A call that is followed. Whoever goes away takes it back.
 struct Followed {
     calling: Option<Calling>,
+    ended: Option<tool::Result<Outcome>>,
     events: EventReceiver,
     number: u64,
     _gone: DropGuard,
@@ -49,7 +50,8 @@ pub(super) async fn follow(
     let place = state.streams.clone().try_acquire_owned();
     let place =
         place.map_err(|_| Problem::new(Code::Unavailable, "too many streams are open; try again later"))?;
-    let mut followed = Followed { calling: Some(calling), events, number: 0, _gone: gone, _place: place };
+    let mut followed =
+        Followed { calling: Some(calling), ended: None, events, number: 0, _gone: gone, _place: place };
     let first = followed.next().await?;
     let rest = stream::unfold(followed, |mut followed| async move {
         let event = match followed.next().await {
@@ -66,8 +68,15 @@ impl Followed {
     /// The next event; none behind the end.
     async fn next(&mut self) -> Result<Option<Event>> {
         loop {
-            if let Some(event) = self.events.take().and_then(|event| self.told(event)) {
-                return Ok(Some(event));
+            if let Some(event) = self.events.take() {
+                match self.told(event) {
+                    Some(event) => return Ok(Some(event)),
+                    None => continue,
+                }
+            }
+            if let Some(ended) = self.ended.take() {
+                let result: Value = serde_json::from_str(&result_of(ended)?).unwrap_or_default();
+                return Ok(Some(self.numbered("end", &result)));
             }
             let Some(calling) = &mut self.calling else { return Ok(None) };
             let ended = tokio::select! {
@@ -81,8 +90,8 @@ impl Followed {
             self.calling = None;
             let ended =
                 ended.map_err(|_| Problem::new(Code::Internal, "the call ended in a mistake of ours"))?;
-            let result: Value = serde_json::from_str(&result_of(ended)?).unwrap_or_default();
-            return Ok(Some(self.numbered("end", &result)));
+            // What it said last comes before its end.
+            self.ended = Some(ended);
         }
     }
 

@@ -177,7 +177,7 @@ async fn passes_a_connector_that_behaves() {
 }
 
 /// Settings that nobody has named for people.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(transparent)]
 struct Wordless(Settings);
 

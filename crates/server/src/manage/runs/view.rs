@@ -74,6 +74,9 @@ pub(crate) struct RunError {
     message: String,
     /// The node that it began at.
     node: Option<String>,
+    /// Why an agent failed, e.g. `STEP_LIMIT`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
     /// The HTTP status of a service.
     #[serde(skip_serializing_if = "Option::is_none")]
     status: Option<u16>,
@@ -116,8 +119,8 @@ impl From<Run> for RunSummary {
 
 impl From<flow::engine::Failure> for RunError {
     fn from(failure: flow::engine::Failure) -> Self {
-        let flow::engine::Failure { code, message, status, service, attempts, node, .. } = failure;
-        Self { code, message, node, status, service, attempts }
+        let flow::engine::Failure { code, message, status, reason, service, attempts, node, .. } = failure;
+        Self { code, message, node, status, reason, service, attempts }
     }
 }
 
