@@ -43,8 +43,8 @@ use std::sync::{Arc, Weak};
 use std::time::Instant;
 use tokio::sync::broadcast;
 use tool::{
-    Arguments, Call, Context, Env, Error, Inspection, Kind, OnlyClient, Outcome, Registry, Request,
-    Result, Target, ToolSearch, Uri, uri,
+    Arguments, Call, Context, Env, Error, Inspection, Kind, OnlyClient, Outcome, Registry, Request, Result,
+    Target, ToolSearch, Uri, uri,
 };
 use tracing::Instrument;
 

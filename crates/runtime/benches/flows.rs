@@ -173,6 +173,7 @@ impl World {
         };
         let mut discovery = gateway
             .load(TenantDefinition {
+                tool_search: None,
                 id: tenant.clone(),
                 limits: Limits::default(),
                 may_use_private_network: true,

@@ -20,7 +20,8 @@ async fn world() -> (TestApp, http::Server, Model) {
         _ => Reply::says("It is gone."),
     })
     .await;
-    let config = json!({ "provider": "openai", "base_url": model.url(), "model": "m", "tools": ["api://crm/remove"] });
+    let config =
+        json!({ "provider": "openai", "base_url": model.url(), "model": "m", "tools": ["api://crm/remove"] });
     app.post("services", json!({ "type": "agent", "id": "a", "config": config })).await.is(201);
     (app, api, model)
 }
@@ -51,7 +52,8 @@ async fn a_modern_client_is_asked_before_something_is_destroyed() {
     assert!(message.contains("api://crm/remove"), "{message}");
     assert!(api.requests().is_empty(), "nothing is done before");
     let yes = json!({ name: { "action": "accept", "content": { "decision": "approve" } } });
-    let more = json!({ "_meta": meta, "inputResponses": yes, "requestState": asked["result"]["requestState"] });
+    let more =
+        json!({ "_meta": meta, "inputResponses": yes, "requestState": asked["result"]["requestState"] });
     let done = post(call(2, &more)).await;
     assert_eq!(done["result"]["structuredContent"]["answer"], "It is gone.", "{done}");
     assert_eq!(api.requests().len(), 1);
@@ -81,7 +83,8 @@ async fn a_legacy_client_is_asked_while_its_call_runs() {
         let question = messages(&heard).into_iter().find(|message| message["method"] == "elicitation/create");
         if let Some(question) = question.filter(|_| !is_answered) {
             is_answered = true;
-            let no = json!({ "action": "accept", "content": { "decision": "reject", "comment": "not today" } });
+            let no =
+                json!({ "action": "accept", "content": { "decision": "reject", "comment": "not today" } });
             let answer = json!({ "jsonrpc": "2.0", "id": question["id"], "result": no });
             post(Some(&session)).json(&answer).send().await.unwrap();
         }
@@ -92,7 +95,10 @@ async fn a_legacy_client_is_asked_while_its_call_runs() {
     assert!(api.requests().is_empty(), "what was rejected is not done");
     let progress = all.iter().filter(|message| message["method"] == "notifications/progress");
     let words: Vec<_> = progress.filter_map(|message| message["params"]["message"].as_str()).collect();
-    assert!(words.contains(&"thinks") && words.contains(&"asks whether it may call crm__remove"), "{words:?}");
+    assert!(
+        words.contains(&"thinks") && words.contains(&"asks whether it may call crm__remove"),
+        "{words:?}"
+    );
 }
 
 /// The messages of a stream of events that have arrived as a whole.

@@ -44,6 +44,7 @@ impl World {
         let mut services = vec![service("api", "crm", crm(&api))];
         services.extend(agents.into_iter().map(|(id, settings)| service("agent", id, settings)));
         let definition = TenantDefinition {
+            tool_search: None,
             id: TenantId::default_tenant(),
             limits: Default::default(),
             may_use_private_network: true,
