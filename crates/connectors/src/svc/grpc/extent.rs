@@ -6,7 +6,7 @@ use prost_reflect::{FieldDescriptor, Kind, MessageDescriptor};
 /// Below this size nothing becomes too much.
 const SMALL_BYTES: usize = 16 * 1024;
 /// Fields and items of lists; a message weighs as much as several of them.
-const MAX_WEIGHT: usize = 1_000_000;
+const MAX_WEIGHT: usize = 500_000;
 const MESSAGE_WEIGHT: usize = 4;
 /// The decoder goes no deeper.
 const MAX_DEPTH: usize = 100;

@@ -18,7 +18,7 @@ use tool::{Arguments, Error, Problem, Result};
 pub(super) const VALUE: &str = "value";
 
 /// Bytes of JSON that an answer may become: a message of nothing is as long there as the names of all its fields.
-const MAX_JSON_BYTES: usize = 32 * 1024 * 1024;
+const MAX_JSON_BYTES: usize = 16 * 1024 * 1024;
 
 /// The JSON form of a message type: whether it is an object, and what may be in it.
 #[derive(Debug, Clone)]
