@@ -84,7 +84,7 @@ fn keep_what_users_added(new: &mut Value, old: &Value) {
 /// A description that is not what the last document said is the user's own.
 fn keep_own_words(new: &mut Value, old: &Value, before: &Value) {
     let said = &old["description"];
-    if *said != before["description"] && !is_nothing(said) {
+    if *said != before["description"] && said.as_str().is_some_and(|said| !said.is_empty()) {
         new["description"] = said.clone();
     }
 }
