@@ -122,7 +122,7 @@ impl Gateway {
                     running.clone()
                 }
                 _ => {
-                    let service = Arc::new(self.open(&definition.id, wanted, &env));
+                    let service = Arc::new(self.open_apart(&definition.id, wanted, &env).await);
                     fresh.push(service.clone());
                     service
                 }
@@ -244,6 +244,25 @@ impl Gateway {
             tracing::warn!("background work did not end within {half:?}");
         }
         self.audit.drain(half).await;
+    }
+
+    /// Opens a service beside the threads that serve calls: thousands of tools take their time.
+    async fn open_apart(
+        self: &Arc<Self>,
+        tenant: &TenantId,
+        wanted: ServiceDefinition,
+        env: &Env,
+    ) -> Service {
+        let (gateway, id, kept, shared) = (self.clone(), tenant.clone(), wanted.clone(), env.clone());
+        let opening = tokio::task::spawn_blocking(move || gateway.open(&id, wanted, &shared));
+        match opening.await {
+            Ok(service) => service,
+            Err(_) => {
+                let problem =
+                    ConfigProblem { message: "it could not be opened; see the log".to_owned(), reason: None };
+                self.open(tenant, ServiceDefinition { problem: Some(problem), ..kept }, env)
+            }
+        }
     }
 
     fn open(&self, tenant: &TenantId, wanted: ServiceDefinition, env: &Env) -> Service {

@@ -28,6 +28,11 @@ pub trait Connector: Send + Sync + 'static {
     /// Probes reachability, cheaply and without side effects.
     async fn health(&self, cx: &Context) -> Result<()>;
 
+    /// What is known to be wrong with the service from the calls and look-ups there were, without asking anybody.
+    fn trouble(&self) -> Option<String> {
+        None
+    }
+
     /// Ticks when `tools` or the library would answer differently.
     fn changes(&self) -> Option<watch::Receiver<u64>> {
         None

@@ -90,6 +90,8 @@ pub struct ImportedTool {
     pub definition: Map<String, Value>,
     /// JSON Schema of the arguments, as clients will see it.
     pub input_schema: Box<RawValue>,
+    /// JSON Schema of the answers, where the description tells it and the definition does not.
+    pub output_schema: Option<Box<RawValue>>,
 }
 
 /// A setting that only the user knows.

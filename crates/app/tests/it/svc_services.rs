@@ -125,6 +125,70 @@ async fn importing_again_shows_and_applies_what_changed(backend: Backend) {
     app.post("services/svc/import", update).await.is(200);
     // It knows the new method without having been asked, so the new descriptors are kept.
     app.call("svc://loyalty/customers_list", json!({ "id": 1 })).await.is(200);
+    assert_changes_of_messages_show(&app, &more).await;
     let none = json!({ "document": { "reflection": true, "protos": {} }, "config": config() });
     app.post("services/svc/import", none).await.is(422);
+}
+
+/// SV-12: a new field and an answer that has become a stream are changes, and words of one's own stay.
+async fn assert_changes_of_messages_show(app: &TestApp, methods: &str) {
+    let own = json!({ "tools": [
+        { "id": "customers_get", "rpc": "loyalty.v1.Customers/Get", "description": "My own words." },
+        { "id": "customers_list", "rpc": "loyalty.v1.Customers/List" },
+    ] });
+    app.patch("services/svc/loyalty", own).await.is(200);
+    let methods =
+        methods.replace("List(Customer) returns (Customer)", "List(Customer) returns (stream Customer)");
+    let mut document = proto(&methods);
+    let text =
+        document["protos"]["loyalty.proto"].as_str().unwrap().replace("id = 1;", "id = 1; string name = 2;");
+    document["protos"]["loyalty.proto"] = text.into();
+    let update = json!({ "document": document, "id": "loyalty", "mode": "preview" });
+    let preview = app.post("services/svc/import", update).await.is(200);
+    let changed = preview.body["changes"]["changed"].as_array().unwrap().clone();
+    let fields = |id: &str| -> Vec<Value> {
+        let tool = changed.iter().find(|tool| tool["id"] == id).unwrap();
+        tool["fields"].as_array().unwrap().iter().map(|change| change["field"].clone()).collect()
+    };
+    assert_eq!(fields("customers_get"), ["input_schema", "output_schema"]);
+    assert!(fields("customers_list").contains(&json!("output_schema")));
+    let get =
+        preview.body["tools"].as_array().unwrap().iter().find(|tool| tool["id"] == "customers_get").unwrap();
+    assert_eq!(get["description"], "My own words.");
+}
+
+/// SV-12: what a service is described by is replaced, however it was described before, and so is where it is.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn importing_replaces_another_kind_of_description() {
+    let app = TestApp::start(Backend::Sqlite).await;
+    let mut config = config();
+    config["protocol"] = "grpc".into();
+    for (id, schema) in
+        [("one", json!({ "reflection": true })), ("two", proto("rpc Get(Customer) returns (Customer);"))]
+    {
+        config["schema"] = schema;
+        app.service(json!({ "type": "svc", "id": id, "config": config })).await;
+        let discovery = json!({ "type": "dns", "name": "localhost", "port": 1 });
+        let update = json!({ "document": proto("rpc List(Customer) returns (Customer);"), "id": id, "mode": "update",
+            "config": { "discovery": discovery } });
+        let updated = app.post("services/svc/import", update).await.is(200);
+        assert_eq!(updated.body["config"]["discovery"], discovery);
+        assert!(updated.body["config"]["schema"]["descriptor_set"].is_string());
+    }
+}
+
+/// Requirement SV-11: who may not save the pod's identity may not use it by trying an import out, either.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn managers_do_not_import_as_the_pod() {
+    let app = TestApp::start(Backend::Sqlite).await;
+    let manager = app.with_key(json!({ "name": "m", "role": "manager" })).await;
+    let config = json!({ "discovery": { "type": "kubernetes", "service_name": "x", "in_cluster": true } });
+    for mode in ["preview", "create"] {
+        let import =
+            json!({ "document": { "reflection": true }, "config": config, "mode": mode, "id": "pod" });
+        manager.post("services/svc/import", import).await.is(403);
+    }
+    // An admin gets as far as to find that there is no pod.
+    let import = json!({ "document": { "reflection": true }, "config": config, "mode": "preview" });
+    assert_ne!(app.post("services/svc/import", import).await.status, 403);
 }

@@ -92,6 +92,13 @@ impl Breaker {
         Err(Error::circuit_open(message).with_retry_after(left).retryable())
     }
 
+    /// Says so while the service is left alone.
+    pub(crate) fn trouble(&self) -> Option<String> {
+        let state = self.state();
+        let failures = state.failures;
+        state.open_until.map(|_| format!("the service failed {failures} times in a row and is left alone"))
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -102,6 +102,11 @@ impl Fleet {
         Err(last.unwrap_or_else(|| self.followed.none()))
     }
 
+    /// What is known to be wrong, without asking anybody.
+    pub(super) fn trouble(&self) -> Option<String> {
+        self.followed.trouble().or_else(|| self.group.lock().trouble())
+    }
+
     /// Whether the registry answers.
     ///
     /// # Errors
@@ -114,7 +119,7 @@ impl Fleet {
 /// Why an exchange brought nothing.
 #[derive(Debug)]
 pub(super) enum Unreached {
-    /// Nothing was sent: another instance may be asked.
+    /// Nothing was sent, also where the address is none that may be called: another instance may be asked.
     NotConnected(Error),
     /// Something may have been done.
     Broken(Error),
@@ -139,6 +144,11 @@ impl Picked {
     pub(super) fn judge(self, error: Option<&Error>) {
         let verdict = super::verdict::of(error);
         self.end(verdict);
+    }
+
+    /// Gives the instance back as one that hangs.
+    pub(super) fn fail(self) {
+        self.end(Verdict::Failed);
     }
 
     fn end(mut self, verdict: Verdict) {

@@ -4,7 +4,7 @@ use super::fleet::{Fleet, Picked, Unreached};
 use super::instance::Instance;
 use crate::shared::breaker::TimeSetBy;
 use crate::shared::http_tools::{Client, Definition, Turn, Way};
-use crate::shared::network::{self, DialError, Policy, refused};
+use crate::shared::network::{self, DialError, Policy};
 use crate::shared::unreachable::explain;
 use fetch::http::HeaderValue;
 use fetch::http::header::HOST;
@@ -39,6 +39,10 @@ impl Http {
         }
     }
 
+    pub(super) fn fleet(&self) -> &Fleet {
+        &self.client.way().fleet
+    }
+
     /// Whether one instance takes connections.
     pub(super) async fn health(&self, cx: &Context) -> Result<()> {
         self.client.way().connect(cx).await
@@ -62,10 +66,10 @@ impl Balanced {
         if let Some(name) = &self.server_name {
             request.headers.insert(HOST, name.clone());
         }
-        self.policy.check(&request.url).map_err(Unreached::Broken)?;
+        self.policy.check(&request.url).map_err(Unreached::NotConnected)?;
         self.http.send(request).await.map_err(|error| {
             let is_unsent = error.is_connect() || error.is_resolve();
-            match is_unsent && refused::find(&error).is_none() {
+            match is_unsent {
                 true => Unreached::NotConnected(about(instance, explain(error))),
                 false => Unreached::Broken(about(instance, explain(error))),
             }
@@ -81,7 +85,7 @@ impl Balanced {
                     Unreached::NotConnected(about(&instance, Error::unavailable(message).retryable()))
                 };
                 match error {
-                    DialError::Refused(refused) => Unreached::Broken(refused),
+                    DialError::Refused(refused) => Unreached::NotConnected(about(&instance, refused)),
                     DialError::Unresolved(_) => unavailable("the instance's name cannot be resolved"),
                     DialError::Unconnected(_) => unavailable("the instance cannot be connected to"),
                 }

@@ -2,6 +2,7 @@
 
 mod balance;
 mod discovery;
+mod fallback;
 mod fleet;
 #[cfg(feature = "grpc")]
 mod grpc;
@@ -21,10 +22,9 @@ pub(crate) use settings::Settings;
 use crate::shared::breaker::{Breaker, TimeSetBy};
 use async_trait::async_trait;
 use balance::Verdict;
+use fallback::Fallbacks;
 use http::Http;
-use serde_json::Value;
-use serde_json::value::RawValue;
-use std::collections::BTreeMap;
+use std::sync::Arc;
 use tokio::sync::{Semaphore, watch};
 use tool::{Call, Connector, Context, Error, ErrorKind, Outcome, Output, Reason, Result, Tool};
 
@@ -34,9 +34,7 @@ struct Svc {
     protocol: Protocol,
     breaker: Breaker,
     permits: Option<Semaphore>,
-    fallback: Option<Value>,
-    /// Those of tools that have their own.
-    fallbacks: BTreeMap<String, Value>,
+    fallbacks: Arc<Fallbacks>,
 }
 
 #[derive(Debug)]
@@ -64,13 +62,6 @@ impl Svc {
             Protocol::Grpc(grpc) => grpc.call(cx, call).await,
         }
     }
-
-    /// What is answered instead of the service, if something is.
-    fn fallback(&self, tool: &str, open: &Error) -> Option<Output> {
-        let value = self.fallbacks.get(tool).or(self.fallback.as_ref())?;
-        let json = RawValue::from_string(value.to_string()).ok()?;
-        Some(Output::json_with_remark(json, &format!("fallback: {}", open.message())))
-    }
 }
 
 #[async_trait]
@@ -89,7 +80,7 @@ impl Connector for Svc {
     async fn call(&self, cx: &Context, call: Call) -> Result<Outcome> {
         let pass = match self.breaker.admit() {
             Ok(pass) => pass,
-            Err(open) => return self.fallback(&call.tool, &open).map(Outcome::Done).ok_or(open),
+            Err(open) => return self.fallbacks.answer(&call.tool, &open).map(Outcome::Done).ok_or(open),
         };
         let (result, time) = self.run(cx, &call).await;
         match verdict_of(result.as_ref().err(), time) {
@@ -106,6 +97,15 @@ impl Connector for Svc {
             #[cfg(feature = "grpc")]
             Protocol::Grpc(grpc) => grpc.health(cx).await,
         }
+    }
+
+    fn trouble(&self) -> Option<String> {
+        let fleet = match &self.protocol {
+            Protocol::Http(http) => http.fleet(),
+            #[cfg(feature = "grpc")]
+            Protocol::Grpc(grpc) => grpc.fleet(),
+        };
+        self.breaker.trouble().or_else(|| fleet.trouble())
     }
 
     fn changes(&self) -> Option<watch::Receiver<u64>> {

@@ -1,6 +1,7 @@
 //! From settings to a service, without looking whether anybody is there.
 
 use super::discovery::Way;
+use super::fallback::Fallbacks;
 use super::fleet::{Fleet, FleetSettings};
 use super::http::{Balanced, Http};
 use super::settings::{ProtocolName, Scheme, Settings};
@@ -43,16 +44,17 @@ pub(super) struct Common {
 pub(super) fn open(mut settings: Settings, env: &Env) -> Result<Arc<dyn Connector>> {
     let mut problems = Vec::new();
     let (requests, fallbacks) = split(std::mem::take(&mut settings.tools));
-    let (breaker, fallback) = ((&settings.circuit_breaker).into(), settings.fallback.take());
+    let breaker = (&settings.circuit_breaker).into();
+    let fallbacks = Arc::new(Fallbacks { service: settings.fallback.take(), tools: fallbacks });
     let permits = settings.max_concurrent_calls.map(Semaphore::new);
     let protocol = match settings.protocol {
         ProtocolName::Http | ProtocolName::Unknown => open_http(settings, requests, env, &mut problems),
-        ProtocolName::Grpc => open_grpc(settings, requests, env, &mut problems),
+        ProtocolName::Grpc => open_grpc(settings, requests, &fallbacks, env, &mut problems),
     };
     let Some(protocol) = protocol.filter(|_| problems.is_empty()) else {
         return Err(invalid_settings(Settings::SCHEME, problems));
     };
-    Ok(Arc::new(Svc { protocol, breaker, permits, fallback, fallbacks }))
+    Ok(Arc::new(Svc { protocol, breaker, permits, fallbacks }))
 }
 
 fn open_http(
@@ -123,16 +125,19 @@ fn refuse_unused(settings: &Settings, problems: &mut Vec<Problem>) {
 fn open_grpc(
     settings: Settings,
     requests: Vec<RequestSettings>,
+    fallbacks: &Arc<Fallbacks>,
     env: &Env,
     problems: &mut Vec<Problem>,
 ) -> Option<Protocol> {
-    super::grpc::Grpc::open(settings, requests, env, problems).map(|grpc| Protocol::Grpc(Box::new(grpc)))
+    super::grpc::Grpc::open(settings, requests, fallbacks, env, problems)
+        .map(|grpc| Protocol::Grpc(Box::new(grpc)))
 }
 
 #[cfg(not(feature = "grpc"))]
 fn open_grpc(
     settings: Settings,
     _: Vec<RequestSettings>,
+    _: &Arc<Fallbacks>,
     env: &Env,
     problems: &mut Vec<Problem>,
 ) -> Option<Protocol> {
@@ -158,6 +163,10 @@ pub(super) fn check_common(settings: Settings, env: &Env, problems: &mut Vec<Pro
         let message =
             "a header in pass_headers carries the service's own sign-in; drop it from one of the two";
         problems.push(Problem::new("pass_headers", "Ambiguous", message));
+    }
+    if settings.tls.is_some() && settings.scheme == Scheme::Http {
+        let message = "'tls' does nothing while 'scheme' is 'http', and all is sent in clear; set 'scheme' to 'https', or leave 'tls' out";
+        problems.push(Problem::new("tls", "Unused", message));
     }
     let tls = settings.tls.unwrap_or_default().check(problems);
     let backoff = settings.retry.check(problems);

@@ -3,8 +3,9 @@
 use super::balance::Verdict;
 use tool::{Error, ErrorKind, Reason};
 
-/// Statuses of gRPC that stand for a server in trouble, as [`Error::service_code`] holds them.
-const TROUBLES: [&str; 3] = ["UNAVAILABLE", "INTERNAL", "UNKNOWN"];
+/// Statuses of gRPC that stand for a server in trouble, as [`Error::service_code`] holds them. One that ends a stream
+/// before its time is over has run into a time of its own.
+const TROUBLES: [&str; 4] = ["UNAVAILABLE", "INTERNAL", "UNKNOWN", "DEADLINE_EXCEEDED"];
 
 /// What an exchange says about whoever answered it, or did not. Whoever lets a caller set the time must not say
 /// [`Reason::AttemptTimedOut`] of it.

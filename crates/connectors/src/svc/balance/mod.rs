@@ -93,6 +93,16 @@ impl Group {
         self.members.len()
     }
 
+    /// Says so when every instance failed when it was last asked.
+    pub(super) fn trouble(&self) -> Option<String> {
+        let count = self.members.len();
+        let is_down = count > 0 && self.members.iter().all(|member| member.record.is_failing());
+        is_down.then(|| match count {
+            1 => "the only instance failed when it was last asked".to_owned(),
+            _ => format!("all {count} instances failed when they were last asked"),
+        })
+    }
+
     /// The instance for the next call, unless all were tried. Those that are left alone serve only where a list
     /// holds nobody else.
     pub(super) fn pick(&mut self, tried: &[Arc<Instance>], now: Instant) -> Option<Turn> {

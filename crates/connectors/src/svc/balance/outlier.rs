@@ -69,6 +69,11 @@ impl Record {
         self.ejected_until.is_some_and(|until| now < until)
     }
 
+    /// It failed when it was last asked.
+    pub(super) fn is_failing(&self) -> bool {
+        self.failures > 0
+    }
+
     pub(super) fn succeeded(&mut self) {
         self.failures = 0;
     }

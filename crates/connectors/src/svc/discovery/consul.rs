@@ -1,6 +1,6 @@
 //! Consul: instances that pass their checks, by blocking queries.
 
-use super::web::{ANSWER_TIME, Pace, Web};
+use super::web::{ANSWER_TIME, Pace, Readable, Web};
 use super::{Instance, Watch};
 use async_trait::async_trait;
 use fetch::Response;
@@ -55,7 +55,7 @@ impl Consul {
         let time = if self.index > 0 { self.wait + self.wait / 16 + ANSWER_TIME } else { ANSWER_TIME };
         let response = self.web.get(url, self.headers.clone(), time).await?;
         let index = index_of(&response);
-        let entries: Vec<Entry> = self.web.read(response).await?;
+        let Readable(entries) = self.web.read::<Readable<Entry>>(response).await?;
         // A count that goes back is that of another registry, e.g. one that was restored.
         self.index = if index < self.index { 0 } else { index };
         // One that does not count cannot be waited for, so that it is asked from time to time.

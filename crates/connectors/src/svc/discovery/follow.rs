@@ -127,10 +127,22 @@ impl Followed {
         if !known.has_list || known.failure.is_some() {
             known = following.look_up(cx, &self.group, known.look_ups).await?;
         }
+        self.judge(following, &known)
+    }
+
+    /// What is wrong with the registry as far as it was asked, if anything is.
+    pub(in crate::svc) fn trouble(&self) -> Option<String> {
+        let Source::Registry(following) = &self.source else { return None };
+        let known = following.news.borrow().clone();
+        let error = self.judge(following, &known).err().filter(|_| known.look_ups > 0);
+        error.map(|error| error.full_message())
+    }
+
+    fn judge(&self, following: &Following, known: &Known) -> Result<()> {
         let Some(failure) = &known.failure else {
             return if self.group.lock().len() == 0 { Err(self.none()) } else { Ok(()) };
         };
-        if !self.is_usable(&known) {
+        if !self.is_usable(known) {
             return Err(following.unanswered(failure));
         }
         let (Following { name, service, .. }, since) = (following, said(failure.date));
@@ -242,5 +254,8 @@ fn believable(instances: Vec<super::Instance>) -> Result<Vec<super::Instance>> {
         let message = format!("there are {} instances, at most {MAX_INSTANCES} can be used", instances.len());
         return Err(Error::upstream(message));
     }
-    Ok(instances.into_iter().filter(super::Instance::is_sane).collect())
+    let named = instances.len();
+    let sane: Vec<_> = instances.into_iter().filter(super::Instance::is_sane).collect();
+    super::web::warn_of_left_out(named - sane.len());
+    Ok(sane)
 }

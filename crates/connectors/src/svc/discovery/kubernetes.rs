@@ -6,13 +6,13 @@ mod slice;
 pub(super) use account::Account;
 pub(super) use slice::Port;
 
-use super::web::{ANSWER_TIME, MAX_ANSWER_BYTES, Pace, Web};
+use super::web::{ANSWER_TIME, MAX_ANSWER_BYTES, Pace, Readable, Web};
 use super::{Instance, Watch};
 use async_trait::async_trait;
 use fetch::{Response, Url};
 use serde::Deserialize;
 use slice::{Slice, Slices};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tool::{Error, Result};
 
 /// How many slices one page of a list has.
@@ -20,6 +20,8 @@ const PAGE: &str = "100";
 /// How long one watch lasts before the next begins where it ended.
 const SHORTEST_WATCH: Duration = Duration::from_secs(30);
 const LONGEST_WATCH: Duration = Duration::from_secs(300);
+/// The pause after a watch that was of no use; it doubles each time, up to the time between two look-ups.
+const FIRST_PAUSE: Duration = Duration::from_millis(200);
 
 /// One service in a cluster.
 #[derive(Debug)]
@@ -28,9 +30,12 @@ pub(super) struct Kubernetes {
     namespace: String,
     service: String,
     port: Option<Port>,
+    refresh: Duration,
     watch_time: Duration,
     pace: Pace,
     state: State,
+    /// Watches in a row that were of no use: refused, cut at once, or garbage.
+    fruitless: u32,
     /// The last question failed: the next answer is news, whatever it says.
     has_failed: bool,
 }
@@ -47,6 +52,9 @@ struct State {
 struct Events {
     response: Response,
     buffer: Vec<u8>,
+    begun: Instant,
+    /// At least one was of use.
+    has_told: bool,
 }
 
 #[derive(Debug, Deserialize)]
@@ -54,7 +62,7 @@ struct List {
     #[serde(default)]
     metadata: ListMetadata,
     #[serde(default)]
-    items: Vec<Slice>,
+    items: Readable<Slice>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -91,13 +99,28 @@ impl Kubernetes {
     ) -> Self {
         let watch_time = (refresh * 6).clamp(SHORTEST_WATCH, LONGEST_WATCH);
         let (pace, state) = (Pace::default(), State::default());
-        Self { account, namespace, service, port, watch_time, pace, state, has_failed: false }
+        let (fruitless, has_failed) = (0, false);
+        Self { account, namespace, service, port, refresh, watch_time, pace, state, fruitless, has_failed }
+    }
+
+    /// How long the next question waits since the last.
+    fn pause(&self) -> Duration {
+        match self.fruitless {
+            0 => Duration::ZERO,
+            times => FIRST_PAUSE.saturating_mul(1 << (times - 1).min(16)).min(self.refresh),
+        }
+    }
+
+    /// What is known may be wrong or too old: the next question is for a list, after a while.
+    fn begin_anew(&mut self) {
+        self.state = State::default();
+        self.fruitless = self.fruitless.saturating_add(1);
     }
 
     async fn news(&mut self) -> Result<Vec<Instance>> {
         loop {
             let Some(known) = &self.state.known else {
-                self.pace.keep(Duration::ZERO).await;
+                self.pace.keep(self.pause()).await;
                 let known = self.list().await?;
                 let instances = known.instances(self.port.as_ref());
                 self.state = State { known: Some(known), events: None };
@@ -105,9 +128,9 @@ impl Kubernetes {
             };
             if self.state.events.is_none() {
                 let version = known.version.clone();
-                self.pace.keep(Duration::ZERO).await;
+                self.pace.keep(self.pause()).await;
                 let Some(events) = self.watch(&version).await? else {
-                    self.state = State::default();
+                    self.begin_anew();
                     continue;
                 };
                 self.state.events = Some(events);
@@ -118,7 +141,7 @@ impl Kubernetes {
             match self.step().await? {
                 Step::Changed => return self.instances(),
                 Step::Nothing => {}
-                Step::Outdated => self.state = State::default(),
+                Step::Outdated => self.begin_anew(),
             }
         }
     }
@@ -145,7 +168,7 @@ impl Kubernetes {
             let response = web.get(url, headers.clone(), ANSWER_TIME).await?;
             let list: List = web.read(response).await?;
             slices.version = list.metadata.resource_version;
-            for slice in list.items {
+            for slice in list.items.0 {
                 slices.put(slice)?;
             }
             next = list.metadata.next.unwrap_or_default();
@@ -170,7 +193,7 @@ impl Kubernetes {
             return Ok(None);
         }
         web.check(response.status())?;
-        Ok(Some(Events { response, buffer: Vec::new() }))
+        Ok(Some(Events { response, buffer: Vec::new(), begun: Instant::now(), has_told: false }))
     }
 
     /// Reads one event, or finds that the watch is over.
@@ -183,16 +206,26 @@ impl Kubernetes {
         let line = match events.line(time).await {
             Line::Whole(line) => line,
             Line::TooLong => return Err(web.too_long()),
-            // Whoever ended it, the next watch begins where this one was.
-            Line::End => {
+            // Whoever ended it, the next watch begins where this one was; behind one that told nothing comes a list.
+            Line::End if events.has_told => {
                 self.state.events = None;
                 return Ok(Step::Nothing);
             }
+            Line::End if events.begun.elapsed() < SHORTEST_WATCH / 2 => return Ok(Step::Outdated),
+            Line::End => {
+                (self.state, self.fruitless) = (State::default(), 0);
+                return Ok(Step::Nothing);
+            }
         };
-        let applied = apply(known, web.parse(&line)?);
-        if applied.is_err() {
+        let applied = web.parse(&line).and_then(|event| apply(known, event));
+        match &applied {
+            Ok(Step::Changed | Step::Nothing) => {
+                events.has_told = true;
+                self.fruitless = 0;
+            }
+            Ok(Step::Outdated) => {}
             // What could not be taken in would be missing for ever: the next question is for a list.
-            self.state = State::default();
+            Err(_) => self.begin_anew(),
         }
         applied
     }
@@ -257,7 +290,9 @@ impl Watch for Kubernetes {
         self.has_failed = news.is_err();
         if news.is_err() {
             self.state.events = None;
-            self.pace.forget();
+            if self.fruitless == 0 {
+                self.pace.forget();
+            }
         }
         news
     }

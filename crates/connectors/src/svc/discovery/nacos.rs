@@ -1,6 +1,6 @@
 //! Nacos: healthy and enabled instances by the client API of version 3, or by an older one where that is missing.
 
-use super::web::{ANSWER_TIME, Pace, Web};
+use super::web::{ANSWER_TIME, Pace, Readable, Web};
 use super::{Instance, Watch};
 use async_trait::async_trait;
 use fetch::Request;
@@ -124,7 +124,7 @@ impl Nacos {
         self.web.check(status)?;
         let body = self.web.bytes(response).await?;
         let hosts = match version {
-            Version::V1 => self.web.parse::<Hosts>(&body)?.hosts,
+            Version::V1 => self.web.parse::<Hosts>(&body)?.hosts.0,
             Version::V3 | Version::V2 => self.web.parse::<Answer>(&body)?.into_hosts()?,
         };
         Ok(Some(hosts.into_iter().filter_map(Host::into_instance).collect()))
@@ -203,7 +203,7 @@ struct Answer {
 #[serde(untagged)]
 enum Data {
     /// Version 3.
-    List(Vec<Host>),
+    List(Readable<Host>),
     /// Version 2.
     Service(Hosts),
     Other(serde::de::IgnoredAny),
@@ -212,7 +212,7 @@ enum Data {
 #[derive(Debug, Default, Deserialize)]
 struct Hosts {
     #[serde(default)]
-    hosts: Vec<Host>,
+    hosts: Readable<Host>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -230,8 +230,8 @@ struct Host {
 impl Answer {
     fn into_hosts(self) -> Result<Vec<Host>> {
         match (self.code, self.data) {
-            (0, Some(Data::List(hosts))) => Ok(hosts),
-            (0, Some(Data::Service(service))) => Ok(service.hosts),
+            (0, Some(Data::List(hosts))) => Ok(hosts.0),
+            (0, Some(Data::Service(service))) => Ok(service.hosts.0),
             (0, None) => Ok(Vec::new()),
             (code, _) if UNKNOWN_SERVICE.contains(&code) => Ok(Vec::new()),
             (0, Some(Data::Other(_))) => {

@@ -7,6 +7,9 @@ use fetch::http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use fetch::http::{Method, StatusCode};
 use fetch::{Request, Response, Tls, Url};
 use serde::de::DeserializeOwned;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tool::{Error, Problem, Reason, Result, Secret};
@@ -112,6 +115,40 @@ impl Web {
             status => Error::upstream(format!("{name} answered HTTP {}", status.as_u16())),
         };
         Err(error.with_status(status.as_u16()))
+    }
+}
+
+/// The entries of a list, without those that cannot be read: one of them must not take the others with it.
+#[derive(Debug)]
+pub(super) struct Readable<T>(pub(super) Vec<T>);
+
+impl<T> Default for Readable<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<'de, T: DeserializeOwned> Deserialize<'de> for Readable<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let entries = Vec::<Value>::deserialize(deserializer)?;
+        let named = entries.len();
+        let read: Vec<T> = entries.into_iter().filter_map(|entry| T::deserialize(entry).ok()).collect();
+        if named > 0 && read.is_empty() {
+            // It speaks of something else; that is not to say that there is nobody.
+            return Err(D::Error::custom("no entry of a list can be read"));
+        }
+        warn_of_left_out(named - read.len());
+        Ok(Self(read))
+    }
+}
+
+/// Says aloud that not everybody in a list can be called.
+pub(super) fn warn_of_left_out(count: usize) {
+    if count > 0 {
+        tracing::warn!(
+            count,
+            "a registry names {count} instances without a usable address, port or weight; they are left out"
+        );
     }
 }
 

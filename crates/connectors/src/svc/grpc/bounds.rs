@@ -4,12 +4,16 @@
 //! in it: so it is not the size alone that is bounded.
 
 use super::wire::{Field, Wire};
+use prost::Message;
+use prost_reflect::prost_types::FileDescriptorProto;
 use tool::{Error, Result};
 
 /// Of all descriptors together, as they are on the wire.
 pub(in crate::svc) const MAX_BYTES: usize = 4 * 1024 * 1024;
 pub(super) const MAX_FILES: usize = 1_000;
 pub(super) const MAX_METHODS: usize = 5_000;
+/// Of all files together, those that public imports bring among them.
+pub(super) const MAX_IMPORTS: usize = 20_000;
 /// Messages, fields, enums, values, methods, imports.
 pub(super) const MAX_DEFINITIONS: usize = 150_000;
 /// Places in the source, of which some have comments.
@@ -41,6 +45,8 @@ enum Part {
     Service,
     Field,
     Method,
+    /// A value of an enum, a oneof, or a range of extensions.
+    Small,
     SourceInfo,
     Location,
     Options,
@@ -58,12 +64,13 @@ impl Part {
             (Self::File, 6) => Self::Service,
             (Self::File, 7) | (Self::Message, 2 | 6) => Self::Field,
             (Self::Service, 2) => Self::Method,
+            (Self::Enum, 2) | (Self::Message, 5 | 8) => Self::Small,
             (Self::File, 9) => Self::SourceInfo,
             (Self::SourceInfo, 1) => Self::Location,
             (Self::File | Self::Field, 8) | (Self::Message, 7) | (Self::Enum | Self::Service, 3) => {
                 Self::Options
             }
-            (Self::Method, 4) => Self::Options,
+            (Self::Method, 4) | (Self::Small, 2 | 3) => Self::Options,
             (Self::Options, 999) => Self::Uninterpreted,
             _ => Self::Leaf,
         }
@@ -85,9 +92,22 @@ impl Count {
         check(self.bytes, MAX_BYTES, "bytes")?;
         self.files += 1;
         check(self.files, MAX_FILES, "files")?;
+        self.add_content(bytes)
+    }
+
+    /// Counts a file that was parsed, whose size is that of its text, and whose places are many.
+    pub(super) fn add_parsed(&mut self, file: &mut FileDescriptorProto) -> Result<()> {
+        let places = file.source_code_info.take();
+        let counted = self.add_content(&file.encode_to_vec());
+        file.source_code_info = places;
+        counted
+    }
+
+    fn add_content(&mut self, bytes: &[u8]) -> Result<()> {
         let package = name_of(bytes, 2)?;
         // Every part of a package is a name, too.
         let parts = package.iter().filter(|byte| **byte == b'.').count() + 1;
+        check(parts, MAX_DEPTH, "parts of a package")?;
         self.add_names(parts.saturating_mul(package.len()))?;
         name_of(bytes, 1)?;
         self.walk(Part::File, bytes, package.len(), 0)
@@ -95,9 +115,15 @@ impl Count {
 
     fn walk(&mut self, part: Part, bytes: &[u8], prefix: usize, depth: usize) -> Result<()> {
         check(depth, MAX_DEPTH, "levels of nested messages")?;
+        let mut name_parts = 0;
         for field in Wire(bytes) {
             let Field { number, content } = field.ok_or_else(broken)?;
             let Some(content) = content else { continue };
+            if (part, number) == (Part::Uninterpreted, 2) {
+                // Each part is a message within the one before.
+                name_parts += 1;
+                check(name_parts, MAX_DEPTH, "parts of an option's name")?;
+            }
             let child = part.child(number);
             self.count(child)?;
             let name = if child.is_named() { name_of(content, 1)?.len() } else { 0 };

@@ -1,13 +1,14 @@
 //! The way of calls to instances: signed, within their time, tried again where that does no harm.
 
 use super::connection::{Connection, Connections};
+use super::decoder::Decoder;
 use super::exchange::{Message, left};
 use super::failure::Failure;
 use super::health;
 use super::metadata::Metadata;
 use super::reflection::{self, Silence};
 use super::schema::Schema;
-use super::stream::{Begun, Limits};
+use super::stream::{Begun, Limits, Reading};
 use super::tools::Method;
 use crate::shared::attempts::{self, Backoff, Budget, timed_out};
 use crate::shared::breaker::TimeSetBy;
@@ -23,7 +24,7 @@ use fetch::http::uri::PathAndQuery;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tool::secret::Redactor;
-use tool::{Call, Context, Ended, ErrorKind, Output, Reason, Result};
+use tool::{Call, Compute, Context, Ended, ErrorKind, Output, Reason, Result};
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -47,6 +48,8 @@ pub(super) struct Client {
     pub(super) backoff: Backoff,
     pub(super) max_message_bytes: usize,
     pub(super) stream: Limits,
+    /// Where descriptions and large answers are worked on.
+    pub(super) compute: Compute,
 }
 
 /// What one attempt may take, and whose fault it is if that is not enough.
@@ -132,7 +135,7 @@ impl Client {
             };
             let (answer, picked) = self.exchange(cx, message, time, send).await?;
             picked.judge(None);
-            return method.output.decode(answer).map(Output::json);
+            return self.decoder().decode(cx, &method.output, answer).await.map(Output::json);
         }
         let end = time.deadline - MARGIN.min(left(time.deadline) / 10);
         let begin = |message: Arc<Message>, connection| async move {
@@ -140,10 +143,18 @@ impl Client {
             Begun::new(answer, end).await
         };
         let (begun, picked) = self.exchange(cx, message, time, begin).await?;
-        let output =
-            begun.collect(cx, &method.output, self.stream, end, &self.redactor(&message.headers)).await;
-        picked.judge(output.as_ref().err());
-        output
+        let own = method.max_result_bytes.unwrap_or(usize::MAX);
+        let limits = Limits { bytes: self.stream.bytes.min(own), ..self.stream };
+        let redactor = self.redactor(&message.headers);
+        let reading = Reading { cx, decoder: self.decoder(), form: &method.output, limits, deadline: end };
+        let collected = begun.collect(&reading, &redactor).await;
+        match (collected.was_silent, time.patience) {
+            (true, Some(_)) => picked.fail(),
+            // Who has less time than the service cannot say that it hangs.
+            (true, None) => drop(picked),
+            (false, _) => picked.judge(collected.output.as_ref().err()),
+        }
+        collected.output
     }
 
     /// Signs and sends; when the service refuses the token, once more with a new one: a call that was refused was not
@@ -228,7 +239,7 @@ impl Client {
         let error = failure.explain(&self.redactor(headers)).with("instance", instance);
         let is_late = error.kind() == ErrorKind::Timeout && time.patience.is_some();
         let error = if is_late { error.because(Reason::AttemptTimedOut) } else { error };
-        match is_unsent && error.reason() != Some(Reason::AddressRefused) {
+        match is_unsent {
             true => Unreached::NotConnected(error),
             false => Unreached::Broken(error),
         }
@@ -242,6 +253,10 @@ impl Client {
         Ok((Arc::new(message), Some(token)))
     }
 
+    fn decoder(&self) -> Decoder<'_> {
+        Decoder(&self.compute)
+    }
+
     /// Over all that must not be read in a server's words: credentials, and what callers handed on.
     fn redactor<'a>(&'a self, headers: &'a HeaderMap) -> Redactor<'a> {
         let values =
@@ -250,18 +265,22 @@ impl Client {
         Redactor::new(values.map(bare).chain(self.auth.secrets()))
     }
 
-    /// Asks an instance what methods there are.
+    /// Asks an instance what methods there are, and makes something of it, which is not for the threads that serve calls.
     ///
     /// # Errors
-    /// When none can be asked, has no reflection, or tells something that cannot be used.
-    pub(super) async fn reflect(&self, cx: &Context) -> Result<Schema> {
+    /// When none can be asked, has no reflection, or tells something that cannot be used, or not in time.
+    pub(super) async fn reflect<T: Send + 'static>(
+        &self,
+        cx: &Context,
+        make: impl FnOnce(Schema) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
         let cx = &cx.for_at_most(self.timeout);
         let message =
             Message::new(PathAndQuery::from_static("/"), self.headers(cx), &[], self.max_message_bytes);
         let time = Time { deadline: cx.deadline, patience: None };
         let ask = |message: Arc<Message>, connection: Connection| async move {
             match reflection::ask(&connection, &message.headers, left(time.deadline)).await {
-                Ok(schema) => Ok(Ok(schema)),
+                Ok(told) => Ok(Ok(told)),
                 Err(Silence::Unusable(error)) => Ok(Err(error)),
                 Err(Silence::Failed(failure)) if failure.is_unimplemented() => {
                     Ok(Err(reflection::explain(failure, &self.redactor(&message.headers))))
@@ -271,7 +290,9 @@ impl Client {
         };
         let (told, picked) = until_done(cx, self.exchange(cx, &message, time, ask)).await?;
         picked.judge(None);
-        told
+        let told = told?;
+        let making = self.compute.run(cx, move || told.into_schema().and_then(make));
+        until_done(cx, making).await?
     }
 
     /// Whether the registry answers and an instance says that it serves.

@@ -4,7 +4,7 @@ use super::bounds::refused;
 use super::open::{client, described};
 use super::schema::Schema;
 use super::stream::Limits;
-use super::tools::{Catalog, Selection, is_wanted, rpc_of};
+use super::tools::{Catalog, Manner, Selection, is_wanted, rpc_of};
 use crate::svc::open::check_common;
 use crate::svc::settings::{SchemaSettings, Settings};
 use serde::Deserialize;
@@ -20,7 +20,7 @@ use tool::{
 /// Descriptions of gRPC methods become services of type `svc`.
 pub(in crate::svc) const IMPORT: Import = Import { read: |request, env| Box::pin(read(request, env)) };
 
-/// Of asking the service.
+/// Of asking the service and of reading what it says.
 const TIME: Duration = Duration::from_secs(30);
 const MAX_DESCRIPTION: usize = 1_000;
 const DEFAULT_NAME: &str = "gRPC service";
@@ -29,13 +29,22 @@ async fn read(request: ImportRequest, env: Env) -> Result<Imported> {
     let ImportRequest { source, include, exclude, mut config, .. } = request;
     config.insert("protocol".into(), "grpc".into());
     let wanted = wanted(source)?;
-    let schema = match compile(wanted).await? {
+    let cx = Context::system(env.tenant.clone(), TIME);
+    let schema = match apart(&cx, &env, move || described(&wanted)).await? {
         Some(schema) => schema,
-        None => ask(&config, &env).await?,
+        None => ask(&cx, &config, &env).await?,
     };
-    // Many methods take a while, which is not for the threads that serve calls.
-    let making = tokio::task::spawn_blocking(move || convert(&schema, include, exclude, config));
-    making.await.map_err(|error| Error::internal("reading the description failed").caused_by(error))?
+    apart(&cx, &env, move || convert(&schema, include, exclude, config)).await
+}
+
+/// Many methods take a while, which is not for the threads that serve calls.
+async fn apart<T: Send + 'static>(
+    cx: &Context,
+    env: &Env,
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<T> {
+    let late = "the description could not be read in time; give only the files that are needed";
+    cx.within(env.compute.run(cx, work)).await.map_err(|ended| ended.error(late))??
 }
 
 /// What a request says about where the description is.
@@ -62,13 +71,8 @@ fn wanted(source: ImportSource) -> Result<SchemaSettings> {
     })
 }
 
-async fn compile(wanted: SchemaSettings) -> Result<Option<Schema>> {
-    let compiling = tokio::task::spawn_blocking(move || described(&wanted));
-    compiling.await.map_err(|error| Error::internal("reading the description failed").caused_by(error))?
-}
-
 /// Asks the service that the settings lead to.
-async fn ask(config: &Map<String, Value>, env: &Env) -> Result<Schema> {
+async fn ask(cx: &Context, config: &Map<String, Value>, env: &Env) -> Result<Schema> {
     let mut problems = Vec::new();
     let settings: Settings = serde_json::from_value(config.clone().into()).map_err(|error| {
         let message = format!("the settings do not lead to a service: {}", tool::plain(&error.to_string()));
@@ -82,7 +86,7 @@ async fn ask(config: &Map<String, Value>, env: &Env) -> Result<Schema> {
         }
         return Err(invalid_settings("svc", problems));
     }
-    client.reflect(&Context::system(env.tenant.clone(), TIME)).await
+    client.reflect(cx, Ok).await
 }
 
 fn convert(
@@ -92,7 +96,7 @@ fn convert(
     config: Map<String, Value>,
 ) -> Result<Imported> {
     let selection = Selection::Matching { include, exclude };
-    let catalog = Catalog::new(schema, &selection, true)?;
+    let catalog = Catalog::new(schema, &selection, &Manner::default())?;
     if catalog.tools.is_empty() && catalog.skipped.is_empty() {
         return Err(refused(
             "NoMethods",
@@ -124,7 +128,8 @@ fn imported(tool: &Tool, catalog: &Catalog) -> Result<ImportedTool> {
     let Value::Object(definition) = definition else {
         return Err(Error::internal("a definition is no object"));
     };
-    Ok(ImportedTool { definition, input_schema: RawValue::to_owned(tool.input_schema()) })
+    let output_schema = tool.field("outputSchema").map(RawValue::to_owned);
+    Ok(ImportedTool { definition, input_schema: RawValue::to_owned(tool.input_schema()), output_schema })
 }
 
 /// The services whose methods are wanted.

@@ -1,6 +1,6 @@
 //! What files import: the order that follows from it, and what was left out.
 
-use super::bounds::refused;
+use super::bounds::{self, MAX_IMPORTS, check, refused};
 use prost_reflect::DescriptorPool;
 use prost_reflect::prost_types::{DescriptorProto, FileDescriptorProto};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -82,6 +82,49 @@ impl Types {
         self.defined.extend(message.enum_type.iter().map(|found| format!("{name}.{}", found.name())));
         self.used.extend(message.field.iter().flat_map(|field| field.type_name.clone()));
         self.defined.push(name);
+    }
+}
+
+/// Gives each file by name what it has by public imports, and leaves none of them public: the library would follow them once
+/// for every way that leads there, of which forty files have more than anybody can wait for. Files are in an order in which
+/// each is behind those that it imports.
+pub(super) fn flatten(files: &mut BTreeMap<String, FileDescriptorProto>, order: &[String]) -> Result<()> {
+    let places: HashMap<&str, usize> =
+        order.iter().enumerate().map(|(at, name)| (name.as_str(), at)).collect();
+    // What each file hands on to those who import it, by the places of the files.
+    let mut handed_on: Vec<Vec<bool>> = Vec::with_capacity(order.len());
+    let mut count = 0;
+    for name in order {
+        let file = files.get_mut(name).ok_or_else(bounds::broken)?;
+        let public: BTreeSet<i32> = std::mem::take(&mut file.public_dependency).into_iter().collect();
+        let (mut reached, mut given) = (vec![false; order.len()], vec![false; order.len()]);
+        for (import, index) in file.dependency.iter().zip(0..) {
+            let Some(place) = places.get(import.as_str()).copied() else { continue };
+            let further = handed_on.get(place).map(Vec::as_slice).unwrap_or_default();
+            reach(&mut reached, place, further);
+            if public.contains(&index) {
+                reach(&mut given, place, further);
+            }
+        }
+        let everybodys = file.dependency.iter().filter(|import| !places.contains_key(import.as_str()));
+        let reached = order.iter().zip(&reached).filter(|(_, is_reached)| **is_reached).map(|(name, _)| name);
+        let all: BTreeSet<String> = everybodys.chain(reached).cloned().collect();
+        count += all.len();
+        check(count, MAX_IMPORTS, "imports, with those that public imports bring")?;
+        file.dependency = all.into_iter().collect();
+        file.weak_dependency.clear();
+        handed_on.push(given);
+    }
+    Ok(())
+}
+
+/// Notes a file, and whatever it hands on.
+fn reach(reached: &mut [bool], place: usize, handed_on: &[bool]) {
+    for (is_reached, is_handed_on) in reached.iter_mut().zip(handed_on) {
+        *is_reached |= *is_handed_on;
+    }
+    if let Some(is_reached) = reached.get_mut(place) {
+        *is_reached = true;
     }
 }
 

@@ -8,10 +8,19 @@ use tool::definition::object_schema;
 
 /// Bytes of one schema. What does not fit any more is any object: the message itself is still checked as a whole.
 const MAX_BYTES: usize = 32 * 1024;
+const MIN_BYTES: usize = 1024;
+/// Of all schemas of a service together: the more methods, the less is told of each.
+const ALL_BYTES: usize = 8 * 1024 * 1024;
 /// Messages within messages.
 const MAX_DEPTH: usize = 12;
-/// Names of an enum; of more, some are told.
+/// Names of an enum; of more, a few are told.
 const MAX_ENUM_NAMES: usize = 200;
+const FEW_ENUM_NAMES: usize = 10;
+
+/// How many bytes a schema may have in a service with so many methods, each of which has two.
+pub(super) fn bytes_of_each(methods: usize) -> usize {
+    (ALL_BYTES / (2 * methods.max(1))).clamp(MIN_BYTES, MAX_BYTES)
+}
 
 /// Which way a message goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,8 +40,8 @@ pub(super) struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    pub(super) fn new(comments: &'a Comments, direction: Direction) -> Self {
-        Self { comments, direction, left_bytes: MAX_BYTES, around: Vec::new() }
+    pub(super) fn new(comments: &'a Comments, direction: Direction, max_bytes: usize) -> Self {
+        Self { comments, direction, left_bytes: max_bytes, around: Vec::new() }
     }
 
     /// The schema of a request or an answer: always of an object.
@@ -146,11 +155,15 @@ impl<'a> Writer<'a> {
             return json!({ "type": "null" });
         }
         let count = choice.values().len();
-        let names: Vec<_> =
-            choice.values().take(MAX_ENUM_NAMES).map(|value| value.name().to_owned()).collect();
-        self.spend(names.iter().map(|name| name.len() + 3).sum());
-        let named = match count > MAX_ENUM_NAMES {
-            true => json!({ "type": "string", "examples": names }),
+        let is_long = count > MAX_ENUM_NAMES;
+        let told = if is_long { FEW_ENUM_NAMES } else { count };
+        let names: Vec<_> = choice.values().take(told).map(|value| value.name().to_owned()).collect();
+        self.spend(40 + names.iter().map(|name| name.len() + 3).sum::<usize>());
+        let named = match is_long {
+            true => {
+                let note = format!("The name of one of the {count} values of {}.", choice.full_name());
+                json!({ "type": "string", "description": note, "examples": names })
+            }
             false => json!({ "type": "string", "enum": names }),
         };
         json!({ "anyOf": [named, { "type": "integer" }] })

@@ -1,5 +1,8 @@
 //! Messages as proto3 JSON, in both directions.
 
+use super::durations;
+use super::exact::find_changed;
+use super::extent::is_bearable;
 use super::failure::unusable;
 use bytes::Bytes;
 use prost::Message;
@@ -7,10 +10,15 @@ use prost_reflect::{DeserializeOptions, DynamicMessage, MessageDescriptor, Seria
 use serde::Deserializer;
 use serde_json::Value;
 use serde_json::value::RawValue;
+use std::io;
+use std::sync::OnceLock;
 use tool::{Arguments, Error, Problem, Result};
 
 /// The name of what is no object in JSON, such as a `google.protobuf.StringValue`, where an object is needed.
 pub(super) const VALUE: &str = "value";
+
+/// Bytes of JSON that an answer may become: a message of nothing is as long there as the names of all its fields.
+const MAX_JSON_BYTES: usize = 16 * 1024 * 1024;
 
 /// The JSON form of a message type: whether it is an object, and what may be in it.
 #[derive(Debug, Clone)]
@@ -19,12 +27,15 @@ pub(super) struct Form {
     /// In JSON it is no object: it stands in one, as `value`.
     is_wrapped: bool,
     options: SerializeOptions,
+    /// Found out when it is first needed.
+    has_durations: OnceLock<bool>,
 }
 
 impl Form {
     pub(super) fn new(descriptor: MessageDescriptor, emit_defaults: bool) -> Self {
         let options = SerializeOptions::new().skip_default_fields(!emit_defaults);
-        Self { is_wrapped: !is_object(descriptor.full_name()), descriptor, options }
+        let is_wrapped = !is_object(descriptor.full_name());
+        Self { is_wrapped, descriptor, options, has_durations: OnceLock::new() }
     }
 
     /// The arguments of a call on the wire.
@@ -37,7 +48,17 @@ impl Form {
             (false, None) => self.read_value(arguments.as_value()?, "")?,
             (true, _) => self.read_wrapped(arguments)?,
         };
+        self.check_numbers(arguments)?;
         Ok(message.encode_to_vec().into())
+    }
+
+    /// Refuses numbers that were rounded while they were read.
+    fn check_numbers(&self, arguments: &Arguments) -> Result<()> {
+        let changed = match arguments.raw() {
+            Some(raw) => find_changed(&self.descriptor, raw.get()),
+            None => find_changed(&self.descriptor, &arguments.as_value()?.to_string()),
+        };
+        changed.map_or(Ok(()), |changed| Err(misfit(&changed.path, changed.why)))
     }
 
     fn read_text(&self, text: &str) -> Result<DynamicMessage> {
@@ -87,31 +108,59 @@ impl Form {
         })
     }
 
+    fn has_durations(&self) -> bool {
+        *self.has_durations.get_or_init(|| durations::can_be_in(&self.descriptor))
+    }
+
     /// An answer as JSON text.
     ///
     /// # Errors
-    /// `Upstream` for bytes that are no such message, or that JSON has no form for.
+    /// `Upstream` for bytes that are no such message, that JSON has no form for, or of which too much would become.
     pub(super) fn decode(&self, bytes: Bytes) -> Result<Box<RawValue>> {
+        let invalid = |why: String| unusable(self.descriptor.full_name(), &why);
+        if !is_bearable(&self.descriptor, &bytes) {
+            return Err(invalid("it has more fields and items than can be told".to_owned()));
+        }
         let message = DynamicMessage::decode(self.descriptor.clone(), bytes)
-            .map_err(|error| unusable(self.descriptor.full_name(), &error.to_string()))?;
-        let mut json = Vec::with_capacity(256);
+            .map_err(|error| invalid(error.to_string()))?;
+        if self.has_durations() && durations::is_contradictory(&message) {
+            return Err(invalid("it has a Duration whose seconds and nanos differ in sign".to_owned()));
+        }
+        let mut json = Bounded(Vec::with_capacity(256));
         if self.is_wrapped {
-            json.extend_from_slice(b"{\"value\":");
+            json.0.extend_from_slice(b"{\"value\":");
         }
         message
             .serialize_with_options(&mut serde_json::Serializer::new(&mut json), &self.options)
-            .map_err(|error| unusable(self.descriptor.full_name(), &error.to_string()))?;
+            .map_err(|error| invalid(error.to_string()))?;
+        let Bounded(mut json) = json;
         if self.is_wrapped {
             json.push(b'}');
         }
-        let invalid = |why: String| unusable(self.descriptor.full_name(), &why);
         let json = String::from_utf8(json).map_err(|error| invalid(error.to_string()))?;
         RawValue::from_string(json).map_err(|error| invalid(error.to_string()))
     }
 }
 
+/// Text that does not grow for ever.
+struct Bounded(Vec<u8>);
+
+impl io::Write for Bounded {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.0.len() + bytes.len() > MAX_JSON_BYTES {
+            return Err(io::Error::other(format!("in JSON it has more than {MAX_JSON_BYTES} bytes")));
+        }
+        self.0.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 /// Whether a message is an object in JSON, as all are but some of the well-known ones.
-fn is_object(name: &str) -> bool {
+pub(super) fn is_object(name: &str) -> bool {
     let Some(name) = name.strip_prefix("google.protobuf.") else { return true };
     !matches!(
         name,

@@ -4,8 +4,12 @@ mod bounds;
 mod client;
 mod comments;
 mod connection;
+mod decoder;
 mod details;
+mod durations;
+mod exact;
 mod exchange;
+mod extent;
 mod failure;
 mod frame;
 mod health;
@@ -27,13 +31,13 @@ mod tools;
 mod wire;
 
 use crate::shared::breaker::TimeSetBy;
+use crate::svc::fleet::Fleet;
 use client::Client;
-use schema::Schema;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use tool::{Call, Context, Error, Output, Result, Tool};
-use tools::{Catalog, Selection};
+use tools::{Catalog, Manner, Selection};
 
 /// A tool that is not known is asked about again, but not more often than this.
 const MIN_PAUSE: Duration = Duration::from_secs(5);
@@ -57,8 +61,8 @@ enum Methods {
 /// What the service said about itself.
 #[derive(Debug)]
 struct Reflected {
-    selection: Selection,
-    emit_defaults: bool,
+    selection: Arc<Selection>,
+    manner: Manner,
     known: Mutex<Option<Known>>,
     /// One asks, the others wait for it.
     asking: tokio::sync::Mutex<()>,
@@ -109,6 +113,10 @@ impl Grpc {
         }
     }
 
+    pub(super) fn fleet(&self) -> &Fleet {
+        &self.client.fleet
+    }
+
     pub(super) async fn health(&self, cx: &Context) -> Result<()> {
         self.client.health(cx).await
     }
@@ -122,10 +130,10 @@ impl Grpc {
 }
 
 impl Reflected {
-    fn new(selection: Selection, emit_defaults: bool) -> Self {
+    fn new(selection: Selection, manner: Manner) -> Self {
         Self {
-            selection,
-            emit_defaults,
+            selection: Arc::new(selection),
+            manner,
             known: Mutex::default(),
             asking: tokio::sync::Mutex::default(),
             changes: watch::channel(0).0,
@@ -155,8 +163,9 @@ impl Reflected {
     }
 
     async fn read(&self, cx: &Context, client: &Client) -> Result<Arc<Catalog>> {
-        let schema = client.reflect(cx).await?;
-        let catalog = Arc::new(self.catalog(&schema)?);
+        let (selection, manner) = (self.selection.clone(), self.manner.clone());
+        let making = client.reflect(cx, move |schema| Catalog::new(&schema, &selection, &manner));
+        let catalog = Arc::new(making.await?);
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let is_changed = known.as_ref().is_some_and(|known| known.catalog.tools != catalog.tools);
         *known = Some(Known { catalog: catalog.clone(), at: Instant::now() });
@@ -165,10 +174,6 @@ impl Reflected {
             self.changes.send_modify(|version| *version += 1);
         }
         Ok(catalog)
-    }
-
-    fn catalog(&self, schema: &Schema) -> Result<Catalog> {
-        Catalog::new(schema, &self.selection, self.emit_defaults)
     }
 
     fn known(&self) -> Option<Known> {

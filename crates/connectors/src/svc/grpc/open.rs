@@ -6,10 +6,11 @@ use super::connection::{Connections, Security};
 use super::metadata::Metadata;
 use super::schema::Schema;
 use super::stream::Limits;
-use super::tools::{Catalog, Selection};
+use super::tools::{Catalog, Manner, Selection};
 use super::{Grpc, Methods, Reflected, protos};
 use crate::shared::network::Resolver;
 use crate::shared::sign_in::Auth;
+use crate::svc::fallback::Fallbacks;
 use crate::svc::open::{Common, check_common};
 use crate::svc::settings::{SchemaSettings, Settings};
 use crate::svc::tools::{GrpcTool, RequestSettings};
@@ -24,13 +25,15 @@ impl Grpc {
     pub(in crate::svc) fn open(
         mut settings: Settings,
         requests: Vec<RequestSettings>,
+        fallbacks: &Arc<Fallbacks>,
         env: &Env,
         problems: &mut Vec<Problem>,
     ) -> Option<Self> {
         let tools = check_tools(requests, problems);
         let selection = selection(tools, &settings, problems);
         let schema = described(&settings.schema.take().unwrap_or_default());
-        let emit_defaults = settings.emit_defaults.unwrap_or(true);
+        let manner =
+            Manner { emit_defaults: settings.emit_defaults.unwrap_or(true), fallbacks: fallbacks.clone() };
         let limits = Limits {
             messages: settings.max_messages.unwrap_or(DEFAULT_MAX_MESSAGES),
             bytes: env.result_budget_bytes,
@@ -38,7 +41,7 @@ impl Grpc {
         let common = check_common(settings, env, problems);
         let client = client(common, limits, env, problems);
         let methods = match schema {
-            Ok(Some(schema)) => match Catalog::new(&schema, &selection, emit_defaults) {
+            Ok(Some(schema)) => match Catalog::new(&schema, &selection, &manner) {
                 Ok(catalog) => {
                     let missing = catalog.missing.values();
                     problems.extend(missing.map(|why| Problem::new("tools", "UnknownMethod", why.clone())));
@@ -49,7 +52,7 @@ impl Grpc {
                     return None;
                 }
             },
-            Ok(None) => Methods::Reflected(Reflected::new(selection, emit_defaults)),
+            Ok(None) => Methods::Reflected(Reflected::new(selection, manner)),
             Err(error) => {
                 problems.extend_from_slice(error.problems());
                 return None;
@@ -83,6 +86,7 @@ pub(super) fn client(common: Common, stream: Limits, env: &Env, problems: &mut V
         backoff: common.backoff,
         max_message_bytes: common.max_response_bytes,
         stream,
+        compute: env.compute.clone(),
     }
 }
 

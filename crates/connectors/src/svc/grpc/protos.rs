@@ -1,24 +1,15 @@
 //! `.proto` files, compiled in memory.
 
 use super::bounds::{
-    self, MAX_BYTES, MAX_DEFINITIONS, MAX_FILES, MAX_NAME_BYTES, MAX_NAMES_BYTES, check, refused,
+    self, Count, MAX_BYTES, MAX_DEFINITIONS, MAX_FILES, MAX_NAME_BYTES, MAX_NAMES_BYTES, check, refused,
 };
 use super::schema::Schema;
-use protox::file::{ChainFileResolver, File, FileResolver, GoogleFileResolver};
+use protox_parse::ParseError;
 use std::collections::BTreeMap;
 use tool::{Error, Result};
 
-/// Files by the names that they import one another with.
-struct Texts(BTreeMap<String, String>);
-
-impl FileResolver for Texts {
-    fn open_file(&self, name: &str) -> Result<File, protox::Error> {
-        let text = self.0.get(name).ok_or_else(|| protox::Error::file_not_found(name))?;
-        File::from_source(name, text)
-    }
-}
-
-/// Compiles the files; what they import is among them, or a well-known type.
+/// Compiles the files; what they import is among them, or a well-known type. Each is parsed by itself: who imports whom is
+/// our own affair, as imports may go round, and deeper than a stack.
 ///
 /// # Errors
 /// `InvalidInput` with what is wrong in which file.
@@ -26,28 +17,25 @@ pub(in crate::svc) fn compile(files: &BTreeMap<String, String>) -> Result<Schema
     check(files.len(), MAX_FILES, "files")?;
     check(files.values().map(String::len).sum(), MAX_BYTES, "bytes")?;
     let mut extent = Extent::default();
-    for text in files.values() {
+    for (name, text) in files {
+        check(name.len(), MAX_NAME_BYTES, "bytes of a name")?;
         extent.add(text)?;
     }
-    let mut resolver = ChainFileResolver::new();
-    resolver.add(Texts(files.clone()));
-    resolver.add(GoogleFileResolver::new());
-    let mut compiler = protox::Compiler::with_file_resolver(resolver);
-    for name in files.keys() {
-        compiler.open_file(name).map_err(|error| invalid(name, &error))?;
+    let mut count = Count::default();
+    let mut parsed = BTreeMap::new();
+    for (name, text) in files {
+        let mut file = protox_parse::parse(name, text).map_err(|error| invalid(name, text, &error))?;
+        count.add_parsed(&mut file)?;
+        parsed.insert(name.clone(), file);
     }
-    let pool = compiler.descriptor_pool();
-    Schema::build(
-        pool.files().map(|file| (file.name().to_owned(), file.file_descriptor_proto().clone())).collect(),
-    )
+    Schema::build(parsed)
 }
 
-fn invalid(name: &str, error: &protox::Error) -> Error {
-    let file = error.file().unwrap_or(name);
-    refused(
-        "Invalid",
-        format!("schema.protos: '{file}' cannot be compiled: {}", tool::plain(&error.to_string())),
-    )
+fn invalid(name: &str, text: &str, error: &ParseError) -> Error {
+    let start = error.span().and_then(|span| text.get(..span.start));
+    let line = start.map(|start| format!(" in line {}", start.matches('\n').count() + 1)).unwrap_or_default();
+    let why = error.to_string();
+    refused("Invalid", format!("schema.protos: '{name}' cannot be compiled{line}: {}", tool::plain(&why)))
 }
 
 /// How much the compiler would make of texts, at the most: what it makes of ten bytes can be a thousand, and its

@@ -115,12 +115,30 @@ impl From<Error> for Silence {
     }
 }
 
+/// What a server said: its services, and the files that describe them, by name.
+#[derive(Debug)]
+pub(super) struct Told {
+    services: Vec<String>,
+    files: BTreeMap<String, Bytes>,
+}
+
+impl Told {
+    /// Makes types of it, which takes its time.
+    ///
+    /// # Errors
+    /// `InvalidInput` for files that are too much, or do not fit together.
+    pub(super) fn into_schema(self) -> Result<Schema> {
+        let schema = Schema::from_files(self.files.values().map(AsRef::as_ref))?;
+        Ok(schema.of_services(self.services))
+    }
+}
+
 /// Asks a server for its services and for the files that describe them.
 pub(super) async fn ask(
     connection: &Connection,
     headers: &HeaderMap,
     left: Duration,
-) -> Result<Schema, Silence> {
+) -> Result<Told, Silence> {
     match ask_version(V1, connection, headers, left).await {
         Err(Silence::Failed(failure)) if failure.is_unimplemented() => {
             ask_version(V1ALPHA, connection, headers, left).await
@@ -145,7 +163,7 @@ async fn ask_version(
     connection: &Connection,
     headers: &HeaderMap,
     left: Duration,
-) -> Result<Schema, Silence> {
+) -> Result<Told, Silence> {
     let first = request(Question::ListServices(String::new()));
     let call = Call::new(PathAndQuery::from_static(path), headers.clone(), &first, MAX_ANSWER_BYTES);
     let (sender, answer) = call.converse(connection.clone(), left).await?;
@@ -157,8 +175,7 @@ async fn ask_version(
     let questions = services.iter().map(|name| Question::FileContainingSymbol(name.clone()));
     asking.fetch(questions.collect()).await?;
     asking.fetch_imports().await?;
-    let schema = Schema::from_files(asking.files.values().map(AsRef::as_ref))?;
-    Ok(schema.of_services(services))
+    Ok(Told { services, files: asking.files })
 }
 
 /// A conversation with a server about itself.

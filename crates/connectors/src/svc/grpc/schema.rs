@@ -2,7 +2,7 @@
 
 use super::bounds::{self, Count, check, refused};
 use super::comments::Comments;
-use super::imports::{complete, in_order};
+use super::imports::{complete, flatten, in_order};
 use super::wire::Wire;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -73,6 +73,7 @@ impl Schema {
         // only added where nothing of theirs is in the way.
         files.retain(|name, _| known.get_file_by_name(name).is_none());
         let order = in_order(&files, &known)?;
+        flatten(&mut files, &order)?;
         complete(&mut files, &known);
         let mut pool = DescriptorPool::new();
         add_known(&mut pool, &known, &files, Wanted::Imported);
@@ -85,8 +86,9 @@ impl Schema {
             }
         }
         pool.add_file_descriptor_protos(ordered).map_err(|error| {
+            let place = error.file().map(|file| format!(" in '{file}'")).unwrap_or_default();
             let why = error.to_string();
-            refused("Invalid", format!("the descriptors do not fit together: {}", tool::plain(&why)))
+            refused("Invalid", format!("the descriptors do not fit together{place}: {}", tool::plain(&why)))
         })?;
         // Whatever an `Any` holds is likely one of them.
         add_known(&mut pool, &known, &files, Wanted::All);

@@ -1,9 +1,10 @@
 //! Methods as tools: what clients see, and what a call needs.
 
-use super::json_schema::{Direction, Writer};
+use super::json_schema::{Direction, Writer, bytes_of_each};
 use super::message::Form;
 use super::names::tool_name;
 use super::schema::Schema;
+use crate::svc::fallback::Fallbacks;
 use crate::svc::tools::GrpcTool;
 use fetch::http::uri::PathAndQuery;
 use prost_reflect::MethodDescriptor;
@@ -11,6 +12,7 @@ use prost_reflect::prost_types::method_options::IdempotencyLevel;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
 use std::time::Duration;
 use tool::{Error, Pattern, Result, Shape, Skipped, Tool};
 
@@ -27,6 +29,8 @@ pub(super) struct Method {
     pub(super) is_streaming: bool,
     pub(super) is_idempotent: bool,
     pub(super) timeout: Option<Duration>,
+    /// The most bytes of an answer, where the tool has a limit of its own and nothing is made of the answer before that counts.
+    pub(super) max_result_bytes: Option<usize>,
 }
 
 /// All tools of a service, and what became none.
@@ -48,17 +52,33 @@ pub(super) enum Selection {
     Matching { include: Vec<Pattern>, exclude: Vec<Pattern> },
 }
 
+/// How answers look.
+#[derive(Debug, Clone)]
+pub(super) struct Manner {
+    /// They hold fields that have their default value, too.
+    pub(super) emit_defaults: bool,
+    /// While the service is left alone they are these.
+    pub(super) fallbacks: Arc<Fallbacks>,
+}
+
+impl Default for Manner {
+    fn default() -> Self {
+        Self { emit_defaults: true, fallbacks: Arc::default() }
+    }
+}
+
 impl Catalog {
     /// Makes the tools.
     ///
     /// # Errors
     /// When a definition cannot be written.
-    pub(super) fn new(schema: &Schema, selection: &Selection, emit_defaults: bool) -> Result<Self> {
+    pub(super) fn new(schema: &Schema, selection: &Selection, manner: &Manner) -> Result<Self> {
         let mut catalog = Self::default();
         match selection {
             Selection::Listed(tools) => {
+                let schema_bytes = bytes_of_each(tools.len());
                 for settings in tools {
-                    let maker = Maker { schema, emit_defaults, settings: Some(settings) };
+                    let maker = Maker { schema, manner, schema_bytes, settings: Some(settings) };
                     let missing = match schema.method(&settings.rpc) {
                         None => no_method(schema, settings),
                         Some(method) if method.is_client_streaming() => {
@@ -73,14 +93,18 @@ impl Catalog {
                 }
             }
             Selection::Matching { include, exclude } => {
-                let maker = Maker { schema, emit_defaults, settings: None };
                 let mut taken = HashSet::new();
-                for method in schema.methods() {
+                let named = schema.methods().into_iter().map(|method| {
                     let service = method.parent_service();
-                    let name = tool_name(service.package_name(), service.name(), method.name(), &mut taken);
-                    if is_wanted(&rpc_of(&method), &name, include, exclude) {
-                        catalog.add(&name, &method, &maker)?;
-                    }
+                    (tool_name(service.package_name(), service.name(), method.name(), &mut taken), method)
+                });
+                let wanted =
+                    named.filter(|(name, method)| is_wanted(&rpc_of(method), name, include, exclude));
+                let wanted: Vec<_> = wanted.collect();
+                let maker =
+                    Maker { schema, manner, schema_bytes: bytes_of_each(wanted.len()), settings: None };
+                for (name, method) in &wanted {
+                    catalog.add(name, method, &maker)?;
                 }
             }
         }
@@ -124,7 +148,9 @@ fn no_method(schema: &Schema, settings: &GrpcTool) -> String {
 /// Makes tools of methods.
 struct Maker<'a> {
     schema: &'a Schema,
-    emit_defaults: bool,
+    manner: &'a Manner,
+    /// Of each schema.
+    schema_bytes: usize,
     settings: Option<&'a GrpcTool>,
 }
 
@@ -138,25 +164,32 @@ impl Maker<'_> {
             path: path
                 .map_err(|_| Error::invalid_config(format!("the method '{rpc}' has no usable name")))?,
             rpc,
-            input: Form::new(method.input(), self.emit_defaults),
-            output: Form::new(method.output(), self.emit_defaults),
+            input: Form::new(method.input(), self.manner.emit_defaults),
+            output: Form::new(method.output(), self.manner.emit_defaults),
             is_streaming: method.is_server_streaming(),
             is_idempotent: self.settings.and_then(|settings| settings.idempotent).unwrap_or(is_idempotent),
             timeout: self.settings.and_then(|settings| settings.timeout_ms).map(Duration::from_millis),
+            max_result_bytes: self
+                .settings
+                .filter(|settings| settings.select.is_none() && settings.response_template.is_none())
+                .and_then(|settings| settings.max_result_bytes),
         })
     }
 
     fn tool(&self, name: &str, method: &MethodDescriptor, made: &Method) -> Result<Tool> {
         let is_reading = idempotency(method) == IdempotencyLevel::NoSideEffects;
-        let definition = json!({
+        let mut definition = json!({
             "name": name,
             "description": self.description(method),
-            "inputSchema": Writer::new(&self.schema.comments, Direction::In).root(&method.input()),
-            "outputSchema": self.output_schema(method),
+            "inputSchema": self.writer(Direction::In).root(&method.input()),
             "annotations": {
                 "readOnlyHint": is_reading, "idempotentHint": made.is_idempotent, "openWorldHint": true,
             },
         });
+        let output_schema = self.output_schema(method);
+        if self.manner.fallbacks.keeps(name, &output_schema) {
+            definition["outputSchema"] = output_schema;
+        }
         let definition = RawValue::from_string(definition.to_string())
             .map_err(|error| Error::internal("a definition cannot be written").caused_by(error))?;
         let shape = self.settings.map(|settings| Shape {
@@ -167,8 +200,12 @@ impl Maker<'_> {
         Ok(Tool::from_raw(&definition)?.shaped(shape.unwrap_or_default()).taking_null(true))
     }
 
+    fn writer(&self, direction: Direction) -> Writer<'_> {
+        Writer::new(&self.schema.comments, direction, self.schema_bytes)
+    }
+
     fn output_schema(&self, method: &MethodDescriptor) -> Value {
-        let message = Writer::new(&self.schema.comments, Direction::Out).root(&method.output());
+        let message = self.writer(Direction::Out).root(&method.output());
         if !method.is_server_streaming() {
             return message;
         }

@@ -32,22 +32,22 @@ impl<'a> Wire<'a> {
         let number = u32::try_from(key >> 3).ok()?;
         let content = match key & 7 {
             0 => self.varint().map(|_| None)?,
-            1 => self.take(8).map(|_| None)?,
+            1 => self.bytes(8).map(|_| None)?,
             2 => {
                 let length = usize::try_from(self.varint()?).ok()?;
-                Some(self.take(length)?)
+                Some(self.bytes(length)?)
             }
-            5 => self.take(4).map(|_| None)?,
+            5 => self.bytes(4).map(|_| None)?,
             // Groups are gone from descriptors since there are any.
             _ => return None,
         };
         Some(Field { number, content })
     }
 
-    fn varint(&mut self) -> Option<u64> {
+    pub(super) fn varint(&mut self) -> Option<u64> {
         let mut value = 0_u64;
         for shift in (0..64).step_by(7) {
-            let byte = self.take(1)?.first().copied()?;
+            let byte = self.bytes(1)?.first().copied()?;
             value |= u64::from(byte & 0x7f) << shift;
             if byte & 0x80 == 0 {
                 return Some(value);
@@ -56,7 +56,7 @@ impl<'a> Wire<'a> {
         None
     }
 
-    fn take(&mut self, length: usize) -> Option<&'a [u8]> {
+    pub(super) fn bytes(&mut self, length: usize) -> Option<&'a [u8]> {
         let (taken, rest) = self.0.split_at_checked(length)?;
         self.0 = rest;
         Some(taken)

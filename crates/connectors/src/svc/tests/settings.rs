@@ -121,3 +121,15 @@ fn a_discovery_that_was_left_out_names_its_feature() {
     assert_eq!(found[0].0, "discovery.srv");
     assert!(found[0].1.contains("build with the feature 'dns-srv'"), "{found:?}");
 }
+
+/// Who gives certificates does not want to send tokens in clear.
+#[test]
+fn certificates_are_of_no_use_without_https() {
+    let server = json!({ "type": "static", "endpoints": ["a:1"] });
+    let tls = json!({ "tls": { "server_name": "loyalty.internal" } });
+    let error = open(with(settings_of(server.clone()), &tls)).err().expect("it is refused");
+    let problem = &error.problems()[0];
+    assert_eq!((problem.path.as_str(), problem.code), ("tls", "Unused"));
+    assert!(problem.message.contains("'scheme'"), "{}", problem.message);
+    open(with(with(settings_of(server), &tls), &json!({ "scheme": "https" }))).unwrap();
+}

@@ -38,13 +38,22 @@ pub(crate) struct ChangedField {
 }
 
 /// The tools as they are to be: the description's, with what users added to them. Those it has no more go, or
-/// stay behind the others.
-pub(crate) fn updated(new: Vec<ServiceTool>, old: &[ServiceTool], keeps_missing: bool) -> Vec<ServiceTool> {
+/// stay behind the others. `before` are the tools as the last description made them, where that is known.
+pub(crate) fn updated(
+    new: Vec<ServiceTool>,
+    old: &[ServiceTool],
+    before: &[ServiceTool],
+    keeps_missing: bool,
+) -> Vec<ServiceTool> {
+    let find = |tools: &[ServiceTool], id: &str| tools.iter().find(|tool| tool.id == id).cloned();
     let mut result: Vec<_> = new
         .into_iter()
         .map(|mut tool| {
-            if let Some(before) = old.iter().find(|before| before.id == tool.id) {
-                keep_what_users_added(&mut tool.definition, &before.definition);
+            if let Some(old) = find(old, &tool.id) {
+                keep_what_users_added(&mut tool.definition, &old.definition);
+                if let Some(before) = find(before, &tool.id) {
+                    keep_own_words(&mut tool.definition, &old.definition, &before.definition);
+                }
             }
             tool
         })
@@ -72,13 +81,28 @@ fn keep_what_users_added(new: &mut Value, old: &Value) {
     }
 }
 
+/// A description that is not what the last document said is the user's own.
+fn keep_own_words(new: &mut Value, old: &Value, before: &Value) {
+    let said = &old["description"];
+    if *said != before["description"] && said.as_str().is_some_and(|said| !said.is_empty()) {
+        new["description"] = said.clone();
+    }
+}
+
 /// The settings there are, secrets masked, with those that the request gave; never a document's, which could send the
-/// service's credentials somewhere else.
-pub(crate) fn kept_config(shown: &Value, given: Map<String, Value>) -> Map<String, Value> {
+/// service's credentials somewhere else, but for those that hold the description itself.
+pub(crate) fn kept_config(
+    shown: &Value,
+    given: Map<String, Value>,
+    described: Map<String, Value>,
+) -> Map<String, Value> {
     let mut config = shown.as_object().cloned().unwrap_or_default();
     for (key, value) in given {
         match (config.get_mut(&key), value) {
-            (Some(Value::Object(old)), Value::Object(new)) => {
+            // With another type it is another thing, which has other fields.
+            (Some(Value::Object(old)), Value::Object(new))
+                if new.get("type").is_none_or(|kind| old.get("type") == Some(kind)) =>
+            {
                 // A header that is written in another case is still the same.
                 old.retain(|name, _| !new.keys().any(|new| new != name && new.eq_ignore_ascii_case(name)));
                 old.extend(new);
@@ -88,6 +112,7 @@ pub(crate) fn kept_config(shown: &Value, given: Map<String, Value>) -> Map<Strin
             }
         }
     }
+    config.extend(described);
     config
 }
 
@@ -195,6 +220,37 @@ mod tests {
         assert_eq!(changes.changed[0].fields[3].from, Value::Null);
     }
 
+    /// SV-12: words of the user's own stay, those of the last document go.
+    #[test]
+    fn keeps_descriptions_that_users_wrote() {
+        let tool = |text: &str| ServiceTool { id: "a".into(), definition: json!({ "description": text }) };
+        for (old, expected) in [("from the document", "new"), ("my own", "my own"), ("", "new")] {
+            let updated = updated(vec![tool("new")], &[tool(old)], &[tool("from the document")], false);
+            assert_eq!(updated[0].definition["description"], expected);
+        }
+        assert_eq!(
+            updated(vec![tool("new")], &[tool("old")], &[], false)[0].definition["description"],
+            "new"
+        );
+    }
+
+    /// SV-12: what describes a service is replaced as a whole, and so is a discovery of another type.
+    #[test]
+    fn replaces_what_is_another_thing() {
+        let object = |value: Value| value.as_object().cloned().unwrap();
+        let old = json!({ "schema": { "protos": { "a": "" } }, "discovery": { "type": "static", "endpoints": ["a:1"] },
+            "headers": { "A": "1" } });
+        let given = object(json!({ "discovery": { "type": "dns", "name": "b" }, "headers": { "B": "2" } }));
+        let described = object(json!({ "schema": { "descriptor_set": "x" } }));
+        let kept = Value::Object(kept_config(&old, given, described));
+        assert_eq!(kept["schema"], json!({ "descriptor_set": "x" }));
+        assert_eq!(kept["discovery"], json!({ "type": "dns", "name": "b" }));
+        assert_eq!(kept["headers"], json!({ "A": "1", "B": "2" }));
+        let moved = object(json!({ "discovery": { "endpoints": ["b:1"] } }));
+        let kept = Value::Object(kept_config(&old, moved, Map::new()));
+        assert_eq!(kept["discovery"], json!({ "type": "static", "endpoints": ["b:1"] }));
+    }
+
     #[test]
     fn keeps_what_users_added_to_a_tool() {
         let tool = |id: &str, definition: Value| ServiceTool { id: id.into(), definition };
@@ -205,9 +261,9 @@ mod tests {
         let new = || vec![tool("a", json!({ "endpoint": "/new", "headers": { "Content-Type": "t" } }))];
         let expected =
             json!({ "endpoint": "/new", "select": "x", "headers": { "Content-Type": "t", "X-Own": "1" } });
-        let result = updated(new(), &old, false);
+        let result = updated(new(), &old, &[], false);
         assert_eq!(result.len(), 1);
         assert_eq!(result[0].definition, expected);
-        assert_eq!(updated(new(), &old, true).len(), 2);
+        assert_eq!(updated(new(), &old, &[], true).len(), 2);
     }
 }

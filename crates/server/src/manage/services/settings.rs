@@ -8,6 +8,7 @@ use crate::manage::secrets::empty_masks;
 use runtime::settings_of;
 use serde_json::{Map, Value};
 use store::ServiceTool;
+use tool::Kind;
 
 const MAX_ID: usize = 64;
 
@@ -76,6 +77,12 @@ pub(crate) fn read_tool(at: usize, mut definition: Map<String, Value>, found: &m
     ServiceTool { id, definition: Value::Object(definition) }
 }
 
+/// Refuses settings that act as this machine itself to all but admins: before anything is looked up by them, whether they
+/// are to be saved or only tried out.
+pub(crate) fn may_open(signed_in: &SignedIn, kind: &Kind, config: &Value) -> Result<()> {
+    if kind.is_privileged(config) { signed_in.may_administer() } else { Ok(()) }
+}
+
 /// Refuses what could not be opened, with every problem and its path in the body.
 pub(crate) async fn check(
     state: &Shared,
@@ -110,9 +117,7 @@ pub(crate) async fn check_also(
         found.note(Err(Problem::invalid_field("tools", message)));
         tools = &[];
     }
-    if kind.is_privileged(config) {
-        signed_in.may_administer()?;
-    }
+    may_open(signed_in, kind, config)?;
     let mut config = config.clone();
     let has_tools_in_config = kind.has_user_tools
         && config.as_object_mut().is_some_and(|config| config.shift_remove("tools").is_some());

@@ -1,6 +1,7 @@
 //! EndpointSlices, of which a service has several, and the instances in them.
 
 use crate::svc::discovery::MAX_INSTANCES;
+use crate::svc::discovery::web::{Readable, warn_of_left_out};
 use crate::svc::instance::Instance;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -24,9 +25,9 @@ pub(super) struct Slice {
     #[serde(default)]
     pub(super) metadata: Metadata,
     #[serde(default)]
-    endpoints: Option<Vec<Endpoint>>,
+    endpoints: Option<Readable<Endpoint>>,
     #[serde(default)]
-    ports: Option<Vec<SlicePort>>,
+    ports: Option<Readable<SlicePort>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -90,19 +91,27 @@ impl Slices {
     /// The ready endpoints of all slices.
     ///
     /// # Errors
-    /// When a slice does not have the port, or has several and none was named.
+    /// When no slice has the port, or has several and none was named.
     pub(super) fn instances(&self, port: Option<&Port>) -> Result<Vec<Instance>> {
-        let mut instances = Vec::new();
+        let (mut instances, mut refused) = (Vec::new(), None);
         for slice in self.by_name.values() {
-            let ready = slice.endpoints.iter().flatten().filter(|endpoint| endpoint.is_ready());
+            let ready = slice.endpoints().filter(|endpoint| endpoint.is_ready());
             let addresses: Vec<&String> = ready.flat_map(|endpoint| &endpoint.addresses).collect();
             if addresses.is_empty() {
                 continue;
             }
-            let port = slice.port(port)?;
-            instances.extend(addresses.into_iter().map(|address| Instance::new(address.as_str(), port)));
+            match slice.port(port) {
+                Ok(port) => {
+                    instances
+                        .extend(addresses.into_iter().map(|address| Instance::new(address.as_str(), port)));
+                }
+                Err(error) => {
+                    warn_of_left_out(addresses.len());
+                    refused = Some(error);
+                }
+            }
         }
-        Ok(instances)
+        refused.filter(|_| instances.is_empty()).map_or(Ok(instances), Err)
     }
 }
 
@@ -113,12 +122,16 @@ impl Endpoint {
 }
 
 impl Slice {
+    fn endpoints(&self) -> impl Iterator<Item = &Endpoint> {
+        self.endpoints.iter().flat_map(|endpoints| &endpoints.0)
+    }
+
     fn count(&self) -> usize {
-        self.endpoints.iter().flatten().map(|endpoint| endpoint.addresses.len()).sum()
+        self.endpoints().map(|endpoint| endpoint.addresses.len()).sum()
     }
 
     fn port(&self, wanted: Option<&Port>) -> Result<u16> {
-        let ports = self.ports.as_deref().unwrap_or_default();
+        let ports = self.ports.as_ref().map(|ports| ports.0.as_slice()).unwrap_or_default();
         let found = match wanted {
             Some(Port::Name(name)) => {
                 ports.iter().find(|port| port.name.as_deref().unwrap_or_default() == name)

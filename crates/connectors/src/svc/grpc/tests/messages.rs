@@ -108,6 +108,39 @@ fn says_where_arguments_do_not_fit() {
     }
 }
 
+/// Requirement SV-6: a number goes out as it is written, or not at all.
+#[test]
+fn changes_no_number() {
+    let any = |number: &str| {
+        format!(
+            r#"{{"detail":{{"@type":"type.googleapis.com/google.protobuf.UInt64Value","value":{number}}}}}"#
+        )
+    };
+    for (given, place) in [
+        (r#"{"aUint64":18446744073709551616}"#.to_owned(), "aUint64"),
+        (r#"{"anInt64":-9223372036854775809}"#.to_owned(), "anInt64"),
+        (r#"{"an_int64":9007199254740993.0}"#.to_owned(), "an_int64"),
+        (r#"{"aFixed64":1.8446744073709551616e19}"#.to_owned(), "aFixed64"),
+        (r#"{"child":{"many":["1",18446744073709551616]}}"#.to_owned(), "child.many[1]"),
+        (r#"{"counts":{"a":9223372036854775808.0}}"#.to_owned(), "counts.a"),
+        (r#"{"wrappedInt64":-9223372036854775809}"#.to_owned(), "wrappedInt64"),
+        (r#"{"anInt32":1.00000000000000000001}"#.to_owned(), "anInt32"),
+        (r#"{"aDouble":-0.0}"#.to_owned(), "aDouble"),
+        (r#"{"wrappedDouble":-0.0}"#.to_owned(), "wrappedDouble"),
+        (any("18446744073709551616"), "detail.value"),
+    ] {
+        let error = refusal(&given);
+        assert_eq!(error.parameter(), Some(place), "{given}: {error}");
+    }
+    let wrapped = form("google.protobuf.UInt64Value", true);
+    let error = wrapped.encode(&raw(r#"{"value":18446744073709551616}"#)).unwrap_err();
+    assert_eq!((error.kind(), error.parameter()), (ErrorKind::InvalidInput, Some("value")));
+    let value = json!({ "anInt64": 1e3, "aDouble": 1e300, "aUint64": 4_503_599_627_370_496.0, "free": { "a": -0.0 } });
+    let expected =
+        json!({ "anInt64": "1000", "aDouble": 1e300, "aUint64": "4503599627370496", "free": { "a": -0.0 } });
+    assert_eq!(round_trip(&everything(), &value), expected);
+}
+
 /// Requirement SV-6: deep, large and broken things cost little and harm nobody.
 #[test]
 fn bears_hostile_messages() {
@@ -139,6 +172,54 @@ fn bears_hostile_messages() {
     }
     // Unknown fields are not told, and are no error.
     assert_eq!(form.decode(Bytes::from_static(b"\xf8\x3f\x01")).unwrap().get(), "{}");
+}
+
+/// Requirement SV-6: what is small on the wire and large in memory is refused before it is decoded.
+#[test]
+fn refuses_answers_that_would_grow() {
+    let refusal = |form: &Form, bytes: Vec<u8>| {
+        let error = form.decode(bytes.into()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Upstream);
+        error.message().to_owned()
+    };
+    let form = form("loyalty.v1.Everything", true);
+    let tag = |name: &str, kind: u32| {
+        let mut tag = Vec::new();
+        let number = form.descriptor.get_field_by_name(name).unwrap().number();
+        prost::encoding::encode_varint(u64::from(number << 3 | kind), &mut tag);
+        tag
+    };
+    let children = [tag("children", 2), vec![0]].concat();
+    assert!(refusal(&form, children.repeat(1_000_000)).contains("more fields and items"));
+    // Fewer than are refused by number, each of which has all its defaults in JSON.
+    assert!(refusal(&form, children.repeat(80_000)).contains("more than 16777216 bytes"));
+    let mut packed = tag("many", 2);
+    prost::encoding::encode_varint(3_000_000, &mut packed);
+    packed.extend(vec![1; 3_000_000]);
+    assert!(refusal(&form, packed).contains("more fields and items"));
+    let mut any = b"\x0a\x27type.googleapis.com/loyalty.v1.Everything\x12".to_vec();
+    any[1] = (any.len() - 3) as u8;
+    let inner = children.repeat(1_000_000);
+    prost::encoding::encode_varint(inner.len() as u64, &mut any);
+    any.extend(inner);
+    let mut detail = tag("detail", 2);
+    prost::encoding::encode_varint(any.len() as u64, &mut detail);
+    detail.extend(any);
+    assert!(refusal(&form, detail).contains("more fields and items"));
+    let groups = [tag("children", 3), tag("children", 4)].concat();
+    assert!(refusal(&form, groups.repeat(1_000_000)).contains("more fields and items"));
+}
+
+/// Requirement SV-6: a duration of two minds is no duration.
+#[test]
+fn refuses_durations_that_contradict_themselves() {
+    // lasting: 5 seconds and minus 5 nanoseconds.
+    let number = everything().descriptor.get_field_by_name("lasting").unwrap().number();
+    let mut bytes = Vec::new();
+    prost::encoding::encode_varint(u64::from(number << 3 | 2), &mut bytes);
+    bytes.extend([13, 0x08, 5, 0x10, 0xfb, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01]);
+    let error = everything().decode(bytes.into()).unwrap_err();
+    assert!(error.message().contains("differ in sign"), "{error}");
 }
 
 /// Requirement SV-6: defaults are told where they are wanted; what has a presence of its own is not made up.

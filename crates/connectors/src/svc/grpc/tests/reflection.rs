@@ -132,6 +132,35 @@ async fn refuses_descriptions_that_are_too_much() {
     }
 }
 
+/// Fault F7: what a server says is worked on beside the threads that serve calls, and within its time.
+#[tokio::test]
+async fn hostile_imports_of_a_server_hold_up_nobody() {
+    let file = |number: u8| {
+        let imports = (number + 1..40).flat_map(|other| field(3, format!("f{other}.proto").as_bytes()));
+        // Field 10: the numbers of the public ones.
+        let public = (0..39 - number).flat_map(|index| [0x50, index]);
+        let name = field(1, format!("f{number}.proto").as_bytes());
+        name.into_iter().chain(imports).chain(public).collect::<Vec<u8>>()
+    };
+    let answer = files(&(0..40).map(file).collect::<Vec<_>>());
+    let server = Server::start(move |mut exchange| {
+        let answer = answer.clone();
+        async move {
+            let mut answering = exchange.begin();
+            while let Some(question) = exchange.message().await {
+                match question[0] >> 3 {
+                    7 => answering.send(&services(&["a.Service"])),
+                    _ => answering.send(&answer),
+                }
+            }
+        }
+    })
+    .await;
+    let service = reflected(&server);
+    let listed = tokio::spawn(async move { service.tools(&context(Duration::from_secs(15))).await });
+    assert!(listed.await.unwrap().unwrap().is_empty());
+}
+
 /// A server that names ever more files is not followed for ever.
 #[tokio::test]
 async fn does_not_follow_imports_for_ever() {

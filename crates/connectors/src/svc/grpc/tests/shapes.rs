@@ -1,8 +1,9 @@
 //! What clients see of methods: names, words, schemas.
 
 use super::super::protos::compile;
-use super::super::tools::{Catalog, Selection};
+use super::super::tools::{Catalog, Manner, Selection};
 use super::{files, loyalty};
+use crate::svc::fallback::Fallbacks;
 use serde_json::{Value, json};
 use std::time::Instant;
 use tool::{Pattern, Tool};
@@ -10,7 +11,7 @@ use tool::{Pattern, Tool};
 fn catalog(include: &[&str], exclude: &[&str]) -> Catalog {
     let patterns = |texts: &[&str]| texts.iter().map(|text| Pattern((*text).to_owned())).collect();
     let selection = Selection::Matching { include: patterns(include), exclude: patterns(exclude) };
-    Catalog::new(&loyalty(), &selection, true).unwrap()
+    Catalog::new(&loyalty(), &selection, &Manner::default()).unwrap()
 }
 
 fn names(catalog: &Catalog) -> Vec<&str> {
@@ -108,7 +109,7 @@ fn keeps_schemas_of_large_messages_small() {
     let text = format!("syntax = \"proto3\"; {messages} service S {{ rpc A(M0) returns (M1); }}");
     let schema = compile(&files([("a.proto", &text)])).unwrap();
     let selection = Selection::Matching { include: Vec::new(), exclude: Vec::new() };
-    let catalog = Catalog::new(&schema, &selection, true).unwrap();
+    let catalog = Catalog::new(&schema, &selection, &Manner::default()).unwrap();
     let bytes = catalog.tools[0].input_schema().get().len();
     assert!((10_000..200_000).contains(&bytes), "{bytes}");
 }
@@ -126,7 +127,50 @@ fn makes_a_thousand_tools_at_once() {
     let schema = compile(&files([("big.proto", &text)])).unwrap();
     let compiled = begun.elapsed();
     let selection = Selection::Matching { include: Vec::new(), exclude: Vec::new() };
-    let catalog = Catalog::new(&schema, &selection, true).unwrap();
+    let catalog = Catalog::new(&schema, &selection, &Manner::default()).unwrap();
     assert_eq!((catalog.tools.len(), catalog.tools[999].name()), (1_000, "big_method999"));
     eprintln!("1000 methods: compiled in {compiled:?}, all in {:?}", begun.elapsed());
+}
+
+/// Fault F7: what is small in descriptors and large in schemas stays small.
+#[test]
+fn many_methods_with_large_enums_have_small_schemas() {
+    let values: String = (0..20_000).map(|number| format!("VALUE_{number} = {number};")).collect();
+    let fields: String = (1..=50).map(|number| format!("E f{number} = {number};")).collect();
+    let methods: String = (0..1_000).map(|number| format!("rpc M{number}(A) returns (A);")).collect();
+    let text = format!(
+        "syntax = \"proto3\"; enum E {{ {values} }} message A {{ {fields} }} service S {{ {methods} }}"
+    );
+    let schema = compile(&files([("a.proto", &text)])).unwrap();
+    let selection = Selection::Matching { include: Vec::new(), exclude: Vec::new() };
+    let begun = Instant::now();
+    let catalog = Catalog::new(&schema, &selection, &Manner::default()).unwrap();
+    assert!(begun.elapsed().as_secs() < 15, "{:?}", begun.elapsed());
+    let bytes: usize = catalog
+        .tools
+        .iter()
+        .map(|tool| tool.input_schema().get().len() + tool.field("outputSchema").unwrap().get().len())
+        .sum();
+    assert!(bytes < 24 * 1024 * 1024, "{bytes}");
+    let first = &field(&catalog.tools[0], "inputSchema")["properties"]["f1"]["anyOf"][0];
+    assert!(first.get("enum").is_none() && first["description"].as_str().unwrap().contains("20000 values"));
+}
+
+/// Requirement SV-4: a tool promises nothing of its answers that its fallback would not keep.
+#[test]
+fn promises_no_more_than_the_fallback_keeps() {
+    let fits = json!({ "id": "1", "displayName": "nobody", "tier": "TIER_UNKNOWN" });
+    let fallbacks = Fallbacks {
+        service: Some(fits),
+        tools: [("customers_list".to_owned(), json!("nobody is there"))].into(),
+    };
+    let manner = Manner { fallbacks: std::sync::Arc::new(fallbacks), ..Manner::default() };
+    let selection = Selection::Matching { include: Vec::new(), exclude: Vec::new() };
+    let catalog = Catalog::new(&loyalty(), &selection, &manner).unwrap();
+    let promises = |name: &str| {
+        catalog.tools.iter().find(|tool| tool.name() == name).unwrap().field("outputSchema").is_some()
+    };
+    assert!(promises("customers_create"), "it is a customer");
+    assert!(!promises("customers_watch"), "it is no stream");
+    assert!(!promises("customers_list"), "it is no object");
 }

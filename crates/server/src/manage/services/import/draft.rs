@@ -17,7 +17,10 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use store::{Service, ServiceTool};
-use tool::Imported;
+use tool::{Imported, ImportedTool};
+
+/// What tools take and answer, by their ids.
+type Schemas = BTreeMap<String, (Box<RawValue>, Option<Box<RawValue>>)>;
 
 /// A service on its way from the document to the store.
 pub(super) struct Draft {
@@ -27,7 +30,9 @@ pub(super) struct Draft {
     description: Option<String>,
     config: Map<String, Value>,
     tools: Vec<ServiceTool>,
-    input_schemas: BTreeMap<String, Box<RawValue>>,
+    schemas: Schemas,
+    /// Those of the service there is.
+    old_schemas: Schemas,
     credentials: Vec<tool::Credential>,
     skipped: Vec<tool::Skipped>,
     warnings: Vec<String>,
@@ -43,15 +48,15 @@ impl Draft {
         imported: Imported,
         body: &Body,
         given: Map<String, Value>,
-        old: Option<Service>,
+        old: Option<(Service, Vec<ImportedTool>)>,
         schema: &Value,
     ) -> Result<Self> {
-        let (definitions, schemas): (Vec<_>, Vec<_>) =
-            imported.tools.into_iter().map(|tool| (tool.definition, tool.input_schema)).unzip();
+        let (definitions, schemas) = parted(imported.tools);
+        let (old, before) = old.unzip();
+        let (before, old_schemas) = parted(before.unwrap_or_default());
         // A service that is there has its address.
         let address_warnings = if old.is_none() { imported.address_warnings } else { Vec::new() };
-        let mut tools = tools_of(definitions)?;
-        let input_schemas = tools.iter().map(|tool| tool.id.clone()).zip(schemas).collect();
+        let (mut tools, before) = (tools_of(definitions)?, tools_of(before)?);
         let mut draft = Self {
             scheme,
             id,
@@ -59,17 +64,19 @@ impl Draft {
             description: body.description.clone().or(imported.description),
             config: imported.config,
             tools: Vec::new(),
-            input_schemas,
+            schemas,
+            old_schemas,
             credentials: imported.credentials,
             skipped: imported.skipped,
             warnings: [address_warnings, imported.warnings].concat(),
-            is_new_config: !given.is_empty(),
+            is_new_config: !given.is_empty() || !imported.described.is_empty(),
             old,
         };
         if let Some(old) = &draft.old {
             // Secrets are kept, or stay behind, where every change of a service decides it.
-            tools = updated(tools, &shown(&old.tools, schema), body.keep_missing);
-            let config = kept_config(&masked(&old.config, schema, Visibility::Manager), given);
+            tools = updated(tools, &shown(&old.tools, schema), &before, body.keep_missing);
+            let config = masked(&old.config, schema, Visibility::Manager);
+            let config = kept_config(&config, given, imported.described);
             let of_document = std::mem::replace(&mut draft.config, config);
             draft.credentials.clear();
             draft.name = body.name.clone().unwrap_or_else(|| old.name.clone());
@@ -126,7 +133,7 @@ impl Draft {
         }
         let changes = self.changes(&schema);
         let with_input_schema = |tool: ServiceTool| {
-            let input_schema = self.input_schemas.remove(&tool.id);
+            let input_schema = self.schemas.remove(&tool.id).map(|(input_schema, _)| input_schema);
             PreviewedTool { definition: masked_tool(tool, &schema, Visibility::Manager), input_schema }
         };
         Ok(ImportPreview {
@@ -150,12 +157,24 @@ impl Draft {
         (config.unwrap_or_default(), tools.unwrap_or_default(), moving)
     }
 
-    /// The differences to the service there is, secrets masked.
+    /// The differences to the service there is, secrets masked; what tools take and answer counts where both are known.
     fn changes(&self, schema: &Value) -> Option<Changes> {
-        let views = |tools: &[ServiceTool]| -> Vec<Value> {
-            tools.iter().map(|tool| masked_tool(tool.clone(), schema, Visibility::Manager)).collect()
+        let views = |tools: &[ServiceTool], schemas: &Schemas, others: &Schemas| -> Vec<Value> {
+            let view = |tool: &ServiceTool| {
+                let mut view = masked_tool(tool.clone(), schema, Visibility::Manager);
+                let known = schemas.get(&tool.id).filter(|_| others.contains_key(&tool.id));
+                if let Some((input, output)) = known {
+                    view["input_schema"] = readable(input);
+                    view["output_schema"] = output.as_deref().map(readable).unwrap_or_default();
+                }
+                view
+            };
+            tools.iter().map(view).collect()
         };
-        self.old.as_ref().map(|old| between(&views(&old.tools), &views(&self.tools)))
+        let (new, old) = (&self.schemas, &self.old_schemas);
+        self.old
+            .as_ref()
+            .map(|service| between(&views(&service.tools, old, new), &views(&self.tools, new, old)))
     }
 
     /// Goes the same way as a service that is written by hand.
@@ -188,6 +207,20 @@ impl Draft {
         let service = change(state, signed_in, old, update).await?;
         Ok(Answer(ImportResult { service, notes }).into_response())
     }
+}
+
+/// Definitions, and what the tools take and answer.
+fn parted(tools: Vec<ImportedTool>) -> (Vec<Map<String, Value>>, Schemas) {
+    let schemas = tools.iter().filter_map(|tool| {
+        let id = tool.definition.get("id")?.as_str()?.to_owned();
+        Some((id, (tool.input_schema.clone(), tool.output_schema.clone())))
+    });
+    let schemas = schemas.collect();
+    (tools.into_iter().map(|tool| tool.definition).collect(), schemas)
+}
+
+fn readable(schema: &RawValue) -> Value {
+    serde_json::from_str(schema.get()).unwrap_or_default()
 }
 
 fn with_id(tool: ServiceTool) -> Map<String, Value> {

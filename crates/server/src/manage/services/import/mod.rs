@@ -3,6 +3,7 @@
 mod draft;
 
 use super::changes::Changes;
+use super::settings::may_open;
 use super::{ServiceView, schema_of};
 use crate::Shared;
 use crate::auth::SignedIn;
@@ -17,7 +18,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use store::Service;
-use tool::{ImportRequest, ImportSource, Pattern};
+use tool::{ImportRequest, ImportSource, Imported, ImportedTool, Pattern};
 use utoipa::ToSchema;
 
 /// A document of 16 MiB, as a text in JSON.
@@ -148,13 +149,13 @@ pub(crate) async fn import(
     Json(mut body): Json<Body>,
 ) -> Result<Response> {
     signed_in.may_make_services()?;
-    if state.gateway.kind(&scheme).map_or(true, |kind| kind.import.is_none()) {
-        return Err(Problem::not_found("importable type of service"));
-    }
+    let kind = state.gateway.kind(&scheme).ok().filter(|kind| kind.import.is_some());
+    let kind = kind.ok_or_else(|| Problem::not_found("importable type of service"))?;
     let request = request_of(&mut body)?;
-    let mut given = request.config.clone();
+    let given = request.config.clone();
+    // Reading a description may mean asking the service, and with these settings.
+    may_open(&signed_in, kind, &Value::Object(given.clone()))?;
     let imported = state.gateway.import(&signed_in.tenant, &scheme, request).await?;
-    given.extend(imported.described.clone());
     let id = body.id.clone().unwrap_or_else(|| imported.id.clone());
     let old = match body.mode {
         Mode::Create => None,
@@ -162,6 +163,13 @@ pub(crate) async fn import(
         Mode::Update => Some(state.store.services().get(&signed_in.tenant, &scheme, &id).await?),
     };
     let schema = schema_of(&state, &scheme);
+    let old = match old {
+        Some(old) => {
+            let before = read_again(&state, &signed_in, &old, &imported).await;
+            Some((old, before))
+        }
+        None => None,
+    };
     let mut draft = Draft::new(scheme, id, imported, &body, given, old, &schema)?;
     let missed = draft.missed(&state, &signed_in).await?;
     match (body.mode, missed) {
@@ -173,6 +181,22 @@ pub(crate) async fn import(
         (_, Some(detail)) if !query.force => Err(Problem::new(Code::Referenced, detail)),
         (Mode::Create | Mode::Update, _) => draft.save(&state, &signed_in).await,
     }
+}
+
+/// The tools as the description that a service has kept makes them, without what users changed; none where it has kept none.
+async fn read_again(
+    state: &Shared,
+    signed_in: &SignedIn,
+    old: &Service,
+    imported: &Imported,
+) -> Vec<ImportedTool> {
+    let kept = imported.described.keys().find_map(|field| old.config.get(field));
+    // One that asks the service would say what it says now.
+    let kept = kept.filter(|kept| kept.is_object() && kept.get("reflection") != Some(&Value::Bool(true)));
+    let Some(kept) = kept else { return Vec::new() };
+    let request = ImportRequest::all_of(ImportSource::Document(kept.clone()));
+    let read = state.gateway.import(&signed_in.tenant, &old.scheme, request).await;
+    read.map(|read| read.tools).unwrap_or_default()
 }
 
 async fn found(state: &Shared, signed_in: &SignedIn, scheme: &str, id: &str) -> Result<Option<Service>> {
