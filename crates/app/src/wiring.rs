@@ -172,6 +172,7 @@ fn own_pins(followed: Option<&Followed>, one: Option<&OneServer>, data_dir: &Pat
 async fn flows(store: &Store, settings: &Settings) -> Result<Arc<Flows>, Failure> {
     let options = FlowOptions {
         call_timeout: settings.server.call_timeout,
+        store_timeout: settings.server.store_timeout,
         data_dir: Some(settings.data_dir.clone()),
         ..FlowOptions::new(server::code_of)
     };

@@ -17,6 +17,7 @@ mod runs;
 mod service_metrics;
 pub mod shape;
 pub mod tools;
+mod triggers;
 
 pub use catalog::{Catalog, InstanceDefinition, ListKind, Route};
 pub use discovery::Discovery;

@@ -2,7 +2,7 @@
 
 use crate::{Gateway, policy};
 use std::sync::Arc;
-use tool::{Context, Ended, Error, Result, Run, RunId, Runs};
+use tool::{Context, Ended, Error, Result, Run, RunAnswer, RunId, RunQuestion, Runs};
 
 impl Gateway {
     /// The run as it is now.
@@ -37,6 +37,30 @@ impl Gateway {
     pub async fn cancel_run(&self, cx: &Context, id: &RunId) -> Result<()> {
         let (runs, _) = self.runs_with(cx, id).await?;
         runs.cancel(&cx.tenant, id).await
+    }
+
+    /// What the run asks people now.
+    ///
+    /// # Errors
+    /// Those of `find_run`.
+    pub async fn questions_of_run(&self, cx: &Context, id: &RunId) -> Result<Vec<RunQuestion>> {
+        let (runs, _) = self.runs_with(cx, id).await?;
+        runs.questions(cx, id).await
+    }
+
+    /// Answers what the run asks; what is not asked any more is passed over.
+    ///
+    /// # Errors
+    /// Those of `find_run`, `Denied` for those who are not asked, `InvalidInput` for what does not fit.
+    pub async fn answer_run(
+        &self,
+        cx: &Context,
+        id: &RunId,
+        question: &str,
+        answer: RunAnswer,
+    ) -> Result<()> {
+        let (runs, _) = self.runs_with(cx, id).await?;
+        runs.answer(cx, id, question, answer).await
     }
 
     /// A run that the caller may see. Whoever may not learns no more than of one that does not exist.

@@ -109,9 +109,15 @@ impl Headers<'_> {
                 name: Option<Cow<'a, str>>,
                 #[serde(borrow, default)]
                 uri: Option<Cow<'a, str>>,
+                #[serde(borrow, default, rename = "taskId")]
+                task_id: Option<Cow<'a, str>>,
             }
             let named = params.and_then(|params| serde_json::from_str::<Named<'_>>(params.get()).ok());
-            let named = named.and_then(|named| if field == "uri" { named.uri } else { named.name });
+            let named = named.and_then(|named| match field {
+                "uri" => named.uri,
+                "taskId" => named.task_id,
+                _ => named.name,
+            });
             matches("Mcp-Name", self.name, named.as_deref())?;
         }
         Ok(())
@@ -123,6 +129,7 @@ fn named_by(method: &str) -> Option<&'static str> {
     match method {
         "tools/call" | "prompts/get" => Some("name"),
         "resources/read" => Some("uri"),
+        "tasks/get" | "tasks/update" | "tasks/cancel" => Some("taskId"),
         _ => None,
     }
 }

@@ -39,6 +39,7 @@ async fn restore(store: &Store, given: &Secret) -> store::Result<()> {
         && key.scopes.is_empty()
         && key.allow.is_empty()
         && key.limits == Limits::default()
+        && key.bu_code.is_none()
         && key.expires_at.is_none();
     if is_whole {
         return Ok(());
@@ -49,6 +50,7 @@ async fn restore(store: &Store, given: &Secret) -> store::Result<()> {
         scopes: Some(Vec::new()),
         allow: Some(Vec::new()),
         limits: Some(Limits::default()),
+        bu_code: Some(None),
         status: Some(Status::Active),
         expires_at: Some(None),
     };

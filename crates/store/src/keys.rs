@@ -12,7 +12,8 @@ use sqlx::any::AnyRow;
 use std::fmt;
 use tool::{KeyId, Limits, Pattern, Role, Scope, Secret, TenantId};
 
-const COLUMNS: &str = "tenant, id, name, prefix, hash, role, scopes, allow, limits, status, expires_at,
+const COLUMNS: &str =
+    "tenant, id, name, prefix, hash, role, scopes, allow, limits, bu_code, status, expires_at,
     created_by, created_at, updated_at, version";
 
 /// The SHA-256 of a key's text: what a request's key is looked up by.
@@ -62,6 +63,8 @@ pub struct Key {
     pub allow: Vec<Pattern>,
     /// What it may use.
     pub limits: Limits,
+    /// The unit of its tenant that it works for.
+    pub bu_code: Option<String>,
     /// Whether it may be used.
     pub status: Status,
     /// When it ends. Milliseconds since 1970.
@@ -89,6 +92,8 @@ pub struct NewKey {
     pub allow: Vec<Pattern>,
     /// What it may use.
     pub limits: Limits,
+    /// The unit of its tenant that it works for.
+    pub bu_code: Option<String>,
     /// When it ends. Milliseconds since 1970.
     pub expires_at: Option<i64>,
     /// Who made it.
@@ -104,6 +109,7 @@ impl NewKey {
             scopes: Vec::new(),
             allow: Vec::new(),
             limits: Limits::default(),
+            bu_code: None,
             expires_at: None,
             created_by: None,
         }
@@ -123,6 +129,8 @@ pub struct KeyChanges {
     pub allow: Option<Vec<Pattern>>,
     /// What it may use.
     pub limits: Option<Limits>,
+    /// The unit of its tenant that it works for; `Some(None)` is none.
+    pub bu_code: Option<Option<String>>,
     /// Whether it may be used.
     pub status: Option<Status>,
     /// When it ends; `Some(None)` is never.
@@ -145,11 +153,12 @@ impl Keys<'_> {
     pub async fn insert(self, tenant: &TenantId, new: NewKey, text: &Secret) -> Result<Key> {
         check_text("name", &new.name)?;
         check_text("created_by", new.created_by.as_deref().unwrap_or_default())?;
+        check_text("bu_code", new.bu_code.as_deref().unwrap_or_default())?;
         let mut write = self.0.write().await?;
         let row = sqlx::query(AssertSqlSafe(format!(
             "INSERT INTO keys (tenant, id, name, prefix, hash, role, scopes, allow, limits, status, expires_at,
-                 created_by, created_at, updated_at, version)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13, 1) RETURNING {COLUMNS}"
+                 created_by, created_at, updated_at, version, bu_code)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13, 1, $14) RETURNING {COLUMNS}"
         )))
         .bind(tenant.as_str())
         .bind(KeyId::generate().as_str())
@@ -164,6 +173,7 @@ impl Keys<'_> {
         .bind(new.expires_at)
         .bind(new.created_by)
         .bind(row::now())
+        .bind(new.bu_code)
         .fetch_one(write.connection())
         .await?;
         write.commit_change(tenant).await?;
@@ -235,6 +245,8 @@ impl Keys<'_> {
         expected_version: Option<i64>,
     ) -> Result<Key> {
         check_text("name", changes.name.as_deref().unwrap_or_default())?;
+        let bu_code = changes.bu_code.clone().flatten();
+        check_text("bu_code", bu_code.as_deref().unwrap_or_default())?;
         let mut write = self.0.write().await?;
         let admins = admins::count(&mut write).await?;
         let row = sqlx::query(AssertSqlSafe(format!(
@@ -242,6 +254,7 @@ impl Keys<'_> {
                  scopes = COALESCE($6, scopes), allow = COALESCE($7, allow),
                  limits = COALESCE($8, limits), status = COALESCE($9, status),
                  expires_at = CASE WHEN $10 = 1 THEN $11 ELSE expires_at END,
+                 bu_code = CASE WHEN $13 = 1 THEN $14 ELSE bu_code END,
                  updated_at = $12, version = version + 1
              WHERE tenant = $1 AND id = $2 AND ($3 IS NULL OR version = $3) RETURNING {COLUMNS}"
         )))
@@ -257,6 +270,8 @@ impl Keys<'_> {
         .bind(i64::from(changes.expires_at.is_some()))
         .bind(changes.expires_at.flatten())
         .bind(row::now())
+        .bind(i64::from(changes.bu_code.is_some()))
+        .bind(bu_code)
         .fetch_optional(write.connection())
         .await?;
         let Some(row) = row else {
@@ -306,6 +321,7 @@ fn decode(row: &AnyRow) -> Result<Key> {
         scopes: row::json(row, "scopes")?,
         allow: row::json(row, "allow")?,
         limits: row::json(row, "limits")?,
+        bu_code: row::optional_text(row, "bu_code")?,
         status: Status::parse(&row::text(row, "status")?)?,
         expires_at: row::optional_integer(row, "expires_at")?,
         created_by: row::optional_text(row, "created_by")?,

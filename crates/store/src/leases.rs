@@ -40,7 +40,7 @@ impl Leases<'_> {
         time: Duration,
         work: impl FnOnce(Lease) -> Work,
     ) -> Result<Option<Work::Output>> {
-        let Some(lease) = self.claim(name, time).await? else { return Ok(None) };
+        let Some(lease) = within(time, self.claim(name, time)).await? else { return Ok(None) };
         let done = tokio::select! {
             lost = lease.keep() => Err(lost),
             done = work(lease.clone()) => Ok(Some(done)),

@@ -25,6 +25,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration::both(include_str!("../migrations/0009_leases.sql")),
     Migration::both(include_str!("../migrations/0010_flows.sql")),
     Migration::both(include_str!("../migrations/0011_queues.sql")),
+    Migration::both(include_str!("../migrations/0012_key_bu_code.sql")),
 ];
 
 /// One step: what both databases understand, then what only one does.

@@ -17,6 +17,8 @@ pub struct Caller {
     pub allow: Vec<Pattern>,
     /// How much the caller may use.
     pub limits: Limits,
+    /// The unit of the tenant that the caller works for, where it works for one.
+    pub bu_code: Option<String>,
 }
 
 /// How a caller is known.
@@ -71,6 +73,7 @@ impl Caller {
             scopes: Vec::new(),
             allow: Vec::new(),
             limits: Limits::default(),
+            bu_code: None,
         }
     }
 

@@ -86,7 +86,7 @@ pub use queue::Queue;
 pub use readable::readable;
 pub use registry::{OptionalKind, Registry};
 pub use request::{Request, Target};
-pub use runs::{Run, Runs};
+pub use runs::{Run, RunAnswer, RunQuestion, Runs};
 pub use sanitize::Hidden;
 pub use search::{Embeddings, Hit, Search, SearchAnswer, SearchRequest};
 pub use secret::Secret;

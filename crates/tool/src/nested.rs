@@ -1,5 +1,6 @@
 //! Calls that are made inside a call: by a flow, an agent, or whatever else works through tools.
 
+use crate::secret::SecretValues;
 use crate::{Context, Error, Result, RunId};
 use std::sync::Arc;
 use std::time::Instant;
@@ -17,6 +18,8 @@ pub struct Step {
     pub path: Option<Arc<str>>,
     /// The same for every attempt at the same work, so that a service can tell a repetition.
     pub idempotency_key: Option<Arc<str>>,
+    /// What may stand in no record of it; that of the call around it where there is none.
+    pub secrets: SecretValues,
 }
 
 /// The place of a call inside another.
@@ -36,6 +39,9 @@ impl Nested {
     pub(crate) fn within(parent: &Context, mut step: Step) -> Self {
         let outer = parent.nested.as_deref();
         step.run = step.run.or_else(|| outer?.step.run.clone());
+        if let Some(outer) = outer.filter(|_| step.secrets.is_empty()) {
+            step.secrets = outer.step.secrets.clone();
+        }
         Self {
             parent: parent.request_id.clone(),
             depth: outer.map_or(0, |outer| outer.depth).saturating_add(1),

@@ -8,11 +8,12 @@ use std::time::{Duration, Instant};
 use testkit::process::{self, Server};
 use testkit::{Backend, Client, Database, eventually, http, on_both_databases};
 
-const BINARY: &str = env!("CARGO_BIN_EXE_mcp-all-in-one");
+pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_mcp-all-in-one");
 
 on_both_databases! {
     a_run_goes_on_soon_after_its_process_was_killed
     no_outcome_is_lost_to_random_kills
+    another_process_takes_over
 }
 
 pub(crate) fn serve(database: &Database, name: Option<&str>) -> Server {
@@ -130,9 +131,8 @@ fn send(server: &Server, signal: &str) {
 
 /// FL-21: a run whose process is gone is taken over within 20 s. A process that was only stopped writes nothing behind
 /// its successor.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn another_process_takes_over_on_postgres() {
-    let (upstream, database) = (http::Server::start().await, Database::create(Backend::Postgres).await);
+async fn another_process_takes_over(backend: Backend) {
+    let (upstream, database) = (http::Server::start().await, Database::create(backend).await);
     let stopped = serve(&database, None);
     let admin = stopped.admin();
     admin.post("services", shop(&upstream)).await.is(201);

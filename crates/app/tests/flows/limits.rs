@@ -98,8 +98,13 @@ async fn a_secret_input_is_shown_nowhere(backend: Backend) {
 inputs: {password: {type: string, secret: true}}
 nodes:
   ask: {approval: {title: 'Use ${password}?'}, next: use}
-  use: {exec: 'api://shop/ship', args: {id: '${password}'}}
+  use: {exec: 'api://shop/ship', args: {id: 'it is ${password}'}, next: below}
+  below: {flow: below, args: {harmless: '${password}'}}
+output: ${use}
 ";
+    let below =
+        "inputs: {harmless: string}\nnodes: {use: {exec: 'api://shop/order', args: {id: '${harmless}'}}}";
+    publish(&app, app.database(), "below", below).await;
     publish(&app, app.database(), "sealed", text).await;
     let id = start(&app, "sealed", json!({ "password": SECRET })).await;
     let view = until(&app, &id, &["waiting"]).await;
@@ -111,11 +116,25 @@ nodes:
     }
     app.post(&format!("approvals/{approval}"), json!({ "decision": "approve" })).await.is(200);
     let ended = until(&app, &id, &["succeeded"]).await;
-    assert!(upstream.last().body.contains(SECRET), "the tool gets what it needs");
+    let received = upstream.requests();
+    assert!(
+        received[0].body.contains(SECRET) && received[1].path.contains(SECRET),
+        "tools get what they need"
+    );
+    let child =
+        app.get(&format!("runs?parent={id}")).await.is(200).items()[0]["id"].as_str().unwrap().to_owned();
+    for path in [format!("runs/{child}"), format!("runs/{child}/steps"), format!("runs/{child}/events")] {
+        let shown = app.get(&path).await.is(200);
+        assert!(!shown.text.contains(SECRET), "{path}: {}", shown.text);
+    }
+    eventually("all calls are audited", PATIENCE, async || {
+        app.get("audit?limit=100").await.is(200).text.matches("api://shop/").count() >= 2
+    })
+    .await;
     assert!(!ended.to_string().contains(SECRET), "{ended}");
     let events = app.get(&format!("runs/{id}/events")).await.is(200);
     assert!(events.text.contains("event: end") && !events.text.contains(SECRET), "{}", events.text);
-    for table in ["runs", "run_data", "run_journal", "run_waits"] {
+    for table in ["runs", "run_data", "run_journal", "run_waits", "audit"] {
         let mut connection = app.database().connect().await;
         let sql = sqlx::AssertSqlSafe(format!("SELECT * FROM {table}"));
         for row in sqlx::query(sql).fetch_all(&mut connection).await.unwrap() {

@@ -1,7 +1,7 @@
 //! What runs give: at once, later, of which version, and to whom it is told.
 
 use crate::world::{PATIENCE, publish, run, shop, start, until};
-use serde_json::json;
+use serde_json::{Value, json};
 use testkit::{Backend, TestApp, eventually, http, on_both_databases};
 
 on_both_databases! {
@@ -9,6 +9,7 @@ on_both_databases! {
     an_asynchronous_start_answers_with_the_run
     each_version_stays_what_it_was
     sub_flows_inherit_the_tenant_and_arguments_win
+    a_run_sees_the_unit_of_the_key_that_started_it
     a_flow_that_takes_longer_than_its_caller_goes_on
     a_known_key_answers_with_the_first_run
 }
@@ -120,6 +121,33 @@ nodes:
     let ended = run(&app, "circle", json!({})).await.is(200);
     assert_eq!(ended.body["state"], "failed");
     assert!(ended.text.contains("10 deep"), "{}", ended.text);
+}
+
+/// FL-3: `buCode` is that of the key, for sub-flows, too; nobody names another one, and a key that has one gives no other.
+async fn a_run_sees_the_unit_of_the_key_that_started_it(backend: Backend) {
+    let app = TestApp::start(backend).await;
+    publish(&app, app.database(), "child", "nodes: {seen: {with: buCode}}").await;
+    let parent =
+        "nodes: {own: {with: buCode}, below: {flow: child}, told: {flow: child, args: {buCode: south}}}";
+    publish(&app, app.database(), "parent", parent).await;
+    let north = app.with_key(json!({ "name": "n", "role": "manager", "bu_code": "north" })).await;
+    let ended = run(&north, "parent", json!({})).await.is(200);
+    assert_eq!(ended.body["output"], json!({ "own": "north", "below": "north", "told": "south" }));
+    let called = north.call("flow://parent", json!({})).await.is(200);
+    assert!(called.text.contains("north"), "{}", called.text);
+    let other = north.post("flows/parent/runs", json!({ "inputs": { "buCode": "south" } })).await;
+    other.is_problem(403, "FORBIDDEN");
+    let key = |bu_code: Value| json!({ "name": "k", "role": "caller", "bu_code": bu_code });
+    north.post("keys", key(json!("south"))).await.is_problem(403, "FORBIDDEN");
+    north.post("keys", json!({ "name": "k", "role": "caller" })).await.is_problem(403, "FORBIDDEN");
+    let made = north.post("keys", key(json!("north"))).await.is(201);
+    assert_eq!(made.body["bu_code"], "north");
+    let id = made.string("id");
+    let moved = app.patch(&format!("keys/{id}"), json!({ "bu_code": null })).await.is(200);
+    assert_eq!(moved.body["bu_code"], json!(null));
+    app.post("keys", key(json!(""))).await.is_problem(422, "VALIDATION_FAILED");
+    let ended = run(&app, "parent", json!({})).await.is(200);
+    assert_eq!(ended.body["output"]["own"], json!(null));
 }
 
 /// A caller whose time is up is told the run, which goes on without it.

@@ -131,7 +131,7 @@ async fn a_change_of_a_table_starts_a_run(backend: Backend) {
     let table = json!({ "name": "shop", "data": { "orders": [{ "id": 1 }], "notes": [] } });
     let table = app.post("tables", table).await.is(201).string("id");
     let text = format!(
-        "triggers: [{{type: table, name: orders, table: {table}, json_path: /orders, on: add}}]\ninputs: {{change: any}}\nnodes: {{a: {{with: change.add}}}}"
+        "triggers: [{{type: table, name: orders, table: {table}, json_path: /orders, on: add}}]\ninputs: {{change: any}}\nnodes: {{a: {{with: change.entries}}}}"
     );
     publish_with(&app, app.database(), "orders", &text, vec![trigger("orders", "table")]).await;
     let store = crate::world::store(app.database()).await;
@@ -152,7 +152,7 @@ async fn a_change_of_a_table_starts_a_run(backend: Backend) {
     let mut added = Vec::new();
     for run in runs().await {
         let view = app.get(&format!("runs/{}", run["id"].as_str().unwrap())).await.is(200).body;
-        added.push(view["output"][0]["value"]["id"].clone());
+        added.push(view["output"][0]["after"]["id"].clone());
     }
     added.sort_by_key(Value::to_string);
     assert_eq!(added, [2, 3]);

@@ -126,3 +126,19 @@ pub(crate) async fn until(client: &Client, run: &str, states: &[&str]) -> Value 
     .await;
     view
 }
+
+/// Publishes a text as people do.
+pub(crate) async fn publish_over_rest(client: &Client, id: &str, text: &str) -> Reply {
+    client.post("flows", json!({ "id": id, "source": text })).await.is(201);
+    client.post(&format!("flows/{id}/publish"), json!({})).await.is(200)
+}
+
+/// The runs of a flow in a state, each as a whole.
+pub(crate) async fn runs_of(client: &Client, flow: &str, state: &str) -> Vec<Value> {
+    let listed = client.get(&format!("runs?flow={flow}&state={state}&limit=1000")).await.is(200).items();
+    let mut runs = Vec::new();
+    for run in listed {
+        runs.push(client.get(&format!("runs/{}", run["id"].as_str().unwrap())).await.is(200).body);
+    }
+    runs
+}

@@ -1,10 +1,14 @@
 //! Names outside of nodes: each is declared once, and what surrounds the nodes speaks of what it can see.
 
+use super::Lookup;
 use super::names::unknown;
 use super::scope::{GIVEN, Walk};
-use crate::document::Data;
+use crate::document::{Data, Trigger};
 use crate::problem::{Code, Problem};
 use crate::source::Place;
+
+/// Makes an error or a warning.
+type Make = fn(Code, &str, Place, String) -> Problem;
 
 impl Walk<'_> {
     /// Inputs and vars: their names, and what their first values may speak of.
@@ -40,6 +44,7 @@ impl Walk<'_> {
             self.only_of(key, &inputs);
         }
         for trigger in &flow.triggers {
+            self.source(trigger);
             if let Some(inputs) = &trigger.inputs {
                 self.only_of(inputs, &["trigger"]);
             }
@@ -53,6 +58,16 @@ impl Walk<'_> {
             let names: Vec<_> = nodes.chain(vars).chain(inputs).chain(GIVEN).collect();
             self.only_of(output, &names);
         }
+    }
+
+    /// What the trigger waits for is there.
+    fn source(&mut self, trigger: &Trigger) {
+        let (code, problem, reason) = match self.tools.find_source(&trigger.source) {
+            Lookup::Found { .. } => return,
+            Lookup::Missing(reason) => (Code::UnknownTool, Problem::error as Make, reason),
+            Lookup::Unchecked(reason) => (Code::Unchecked, Problem::warning as Make, reason),
+        };
+        self.problems.add(problem(code, trigger.origin.path(), trigger.origin.start(), reason));
     }
 
     /// Data may speak of these names and no others.

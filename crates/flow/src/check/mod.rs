@@ -9,7 +9,7 @@ mod scope;
 
 pub use references::{Reference, references};
 
-use crate::document::{self, Flow};
+use crate::document::{self, Flow, Source};
 use crate::problem::{Code, Problem, Problems};
 use scope::Walk;
 use serde::{Deserialize, Serialize};
@@ -21,6 +21,14 @@ use tool::Uri;
 pub trait Tools {
     /// The tool that a URI leads to, for those who publish the flow.
     fn find(&self, uri: &Uri) -> Lookup;
+
+    /// Whether what a trigger waits for is there, for those who publish the flow. Schedules and webhooks need nothing.
+    fn find_source(&self, source: &Source) -> Lookup {
+        match source {
+            Source::Message { from, .. } | Source::File { from, .. } => self.find(from),
+            Source::Schedule { .. } | Source::Webhook { .. } | Source::Table { .. } => Lookup::found(),
+        }
+    }
 }
 
 /// What is known about a tool.
@@ -35,6 +43,14 @@ pub enum Lookup {
     Missing(String),
     /// Its service cannot say at the moment.
     Unchecked(String),
+}
+
+impl Lookup {
+    /// It is there, and takes anything.
+    #[must_use]
+    pub fn found() -> Self {
+        Self::Found { input: Arc::default() }
+    }
 }
 
 /// A parameter that takes its value from a name because the author left it out.

@@ -2,6 +2,7 @@
 
 use super::data::{Data, Formula};
 use super::duration;
+use super::origin::Origin;
 use super::words::{TRIGGER_COMMON, TRIGGERS};
 use crate::cursor::{Cursor, bounded, is_identifier};
 use crate::problem::{Code, Problems};
@@ -21,6 +22,8 @@ pub struct Trigger {
     pub inputs: Option<Data>,
     /// Starts with an equal value are one.
     pub dedupe: Option<Formula>,
+    /// Where it says what it listens to.
+    pub(crate) origin: Origin,
 }
 
 /// What a trigger listens to.
@@ -151,7 +154,9 @@ fn read(cursor: &Cursor<'_>, index: usize, problems: &mut Problems) -> Option<Tr
     }
     let inputs = cursor.field("inputs").map(|field| Data::read(&field, problems));
     let dedupe = cursor.field("dedupe").and_then(|field| Formula::read(&field, problems));
-    Some(Trigger { name, source: source?, inputs, dedupe })
+    let named = cursor.field("from").or_else(|| cursor.field("table"));
+    let origin = Origin::of(named.as_ref().unwrap_or(cursor));
+    Some(Trigger { name, source: source?, inputs, dedupe, origin })
 }
 
 /// The fields that a trigger of its type may have.

@@ -228,11 +228,15 @@ impl Record {
             (None, Some(subject)) => (Some(subject.uri), Some(subject.service)),
             (None, None) => (None, None),
         };
+        let secrets = self.nested.as_deref().map(|nested| nested.step.secrets.clone()).unwrap_or_default();
         let (arguments, hidden) = match &self.arguments {
-            Ok(raw) => match route {
-                Some(route) => route.redaction.take_out(raw),
-                None => Redaction::default().take_out(raw),
-            },
+            Ok(raw) => {
+                let (text, hidden) = match route {
+                    Some(route) => route.redaction.take_out(raw),
+                    None => Redaction::default().take_out(raw),
+                };
+                (redact::without(&secrets, text), hidden)
+            }
             Err(size) => (format!("{{\"omitted\":\"{size} bytes of arguments\"}}"), Vec::new()),
         };
         let duration_us = self.begun.elapsed().as_micros().try_into().unwrap_or(i64::MAX);
@@ -256,7 +260,7 @@ impl Record {
             arguments,
             status: end.status,
             code: end.code,
-            message: end.message.map(|message| redact::redact_text(&message, &hidden)),
+            message: end.message.map(|message| secrets.masked_text(&redact::redact_text(&message, &hidden))),
             duration_us: end.duration_us,
             request_id: self.request_id.to_string(),
             trace_id: self.trace_id.as_deref().map(str::to_owned),

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
 use tool::readable;
-use tool::secret::{MASK, Redactor};
+use tool::secret::{MASK, Redactor, SecretValues};
 
 /// Names, without case and separators, that mean a secret wherever they end a field's name.
 const SECRET_NAMES: [&str; 19] = [
@@ -200,6 +200,17 @@ pub(super) fn redact_text(text: &str, hidden: &[Value]) -> String {
     hidden.iter().for_each(|value| collect_texts(value, &mut texts));
     texts.retain(|text| text.len() >= SHORTEST);
     Redactor::new(texts.iter().map(String::as_str)).apply(text)
+}
+
+/// JSON text without values that are secret whatever they are called.
+pub(super) fn without(secrets: &SecretValues, text: String) -> String {
+    if secrets.is_empty() {
+        return text;
+    }
+    match serde_json::from_str::<Value>(&text) {
+        Ok(value) => secrets.masked(value).to_string(),
+        Err(_) => secrets.masked_text(&text),
+    }
 }
 
 fn collect_texts(value: &Value, texts: &mut Vec<String>) {

@@ -104,7 +104,7 @@ async fn goes_sixteen_deep_and_no_deeper() {
 async fn the_audit_names_the_call_around_and_the_run() {
     let world = World::with(vec![service("m", json!({}))]).await;
     let (outer, run) = (context(), RunId::generate());
-    let step = Step { run: Some(run.clone()), path: Some("ship[3].send".into()), idempotency_key: None };
+    let step = Step { run: Some(run.clone()), path: Some("ship[3].send".into()), ..Step::default() };
     world.call_as(&outer, "m__say", json!({})).await.unwrap();
     let inner = outer.nested(step);
     world.call_as(&inner, "m__say", json!({})).await.unwrap();
@@ -147,6 +147,8 @@ impl Runs for OneRun {
             address: "memory://m/say".into(),
             caller: self.caller.clone(),
             result,
+            started_at_ms: 0,
+            changed_at_ms: 0,
         };
         Ok(Some(run).filter(|_| tenant.as_str() == "acme" && *id == self.id))
     }

@@ -161,6 +161,7 @@ impl Calls for PlainCalls {
             run: None,
             path: Some(call.path.as_str().into()),
             idempotency_key: Some(call.key.as_str().into()),
+            ..Step::default()
         };
         let cx = Context { deadline, cancel: call.cancel.clone(), ..self.cx.clone() }.nested(step);
         let request = Request::new(Target::Uri(uri), Arguments::from(call.arguments));

@@ -1,7 +1,7 @@
 //! What a flow may call: the tools that its publisher may, as the catalog has them now, and other flows.
 
 use super::Flows;
-use flow::{Bound, Flow, Lookup, Tools};
+use flow::{Bound, Flow, Lookup, Source, Tools};
 use gateway::catalog::State;
 use gateway::policy::permits_named;
 use gateway::{Gateway, Route};
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use store::Store;
 use store::flows::FlowVersion;
-use tool::{Caller, Context, Door, Error, ErrorKind, Result, Role, TenantId, Uri, runs};
+use tool::{Caller, Context, Door, Error, ErrorKind, Result, Role, TableId, TenantId, Uri, runs};
 
 /// A flow that is called, and which version of it; `None` is the current one.
 type Called = (String, Option<u32>);
@@ -25,6 +25,8 @@ pub struct Callable {
     own: Option<(String, Arc<Value>)>,
     /// What other flows take that it calls, or why they cannot be called.
     flows: HashMap<Called, Lookup>,
+    /// The tables that it watches, or why they cannot be watched.
+    tables: HashMap<String, Lookup>,
     /// Schemas that were read already: the same tool is often called by many nodes.
     read: RefCell<HashMap<String, Arc<Value>>>,
 }
@@ -33,10 +35,17 @@ impl Callable {
     /// Without flows, where none are published.
     #[must_use]
     pub fn new(gateway: Arc<Gateway>, cx: Context) -> Self {
-        Self { gateway, cx, own: None, flows: HashMap::new(), read: RefCell::default() }
+        Self {
+            gateway,
+            cx,
+            own: None,
+            flows: HashMap::new(),
+            tables: HashMap::new(),
+            read: RefCell::default(),
+        }
     }
 
-    /// With the flows that one calls, which is called `id` where that is known.
+    /// With the flows that one calls and the tables that it watches; it is called `id` where that is known.
     ///
     /// # Errors
     /// When the store fails.
@@ -51,6 +60,11 @@ impl Callable {
             if reference.uri.scheme() == runs::SCHEME && !self.flows.contains_key(&called) {
                 let found = find_flow(store, &self.cx.tenant, &called).await?;
                 self.flows.insert(called, found);
+            }
+        }
+        for trigger in flow.into_iter().flat_map(|flow| &flow.triggers) {
+            if let Source::Table { table, .. } = &trigger.source {
+                self.tables.insert(table.clone(), find_table(store, &self.cx, table).await?);
             }
         }
         let id = id.map(str::to_owned).or_else(|| flow?.id.clone());
@@ -120,6 +134,26 @@ impl Tools for Callable {
             Err(error) => self.failed(uri, &error),
         }
     }
+
+    fn find_source(&self, source: &Source) -> Lookup {
+        match source {
+            Source::Message { from, .. } => match self.find(from) {
+                Lookup::Found { .. } => match self.gateway.source(&self.cx.tenant, from) {
+                    Ok(_) => Lookup::found(),
+                    Err(error) => self.failed(from, &error),
+                },
+                other => other,
+            },
+            Source::File { from, .. } => self.find(from),
+            Source::Table { table, .. } => {
+                // Where nothing is stored nobody can say.
+                let unchecked =
+                    || Lookup::Unchecked(format!("whether there is a table '{table}' says a server"));
+                self.tables.get(table).cloned().unwrap_or_else(unchecked)
+            }
+            Source::Schedule { .. } | Source::Webhook { .. } => Lookup::found(),
+        }
+    }
 }
 
 impl Flows {
@@ -136,6 +170,21 @@ impl Flows {
 
 fn called(uri: &Uri) -> Called {
     (uri.service().to_owned(), uri.options().version)
+}
+
+/// Whether there is a table that the publisher may see.
+async fn find_table(store: &Store, cx: &Context, table: &str) -> store::Result<Lookup> {
+    let missing = || Lookup::Missing(format!("there is no table '{table}'; 'table' is the id of one"));
+    let Ok(id) = table.parse::<TableId>() else { return Ok(missing()) };
+    let address = Uri::of_service("table", table).to_string();
+    if let Err(error) = permits_named(&cx.caller, table, &address) {
+        return Ok(Lookup::Missing(error.message().to_owned()));
+    }
+    match store.tables().get(&cx.tenant, &id).await {
+        Ok(_) => Ok(Lookup::found()),
+        Err(error) if error.kind() == store::ErrorKind::NotFound => Ok(missing()),
+        Err(error) => Err(error),
+    }
 }
 
 /// What a published flow takes, or why it cannot be called.

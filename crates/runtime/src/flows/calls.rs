@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
+use tool::secret::SecretValues;
 use tool::{
     Arguments, CallTools as _, Context, Error, ErrorKind, Extras, Outcome, Output, Request, RunId, Step,
     Target, Uri, runs,
@@ -25,6 +26,8 @@ pub(super) struct RunCalls {
     pub(super) retries: usize,
     /// What sub-flows see unless their arguments say otherwise.
     pub(super) inherited: Inherited,
+    /// What may stand in no record of its calls.
+    pub(super) secrets: SecretValues,
 }
 
 #[async_trait]
@@ -80,6 +83,7 @@ impl RunCalls {
             run: Some(self.run.clone()),
             path: Some(call.path.as_str().into()),
             idempotency_key: Some(key.into()),
+            secrets: self.secrets.clone(),
         };
         let (mut arguments, mut extras) = (call.arguments.clone(), Extras::default());
         if let Some(flow) = flow {

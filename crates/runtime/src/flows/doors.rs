@@ -73,11 +73,13 @@ impl Flows {
         self.store.runs().retry(tenant, run, &record).await
     }
 
-    /// Decides on an approval; the first decision counts.
-    ///
-    /// # Errors
-    /// A conflict where somebody has decided, or it is over.
-    pub async fn decide(&self, tenant: &TenantId, wait: &Wait, decision: Decision) -> store::Result<()> {
+    /// The first decision counts; any other is a conflict.
+    pub(super) async fn record_decision(
+        &self,
+        tenant: &TenantId,
+        wait: &Wait,
+        decision: Decision,
+    ) -> store::Result<()> {
         let record = of_others(self.clock.now_ms(), &wait.path, Fact::Decided(decision));
         self.store.runs().answer(tenant, &wait.id, &record).await
     }
@@ -100,6 +102,11 @@ impl Flows {
             .map_err(|error| Error::internal("the inputs of a run cannot be read").caused_by(error))?;
         if let Some(inputs) = replay.inputs {
             given.inputs = inputs;
+            given.refused = None;
+        }
+        // Whoever works for one unit repeats nothing as another.
+        if caller.bu_code.is_some() {
+            given.bu_code.clone_from(&caller.bu_code);
         }
         let version = match replay.version {
             Some(number) => self.version(tenant, &old.flow, number).await?,

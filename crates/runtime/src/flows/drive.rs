@@ -3,6 +3,7 @@
 use super::calls::RunCalls;
 use super::given::{Given, Origin, Starter};
 use super::journal::{RunJournal, Standing};
+use super::progress::Progress;
 use super::records::from_row;
 use super::service::Inherited;
 use super::versions::{Version, parse};
@@ -13,7 +14,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use store::runs::{Claim, ClaimedRun, Run};
 use tokio::sync::{OwnedSemaphorePermit, oneshot, watch};
 use tokio_util::sync::CancellationToken;
-use tool::{Context, Door, Error, Result};
+use tool::{Context, Door, Error, Events, Result};
 
 /// As many records as are read at once.
 const PAGE: u32 = 1000;
@@ -31,6 +32,8 @@ pub(super) enum Driven {
 pub(super) struct Known {
     pub(super) version: Arc<Version>,
     pub(super) given: Given,
+    /// Who hears how far it has come.
+    pub(super) events: Events,
 }
 
 /// Keeps the claim renewed and the news coming until it is dropped.
@@ -95,7 +98,7 @@ impl Flows {
         let (records, seen) = self.records(&run).await?;
         let standing = Standing::of(&records);
         let retries = standing.retries;
-        let journal = RunJournal {
+        let mut journal = RunJournal {
             store: self.store.clone(),
             writer,
             clock: self.clock.clone(),
@@ -106,18 +109,27 @@ impl Flows {
             has_news: AtomicBool::new(false),
             standing: Mutex::new(standing),
             ending: OnceLock::new(),
+            progress: Progress::default(),
         };
         let known = match known {
             Some(known) => known,
             None => match self.known(&run).await {
                 Ok(known) => known,
                 Err(error) if error.is_retryable() => return Err(error),
-                Err(error) => return self.give_up(&journal, &error).await,
+                Err(error) => {
+                    return self.give_up(&journal, Failure::new("INTERNAL", error.in_words())).await;
+                }
             },
         };
+        if let Some(failure) = known.given.refused {
+            return self.give_up(&journal, failure).await;
+        }
+        journal.progress = Progress::to(known.events.clone());
         let cx = self.context(&run);
-        let inherited = Inherited::of(&known.given);
-        let calls = RunCalls { flows: self.clone(), run: run.id.clone(), cx, gone, retries, inherited };
+        let secrets = known.given.secrets_of(&known.version.flow);
+        let inherited = Inherited::of(&known.given, &secrets);
+        let calls =
+            RunCalls { flows: self.clone(), run: run.id.clone(), cx, gone, retries, inherited, secrets };
         let start = start_of(&run, &known);
         let mut machine = Machine::new(known.version.flow.clone(), start, &records);
         drop(records);
@@ -135,8 +147,8 @@ impl Flows {
     }
 
     /// A run that nobody can work on ends, rather than being taken up for ever.
-    async fn give_up(&self, journal: &RunJournal, error: &Error) -> Result<Driven> {
-        let ending = Ending::Failed { error: Failure::new("INTERNAL", error.in_words()) };
+    async fn give_up(&self, journal: &RunJournal, error: Failure) -> Result<Driven> {
+        let ending = Ending::Failed { error };
         let record = Record {
             at: flow::engine::Clock::now(&*self.clock),
             path: String::new(),
@@ -151,7 +163,7 @@ impl Flows {
     pub(super) async fn records(&self, run: &Run) -> Result<(Vec<Record>, i64)> {
         let (mut records, mut seen) = (Vec::new(), 0);
         while seen < run.last_seq {
-            let page = self.store.runs().journal(&run.tenant, &run.id, seen, PAGE).await?;
+            let page = self.answered(self.store.runs().journal(&run.tenant, &run.id, seen, PAGE)).await?;
             let Some(last) = page.last() else { break };
             seen = last.seq;
             for row in &page {
@@ -163,17 +175,17 @@ impl Flows {
 
     /// What a run is a run of, and what it was given.
     async fn known(&self, run: &Run) -> Result<Known> {
-        let data = self.store.runs().data(&run.tenant, &run.id).await?;
+        let data = self.answered(self.store.runs().data(&run.tenant, &run.id)).await?;
         let given = serde_json::from_str(&data.inputs)
             .map_err(|error| Error::internal("the inputs of a run cannot be read").caused_by(error))?;
         let version = self.version_of(run, data.source).await?;
-        Ok(Known { version, given })
+        Ok(Known { version, given, events: Events::default() })
     }
 
     /// The version of a run; of a draft what its text says.
     pub async fn version_of(&self, run: &Run, draft: Option<String>) -> Result<Arc<Version>> {
         match (run.version, draft) {
-            (Some(number), _) => self.versions.read(&self.store, &run.tenant, &run.flow, number).await,
+            (Some(number), _) => self.version(&run.tenant, &run.flow, number).await,
             (None, Some(draft)) => {
                 let bound = self.bound_of(&run.tenant, &draft).await?;
                 Ok(Arc::new(parse(None, draft, bound)?))

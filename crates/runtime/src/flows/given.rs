@@ -1,7 +1,10 @@
 //! What a run is kept with: on whose behalf it works, what started it, and what it was given.
 
+use flow::Flow;
+use flow::engine::Failure;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use tool::secret::SecretValues;
 use tool::{Caller, Door, Identity, Limits, Pattern, Role, RunId, Scope};
 
 /// On whose behalf a run works. Its calls reach what the publisher might, and count for this one.
@@ -13,6 +16,8 @@ pub struct Starter {
     name: String,
     #[serde(default)]
     limits: Limits,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    bu_code: Option<String>,
     /// Of whoever tries out a draft: nobody has published it, so that nobody answers for more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     own: Option<Rights>,
@@ -35,6 +40,7 @@ impl Starter {
             id: caller.identity.id().to_owned(),
             name: caller.name.clone(),
             limits: caller.limits,
+            bu_code: caller.bu_code.clone(),
             own: None,
         }
     }
@@ -81,6 +87,7 @@ impl Starter {
             scopes,
             allow,
             limits: self.limits,
+            bu_code: self.bu_code.clone(),
         }
     }
 
@@ -140,6 +147,26 @@ pub struct Given {
     /// What expressions see as `buCode`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bu_code: Option<String>,
+    /// Why no inputs could be made of what started it: the run fails with it before it begins.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<Failure>,
+    /// What the run around it calls secret: it stays so here, whatever it is called.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub inherited_secrets: Vec<String>,
+}
+
+impl Given {
+    /// What may be shown and recorded nowhere: secret inputs, and what is secret in the run around it.
+    pub fn secrets(&self, is_secret: impl Fn(&str) -> bool) -> SecretValues {
+        let own =
+            SecretValues::of(self.inputs.iter().filter(|(name, _)| is_secret(name)).map(|(_, value)| value));
+        own.expose().iter().chain(&self.inherited_secrets).cloned().collect()
+    }
+
+    /// The same by what a flow says of its inputs.
+    pub(super) fn secrets_of(&self, flow: &Flow) -> SecretValues {
+        self.secrets(|name| flow.inputs.iter().any(|input| input.is_secret && input.name == name))
+    }
 }
 
 #[cfg(test)]

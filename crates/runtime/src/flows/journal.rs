@@ -1,6 +1,7 @@
 //! The journal of one run on our own tables, as long as the run is ours.
 
 use super::clock::DatabaseClock;
+use super::progress::Progress;
 use super::records::{from_row, of_others, to_row, wait_of};
 use async_trait::async_trait;
 use flow::engine::{Ending, Fact, Failure, Journal, Lost, Parking, Record};
@@ -28,6 +29,8 @@ pub(super) struct RunJournal {
     pub(super) standing: Mutex<Standing>,
     /// How the run ended, once that is committed.
     pub(super) ending: OnceLock<Ending>,
+    /// What whoever waits is told meanwhile.
+    pub(super) progress: Progress,
 }
 
 /// What the records say that matters to others.
@@ -159,6 +162,7 @@ pub(super) fn cancelled() -> Failure {
 impl Journal for RunJournal {
     async fn append(&self, records: &[Record]) -> Result<(), Lost> {
         self.write(self.commit_of(records)).await?;
+        self.progress.tell(records);
         if let Some(Record { fact: Fact::Ended(ending), .. }) = records.last() {
             let _ = self.ending.set(ending.clone());
         }

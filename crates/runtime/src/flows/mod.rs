@@ -1,6 +1,7 @@
 //! Flows at work: the engine's ports on our tables and on the gateway, and the processes that drive runs.
 
 mod alone;
+mod approvals;
 mod callable;
 mod calls;
 mod clock;
@@ -10,6 +11,7 @@ mod given;
 mod journal;
 mod polling;
 mod predecessors;
+mod progress;
 mod records;
 mod service;
 mod start;
@@ -19,6 +21,7 @@ mod wait;
 mod worker;
 
 pub use alone::{Alone, Watcher};
+pub use approvals::Approval;
 pub use callable::Callable;
 pub use doors::Replay;
 pub use given::{Given, Origin, Starter};
@@ -53,6 +56,8 @@ pub struct FlowOptions {
     pub queue_limit: u32,
     /// How long a call of a run may take, unless its node says otherwise.
     pub call_timeout: Duration,
+    /// How long the database may take to answer what is asked in the background.
+    pub store_timeout: Duration,
     /// Where processes on the same data know of each other.
     pub data_dir: Option<PathBuf>,
     /// What programs call a kind of failure.
@@ -68,6 +73,7 @@ impl FlowOptions {
             runs_per_tenant: 128,
             queue_limit: 10_000,
             call_timeout: calls::CALL_TIMEOUT,
+            store_timeout: Duration::from_secs(10),
             data_dir: None,
             code_of,
         }
@@ -137,6 +143,11 @@ impl Flows {
 
     fn gateway(&self) -> Option<Arc<Gateway>> {
         self.gateway.get().and_then(Weak::upgrade)
+    }
+
+    /// What the store says, in the time that it may take: a database that is gone without a word never answers.
+    async fn answered<T>(&self, answer: impl Future<Output = store::Result<T>>) -> store::Result<T> {
+        store::within(self.options.store_timeout, answer).await
     }
 
     fn writer(&self) -> Option<Writer> {

@@ -11,6 +11,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 use std::sync::{Arc, Weak};
 use store::runs::Parent;
+use tool::secret::SecretValues;
 use tool::{Call, Connector, Context, Error, Extras, Outcome, Result, RunId, TenantId, Tool, runs};
 
 /// What a start brings along beside its arguments.
@@ -23,11 +24,18 @@ pub(super) struct Inherited {
     tenant_id: Option<String>,
     #[serde(rename = "buCode", default, skip_serializing_if = "Option::is_none")]
     bu_code: Option<String>,
+    /// What they may not show either.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    secrets: Vec<String>,
 }
 
 impl Inherited {
-    pub(super) fn of(given: &Given) -> Self {
-        Self { tenant_id: given.tenant_id.clone(), bu_code: given.bu_code.clone() }
+    pub(super) fn of(given: &Given, secrets: &SecretValues) -> Self {
+        Self {
+            tenant_id: given.tenant_id.clone(),
+            bu_code: given.bu_code.clone(),
+            secrets: secrets.expose().to_vec(),
+        }
     }
 
     /// Arguments that are given win. Those that the flow does not declare as inputs are for this alone.
@@ -192,7 +200,7 @@ impl Connector for FlowService {
     async fn call(&self, cx: &Context, call: Call) -> Result<Outcome> {
         let flows = self.flows.upgrade().ok_or_else(|| Error::unavailable("the program is stopping"))?;
         let asked = asked(&call);
-        check_tenant(cx, &call)?;
+        check_unit(cx, &call)?;
         let version = match call.options.version {
             Some(number) => flows.version(&cx.tenant, &self.id, number.into()).await?,
             None => self.version.clone(),
@@ -202,8 +210,9 @@ impl Connector for FlowService {
         let given = Given {
             inputs: call.arguments.as_map()?.clone(),
             tenant_id: inherited.tenant_id,
-            bu_code: inherited.bu_code,
-            trigger: Value::Null,
+            bu_code: inherited.bu_code.or_else(|| cx.caller.bu_code.clone()),
+            inherited_secrets: inherited.secrets,
+            ..Given::default()
         };
         let origin = flows.origin_of(cx).await?;
         let mut start = NewStart::new(&self.id, version, given, origin, &cx.caller);
@@ -213,6 +222,7 @@ impl Connector for FlowService {
         if !is_waited_for {
             return Ok(Outcome::Started(flows.accept(&cx.tenant, start, Worker::Anybody).await?.run.id));
         }
+        start.events = cx.events.clone();
         let started = flows.accept(&cx.tenant, start, Worker::Us).await?;
         flows.follow(cx, started).await
     }
@@ -234,14 +244,25 @@ fn asked(call: &Call) -> Asked {
         .unwrap_or_default()
 }
 
-/// Sub-flows may be told of another tenant; whoever comes through a door is of its own.
-fn check_tenant(cx: &Context, call: &Call) -> Result<()> {
-    match call.arguments.as_map()?.get("tenantId") {
-        Some(Value::String(named)) if cx.nested.is_none() && *named != cx.tenant.as_str() => {
-            Err(Error::denied(format!("'tenantId' is '{named}', and the caller is of another tenant")))
-        }
-        _ => Ok(()),
+/// Sub-flows may be told of another tenant and unit; whoever comes through a door is of its own.
+fn check_unit(cx: &Context, call: &Call) -> Result<()> {
+    if cx.nested.is_some() {
+        return Ok(());
     }
+    let arguments = call.arguments.as_map()?;
+    let own =
+        [("tenantId", Some(cx.tenant.as_str()), "tenant"), ("buCode", cx.caller.bu_code.as_deref(), "unit")];
+    for (name, own, what) in own {
+        match arguments.get(name) {
+            Some(Value::String(named)) if Some(named.as_str()) != own => {
+                return Err(Error::denied(format!(
+                    "'{name}' is '{named}', and the caller is of another {what}"
+                )));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// The node of a run that makes the call, and waits for what comes of it.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use store::runs::{ClaimedRun, Inserted, NewRecord, NewRun, Parent, Refusal, Run, Slots};
 use tokio::sync::oneshot;
-use tool::{Caller, Error, Problem, Result, RunId, TenantId};
+use tool::{Caller, Error, Events, Problem, Result, RunId, TenantId};
 
 /// How long a key is known.
 pub(super) const DEDUPE: Duration = Duration::from_secs(24 * 60 * 60);
@@ -38,6 +38,8 @@ pub struct NewStart {
     pub(super) slots: Option<Slots>,
     /// Nobody can be told that the inputs do not fit: the run is to fail instead.
     pub(super) is_unattended: bool,
+    /// Who hears how far it has come, as long as this process works on it.
+    pub(super) events: Events,
     /// What has happened already, of a run that repeats a part of another.
     pub(super) records: Vec<NewRecord>,
 }
@@ -60,6 +62,7 @@ impl NewStart {
             dedupe_key: None,
             slots: None,
             is_unattended: false,
+            events: Events::default(),
             records: Vec::new(),
         }
     }
@@ -123,7 +126,7 @@ impl Flows {
             (Inserted::Refused(refusal), _) => return Err(refused(refusal, &start.flow)),
             (Inserted::Claimed(claimed), Some(permit)) => {
                 let run = claimed.run.clone();
-                let known = Known { version: start.version, given: start.given };
+                let known = Known { version: start.version, given: start.given, events: start.events };
                 let driven = self.take_up(claimed, Some(known), permit);
                 StartedRun { run, is_known: false, driven: Some(driven) }
             }
@@ -173,7 +176,8 @@ impl Flows {
             version: start.version.number,
             source: start.version.number.is_none().then(|| start.version.source().to_owned()),
             inputs: json(&start.given)?,
-            is_secret: flow.inputs.iter().any(|input| input.is_secret),
+            is_secret: flow.inputs.iter().any(|input| input.is_secret)
+                || !start.given.inherited_secrets.is_empty(),
             origin: json(&start.origin)?,
             caller: json(&start.starter)?,
             parent: start.parent.clone(),
@@ -199,7 +203,7 @@ impl Flows {
     /// # Errors
     /// `NotFound` where there is none.
     pub async fn version(&self, tenant: &TenantId, flow: &str, number: i64) -> Result<Arc<Version>> {
-        self.versions.read(&self.store, tenant, flow, number).await
+        self.versions.read(&self.store, tenant, flow, number, self.options.store_timeout).await
     }
 
     /// The draft as it is now.

@@ -3,7 +3,8 @@
 use flow::{Bound, Flow};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use store::Store;
+use std::time::Duration;
+use store::{Store, within};
 use tool::{Error, Result, TenantId};
 
 /// With so many, all are forgotten: each is a text away.
@@ -57,15 +58,16 @@ impl Versions {
         Ok(parsed)
     }
 
-    /// A version from the store.
+    /// A version from the store, which may take this time to answer.
     pub(super) async fn read(
         &self,
         store: &Store,
         tenant: &TenantId,
         id: &str,
         number: i64,
+        time: Duration,
     ) -> Result<Arc<Version>> {
-        let version = store.flows().version(tenant, id, number).await?;
+        let version = within(time, store.flows().version(tenant, id, number)).await?;
         self.of(tenant, id, &version)
     }
 }

@@ -6,15 +6,16 @@ use super::given::Starter;
 use super::journal::cancelled;
 use super::start::StartedRun;
 use async_trait::async_trait;
-use flow::engine::{Ending, Fact, Failure, Record, Waiting};
-use futures::future::BoxFuture;
+use flow::engine::{Decision, Ending, Fact, Failure, Record, Waiting};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use store::runs::{Run, RunData, State, Wait, WaitFilter};
 use store::{ErrorKind, PageRequest};
-use tool::{Context, Door, Ended, Error, Outcome, Output, Result, RunId, TenantId, Uri, runs};
+use tool::{
+    Context, Door, Ended, Error, Outcome, Output, Result, RunAnswer, RunId, RunQuestion, TenantId, Uri, runs,
+};
 
 /// How often it is looked for what other processes do.
 const LOOK: Duration = Duration::from_millis(500);
@@ -67,7 +68,9 @@ impl Flows {
             if now.state.is_ended() {
                 return self.ending(&now).await.map(Some);
             }
-            if now.state == State::Waiting && self.asks_people(run.tenant.clone(), run.id.clone(), 0).await? {
+            if now.state == State::Waiting
+                && !self.approvals_of(&run.tenant, run.id.clone(), 0).await?.is_empty()
+            {
                 return Ok(None);
             }
             self.pause_until(changed).await;
@@ -79,26 +82,6 @@ impl Flows {
             () = changed => tokio::time::sleep(TOGETHER).await,
             () = tokio::time::sleep(LOOK) => {}
         }
-    }
-
-    /// An approval is open in the run, or in one that it waits for.
-    fn asks_people(&self, tenant: TenantId, run: RunId, depth: u32) -> BoxFuture<'_, Result<bool>> {
-        Box::pin(async move {
-            let waits = self.waits(&tenant, &run).await?;
-            if waits.iter().any(|wait| wait.kind == "approval") {
-                return Ok(true);
-            }
-            if depth < super::start::MAX_DEPTH && waits.iter().any(|wait| wait.kind == "child") {
-                let of_run = store::runs::RunFilter { parent: Some(run), ..Default::default() };
-                let children = self.store.runs().list(&tenant, &of_run, PageRequest { page: 1, limit: 100 });
-                for child in children.await?.items {
-                    if self.asks_people(tenant.clone(), child.id, depth + 1).await? {
-                        return Ok(true);
-                    }
-                }
-            }
-            Ok(false)
-        })
     }
 
     /// What nodes of the run wait for now.
@@ -235,7 +218,9 @@ impl tool::Runs for Flows {
         };
         let address = Uri::of_service(runs::SCHEME, &run.flow).to_string();
         let caller = Starter::read(&run.caller).identity();
-        Ok(Some(tool::Run { tool: run.flow, address, caller, result }))
+        let changed_at_ms = run.ended_at.or(run.started_at).unwrap_or(run.created_at);
+        let started_at_ms = run.created_at;
+        Ok(Some(tool::Run { tool: run.flow, address, caller, result, started_at_ms, changed_at_ms }))
     }
 
     async fn ended(&self, tenant: &TenantId, id: &RunId) -> Result<()> {
@@ -248,5 +233,34 @@ impl tool::Runs for Flows {
             Err(error) if error.kind() == ErrorKind::Conflict => Ok(()),
             result => Ok(result.map(drop)?),
         }
+    }
+
+    async fn questions(&self, cx: &Context, id: &RunId) -> Result<Vec<RunQuestion>> {
+        let asked = self.approvals_of(&cx.tenant, id.clone(), 0).await?;
+        Ok(asked
+            .into_iter()
+            .map(|approval| RunQuestion {
+                is_for_caller: approval.is_for(&cx.caller),
+                title: approval.title.as_str().map_or_else(|| approval.title.to_string(), str::to_owned),
+                id: approval.wait.id,
+                fields: approval.fields,
+            })
+            .collect())
+    }
+
+    async fn answer(&self, cx: &Context, id: &RunId, question: &str, answer: RunAnswer) -> Result<()> {
+        let asked = self.approvals_of(&cx.tenant, id.clone(), 0).await?;
+        let Some(approval) = asked.into_iter().find(|approval| approval.wait.id == question) else {
+            return Ok(());
+        };
+        if !approval.is_for(&cx.caller) {
+            return Err(Error::denied(format!(
+                "{} may not decide this; it is asked of others",
+                cx.caller.name
+            )));
+        }
+        let RunAnswer { is_approved, data } = answer;
+        let decision = Decision { is_approved, by: cx.caller.name.clone(), comment: None, data };
+        self.decide(&cx.tenant, &approval, decision).await
     }
 }

@@ -41,7 +41,8 @@ impl Flows {
                 self.renew_all(),
                 self.hear_all(),
                 self.set_clock(),
-                self.fire_all()
+                self.fire_all(),
+                self.listen_all()
             );
         };
         tokio::select! {
@@ -71,15 +72,16 @@ impl Flows {
             permits.extend((0..more).map_while(|_| self.permits.clone().try_acquire_owned().ok()));
             let changed = self.store.runs().changed();
             let room = u32::try_from(permits.len()).unwrap_or(1);
-            let claimed = match self.store.runs().claim(room, self.options.runs_per_tenant).await {
-                Ok(claimed) => claimed,
-                Err(error) => {
-                    tracing::warn!(%error, "runs wait, as none can be claimed: {error}");
-                    drop(permits);
-                    tokio::time::sleep(PAUSE).await;
-                    continue;
-                }
-            };
+            let claimed =
+                match self.answered(self.store.runs().claim(room, self.options.runs_per_tenant)).await {
+                    Ok(claimed) => claimed,
+                    Err(error) => {
+                        tracing::warn!(%error, "runs wait, as none can be claimed: {error}");
+                        drop(permits);
+                        tokio::time::sleep(PAUSE).await;
+                        continue;
+                    }
+                };
             let has_more = claimed.len() == permits.len();
             for (claimed, permit) in claimed.into_iter().zip(&mut permits.drain(..)) {
                 drop(self.take_up(claimed, None, permit));
@@ -98,7 +100,7 @@ impl Flows {
             if claims.is_empty() {
                 continue;
             }
-            match self.store.runs().renew(&claims).await {
+            match self.answered(self.store.runs().renew(&claims)).await {
                 Ok(held) => self.take_note(&claims, held, Absent::IsLost),
                 Err(error) => tracing::warn!(%error, "claims of runs are not renewed: {error}"),
             }
@@ -111,7 +113,7 @@ impl Flows {
             let changed = self.store.runs().changed();
             let claims = self.claims();
             if !claims.is_empty() {
-                match self.store.runs().held().await {
+                match self.answered(self.store.runs().held()).await {
                     Ok(held) => self.take_note(&claims, held, Absent::MayBeNew),
                     Err(error) => tracing::debug!(%error, "news of runs come later: {error}"),
                 }
@@ -124,7 +126,7 @@ impl Flows {
     async fn set_clock(&self) {
         loop {
             tokio::time::sleep(CLOCK).await;
-            if let Err(error) = self.clock.set(&self.store).await {
+            if let Err(error) = self.answered(self.clock.set(&self.store)).await {
                 tracing::debug!(%error, "the clock of runs is not set: {error}");
             }
         }

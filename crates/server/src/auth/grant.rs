@@ -14,13 +14,22 @@ pub(crate) struct Grant {
     /// Empty is every tool.
     pub(crate) allow: Vec<Pattern>,
     pub(crate) limits: Limits,
+    /// The unit of its tenant; without one it is bound to none.
+    pub(crate) bu_code: Option<String>,
     pub(crate) expires_at_ms: Option<i64>,
 }
 
 impl Grant {
     /// Everything that a role allows, without limits and without end: what people hold.
     pub(crate) fn of_user(role: Role) -> Self {
-        Self { role, scopes: Vec::new(), allow: Vec::new(), limits: Limits::default(), expires_at_ms: None }
+        Self {
+            role,
+            scopes: Vec::new(),
+            allow: Vec::new(),
+            limits: Limits::default(),
+            bu_code: None,
+            expires_at_ms: None,
+        }
     }
 
     /// What those hold who come through the door of an MCP instance.
@@ -35,6 +44,7 @@ impl Grant {
             scopes: key.scopes.clone(),
             allow: key.allow.clone(),
             limits: key.limits,
+            bu_code: key.bu_code.clone(),
             expires_at_ms: key.expires_at,
         }
     }
@@ -91,6 +101,10 @@ impl Grant {
                 let message = format!("'limits.{name}' must be at most {own}, your own limit");
                 return Some(("limits", message));
             }
+        }
+        if self.bu_code.is_some() && self.bu_code != other.bu_code {
+            let own = self.bu_code.as_deref().unwrap_or_default();
+            return Some(("bu_code", format!("'bu_code' must be '{own}', your own")));
         }
         let end = self.expires_at_ms?;
         if other.expires_at_ms.is_none_or(|wanted| wanted > end) {

@@ -96,6 +96,7 @@ impl Snapshot for Auth {
                 scopes: key.scopes,
                 allow: key.allow,
                 limits: key.limits,
+                bu_code: key.bu_code,
             };
             let entry =
                 KeyEntry { tenant: key.tenant, caller: Arc::new(caller), expires_at_ms: key.expires_at };
@@ -194,6 +195,7 @@ impl SignedIn {
             scopes: Vec::new(),
             allow: Vec::new(),
             limits: Limits::default(),
+            bu_code: None,
         };
         let signed_in = Self { tenant: user.tenant.clone(), caller: Arc::new(caller), expires_at_ms: None };
         (user.status == Status::Active).then_some(signed_in)
@@ -205,9 +207,9 @@ impl SignedIn {
 
     /// What it may give to others, and no more.
     pub(crate) fn holds(&self) -> Grant {
-        let Caller { role, scopes, allow, limits, .. } = &*self.caller;
-        let (scopes, allow) = (scopes.clone(), allow.clone());
-        Grant { role: *role, scopes, allow, limits: *limits, expires_at_ms: self.expires_at_ms }
+        let Caller { role, scopes, allow, limits, bu_code, .. } = &*self.caller;
+        let (scopes, allow, bu_code) = (scopes.clone(), allow.clone(), bu_code.clone());
+        Grant { role: *role, scopes, allow, limits: *limits, bu_code, expires_at_ms: self.expires_at_ms }
     }
 
     /// May look at what is configured.

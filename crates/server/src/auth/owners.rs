@@ -62,6 +62,7 @@ fn visitor_of(instance: Instance, owner: Grant) -> (SignedIn, InstanceId) {
         scopes: vec![Scope::Call],
         allow: owner.allow,
         limits: owner.limits,
+        bu_code: owner.bu_code,
     };
     let (tenant, expires_at_ms) = (instance.tenant, owner.expires_at_ms);
     (SignedIn { tenant, caller: Arc::new(caller), expires_at_ms }, instance.id)

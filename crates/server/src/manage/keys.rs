@@ -34,6 +34,8 @@ pub(super) struct KeyView {
     allow: Vec<Pattern>,
     #[schema(value_type = LimitsView)]
     limits: Limits,
+    /// The unit of its tenant that it works for: `buCode` in flows.
+    bu_code: Option<String>,
     #[schema(value_type = words::Status)]
     status: Status,
     expires_at: Option<String>,
@@ -62,6 +64,7 @@ impl From<Key> for KeyView {
             scopes: key.scopes,
             allow: key.allow,
             limits: key.limits,
+            bu_code: key.bu_code,
             status: key.status,
             expires_at: key.expires_at.map(time::show),
             created_by: key.created_by,
@@ -93,6 +96,9 @@ pub(super) struct Create {
     #[serde(default)]
     #[schema(value_type = LimitsView)]
     limits: Limits,
+    /// The unit of its tenant that the key works for: `buCode` in flows, which its callers cannot change.
+    #[schema(min_length = 1, max_length = 128, pattern = r"^[^\x00-\x1F\x7F-\x9F]*$")]
+    bu_code: Option<String>,
     /// When the key ends, e.g. `2027-01-01T00:00:00Z`.
     expires_at: Option<String>,
 }
@@ -111,6 +117,10 @@ pub(super) struct Update {
     allow: Option<Vec<Pattern>>,
     #[schema(value_type = Option<LimitsView>)]
     limits: Option<Limits>,
+    /// `null` takes the unit away.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<String>, min_length = 1, max_length = 128, pattern = r"^[^\x00-\x1F\x7F-\x9F]*$")]
+    bu_code: Option<Option<String>>,
     #[schema(value_type = Option<words::Status>)]
     status: Option<Status>,
     /// `null` takes the end away.
@@ -156,12 +166,16 @@ pub(super) async fn create(
     let tenant = signed_in.tenant_or(body.tenant)?;
     check_name("name", &body.name)?;
     check_allow(&body.allow)?;
+    if let Some(bu_code) = &body.bu_code {
+        check_name("bu_code", bu_code)?;
+    }
     let new = NewKey {
         name: body.name,
         role: body.role.unwrap_or(Role::Caller),
         scopes: body.scopes,
         allow: body.allow,
         limits: body.limits,
+        bu_code: body.bu_code,
         expires_at: body.expires_at.map(|text| time_to_come(&text)).transpose()?,
         created_by: Some(signed_in.caller.identity.id().to_owned()),
     };
@@ -170,6 +184,7 @@ pub(super) async fn create(
         scopes: new.scopes.clone(),
         allow: new.allow.clone(),
         limits: new.limits,
+        bu_code: new.bu_code.clone(),
         expires_at_ms: new.expires_at,
     })?;
     let (key, secret) = state.store.keys().create(&tenant, new).await?;
@@ -231,6 +246,9 @@ pub(super) async fn update(
     if let Some(name) = &body.name {
         check_name("name", name)?;
     }
+    if let Some(Some(bu_code)) = &body.bu_code {
+        check_name("bu_code", bu_code)?;
+    }
     check_allow(body.allow.as_deref().unwrap_or_default())?;
     // One that has passed is a way to end a key.
     let expires_at = match body.expires_at {
@@ -244,6 +262,7 @@ pub(super) async fn update(
         scopes: body.scopes,
         allow: body.allow,
         limits: body.limits,
+        bu_code: body.bu_code,
         status: body.status,
         expires_at,
     };
@@ -260,6 +279,7 @@ fn changed(known: Grant, changes: &KeyChanges) -> Grant {
         scopes: changes.scopes.clone().unwrap_or(known.scopes),
         allow: changes.allow.clone().unwrap_or(known.allow),
         limits: changes.limits.unwrap_or(known.limits),
+        bu_code: changes.bu_code.clone().unwrap_or(known.bu_code),
         expires_at_ms: changes.expires_at.unwrap_or(known.expires_at_ms),
     }
 }

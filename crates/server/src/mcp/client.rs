@@ -48,6 +48,23 @@ impl Capabilities {
         let names: Vec<_> = fields.0.iter().map(|(name, _)| name.to_string()).collect();
         (!names.is_empty()).then(|| Self { names, declared: declared.to_owned() })
     }
+
+    /// The client has declared it.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.names.iter().any(|known| known == name)
+    }
+
+    /// The client knows what to do with work that goes on as a task.
+    pub(super) fn speaks_of_tasks(&self) -> bool {
+        #[derive(Default, serde::Deserialize)]
+        #[serde(default)]
+        struct Declared {
+            extensions: serde_json::Map<String, serde_json::Value>,
+        }
+        self.has("extensions")
+            && serde_json::from_str::<Declared>(self.declared.get())
+                .is_ok_and(|declared| declared.extensions.contains_key(super::tasks::EXTENSION))
+    }
 }
 
 /// The client of one request.

@@ -1,7 +1,7 @@
 //! What an MCP client can ask, however its messages come and go, and what is remembered between two of them.
 
 use super::input_required::InputRequired;
-use super::outcome::{self, for_era};
+use super::outcome::{self, GoesOn, for_era};
 use super::pending::PendingRequests;
 use super::request::{Initialize, ServiceRequest};
 use super::server_requests::ServerRequests;
@@ -78,7 +78,9 @@ impl Door {
 
     pub(super) fn discover(&self, cx: &Context, era: Era) -> String {
         let versions: Vec<_> = Version::ALL.iter().rev().map(|version| version.as_str()).collect();
-        let result = json!({ "supportedVersions": versions, "capabilities": capabilities() });
+        let mut capabilities = capabilities();
+        capabilities.insert("extensions".to_owned(), json!({ super::tasks::EXTENSION: {} }));
+        let result = json!({ "supportedVersions": versions, "capabilities": capabilities });
         for_era(era, self.with_instructions(cx, result), Cache::Private)
     }
 
@@ -115,6 +117,7 @@ impl Door {
         &self,
         cx: &Context,
         version: Version,
+        goes_on: GoesOn,
         request: ServiceRequest,
     ) -> Answered<String> {
         match request {
@@ -124,7 +127,7 @@ impl Door {
                     .map_err(|error| RpcError::invalid_params(format!("Invalid params: {error}")))?
                     .unwrap_or_default();
                 let request = Request { target: Target::Name(call.name), arguments, extras: call.extras };
-                outcome::of_call(self.gateway.call(cx, request).await, version)
+                outcome::of_call(self.gateway.call(cx, request).await, version, goes_on)
             }
             ServiceRequest::Get(wanted, extras) => {
                 let cache = match wanted {

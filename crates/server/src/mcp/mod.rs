@@ -23,6 +23,7 @@ pub(crate) mod sse;
 mod startup;
 pub mod stdio;
 mod subscriptions;
+mod tasks;
 mod wanted;
 pub(crate) mod ws;
 

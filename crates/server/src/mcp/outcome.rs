@@ -11,19 +11,39 @@ use tool::{ErrorKind, InputRequest, Outcome, Output, Question, RunId, Structured
 pub(super) const SERVER_INFO: &str =
     concat!("{\"name\":\"mcp-all-in-one\",\"version\":\"", env!("CARGO_PKG_VERSION"), "\"}");
 
+/// How a client hears of work that goes on after its answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum GoesOn {
+    /// By the id of a run, which a tool is asked about.
+    AsRun,
+    /// As a task of the extension, which the client has declared.
+    AsTask,
+}
+
 /// The result of a call, which says itself whether the tool has failed.
-pub(super) fn of_call(outcome: tool::Result<Outcome>, version: Version) -> Answered<String> {
+pub(super) fn of_call(outcome: tool::Result<Outcome>, version: Version, goes_on: GoesOn) -> Answered<String> {
     let result = match outcome {
-        Ok(Outcome::Done(output)) => as_known(output, version).into_result(structured_for(version)),
+        Ok(Outcome::Done(output)) => of_output(output, version),
+        Ok(Outcome::Started(run)) if goes_on == GoesOn::AsTask => super::tasks::created(&run),
         Ok(Outcome::Started(run)) => started(&run).into_result(structured_for(version)),
         Ok(Outcome::NeedsInput(request)) if version.era() == Era::Modern => questions(&request),
         Ok(Outcome::NeedsInput(request)) => unanswerable(&request, version),
         Err(error) => match failure_of_call(&error, version) {
             Failure::Error(error) => return Err(error),
-            Failure::Result(text) => Output::text(&text).failed().to_result(),
+            Failure::Result(text) => failed(&text),
         },
     };
     Ok(for_era(version.era(), result, Cache::No))
+}
+
+/// What a tool gave.
+pub(super) fn of_output(output: Output, version: Version) -> String {
+    as_known(output, version).into_result(structured_for(version))
+}
+
+/// Why a tool gave nothing.
+pub(super) fn failed(text: &str) -> String {
+    Output::text(text).failed().to_result()
 }
 
 /// What goes on, and how to ask about it.
@@ -144,7 +164,7 @@ mod tests {
 
     #[test]
     fn questions_without_a_service_s_own_words_are_written_in_ours() {
-        let text = of_call(Ok(Outcome::NeedsInput(request())), Version::V2026_07_28).unwrap();
+        let text = of_call(Ok(Outcome::NeedsInput(request())), Version::V2026_07_28, GoesOn::AsRun).unwrap();
         let result: Value = serde_json::from_str(&text).unwrap();
         let expected = json!({
             "who \"exactly\"?": { "method": "elicitation/create", "params": { "message": "Who?" } },
@@ -165,7 +185,7 @@ mod tests {
 
     #[test]
     fn an_older_client_is_told_what_it_cannot_answer() {
-        let text = of_call(Ok(Outcome::NeedsInput(request())), Version::V2025_06_18).unwrap();
+        let text = of_call(Ok(Outcome::NeedsInput(request())), Version::V2025_06_18, GoesOn::AsRun).unwrap();
         let result: Value = serde_json::from_str(&text).unwrap();
         assert_eq!(result["isError"], true);
         let said = result["content"][0]["text"].as_str().unwrap();

@@ -258,7 +258,7 @@ fn capabilities(
     session: Option<&OpenSession>,
 ) -> Option<Capabilities> {
     let declared: Option<&RawValue> = match (request, era) {
-        (Request::Service(_), Era::Modern) => meta.capabilities,
+        (Request::Service(_) | Request::Task(_), Era::Modern) => meta.capabilities,
         (Request::Service(_), Era::Legacy) => {
             session.and_then(|session| session.session.capabilities.as_deref())
         }

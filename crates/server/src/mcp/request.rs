@@ -1,6 +1,7 @@
 //! Requests of clients, read once: method and params become one of these.
 
 use super::Answered;
+use super::tasks::TaskRequest;
 use gateway::ListKind;
 use mcp::{Era, Message, RpcError};
 use serde::Deserialize;
@@ -25,6 +26,8 @@ pub(super) enum Request {
     Subscribe(String),
     Unsubscribe(String),
     Listen(Filter),
+    /// About work that goes on after its call was answered.
+    Task(TaskRequest),
     Service(ServiceRequest),
 }
 
@@ -116,6 +119,9 @@ impl Request {
             ("server/discover", Era::Modern) => Ok(Self::Discover),
             ("subscriptions/listen", Era::Modern) => {
                 Ok(Self::Listen(message.params::<ListenParams>()?.notifications))
+            }
+            ("tasks/get" | "tasks/update" | "tasks/cancel", Era::Modern) => {
+                TaskRequest::read(method, message).map(Self::Task)
             }
             _ => Err(RpcError::unknown_method(method)),
         }

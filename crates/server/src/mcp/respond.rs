@@ -4,6 +4,7 @@ use super::batch::Batch;
 use super::client::{CallingClient, Capabilities, InputRequest};
 use super::input_required::Resumed;
 use super::listen::Listening;
+use super::outcome::GoesOn;
 use super::pending::PendingRequest;
 use super::request::{Request, ServiceRequest};
 use super::running::{Next, RunningRequest};
@@ -12,7 +13,7 @@ use super::wanted::WantedNotifications;
 use super::{Answered, Door};
 use crate::auth::Access;
 use crate::finish::finish;
-use mcp::{Id, Version, envelope};
+use mcp::{Era, Id, Version, envelope};
 use serde_json::value::RawValue;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -121,6 +122,7 @@ impl Accepted {
                     Err(error) => Err(error),
                 }
             }
+            Request::Task(request) => door.task(cx, requester.capabilities.as_ref(), request).await,
             Request::Service(request) => return requester.run(request),
         };
         requester.response(answer.into())
@@ -143,6 +145,12 @@ impl Requester {
             Some(Resumed::Running(running)) => State::Running(*running),
             None => {
                 let events = wanted.listen(&mut cx);
+                let goes_on_as = match &self.capabilities {
+                    Some(capabilities) if version.era() == Era::Modern && capabilities.speaks_of_tasks() => {
+                        GoesOn::AsTask
+                    }
+                    _ => GoesOn::AsRun,
+                };
                 let for_client = self.capabilities.map(|capabilities| {
                     let session = self.session.as_ref().map(|open| &*open.token);
                     let session = session.filter(|token| !token.is_empty()).unwrap_or(&door.id);
@@ -153,7 +161,11 @@ impl Requester {
                 });
                 let gone = self.is_cancelled_when_gone.then(|| cancel.clone().drop_guard());
                 let service = door.clone();
-                let work = finish(&door.calls, async move { service.answer(&cx, version, request).await });
+                let work =
+                    finish(
+                        &door.calls,
+                        async move { service.answer(&cx, version, goes_on_as, request).await },
+                    );
                 let ended = None;
                 State::Running(RunningRequest { work, ended, events, for_client, wanted, subject, gone })
             }

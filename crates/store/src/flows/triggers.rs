@@ -73,7 +73,8 @@ impl Flows<'_> {
     pub async fn live_triggers(self, kind: &str) -> Result<Vec<Trigger>> {
         let sql = format!(
             "SELECT {COLUMNS} FROM flow_triggers t WHERE type = $1 AND status = 'active' AND EXISTS
-                 (SELECT 1 FROM flows f WHERE f.tenant = t.tenant AND f.id = t.flow AND f.status = 'active')
+                 (SELECT 1 FROM flows f JOIN tenants o ON o.id = f.tenant
+                  WHERE f.tenant = t.tenant AND f.id = t.flow AND f.status = 'active' AND o.status = 'active')
              ORDER BY tenant, flow, name"
         );
         let rows = sqlx::query(AssertSqlSafe(sql)).bind(row::clean(kind)).fetch_all(self.0.pool()).await?;
@@ -108,7 +109,11 @@ impl Flows<'_> {
         .bind(Status::enabled(is_enabled).as_str())
         .execute(write.connection())
         .await?;
-        finish(write, done.rows_affected()).await
+        if done.rows_affected() == 0 {
+            return Err(Error::not_found("trigger"));
+        }
+        // Every process is told: those who listen and those who look.
+        write.commit_change(tenant).await
     }
 
     /// Remembers how far the trigger has come.

@@ -3,8 +3,9 @@
 use crate::runs::Runs;
 use crate::runs::claim::Claim;
 use crate::runs::commit::{self, Commit, Committed};
-use crate::{Error, Result, Store};
+use crate::{Error, Result, Store, within};
 use std::collections::{HashSet, VecDeque};
+use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tool::{RunId, TenantId};
 
@@ -12,6 +13,9 @@ use tool::{RunId, TenantId};
 const BATCH: usize = 128;
 /// The most that wait before whoever comes next waits to be taken.
 const QUEUE: usize = 1024;
+/// How long the database may take to write. Claims last longer, so that a run whose commit may or may not be written is
+/// read again by whoever has it then.
+const TIME: Duration = Duration::from_secs(10);
 
 /// Hands commits to the task that writes them. Copies share it; it ends with the last of them, when all is written.
 #[derive(Debug, Clone)]
@@ -85,13 +89,14 @@ fn next_batch(waiting: &mut VecDeque<Job>) -> Vec<Job> {
 /// gets its own.
 async fn write(store: &Store, batch: Vec<Job>) {
     let commits: Vec<_> = batch.iter().map(|job| (&job.claim, &job.commit)).collect();
-    let results = match commit::write(store, &commits).await {
+    let results = match within(TIME, commit::write(store, &commits)).await {
         Ok(results) => results,
         Err(error) if error.is_retryable() || batch.len() == 1 => vec![Err(error); batch.len()],
         Err(_) => {
             let mut results = Vec::with_capacity(batch.len());
             for one in &commits {
-                results.push(commit::write(store, &[*one]).await.and_then(|mut done| done.remove(0)));
+                let alone = within(TIME, commit::write(store, std::slice::from_ref(one))).await;
+                results.push(alone.and_then(|mut done| done.remove(0)));
             }
             results
         }

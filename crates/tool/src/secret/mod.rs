@@ -2,8 +2,10 @@
 
 pub mod names;
 mod redactor;
+mod values;
 
 pub use redactor::Redactor;
+pub use values::SecretValues;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

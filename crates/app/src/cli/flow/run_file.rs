@@ -6,7 +6,7 @@ use crate::cli::{ask, pins_path};
 use flow::engine::{Decision, Ending, Fact, Record};
 use local::mcp_config::FILE_NAME;
 use local::{Local, Setup, home};
-use runtime::flows::{Alone, Watcher, Callable};
+use runtime::flows::{Alone, Callable, Watcher};
 use serde_json::Value;
 use std::io::{IsTerminal as _, Read as _};
 use std::path::PathBuf;

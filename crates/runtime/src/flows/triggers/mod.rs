@@ -1,5 +1,8 @@
 //! What starts flows by itself: from an event to a run of the current version.
 
+mod file;
+mod live;
+mod message;
 mod schedule;
 mod table;
 mod webhook;
@@ -12,7 +15,8 @@ use super::start::{NewStart, StartedRun};
 use super::versions::Version;
 use expression::Setting;
 use flow::engine::Clock as _;
-use serde_json::Value;
+use live::Live;
+use serde_json::{Map, Value};
 use std::sync::Arc;
 use std::time::Duration;
 use store::flows::Trigger as KeptTrigger;
@@ -53,25 +57,27 @@ impl Flows {
         }
     }
 
+    /// Looks at everything again and again. Services that are slow to list their files keep nobody else from firing.
     async fn watch(self: &Arc<Self>) {
-        let mut plan = schedule::Plan::new();
-        loop {
-            let looked = self.look_at_schedules(&mut plan).await;
-            if let Err(error) = looked.and(self.look_at_tables().await) {
-                tracing::warn!(%error, "triggers are late: {error}");
+        let clocks = async {
+            let (mut live, mut plan) = (Live::new(self, "schedule"), schedule::Plan::new());
+            loop {
+                rest(self.look_at_schedules(&mut live, &mut plan).await).await;
             }
-            tokio::time::sleep(LOOK).await;
-        }
-    }
-
-    async fn look_at_tables(self: &Arc<Self>) -> Result<()> {
-        for trigger in self.store.flows().live_triggers("table").await? {
-            let (flow, name) = (trigger.flow.clone(), trigger.name.clone());
-            if let Err(error) = self.look_at_table(trigger).await {
-                tracing::warn!(flow, name, %error, "trigger {name} of flow {flow} does not fire: {error}");
+        };
+        let tables = async {
+            let mut live = Live::new(self, "table");
+            loop {
+                rest(self.look_at_tables(&mut live).await).await;
             }
-        }
-        Ok(())
+        };
+        let files = async {
+            let (mut live, mut plan) = (Live::new(self, "file"), file::Plan::new());
+            loop {
+                rest(self.look_at_files(&mut live, &mut plan).await).await;
+            }
+        };
+        tokio::join!(clocks, tables, files);
     }
 
     /// The trigger in the document that is published now.
@@ -94,10 +100,14 @@ impl Flows {
     ) -> Result<StartedRun> {
         let Armed { kept, version, trigger } = armed;
         let setting = Setting { now: self.clock.now(), ..Setting::default() };
-        let inputs = trigger.inputs(&version.flow, &event, &setting);
-        let inputs = inputs.map_err(|failure| super::start::invalid(&failure))?;
-        let own = trigger.dedupe_key(&event, &setting).map_err(|failure| super::start::invalid(&failure))?;
-        let given = Given { inputs, trigger: event, ..Given::default() };
+        let made = trigger.inputs(&version.flow, &event, &setting);
+        let made = made.and_then(|inputs| Ok((inputs, trigger.dedupe_key(&event, &setting)?)));
+        let (inputs, own, refused) = match (made, misfits) {
+            (Ok((inputs, own)), _) => (inputs, own, None),
+            (Err(failure), Misfits::AreRefused) => return Err(super::start::invalid(&failure)),
+            (Err(failure), Misfits::Fail) => (Map::new(), None, Some(failure)),
+        };
+        let given = Given { inputs, trigger: event, refused, ..Given::default() };
         let kind = kept.kind.clone();
         let origin = Origin { name: Some(kept.name.clone()), kind: kind.clone(), ..Origin::default() };
         let caller = Caller { name: format!("trigger {}", kept.name), ..Caller::system() };
@@ -110,6 +120,17 @@ impl Flows {
         self.start(&kept.tenant, start).await
     }
 
+    /// Remembers how far the trigger has come.
+    async fn remember(&self, kept: &KeptTrigger, mark: &str) -> Result<()> {
+        Ok(self.store.flows().set_trigger_mark(&kept.tenant, &kept.flow, &kept.name, mark).await?)
+    }
+
+    /// What the database has to do with one trigger, in a time that others can wait for.
+    async fn in_time<T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {
+        let late = || Error::unavailable("the database did not answer in time");
+        tokio::time::timeout(self.options.store_timeout, work).await.unwrap_or_else(|_| Err(late()))
+    }
+
     /// Fires a trigger by hand, with an event of the caller's making.
     ///
     /// # Errors
@@ -118,4 +139,12 @@ impl Flows {
         let armed = self.armed(kept).await?;
         self.fire(&armed, event, None, Misfits::AreRefused, None).await
     }
+}
+
+/// Says what keeps triggers from firing, and pauses.
+async fn rest(looked: Result<()>) {
+    if let Err(error) = looked {
+        tracing::warn!(%error, "triggers are late: {error}");
+    }
+    tokio::time::sleep(LOOK).await;
 }

@@ -1,5 +1,6 @@
 //! Schedules: whoever looks at the clock names the same instants.
 
+use super::live::Live;
 use super::{Armed, Misfits};
 use crate::flows::Flows;
 use crate::flows::given::Origin;
@@ -23,24 +24,27 @@ pub(super) type Plan = HashMap<(TenantId, String, String), (String, Option<Strin
 
 impl Flows {
     /// Fires every schedule that is due.
-    pub(super) async fn look_at_schedules(self: &Arc<Self>, plan: &mut Plan) -> Result<()> {
-        for trigger in self.store.flows().live_triggers("schedule").await? {
-            self.look_at(trigger, plan).await;
+    pub(super) async fn look_at_schedules(self: &Arc<Self>, live: &mut Live, plan: &mut Plan) -> Result<()> {
+        for trigger in live.read(self).await? {
+            if self.look_at(trigger, plan).await {
+                live.forget();
+            }
         }
         Ok(())
     }
 
-    async fn look_at(self: &Arc<Self>, kept: KeptTrigger, plan: &mut Plan) {
+    /// False when nothing was to be done.
+    async fn look_at(self: &Arc<Self>, kept: KeptTrigger, plan: &mut Plan) -> bool {
         let key = (kept.tenant.clone(), kept.flow.clone(), kept.name.clone());
         if let Some((settings, mark, due)) = plan.get(&key)
             && (settings, mark) == (&kept.settings, &kept.mark)
             && due.is_none_or(|due| due > self.clock.now())
         {
-            return;
+            return false;
         }
         let (settings, mark) = (kept.settings.clone(), kept.mark.clone());
         let (tenant, flow, name) = &key;
-        match self.fire_due(kept).await {
+        match self.in_time(self.fire_due(kept)).await {
             Ok(due) => {
                 plan.insert(key, (settings, mark, due));
             }
@@ -49,6 +53,7 @@ impl Flows {
                 plan.remove(&key);
             }
         }
+        true
     }
 
     /// Fires at every instant that has come, and says when the next one is.
@@ -57,7 +62,7 @@ impl Flows {
         let last = kept.mark.as_deref().and_then(|mark| DateTime::from_timestamp_millis(mark.parse().ok()?));
         let Some(last) = last else {
             // Nothing is missed by a schedule that begins.
-            self.remember(&kept, now).await?;
+            self.remember(&kept, &mark_of(now)).await?;
             return Ok(Some(now));
         };
         let armed = self.armed(kept).await?;
@@ -65,7 +70,7 @@ impl Flows {
         let zone = armed.version.flow.zone_of(&armed.trigger);
         for instant in firing(cron, zone, last, now, *catch_up) {
             self.fire_at(&armed, instant, *overlap).await?;
-            self.remember(&armed.kept, instant).await?;
+            self.remember(&armed.kept, &mark_of(instant)).await?;
         }
         Ok(next(cron, zone, now))
     }
@@ -90,7 +95,7 @@ impl Flows {
         match self.fire(armed, event, Some(at.clone()), Misfits::Fail, slots).await {
             Ok(_) => Ok(()),
             // The same would happen again and again.
-            Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::RateLimited) => {
+            Err(error) if error.kind() == ErrorKind::RateLimited => {
                 let (flow, name) = (&armed.kept.flow, &armed.kept.name);
                 tracing::warn!(flow, name, %error, "trigger {name} of flow {flow} missed {at}: {error}");
                 Ok(())
@@ -107,9 +112,8 @@ impl Flows {
         let is_own = |origin: &str| Origin::read(origin).name.as_deref() == Some(&armed.kept.name);
         Ok(runs.items.iter().any(|run| !run.state.is_ended() && is_own(&run.origin)))
     }
+}
 
-    async fn remember(&self, kept: &KeptTrigger, instant: DateTime<Utc>) -> Result<()> {
-        let mark = instant.timestamp_millis().to_string();
-        Ok(self.store.flows().set_trigger_mark(&kept.tenant, &kept.flow, &kept.name, &mark).await?)
-    }
+fn mark_of(instant: DateTime<Utc>) -> String {
+    instant.timestamp_millis().to_string()
 }

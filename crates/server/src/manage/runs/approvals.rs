@@ -1,6 +1,6 @@
 //! `/approvals`: what runs ask people, and what they decide.
 
-use super::view::{Mask, RunSummary};
+use super::view::RunSummary;
 use crate::Shared;
 use crate::auth::SignedIn;
 use crate::error::{Problem, Result};
@@ -8,14 +8,12 @@ use crate::json::{Json, Page, Paging, Path};
 use crate::manage::time;
 use axum::Json as Answer;
 use axum::extract::State;
-use flow::engine::{Decision, Waiting};
-use runtime::Flows;
+use flow::engine::Decision;
+use runtime::flows::Approval;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use store::PageRequest;
-use store::runs::{Wait, WaitFilter};
-use tool::schema::Schema;
-use tool::{Scope, TenantId};
+use store::runs::WaitFilter;
 use utoipa::ToSchema;
 
 /// As many as are looked at for those who see some of them.
@@ -59,61 +57,18 @@ enum Word {
     Reject,
 }
 
-/// What is asked of somebody.
-struct Asked {
-    wait: Wait,
-    title: Value,
-    fields: Option<Value>,
-    by: Value,
-}
-
-impl Asked {
-    async fn of(state: &Shared, signed_in: &SignedIn, wait: Wait) -> Result<Self> {
-        match state.flows.asked(&signed_in.tenant, &wait).await? {
-            Some(Waiting::Approval { title, fields, by, .. }) => {
-                let title = hide(state, &signed_in.tenant, &wait, title).await?;
-                Ok(Self { wait, title, fields, by })
-            }
-            _ => Err(Problem::not_found("approval")),
-        }
+fn show(approval: Approval) -> ApprovalView {
+    let Approval { wait, title, fields, by } = approval;
+    ApprovalView {
+        id: wait.id,
+        run_id: wait.run.into(),
+        path: wait.path,
+        title,
+        fields,
+        by,
+        asked_at: time::show(wait.opened_at),
+        until: wait.until.map(time::show),
     }
-
-    /// Whether this caller is among those who may decide.
-    fn is_for(&self, signed_in: &SignedIn) -> bool {
-        let caller = &signed_in.caller;
-        let is_meant = |by: &str| match by {
-            "managers" | "manager" => caller.may(Scope::Manage),
-            by => caller.may(Scope::Call) && (by == caller.name || by == caller.identity.id()),
-        };
-        match &self.by {
-            Value::String(by) => is_meant(by),
-            Value::Array(all) => all.iter().filter_map(Value::as_str).any(is_meant),
-            _ => caller.may(Scope::Manage),
-        }
-    }
-
-    fn show(self) -> ApprovalView {
-        ApprovalView {
-            id: self.wait.id,
-            run_id: self.wait.run.into(),
-            path: self.wait.path,
-            title: self.title,
-            fields: self.fields,
-            by: self.by,
-            asked_at: time::show(self.wait.opened_at),
-            until: self.wait.until.map(time::show),
-        }
-    }
-}
-
-/// The title without what is secret in its run.
-async fn hide(state: &Shared, tenant: &TenantId, wait: &Wait, title: Value) -> Result<Value> {
-    if !Flows::is_sealed(wait) {
-        return Ok(title);
-    }
-    let run = state.store.runs().get(tenant, &wait.run).await?;
-    let data = state.store.runs().data(&run.tenant, &run.id).await?;
-    Ok(Mask::of(state, &run, &data).await.value(title))
 }
 
 /// Lists what waits for a decision, oldest first; those who only call see what is asked of them.
@@ -132,13 +87,13 @@ pub(in crate::manage) async fn list(
     let found = state.store.runs().waits(&signed_in.tenant, &filter, wanted).await?;
     let (total, mut asked) = (found.total, Vec::new());
     for wait in found.items {
-        asked.push(Asked::of(&state, &signed_in, wait).await?);
+        asked.extend(state.flows.approval(&signed_in.tenant, wait).await?);
     }
     if is_limited {
-        asked.retain(|asked| asked.is_for(&signed_in));
-        return Ok(Answer(Page::cut(asked, page, Asked::show)));
+        asked.retain(|asked| asked.is_for(&signed_in.caller));
+        return Ok(Answer(Page::cut(asked, page, show)));
     }
-    let items = asked.into_iter().map(Asked::show).collect();
+    let items = asked.into_iter().map(show).collect();
     Ok(Answer(Page { items, page: page.page, limit: page.limit, total }))
 }
 
@@ -153,8 +108,9 @@ pub(in crate::manage) async fn decide(
 ) -> Result<Answer<RunSummary>> {
     signed_in.may_read()?;
     let wait = state.store.runs().wait(&signed_in.tenant, &id).await?;
-    let asked = Asked::of(&state, &signed_in, wait).await?;
-    if !asked.is_for(&signed_in) {
+    let asked = state.flows.approval(&signed_in.tenant, wait).await?;
+    let asked = asked.ok_or_else(|| Problem::not_found("approval"))?;
+    if !asked.is_for(&signed_in.caller) {
         // Whoever may not even see the run learns nothing of it.
         super::find(&state, &signed_in, &asked.wait.run).await?;
         return Err(Problem::forbidden(format!(
@@ -163,25 +119,9 @@ pub(in crate::manage) async fn decide(
         )));
     }
     let is_approved = body.decision == Word::Approve;
-    if let Some(fields) = asked.fields.as_ref().filter(|_| is_approved) {
-        check(fields, &body.data)?;
-    }
     let decision =
         Decision { is_approved, by: signed_in.caller.name.clone(), comment: body.comment, data: body.data };
-    state.flows.decide(&signed_in.tenant, &asked.wait, decision).await?;
+    state.flows.decide(&signed_in.tenant, &asked, decision).await?;
     let run = state.store.runs().get(&signed_in.tenant, &asked.wait.run).await?;
     Ok(Answer(run.into()))
-}
-
-fn check(fields: &Value, data: &Value) -> Result<()> {
-    let schema = Schema::compile(fields, "field")?;
-    match schema.check(data) {
-        problems if problems.is_empty() => Ok(()),
-        problems => Err(Problem::invalid(
-            problems
-                .into_iter()
-                .map(|problem| tool::Problem { path: format!("data.{}", problem.path), ..problem })
-                .collect(),
-        )),
-    }
 }

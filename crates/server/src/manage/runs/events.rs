@@ -1,7 +1,6 @@
 //! `GET /runs/{id}/events`: a run as it goes on, one event for each record of its journal.
 
 use super::find;
-use super::view::Mask;
 use crate::Shared;
 use crate::auth::SignedIn;
 use crate::error::{Code, Problem, Result};
@@ -19,6 +18,7 @@ use std::time::Duration;
 use store::runs::{Record, Run};
 use tokio::sync::OwnedSemaphorePermit;
 use tool::RunId;
+use tool::secret::SecretValues;
 
 /// How often the journal is looked at.
 const LOOK: Duration = Duration::from_millis(300);
@@ -50,7 +50,7 @@ pub(in crate::manage) async fn follow(
     let place =
         place.map_err(|_| Problem::new(Code::Unavailable, "too many streams are open; try again later"))?;
     let data = state.store.runs().data(&run.tenant, &run.id).await?;
-    let mask = Mask::of(&state, &run, &data).await;
+    let mask = state.flows.secrets_of(&run, &data).await;
     let follower =
         Follower { state, run, seen, mask, waiting: VecDeque::new(), is_over: false, _place: place };
     let events = stream::unfold(follower, |mut follower| async move {
@@ -64,7 +64,7 @@ struct Follower {
     state: Shared,
     run: Run,
     seen: i64,
-    mask: Mask,
+    mask: SecretValues,
     waiting: VecDeque<Event>,
     is_over: bool,
     _place: OwnedSemaphorePermit,
@@ -107,7 +107,7 @@ impl Follower {
     }
 }
 
-fn event(record: &Record, mask: &Mask) -> Event {
+fn event(record: &Record, mask: &SecretValues) -> Event {
     let Record { seq, record, .. } = record;
     let data: Value = serde_json::from_str(&record.data).unwrap_or_default();
     let name = match (record.kind.as_str(), record.path.is_empty()) {
@@ -122,7 +122,7 @@ fn event(record: &Record, mask: &Mask) -> Event {
     let mut told = json!({
         "seq": seq, "at": time::show(record.at), "path": record.path, "kind": record.kind, "attempt": record.attempt
     });
-    match (name, mask.value(data)) {
+    match (name, mask.masked(data)) {
         // How it ended stands beside the rest.
         ("end", Value::Object(ending)) => ending.into_iter().for_each(|(field, value)| told[field] = value),
         (_, data) => told["data"] = data,

@@ -127,7 +127,7 @@ async fn start_draft(
         return Err(Problem::new(Code::Conflict, "the flow is disabled; enable it first"));
     }
     let version = state.flows.draft(&cx.tenant, flow).await?;
-    let given = Given { inputs, ..Given::default() };
+    let given = Given { inputs, bu_code: cx.caller.bu_code.clone(), ..Given::default() };
     let origin = Origin::door(Door::Rest, &cx.request_id);
     let mut start = NewStart::new(flow, version, given, origin, &cx.caller);
     start.dedupe_key = key;

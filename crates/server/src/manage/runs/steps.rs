@@ -1,7 +1,7 @@
 //! `GET /runs/{id}/steps`: what each node did.
 
 use super::find;
-use super::view::{Mask, RunError};
+use super::view::RunError;
 use crate::Shared;
 use crate::auth::SignedIn;
 use crate::error::Result;
@@ -14,6 +14,7 @@ use flow::engine::{Step, StepState, steps};
 use serde::Serialize;
 use serde_json::Value;
 use tool::RunId;
+use tool::secret::SecretValues;
 use utoipa::ToSchema;
 
 #[derive(Serialize, ToSchema)]
@@ -44,10 +45,11 @@ pub(in crate::manage) struct StepView {
 }
 
 impl StepView {
-    fn new(step: Step, mask: &Mask) -> Self {
+    fn new(step: Step, mask: &SecretValues) -> Self {
         let show = |time: DateTime<Utc>| time.to_rfc3339_opts(SecondsFormat::Millis, true);
         let error = step.error.and_then(|error| serde_json::to_value(error).ok());
-        let error = error.map(|error| mask.value(error)).and_then(|error| serde_json::from_value(error).ok());
+        let error =
+            error.map(|error| mask.masked(error)).and_then(|error| serde_json::from_value(error).ok());
         Self {
             // Records are numbered from 1, without gaps.
             seq: step.seq + 1,
@@ -56,8 +58,8 @@ impl StepView {
             state: step.state,
             attempt: step.attempt,
             uri: step.uri,
-            arguments: step.arguments.map(|arguments| mask.value(Value::Object(arguments))),
-            result: step.result.map(|result| mask.value(result)),
+            arguments: step.arguments.map(|arguments| mask.masked(Value::Object(arguments))),
+            result: step.result.map(|result| mask.masked(result)),
             error: error.map(|failure: flow::engine::Failure| failure.into()),
             idempotency_key: step.idempotency_key,
             started_at: show(step.started_at),
@@ -78,7 +80,7 @@ pub(in crate::manage) async fn list(
 ) -> Result<Answer<Page<StepView>>> {
     let run = find(&state, &signed_in, &id).await?;
     let data = state.store.runs().data(&run.tenant, &run.id).await?;
-    let mask = Mask::of(&state, &run, &data).await;
+    let mask = state.flows.secrets_of(&run, &data).await;
     let version = state.flows.version_of(&run, data.source).await?;
     let records = state.flows.journal(&run).await?;
     let steps = steps(&version.flow, run.id.as_str(), &records);

@@ -3,11 +3,10 @@
 use crate::Shared;
 use crate::error::Result;
 use crate::manage::{time, words};
-use runtime::flows::{Given, Origin, Starter, Version};
+use runtime::flows::{Given, Origin, Starter};
 use serde::Serialize;
 use serde_json::{Map, Value};
-use std::sync::Arc;
-use store::runs::{Run, RunData, State, Wait};
+use store::runs::{Run, State, Wait};
 use utoipa::ToSchema;
 
 /// A run in a list.
@@ -136,80 +135,21 @@ pub(super) async fn show(state: &Shared, run: Run) -> Result<RunView> {
         true => Vec::new(),
         false => state.flows.waits(&run.tenant, &run.id).await?,
     };
-    let mask = Mask::of(state, &run, &data).await;
+    let secrets = state.flows.secrets_of(&run, &data).await;
     let given: Given = serde_json::from_str(&data.inputs).unwrap_or_default();
-    let inputs = mask.value(Value::Object(given.inputs));
+    let inputs = secrets.masked(Value::Object(given.inputs));
     let error = data.error.as_deref().and_then(|text| serde_json::from_str(text).ok());
-    let error = error.map(|error| mask.value(error)).and_then(|error| serde_json::from_value(error).ok());
+    let error = error.map(|error| secrets.masked(error)).and_then(|error| serde_json::from_value(error).ok());
     Ok(RunView {
         inputs: if let Value::Object(inputs) = inputs { inputs } else { Map::new() },
         output: data
             .output
             .as_deref()
             .and_then(|text| serde_json::from_str(text).ok())
-            .map(|output| mask.value(output)),
+            .map(|output| secrets.masked(output)),
         error: error.map(|failure: flow::engine::Failure| failure.into()),
         waiting_for: waits.into_iter().map(WaitingView::from).collect(),
         deduplicated: false,
         summary: run.into(),
     })
-}
-
-/// What is secret in a run.
-#[derive(Default)]
-pub(super) struct Mask(Vec<String>);
-
-impl Mask {
-    /// The values of the inputs that the flow calls secret.
-    pub(super) async fn of(state: &Shared, run: &Run, data: &RunData) -> Self {
-        if !run.is_secret {
-            return Self::default();
-        }
-        let version = state.flows.version_of(run, data.source.clone()).await.ok();
-        Self::with(version.as_ref(), &serde_json::from_str(&data.inputs).unwrap_or_default())
-    }
-
-    fn with(version: Option<&Arc<Version>>, given: &Given) -> Self {
-        let is_secret = |name: &str| match version {
-            Some(version) => version.flow.inputs.iter().any(|input| input.is_secret && input.name == name),
-            // Nobody can say any more.
-            None => true,
-        };
-        let mut secrets = Vec::new();
-        for (_, value) in given.inputs.iter().filter(|(name, _)| is_secret(name)) {
-            texts(value, &mut secrets);
-        }
-        secrets.sort_by_key(|text| std::cmp::Reverse(text.len()));
-        Self(secrets)
-    }
-
-    /// The same with the secrets masked.
-    pub(super) fn value(&self, value: Value) -> Value {
-        if self.0.is_empty() {
-            return value;
-        }
-        match value {
-            Value::String(text) => Value::String(self.text(text)),
-            Value::Number(number) if self.0.contains(&number.to_string()) => tool::secret::MASK.into(),
-            Value::Array(items) => items.into_iter().map(|item| self.value(item)).collect(),
-            Value::Object(fields) => {
-                fields.into_iter().map(|(name, value)| (self.text(name), self.value(value))).collect()
-            }
-            other => other,
-        }
-    }
-
-    fn text(&self, text: String) -> String {
-        self.0.iter().fold(text, |text, secret| text.replace(secret, tool::secret::MASK))
-    }
-}
-
-fn texts(value: &Value, found: &mut Vec<String>) {
-    match value {
-        Value::String(text) if !text.is_empty() => found.push(text.clone()),
-        Value::Number(number) => found.push(number.to_string()),
-        Value::Array(items) => items.iter().for_each(|item| texts(item, found)),
-        Value::Object(fields) => fields.values().for_each(|value| texts(value, found)),
-        _ => {}
-    }
 }

@@ -1,0 +1,123 @@
+//! Approvals: what runs ask people, who is asked, and what counts as an answer.
+
+use super::Flows;
+use super::given::Given;
+use flow::engine::{Decision, Waiting};
+use futures::future::BoxFuture;
+use serde_json::Value;
+use store::PageRequest;
+use store::runs::{Run, RunData, RunFilter, Wait};
+use tool::schema::Schema;
+use tool::secret::SecretValues;
+use tool::{Caller, Error, Problem, Result, RunId, Scope, TenantId};
+
+/// Runs that a run waits for, as many as are looked at.
+const CHILDREN: u32 = 100;
+
+/// What is asked of somebody.
+#[derive(Debug)]
+pub struct Approval {
+    /// What the run waits for.
+    pub wait: Wait,
+    /// What is to be approved, without what is secret in its run.
+    pub title: Value,
+    /// What is to be filled in, as a JSON Schema.
+    pub fields: Option<Value>,
+    /// Who may decide: `managers`, or names and ids of users and keys.
+    pub by: Value,
+}
+
+impl Approval {
+    /// Whether this caller is among those who may decide.
+    #[must_use]
+    pub fn is_for(&self, caller: &Caller) -> bool {
+        let is_meant = |by: &str| match by {
+            "managers" | "manager" => caller.may(Scope::Manage),
+            by => caller.may(Scope::Call) && (by == caller.name || by == caller.identity.id()),
+        };
+        match &self.by {
+            Value::String(by) => is_meant(by),
+            Value::Array(all) => all.iter().filter_map(Value::as_str).any(is_meant),
+            _ => caller.may(Scope::Manage),
+        }
+    }
+
+    /// What was filled in is as `fields` says.
+    fn check(&self, decision: &Decision) -> Result<()> {
+        let Some(fields) = self.fields.as_ref().filter(|_| decision.is_approved) else { return Ok(()) };
+        let problems = Schema::compile(fields, "field")?.check(&decision.data);
+        let Some(first) = problems.first() else { return Ok(()) };
+        let message = format!("'data' is not as it is asked for: {}", first.message);
+        let at = |problem: Problem| Problem { path: format!("data.{}", problem.path), ..problem };
+        Err(Error::invalid_input(message).with_problems(problems.into_iter().map(at).collect()))
+    }
+}
+
+impl Flows {
+    /// What a wait asks, if it is an approval.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn approval(&self, tenant: &TenantId, wait: Wait) -> Result<Option<Approval>> {
+        let Some(Waiting::Approval { title, fields, by, .. }) = self.asked(tenant, &wait).await? else {
+            return Ok(None);
+        };
+        let title = match Self::is_sealed(&wait) {
+            true => {
+                let run = self.store.runs().get(tenant, &wait.run).await?;
+                let data = self.store.runs().data(tenant, &run.id).await?;
+                self.secrets_of(&run, &data).await.masked(title)
+            }
+            false => title,
+        };
+        Ok(Some(Approval { wait, title, fields, by }))
+    }
+
+    /// Decides on an approval; the first decision counts.
+    ///
+    /// # Errors
+    /// `InvalidInput` for what was not filled in as asked, a conflict where somebody has decided, or it is over.
+    pub async fn decide(&self, tenant: &TenantId, approval: &Approval, decision: Decision) -> Result<()> {
+        approval.check(&decision)?;
+        Ok(self.record_decision(tenant, &approval.wait, decision).await?)
+    }
+
+    /// The approvals that the run waits for, and those of runs that it waits for.
+    pub(super) fn approvals_of<'a>(
+        &'a self,
+        tenant: &'a TenantId,
+        run: RunId,
+        depth: u32,
+    ) -> BoxFuture<'a, Result<Vec<Approval>>> {
+        Box::pin(async move {
+            let waits = self.waits(tenant, &run).await?;
+            let has_children = waits.iter().any(|wait| wait.kind == "child");
+            let mut found = Vec::new();
+            for wait in waits.into_iter().filter(|wait| wait.kind == "approval") {
+                found.extend(self.approval(tenant, wait).await?);
+            }
+            if has_children && depth < super::start::MAX_DEPTH {
+                let of_run = RunFilter { parent: Some(run), ..RunFilter::default() };
+                let page = PageRequest { page: 1, limit: CHILDREN };
+                let children = self.store.runs().list(tenant, &of_run, page).await?.items;
+                for child in children.into_iter().filter(|child| !child.state.is_ended()) {
+                    found.extend(self.approvals_of(tenant, child.id, depth + 1).await?);
+                }
+            }
+            Ok(found)
+        })
+    }
+
+    /// What may be shown of the run nowhere.
+    pub async fn secrets_of(&self, run: &Run, data: &RunData) -> SecretValues {
+        if !run.is_secret {
+            return SecretValues::default();
+        }
+        let given: Given = serde_json::from_str(&data.inputs).unwrap_or_default();
+        match self.version_of(run, data.source.clone()).await {
+            Ok(version) => given.secrets_of(&version.flow),
+            // Nobody can say any more.
+            Err(_) => given.secrets(|_| true),
+        }
+    }
+}

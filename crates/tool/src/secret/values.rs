@@ -1,0 +1,95 @@
+//! Values that are secret wherever they stand, whatever they are called there.
+
+use super::{MASK, Redactor};
+use serde_json::Value;
+use std::fmt;
+use std::sync::Arc;
+
+/// Texts and numbers that nobody may read in what is shown or kept.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct SecretValues(Arc<[String]>);
+
+impl SecretValues {
+    /// All texts and numbers in these values.
+    pub fn of<'a>(values: impl IntoIterator<Item = &'a Value>) -> Self {
+        let mut found = Vec::new();
+        values.into_iter().for_each(|value| collect(value, &mut found));
+        Self::from_iter(found)
+    }
+
+    /// There are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// As they are, for whoever keeps them sealed.
+    #[must_use]
+    pub fn expose(&self) -> &[String] {
+        &self.0
+    }
+
+    /// The value with `***` in their place.
+    #[must_use]
+    pub fn masked(&self, value: Value) -> Value {
+        if self.is_empty() {
+            return value;
+        }
+        match value {
+            Value::String(text) => Value::String(self.masked_text(&text)),
+            Value::Number(number) if self.0.contains(&number.to_string()) => MASK.into(),
+            Value::Array(items) => items.into_iter().map(|item| self.masked(item)).collect(),
+            Value::Object(fields) => fields
+                .into_iter()
+                .map(|(name, value)| (self.masked_text(&name), self.masked(value)))
+                .collect(),
+            other => other,
+        }
+    }
+
+    /// The text with `***` in their place.
+    #[must_use]
+    pub fn masked_text(&self, text: &str) -> String {
+        Redactor::new(self.0.iter().map(String::as_str)).apply(text)
+    }
+}
+
+impl FromIterator<String> for SecretValues {
+    fn from_iter<T: IntoIterator<Item = String>>(texts: T) -> Self {
+        let mut texts: Vec<_> = texts.into_iter().filter(|text| !text.is_empty()).collect();
+        texts.sort_unstable();
+        texts.dedup();
+        Self(texts.into())
+    }
+}
+
+impl fmt::Debug for SecretValues {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(MASK)
+    }
+}
+
+fn collect(value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::String(text) => found.push(text.clone()),
+        Value::Number(number) => found.push(number.to_string()),
+        Value::Array(items) => items.iter().for_each(|item| collect(item, found)),
+        Value::Object(fields) => fields.values().for_each(|value| collect(value, found)),
+        Value::Null | Value::Bool(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn masks_what_is_secret_under_any_name() {
+        let secrets = SecretValues::of([&json!("hunter2"), &json!({ "pin": 1234, "on": true, "none": "" })]);
+        let shown = secrets.masked(json!({ "note": "Bearer hunter2!", "n": [1234, 12], "hunter2": true }));
+        assert_eq!(shown, json!({ "note": "Bearer ***!", "n": ["***", 12], "***": true }));
+        assert_eq!(format!("{secrets:?}"), MASK);
+        assert_eq!(SecretValues::default().masked(json!("x")), json!("x"));
+    }
+}
