@@ -4,6 +4,7 @@ pub(super) mod approvals;
 pub(super) mod bulk;
 pub(super) mod events;
 pub(super) mod fire;
+pub(super) mod rights;
 pub(super) mod start;
 pub(super) mod steps;
 mod view;
@@ -16,15 +17,18 @@ use crate::error::{Problem, Result};
 use crate::json::{Json, Page, Paging, Path, Query};
 use axum::Json as Answer;
 use axum::extract::State;
-use gateway::policy::permits_named;
 use http::StatusCode;
+use rights::{find, may_run, steer};
 use runtime::flows::{Origin, Replay, Starter};
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use store::runs::{Run, RunFilter};
-use tool::{Door, RunId, Scope, Uri, runs};
+use store::runs::RunFilter;
+use tool::{Door, RunId};
 use utoipa::ToSchema;
 use view::{RunSummary, RunView, show};
+
+/// Of names and keys that others than a flow's author choose.
+const MAX_KEY_BYTES: usize = 512;
 
 #[derive(Deserialize)]
 pub(super) struct RunQuery {
@@ -66,7 +70,7 @@ pub(super) struct ReplayBody {
 #[serde(deny_unknown_fields)]
 #[schema(as = RunSignal)]
 pub(super) struct SignalBody {
-    /// Only for waits with this key, and those without one.
+    /// For waits with this key, and those without one; left out, only for those without one.
     #[serde(default)]
     key: Option<Value>,
     /// What the wait gives.
@@ -187,36 +191,20 @@ pub(super) async fn signal(
     Json(body): Json<SignalBody>,
 ) -> Result<StatusCode> {
     steer(&state, &signed_in, &id).await?;
+    check_signal(&name, &body)?;
     state.flows.signal(&signed_in.tenant, &id, &name, body.key, body.data).await?;
     Ok(StatusCode::ACCEPTED)
 }
 
-/// The run, if it is there for this caller.
-pub(super) async fn find(state: &Shared, signed_in: &SignedIn, id: &RunId) -> Result<Run> {
-    signed_in.may_read()?;
-    let run = state.store.runs().get(&signed_in.tenant, id).await?;
-    if signed_in.only_own().is_some() && !is_own(signed_in, &run) {
-        return Err(Problem::not_found("run"));
+/// A signal is kept until its run ends: it is no larger than other values.
+fn check_signal(name: &str, body: &SignalBody) -> Result<()> {
+    let key_bytes = body.key.as_ref().map_or(0, |key| key.to_string().len());
+    if name.len() > MAX_KEY_BYTES || key_bytes > MAX_KEY_BYTES {
+        let message = format!("the name and the 'key' of a signal have at most {MAX_KEY_BYTES} bytes each");
+        return Err(Problem::invalid_field("key", message));
     }
-    Ok(run)
-}
-
-/// The run, if this caller may do something about it: whoever started it may, and managers.
-async fn steer(state: &Shared, signed_in: &SignedIn, id: &RunId) -> Result<Run> {
-    let run = find(state, signed_in, id).await?;
-    let may = signed_in.caller.may(Scope::Call) && is_own(signed_in, &run);
-    if !may {
-        signed_in.may_manage()?;
-    }
-    Ok(run)
-}
-
-/// Whoever has a flow run, by whichever way, must be allowed to call it.
-fn may_run(signed_in: &SignedIn, flow: &str) -> tool::Result<()> {
-    let address = Uri::of_service(runs::SCHEME, flow).to_string();
-    permits_named(&signed_in.caller, flow, &address)
-}
-
-fn is_own(signed_in: &SignedIn, run: &Run) -> bool {
-    Starter::read(&run.caller).identity() == signed_in.caller.identity
+    flow::engine::check_value(&body.data).map_err(|failure| {
+        Problem::bad_request(format!("'data': {}", failure.message))
+            .with_status(StatusCode::PAYLOAD_TOO_LARGE)
+    })
 }
