@@ -15,7 +15,7 @@ fn nested(levels: usize) -> String {
     "[".repeat(levels) + &"]".repeat(levels)
 }
 
-/// FL-31: the run fails, and the process goes on.
+/// FL-17: the run fails, and the process goes on.
 async fn a_value_that_wraps_itself_ends_its_run_alone(backend: Backend) {
     let app = TestApp::start(backend).await;
     let text = "
@@ -32,7 +32,7 @@ nodes: {l: {vars: {i: 0}, when: i < n, max: 100000, nodes: {s: {sets: {v: '${[v]
     }
 }
 
-/// FL-31: a run whose journal holds what nobody can read ends, and everything about it works.
+/// FL-17: a run whose journal holds what nobody can read ends, and everything about it works.
 async fn a_run_whose_journal_cannot_be_read_fails(backend: Backend) {
     let app = TestApp::start(backend).await;
     publish(&app, app.database(), "torn", "nodes: {a: {with: '1', next: b}, b: {wait: {signal: go}}}").await;
@@ -50,7 +50,7 @@ async fn a_run_whose_journal_cannot_be_read_fails(backend: Backend) {
     app.delete("flows/torn").await.is(204);
 }
 
-/// FL-31: inputs, signals and decisions are bounded where they come in.
+/// FL-17: inputs, signals and decisions are bounded where they come in.
 async fn what_comes_in_is_no_deeper_or_larger_than_a_value(backend: Backend) {
     let app = TestApp::start(backend).await;
     let text = "inputs: {v: any?}\nnodes: {w: {wait: {signal: go}, next: ok}, ok: {approval: Go}}";

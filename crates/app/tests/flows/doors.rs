@@ -171,7 +171,7 @@ async fn those_who_only_call_read_no_text(backend: Backend) {
     assert_eq!(viewer.get("flows").await.is(200).body["total"], 3);
 }
 
-/// FL-25: what changes behind the publication is seen, however soon.
+/// What changes behind the publication is seen, however soon.
 async fn changes_right_behind_the_publication_start_runs(backend: Backend) {
     let app = TestApp::start(backend).await;
     let table = app.post("tables", json!({ "name": "t", "data": { "n": 0 } })).await.is(201).string("id");
@@ -200,7 +200,7 @@ async fn changes_right_behind_the_publication_start_runs(backend: Backend) {
     eventually("the last change is a run", PATIENCE, async || count().await == Some(4)).await;
 }
 
-/// FL-22: nothing new starts in the sub-flows of a run that is paused.
+/// Nothing new starts in the sub-flows of a run that is paused.
 async fn a_pause_reaches_sub_flows(backend: Backend) {
     let app = TestApp::start(backend).await;
     publish(&app, app.database(), "inner", "nodes: {w: {wait: {signal: go}, next: b}, b: {with: '2'}}").await;

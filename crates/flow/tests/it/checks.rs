@@ -205,7 +205,7 @@ triggers: [{type: message, from: 'mq://svc/orders'}]
     assert_eq!(found, wanted.map(|(node, uri)| (node.to_owned(), uri.to_owned())));
 }
 
-/// An edge that leads nowhere, or in a circle, hides nothing else that is wrong.
+/// FL-18: an edge that leads nowhere, or in a circle, hides nothing else that is wrong.
 #[test]
 fn an_unknown_node_hides_no_other_problem() {
     for edges in ["a: {with: '1', next: nowhere}", "a: {with: '1', next: c}, c: {with: '1', next: a}"] {
@@ -255,7 +255,7 @@ fn a_join_of_more_edges_than_there_are_is_told() {
     );
 }
 
-/// FL-31: what is too much is told without looking at all of it.
+/// FL-17, FL-18: what is too much is told without looking at all of it.
 #[test]
 fn hostile_sizes_are_told_quickly() {
     let nodes: String = (0..20_000).map(|n| format!("n{n}: {{with: '1', next: n{}}}, ", n + 1)).collect();

@@ -88,17 +88,17 @@ impl Flows {
         Ok(Some(Approval { wait, title, fields, by }))
     }
 
-    /// Decides on an approval; the first decision counts.
+    /// The caller may decide so.
     ///
     /// # Errors
     /// `Denied` for those who are not asked, or are by a name that others have, too; `InvalidInput` for what was not
-    /// filled in as asked, a conflict where somebody has decided, or it is over.
-    pub async fn decide(
+    /// filled in as asked.
+    pub async fn may_decide(
         &self,
         tenant: &TenantId,
         approval: &Approval,
         caller: &Caller,
-        decision: Decision,
+        decision: &Decision,
     ) -> Result<()> {
         let name = &caller.name;
         if !approval.is_for(caller) {
@@ -109,8 +109,7 @@ impl Flows {
                 "several keys or users are called '{name}', so that nobody can tell who is asked; name the id in 'by'"
             )));
         }
-        approval.check(&decision)?;
-        Ok(self.record_decision(tenant, &approval.wait, decision).await?)
+        approval.check(decision)
     }
 
     /// The approvals that the run waits for, and those of runs that it waits for.

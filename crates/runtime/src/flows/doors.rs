@@ -12,7 +12,7 @@ use store::runs::{AtMost, Run, Wait};
 use tool::{Caller, Error, Result, RunId, TenantId};
 
 /// Signals that one run takes: all of them stay in its journal.
-const SIGNALS: i64 = 10_000;
+pub const SIGNALS: i64 = 10_000;
 
 /// How a run is repeated.
 #[derive(Debug, Default)]
@@ -52,10 +52,10 @@ impl Flows {
         self.tell_all(tenant, run, &Fact::Resume).await
     }
 
-    /// Sends the run a signal; one that nobody waits for yet is kept.
+    /// Sends the run a signal; one that nobody waits for yet is kept. `false` if it has had as many as it takes.
     ///
     /// # Errors
-    /// `RateLimited` where the run has had too many already, and a conflict where it has ended.
+    /// A conflict where it has ended.
     pub async fn signal(
         &self,
         tenant: &TenantId,
@@ -63,18 +63,11 @@ impl Flows {
         name: &str,
         key: Option<Value>,
         data: Value,
-    ) -> Result<()> {
+    ) -> store::Result<bool> {
         let fact = Fact::Signal { name: name.to_owned(), key, data };
         let record = of_others(self.clock.now_ms(), "", fact);
-        let most =
-            AtMost { count: SIGNALS, bytes: i64::try_from(flow::limits::RUN_BYTES).unwrap_or(i64::MAX) };
-        match self.store.runs().tell_at_most(tenant, run, &record, most).await? {
-            true => Ok(()),
-            false => Err(Error::rate_limited(format!(
-                "a run takes at most {SIGNALS} signals and {} bytes of them; start another run",
-                flow::limits::RUN_BYTES
-            ))),
-        }
+        let bytes = i64::try_from(flow::limits::RUN_BYTES).unwrap_or(i64::MAX);
+        self.store.runs().tell_at_most(tenant, run, &record, AtMost { count: SIGNALS, bytes }).await
     }
 
     /// Queues a failed run again: what failed in it is done again.
@@ -86,8 +79,11 @@ impl Flows {
         self.store.runs().retry(tenant, run, &record).await
     }
 
+    /// Decides on an approval, once it is clear that the caller may.
+    ///
+    /// # Errors
     /// The first decision counts; any other is a conflict.
-    pub(super) async fn record_decision(
+    pub async fn record_decision(
         &self,
         tenant: &TenantId,
         wait: &Wait,

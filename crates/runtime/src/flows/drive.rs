@@ -9,8 +9,7 @@ use super::service::Inherited;
 use super::versions::{Version, parse};
 use super::{Active, Flows};
 use flow::engine::{Ending, Fact, Failure, Journal, Machine, Record, Start, Stop, drive};
-use std::sync::atomic::{AtomicBool, AtomicI64};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, PoisonError};
 use store::runs::{Claim, ClaimedRun, Run};
 use tokio::sync::{OwnedSemaphorePermit, oneshot, watch};
 use tokio_util::sync::CancellationToken;
@@ -94,26 +93,12 @@ impl Flows {
         gone: CancellationToken,
     ) -> Result<Driven> {
         let Some(writer) = self.writer() else { return Ok(Driven::Left) };
-        let ClaimedRun { run, claim } = claimed;
+        let run = claimed.run.clone();
         let (records, seen, unreadable) = match self.records(&run).await? {
             Ok((records, seen)) => (records, seen, None),
             Err(unreadable) => (Vec::new(), run.last_seq, Some(unreadable)),
         };
-        let standing = Standing::of(&records);
-        let retries = standing.retries;
-        let mut journal = RunJournal {
-            store: self.store.clone(),
-            writer,
-            clock: self.clock.clone(),
-            claim,
-            run: run.clone(),
-            news,
-            seen: AtomicI64::new(seen),
-            has_news: AtomicBool::new(false),
-            standing: Mutex::new(standing),
-            ending: OnceLock::new(),
-            progress: Progress::default(),
-        };
+        let mut journal = RunJournal::new(self, writer, claimed, news, &records, seen);
         if let Some(unreadable) = unreadable {
             return self
                 .give_up(&journal, Failure::new("INTERNAL", Error::from(unreadable).in_words()))
@@ -133,6 +118,7 @@ impl Flows {
             return self.give_up(&journal, failure).await;
         }
         journal.progress = Progress::to(known.events.clone());
+        let retries = Standing::of(&records).retries;
         let cx = self.context(&run);
         let secrets = known.given.secrets_of(&known.version.flow);
         let inherited = Inherited::of(&known.given, &secrets);

@@ -23,7 +23,7 @@ mod worker;
 pub use alone::{Alone, Watcher};
 pub use approvals::Approval;
 pub use callable::Callable;
-pub use doors::Replay;
+pub use doors::{Replay, SIGNALS};
 pub use given::{Given, Origin, Starter};
 pub use polling::POLLING_TOOL;
 pub use service::not_waiting;

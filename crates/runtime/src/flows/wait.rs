@@ -259,6 +259,7 @@ impl tool::Runs for Flows {
         };
         let RunAnswer { is_approved, data } = answer;
         let decision = Decision { is_approved, by: cx.caller.name.clone(), comment: None, data };
-        self.decide(&cx.tenant, &approval, &cx.caller, decision).await
+        self.may_decide(&cx.tenant, &approval, &cx.caller, &decision).await?;
+        Ok(self.record_decision(&cx.tenant, &approval.wait, decision).await?)
     }
 }

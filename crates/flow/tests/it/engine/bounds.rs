@@ -10,7 +10,7 @@ fn nested(levels: usize) -> Value {
     (0..levels).fold(Value::Null, |inner, _| json!([inner]))
 }
 
-/// FL-31: a value that wraps itself again and again is refused long before it could harm anybody who reads it.
+/// FL-17: a value that wraps itself again and again is refused long before it could harm anybody who reads it.
 #[tokio::test(start_paused = true)]
 async fn a_value_that_wraps_itself_fails_its_node() {
     let text = "
@@ -28,7 +28,7 @@ output: '${v}'
     assert!(serde_json::from_str::<Value>(&deepest.to_string()).is_ok());
 }
 
-/// FL-31: wherever a value comes from, it is no deeper.
+/// FL-17: wherever a value comes from, it is no deeper.
 #[tokio::test(start_paused = true)]
 async fn no_value_is_deeper_wherever_it_comes_from() {
     let world = World::default();

@@ -184,7 +184,7 @@ async fn an_expression_fails_its_node() {
     assert_eq!(failed(run(text, json!({}), &world).await).0, "LIMIT");
 }
 
-/// FL-5: the flow's `fail` takes its timeout, too, and has time for it.
+/// FL-9: the flow's `fail` takes its timeout, too, and has time for it.
 #[tokio::test(start_paused = true)]
 async fn the_flows_fail_takes_its_timeout() {
     let text =

@@ -135,7 +135,7 @@ async fn guards_by_agents_never_pass_silently() {
     }
 }
 
-/// FL-13: a wait for a key ends by a signal of that key alone.
+/// A wait for a key ends by a signal of that key alone.
 #[tokio::test(start_paused = true)]
 async fn a_signal_without_a_key_ends_no_wait_for_one() {
     let signal = |key: Option<Value>| Fact::Signal { name: "paid".into(), key, data: json!("data") };
@@ -156,7 +156,7 @@ async fn a_signal_without_a_key_ends_no_wait_for_one() {
     assert_eq!(failed(null).0, "EXPRESSION");
 }
 
-/// FL-22: a run that is paused does not end, either.
+/// A run that is paused does not end, either.
 #[tokio::test(start_paused = true)]
 async fn a_paused_run_does_not_end() {
     let start = World::default().start("nodes: {w: {wait: {signal: go}}}", json!({}));

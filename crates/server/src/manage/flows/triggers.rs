@@ -4,7 +4,7 @@ use crate::Shared;
 use crate::auth::SignedIn;
 use crate::error::{Problem, Result};
 use crate::json::{Page, Path};
-use crate::manage::runs::rights::{may_see_text, may_trigger};
+use crate::manage::runs::rights::{may_see_text, may_touch, may_trigger};
 use axum::Json as Answer;
 use axum::extract::State;
 use serde::Serialize;
@@ -104,7 +104,8 @@ async fn switch(
     name: &str,
     is_enabled: bool,
 ) -> Result<Answer<TriggerView>> {
-    may_trigger(signed_in, id)?;
+    signed_in.may_manage()?;
+    may_touch(signed_in, id)?;
     let flows = state.store.flows();
     flows.set_trigger_enabled(&signed_in.tenant, id, name, is_enabled).await?;
     state.reload.catch_up().await;

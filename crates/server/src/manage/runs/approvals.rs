@@ -1,6 +1,6 @@
 //! `/approvals`: what runs ask people, and what they decide.
 
-use super::rights::{find, may_run};
+use super::rights::{find, may_touch};
 use super::view::RunSummary;
 use crate::Shared;
 use crate::auth::SignedIn;
@@ -116,13 +116,12 @@ pub(in crate::manage) async fn decide(
         find(&state, &signed_in, &asked.wait.run).await?;
     }
     let run = state.store.runs().get(&signed_in.tenant, &asked.wait.run).await?;
-    if !signed_in.caller.allow.is_empty() {
-        may_run(&signed_in, &run.flow)?;
-    }
+    may_touch(&signed_in, &run.flow)?;
     let is_approved = body.decision == Word::Approve;
     let decision =
         Decision { is_approved, by: signed_in.caller.name.clone(), comment: body.comment, data: body.data };
-    state.flows.decide(&signed_in.tenant, &asked, &signed_in.caller, decision).await?;
+    state.flows.may_decide(&signed_in.tenant, &asked, &signed_in.caller, &decision).await?;
+    state.flows.record_decision(&signed_in.tenant, &asked.wait, decision).await?;
     let run = state.store.runs().get(&signed_in.tenant, &asked.wait.run).await?;
     Ok(Answer(run.into()))
 }

@@ -1,6 +1,6 @@
 //! `POST /runs/bulk`: the same for many runs.
 
-use super::rights::may_run;
+use super::rights::{may_run, may_touch};
 use crate::Shared;
 use crate::auth::SignedIn;
 use crate::error::Result;
@@ -96,9 +96,9 @@ pub(in crate::manage) async fn bulk(
 
 async fn act(state: &Shared, signed_in: &SignedIn, action: Action, run: &Run) -> tool::Result<()> {
     let (tenant, id) = (&signed_in.tenant, &run.id);
-    // To end or hold a run takes no right to call; a list of what may be called holds for all of it.
-    if matches!(action, Action::Retry) || !signed_in.caller.allow.is_empty() {
-        may_run(signed_in, &run.flow)?;
+    match action {
+        Action::Retry => may_run(signed_in, &run.flow)?,
+        Action::Cancel | Action::Pause | Action::Resume | Action::Delete => may_touch(signed_in, &run.flow)?,
     }
     let done = match action {
         Action::Cancel => state.flows.cancel(tenant, id).await.map(drop),

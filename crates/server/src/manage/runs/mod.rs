@@ -13,7 +13,7 @@ use super::time;
 use super::words;
 use crate::Shared;
 use crate::auth::SignedIn;
-use crate::error::{Problem, Result};
+use crate::error::{Code, Problem, Result};
 use crate::json::{Json, Page, Paging, Path, Query};
 use axum::Json as Answer;
 use axum::extract::State;
@@ -183,7 +183,8 @@ pub(super) async fn replay(
 /// Sends the run a signal; one that nobody waits for yet is kept.
 #[utoipa::path(post, path = "/runs/{run_id}/signals/{name}", tag = "runs",
     params(("run_id" = String, Path), ("name" = String, Path)),
-    request_body = SignalBody, responses((status = 202), (status = 404), (status = 409)))]
+    request_body = SignalBody,
+    responses((status = 202), (status = 404), (status = 409), (status = 422), (status = 429)))]
 pub(super) async fn signal(
     State(state): State<Shared>,
     signed_in: SignedIn,
@@ -192,8 +193,12 @@ pub(super) async fn signal(
 ) -> Result<StatusCode> {
     steer(&state, &signed_in, &id).await?;
     check_signal(&name, &body)?;
-    state.flows.signal(&signed_in.tenant, &id, &name, body.key, body.data).await?;
-    Ok(StatusCode::ACCEPTED)
+    if state.flows.signal(&signed_in.tenant, &id, &name, body.key, body.data).await? {
+        return Ok(StatusCode::ACCEPTED);
+    }
+    let (count, bytes) = (runtime::flows::SIGNALS, flow::limits::RUN_BYTES);
+    let detail = format!("a run takes at most {count} signals and {bytes} bytes of them; start another run");
+    Err(Problem::new(Code::RateLimited, detail))
 }
 
 /// A signal is kept until its run ends: it is no larger than other values.

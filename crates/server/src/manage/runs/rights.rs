@@ -5,9 +5,10 @@
 //! | `POST /flows/{id}/runs`, a flow as a tool | [`may_run`], by the gateway for what is published |
 //! | `POST /runs/{id}/retry`, `replay` | [`steer`] and [`may_run`] |
 //! | `POST /runs/{id}/cancel`, `pause`, `resume`, `signals/{name}` | [`steer`] |
-//! | `POST /runs/bulk` | the right to manage, and [`may_run`] for each run |
-//! | `POST /approvals/{id}` | to be asked, and [`may_run`] |
-//! | `POST /flows/{id}/triggers/{name}/fire`, `rotate-secret`, `enable`, `disable` | [`may_trigger`] |
+//! | `POST /runs/bulk` | the right to manage, and for each run [`may_touch`], to retry it [`may_run`] |
+//! | `POST /approvals/{id}` | to be asked, and [`may_touch`] |
+//! | `POST /flows/{id}/triggers/{name}/fire`, `rotate-secret` | [`may_trigger`] |
+//! | `POST /flows/{id}/triggers/{name}/enable`, `disable` | the right to manage, and [`may_touch`] |
 //! | `POST /flows/{id}/publish`, `rollback`, `enable`, `disable`, `PATCH` of `enabled`, `DELETE` | [`may_change`] |
 //! | `POST /flows`, `PUT /flows/{id}/draft` | the right to manage: a draft does nothing until it is published |
 //! | `GET /flows`, `GET /flows/{id}` | [`sees_text`], or what a tool shows of flows on the allow-list |
@@ -29,7 +30,12 @@ pub(in crate::manage) fn may_run(signed_in: &SignedIn, flow: &str) -> tool::Resu
     permits_named(&signed_in.caller, flow, &address)
 }
 
-/// Whoever manages what starts a flow by itself has it run.
+/// A list of what may be called holds for all that is done to a flow, also by those who call nothing.
+pub(in crate::manage) fn may_touch(signed_in: &SignedIn, flow: &str) -> tool::Result<()> {
+    if signed_in.caller.allow.is_empty() { Ok(()) } else { may_run(signed_in, flow) }
+}
+
+/// Whoever fires a trigger, or knows its secret, has the flow run.
 pub(in crate::manage) fn may_trigger(signed_in: &SignedIn, flow: &str) -> Result<()> {
     signed_in.may_manage()?;
     Ok(may_run(signed_in, flow)?)
@@ -38,9 +44,8 @@ pub(in crate::manage) fn may_trigger(signed_in: &SignedIn, flow: &str) -> Result
 /// Whoever changes what others run has made it, or may call it.
 pub(in crate::manage) fn may_change(signed_in: &SignedIn, flow: &Flow) -> Result<()> {
     signed_in.may_manage()?;
-    let has_list = !signed_in.caller.allow.is_empty();
-    if has_list && flow.owner != signed_in.caller.identity.id() {
-        may_run(signed_in, &flow.id)?;
+    if flow.owner != signed_in.caller.identity.id() {
+        may_touch(signed_in, &flow.id)?;
     }
     Ok(())
 }
@@ -78,9 +83,7 @@ pub(in crate::manage) async fn steer(state: &Shared, signed_in: &SignedIn, id: &
     let is_own = signed_in.caller.may(Scope::Call) && is_own(signed_in, &run);
     if !is_own {
         signed_in.may_manage()?;
-        if !signed_in.caller.allow.is_empty() {
-            may_run(signed_in, &run.flow)?;
-        }
+        may_touch(signed_in, &run.flow)?;
     }
     Ok(run)
 }
