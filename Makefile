@@ -45,6 +45,7 @@ bench:               ## Benchmarks that print ratios
 	$(CARGO) bench -p gotemplate
 	bench/all.sh
 	bench/tables.sh
+	scripts/postgres run bench/flows.sh
 	$(CARGO) bench -p search
 	scripts/postgres run scripts/servers run -- $(CARGO) bench -p connectors --bench db
 	$(CARGO) bench -p connectors --features grpc --bench svc

@@ -162,11 +162,15 @@ pub(crate) fn join(path: &str, key: &str) -> String {
 /// What expressions take for something else than a name.
 const WORDS: [&str; 4] = ["true", "false", "null", "in"];
 
-/// Names of nodes, inputs, vars and locals.
+/// Names of nodes and locals, which expressions speak of.
+pub(crate) fn is_name(name: &str) -> bool {
+    is_identifier(name) && !WORDS.contains(&name)
+}
+
+/// A word of letters, digits and `_`, as names are.
 pub(crate) fn is_identifier(name: &str) -> bool {
     let mut characters = name.chars();
-    !WORDS.contains(&name)
-        && characters.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_')
+    characters.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_')
         && characters.all(|c| c.is_ascii_alphanumeric() || c == '_')
         && name.len() <= 64
 }

@@ -138,7 +138,7 @@ nodes:
         .map(|message| json!([message["params"]["progress"], message["params"]["message"]]))
         .collect();
     let told: Vec<_> = told.iter().map(Value::to_string).collect();
-    let expected = ["[1.0,\"first succeeded\"]", "[2.0,\"second failed\"]", "[3.0,\"third succeeded\"]"];
+    let expected = ["[1,\"first succeeded\"]", "[2,\"second failed\"]", "[3,\"third succeeded\"]"];
     assert_eq!(told, expected, "{}", reply.text);
 }
 

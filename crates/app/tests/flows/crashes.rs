@@ -77,7 +77,16 @@ async fn a_run_goes_on_soon_after_its_process_was_killed(backend: Backend) {
     assert_eq!(count(&upstream, "/status/404"), 2, "the second attempt came, once");
 }
 
-/// FL-19, FL-21: whenever processes die, every run comes to its end, and every node of it ends once.
+/// A call that is made at most once, and may be interrupted.
+const ONCE: &str = "
+inputs: {id: string}
+nodes:
+  send: {exec: 'api://shop/ship', args: {id: 'once-${id}-'}, delivery: at_most_once, fail: lost}
+  lost: {with: send.error.code}
+";
+
+/// FL-19, FL-21: whenever processes die, every run comes to its end, every node of it ends once, and what may be called at
+/// most once is.
 async fn no_outcome_is_lost_to_random_kills(backend: Backend) {
     let kills: usize = std::env::var("MCP_TEST_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(4);
     let (upstream, database) = (http::Server::start().await, Database::create(backend).await);
@@ -85,8 +94,10 @@ async fn no_outcome_is_lost_to_random_kills(backend: Backend) {
     let (mut admin, key) = (server.admin(), server.admin_key().unwrap().to_owned());
     admin.post("services", shop(&upstream)).await.is(201);
     publish(&admin, &database, "chain", CHAIN).await;
-    let mut runs = Vec::new();
+    publish(&admin, &database, "once", ONCE).await;
+    let (mut runs, mut once) = (Vec::new(), Vec::new());
     for round in 0..kills {
+        once.push(start(&admin, "once", json!({ "id": round.to_string() })).await);
         for number in 0..4 {
             let inputs = json!({ "ms": 20, "id": format!("{round}-{number}") });
             runs.push(start(&admin, "chain", inputs).await);
@@ -103,6 +114,15 @@ async fn no_outcome_is_lost_to_random_kills(backend: Backend) {
         assert_eq!(
             ends(&admin, run).await,
             HashMap::from([("first", 1), ("slow", 1), ("last", 1)].map(owned))
+        );
+    }
+    for (round, run) in once.iter().enumerate() {
+        let ended = until(&admin, run, &["succeeded", "failed"]).await;
+        let (sent, output) = (format!("once-{round}-"), &ended["output"]);
+        let calls = upstream.requests().iter().filter(|request| request.body.contains(&sent)).count();
+        assert!(
+            calls == 1 && output != "INTERRUPTED" || calls <= 1 && output == "INTERRUPTED",
+            "{calls}: {ended}"
         );
     }
 }

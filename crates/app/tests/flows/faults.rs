@@ -2,12 +2,14 @@
 
 use crate::crashes::BINARY;
 use crate::world::{PATIENCE, publish, publish_over_rest, shop, start, until};
+use reqwest::Method;
 use serde_json::json;
 use sqlx::{AnyConnection, Executor as _};
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
+use testkit::client::send_json;
 use testkit::process::{self, Server};
 use testkit::tcp_proxy::TcpProxy;
 use testkit::{Backend, Database, TestApp, eventually, http, on_both_databases};
@@ -57,21 +59,22 @@ impl Away {
 /// all goes on, in every loop, without a restart.
 async fn runs_wait_while_the_database_is_away(backend: Backend) {
     let (upstream, database) = (http::Server::start().await, Arc::new(Database::create(backend).await));
-    let (url, mut away) = match backend {
+    let (url, proxy) = match backend {
         Backend::Postgres => {
             let (proxy, url) = database.behind_proxy().await;
-            (Some(Secret::new(url)), Away::Proxied(proxy))
+            (Some(Secret::new(url)), Some(proxy))
         }
-        Backend::Sqlite => {
-            drop(TestApp::start_on(&database, |_| {}).await);
-            (None, Away::Locked(Box::new(database.connect().await)))
-        }
+        Backend::Sqlite => (None, None),
     };
     let app = TestApp::start_on(&database, |settings| {
         settings.server.store_timeout = Duration::from_secs(2);
         settings.database = url.or(settings.database.take());
     })
     .await;
+    let mut away = match proxy {
+        Some(proxy) => Away::Proxied(proxy),
+        None => Away::Locked(Box::new(database.connect().await)),
+    };
     app.service(shop(&upstream)).await;
     publish(&app, &database, "chain", CHAIN).await;
     publish(&app, &database, "later", "nodes: {w: {wait: 3s, next: e}, e: {with: \"'late'\"}}").await;
@@ -145,7 +148,8 @@ impl Disk {
 fn serve_on_a_small_disk(database: &Database) -> (Server, Disk) {
     let folder = database.data_dir();
     std::fs::create_dir_all(&folder).unwrap();
-    let serve = process::serve(BINARY, database, &folder);
+    let mut serve = process::serve(BINARY, database, &folder);
+    serve.arg("--allow-private-network");
     let mut command = Command::new("unshare");
     let mount = format!("mount -t tmpfs -o size=24m tmpfs '{}' && exec \"$0\" \"$@\"", folder.display());
     command
@@ -210,10 +214,10 @@ nodes:
         until(&app, run, &["waiting"]).await;
     }
     app.post("services/api/shop/disable", json!({})).await.is(200);
-    app.post(&format!("runs/{off}/signals/go"), json!({})).await.is(200);
+    app.post(&format!("runs/{off}/signals/go"), json!({})).await.is(202);
     assert_eq!(until(&app, &off, &["succeeded", "failed"]).await["output"], "SERVICE_DISABLED");
     app.delete("services/api/shop?force=true").await.is(204);
-    app.post(&format!("runs/{gone}/signals/go"), json!({})).await.is(200);
+    app.post(&format!("runs/{gone}/signals/go"), json!({})).await.is(202);
     assert_eq!(until(&app, &gone, &["succeeded", "failed"]).await["output"], "TOOL_NOT_FOUND");
 }
 
@@ -221,16 +225,17 @@ nodes:
 async fn waiting_runs_keep_their_version(backend: Backend) {
     let app = TestApp::start(backend).await;
     let text = |n: u32| format!("nodes: {{go: {{wait: {{signal: go}}, next: n}}, n: {{with: {n}}}}}");
-    publish(&app, app.database(), "versioned", &text(1)).await;
+    publish_over_rest(&app, "versioned", &text(1)).await;
     let first = start(&app, "versioned", json!({})).await;
     until(&app, &first, &["waiting"]).await;
-    publish(&app, app.database(), "versioned", &text(2)).await;
+    send_json(app.request(Method::PUT, "flows/versioned/draft"), &json!({ "source": text(2) })).await.is(200);
+    app.post("flows/versioned/publish", json!({})).await.is(200);
     let second = start(&app, "versioned", json!({})).await;
     until(&app, &second, &["waiting"]).await;
     app.post("flows/versioned/rollback", json!({ "version": 1 })).await.is(200);
     let third = start(&app, "versioned", json!({})).await;
     for (run, expected) in [(first, 1), (second, 2), (third, 1)] {
-        app.post(&format!("runs/{run}/signals/go"), json!({})).await.is(200);
+        app.post(&format!("runs/{run}/signals/go"), json!({})).await.is(202);
         assert_eq!(until(&app, &run, &["succeeded", "failed"]).await["output"], expected);
     }
 }

@@ -3,7 +3,7 @@
 use super::model::{Block, Node};
 use super::node::{self, Wanted};
 use super::types::Types;
-use crate::cursor::{Cursor, is_identifier};
+use crate::cursor::{Cursor, is_name};
 use crate::limits;
 use crate::problem::{Code, Problem, Problems};
 use crate::settle::{Edge, Graph, Join, Port};
@@ -69,7 +69,7 @@ impl<'a> Blocks<'a> {
             }
             return None;
         }
-        if !is_identifier(id) {
+        if !is_name(id) {
             let message = format!("'{id}' is no name for a node: letters, digits and _, not first a digit");
             problems.add(Problem::error(Code::Syntax, &cursor.path, cursor.at, message));
         }

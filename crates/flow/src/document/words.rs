@@ -333,7 +333,7 @@ pub const TRIGGERS: &[TriggerKind] = &[
     TriggerKind {
         name: "message",
         about: "a message of a queue; taken for good once its run is accepted",
-        event: "the message's id",
+        event: "the message's id; `trigger` has `message id key headers published_at`",
         own: &[("from", "a URI like `mq://orders/new`"), ("limit", "messages at once; 1 unless given")],
     },
     TriggerKind {
@@ -349,7 +349,7 @@ pub const TRIGGERS: &[TriggerKind] = &[
     TriggerKind {
         name: "file",
         about: "a file that is new or changed",
-        event: "its name and version",
+        event: "its key and etag; `trigger` has `key size etag last_modified from`",
         own: &[
             ("from", "a URI like `oss://bucket`"),
             ("prefix", "names begin with this"),

@@ -79,16 +79,11 @@ impl Flows {
         self.store.runs().retry(tenant, run, &record).await
     }
 
-    /// Decides on an approval, once it is clear that the caller may.
+    /// Decides on an approval; the first decision counts.
     ///
     /// # Errors
-    /// The first decision counts; any other is a conflict.
-    pub async fn record_decision(
-        &self,
-        tenant: &TenantId,
-        wait: &Wait,
-        decision: Decision,
-    ) -> store::Result<()> {
+    /// A conflict where somebody has decided, or it is over.
+    pub async fn decide(&self, tenant: &TenantId, wait: &Wait, decision: Decision) -> store::Result<()> {
         let record = of_others(self.clock.now_ms(), &wait.path, Fact::Decided(decision));
         self.store.runs().answer(tenant, &wait.id, &record).await
     }

@@ -26,7 +26,7 @@ pub use callable::Callable;
 pub use doors::{Replay, SIGNALS};
 pub use given::{Given, Origin, Starter};
 pub use polling::POLLING_TOOL;
-pub use service::not_waiting;
+pub use service::{check_unit, not_waiting};
 pub use start::{MAX_DEPTH, NewStart, StartedRun};
 pub use triggers::Delivery;
 pub use versions::Version;

@@ -200,7 +200,7 @@ impl Connector for FlowService {
     async fn call(&self, cx: &Context, call: Call) -> Result<Outcome> {
         let flows = self.flows.upgrade().ok_or_else(|| Error::unavailable("the program is stopping"))?;
         let asked = asked(&call);
-        check_unit(cx, &call)?;
+        check_unit(cx, call.arguments.as_map()?)?;
         let version = match call.options.version {
             Some(number) => flows.version(&cx.tenant, &self.id, number.into()).await?,
             None => self.version.clone(),
@@ -245,21 +245,16 @@ fn asked(call: &Call) -> Asked {
 }
 
 /// Sub-flows may be told of another tenant and unit; whoever comes through a door is of its own.
-fn check_unit(cx: &Context, call: &Call) -> Result<()> {
-    if cx.nested.is_some() {
-        return Ok(());
-    }
-    let arguments = call.arguments.as_map()?;
-    let own =
-        [("tenantId", Some(cx.tenant.as_str()), "tenant"), ("buCode", cx.caller.bu_code.as_deref(), "unit")];
-    for (name, own, what) in own {
-        match arguments.get(name) {
-            Some(Value::String(named)) if Some(named.as_str()) != own => {
-                return Err(Error::denied(format!(
-                    "'{name}' is '{named}', and the caller is of another {what}"
-                )));
-            }
-            _ => {}
+///
+/// # Errors
+/// `Denied` where a caller names others.
+pub fn check_unit(cx: &Context, arguments: &Map<String, Value>) -> Result<()> {
+    let unit = cx.caller.bu_code.as_deref();
+    let own = [("tenantId", Some(cx.tenant.as_str()), "tenant"), ("buCode", unit, "unit")];
+    for (name, own, what) in own.into_iter().filter(|_| cx.nested.is_none()) {
+        let named = arguments.get(name).and_then(Value::as_str);
+        if let Some(named) = named.filter(|named| Some(*named) != own) {
+            return Err(Error::denied(format!("'{name}' is '{named}', and the caller is of another {what}")));
         }
     }
     Ok(())

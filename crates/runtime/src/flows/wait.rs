@@ -260,6 +260,10 @@ impl tool::Runs for Flows {
         let RunAnswer { is_approved, data } = answer;
         let decision = Decision { is_approved, by: cx.caller.name.clone(), comment: None, data };
         self.may_decide(&cx.tenant, &approval, &cx.caller, &decision).await?;
-        Ok(self.record_decision(&cx.tenant, &approval.wait, decision).await?)
+        match self.decide(&cx.tenant, &approval.wait, decision).await {
+            // Somebody else was faster.
+            Err(error) if error.kind() == ErrorKind::Conflict => Ok(()),
+            decided => Ok(decided?),
+        }
     }
 }

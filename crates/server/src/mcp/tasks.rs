@@ -59,7 +59,7 @@ impl Door {
             TaskRequest::Get(id) => self.state_of(cx, capabilities, &id).await?,
             TaskRequest::Update(id, responses) => {
                 for (question, response) in responses {
-                    let Some(answer) = answer_of(response) else { continue };
+                    let Some(answer) = answer_of(&response) else { continue };
                     let answered = self.gateway.answer_run(cx, &id, &question, answer).await;
                     answered.map_err(|error| refused(&id, &error))?;
                 }
@@ -89,9 +89,9 @@ impl Door {
                     task["status"] = "failed".into();
                     task["error"] = json!({ "code": error.code, "message": error.message });
                 }
-                Failure::Result(text) => complete(&mut task, outcome::failed(&text)),
+                Failure::Result(text) => complete(&mut task, &outcome::failed(&text)),
             },
-            Some(Ok(output)) => complete(&mut task, outcome::of_output(output, Version::V2026_07_28)),
+            Some(Ok(output)) => complete(&mut task, &outcome::of_output(output, Version::V2026_07_28)),
         }
         Ok(task)
     }
@@ -116,9 +116,9 @@ fn working(id: &RunId, created_at: i64, updated_at: i64) -> Value {
     })
 }
 
-fn complete(task: &mut Value, result: String) {
+fn complete(task: &mut Value, result: &str) {
     task["status"] = "completed".into();
-    task["result"] = serde_json::from_str(&result).unwrap_or_default();
+    task["result"] = serde_json::from_str(result).unwrap_or_default();
 }
 
 /// What the run asks of this very client, if it can be asked; what it asks of others is only told.
@@ -142,7 +142,7 @@ fn elicited(question: &RunQuestion) -> (String, Value) {
 }
 
 /// A person who neither accepts nor declines has not decided.
-fn answer_of(response: Value) -> Option<RunAnswer> {
+fn answer_of(response: &Value) -> Option<RunAnswer> {
     let is_approved = match response["action"].as_str()? {
         "accept" => true,
         "decline" => false,

@@ -50,7 +50,7 @@ impl Flows {
     pub(super) async fn fire_all(self: &Arc<Self>) {
         loop {
             let watch = self.store.leases().run("flow-triggers", LEASE, |_| self.watch());
-            if let Err(error) = watch.await {
+            if let Err(error) = Box::pin(watch).await {
                 tracing::debug!(%error, "triggers are left to others: {error}");
             }
             tokio::time::sleep(TURN).await;

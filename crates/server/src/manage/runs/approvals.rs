@@ -121,7 +121,7 @@ pub(in crate::manage) async fn decide(
     let decision =
         Decision { is_approved, by: signed_in.caller.name.clone(), comment: body.comment, data: body.data };
     state.flows.may_decide(&signed_in.tenant, &asked, &signed_in.caller, &decision).await?;
-    state.flows.record_decision(&signed_in.tenant, &asked.wait, decision).await?;
+    state.flows.decide(&signed_in.tenant, &asked.wait, decision).await?;
     let run = state.store.runs().get(&signed_in.tenant, &asked.wait.run).await?;
     Ok(Answer(run.into()))
 }

@@ -11,7 +11,7 @@ use crate::manage::call::{Trace, context};
 use axum::Json as Answer;
 use axum::extract::State;
 use http::StatusCode;
-use runtime::flows::{Given, NewStart, Origin, not_waiting};
+use runtime::flows::{Given, NewStart, Origin, check_unit, not_waiting};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::time::Duration;
@@ -68,6 +68,8 @@ pub(in crate::manage) async fn start(
         return Err(Problem::invalid_field("wait_seconds", message));
     }
     let cx = context(&state, signed_in.clone(), trace);
+    // Before anything else is said of the inputs.
+    check_unit(&cx, &body.inputs)?;
     let request_id = cx.request_id.clone();
     let (time, key) = (Duration::from_secs(body.wait_seconds), body.dedupe_key);
     let id = match body.version {

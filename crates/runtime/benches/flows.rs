@@ -1,0 +1,239 @@
+//! What durable runs cost: tool nodes per second against bare durable commits of one row, with one run and with 64, on
+//! SQLite and, where `MCP_TEST_POSTGRES_URL` is set, on PostgreSQL.
+//!
+//! `NODES` (of a run; 200) and `ROUNDS` (3) make it longer or shorter.
+
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark prints, and fails by panicking")]
+
+use async_trait::async_trait;
+use gateway::audit::{Audit, Entry, Sink};
+use gateway::{Gateway, Options, ServiceDefinition, TenantDefinition};
+use runtime::Flows;
+use runtime::flows::{FlowOptions, Given, NewStart, Origin};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+use sqlx::{AnyConnection, AssertSqlSafe, Connection as _, Executor as _};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use store::Store;
+use store::flows::{NewDraft, Publication};
+use tokio_util::sync::CancellationToken;
+use tool::{
+    Call, Caller, Connector, Context, Door, Env, ErrorKind, Kind, Limits, Outcome, Output, Result, Settings,
+    TenantId, Tool,
+};
+
+/// A tool that answers at once.
+#[derive(Deserialize, JsonSchema)]
+struct Echo {}
+
+impl Settings for Echo {
+    const SCHEME: &'static str = "bench";
+    const TITLE: &'static str = "Benchmark";
+    fn open(self, _: &Env) -> Result<Arc<dyn Connector>> {
+        Ok(Arc::new(self))
+    }
+}
+
+#[async_trait]
+impl Connector for Echo {
+    async fn tools(&self, _: &Context) -> Result<Vec<Tool>> {
+        Ok(vec![Tool::new("echo", "Says it again.", &json!({ "type": "object" }))?])
+    }
+
+    async fn call(&self, _: &Context, call: Call) -> Result<Outcome> {
+        Ok(Outcome::Done(Output::json(call.arguments.to_raw())))
+    }
+
+    async fn health(&self, _: &Context) -> Result<()> {
+        Ok(())
+    }
+}
+
+static KINDS: [Kind; 1] = [Kind::of::<Echo>()];
+
+struct Nowhere;
+
+#[async_trait]
+impl Sink for Nowhere {
+    async fn write(&self, _: &[Entry]) -> Result<()> {
+        Ok(())
+    }
+}
+
+fn setting(name: &str, default: usize) -> usize {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+#[tokio::main]
+async fn main() {
+    println!(
+        "{:<10} {:>5} {:>14} {:>14} {:>7} {:>7} {:>12}",
+        "database", "runs", "commits/s", "nodes/s", "ratio", "target", "CPU µs/node"
+    );
+    sqlx::any::install_default_drivers();
+    let folder = tempfile::tempdir().unwrap();
+    let file = format!("sqlite://{}?mode=rwc", folder.path().join("data.db").display());
+    measure("sqlite", &file, folder.path()).await;
+    if let Ok(server) = std::env::var("MCP_TEST_POSTGRES_URL") {
+        let name = format!("bench_{}", std::process::id());
+        let mut connection = AnyConnection::connect(&server).await.unwrap();
+        connection.execute(sqlx::raw_sql(AssertSqlSafe(format!("CREATE DATABASE {name}")))).await.unwrap();
+        let (base, _) = server.rsplit_once('/').unwrap();
+        measure("postgres", &format!("{base}/{name}"), folder.path()).await;
+    }
+}
+
+async fn measure(name: &str, url: &str, folder: &Path) {
+    let (nodes, rounds) = (setting("NODES", 200), setting("ROUNDS", 3));
+    let world = World::start(url, folder, nodes).await;
+    let mut bare = bare_connection(url).await;
+    for (runs, target) in [(1, 0.7), (64, 6.0)] {
+        let mut measured = Vec::new();
+        for _ in 0..rounds {
+            let commits = commits_per_second(&mut bare, nodes).await;
+            let (begun, cpu) = (Instant::now(), cpu_time());
+            world.run(runs).await;
+            let count = (runs * nodes) as f64;
+            let (took, cpu) = (begun.elapsed().as_secs_f64(), (cpu_time() - cpu).as_secs_f64());
+            measured.push((commits, count / took, cpu * 1e6 / count));
+        }
+        measured.sort_by(|one, other| (one.1 / one.0).total_cmp(&(other.1 / other.0)));
+        let (commits, nodes, cpu) = measured[measured.len() / 2];
+        let ratio = nodes / commits;
+        println!("{name:<10} {runs:>5} {commits:>14.0} {nodes:>14.0} {ratio:>7.2} {target:>7.1} {cpu:>12.0}");
+    }
+    world.stop().await;
+}
+
+/// A connection past the program, as durable as the store's own.
+async fn bare_connection(url: &str) -> AnyConnection {
+    let mut connection = AnyConnection::connect(url).await.unwrap();
+    if url.starts_with("sqlite") {
+        connection.execute("PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000").await.unwrap();
+    }
+    connection.execute("CREATE TABLE bare (id BIGINT PRIMARY KEY, text TEXT)").await.unwrap();
+    connection
+}
+
+async fn commits_per_second(connection: &mut AnyConnection, count: usize) -> f64 {
+    connection.execute("DELETE FROM bare").await.unwrap();
+    let begun = Instant::now();
+    for id in 0..count {
+        let mut write = connection.begin().await.unwrap();
+        let row = sqlx::query("INSERT INTO bare (id, text) VALUES ($1, 'as long as a short record is')");
+        row.bind(i64::try_from(id).unwrap()).execute(&mut *write).await.unwrap();
+        write.commit().await.unwrap();
+    }
+    count as f64 / begun.elapsed().as_secs_f64()
+}
+
+/// What this process has used of all processors.
+fn cpu_time() -> Duration {
+    /// As Linux counts it, everywhere that matters.
+    const TICKS_PER_SECOND: u64 = 100;
+    let text = std::fs::read_to_string("/proc/self/stat").unwrap();
+    let fields: Vec<&str> = text.rsplit(')').next().unwrap().split_whitespace().collect();
+    let ticks: u64 = fields[11..13].iter().map(|field| field.parse::<u64>().unwrap()).sum();
+    Duration::from_millis(ticks * 1000 / TICKS_PER_SECOND)
+}
+
+/// A process that works on runs of one flow.
+struct World {
+    store: Store,
+    flows: Arc<Flows>,
+    tenant: TenantId,
+    stop: CancellationToken,
+    work: tokio::task::JoinHandle<()>,
+    _gateway: Arc<Gateway>,
+}
+
+impl World {
+    async fn start(url: &str, folder: &Path, nodes: usize) -> Self {
+        let vault = store::Vault::load(folder, None).unwrap();
+        let store = Store::open(&store::Options::new(url), vault).await.unwrap();
+        let tenant = TenantId::default_tenant();
+        let flows = Flows::new(store.clone(), FlowOptions::new(code_of)).await.unwrap();
+        let gateway =
+            Gateway::new(&KINDS, Env::default(), Audit::start(Arc::new(Nowhere)), Options::default());
+        let service = ServiceDefinition {
+            scheme: "bench".into(),
+            id: "one".into(),
+            name: String::new(),
+            settings: json!({}),
+            is_enabled: true,
+            is_trusted: false,
+            variables: Vec::new(),
+            problem: None,
+            built_in: None,
+            version: 1,
+            made_at_ms: None,
+        };
+        let mut discovery = gateway
+            .load(TenantDefinition {
+                id: tenant.clone(),
+                limits: Limits::default(),
+                may_use_private_network: true,
+                services: vec![service],
+                tools: Vec::new(),
+                instances: Vec::new(),
+            })
+            .await;
+        discovery.ended().await;
+        flows.attach(&gateway);
+        let items: Vec<_> = (0..nodes).collect();
+        let text = json!({
+            "inputs": { "items": { "type": "array", "default": items } },
+            "nodes": { "all": {
+                "each": "items => item",
+                "nodes": { "call": { "exec": "bench://one/echo", "args": { "item": "${item}" } } },
+                "with": "size(items)",
+            } },
+        })
+        .to_string();
+        let draft = NewDraft { name: "chain".into(), source: text.clone(), references: Vec::new() };
+        store.flows().create(&tenant, "chain", &draft, "bench").await.unwrap();
+        let publication = Publication {
+            source: text,
+            bound: "[]".into(),
+            references: Vec::new(),
+            triggers: Vec::new(),
+            published_by: "bench".into(),
+        };
+        store.flows().publish(&tenant, "chain", &publication, None).await.unwrap();
+        let stop = CancellationToken::new();
+        let work = tokio::spawn(flows.clone().run(stop.clone()));
+        Self { store, flows, tenant, stop, work, _gateway: gateway }
+    }
+
+    /// So many runs at once, to their ends.
+    async fn run(&self, runs: usize) {
+        let version = self.flows.current(&self.tenant, "chain").await.unwrap();
+        let mut ids = Vec::new();
+        for number in 0..runs {
+            let origin = Origin::door(Door::System, &number.to_string());
+            let start = NewStart::new("chain", version.clone(), Given::default(), origin, &Caller::system());
+            ids.push(self.flows.start(&self.tenant, start).await.unwrap().run.id);
+        }
+        for id in ids {
+            self.flows.wait(&self.tenant, &id, Duration::from_secs(300)).await.unwrap();
+            let run = self.store.runs().get(&self.tenant, &id).await.unwrap();
+            assert_eq!(run.state.as_str(), "succeeded", "the run ends well");
+        }
+    }
+
+    async fn stop(self) {
+        self.stop.cancel();
+        self.work.await.unwrap();
+        self.store.close().await;
+    }
+}
+
+fn code_of(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::NotFound => "TOOL_NOT_FOUND",
+        _ => "FAILED",
+    }
+}
