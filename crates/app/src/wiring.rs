@@ -183,6 +183,7 @@ async fn flows(store: &Store, settings: &Settings) -> Result<Arc<Flows>, Failure
     let options = FlowOptions {
         call_timeout: settings.server.call_timeout,
         store_timeout: settings.server.store_timeout,
+        shutdown_timeout: settings.server.shutdown_timeout,
         data_dir: Some(settings.data_dir.clone()),
         ..FlowOptions::new(server::code_of)
     };

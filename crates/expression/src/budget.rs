@@ -1,5 +1,6 @@
 //! How much an evaluation may do and build.
 
+use crate::VALUE_LEVELS;
 use crate::error::Fault;
 
 /// The bounds of one evaluation.
@@ -23,6 +24,8 @@ pub(crate) struct Budget {
     limits: Limits,
     steps: u64,
     bytes: usize,
+    /// Lists and objects around what is being written.
+    level: usize,
 }
 
 /// One value in a list or an object, as it counts.
@@ -32,7 +35,7 @@ const BYTES_PER_STEP: usize = 64;
 
 impl Budget {
     pub(crate) fn new(limits: Limits) -> Self {
-        Self { limits, steps: limits.steps, bytes: limits.built_bytes }
+        Self { limits, steps: limits.steps, bytes: limits.built_bytes, level: 0 }
     }
 
     /// One step.
@@ -76,8 +79,29 @@ impl Budget {
         self.build(count.saturating_mul(SLOT_BYTES))
     }
 
+    /// Writes what stands in a list or an object, one level further in: values that are written down are read again by
+    /// programs that bound how deep they look.
+    pub(crate) fn inside<T>(
+        &mut self,
+        write: impl FnOnce(&mut Self) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        if self.level == VALUE_LEVELS {
+            return Err(Fault::limit(too_deep()));
+        }
+        self.level += 1;
+        let written = write(self);
+        self.level -= 1;
+        written
+    }
+
     /// The result is counted by itself: it may be as large as all that was built on the way.
     pub(crate) fn for_result(&mut self) {
         self.bytes = self.limits.built_bytes;
     }
+}
+
+/// What is said of a value with too many lists and objects in one another.
+#[must_use]
+pub fn too_deep() -> String {
+    format!("a value has at most {VALUE_LEVELS} levels of lists and objects in one another")
 }

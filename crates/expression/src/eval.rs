@@ -12,7 +12,8 @@ use serde_json::Value;
 use std::rc::Rc;
 
 /// Names of types, which stand for themselves unless the scope has a value of that name.
-const TYPES: [&str; 9] = ["bool", "bytes", "double", "int", "list", "map", "null_type", "string", "uint"];
+pub(crate) const TYPES: [&str; 9] =
+    ["bool", "bytes", "double", "int", "list", "map", "null_type", "string", "uint"];
 
 /// The value of a whole expression, as JSON.
 pub(crate) fn run(tree: &Tree, scope: &dyn Scope, setting: &Setting) -> Result<Value, Fault> {

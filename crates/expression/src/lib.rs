@@ -19,7 +19,7 @@ mod time;
 mod tree;
 mod value;
 
-pub use budget::Limits;
+pub use budget::{Limits, too_deep};
 pub use error::{Error, Kind, Position, Result};
 pub use functions::{FUNCTIONS, Function};
 pub use template::Template;
@@ -35,6 +35,25 @@ use tree::Tree;
 pub const MAX_LENGTH: usize = 4096;
 /// How deep parts may stand in one another.
 pub const MAX_DEPTH: usize = 64;
+
+/// How deep lists and objects of a value may stand in one another: no deeper than JSON readers everywhere take.
+pub const VALUE_LEVELS: usize = 64;
+
+/// A name that stands for a type where nothing else has it, as in `type(x) == int`.
+#[must_use]
+pub fn is_type(name: &str) -> bool {
+    eval::TYPES.contains(&name)
+}
+
+/// Lists and objects of a value stand in one another no deeper than so many levels. Looks no deeper itself.
+#[must_use]
+pub fn is_within(value: &Value, levels: usize) -> bool {
+    match value {
+        Value::Array(items) => levels > 0 && items.iter().all(|item| is_within(item, levels - 1)),
+        Value::Object(fields) => levels > 0 && fields.values().all(|field| is_within(field, levels - 1)),
+        _ => true,
+    }
+}
 
 /// Where an expression finds the values of its names.
 pub trait Scope {

@@ -149,11 +149,8 @@ impl<'a> Val<'a> {
                 budget.build(bytes.len() / 3 * 4 + 4)?;
                 Value::String(STANDARD.encode(bytes))
             }
-            Self::List(List::Given(items)) => given(items.iter(), budget)?,
-            Self::List(List::Made(items)) => {
-                Value::Array(items.iter().map(|item| item.to_json(budget)).collect::<Result<_, _>>()?)
-            }
-            Self::Map(fields) => Value::Object(fields_to_json(fields, budget)?),
+            Self::List(items) => budget.inside(|budget| list_to_json(items, budget))?,
+            Self::Map(fields) => Value::Object(budget.inside(|budget| fields_to_json(fields, budget))?),
             Self::Time(_) | Self::Duration(_) | Self::Type(_) => Value::String(self.print(budget)?),
         })
     }
@@ -187,8 +184,8 @@ fn finite(number: f64) -> Result<Number, Fault> {
     Number::from_f64(number).ok_or_else(|| Fault::failed(format!("{number} has no place in JSON")))
 }
 
-fn given<'a>(items: impl Iterator<Item = &'a Value>, budget: &mut Budget) -> Result<Value, Fault> {
-    Ok(Value::Array(items.map(|item| Val::from(item).to_json(budget)).collect::<Result<_, _>>()?))
+fn list_to_json(items: &List<'_>, budget: &mut Budget) -> Result<Value, Fault> {
+    Ok(Value::Array(items.iter().map(|item| item.to_json(budget)).collect::<Result<_, _>>()?))
 }
 
 fn fields_to_json(fields: &Fields<'_>, budget: &mut Budget) -> Result<Map<String, Value>, Fault> {

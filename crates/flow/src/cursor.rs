@@ -133,6 +133,9 @@ impl<'a> Cursor<'a> {
             return false;
         }
         for (key, field) in self.entries().filter(|(key, _)| !known.contains(key)) {
+            if problems.is_full() {
+                break;
+            }
             let meant = did_you_mean(key, known.iter().copied());
             let advice = if meant.is_empty() { format!("; known are {}", known.join(", ")) } else { meant };
             let message = format!("there is no field '{key}' here{advice}");
@@ -156,7 +159,15 @@ pub(crate) fn join(path: &str, key: &str) -> String {
     if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
 }
 
-/// Names of nodes, inputs, vars and locals.
+/// What expressions take for something else than a name.
+const WORDS: [&str; 4] = ["true", "false", "null", "in"];
+
+/// Names of nodes and locals, which expressions speak of.
+pub(crate) fn is_name(name: &str) -> bool {
+    is_identifier(name) && !WORDS.contains(&name)
+}
+
+/// A word of letters, digits and `_`, as names are.
 pub(crate) fn is_identifier(name: &str) -> bool {
     let mut characters = name.chars();
     characters.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_')

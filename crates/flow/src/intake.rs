@@ -69,12 +69,11 @@ fn scope(event: &Value) -> Map<String, Value> {
     Map::from_iter([("trigger".to_owned(), event.clone())])
 }
 
-/// Texts stand for themselves; `null` is no key.
+/// As JSON, so that 1 and "1" are two; `null` is no key.
 fn key(value: Option<Result<Value, Trouble>>) -> Result<Option<String>, Failure> {
     Ok(match value.transpose().map_err(expression_failure)? {
         None | Some(Value::Null) => None,
-        Some(Value::String(text)) => Some(text),
-        Some(other) => Some(other.to_string()),
+        Some(value) => Some(value.to_string()),
     })
 }
 

@@ -16,6 +16,8 @@ pub const STEPS: usize = 50_000;
 pub const RUN_BYTES: usize = 16 * 1024 * 1024;
 /// Bytes of one value.
 pub const VALUE_BYTES: usize = 1024 * 1024;
+/// Lists and objects of a value in one another.
+pub const VALUE_LEVELS: usize = expression::VALUE_LEVELS;
 /// Nodes of a run at work at once.
 pub const RUNNING: usize = 64;
 /// Handoffs of a run.
@@ -24,7 +26,7 @@ pub const HANDOFFS: usize = 5;
 pub const ATTEMPTS: u64 = 100;
 
 /// All of them, for the reference: what is counted, and how much there may be.
-pub const ALL: [(&str, u64); 14] = [
+pub const ALL: [(&str, u64); 15] = [
     ("bytes of a document", crate::MAX_BYTES as u64),
     ("nodes of a document", NODES as u64),
     ("inputs, vars, types or triggers, each", NAMES as u64),
@@ -36,6 +38,7 @@ pub const ALL: [(&str, u64); 14] = [
     ("nodes of a run at work at once", RUNNING as u64),
     ("handoffs of a run", HANDOFFS as u64),
     ("bytes of one value", VALUE_BYTES as u64),
+    ("lists and objects of one value in one another", VALUE_LEVELS as u64),
     ("bytes of all values of a run", RUN_BYTES as u64),
     ("characters of an expression", expression::MAX_LENGTH as u64),
     ("levels of an expression", expression::MAX_DEPTH as u64),

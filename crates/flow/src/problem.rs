@@ -5,7 +5,7 @@ use serde::Serialize;
 use std::fmt;
 
 /// Errors and warnings listed at the most, each, so that a hostile document cannot make an endless answer.
-const MAX_PROBLEMS: usize = 200;
+const MAX_PROBLEMS: usize = 100;
 
 /// What kind of problem, as a stable word for programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -51,6 +51,11 @@ impl Code {
         (Self::Unused, "a warning: an input or var that nothing uses"),
         (Self::Unchecked, "a warning: the service cannot say at the moment what it offers"),
     ];
+
+    /// It follows from how nodes are connected.
+    pub(crate) fn is_about_edges(self) -> bool {
+        matches!(self, Self::NotUpstream | Self::Unreachable | Self::Race)
+    }
 
     /// The word, as it stands in JSON.
     #[must_use]

@@ -145,6 +145,14 @@ impl Graph {
         self.incoming[node] == 0
     }
 
+    /// Nodes that wait for more edges than lead to them, with how many each.
+    pub(crate) fn joins_too_wide(&self) -> impl Iterator<Item = (usize, (usize, usize))> + '_ {
+        self.joins.iter().zip(&self.incoming).enumerate().filter_map(|(node, (join, there))| match join {
+            Join::Count(wanted) if wanted > there && *wanted > 1 => Some((node, (*wanted, *there))),
+            Join::Count(_) | Join::All => None,
+        })
+    }
+
     /// The edges that leave a node.
     #[must_use]
     pub fn edges(&self, node: usize) -> &[Edge] {

@@ -7,6 +7,8 @@ use std::fmt;
 
 /// The type in the addresses of flows, whose calls may go on as runs.
 pub const SCHEME: &str = "flow";
+/// The type of the service whose tool asks about runs.
+pub const POLLING_SCHEME: &str = "flows";
 
 /// What is known of a run.
 #[derive(Debug)]

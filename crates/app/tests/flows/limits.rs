@@ -96,7 +96,9 @@ async fn a_secret_input_is_shown_nowhere(backend: Backend) {
     app.service(shop(&upstream)).await;
     let text = "
 inputs: {password: {type: string, secret: true}}
+concurrency: {limit: 9, key: '${password}'}
 nodes:
+  made: {with: ['${upper(password)}', '${base64(password)}', 'Basic ${password}'], next: ask}
   ask: {approval: {title: 'Use ${password}?'}, next: use}
   use: {exec: 'api://shop/ship', args: {id: 'it is ${password}'}, next: below}
   below: {flow: below, args: {harmless: '${password}'}}
@@ -113,6 +115,9 @@ output: ${use}
     {
         let shown = app.get(&path).await.is(200);
         assert!(!shown.text.contains(SECRET), "{path}: {}", shown.text);
+        for derived in ["HUNTER2-HUNTER2", "aHVudGVyMi1odW50ZXIy"] {
+            assert!(!shown.text.contains(derived), "{path}: {}", shown.text);
+        }
     }
     app.post(&format!("approvals/{approval}"), json!({ "decision": "approve" })).await.is(200);
     let ended = until(&app, &id, &["succeeded"]).await;
@@ -134,7 +139,7 @@ output: ${use}
     assert!(!ended.to_string().contains(SECRET), "{ended}");
     let events = app.get(&format!("runs/{id}/events")).await.is(200);
     assert!(events.text.contains("event: end") && !events.text.contains(SECRET), "{}", events.text);
-    for table in ["runs", "run_data", "run_journal", "run_waits", "audit"] {
+    for table in ["runs", "run_data", "run_journal", "run_waits", "run_slots", "audit"] {
         let mut connection = app.database().connect().await;
         let sql = sqlx::AssertSqlSafe(format!("SELECT * FROM {table}"));
         for row in sqlx::query(sql).fetch_all(&mut connection).await.unwrap() {

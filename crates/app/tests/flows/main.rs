@@ -4,9 +4,11 @@
 
 mod world;
 
+mod bounds;
 mod cancels;
 mod clients;
 mod crashes;
+mod doors;
 mod examples;
 mod failures;
 mod faults;

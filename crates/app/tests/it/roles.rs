@@ -51,6 +51,7 @@ fn expected(row: &Row, who: Who) -> u16 {
         Access::Everybody => return row.ok,
         Access::SignedIn => !matches!(who, Nobody | WrongKey | InstanceKey),
         Access::Read => matches!(who, Admin | Manager | Caller | Viewer | Reader | Foreigner),
+        Access::Look => matches!(who, Admin | Manager | Viewer | Reader | Foreigner),
         Access::Call => matches!(who, Admin | Manager | Caller | Dialler | Foreigner),
         Access::Own => matches!(who, Admin | Manager | Caller | Foreigner),
         Access::Manage => matches!(who, Admin | Manager | Foreigner),

@@ -7,6 +7,8 @@ pub(crate) enum Access {
     Everybody,
     SignedIn,
     Read,
+    /// Those who only call may not.
+    Look,
     Call,
     /// Those who only call have such things of their own.
     Own,
@@ -83,7 +85,7 @@ const fn row(
     Row { method, path, access, subject, ok, query, body }
 }
 
-use Access::{Administer, Call, Everybody, Manage, Own, Read, SignedIn};
+use Access::{Administer, Call, Everybody, Look, Manage, Own, Read, SignedIn};
 use Subject::{
     Agent, Binding, Called, FailedRun, Flow, Instance, Key, Named, None, OwnTenant, Run, SearchTool, Service,
     Table, Tenant, Tool, User,
@@ -131,21 +133,21 @@ pub(crate) const ROWS: &[Row] = &[
     row("GET", "/flows/{id}", Read, Flow, 200, "", ""),
     row("DELETE", "/flows/{id}", Manage, Flow, 204, "", ""),
     row("PATCH", "/flows/{id}", Manage, Flow, 200, "", r#"{"enabled":false}"#),
-    row("GET", "/flows/{id}/diff", Read, Flow, 200, "", ""),
+    row("GET", "/flows/{id}/diff", Look, Flow, 200, "", ""),
     row("POST", "/flows/{id}/disable", Manage, Flow, 200, "", ""),
     row("PUT", "/flows/{id}/draft", Manage, Flow, 200, "", r#"{"source":"nodes: {a: {with: 2}}"}"#),
     row("POST", "/flows/{id}/enable", Manage, Flow, 200, "", ""),
     row("POST", "/flows/{id}/publish", Manage, Flow, 200, "", ""),
-    row("GET", "/flows/{id}/references", Read, Flow, 200, "", ""),
+    row("GET", "/flows/{id}/references", Look, Flow, 200, "", ""),
     row("POST", "/flows/{id}/rollback", Manage, Flow, 200, "", r#"{"version":1}"#),
     row("POST", "/flows/{id}/runs", Call, Flow, 200, "", r#"{"wait_seconds":20}"#),
     row("POST", "/flows/{id}/triggers/{name}/fire", Manage, Flow, 202, "", "{}"),
-    row("GET", "/flows/{id}/triggers", Read, Flow, 200, "", ""),
+    row("GET", "/flows/{id}/triggers", Look, Flow, 200, "", ""),
     row("POST", "/flows/{id}/triggers/{name}/disable", Manage, Flow, 200, "", ""),
     row("POST", "/flows/{id}/triggers/{name}/enable", Manage, Flow, 200, "", ""),
     row("POST", "/flows/{id}/triggers/{name}/rotate-secret", Manage, Flow, 200, "", ""),
-    row("GET", "/flows/{id}/versions", Read, Flow, 200, "", ""),
-    row("GET", "/flows/{id}/versions/{version}", Read, Flow, 200, "", ""),
+    row("GET", "/flows/{id}/versions", Look, Flow, 200, "", ""),
+    row("GET", "/flows/{id}/versions/{version}", Look, Flow, 200, "", ""),
     row("POST", "/jmespath", Read, None, 200, "", r#"{"expression":"a","data":{"a":1}}"#),
     row("GET", "/keys", Manage, None, 200, "", ""),
     row("POST", "/keys", Manage, None, 201, "", r#"{"name":"{n}"}"#),

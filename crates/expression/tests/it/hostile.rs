@@ -98,3 +98,18 @@ fn limits_can_be_chosen() {
         .unwrap_err().message().contains("100 bytes"));
     assert_eq!(Template::parse("${n}").unwrap().evaluate(&scope(), &setting).unwrap(), json!(7));
 }
+
+/// A value is no deeper than those can read who get it.
+#[test]
+fn values_that_are_too_deep_are_refused() {
+    let deep = "[".repeat(65) + &"]".repeat(65);
+    let steps = ".map(x, [x])".repeat(80);
+    for text in [format!("fromJson('{deep}')"), format!("[1]{steps}"), format!("toJson([1]{steps})")] {
+        let error = expression::Expression::parse(&text)
+            .unwrap()
+            .evaluate(&serde_json::Map::new(), &expression::Setting::default())
+            .unwrap_err();
+        assert_eq!(error.kind(), expression::Kind::Limit, "{text}");
+        assert!(error.message().contains("64 levels"), "{}", error.message());
+    }
+}

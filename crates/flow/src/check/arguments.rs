@@ -9,6 +9,9 @@ use serde_json::{Map, Value, json};
 use tool::Uri;
 use tool::schema::Schema;
 
+/// What sub-flows inherit, unless their arguments say otherwise.
+const INHERITED: [&str; 2] = ["tenantId", "buCode"];
+
 impl Walk<'_> {
     /// Everything about the arguments of a call.
     pub(super) fn arguments(&mut self, node: &Node, call: &Call, uri: &Uri) {
@@ -21,7 +24,10 @@ impl Walk<'_> {
         };
         // What is computed as a whole is known when it is run.
         let Some(given) = given(&call.args) else { return };
-        self.written(node, &given, &schema);
+        let is_flow = uri.scheme() == tool::runs::SCHEME;
+        // What a sub-flow sees as these may always be said.
+        let named = given.iter().filter(|(key, _)| !(is_flow && INHERITED.contains(&key.name.as_str())));
+        self.written(node, &named.copied().collect::<Vec<_>>(), &schema);
         self.left_out(node, call, &given, &schema);
     }
 

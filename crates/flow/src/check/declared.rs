@@ -74,7 +74,7 @@ impl Walk<'_> {
     fn only_of(&mut self, data: &Data, names: &[&str]) {
         data.visit(&mut |name, origin, at| {
             self.used.insert(name.to_owned());
-            if !self.problems.is_full() && !names.contains(&name) {
+            if !self.problems.is_full() && !names.contains(&name) && !expression::is_type(name) {
                 let message = unknown(name, names);
                 self.problems.add(Problem::error(
                     Code::UnknownName,

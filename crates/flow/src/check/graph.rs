@@ -17,6 +17,11 @@ impl Walk<'_> {
             let message = format!("'{id}' never runs: nothing leads to it that goes on");
             self.problems.add(Problem::error(Code::Unreachable, path, *at, message));
         }
+        for (node, (wanted, there)) in block.graph.joins_too_wide() {
+            let Node { id, path, at, .. } = &block.nodes[node];
+            let message = format!("'{id}' never runs: it waits for {wanted} edges, and {there} lead to it");
+            self.problems.add(Problem::error(Code::Unreachable, path, *at, message));
+        }
         let Some(level) = self.levels.last() else { return };
         for (one, other, var) in races(block, level) {
             let message =

@@ -86,15 +86,17 @@ impl Validation {
 /// Reads and checks a text.
 #[must_use]
 pub fn validate(text: &str, tools: &dyn Tools) -> Validation {
-    let document::ParsedFlow { flow, problems } = document::read(text);
+    let document::ParsedFlow { flow, sketch, problems } = document::read(text);
     let mut all = Problems::default();
     all.extend(problems);
     let mut bound = Vec::new();
-    if let Some(flow) = &flow {
-        let mut walk = Walk::new(flow, tools);
+    if let Some(looked_at) = flow.as_ref().or(sketch.as_ref()) {
+        let mut walk = Walk::new(looked_at, tools);
         walk.flow();
         bound = walk.bound;
-        all.extend(walk.problems.into_sorted());
+        // What edges are left out of a sketch says nothing of those that were meant.
+        let is_known = |problem: &Problem| flow.is_some() || !problem.code.is_about_edges();
+        all.extend(walk.problems.into_sorted().into_iter().filter(is_known));
     }
     Validation { flow, problems: all.into_sorted(), bound }
 }

@@ -176,6 +176,7 @@ impl<'a> Walk<'a> {
                 format!("'{name}' has not run when this is needed: no edges lead from it to here"),
             ),
             Some(_) => return,
+            None if expression::is_type(name) => return,
             None => (Code::UnknownName, unknown(name, &self.names())),
         };
         self.problems.add(Problem::error(code, origin.path(), origin.place(at), message));

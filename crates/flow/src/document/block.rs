@@ -3,12 +3,13 @@
 use super::model::{Block, Node};
 use super::node::{self, Wanted};
 use super::types::Types;
-use crate::cursor::{Cursor, is_identifier};
+use crate::cursor::{Cursor, is_name};
 use crate::limits;
 use crate::problem::{Code, Problem, Problems};
 use crate::settle::{Edge, Graph, Join, Port};
 use crate::source::Place;
 use document::did_you_mean;
+use std::collections::HashMap;
 
 /// Reads blocks and counts what is in them.
 pub(crate) struct Blocks<'a> {
@@ -60,11 +61,15 @@ impl<'a> Blocks<'a> {
         problems: &mut Problems,
     ) -> Option<(Node, Wanted)> {
         self.nodes += 1;
-        if self.nodes == limits::NODES + 1 {
-            let message = format!("a flow has at most {} nodes", limits::NODES);
-            problems.add(cursor.error(Code::LimitExceeded, message));
+        // What comes behind is not even looked at.
+        if self.nodes > limits::NODES {
+            if self.nodes == limits::NODES + 1 {
+                let message = format!("a flow has at most {} nodes", limits::NODES);
+                problems.add(cursor.error(Code::LimitExceeded, message));
+            }
+            return None;
         }
-        if !is_identifier(id) {
+        if !is_name(id) {
             let message = format!("'{id}' is no name for a node: letters, digits and _, not first a digit");
             problems.add(Problem::error(Code::Syntax, &cursor.path, cursor.at, message));
         }
@@ -81,40 +86,46 @@ fn connect(
 ) -> Option<Block> {
     let (nodes, wanted): (Vec<_>, Vec<_>) = nodes.into_iter().unzip();
     let joins: Vec<Join> = wanted.iter().map(|wanted| wanted.join).collect();
-    let edges: Vec<_> = wanted.iter().map(|wanted| edges(&nodes, wanted, problems)).collect();
-    let handler = match handler {
-        Some(id) => {
-            let field = cursor.field("fail")?;
-            Some(find(&nodes, id, &field.path, field.spot().at, problems)?)
-        }
-        None => None,
+    let places: Places<'_> = nodes.iter().enumerate().map(|(at, node)| (node.id.as_str(), at)).collect();
+    let mut is_torn = false;
+    let mut find = |id: &str, path: &str, at: Place, problems: &mut Problems| {
+        let found = find(&places, id, path, at, problems);
+        is_torn |= found.is_none();
+        found
     };
-    match Graph::new(joins, edges.into_iter().collect::<Option<Vec<_>>>()?, handler) {
-        Ok(graph) => Some(Block { nodes, graph }),
+    let edges: Vec<Vec<Edge>> = wanted
+        .iter()
+        .map(|wanted| {
+            let edge = |(port, id, path, at): &(Port, String, String, Place)| {
+                Some(Edge { to: find(id, path, *at, problems)?, port: *port })
+            };
+            wanted.edges.iter().filter_map(edge).collect()
+        })
+        .collect();
+    let handler = handler.zip(cursor.field("fail"));
+    let handler = handler.and_then(|(id, field)| find(id, &field.path, field.spot().at, problems));
+    match Graph::new(joins.clone(), edges, handler) {
+        Ok(graph) => Some(Block { nodes, graph, is_torn }),
         Err(circle) => {
             let names = circle.iter().chain(circle.first()).map(|node| nodes[*node].id.as_str());
             let names: Vec<_> = names.collect();
             let first = &nodes[*circle.first()?];
             let message = format!("edges lead in a circle: {}; use 'loop' to repeat", names.join(" → "));
             problems.add(Problem::error(Code::Cycle, &first.path, first.at, message));
-            None
+            // The nodes are still looked at, each by itself.
+            let graph = Graph::new(joins, vec![Vec::new(); nodes.len()], None).ok()?;
+            Some(Block { nodes, graph, is_torn: true })
         }
     }
 }
 
-/// The edges that leave a node; `None` if one of them leads nowhere.
-fn edges(nodes: &[Node], wanted: &Wanted, problems: &mut Problems) -> Option<Vec<Edge>> {
-    let edge = |(port, id, path, at): &(Port, String, String, Place)| {
-        Some(Edge { to: find(nodes, id, path, *at, problems)?, port: *port })
-    };
-    let edges: Vec<_> = wanted.edges.iter().map(edge).collect();
-    edges.into_iter().collect()
-}
+/// Nodes of a block by id.
+type Places<'a> = HashMap<&'a str, usize>;
 
-fn find(nodes: &[Node], id: &str, path: &str, at: Place, problems: &mut Problems) -> Option<usize> {
-    let found = nodes.iter().position(|node| node.id == id);
+fn find(places: &Places<'_>, id: &str, path: &str, at: Place, problems: &mut Problems) -> Option<usize> {
+    let found = places.get(id).copied();
     if found.is_none() && !problems.is_full() {
-        let meant = did_you_mean(id, nodes.iter().map(|node| node.id.as_str()));
+        let meant = did_you_mean(id, places.keys().copied());
         let message = format!("there is no node '{id}' in this block{meant}");
         problems.add(Problem::error(Code::UnknownNode, path, at, message));
     }

@@ -7,7 +7,7 @@ use super::node::{Wanted, read_join};
 use super::origin::Origin;
 use super::read_vars;
 use super::words::part;
-use crate::cursor::{Cursor, is_identifier};
+use crate::cursor::{Cursor, is_name};
 use crate::limits;
 use crate::problem::{Code, Problem, Problems};
 use crate::settle::Port;
@@ -62,7 +62,7 @@ pub(super) fn read_each(
 ) -> Option<Action> {
     let text = field.text(problems)?;
     let (list, item, index) = split_each(text);
-    for name in [Some(item), index].into_iter().flatten().filter(|name| !is_identifier(name)) {
+    for name in [Some(item), index].into_iter().flatten().filter(|name| !is_name(name)) {
         problems.add(field.error(Code::Syntax, format!("'{name}' is no name for an item")));
     }
     let list = Formula::parse(list, Origin::of(field), problems);

@@ -1,7 +1,7 @@
 //! Data with expressions in it: what `args`, `with`, `sets`, `output` and the like are made of.
 
 use super::assignments;
-use super::origin::{Origin, Trouble};
+use super::origin::{Origin, Room, Trouble};
 use crate::cursor::Cursor;
 use crate::problem::Problems;
 use crate::source::{Content, Place};
@@ -165,15 +165,15 @@ impl Data {
         }
     }
 
-    /// The value for the names in `scope`; all its computed parts together are not larger than one may be.
+    /// The value for the names in `scope`; all its computed parts together are not larger than one may be, nor deeper.
     ///
     /// # Errors
     /// What an expression in it cannot do, and where it stands.
     pub fn evaluate(&self, scope: &dyn Scope, setting: &Setting) -> Result<Value, Trouble> {
-        self.build(scope, setting, &mut setting.limits.built_bytes.clone())
+        self.build(scope, setting, &mut Room::new(setting))
     }
 
-    fn build(&self, scope: &dyn Scope, setting: &Setting, left: &mut usize) -> Result<Value, Trouble> {
+    fn build(&self, scope: &dyn Scope, setting: &Setting, left: &mut Room) -> Result<Value, Trouble> {
         match self {
             Self::Literal(value) => Ok(value.clone()),
             Self::Text(template, origin) => {
@@ -181,24 +181,10 @@ impl Data {
                 origin.spend(value, left)
             }
             Self::Formula(formula) => formula.origin.spend(formula.evaluate(scope, setting)?, left),
-            Self::List(items) => items.iter().map(|item| item.build(scope, setting, left)).collect(),
-            Self::Fields(fields) => {
-                let mut map = Map::new();
-                for field in fields {
-                    match field {
-                        Field::Set(key, data) => {
-                            map.insert(key.name.clone(), data.build(scope, setting, left)?);
-                        }
-                        Field::Spread(formula) => {
-                            let value = formula.origin.spend(formula.evaluate(scope, setting)?, left)?;
-                            if let Value::Object(more) = value {
-                                map.extend(more);
-                            }
-                        }
-                    }
-                }
-                Ok(Value::Object(map))
+            Self::List(items) => {
+                left.inside(|left| items.iter().map(|item| item.build(scope, setting, left)).collect())
             }
+            Self::Fields(fields) => left.inside(|left| build_fields(fields, scope, setting, left)),
         }
     }
 
@@ -215,6 +201,29 @@ impl Data {
             }),
         }
     }
+}
+
+fn build_fields(
+    fields: &[Field],
+    scope: &dyn Scope,
+    setting: &Setting,
+    left: &mut Room,
+) -> Result<Value, Trouble> {
+    let mut map = Map::new();
+    for field in fields {
+        match field {
+            Field::Set(key, data) => {
+                map.insert(key.name.clone(), data.build(scope, setting, left)?);
+            }
+            Field::Spread(formula) => {
+                let value = formula.origin.spend(formula.evaluate(scope, setting)?, left)?;
+                if let Value::Object(more) = value {
+                    map.extend(more);
+                }
+            }
+        }
+    }
+    Ok(Value::Object(map))
 }
 
 impl Formula {

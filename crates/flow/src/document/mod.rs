@@ -43,8 +43,18 @@ use types::Types;
 pub struct ParsedFlow {
     /// What can be run; also with some problems, as drafts are.
     pub flow: Option<Flow>,
+    /// What can only be looked at instead: edges lead nowhere or in circles.
+    pub sketch: Option<Flow>,
     /// In the order of the text.
     pub problems: Vec<Problem>,
+}
+
+impl ParsedFlow {
+    /// What there is to look at.
+    #[must_use]
+    pub fn into_any(self) -> Option<Flow> {
+        self.flow.or(self.sketch)
+    }
 }
 
 /// Reads a flow from YAML or JSON, in our spelling or the origin's.
@@ -62,7 +72,11 @@ pub fn read(text: &str) -> ParsedFlow {
             None
         }
     };
-    ParsedFlow { flow, problems: problems.into_sorted() }
+    let (flow, sketch) = match flow {
+        Some(flow) if !flow.block.is_whole() => (None, Some(flow)),
+        flow => (flow, None),
+    };
+    ParsedFlow { flow, sketch, problems: problems.into_sorted() }
 }
 
 /// The tree of a document in our spelling, without its places: what two texts have in common that mean the same.

@@ -68,9 +68,16 @@ pub enum Overflow {
 pub struct Block {
     pub(crate) nodes: Vec<Node>,
     pub(crate) graph: Graph,
+    /// Edges lead nowhere or in a circle, and are left out.
+    pub(crate) is_torn: bool,
 }
 
 impl Block {
+    /// It has all its edges, and so have the blocks inside.
+    pub(crate) fn is_whole(&self) -> bool {
+        !self.is_torn && self.nodes.iter().filter_map(Node::block).all(|block| block.is_whole())
+    }
+
     /// The number of a node.
     #[must_use]
     pub fn find(&self, id: &str) -> Option<usize> {

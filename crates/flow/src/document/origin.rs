@@ -3,7 +3,7 @@
 use crate::cursor::Cursor;
 use crate::problem::{Code, Problem};
 use crate::source::{Place, Spot};
-use expression::{Error, Position};
+use expression::{Error, Position, Setting};
 use serde_json::Value;
 
 /// Where an expression stands in the document.
@@ -52,19 +52,14 @@ impl Origin {
     }
 
     /// Counts a computed part against what the whole may have.
-    pub(super) fn spend(&self, value: Value, left: &mut usize) -> Result<Value, Trouble> {
-        match left.checked_sub(weight(&value)) {
-            Some(rest) => *left = rest,
-            None => {
-                let message = "the values together are too large".to_owned();
-                return Err(Trouble {
-                    path: self.path.clone(),
-                    place: self.spot.at,
-                    message,
-                    is_limit: true,
-                });
-            }
+    pub(super) fn spend(&self, value: Value, left: &mut Room) -> Result<Value, Trouble> {
+        let too_much =
+            |message| Trouble { path: self.path.clone(), place: self.spot.at, message, is_limit: true };
+        if !expression::is_within(&value, left.levels) {
+            return Err(too_much(expression::too_deep()));
         }
+        let rest = left.bytes.checked_sub(weight(&value));
+        left.bytes = rest.ok_or_else(|| too_much("the values together are too large".to_owned()))?;
         Ok(value)
     }
 
@@ -79,6 +74,29 @@ impl Origin {
             expression::Kind::Syntax | expression::Kind::Evaluation => Code::Expression,
         };
         Problem::error(code, &self.path, self.place(error.position()), error.message())
+    }
+}
+
+/// How much a value may still grow while its parts are computed.
+#[derive(Debug)]
+pub(super) struct Room {
+    bytes: usize,
+    /// Lists and objects in one another; the document itself has no more than a value may have.
+    levels: usize,
+}
+
+impl Room {
+    pub(super) fn new(setting: &Setting) -> Self {
+        Self { bytes: setting.limits.built_bytes, levels: expression::VALUE_LEVELS }
+    }
+
+    /// Builds what stands in a list or an object, one level further in.
+    pub(super) fn inside<T>(&mut self, build: impl FnOnce(&mut Self) -> T) -> T {
+        let around = self.levels;
+        self.levels = around.saturating_sub(1);
+        let built = build(self);
+        self.levels = around;
+        built
     }
 }
 

@@ -25,7 +25,7 @@ impl Machine {
                 self.is_paused = false;
                 self.dirty.extend(self.frames.keys());
             }
-            Fact::Caught { error } => self.apply_caught(error),
+            Fact::Caught { error } => self.apply_caught(error, record.at),
             // The journal before it is read as if what failed had not been.
             Fact::Retry => self.apply_retry(record.at),
             Fact::Decided(decision) => self.apply_decided(&record.path, decision),
@@ -175,7 +175,9 @@ impl Machine {
     }
 
     /// What might have begun does not begin any more, but what the handler leads to does.
-    fn apply_caught(&mut self, error: &Failure) {
+    fn apply_caught(&mut self, error: &Failure, at: DateTime<Utc>) {
+        // Whoever looks after a run that took too long has as much time again.
+        self.begun_at = Some(at);
         if let Some(run) = self.given.get_mut("run") {
             run["error"] = error.to_value();
         }

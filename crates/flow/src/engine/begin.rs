@@ -69,7 +69,9 @@ impl Machine {
         self.open_more(id);
         let is_over =
             standings.iter().all(|standing| matches!(standing, Standing::Ended | Standing::Skipped));
-        if is_over || self.is_joined(id) {
+        // A run that is paused does not end either: whoever goes on with what it gives would be something new.
+        let is_kept = id == ROOT && self.is_paused;
+        if !is_kept && (is_over || self.is_joined(id)) {
             self.complete(id);
         }
     }
@@ -90,7 +92,7 @@ impl Machine {
     pub(super) fn has_room(&self) -> bool {
         let at_work =
             self.active.iter().filter(|spot| self.state(**spot).is_some_and(State::is_leaf)).count();
-        !self.is_paused && at_work < limits::RUNNING
+        !self.is_paused && !self.is_held && at_work < limits::RUNNING
     }
 
     fn begin(&mut self, spot: Spot) {
@@ -166,6 +168,9 @@ impl Machine {
             }
             Wait::Signal { name, key } => {
                 let key = key.as_ref().map(|key| self.evaluate(spot, key)).transpose()?;
+                if key == Some(Value::Null) {
+                    return Err(Failure::new("EXPRESSION", "the 'key' of the signal to wait for is null"));
+                }
                 Waiting::Signal { name: name.clone(), key }
             }
         };

@@ -29,7 +29,7 @@ impl Machine {
             return Err(Failure::new("LIMIT", message));
         }
         let arguments = self.arguments(spot, node, call)?;
-        check_size(&target)?;
+        check_value(&target)?;
         self.emit_at(spot, Fact::Called { target, arguments });
         Ok(())
     }
@@ -52,7 +52,7 @@ impl Machine {
                 arguments.insert(bound.parameter.clone(), value.clone());
             }
         }
-        arguments.values().try_for_each(check_size)?;
+        arguments.values().try_for_each(check_value)?;
         Ok(arguments)
     }
 
@@ -103,7 +103,7 @@ impl Machine {
 
     pub(super) fn take_answer(&mut self, spot: Spot, value: Value) {
         let block = Arc::clone(&self.frames[&spot.0].block);
-        let taken = check_size(&value).and_then(|()| match &block.nodes[spot.1].action {
+        let taken = check_value(&value).and_then(|()| match &block.nodes[spot.1].action {
             Action::Approval(approval) => self.ask(spot, approval),
             Action::Guard(guard) => self.take_verdict(spot, guard, value),
             _ => self.finish(spot, value, Exit::Next),
@@ -149,8 +149,14 @@ impl Machine {
     }
 }
 
-/// A value is not larger than values may be.
-pub(super) fn check_size(value: &Value) -> Result<(), Failure> {
+/// A value is not larger than values may be, nor deeper.
+///
+/// # Errors
+/// `LIMIT`, which says what the bound is.
+pub fn check_value(value: &Value) -> Result<(), Failure> {
+    if !expression::is_within(value, limits::VALUE_LEVELS) {
+        return Err(Failure::new("LIMIT", expression::too_deep()));
+    }
     if weight(value) <= limits::VALUE_BYTES {
         return Ok(());
     }

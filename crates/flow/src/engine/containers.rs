@@ -1,6 +1,6 @@
 //! Nodes with nodes inside: each, loop, block.
 
-use super::call::check_size;
+use super::call::check_value;
 use super::frame::{FrameId, Spot, State};
 use super::record::{Fact, Failure};
 use super::scope::Names;
@@ -107,7 +107,7 @@ impl Machine {
         let ended = match &block.nodes[node].action {
             Action::Each(each) => {
                 let value = self.result_of(id);
-                check_size(&value).and_then(|()| {
+                check_value(&value).and_then(|()| {
                     self.take_item(spot, index, id, value);
                     self.open_items(spot, each)
                 })

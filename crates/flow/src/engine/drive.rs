@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// How long calls may take to end when the run or the driver is to end.
+/// How long calls may take to end when the run is to end.
 const GRACE: Duration = Duration::from_secs(4);
 
 /// Why the driver let go of a run that is still ours.
@@ -83,7 +83,7 @@ impl Driver<'_> {
     /// Lets calls end that do so soon, and begins nothing new.
     async fn wind_down(&mut self, machine: &mut Machine) -> Result<Stop, Lost> {
         machine.hold();
-        let deadline = tokio::time::Instant::now() + GRACE;
+        let deadline = tokio::time::Instant::now() + self.calls.grace();
         while !self.tokens.is_empty() {
             let Ok(Some((id, result))) = tokio::time::timeout_at(deadline, self.flying.next()).await else {
                 break;

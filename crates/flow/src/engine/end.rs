@@ -1,6 +1,6 @@
 //! Nodes and runs end: well, badly, or because of what happened elsewhere.
 
-use super::call::check_size;
+use super::call::check_value;
 use super::frame::{FrameId, Spot, State};
 use super::record::{Ending, Fact, Failure, Waiting};
 use super::scope::Names;
@@ -24,7 +24,7 @@ impl Machine {
             }
             None => raw,
         };
-        check_size(&value)?;
+        check_value(&value)?;
         self.emit_at(spot, Fact::Succeeded { value, sets, exit });
         Ok(())
     }

@@ -19,6 +19,7 @@ mod scope;
 mod steps;
 mod wake;
 
+pub use call::check_value;
 pub use drive::{Stop, drive};
 pub use history::copied;
 pub use ports::{Answer, Call, Calls, Clock, Journal, Lost, Parking};
@@ -84,6 +85,8 @@ pub struct Machine {
     begun_at: Option<DateTime<Utc>>,
     is_caught: bool,
     is_paused: bool,
+    /// Our process is to let go of the run.
+    is_held: bool,
     is_cancelling: bool,
     returned: Option<Value>,
     ending: Option<Ending>,
@@ -121,6 +124,7 @@ impl Machine {
             begun_at: None,
             is_caught: false,
             is_paused: false,
+            is_held: false,
             is_cancelling: false,
             returned: None,
             ending: None,
@@ -173,7 +177,7 @@ impl Machine {
 
     /// Begins nothing new from now on; unlike a pause, this is not part of the run.
     pub fn hold(&mut self) {
-        self.is_paused = true;
+        self.is_held = true;
     }
 
     /// How the run ended, once it has.

@@ -1,6 +1,7 @@
 //! Personal data in texts: addresses of mail, numbers of telephones, cards, accounts and social security.
 
 use serde_json::{Map, Value, json};
+use std::borrow::Cow;
 use tool::pii::PERSONAL;
 
 /// Where there is personal data, and of which kind; never the data itself.
@@ -12,16 +13,8 @@ pub(super) fn find(value: &Value) -> Vec<Value> {
 
 fn look(value: &Value, path: &str, findings: &mut Vec<Value>) {
     match value {
-        Value::String(text) => {
-            let mut kinds = Vec::new();
-            replace(text, &mut |kind| kinds.push(kind));
-            kinds.dedup();
-            findings.extend(
-                kinds.into_iter().map(
-                    |kind| json!({"path": path, "kind": kind, "message": format!("{kind} at '{path}'")}),
-                ),
-            );
-        }
+        Value::String(text) => look_at(text, path, findings),
+        Value::Number(number) => look_at(&number.to_string(), path, findings),
         Value::Array(items) => {
             items
                 .iter()
@@ -29,10 +22,24 @@ fn look(value: &Value, path: &str, findings: &mut Vec<Value>) {
                 .for_each(|(index, item)| look(item, &format!("{path}[{index}]"), findings));
         }
         Value::Object(fields) => {
-            fields.iter().for_each(|(name, field)| look(field, &crate::cursor::join(path, name), findings));
+            for (at, (name, field)) in fields.iter().enumerate() {
+                // A name that is personal data itself stands in no path.
+                let safe = if replace(name, &mut |_| {}) == *name { name.clone() } else { format!("[{at}]") };
+                let path = crate::cursor::join(path, &safe);
+                look_at(name, &path, findings);
+                look(field, &path, findings);
+            }
         }
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        Value::Null | Value::Bool(_) => {}
     }
+}
+
+fn look_at(text: &str, path: &str, findings: &mut Vec<Value>) {
+    let mut kinds = Vec::new();
+    replace(text, &mut |kind| kinds.push(kind));
+    kinds.dedup();
+    let finding = |kind| json!({"path": path, "kind": kind, "message": format!("{kind} at '{path}'")});
+    findings.extend(kinds.into_iter().map(finding));
 }
 
 /// The value with `[EMAIL]` and the like in the place of personal data.
@@ -41,13 +48,46 @@ pub(super) fn redact(value: &Value) -> Value {
         Value::String(text) => replace(text, &mut |_| {}).into(),
         Value::Array(items) => items.iter().map(redact).collect(),
         Value::Object(fields) => Value::Object(
-            fields.iter().map(|(name, field)| (name.clone(), redact(field))).collect::<Map<_, _>>(),
+            fields
+                .iter()
+                .map(|(name, field)| (replace(name, &mut |_| {}), redact(field)))
+                .collect::<Map<_, _>>(),
         ),
-        other => other.clone(),
+        Value::Number(number) => {
+            let text = number.to_string();
+            let redacted = replace(&text, &mut |_| {});
+            if redacted == text { value.clone() } else { redacted.into() }
+        }
+        Value::Null | Value::Bool(_) => value.clone(),
     }
 }
 
+/// The text with the kinds of personal data in their place; a text without any stays as it is.
 fn replace(text: &str, found: &mut dyn FnMut(&'static str)) -> String {
+    let mut has_found = false;
+    let replaced = replace_plain(&plain(text), &mut |kind| {
+        has_found = true;
+        found(kind);
+    });
+    if has_found { replaced } else { text.to_owned() }
+}
+
+/// Full-width forms of East Asian texts as the ASCII that they stand for, and signs without width left out.
+fn plain(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() {
+        return text.into();
+    }
+    let narrow = |c: char| match c {
+        '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(c) - 0xfee0).unwrap_or(c),
+        '\u{3000}' | '\u{a0}' | '\u{2007}' | '\u{202f}' => ' ',
+        '\u{2010}'..='\u{2015}' => '-',
+        other => other,
+    };
+    let is_shown = |c: &char| !matches!(c, '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}' | '\u{ad}');
+    text.chars().filter(is_shown).map(narrow).collect()
+}
+
+fn replace_plain(text: &str, found: &mut dyn FnMut(&'static str)) -> String {
     PERSONAL.iter().fold(text.to_owned(), |text, kind| {
         kind.replace(&text, &mut |_| {
             found(kind.name);
@@ -59,6 +99,21 @@ fn replace(text: &str, found: &mut dyn FnMut(&'static str)) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn personal_data_is_found_as_a_number_in_a_name_and_in_wide_digits() {
+        let value = json!({"card": 4_111_111_111_111_111_u64, "n": 12, "ann@mail.example.org": {"a": "４１１１ １１１１ １１１１ １１１１ 円"}});
+        let redacted = json!({"card": "[CARD]", "n": 12, "[EMAIL]": {"a": "[CARD] 円"}});
+        assert_eq!(redact(&value), redacted);
+        let findings = find(&value);
+        assert_eq!(findings.len(), 3, "{findings:?}");
+        assert!(!json!(findings).to_string().contains("ann@"), "{findings:?}");
+        assert_eq!(
+            redact(&json!("１２ 円")),
+            json!("１２ 円"),
+            "what is no personal data stays as it is written"
+        );
+    }
 
     #[test]
     fn personal_data_is_found_and_redacted() {

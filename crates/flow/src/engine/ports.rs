@@ -5,6 +5,7 @@ use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
 use std::fmt;
+use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 /// The journal of one run, held by one owner at a time.
@@ -55,6 +56,11 @@ impl std::error::Error for Lost {}
 /// Who makes calls.
 #[async_trait]
 pub trait Calls: Send + Sync {
+    /// How long calls under way may take to end when the process is to let go of the run.
+    fn grace(&self) -> Duration {
+        Duration::from_secs(4)
+    }
+
     /// Makes a call; the same call may come again with the same key. Once `cancel` is cancelled the future may be
     /// dropped at any time: a call that must come to a proper end does so in a task of its own.
     ///

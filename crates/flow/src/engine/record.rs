@@ -89,7 +89,7 @@ pub enum Fact {
     Signal {
         /// Its name.
         name: String,
-        /// Only waits for this key, if there is one.
+        /// For waits with this key, and those without one; without it only for those without one.
         key: Option<Value>,
         /// What the wait gives.
         data: Value,

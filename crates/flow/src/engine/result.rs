@@ -56,6 +56,7 @@ impl Flow {
         mut inputs: Map<String, Value>,
         setting: &Setting,
     ) -> Result<Map<String, Value>, Failure> {
+        inputs.values().try_for_each(super::call::check_value)?;
         // Defaults may speak of other inputs, so these come first.
         check(&self.input_schema(), &Value::Object(inputs.clone()), "input")?;
         for input in self.inputs.iter().filter(|input| input.default.is_some()) {
@@ -75,7 +76,7 @@ impl Flow {
 
     /// An output without what the flow does not declare, if it fits.
     fn release(&self, mut output: Value) -> Result<Value, Failure> {
-        super::call::check_size(&output)?;
+        super::call::check_value(&output)?;
         let Some(schema) = &self.returns else { return Ok(output) };
         cut(&mut output, schema, &self.types);
         check(&self.with_types(schema.clone()), &output, "output")?;

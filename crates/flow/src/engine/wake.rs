@@ -1,9 +1,9 @@
 //! Nodes that wait: timers, retries, signals, approvals, children, and deadlines.
 
-use super::Machine;
 use super::frame::{Spot, State};
 use super::ports::Parking;
-use super::record::{Decision, Ending, Fact, Failure, Waiting};
+use super::record::{Decision, Fact, Failure, Waiting};
+use super::{Machine, ROOT};
 use crate::document::{Action, Approval, OnTimeout};
 use crate::settle::Exit;
 use chrono::{DateTime, Utc};
@@ -15,7 +15,7 @@ impl Machine {
     pub(super) fn wake(&mut self) {
         if self.run_deadline().is_some_and(|deadline| deadline <= self.now) {
             let error = Failure::new("TIMEOUT", "the run took longer than the flow's 'timeout'");
-            return self.end_run(Ending::Failed { error });
+            return self.fail_frame(ROOT, error);
         }
         for spot in self.active.clone() {
             if self.ending.is_none() && self.active.contains(&spot) {
@@ -32,7 +32,7 @@ impl Machine {
         let is_due = parked.reason.until().is_some_and(|until| until <= self.now);
         let woken = match &parked.reason {
             Waiting::Timer { .. } if is_due => self.finish(spot, Value::Null, Exit::Next),
-            Waiting::Retry { .. } if is_due && !self.is_paused => {
+            Waiting::Retry { .. } if is_due && !self.is_paused && !self.is_held => {
                 let attempt = parked.call.as_ref().map_or(1, |call| call.attempt) + 1;
                 self.emit(self.path(spot), attempt, Fact::Again);
                 Ok(())
@@ -61,12 +61,11 @@ impl Machine {
         }
     }
 
-    /// The first signal that somebody waits for: of that name, and of that key if the wait has one.
+    /// The first signal that somebody waits for: of that name, and of that very key if the wait has one.
     pub(super) fn matching_signal(&self, waiting: &Waiting) -> Option<usize> {
         let Waiting::Signal { name, key } = waiting else { return None };
-        let is_meant = |(sent, of, _): &(String, Option<Value>, Value)| {
-            sent == name && (key.is_none() || of.is_none() || of == key)
-        };
+        let is_meant =
+            |(sent, of, _): &(String, Option<Value>, Value)| sent == name && (key.is_none() || of == key);
         self.signals.iter().position(is_meant)
     }
 

@@ -13,8 +13,6 @@ const MAX_DAYS: u32 = 366 * 41;
 /// The longest gap that a zone has had is a day.
 const MAX_GAP_MINUTES: i64 = 26 * 60;
 
-/// An instant that is no longer past than this was not missed.
-const ON_TIME: Duration = Duration::minutes(1);
 /// Of more that were missed the latest count.
 const MAX_CAUGHT_UP: usize = 1000;
 
@@ -45,27 +43,34 @@ pub fn due(
     Instants { cron, zone, after }.take_while(move |instant| *instant <= until)
 }
 
-/// The instants at which a schedule fires now that it was last looked at then: those that are on time, and of those
-/// that were missed what `catch_up` says.
+/// The instants at which a schedule fires now that it last fired then: all since somebody `watches` without a break,
+/// who may only be late, and of those that were missed before what `catch_up` says.
 #[must_use]
 pub fn firing(
     cron: &Cron,
     zone: Tz,
     last: DateTime<Utc>,
+    watches: DateTime<Utc>,
     now: DateTime<Utc>,
     catch_up: CatchUp,
 ) -> Vec<DateTime<Utc>> {
     let after = match catch_up {
-        CatchUp::None => last.max(now - ON_TIME),
+        CatchUp::None => last.max(watches),
         CatchUp::Last | CatchUp::All => last,
     };
     let mut found = VecDeque::new();
     for instant in due(cron, zone, after, now) {
-        if found.len() == MAX_CAUGHT_UP || catch_up == CatchUp::Last {
+        if found.len() == MAX_CAUGHT_UP {
             found.pop_front();
         }
         found.push_back(instant);
     }
+    let missed = found.partition_point(|instant| *instant <= watches);
+    let kept = match catch_up {
+        CatchUp::None | CatchUp::All => missed,
+        CatchUp::Last => missed.min(1),
+    };
+    found.drain(..missed - kept);
     found.into()
 }
 

@@ -204,3 +204,78 @@ triggers: [{type: message, from: 'mq://svc/orders'}]
     ];
     assert_eq!(found, wanted.map(|(node, uri)| (node.to_owned(), uri.to_owned())));
 }
+
+/// FL-18: an edge that leads nowhere, or in a circle, hides nothing else that is wrong.
+#[test]
+fn an_unknown_node_hides_no_other_problem() {
+    for edges in ["a: {with: '1', next: nowhere}", "a: {with: '1', next: c}, c: {with: '1', next: a}"] {
+        let text = format!("nodes: {{{edges}, x: {{exec: 'api://no/tool'}}, y: {{with: 'unknown + a'}}}}");
+        let checked = check(&text);
+        let found: Vec<_> = checked.problems.iter().map(|problem| problem.code).collect();
+        assert!(
+            found.contains(&Code::UnknownTool) && found.contains(&Code::UnknownName),
+            "{}",
+            all(&checked)
+        );
+        assert!(!found.contains(&Code::NotUpstream), "{}", all(&checked));
+        assert!(checked.flow.is_none(), "it cannot be run");
+    }
+}
+
+/// FL-3: what a sub-flow sees as its tenant and unit may be said, whatever it declares.
+#[test]
+fn a_sub_flow_may_be_told_of_another_unit() {
+    struct Closed;
+    impl Tools for Closed {
+        fn find(&self, _: &Uri) -> Lookup {
+            let schema = json!({"type": "object", "additionalProperties": false, "properties": {"x": {}}});
+            Lookup::Found { input: Arc::new(schema) }
+        }
+    }
+    let found = |text: &str| {
+        codes(&validate(text, &Closed).problems).into_iter().map(|(code, ..)| code).collect::<Vec<_>>()
+    };
+    assert_eq!(found("nodes: {a: {flow: child, args: {x: 1, buCode: b, tenantId: t}}}"), []);
+    assert_eq!(found("nodes: {a: {flow: child, args: {other: 1}}}"), [Code::UnknownArgument]);
+    assert_eq!(found("nodes: {a: {exec: 'api://a/b', args: {buCode: b}}}"), [Code::UnknownArgument]);
+}
+
+/// A node that waits for more edges than there are never runs.
+#[test]
+fn a_join_of_more_edges_than_there_are_is_told() {
+    let text = |join: usize| {
+        format!(
+            "nodes: {{a: {{with: '1', next: c}}, b: {{with: '1', next: c}}, c: {{with: '1', join: {join}}}}}"
+        )
+    };
+    assert!(check(&text(2)).is_valid(), "{}", all(&check(&text(2))));
+    assert_eq!(
+        codes(&check(&text(3)).problems).into_iter().map(|(code, ..)| code).collect::<Vec<_>>(),
+        [Code::Unreachable]
+    );
+}
+
+/// FL-17, FL-18: what is too much is told without looking at all of it.
+#[test]
+fn hostile_sizes_are_told_quickly() {
+    let nodes: String = (0..20_000).map(|n| format!("n{n}: {{with: '1', next: n{}}}, ", n + 1)).collect();
+    let fields: String = (0..40_000).map(|n| format!("f{n}: 1, ")).collect();
+    for (text, code) in [
+        (format!("nodes: {{{nodes}}}"), Code::LimitExceeded),
+        (format!("{{nodes: {{a: {{with: '1'}}}}, {fields}}}"), Code::Unknown),
+    ] {
+        let began = std::time::Instant::now();
+        let checked = check(&text);
+        assert!(began.elapsed() < std::time::Duration::from_secs(5), "{:?}", began.elapsed());
+        assert!(checked.problems.len() <= 100 && checked.problems.iter().any(|problem| problem.code == code));
+    }
+}
+
+/// What expressions take for something else names no node.
+#[test]
+fn words_of_expressions_are_no_names() {
+    for word in ["'true'", "'null'", "in"] {
+        let checked = check(&format!("nodes: {{{word}: {{with: '1'}}}}"));
+        assert!(!checked.is_valid(), "{word}");
+    }
+}

@@ -107,18 +107,29 @@ fn due_instants_lie_between() {
 fn missed_instants_are_caught_up_with() {
     let cron: Cron = "0 * * * *".parse().unwrap();
     let zone = "UTC".parse().unwrap();
-    let fires = |now: &str, catch_up| {
-        let found = firing(&cron, zone, instant("2026-01-01T00:10:00Z"), instant(now), catch_up);
+    let since = |watches: &str, now: &str, catch_up| {
+        let last = instant("2026-01-01T00:10:00Z");
+        let found = firing(&cron, zone, last, instant(watches), instant(now), catch_up);
         found.into_iter().map(|at| at.format("%H:%M").to_string()).collect::<Vec<_>>()
     };
+    let fires = |now: &str, catch_up| since(now, now, catch_up);
     assert_eq!(fires("2026-01-01T03:10:00Z", CatchUp::All), ["01:00", "02:00", "03:00"]);
     assert_eq!(fires("2026-01-01T03:10:00Z", CatchUp::Last), ["03:00"]);
     assert!(fires("2026-01-01T03:10:00Z", CatchUp::None).is_empty());
-    assert_eq!(fires("2026-01-01T03:00:30Z", CatchUp::None), ["03:00"]);
+    assert!(fires("2026-01-01T03:00:01Z", CatchUp::None).is_empty(), "nobody watched");
+    // Whoever watches without a break is late, and misses nothing.
+    let watched = "2026-01-01T02:59:59Z";
+    for catch_up in [CatchUp::None, CatchUp::Last] {
+        let missed = if catch_up == CatchUp::Last { vec!["02:00"] } else { Vec::new() };
+        let wanted: Vec<_> = missed.into_iter().chain(["03:00", "04:00"]).collect();
+        assert_eq!(since(watched, "2026-01-01T04:20:00Z", catch_up), wanted);
+    }
     assert!(fires("2026-01-01T00:59:59Z", CatchUp::All).is_empty());
     assert_eq!(
-        firing(&cron, zone, instant("2020-01-01T00:00:00Z"), instant("2026-01-01T00:00:00Z"), CatchUp::All)
-            .len(),
+        {
+            let now = instant("2026-01-01T00:00:00Z");
+            firing(&cron, zone, instant("2020-01-01T00:00:00Z"), now, now, CatchUp::All).len()
+        },
         1000
     );
 }

@@ -78,7 +78,7 @@ triggers:
     let [named, mapped, wrong] = &flow.triggers[..] else { panic!("three triggers") };
     let inputs = named.inputs(&flow, &event, &setting).unwrap();
     assert_eq!(json!(inputs), json!({"id": "O-1", "body": event["body"]}));
-    assert_eq!(flow.concurrency_key(&inputs, &setting), Ok(Some("order O-1".to_owned())));
+    assert_eq!(flow.concurrency_key(&inputs, &setting), Ok(Some("\"order O-1\"".to_owned())));
     assert_eq!(named.dedupe_key(&event, &setting), Ok(None));
     assert_eq!(json!(mapped.inputs(&flow, &event, &setting).unwrap()), json!({"id": 7}));
     assert_eq!(mapped.dedupe_key(&event, &setting), Ok(Some("7".to_owned())));

@@ -1,7 +1,7 @@
 //! Approvals: what runs ask people, who is asked, and what counts as an answer.
 
 use super::Flows;
-use super::given::Given;
+use super::given::{Given, spelled};
 use flow::engine::{Decision, Waiting};
 use futures::future::BoxFuture;
 use serde_json::Value;
@@ -42,11 +42,23 @@ impl Approval {
         }
     }
 
+    /// The caller is among them by nothing but its name, which others may have, too.
+    fn is_by_name_alone(&self, caller: &Caller) -> bool {
+        let is_surer = |by: &str| match by {
+            "managers" | "manager" => caller.may(Scope::Manage),
+            by => by == caller.identity.id(),
+        };
+        match &self.by {
+            Value::String(by) => !is_surer(by),
+            Value::Array(all) => !all.iter().filter_map(Value::as_str).any(is_surer),
+            _ => false,
+        }
+    }
+
     /// What was filled in is as `fields` says.
-    ///
-    /// # Errors
-    /// `InvalidInput` with every problem found.
-    pub fn check(&self, decision: &Decision) -> Result<()> {
+    fn check(&self, decision: &Decision) -> Result<()> {
+        flow::engine::check_value(&decision.data)
+            .map_err(|failure| Error::invalid_input(format!("'data': {}", failure.message)))?;
         let Some(fields) = self.fields.as_ref().filter(|_| decision.is_approved) else { return Ok(()) };
         let problems = Schema::compile(fields, "field")?.check(&decision.data);
         let Some(first) = problems.first() else { return Ok(()) };
@@ -76,6 +88,30 @@ impl Flows {
         Ok(Some(Approval { wait, title, fields, by }))
     }
 
+    /// The caller may decide so.
+    ///
+    /// # Errors
+    /// `Denied` for those who are not asked, or are by a name that others have, too; `InvalidInput` for what was not
+    /// filled in as asked.
+    pub async fn may_decide(
+        &self,
+        tenant: &TenantId,
+        approval: &Approval,
+        caller: &Caller,
+        decision: &Decision,
+    ) -> Result<()> {
+        let name = &caller.name;
+        if !approval.is_for(caller) {
+            return Err(Error::denied(format!("{name} may not decide this; it is asked of others")));
+        }
+        if approval.is_by_name_alone(caller) && self.store.keys().count_called(tenant, name).await? > 1 {
+            return Err(Error::denied(format!(
+                "several keys or users are called '{name}', so that nobody can tell who is asked; name the id in 'by'"
+            )));
+        }
+        approval.check(decision)
+    }
+
     /// The approvals that the run waits for, and those of runs that it waits for.
     pub(super) fn approvals_of<'a>(
         &'a self,
@@ -91,15 +127,20 @@ impl Flows {
                 found.extend(self.approval(tenant, wait).await?);
             }
             if has_children && depth < super::start::MAX_DEPTH {
-                let of_run = RunFilter { parent: Some(run), ..RunFilter::default() };
-                let page = PageRequest { page: 1, limit: CHILDREN };
-                let children = self.store.runs().list(tenant, &of_run, page).await?.items;
-                for child in children.into_iter().filter(|child| !child.state.is_ended()) {
-                    found.extend(self.approvals_of(tenant, child.id, depth + 1).await?);
+                for child in self.live_children(tenant, run).await? {
+                    found.extend(self.approvals_of(tenant, child, depth + 1).await?);
                 }
             }
             Ok(found)
         })
+    }
+
+    /// The runs of sub-flows that have not ended.
+    pub(super) async fn live_children(&self, tenant: &TenantId, run: RunId) -> store::Result<Vec<RunId>> {
+        let of_run = RunFilter { parent: Some(run), ..RunFilter::default() };
+        let page = PageRequest { page: 1, limit: CHILDREN };
+        let children = self.store.runs().list(tenant, &of_run, page).await?.items;
+        Ok(children.into_iter().filter(|child| !child.state.is_ended()).map(|child| child.id).collect())
     }
 
     /// What may be shown of the run nowhere.
@@ -108,10 +149,10 @@ impl Flows {
             return SecretValues::default();
         }
         let given: Given = serde_json::from_str(&data.inputs).unwrap_or_default();
-        match self.version_of(run, data.source.clone()).await {
+        spelled(&match self.version_of(run, data.source.clone()).await {
             Ok(version) => given.secrets_of(&version.flow),
             // Nobody can say any more.
             Err(_) => given.secrets(|_| true),
-        }
+        })
     }
 }

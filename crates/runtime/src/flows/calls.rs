@@ -33,6 +33,10 @@ pub(super) struct RunCalls {
 
 #[async_trait]
 impl Calls for RunCalls {
+    fn grace(&self) -> Duration {
+        self.flows.options.grace()
+    }
+
     async fn call(&self, call: Call) -> Result<Answer, Failure> {
         let Value::String(target) = &call.target else {
             return Err(Failure::new("TOOL_NOT_FOUND", "an agent is a service; make one, and name it here"));
@@ -128,10 +132,14 @@ pub(super) fn answer_of(
     }
 }
 
-/// The answer's data: JSON where it is some, else its text, else the whole result.
+/// The answer's data: JSON where it is some, else its text, else the whole result; null where it says nothing.
 pub(super) fn value_of(output: &Output) -> Value {
-    let text = output.data().map_or_else(|| output.to_result(), Into::into);
-    serde_json::from_str(&text).unwrap_or(Value::String(text))
+    let data = output.data();
+    let is_whole = data.is_none();
+    let text = data.map_or_else(|| output.to_result(), Into::into);
+    let value = serde_json::from_str(&text).unwrap_or(Value::String(text));
+    let is_empty = |part: &Value| part.as_array().is_some_and(Vec::is_empty);
+    if is_whole && value.get("content").is_some_and(is_empty) { Value::Null } else { value }
 }
 
 fn failed_output(output: &Output, code_of: fn(ErrorKind) -> &'static str) -> Failure {

@@ -4,12 +4,15 @@ use super::Flows;
 use super::given::{Given, Origin};
 use super::journal::cancelled;
 use super::records::{of_others, to_row};
-use super::start::{NewStart, StartedRun};
+use super::start::{MAX_DEPTH, NewStart, StartedRun};
 use flow::engine::{Decision, Fact, copied};
 use serde_json::{Map, Value};
 use std::sync::Arc;
-use store::runs::{Run, Wait};
+use store::runs::{AtMost, Run, Wait};
 use tool::{Caller, Error, Result, RunId, TenantId};
+
+/// Signals that one run takes: all of them stay in its journal.
+pub const SIGNALS: i64 = 10_000;
 
 /// How a run is repeated.
 #[derive(Debug, Default)]
@@ -33,12 +36,12 @@ impl Flows {
         self.store.runs().cancel(tenant, run, &of_others(now, "", Fact::Cancel), &to_parent).await
     }
 
-    /// Lets nothing new start in the run.
+    /// Lets nothing new start in the run, nor in the runs that it waits for.
     ///
     /// # Errors
     /// A conflict where it has ended.
     pub async fn pause(&self, tenant: &TenantId, run: &RunId) -> store::Result<()> {
-        self.tell(tenant, run, Fact::Pause).await
+        self.tell_all(tenant, run, &Fact::Pause).await
     }
 
     /// Lets the run go on.
@@ -46,10 +49,10 @@ impl Flows {
     /// # Errors
     /// A conflict where it has ended.
     pub async fn resume(&self, tenant: &TenantId, run: &RunId) -> store::Result<()> {
-        self.tell(tenant, run, Fact::Resume).await
+        self.tell_all(tenant, run, &Fact::Resume).await
     }
 
-    /// Sends the run a signal; one that nobody waits for yet is kept.
+    /// Sends the run a signal; one that nobody waits for yet is kept. `false` if it has had as many as it takes.
     ///
     /// # Errors
     /// A conflict where it has ended.
@@ -60,8 +63,11 @@ impl Flows {
         name: &str,
         key: Option<Value>,
         data: Value,
-    ) -> store::Result<()> {
-        self.tell(tenant, run, Fact::Signal { name: name.to_owned(), key, data }).await
+    ) -> store::Result<bool> {
+        let fact = Fact::Signal { name: name.to_owned(), key, data };
+        let record = of_others(self.clock.now_ms(), "", fact);
+        let bytes = i64::try_from(flow::limits::RUN_BYTES).unwrap_or(i64::MAX);
+        self.store.runs().tell_at_most(tenant, run, &record, AtMost { count: SIGNALS, bytes }).await
     }
 
     /// Queues a failed run again: what failed in it is done again.
@@ -85,7 +91,8 @@ impl Flows {
     /// Starts a run that repeats another one, or the part of it behind a node.
     ///
     /// # Errors
-    /// `InvalidInput` where there is no such node, and those of a start.
+    /// `InvalidInput` where there is no such node, or where a part of it is to be repeated with other inputs; and those
+    /// of a start.
     pub async fn replay(
         self: &Arc<Self>,
         tenant: &TenantId,
@@ -99,6 +106,12 @@ impl Flows {
         let mut given: Given = serde_json::from_str(&data.inputs)
             .map_err(|error| Error::internal("the inputs of a run cannot be read").caused_by(error))?;
         if let Some(inputs) = replay.inputs {
+            // What is copied was decided about other inputs: approvals, guards, branches and results alike.
+            if replay.from.is_some() && inputs != given.inputs {
+                let message = "a run with other inputs begins at the start, so that nothing is passed by that was \
+                               decided about the old ones: leave out 'from', or 'inputs'";
+                return Err(Error::invalid_input(message).of_parameter("inputs"));
+            }
             given.inputs = inputs;
             given.refused = None;
         }
@@ -112,7 +125,7 @@ impl Flows {
         };
         let records = match &replay.from {
             Some(from) => {
-                let (records, _) = self.records(&old).await?;
+                let (records, _) = self.records(&old).await??;
                 let copied = copied(&version.flow, &records, from).ok_or_else(|| {
                     Error::invalid_input(format!("the flow has no node '{from}' at its top"))
                 })?;
@@ -125,7 +138,25 @@ impl Flows {
         self.start(tenant, start).await
     }
 
-    async fn tell(&self, tenant: &TenantId, run: &RunId, fact: Fact) -> store::Result<()> {
-        self.store.runs().tell(tenant, run, &of_others(self.clock.now_ms(), "", fact)).await
+    /// Tells a run and, level by level, the sub-flows that it waits for; those that end meanwhile need not know.
+    async fn tell_all(&self, tenant: &TenantId, run: &RunId, fact: &Fact) -> store::Result<()> {
+        let record = of_others(self.clock.now_ms(), "", fact.clone());
+        self.store.runs().tell(tenant, run, &record).await?;
+        let mut level = vec![run.clone()];
+        for _ in 0..MAX_DEPTH {
+            let mut below = Vec::new();
+            for run in level {
+                let children = self.live_children(tenant, run).await?;
+                for child in children {
+                    match self.store.runs().tell(tenant, &child, &record).await {
+                        Ok(()) => below.push(child),
+                        Err(error) if error.kind() == store::ErrorKind::Conflict => {}
+                        Err(error) => return Err(error),
+                    }
+                }
+            }
+            level = below;
+        }
+        Ok(())
     }
 }

@@ -1,16 +1,15 @@
 //! One run at work in this process: taken up from its journal, driven until it ends, waits or is lost.
 
 use super::calls::RunCalls;
-use super::given::{Given, Origin, Starter};
+use super::given::{Given, Origin, Starter, spelled};
 use super::journal::{RunJournal, Standing};
 use super::progress::Progress;
-use super::records::from_row;
+use super::records::{Unreadable, from_row};
 use super::service::Inherited;
 use super::versions::{Version, parse};
 use super::{Active, Flows};
 use flow::engine::{Ending, Fact, Failure, Journal, Machine, Record, Start, Stop, drive};
-use std::sync::atomic::{AtomicBool, AtomicI64};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, PoisonError};
 use store::runs::{Claim, ClaimedRun, Run};
 use tokio::sync::{OwnedSemaphorePermit, oneshot, watch};
 use tokio_util::sync::CancellationToken;
@@ -94,23 +93,17 @@ impl Flows {
         gone: CancellationToken,
     ) -> Result<Driven> {
         let Some(writer) = self.writer() else { return Ok(Driven::Left) };
-        let ClaimedRun { run, claim } = claimed;
-        let (records, seen) = self.records(&run).await?;
-        let standing = Standing::of(&records);
-        let retries = standing.retries;
-        let mut journal = RunJournal {
-            store: self.store.clone(),
-            writer,
-            clock: self.clock.clone(),
-            claim,
-            run: run.clone(),
-            news,
-            seen: AtomicI64::new(seen),
-            has_news: AtomicBool::new(false),
-            standing: Mutex::new(standing),
-            ending: OnceLock::new(),
-            progress: Progress::default(),
+        let run = claimed.run.clone();
+        let (records, seen, unreadable) = match self.records(&run).await? {
+            Ok((records, seen)) => (records, seen, None),
+            Err(unreadable) => (Vec::new(), run.last_seq, Some(unreadable)),
         };
+        let mut journal = RunJournal::new(self, writer, claimed, news, &records, seen);
+        if let Some(unreadable) = unreadable {
+            return self
+                .give_up(&journal, Failure::new("INTERNAL", Error::from(unreadable).in_words()))
+                .await;
+        }
         let known = match known {
             Some(known) => known,
             None => match self.known(&run).await {
@@ -125,9 +118,11 @@ impl Flows {
             return self.give_up(&journal, failure).await;
         }
         journal.progress = Progress::to(known.events.clone());
+        let retries = Standing::of(&records).retries;
         let cx = self.context(&run);
         let secrets = known.given.secrets_of(&known.version.flow);
         let inherited = Inherited::of(&known.given, &secrets);
+        let secrets = spelled(&secrets);
         let calls =
             RunCalls { flows: self.clone(), run: run.id.clone(), cx, gone, retries, inherited, secrets };
         let start = start_of(&run, &known);
@@ -159,18 +154,21 @@ impl Flows {
         Ok(Driven::Ended(ending))
     }
 
-    /// The whole journal of a run, and the number of its last record.
-    pub(super) async fn records(&self, run: &Run) -> Result<(Vec<Record>, i64)> {
+    /// The whole journal of a run, and the number of its last record; or that it cannot be read, now or later.
+    pub(super) async fn records(&self, run: &Run) -> Result<Result<(Vec<Record>, i64), Unreadable>> {
         let (mut records, mut seen) = (Vec::new(), 0);
         while seen < run.last_seq {
             let page = self.answered(self.store.runs().journal(&run.tenant, &run.id, seen, PAGE)).await?;
             let Some(last) = page.last() else { break };
             seen = last.seq;
             for row in &page {
-                records.push(from_row(&row.record)?);
+                match from_row(&row.record) {
+                    Ok(record) => records.push(record),
+                    Err(_) => return Ok(Err(Unreadable { before: records })),
+                }
             }
         }
-        Ok((records, seen))
+        Ok(Ok((records, seen)))
     }
 
     /// What a run is a run of, and what it was given.

@@ -1,9 +1,13 @@
 //! What a run is kept with: on whose behalf it works, what started it, and what it was given.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use flow::Flow;
 use flow::engine::Failure;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+use std::fmt::Write as _;
 use tool::secret::SecretValues;
 use tool::{Caller, Door, Identity, Limits, Pattern, Role, RunId, Scope};
 
@@ -169,10 +173,44 @@ impl Given {
     }
 }
 
+/// Shorter ones are found in other texts by chance once they are spelled in other ways.
+const MIN_SPELLED: usize = 6;
+
+/// Secrets, and what functions of expressions make of the whole of one. What is made of a part of one cannot be told
+/// from any other text.
+pub(super) fn spelled(secrets: &SecretValues) -> SecretValues {
+    let all = secrets.expose().iter();
+    all.flat_map(|secret| match secret.len() < MIN_SPELLED {
+        true => vec![secret.clone()],
+        false => spellings(secret),
+    })
+    .collect()
+}
+
+fn spellings(secret: &str) -> Vec<String> {
+    let mut digest = String::new();
+    for byte in Sha256::digest(secret) {
+        let _ = write!(digest, "{byte:02x}");
+    }
+    // The last sign may also stand for a part of what was encoded behind the secret.
+    let encoded = BASE64.encode(secret);
+    let encoded = encoded.trim_end_matches('=');
+    let encoded = &encoded[..encoded.len() - usize::from(!secret.len().is_multiple_of(3))];
+    let plain = [secret, secret.trim(), &secret.to_uppercase(), &secret.to_lowercase(), encoded, &digest];
+    plain.into_iter().map(str::to_owned).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use tool::KeyId;
+
+    #[test]
+    fn what_functions_make_of_a_secret_is_secret() {
+        let secrets = spelled(&["hunter2-hunter2".to_owned(), "abc".to_owned()].into_iter().collect());
+        let shown = "HUNTER2-HUNTER2 aHVudGVyMi1odW50ZXIy aHVudGVyMi1odW50ZXIyIQ== ABC";
+        assert_eq!(secrets.masked_text(shown), "*** *** ***IQ== ABC");
+    }
 
     #[test]
     fn a_starter_is_found_by_how_its_json_begins() {

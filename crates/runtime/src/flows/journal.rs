@@ -1,5 +1,6 @@
 //! The journal of one run on our own tables, as long as the run is ours.
 
+use super::Flows;
 use super::clock::DatabaseClock;
 use super::progress::Progress;
 use super::records::{from_row, of_others, to_row, wait_of};
@@ -9,7 +10,7 @@ use serde_json::Value;
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use store::runs::{Claim, Commit, Run, State, Then, Writer};
+use store::runs::{Claim, ClaimedRun, Commit, Run, State, Then, Writer};
 use store::{Store, runs};
 use tokio::sync::watch;
 use tool::RunId;
@@ -82,6 +83,30 @@ fn ends_wait(fact: &Fact) -> bool {
 }
 
 impl RunJournal {
+    /// That of a run which is ours, with these records up to the number `seen`.
+    pub(super) fn new(
+        flows: &Flows,
+        writer: Writer,
+        claimed: ClaimedRun,
+        news: watch::Receiver<i64>,
+        records: &[Record],
+        seen: i64,
+    ) -> Self {
+        Self {
+            store: flows.store.clone(),
+            writer,
+            clock: flows.clock.clone(),
+            claim: claimed.claim,
+            run: claimed.run,
+            news,
+            seen: AtomicI64::new(seen),
+            has_news: AtomicBool::new(false),
+            standing: Mutex::new(Standing::of(records)),
+            ending: OnceLock::new(),
+            progress: Progress::default(),
+        }
+    }
+
     /// Everything that follows from the records for others, in one commit with them.
     fn commit_of(&self, records: &[Record]) -> Commit {
         let mut standing = self.standing.lock().unwrap_or_else(PoisonError::into_inner);

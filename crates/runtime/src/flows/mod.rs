@@ -24,8 +24,9 @@ mod worker;
 pub use alone::{Alone, Watcher};
 pub use approvals::Approval;
 pub use callable::Callable;
-pub use doors::Replay;
+pub use doors::{Replay, SIGNALS};
 pub use given::{Given, Origin, Starter};
+pub use polling::POLLING_TOOL;
 pub use service::{check_unit, not_waiting};
 pub use start::{MAX_DEPTH, NewStart, StartedRun};
 pub use triggers::Delivery;
@@ -46,6 +47,9 @@ use tokio_util::task::TaskTracker;
 use tool::ErrorKind;
 use versions::Versions;
 
+/// Whoever stops gives its runs back within ten seconds; what is left of these is for the database.
+const MAX_GRACE: Duration = Duration::from_secs(8);
+
 /// How runs are worked on.
 #[derive(Debug, Clone)]
 pub struct FlowOptions {
@@ -59,6 +63,8 @@ pub struct FlowOptions {
     pub call_timeout: Duration,
     /// How long the database may take to answer what is asked in the background.
     pub store_timeout: Duration,
+    /// How long calls may take to end when the process stops.
+    pub shutdown_timeout: Duration,
     /// Where processes on the same data know of each other.
     pub data_dir: Option<PathBuf>,
     /// What programs call a kind of failure.
@@ -75,9 +81,15 @@ impl FlowOptions {
             queue_limit: 10_000,
             call_timeout: calls::CALL_TIMEOUT,
             store_timeout: Duration::from_secs(10),
+            shutdown_timeout: MAX_GRACE,
             data_dir: None,
             code_of,
         }
+    }
+
+    /// How long the calls of runs may take to end when the process stops.
+    fn grace(&self) -> Duration {
+        self.shutdown_timeout.min(MAX_GRACE)
     }
 }
 

@@ -8,10 +8,13 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
-use tool::{Call, Connector, Context, Error, Outcome, Output, Result, RunId, Tool};
+use tool::{Call, Connector, Context, Error, Outcome, Output, Result, RunId, Tool, runs};
 
 /// The longest wait; clients give up on their own soon after.
 const MAX_WAIT_SECONDS: u64 = 300;
+
+/// What the tool is called; no flow has this name.
+pub const POLLING_TOOL: &str = "flow_run";
 
 struct Polling(Weak<Flows>);
 
@@ -23,7 +26,12 @@ struct Arguments {
 }
 
 pub(super) fn definition(flows: &Arc<Flows>) -> ServiceDefinition {
-    definition_of("flows", "runs", "Runs of flows", 1, Arc::new(Polling(Arc::downgrade(flows))))
+    let connector = Arc::new(Polling(Arc::downgrade(flows)));
+    // It is called so whatever flows are called.
+    ServiceDefinition {
+        made_at_ms: None,
+        ..definition_of(runs::POLLING_SCHEME, "runs", "Runs of flows", 1, connector)
+    }
 }
 
 #[async_trait]
@@ -43,7 +51,7 @@ impl Connector for Polling {
         });
         let description = "What has become of a flow that was started and goes on: its state, and its output once it \
                            has ended.";
-        Ok(vec![Tool::new("flow_run", description, &schema)?])
+        Ok(vec![Tool::new(POLLING_TOOL, description, &schema)?])
     }
 
     async fn call(&self, cx: &Context, call: Call) -> Result<Outcome> {

@@ -27,28 +27,37 @@ fn fact_parts(fact: &Fact) -> (String, Value) {
 ///
 /// # Errors
 /// When the row holds something else.
-pub(super) fn from_row(row: &NewRecord) -> Result<Record, Unreadable> {
+pub(super) fn from_row(row: &NewRecord) -> Result<Record, Foreign> {
     let mut record = Map::from_iter([
         ("at".to_owned(), json!(DateTime::from_timestamp_millis(row.at).unwrap_or_default())),
         ("path".to_owned(), row.path.as_str().into()),
         ("attempt".to_owned(), row.attempt.into()),
         ("kind".to_owned(), row.kind.as_str().into()),
     ]);
-    let data: Value = serde_json::from_str(&row.data).map_err(|_| Unreadable)?;
+    let data: Value = serde_json::from_str(&row.data).map_err(|_| Foreign)?;
     // Facts without anything to say have no data at all.
     if !data.is_null() {
         record.insert("data".to_owned(), data);
     }
-    serde_json::from_value(record.into()).map_err(|_| Unreadable)
+    serde_json::from_value(record.into()).map_err(|_| Foreign)
 }
 
 /// A row that is none of the engine's records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Unreadable;
+pub(super) struct Foreign;
+
+/// A journal with such a row in it.
+#[derive(Debug)]
+pub(super) struct Unreadable {
+    /// What stands before it.
+    pub(super) before: Vec<Record>,
+}
 
 impl From<Unreadable> for tool::Error {
     fn from(_: Unreadable) -> Self {
-        Self::internal("the journal of a run holds something unexpected")
+        Self::internal(
+            "the journal of the run holds something unexpected and cannot be read; start another run",
+        )
     }
 }
 
@@ -110,6 +119,6 @@ mod tests {
             assert_eq!(from_row(&to_row(&record)).as_ref(), Ok(&record));
         }
         let foreign = NewRecord { kind: "nonsense".into(), ..of_others(0, "", Fact::Cancel) };
-        assert_eq!(from_row(&foreign), Err(Unreadable));
+        assert_eq!(from_row(&foreign), Err(Foreign));
     }
 }

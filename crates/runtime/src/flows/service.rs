@@ -215,8 +215,8 @@ impl Connector for FlowService {
             ..Given::default()
         };
         let origin = flows.origin_of(cx).await?;
-        let mut start = NewStart::new(&self.id, version, given, origin, &cx.caller);
-        start.dedupe_key = asked.dedupe_key.or_else(|| cx.idempotency_key().map(str::to_owned));
+        let key = asked.dedupe_key.as_deref().or_else(|| cx.idempotency_key());
+        let mut start = NewStart::new(&self.id, version, given, origin, &cx.caller).once(key, &cx.caller);
         let is_waited_for = parent.is_none() && !asked.is_async && call.options.is_async != Some(true);
         start.parent = parent;
         if !is_waited_for {

@@ -4,8 +4,11 @@ use super::Flows;
 use super::drive::{Driven, Known};
 use super::given::{Given, Origin, Starter};
 use super::versions::{Version, parse};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use expression::Setting;
 use flow::engine::{Clock as _, Failure};
+use sha2::{Digest, Sha256};
 use std::sync::Arc;
 use std::time::Duration;
 use store::runs::{ClaimedRun, Inserted, NewRecord, NewRun, Parent, Refusal, Run, Slots};
@@ -32,8 +35,9 @@ pub struct NewStart {
     pub starter: Starter,
     /// The node that waits for it.
     pub parent: Option<Parent>,
-    /// Starts of the flow with an equal one are one.
-    pub dedupe_key: Option<String>,
+    /// Starts of the flow with an equal one are one. It begins with whose it is: what one caller or trigger chose leads
+    /// to no run of another.
+    pub(super) dedupe_key: Option<String>,
     /// How many at once, where the flow itself does not say.
     pub(super) slots: Option<Slots>,
     /// Nobody can be told that the inputs do not fit: the run is to fail instead.
@@ -65,6 +69,13 @@ impl NewStart {
             events: Events::default(),
             records: Vec::new(),
         }
+    }
+
+    /// The same, if there is no run of this caller with that key.
+    #[must_use]
+    pub fn once(self, key: Option<&str>, caller: &Caller) -> Self {
+        let own = |key: &str| format!("{}/{}/{key}", caller.identity.kind(), caller.identity.id());
+        Self { dedupe_key: key.map(own), ..self }
     }
 }
 
@@ -161,7 +172,7 @@ impl Flows {
         };
         let slots = match &flow.concurrency {
             Some(concurrency) => Some(Slots {
-                key,
+                key: digest(&key),
                 limit: u32::try_from(concurrency.limit).unwrap_or(u32::MAX).max(1),
                 overflow: match concurrency.overflow {
                     flow::Overflow::Queue => store::runs::Overflow::Queue,
@@ -215,6 +226,14 @@ impl Flows {
         let bound = self.bound_of(tenant, &draft).await?;
         Ok(Arc::new(parse(None, draft, bound)?))
     }
+}
+
+/// What tells keys apart that are kept where everybody may look, and says nothing of the inputs in them.
+fn digest(key: &str) -> String {
+    if key.is_empty() {
+        return String::new();
+    }
+    BASE64.encode(Sha256::digest(key))
 }
 
 fn refused(refusal: Refusal, flow: &str) -> Error {

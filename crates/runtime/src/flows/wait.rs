@@ -109,7 +109,7 @@ impl Flows {
             return Ok(Some(asked));
         }
         let run = self.store.runs().get(tenant, &wait.run).await?;
-        let (records, _) = self.records(&run).await?;
+        let records = self.journal(&run).await?;
         let found = records.into_iter().rev().find_map(|record| match record.fact {
             Fact::Waiting(asked) if record.path == wait.path => Some(asked),
             _ => None,
@@ -117,12 +117,16 @@ impl Flows {
         Ok(found)
     }
 
-    /// Everything that has become true of a run, in that order.
+    /// Everything that has become true of a run, in that order; what stands before the first record that cannot be
+    /// read.
     ///
     /// # Errors
     /// When the store fails.
     pub async fn journal(&self, run: &Run) -> Result<Vec<Record>> {
-        self.records(run).await.map(|(records, _)| records)
+        Ok(match self.records(run).await? {
+            Ok((records, _)) => records,
+            Err(unreadable) => unreadable.before,
+        })
     }
 
     /// Waits until the run has ended or is gone, `time` at most.
@@ -253,15 +257,9 @@ impl tool::Runs for Flows {
         let Some(approval) = asked.into_iter().find(|approval| approval.wait.id == question) else {
             return Ok(());
         };
-        if !approval.is_for(&cx.caller) {
-            return Err(Error::denied(format!(
-                "{} may not decide this; it is asked of others",
-                cx.caller.name
-            )));
-        }
         let RunAnswer { is_approved, data } = answer;
         let decision = Decision { is_approved, by: cx.caller.name.clone(), comment: None, data };
-        approval.check(&decision)?;
+        self.may_decide(&cx.tenant, &approval, &cx.caller, &decision).await?;
         match self.decide(&cx.tenant, &approval.wait, decision).await {
             // Somebody else was faster.
             Err(error) if error.kind() == ErrorKind::Conflict => Ok(()),

@@ -22,8 +22,8 @@ const CLOCK: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_secs(1);
 /// The most runs that are claimed at once.
 const BATCH: usize = 64;
-/// Calls have a few seconds to end, writes the rest.
-const GRACE: Duration = Duration::from_secs(8);
+/// What writes may take behind the calls.
+const LAST_WRITES: Duration = Duration::from_secs(2);
 
 impl Flows {
     /// Works on runs until `stop` fires, then gives back those that go on.
@@ -51,9 +51,10 @@ impl Flows {
         }
         self.stopping.cancel();
         self.tasks.close();
-        if tokio::time::timeout(GRACE, self.tasks.wait()).await.is_err() {
+        let grace = self.options.grace() + LAST_WRITES;
+        if tokio::time::timeout(grace, self.tasks.wait()).await.is_err() {
             tracing::warn!(
-                "runs did not end within {GRACE:?}; others go on with them when our claims are over"
+                "runs did not end within {grace:?}; others go on with them when our claims are over"
             );
         }
         self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();

@@ -1,5 +1,6 @@
 //! Flows: a draft that people work on, and published versions that never change.
 
+mod marks;
 mod publish;
 mod read;
 mod references;

@@ -2,7 +2,7 @@
 
 use crate::database::Write;
 use crate::error::check_text;
-use crate::flows::{Flows, secret_place};
+use crate::flows::{Flows, marks, secret_place};
 use crate::vault::{random_bytes, random_text};
 use crate::{Error, Result, Status, Store, meta, row};
 use base64::Engine as _;
@@ -48,6 +48,11 @@ pub struct Trigger {
 }
 
 impl NewTrigger {
+    /// A mark that an older trigger of a table has is worth something to this one.
+    fn mark_is_of(&self, table: Option<&str>) -> bool {
+        self.kind != "table" || marks::table_of(&self.settings).as_deref() == table
+    }
+
     pub(crate) fn check(&self) -> Result<()> {
         for (field, text) in [("name", &self.name), ("type", &self.kind), ("settings", &self.settings)] {
             check_text(field, text)?;
@@ -112,6 +117,7 @@ impl Flows<'_> {
         if done.rows_affected() == 0 {
             return Err(Error::not_found("trigger"));
         }
+        marks::begin(&mut write, tenant, flow).await?;
         // Every process is told: those who listen and those who look.
         write.commit_change(tenant).await
     }
@@ -205,7 +211,7 @@ pub(crate) async fn begin_anew(write: &mut Write, tenant: &TenantId, flow: &str)
     .bind(flow)
     .execute(write.connection())
     .await?;
-    Ok(())
+    marks::begin(write, tenant, flow).await
 }
 
 /// Those that keep their name and kind keep their address, secret and mark, and stay off if they were.
@@ -215,14 +221,20 @@ pub(crate) async fn replace(
     flow: &str,
     triggers: &[NewTrigger],
 ) -> Result<()> {
-    let rows = sqlx::query("SELECT name, type FROM flow_triggers WHERE tenant = $1 AND flow = $2")
+    let rows = sqlx::query("SELECT name, type, settings FROM flow_triggers WHERE tenant = $1 AND flow = $2")
         .bind(tenant.as_str())
         .bind(flow)
         .fetch_all(write.connection())
         .await?;
     for row in &rows {
         let (name, kind) = (row::text(row, "name")?, row::text(row, "type")?);
-        if !triggers.iter().any(|trigger| trigger.name == name && trigger.kind == kind) {
+        let table = marks::table_of(&row::text(row, "settings")?);
+        let is_kept = |trigger: &NewTrigger| {
+            // The versions of one table say nothing of another.
+            let is_same_table = trigger.mark_is_of(table.as_deref());
+            trigger.name == name && trigger.kind == kind && is_same_table
+        };
+        if !triggers.iter().any(is_kept) {
             sqlx::query("DELETE FROM flow_triggers WHERE tenant = $1 AND flow = $2 AND name = $3")
                 .bind(tenant.as_str())
                 .bind(flow)
@@ -245,7 +257,7 @@ pub(crate) async fn replace(
         .execute(write.connection())
         .await?;
     }
-    Ok(())
+    marks::begin(write, tenant, flow).await
 }
 
 fn decode(store: &Store, row: &AnyRow) -> Result<Trigger> {

@@ -7,6 +7,15 @@ use crate::{Error, ErrorKind, Result, Store, leases, row};
 use sqlx::AssertSqlSafe;
 use tool::{RunId, TenantId};
 
+/// How many records of a kind others may leave a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AtMost {
+    /// So many.
+    pub count: i64,
+    /// So many bytes together, as they are kept.
+    pub bytes: i64,
+}
+
 impl Runs<'_> {
     /// Leaves the run a record, e.g. a signal. If nobody works on it, it is due from now on. A run that has ended is a
     /// conflict.
@@ -20,6 +29,32 @@ impl Runs<'_> {
         write.commit().await?;
         self.0.runs_changed().notify_waiters();
         Ok(())
+    }
+
+    /// The same for a record of which a run takes only so many; `false` if it has had them.
+    pub async fn tell_at_most(
+        self,
+        tenant: &TenantId,
+        run: &RunId,
+        record: &NewRecord,
+        most: AtMost,
+    ) -> Result<bool> {
+        let row = sqlx::query(
+            "SELECT COUNT(*) AS found, COALESCE(SUM(LENGTH(data)), 0) AS bytes FROM run_journal
+             WHERE tenant = $1 AND run = $2 AND is_news = 1 AND kind = $3",
+        )
+        .bind(tenant.as_str())
+        .bind(run.as_str())
+        .bind(record.kind.as_str())
+        .fetch_one(self.0.pool())
+        .await?;
+        let bytes =
+            row::integer(&row, "bytes")?.saturating_add(i64::try_from(record.data.len()).unwrap_or(i64::MAX));
+        if row::integer(&row, "found")? >= most.count || bytes > most.bytes {
+            return Ok(false);
+        }
+        self.tell(tenant, run, record).await?;
+        Ok(true)
     }
 
     /// Has the run end as cancelled. One that has not begun does so at once, and its parent gets the record `to_parent`;

@@ -16,6 +16,7 @@ mod writer;
 
 pub use claim::{Claim, ClaimedRun};
 pub use commit::{Commit, Committed, Ending, Parking, Then};
+pub use doors::AtMost;
 pub use insert::{Inserted, NewRun, Overflow, Refusal, Slots};
 pub use journal::{NewRecord, Record};
 pub use read::RunFilter;

@@ -183,3 +183,11 @@ async fn an_expression_fails_its_node() {
     let text = "nodes: {a: {with: '[1,2,3,4,5,6,7,8].map(a, [1,2,3,4,5,6,7,8].map(b, [1,2,3,4,5,6,7,8].map(c, [1,2,3,4,5,6,7,8].map(d, [1,2,3,4,5,6,7,8].map(e, [1,2,3,4,5,6,7,8]))))) '}}";
     assert_eq!(failed(run(text, json!({}), &world).await).0, "LIMIT");
 }
+
+/// FL-9: the flow's `fail` takes its timeout, too, and has time for it.
+#[tokio::test(start_paused = true)]
+async fn the_flows_fail_takes_its_timeout() {
+    let text =
+        "timeout: 1s\nfail: late\nnodes: {w: {wait: 1h}, late: {with: '[run.error.code, type(1) == int]'}}";
+    assert_eq!(output(text, json!({})).await, json!(["TIMEOUT", true]));
+}

@@ -1,6 +1,7 @@
 //! Runs over a journal in memory and tools that are functions.
 
 mod blocks;
+mod bounds;
 mod calls;
 mod crashes;
 mod edges;

@@ -134,3 +134,36 @@ async fn guards_by_agents_never_pass_silently() {
         assert_eq!(*found.get("value").unwrap_or(&found), wanted);
     }
 }
+
+/// A wait for a key ends by a signal of that key alone.
+#[tokio::test(start_paused = true)]
+async fn a_signal_without_a_key_ends_no_wait_for_one() {
+    let signal = |key: Option<Value>| Fact::Signal { name: "paid".into(), key, data: json!("data") };
+    let start = World::default().start("nodes: {w: {wait: {signal: paid, key: '7'}}}", json!({}));
+    start.drive().await.unwrap();
+    start.tell("", signal(None));
+    start.tell("", signal(Some(json!("8"))));
+    start.drive().await.unwrap();
+    assert_eq!(start.journal.parking().unwrap().waiting.len(), 1);
+    start.tell("", signal(Some(json!("7"))));
+    assert_eq!(succeeded(start.run().await), json!("data"));
+    // A wait without a key takes any.
+    let start = World::default().start("nodes: {w: {wait: {signal: paid}}}", json!({}));
+    start.drive().await.unwrap();
+    start.tell("", signal(Some(json!("8"))));
+    assert_eq!(succeeded(start.run().await), json!("data"));
+    let null = run("nodes: {w: {wait: {signal: paid, key: '${null}'}}}", json!({}), &World::default()).await;
+    assert_eq!(failed(null).0, "EXPRESSION");
+}
+
+/// A run that is paused does not end, either.
+#[tokio::test(start_paused = true)]
+async fn a_paused_run_does_not_end() {
+    let start = World::default().start("nodes: {w: {wait: {signal: go}}}", json!({}));
+    start.drive().await.unwrap();
+    start.tell("", Fact::Pause);
+    start.tell("", Fact::Signal { name: "go".into(), key: None, data: json!(1) });
+    assert!(matches!(start.drive().await.unwrap(), flow::engine::Stop::Parked));
+    start.tell("", Fact::Resume);
+    assert_eq!(succeeded(start.run().await), json!(1));
+}

@@ -14,7 +14,7 @@ use super::given::{Given, Origin};
 use super::start::{NewStart, StartedRun};
 use super::versions::Version;
 use expression::Setting;
-use flow::engine::Clock as _;
+use flow::engine::{Clock as _, check_value};
 use live::Live;
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -100,7 +100,10 @@ impl Flows {
     ) -> Result<StartedRun> {
         let Armed { kept, version, trigger } = armed;
         let setting = Setting { now: self.clock.now(), ..Setting::default() };
-        let made = trigger.inputs(&version.flow, &event, &setting);
+        let fits = check_value(&event);
+        // What is more than a value may be is not kept.
+        let event = if fits.is_ok() { event } else { Value::Null };
+        let made = fits.and_then(|()| trigger.inputs(&version.flow, &event, &setting));
         let made = made.and_then(|inputs| Ok((inputs, trigger.dedupe_key(&event, &setting)?)));
         let (inputs, own, refused) = match (made, misfits) {
             (Ok((inputs, own)), _) => (inputs, own, None),

@@ -4,7 +4,7 @@ use super::live::Live;
 use super::{Armed, Misfits};
 use crate::flows::Flows;
 use crate::flows::given::Origin;
-use chrono::{DateTime, SecondsFormat, Utc};
+use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 use flow::engine::Clock as _;
 use flow::schedule::{firing, next};
 use flow::{Overlap, Source};
@@ -18,6 +18,9 @@ use tool::{ErrorKind, Result, TenantId};
 
 /// The latest runs, among which those of before are looked for.
 const LATEST: u32 = 100;
+
+/// Less than lies between two instants of any schedule.
+const MOMENT: TimeDelta = TimeDelta::milliseconds(1);
 
 /// When each schedule is due next, as long as nothing about it changes.
 pub(super) type Plan = HashMap<(TenantId, String, String), (String, Option<String>, Option<DateTime<Utc>>)>;
@@ -43,21 +46,27 @@ impl Flows {
             return false;
         }
         let (settings, mark) = (kept.settings.clone(), kept.mark.clone());
+        // What has become due since the last look is late at worst: nobody missed it.
+        let watches = plan.get(&key).and_then(|(.., due)| *due).unwrap_or_else(|| self.clock.now()) - MOMENT;
         let (tenant, flow, name) = &key;
-        match self.in_time(self.fire_due(kept)).await {
+        match self.in_time(self.fire_due(kept, watches)).await {
             Ok(due) => {
                 plan.insert(key, (settings, mark, due));
             }
+            // What is due stays so.
             Err(error) => {
                 tracing::warn!(%tenant, flow, name, %error, "trigger {name} of flow {flow} does not fire: {error}");
-                plan.remove(&key);
             }
         }
         true
     }
 
     /// Fires at every instant that has come, and says when the next one is.
-    async fn fire_due(self: &Arc<Self>, kept: KeptTrigger) -> Result<Option<DateTime<Utc>>> {
+    async fn fire_due(
+        self: &Arc<Self>,
+        kept: KeptTrigger,
+        watches: DateTime<Utc>,
+    ) -> Result<Option<DateTime<Utc>>> {
         let now = self.clock.now();
         let last = kept.mark.as_deref().and_then(|mark| DateTime::from_timestamp_millis(mark.parse().ok()?));
         let Some(last) = last else {
@@ -68,7 +77,7 @@ impl Flows {
         let armed = self.armed(kept).await?;
         let Source::Schedule { cron, catch_up, overlap, .. } = &armed.trigger.source else { return Ok(None) };
         let zone = armed.version.flow.zone_of(&armed.trigger);
-        for instant in firing(cron, zone, last, now, *catch_up) {
+        for instant in firing(cron, zone, last, watches, now, *catch_up) {
             self.fire_at(&armed, instant, *overlap).await?;
             self.remember(&armed.kept, &mark_of(instant)).await?;
         }

@@ -63,7 +63,7 @@ pub(crate) async fn check(
 ) -> Result<Checked> {
     let failed = |_| Problem::new(Code::Internal, "the flow could not be checked");
     // Large texts take their time: nobody else waits for them.
-    let reading = tokio::task::spawn_blocking(move || (flow::read(&source).flow, source));
+    let reading = tokio::task::spawn_blocking(move || (flow::read(&source).into_any(), source));
     let (flow, source) = reading.await.map_err(failed)?;
     let cx = Context::new(signed_in.tenant.clone(), signed_in.caller.clone(), Door::Rest, Duration::ZERO);
     let callable = Callable::new(state.gateway.clone(), cx);

@@ -12,6 +12,7 @@ use crate::Shared;
 use crate::auth::SignedIn;
 use crate::error::{Problem, Result};
 use crate::json::{Json, Page, Paging, Path, Query};
+use crate::manage::runs::rights::{may_change, may_run, sees_text};
 use crate::manage::services::ForceQuery;
 use crate::manage::services::check_id;
 use crate::manage::time;
@@ -19,11 +20,17 @@ use axum::Json as Answer;
 use axum::extract::State;
 use check::{Checked, FlowProblem, check};
 use http::StatusCode;
+use runtime::flows::{POLLING_TOOL, Version};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use source::{Source, SourceSchema};
+use store::PageRequest;
 use store::flows::{Flow, FlowFilter};
 use tool::whole::whole_or_null;
 use utoipa::ToSchema;
+
+/// As many as are looked at for those who see some of them.
+const MOST: u32 = 1000;
 
 #[derive(Serialize, ToSchema)]
 pub(crate) struct FlowView {
@@ -40,9 +47,16 @@ pub(crate) struct FlowView {
     current: Option<i64>,
     created_at: String,
     updated_at: String,
-    /// The draft; left out of lists.
+    /// The draft; left out of lists, and for those who only call.
     #[serde(skip_serializing_if = "Option::is_none")]
     source: Option<String>,
+    /// What it does, for those who only call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<String>,
+    /// What it takes, for those who only call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    input_schema: Option<Value>,
     /// What is wrong with the draft, told when it is made or changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     errors: Option<Vec<FlowProblem>>,
@@ -61,6 +75,8 @@ impl FlowView {
             created_at: time::show(flow.created_at),
             updated_at: time::show(flow.updated_at),
             source: None,
+            description: None,
+            input_schema: None,
             errors: None,
         }
     }
@@ -68,6 +84,15 @@ impl FlowView {
     pub(crate) fn whole(mut flow: Flow) -> Self {
         let source = Some(std::mem::take(&mut flow.draft));
         Self { source, ..Self::brief(flow) }
+    }
+
+    /// What a tool shows: all that those who only call see.
+    fn callable(flow: Flow, version: &Version) -> Self {
+        Self {
+            description: version.flow.description.clone(),
+            input_schema: Some(version.flow.input_schema()),
+            ..Self::brief(flow)
+        }
     }
 
     /// With what was found in a draft that is new.
@@ -107,7 +132,7 @@ pub(crate) struct ListQuery {
     q: Option<String>,
 }
 
-/// Lists the tenant's flows.
+/// Lists the tenant's flows; those who only call see what they may call.
 #[utoipa::path(get, path = "/flows", tag = "flows",
     params(("enabled" = Option<bool>, Query), ("q" = Option<String>, Query),
         ("page" = Option<u32>, Query), ("limit" = Option<u32>, Query)),
@@ -120,8 +145,14 @@ pub(crate) async fn list(
 ) -> Result<Answer<Page<FlowView>>> {
     signed_in.may_read()?;
     let filter = FlowFilter { is_enabled: query.enabled, text: query.q };
-    let found = state.store.flows().list(&signed_in.tenant, &filter, page).await?;
-    Ok(Answer(Page::of(found, FlowView::brief)))
+    if sees_text(&signed_in) {
+        let found = state.store.flows().list(&signed_in.tenant, &filter, page).await?;
+        return Ok(Answer(Page::of(found, FlowView::brief)));
+    }
+    let all = PageRequest { page: 1, limit: MOST };
+    let mut found = state.store.flows().list(&signed_in.tenant, &filter, all).await?.items;
+    found.retain(|flow| flow.current.is_some() && may_run(&signed_in, &flow.id).is_ok());
+    Ok(Answer(Page::cut(found, page, FlowView::brief)))
 }
 
 /// Makes a flow that is nothing but a draft, which may be wrong: `errors` says what is.
@@ -154,6 +185,11 @@ fn check_flow_id(id: &str) -> Result<()> {
     if id == "validate" {
         return Err(Problem::invalid_field("id", "'validate' is part of an address here and can be no id"));
     }
+    // A published flow is a tool of that name.
+    if id == POLLING_TOOL {
+        let message = format!("'{id}' is a tool of this program; choose another id");
+        return Err(Problem::invalid_field("id", message));
+    }
     Ok(())
 }
 
@@ -166,7 +202,15 @@ pub(crate) async fn get(
     Path(id): Path<String>,
 ) -> Result<Answer<FlowView>> {
     signed_in.may_read()?;
-    Ok(Answer(FlowView::whole(state.store.flows().get(&signed_in.tenant, &id).await?)))
+    let flow = state.store.flows().get(&signed_in.tenant, &id).await?;
+    if sees_text(&signed_in) {
+        return Ok(Answer(FlowView::whole(flow)));
+    }
+    if flow.current.is_none() || may_run(&signed_in, &id).is_err() {
+        return Err(Problem::not_found("flow"));
+    }
+    let version = state.flows.current(&signed_in.tenant, &id).await?;
+    Ok(Answer(FlowView::callable(flow, &version)))
 }
 
 /// Changes the draft, or whether new runs may begin.
@@ -179,7 +223,11 @@ pub(crate) async fn update(
     Json(body): Json<Update>,
 ) -> Result<Answer<FlowView>> {
     signed_in.may_manage()?;
-    let mut view = FlowView::whole(state.store.flows().get(&signed_in.tenant, &id).await?);
+    let flow = state.store.flows().get(&signed_in.tenant, &id).await?;
+    if body.enabled.is_some() {
+        may_change(&signed_in, &flow)?;
+    }
+    let mut view = FlowView::whole(flow);
     if let Some(source) = body.source {
         view = draft::save(&state, &signed_in, &id, source, body.revision).await?;
     }
@@ -203,7 +251,7 @@ pub(crate) async fn delete(
     Query(query): Query<ForceQuery>,
 ) -> Result<StatusCode> {
     signed_in.may_manage()?;
-    state.store.flows().get(&signed_in.tenant, &id).await?;
+    may_change(&signed_in, &state.store.flows().get(&signed_in.tenant, &id).await?)?;
     if !query.force {
         references::check_unreferenced(&state, &signed_in, &id).await?;
     }

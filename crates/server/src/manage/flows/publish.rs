@@ -7,6 +7,7 @@ use crate::Shared;
 use crate::auth::SignedIn;
 use crate::error::{Code, Problem, Result};
 use crate::json::{Json, Path};
+use crate::manage::runs::rights::may_change;
 use axum::Json as Answer;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
@@ -91,6 +92,8 @@ async fn make_current(
     checked: Checked,
     revision: Option<i64>,
 ) -> Result<Answer<FlowPublished>> {
+    super::check_flow_id(id)?;
+    may_change(signed_in, &state.store.flows().get(&signed_in.tenant, id).await?)?;
     let errors = checked.problems();
     let publication = checked.publication(signed_in.caller.identity.id());
     let published = state.store.flows().publish(&signed_in.tenant, id, &publication, revision).await?;
@@ -133,7 +136,7 @@ async fn switch(
     id: &str,
     is_enabled: bool,
 ) -> Result<Answer<FlowView>> {
-    signed_in.may_manage()?;
+    may_change(signed_in, &state.store.flows().get(&signed_in.tenant, id).await?)?;
     let flow = state.store.flows().set_enabled(&signed_in.tenant, id, is_enabled).await?;
     state.reload.catch_up().await;
     Ok(Answer(FlowView::whole(flow)))

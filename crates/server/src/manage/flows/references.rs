@@ -4,6 +4,7 @@ use crate::Shared;
 use crate::auth::SignedIn;
 use crate::error::Result;
 use crate::json::{Page, Path};
+use crate::manage::runs::rights::may_see_text;
 use crate::manage::services::references::{self, Reference};
 use axum::Json as Answer;
 use axum::extract::State;
@@ -19,7 +20,7 @@ pub(crate) async fn list(
     signed_in: SignedIn,
     Path(id): Path<String>,
 ) -> Result<Answer<Page<Reference>>> {
-    signed_in.may_read()?;
+    may_see_text(&signed_in)?;
     state.store.flows().get(&signed_in.tenant, &id).await?;
     let items = references_of_others(&state, &signed_in, &id).await?;
     Ok(Answer(Page::whole(items)))

@@ -4,6 +4,7 @@ use crate::Shared;
 use crate::auth::SignedIn;
 use crate::error::{Problem, Result};
 use crate::json::{Page, Path};
+use crate::manage::runs::rights::{may_see_text, may_touch, may_trigger};
 use axum::Json as Answer;
 use axum::extract::State;
 use serde::Serialize;
@@ -66,7 +67,7 @@ pub(crate) async fn list(
     signed_in: SignedIn,
     Path(id): Path<String>,
 ) -> Result<Answer<Page<TriggerView>>> {
-    signed_in.may_read()?;
+    may_see_text(&signed_in)?;
     state.store.flows().get(&signed_in.tenant, &id).await?;
     let found = state.store.flows().triggers(&signed_in.tenant, &id).await?;
     Ok(Answer(Page::whole(found.into_iter().map(|trigger| TriggerView::new(&state, trigger)).collect())))
@@ -104,6 +105,7 @@ async fn switch(
     is_enabled: bool,
 ) -> Result<Answer<TriggerView>> {
     signed_in.may_manage()?;
+    may_touch(signed_in, id)?;
     let flows = state.store.flows();
     flows.set_trigger_enabled(&signed_in.tenant, id, name, is_enabled).await?;
     state.reload.catch_up().await;
@@ -119,7 +121,7 @@ pub(crate) async fn rotate_secret(
     signed_in: SignedIn,
     Path((id, name)): Path<(String, String)>,
 ) -> Result<Answer<WebhookSecret>> {
-    signed_in.may_manage()?;
+    may_trigger(&signed_in, &id)?;
     let trigger = state.store.flows().trigger(&signed_in.tenant, &id, &name).await?;
     if trigger.kind != WEBHOOK {
         let message = format!("'{name}' is a trigger of type {}; only webhooks have a secret", trigger.kind);

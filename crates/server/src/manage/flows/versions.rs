@@ -5,6 +5,7 @@ use crate::Shared;
 use crate::auth::SignedIn;
 use crate::error::{Code, Problem, Result};
 use crate::json::{Page, Paging, Path, Query};
+use crate::manage::runs::rights::may_see_text;
 use crate::manage::time;
 use axum::Json as Answer;
 use axum::extract::State;
@@ -52,7 +53,7 @@ pub(crate) async fn list(
     Path(id): Path<String>,
     Paging(page): Paging,
 ) -> Result<Answer<Page<FlowVersionView>>> {
-    signed_in.may_read()?;
+    may_see_text(&signed_in)?;
     let found = state.store.flows().versions(&signed_in.tenant, &id, page).await?;
     Ok(Answer(Page::of(found, FlowVersionView::brief)))
 }
@@ -66,7 +67,7 @@ pub(crate) async fn get(
     signed_in: SignedIn,
     Path((id, version)): Path<(String, u32)>,
 ) -> Result<Answer<FlowVersionView>> {
-    signed_in.may_read()?;
+    may_see_text(&signed_in)?;
     let found = state.store.flows().version(&signed_in.tenant, &id, version.into()).await?;
     Ok(Answer(FlowVersionView::whole(found)))
 }
@@ -107,7 +108,7 @@ pub(crate) async fn diff(
     Path(id): Path<String>,
     Query(query): Query<DiffQuery>,
 ) -> Result<Answer<FlowDifference>> {
-    signed_in.may_read()?;
+    may_see_text(&signed_in)?;
     let flow = state.store.flows().get(&signed_in.tenant, &id).await?;
     let current = flow.current.map(|version| version.to_string());
     let from = match query.from.or(current) {

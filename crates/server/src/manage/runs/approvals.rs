@@ -1,5 +1,6 @@
 //! `/approvals`: what runs ask people, and what they decide.
 
+use super::rights::{find, may_touch};
 use super::view::RunSummary;
 use crate::Shared;
 use crate::auth::SignedIn;
@@ -112,16 +113,14 @@ pub(in crate::manage) async fn decide(
     let asked = asked.ok_or_else(|| Problem::not_found("approval"))?;
     if !asked.is_for(&signed_in.caller) {
         // Whoever may not even see the run learns nothing of it.
-        super::find(&state, &signed_in, &asked.wait.run).await?;
-        return Err(Problem::forbidden(format!(
-            "{} may not decide this; it is asked of others",
-            signed_in.caller.name
-        )));
+        find(&state, &signed_in, &asked.wait.run).await?;
     }
+    let run = state.store.runs().get(&signed_in.tenant, &asked.wait.run).await?;
+    may_touch(&signed_in, &run.flow)?;
     let is_approved = body.decision == Word::Approve;
     let decision =
         Decision { is_approved, by: signed_in.caller.name.clone(), comment: body.comment, data: body.data };
-    asked.check(&decision)?;
+    state.flows.may_decide(&signed_in.tenant, &asked, &signed_in.caller, &decision).await?;
     state.flows.decide(&signed_in.tenant, &asked.wait, decision).await?;
     let run = state.store.runs().get(&signed_in.tenant, &asked.wait.run).await?;
     Ok(Answer(run.into()))

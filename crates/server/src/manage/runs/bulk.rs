@@ -1,6 +1,6 @@
 //! `POST /runs/bulk`: the same for many runs.
 
-use super::may_run;
+use super::rights::{may_run, may_touch};
 use crate::Shared;
 use crate::auth::SignedIn;
 use crate::error::Result;
@@ -96,14 +96,15 @@ pub(in crate::manage) async fn bulk(
 
 async fn act(state: &Shared, signed_in: &SignedIn, action: Action, run: &Run) -> tool::Result<()> {
     let (tenant, id) = (&signed_in.tenant, &run.id);
+    match action {
+        Action::Retry => may_run(signed_in, &run.flow)?,
+        Action::Cancel | Action::Pause | Action::Resume | Action::Delete => may_touch(signed_in, &run.flow)?,
+    }
     let done = match action {
         Action::Cancel => state.flows.cancel(tenant, id).await.map(drop),
         Action::Pause => state.flows.pause(tenant, id).await,
         Action::Resume => state.flows.resume(tenant, id).await,
-        Action::Retry => {
-            may_run(signed_in, &run.flow)?;
-            state.flows.retry(tenant, id).await.map(drop)
-        }
+        Action::Retry => state.flows.retry(tenant, id).await.map(drop),
         Action::Delete => state.store.runs().delete(tenant, id).await,
     };
     Ok(done?)

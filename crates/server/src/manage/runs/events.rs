@@ -1,6 +1,6 @@
 //! `GET /runs/{id}/events`: a run as it goes on, one event for each record of its journal.
 
-use super::find;
+use super::rights::find;
 use crate::Shared;
 use crate::auth::SignedIn;
 use crate::error::{Code, Problem, Result};

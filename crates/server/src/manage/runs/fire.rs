@@ -1,5 +1,6 @@
 //! `POST /flows/{id}/triggers/{name}/fire`: a trigger by hand.
 
+use super::rights::may_trigger;
 use super::view::{RunView, show};
 use crate::Shared;
 use crate::auth::SignedIn;
@@ -31,8 +32,7 @@ pub(in crate::manage) async fn fire(
     Path((flow, name)): Path<(String, String)>,
     Json(body): Json<Fire>,
 ) -> Result<(StatusCode, Answer<RunView>)> {
-    signed_in.may_manage()?;
-    super::may_run(&signed_in, &flow)?;
+    may_trigger(&signed_in, &flow)?;
     let triggers = state.store.flows().triggers(&signed_in.tenant, &flow).await?;
     let trigger = triggers.into_iter().find(|trigger| trigger.name == name);
     let trigger = trigger.ok_or_else(|| Problem::not_found("trigger"))?;

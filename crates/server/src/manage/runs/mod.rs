@@ -4,6 +4,7 @@ pub(super) mod approvals;
 pub(super) mod bulk;
 pub(super) mod events;
 pub(super) mod fire;
+pub(super) mod rights;
 pub(super) mod start;
 pub(super) mod steps;
 mod view;
@@ -12,19 +13,22 @@ use super::time;
 use super::words;
 use crate::Shared;
 use crate::auth::SignedIn;
-use crate::error::{Problem, Result};
+use crate::error::{Code, Problem, Result};
 use crate::json::{Json, Page, Paging, Path, Query};
 use axum::Json as Answer;
 use axum::extract::State;
-use gateway::policy::permits_named;
 use http::StatusCode;
+use rights::{find, may_run, steer};
 use runtime::flows::{Origin, Replay, Starter};
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use store::runs::{Run, RunFilter};
-use tool::{Door, RunId, Scope, Uri, runs};
+use store::runs::RunFilter;
+use tool::{Door, RunId};
 use utoipa::ToSchema;
 use view::{RunSummary, RunView, show};
+
+/// Of names and keys that others than a flow's author choose.
+const MAX_KEY_BYTES: usize = 512;
 
 #[derive(Deserialize)]
 pub(super) struct RunQuery {
@@ -65,7 +69,7 @@ pub(super) struct ReplayBody {
 #[serde(deny_unknown_fields)]
 #[schema(as = RunSignal)]
 pub(super) struct SignalBody {
-    /// Only for waits with this key, and those without one.
+    /// For waits with this key, and those without one; left out, only for those without one.
     #[serde(default)]
     key: Option<Value>,
     /// What the wait gives.
@@ -183,7 +187,8 @@ pub(super) async fn replay(
 /// Sends the run a signal; one that nobody waits for yet is kept.
 #[utoipa::path(post, path = "/runs/{run_id}/signals/{name}", tag = "runs",
     params(("run_id" = String, Path), ("name" = String, Path)),
-    request_body = SignalBody, responses((status = 202), (status = 404), (status = 409)))]
+    request_body = SignalBody,
+    responses((status = 202), (status = 404), (status = 409), (status = 422), (status = 429)))]
 pub(super) async fn signal(
     State(state): State<Shared>,
     signed_in: SignedIn,
@@ -191,36 +196,24 @@ pub(super) async fn signal(
     Json(body): Json<SignalBody>,
 ) -> Result<StatusCode> {
     steer(&state, &signed_in, &id).await?;
-    state.flows.signal(&signed_in.tenant, &id, &name, body.key, body.data).await?;
-    Ok(StatusCode::ACCEPTED)
-}
-
-/// The run, if it is there for this caller.
-pub(super) async fn find(state: &Shared, signed_in: &SignedIn, id: &RunId) -> Result<Run> {
-    signed_in.may_read()?;
-    let run = state.store.runs().get(&signed_in.tenant, id).await?;
-    if signed_in.only_own().is_some() && !is_own(signed_in, &run) {
-        return Err(Problem::not_found("run"));
+    check_signal(&name, &body)?;
+    if state.flows.signal(&signed_in.tenant, &id, &name, body.key, body.data).await? {
+        return Ok(StatusCode::ACCEPTED);
     }
-    Ok(run)
+    let (count, bytes) = (runtime::flows::SIGNALS, flow::limits::RUN_BYTES);
+    let detail = format!("a run takes at most {count} signals and {bytes} bytes of them; start another run");
+    Err(Problem::new(Code::RateLimited, detail))
 }
 
-/// The run, if this caller may do something about it: whoever started it may, and managers.
-async fn steer(state: &Shared, signed_in: &SignedIn, id: &RunId) -> Result<Run> {
-    let run = find(state, signed_in, id).await?;
-    let may = signed_in.caller.may(Scope::Call) && is_own(signed_in, &run);
-    if !may {
-        signed_in.may_manage()?;
+/// A signal is kept until its run ends: it is no larger than other values.
+fn check_signal(name: &str, body: &SignalBody) -> Result<()> {
+    let key_bytes = body.key.as_ref().map_or(0, |key| key.to_string().len());
+    if name.len() > MAX_KEY_BYTES || key_bytes > MAX_KEY_BYTES {
+        let message = format!("the name and the 'key' of a signal have at most {MAX_KEY_BYTES} bytes each");
+        return Err(Problem::invalid_field("key", message));
     }
-    Ok(run)
-}
-
-/// Whoever has a flow run, by whichever way, must be allowed to call it.
-fn may_run(signed_in: &SignedIn, flow: &str) -> tool::Result<()> {
-    let address = Uri::of_service(runs::SCHEME, flow).to_string();
-    permits_named(&signed_in.caller, flow, &address)
-}
-
-fn is_own(signed_in: &SignedIn, run: &Run) -> bool {
-    Starter::read(&run.caller).identity() == signed_in.caller.identity
+    flow::engine::check_value(&body.data).map_err(|failure| {
+        Problem::bad_request(format!("'data': {}", failure.message))
+            .with_status(StatusCode::PAYLOAD_TOO_LARGE)
+    })
 }

@@ -1,5 +1,6 @@
 //! `POST /flows/{id}/runs`: a run by REST, waited for as long as its caller likes.
 
+use super::MAX_KEY_BYTES;
 use super::view::{RunView, show};
 use crate::Shared;
 use crate::auth::SignedIn;
@@ -19,7 +20,6 @@ use utoipa::ToSchema;
 
 /// The longest that a request waits for a run.
 const MAX_WAIT_SECONDS: u64 = 300;
-const MAX_KEY_BYTES: usize = 512;
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -63,11 +63,15 @@ pub(in crate::manage) async fn start(
     if body.dedupe_key.as_ref().is_some_and(|key| key.is_empty() || key.len() > MAX_KEY_BYTES) {
         return Err(Problem::invalid_field("dedupe_key", "'dedupe_key' has 1 to 512 bytes"));
     }
+    if body.wait_seconds > MAX_WAIT_SECONDS {
+        let message = format!("'wait_seconds' is at most {MAX_WAIT_SECONDS}");
+        return Err(Problem::invalid_field("wait_seconds", message));
+    }
     let cx = context(&state, signed_in.clone(), trace);
     // Before anything else is said of the inputs.
     check_unit(&cx, &body.inputs)?;
     let request_id = cx.request_id.clone();
-    let (time, key) = (Duration::from_secs(body.wait_seconds.min(MAX_WAIT_SECONDS)), body.dedupe_key);
+    let (time, key) = (Duration::from_secs(body.wait_seconds), body.dedupe_key);
     let id = match body.version {
         Some(VersionWanted::Word(word)) if word == "draft" => {
             start_draft(&state, &signed_in, &cx, &flow, body.inputs, key).await?
@@ -131,7 +135,6 @@ async fn start_draft(
     let version = state.flows.draft(&cx.tenant, flow).await?;
     let given = Given { inputs, bu_code: cx.caller.bu_code.clone(), ..Given::default() };
     let origin = Origin::door(Door::Rest, &cx.request_id);
-    let mut start = NewStart::new(flow, version, given, origin, &cx.caller);
-    start.dedupe_key = key;
+    let start = NewStart::new(flow, version, given, origin, &cx.caller).once(key.as_deref(), &cx.caller);
     Ok(state.flows.start(&cx.tenant, start).await?.run.id)
 }

@@ -1,6 +1,6 @@
 //! `GET /runs/{id}/steps`: what each node did.
 
-use super::find;
+use super::rights::find;
 use super::view::RunError;
 use crate::Shared;
 use crate::auth::SignedIn;

@@ -1,0 +1,93 @@
+//! Who may do what to flows and runs. All their doors ask here, and by this table:
+//!
+//! | door | asks |
+//! |---|---|
+//! | `POST /flows/{id}/runs`, a flow as a tool | [`may_run`], by the gateway for what is published |
+//! | `POST /runs/{id}/retry`, `replay` | [`steer`] and [`may_run`] |
+//! | `POST /runs/{id}/cancel`, `pause`, `resume`, `signals/{name}` | [`steer`] |
+//! | `POST /runs/bulk` | the right to manage, and for each run [`may_touch`], to retry it [`may_run`] |
+//! | `POST /approvals/{id}` | to be asked, and [`may_touch`] |
+//! | `POST /flows/{id}/triggers/{name}/fire`, `rotate-secret` | [`may_trigger`] |
+//! | `POST /flows/{id}/triggers/{name}/enable`, `disable` | the right to manage, and [`may_touch`] |
+//! | `POST /flows/{id}/publish`, `rollback`, `enable`, `disable`, `PATCH` of `enabled`, `DELETE` | [`may_change`] |
+//! | `POST /flows`, `PUT /flows/{id}/draft` | the right to manage: a draft does nothing until it is published |
+//! | `GET /flows`, `GET /flows/{id}` | [`sees_text`], or what a tool shows of flows on the allow-list |
+//! | `GET /flows/{id}/versions`, `diff`, `references`, `triggers` | [`may_see_text`] |
+//! | `GET /runs…`, `GET /approvals` | [`find`], or only what is one's own |
+
+use crate::Shared;
+use crate::auth::SignedIn;
+use crate::error::{Problem, Result};
+use gateway::policy::permits_named;
+use runtime::flows::Starter;
+use store::flows::Flow;
+use store::runs::Run;
+use tool::{RunId, Scope, Uri, runs};
+
+/// Whoever has a flow run, by whichever way, must be allowed to call it.
+pub(in crate::manage) fn may_run(signed_in: &SignedIn, flow: &str) -> tool::Result<()> {
+    let address = Uri::of_service(runs::SCHEME, flow).to_string();
+    permits_named(&signed_in.caller, flow, &address)
+}
+
+/// A list of what may be called holds for all that is done to a flow, also by those who call nothing.
+pub(in crate::manage) fn may_touch(signed_in: &SignedIn, flow: &str) -> tool::Result<()> {
+    if signed_in.caller.allow.is_empty() { Ok(()) } else { may_run(signed_in, flow) }
+}
+
+/// Whoever fires a trigger, or knows its secret, has the flow run.
+pub(in crate::manage) fn may_trigger(signed_in: &SignedIn, flow: &str) -> Result<()> {
+    signed_in.may_manage()?;
+    Ok(may_run(signed_in, flow)?)
+}
+
+/// Whoever changes what others run has made it, or may call it.
+pub(in crate::manage) fn may_change(signed_in: &SignedIn, flow: &Flow) -> Result<()> {
+    signed_in.may_manage()?;
+    if flow.owner != signed_in.caller.identity.id() {
+        may_touch(signed_in, &flow.id)?;
+    }
+    Ok(())
+}
+
+/// Those who only call see of a flow what a tool shows; its text is for those who look after it.
+pub(in crate::manage) fn sees_text(signed_in: &SignedIn) -> bool {
+    signed_in.only_own().is_none()
+}
+
+/// The same, or a refusal.
+pub(in crate::manage) fn may_see_text(signed_in: &SignedIn) -> Result<()> {
+    signed_in.may_read()?;
+    if sees_text(signed_in) {
+        return Ok(());
+    }
+    let name = &signed_in.caller.name;
+    Err(Problem::forbidden(format!(
+        "{name} may call flows, and not read their text; use a key with role viewer"
+    )))
+}
+
+/// The run, if it is there for this caller.
+pub(in crate::manage) async fn find(state: &Shared, signed_in: &SignedIn, id: &RunId) -> Result<Run> {
+    signed_in.may_read()?;
+    let run = state.store.runs().get(&signed_in.tenant, id).await?;
+    if signed_in.only_own().is_some() && !is_own(signed_in, &run) {
+        return Err(Problem::not_found("run"));
+    }
+    Ok(run)
+}
+
+/// The run, if this caller may do something about it: whoever started it may, and managers who may call its flow.
+pub(in crate::manage) async fn steer(state: &Shared, signed_in: &SignedIn, id: &RunId) -> Result<Run> {
+    let run = find(state, signed_in, id).await?;
+    let is_own = signed_in.caller.may(Scope::Call) && is_own(signed_in, &run);
+    if !is_own {
+        signed_in.may_manage()?;
+        may_touch(signed_in, &run.flow)?;
+    }
+    Ok(run)
+}
+
+fn is_own(signed_in: &SignedIn, run: &Run) -> bool {
+    Starter::read(&run.caller).identity() == signed_in.caller.identity
+}
