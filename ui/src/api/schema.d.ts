@@ -4,6 +4,40 @@
  */
 
 export interface paths {
+    "/api/v1/agents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the agents that the caller may ask. */
+        get: operations["get_agents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/agents/{id}/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Asks an agent and waits for its answer; with `Accept: text/event-stream`, hears of its steps and its text meanwhile. */
+        post: operations["post_agents_id_runs"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/approvals": {
         parameters: {
             query?: never;
@@ -45,7 +79,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Lists calls, newest first. */
+        /** Lists calls, newest first; those who do not manage see their own. */
         get: operations["get_audit"];
         put?: never;
         post?: never;
@@ -64,6 +98,23 @@ export interface paths {
         };
         /** Streams all calls that fit, oldest first. */
         get: operations["get_audit_export"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/audit/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One call, or one change. Those who do not manage see their own calls. */
+        get: operations["get_audit_id"];
         put?: never;
         post?: never;
         delete?: never;
@@ -187,8 +238,65 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Calls a tool by its URI. */
+        /** Calls a tool by its URI; with `Accept: text/event-stream` its events come first, and what came of it as the last. */
         post: operations["post_call"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/catalog": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** All tools and services in a line each. Whoever sends the `ETag` back is told with 304 that nothing has changed. */
+        get: operations["get_catalog"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/doctor": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Looks at the server, the database and everything of the tenant, and says what to do. */
+        get: operations["get_doctor"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Follows what changes. Each event's id is the revision it was told at.
+         * @description `changed` `{kind, id, revision}`, where kind is the first word of the path in REST, or `*` for anything; `health` `{type, id, health}`; `call`, a row of the audit, at most 20 in a second, then
+         *     `skipped` `{n}`; `stats` `{calls, errors, refused}` of the last second with calls; `index` `{tool_id, status, indexed, total}`;
+         *     `run` `{id, flow, state}`. Whoever comes back with a `Last-Event-ID` that is not the revision of now, or was too slow, is told
+         *     to `reset`: to read everything again.
+         */
+        get: operations["get_events"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -202,7 +310,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Lists the tenant's flows. */
+        /** Lists the tenant's flows; those who only call see what they may call. */
         get: operations["get_flows"];
         put?: never;
         /** Makes a flow that is nothing but a draft, which may be wrong: `errors` says what is. */
@@ -591,7 +699,7 @@ export interface paths {
         delete: operations["delete_mcp_id_mcp_id"];
         options?: never;
         head?: never;
-        /** Changes name, description or status. */
+        /** Changes name, description, status, or how tools are told of. */
         patch: operations["patch_mcp_id_mcp_id"];
         trace?: never;
     };
@@ -628,6 +736,23 @@ export interface paths {
         head?: never;
         /** Switches a binding on or off. */
         patch: operations["patch_mcp_id_mcp_id_bindings_tool_id"];
+        trace?: never;
+    };
+    "/api/v1/mcp/id/{mcp_id}/connect": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What MCP clients are told to use an instance. The key itself is not in it: `{key}` stands for it. */
+        get: operations["get_mcp_id_mcp_id_connect"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/api/v1/mcp/id/{mcp_id}/rotate-key": {
@@ -707,6 +832,23 @@ export interface paths {
         };
         /** The tools of an MCP instance, for whoever holds its key. */
         get: operations["get_mcp_api_key_tools"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/overview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What goes on now. Callers see their own calls. */
+        get: operations["get_overview"];
         put?: never;
         post?: never;
         delete?: never;
@@ -940,6 +1082,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/services/validate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Checks a service without saving it; with `test` it is asked whether it can be reached. */
+        post: operations["post_services_validate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/services/{type}/import": {
         parameters: {
             query?: never;
@@ -1119,6 +1278,23 @@ export interface paths {
         head?: never;
         /** Changes the fields of a tool's definition that are given. */
         patch: operations["patch_services_type_id_tools_tool"];
+        trace?: never;
+    };
+    "/api/v1/stats": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Calls over time. Callers see their own. */
+        get: operations["get_stats"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/api/v1/tables": {
@@ -1333,7 +1509,7 @@ export interface paths {
         delete: operations["delete_tenants_id"];
         options?: never;
         head?: never;
-        /** Changes a tenant's name, status, limits, or whether it may use the private network. */
+        /** Changes a tenant's name, status, limits, how its tools are told of, or whether it may use the private network. */
         patch: operations["patch_tenants_id"];
         trace?: never;
     };
@@ -1366,6 +1542,23 @@ export interface paths {
         get: operations["get_tools_by_table_table_id"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tools/find": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Finds tools among those that the caller may use. Without arguments it lists the services. */
+        post: operations["post_tools_find"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1534,6 +1727,14 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        Agent: {
+            /** @description What the agent is for. */
+            description?: string | null;
+            id: string;
+            /** @description The name of its tool for MCP clients, e.g. `support__ask`. */
+            tool: string;
+            uri: string;
+        };
         ApprovalDecision: {
             comment?: string | null;
             /** @description As `fields` says. */
@@ -1560,6 +1761,15 @@ export interface components {
             fingerprint?: string | null;
             name: string;
         };
+        Ask: {
+            /** @description What the agent should know beside: any JSON. */
+            context?: unknown;
+            /** @description What is asked. */
+            prompt: string;
+        };
+        AuditDetail: components["schemas"]["AuditView"] & {
+            inspection?: components["schemas"]["CallInspection"] | null;
+        };
         AuditView: {
             /** @description The arguments with secrets redacted; of management, `before` and `after`. */
             arguments: unknown;
@@ -1567,6 +1777,8 @@ export interface components {
             at: string;
             caller: string;
             caller_kind: string;
+            /** @description The name of the key or the user, as it was; nothing for records of older versions. */
+            caller_name?: string | null;
             code?: string | null;
             door: string;
             /** Format: int64 */
@@ -1595,6 +1807,10 @@ export interface components {
             trace_id?: string | null;
             /** @description The tool's URI with the options of the call. */
             uri?: string | null;
+            /** @description Of an agent: tokens, cost, model calls and tool calls. */
+            usage?: Record<string, never> | null;
+            /** @description `call_tool` where the tool was called through that. */
+            via?: string | null;
         };
         Bind: {
             bindings: components["schemas"]["BindOne"][];
@@ -1647,6 +1863,11 @@ export interface components {
              */
             matched: number;
         };
+        CallAttempt: {
+            error?: string | null;
+            /** Format: int64 */
+            us: number;
+        };
         CallByName: {
             /** @description As the tool's `inputSchema` says. */
             arguments?: Record<string, never>;
@@ -1661,16 +1882,34 @@ export interface components {
         };
         CallError: {
             code: components["schemas"]["Code"];
+            /** @description Why an agent failed, e.g. `MODEL_UNREACHABLE` or `STEP_LIMIT`. */
+            reason?: string | null;
             service?: string | null;
             /** @description The service's own word for the failure, e.g. `conflict` or an SQLSTATE. */
             service_code?: string | null;
             /** @description The service's HTTP status, where it has one. */
             status?: number | null;
         };
+        /** @description What a call sent and what came back, secrets masked. */
+        CallInspection: {
+            /** @description How often the service was asked, and what came of it. */
+            attempts: components["schemas"]["CallAttempt"][];
+            /** @description The id of the call in the audit. */
+            audit_id: string;
+            /** @description The answer before it was shaped: JSON, or a text. What is kept of a long one ends with `…`. */
+            raw?: unknown;
+            /** @description As it was sent: of HTTP the method, url, headers and body; otherwise the tool and its arguments. */
+            request?: Record<string, never> | null;
+            /** @description The status of the answer, where the service has one. */
+            status?: number | null;
+            /** @description Where the time went: resolve, admit, bind, call, shape. The last one may have failed. */
+            steps: components["schemas"]["CallStep"][];
+        };
         CallResult: {
             /** @description MCP content blocks. */
             content: Record<string, never>[];
             error?: components["schemas"]["CallError"] | null;
+            inspection?: components["schemas"]["CallInspection"] | null;
             /** @description The tool ran and failed. */
             isError: boolean;
             /** @description The answer as data, where it is data. */
@@ -1681,6 +1920,53 @@ export interface components {
          * @enum {string}
          */
         CallStatus: "ok" | "error" | "refused";
+        CallStep: {
+            error?: string | null;
+            /** @example bind */
+            name: string;
+            /** Format: int64 */
+            us: number;
+        };
+        Catalog: {
+            /**
+             * Format: int64
+             * @description The last change that it shows.
+             */
+            revision: number;
+            /** @description By type and id. */
+            services: components["schemas"]["CatalogService"][];
+            /** @description What the caller may call; for those who look after the tenant also what cannot be called now. By name. */
+            tools: components["schemas"]["CatalogTool"][];
+        };
+        CatalogService: {
+            health: components["schemas"]["ServiceHealth"];
+            id: string;
+            name: string;
+            source: components["schemas"]["ServiceSource"];
+            /** @description How many tools it offers. */
+            tools: number;
+            type: string;
+        };
+        /**
+         * @description Whether a tool can be called: its owner has not switched it on, it has changed and nobody has approved that yet,
+         *     or what it leads to is missing.
+         * @enum {string}
+         */
+        CatalogStatus: "active" | "inactive" | "held" | "missing";
+        CatalogTool: {
+            /** @description The id of a Tool of the tenant's own, for `/tools/{id}`. */
+            id?: string | null;
+            /** @description The type of its service, `flow` for a flow, or `tool` for a Tool of the tenant's own. */
+            kind: string;
+            name: string;
+            /** @description The id of the service that answers. */
+            service?: string | null;
+            status: components["schemas"]["CatalogStatus"];
+            /** @description The first line of its description. */
+            summary?: string | null;
+            /** @description For `/call`. */
+            uri: string;
+        };
         ChangedField: {
             /** @description E.g. `endpoint` or `parameters.limit`. */
             field: string;
@@ -1703,6 +1989,11 @@ export interface components {
             /** @description How many tools stay as they are. */
             unchanged: number;
         };
+        /**
+         * @description Whether something is as it should be.
+         * @enum {string}
+         */
+        CheckState: "ok" | "warning" | "failed";
         Child: {
             /** @description A name of an object, or a number of an array. */
             key: string;
@@ -1719,11 +2010,27 @@ export interface components {
             /** @description `object`, `array`, or what stands alone at the place. */
             type: string;
         };
+        ClientConnection: {
+            /** @description As the command `connect` calls it. */
+            id: string;
+            /** @description Opens the client and adds the door there, where the client has such links; with `{key}` as well. */
+            link?: string | null;
+            /** @description The file that the text belongs into; null for a command to run. */
+            path?: string | null;
+            /** @description With `{key}` where the instance's key belongs. */
+            text: string;
+            title: string;
+        };
         /**
          * @description A stable word for programs. The list is part of the interface.
          * @enum {string}
          */
         Code: "BAD_REQUEST" | "UNAUTHENTICATED" | "FORBIDDEN" | "NOT_FOUND" | "CONFLICT" | "VALIDATION_FAILED" | "REFERENCED" | "RATE_LIMITED" | "INVALID_URI" | "TOOL_NOT_FOUND" | "TOOL_DISABLED" | "SERVICE_DISABLED" | "TIMEOUT" | "UPSTREAM_ERROR" | "UNAVAILABLE" | "CIRCUIT_OPEN" | "INTERNAL";
+        Connections: {
+            clients: components["schemas"]["ClientConnection"][];
+            /** @description The door's address, with `{key}` where the instance's key belongs. */
+            url: string;
+        };
         Data: {
             /** @description Any JSON. */
             data: unknown;
@@ -1733,6 +2040,21 @@ export interface components {
             data: unknown;
             /** Format: int64 */
             version: number;
+        };
+        Doctor: {
+            /** @description What is wrong first. */
+            checks: components["schemas"]["DoctorCheck"][];
+            /** @description `sqlite` or `postgres`. */
+            database: string;
+            version: string;
+        };
+        DoctorCheck: {
+            /** @description What to do; nothing where all is well. */
+            advice?: string | null;
+            detail: string;
+            /** @description What was looked at, e.g. `database` or `service api/crm`. */
+            id: string;
+            state: components["schemas"]["CheckState"];
         };
         /** @description One thing that is wrong with an input. */
         FieldProblem: {
@@ -1746,6 +2068,18 @@ export interface components {
             message: string;
             /** @description Path into the input, e.g. `config.base_url`. */
             path: string;
+        };
+        FindTools: {
+            /** @description `full` or `brief`. */
+            detail?: string | null;
+            /** @description The most tools; 5 unless given. */
+            limit?: number | null;
+            /** @description Exactly these tools. */
+            names?: string[] | null;
+            /** @description What the tool is to do, in any language. */
+            query?: string | null;
+            /** @description Only tools of this service. */
+            service?: string | null;
         };
         FlowChange: {
             /** @description What stood there; absent where something was added. */
@@ -1771,6 +2105,35 @@ export interface components {
              */
             revision?: number | null;
             source: components["schemas"]["FlowSource"];
+        };
+        FlowEdge: {
+            /** Format: date-time */
+            from: string;
+            /**
+             * @description Which exit takes it: `next`, `then`, `case`, `else` or `fail`.
+             * @example next
+             */
+            kind: string;
+            /** Format: date-time */
+            to: string;
+        };
+        /** @description The flow as a picture. */
+        FlowGraph: {
+            edges: components["schemas"]["FlowEdge"][];
+            nodes: components["schemas"]["FlowNode"][];
+        };
+        FlowNode: {
+            /** @description Its id; of one inside another, behind that one's id and a dot. */
+            id: string;
+            /**
+             * @description `tool`, `flow`, `agent`, `handoff`, `mapping`, `condition`, `switch`, `wait`, `each`, `loop`, `block`, `approval`, `guard` or `end`.
+             * @example tool
+             */
+            kind: string;
+            /** @description Where it stands in the text, from 1. */
+            line: number;
+            /** @description What it calls, where it calls something by its address. */
+            uri?: string | null;
         };
         /** @description One thing wrong with a flow. */
         FlowProblem: {
@@ -1837,6 +2200,7 @@ export interface components {
             bound: components["schemas"]["BoundParameter"][];
             /** @description Errors and warnings, in the order of the text. */
             errors: components["schemas"]["FlowProblem"][];
+            graph?: components["schemas"]["FlowGraph"] | null;
             /** @description It can be published. */
             valid: boolean;
         };
@@ -1860,11 +2224,15 @@ export interface components {
              * @description The version that new runs take; null until one is published.
              */
             current?: number | null;
+            /** @description What it does, for those who only call. */
+            description?: string | null;
             /** @description Whether new runs may begin. */
             enabled: boolean;
             /** @description What is wrong with the draft, told when it is made or changed. */
             errors?: components["schemas"]["FlowProblem"][] | null;
             id: string;
+            /** @description What it takes, for those who only call. */
+            input_schema?: Record<string, never> | null;
             /** @description As the draft says. */
             name: string;
             /** @description The id of the key or user that made it. */
@@ -1874,10 +2242,20 @@ export interface components {
              * @description Grows with every change of the draft.
              */
             revision: number;
-            /** @description The draft; left out of lists. */
+            /** @description The draft; left out of lists, and for those who only call. */
             source?: string | null;
             /** Format: date-time */
             updated_at: string;
+        };
+        FoundTools: {
+            /** @description What to do next. */
+            hint: string;
+            /** @description What there is, where no tool is told. */
+            services?: Record<string, never>[] | null;
+            /** @description Definitions as in `tools/list`, with `service` and `score`; the best first. */
+            tools: Record<string, never>[];
+            /** @description How many tools match at all. */
+            total: number;
         };
         ImportNotes: {
             changes?: components["schemas"]["Changes"] | null;
@@ -1911,11 +2289,13 @@ export interface components {
         InstanceCreate: {
             description?: string | null;
             name: string;
+            tool_search?: components["schemas"]["ToolSearchView"] | null;
         };
         InstanceUpdate: {
             description?: string | null;
             name?: string | null;
             status?: components["schemas"]["Status"] | null;
+            tool_search?: components["schemas"]["ToolSearchView"] | null;
         };
         InstanceView: {
             /** Format: date-time */
@@ -1929,6 +2309,7 @@ export interface components {
             prefix: string;
             /** @description `active` or `disabled`; the door of a disabled one is not there. */
             status: components["schemas"]["Status"];
+            tool_search?: components["schemas"]["ToolSearchView"] | null;
             /** Format: date-time */
             updated_at: string;
             /** Format: int64 */
@@ -1936,6 +2317,8 @@ export interface components {
         };
         KeyCreate: {
             allow?: string[];
+            /** @description The unit of its tenant that the key works for: `buCode` in flows, which its callers cannot change. */
+            bu_code?: string | null;
             /**
              * Format: date-time
              * @description When the key ends, e.g. `2027-01-01T00:00:00Z`.
@@ -1950,6 +2333,8 @@ export interface components {
         };
         KeyUpdate: {
             allow?: string[] | null;
+            /** @description `null` takes the unit away. */
+            bu_code?: string | null;
             /**
              * Format: date-time
              * @description `null` takes the end away.
@@ -1969,6 +2354,8 @@ export interface components {
         KeyView: {
             /** @description Names or URIs with `*`; empty is everything. */
             allow: string[];
+            /** @description The unit of its tenant that it works for: `buCode` in flows. */
+            bu_code?: string | null;
             /** Format: date-time */
             created_at: string;
             created_by?: string | null;
@@ -2063,6 +2450,84 @@ export interface components {
             tenant?: string | null;
             username?: string | null;
         };
+        Overview: {
+            counts: components["schemas"]["OverviewCounts"];
+            /** @description The busiest; the rest of the dozen are those without calls. */
+            doors: components["schemas"]["OverviewNode"][];
+            /** @description The last calls that failed or were turned away, within a day, newest first. Those who do not manage see their own. */
+            failures: components["schemas"]["AuditView"][];
+            /** @description From doors to tools and from tools to services, among those above. */
+            links: components["schemas"]["OverviewLink"][];
+            /**
+             * Format: int64
+             * @description The last change that it shows.
+             */
+            revision: number;
+            services: components["schemas"]["OverviewNode"][];
+            tools: components["schemas"]["OverviewNode"][];
+            /**
+             * Format: int64
+             * @description How far back calls are counted, in seconds.
+             */
+            window_s: number;
+        };
+        /** @description How many there are of each. */
+        OverviewCounts: {
+            /** Format: int64 */
+            doors: number;
+            /** @description Services that fail. */
+            failing: number;
+            /** Format: int64 */
+            flows: number;
+            services: number;
+            /** Format: int64 */
+            tables: number;
+            tools: number;
+        };
+        OverviewLink: {
+            /** Format: int64 */
+            calls: number;
+            /** Format: int64 */
+            errors: number;
+            /** Format: date-time */
+            from: string;
+            /** Format: date-time */
+            to: string;
+        };
+        OverviewNode: {
+            /** Format: int64 */
+            calls: number;
+            /** Format: int64 */
+            errors: number;
+            health?: components["schemas"]["ServiceHealth"] | null;
+            /** @description Of a door its word or the id of its instance, of a tool its name, of a service its type and id: `api/crm`. */
+            id: string;
+            /** @description `rest`, `mcp`, …, or `instance`; of tools and services the type of service. */
+            kind: string;
+            name: string;
+            /** Format: double */
+            p95_ms?: number | null;
+        };
+        /** @description One page of a list. */
+        Page_Agent: {
+            items: {
+                /** @description What the agent is for. */
+                description?: string | null;
+                id: string;
+                /** @description The name of its tool for MCP clients, e.g. `support__ask`. */
+                tool: string;
+                uri: string;
+            }[];
+            /** @description How many items a page has at the most. */
+            limit: number;
+            /** @description Which page this is; the first is 1. */
+            page: number;
+            /**
+             * Format: int64
+             * @description How many items there are on all pages.
+             */
+            total: number;
+        };
         /** @description One page of a list. */
         Page_ApprovalView: {
             items: {
@@ -2098,6 +2563,8 @@ export interface components {
                 at: string;
                 caller: string;
                 caller_kind: string;
+                /** @description The name of the key or the user, as it was; nothing for records of older versions. */
+                caller_name?: string | null;
                 code?: string | null;
                 door: string;
                 /** Format: int64 */
@@ -2126,6 +2593,10 @@ export interface components {
                 trace_id?: string | null;
                 /** @description The tool's URI with the options of the call. */
                 uri?: string | null;
+                /** @description Of an agent: tokens, cost, model calls and tool calls. */
+                usage?: Record<string, never> | null;
+                /** @description `call_tool` where the tool was called through that. */
+                via?: string | null;
             }[];
             /** @description How many items a page has at the most. */
             limit: number;
@@ -2195,11 +2666,15 @@ export interface components {
                  * @description The version that new runs take; null until one is published.
                  */
                 current?: number | null;
+                /** @description What it does, for those who only call. */
+                description?: string | null;
                 /** @description Whether new runs may begin. */
                 enabled: boolean;
                 /** @description What is wrong with the draft, told when it is made or changed. */
                 errors?: components["schemas"]["FlowProblem"][] | null;
                 id: string;
+                /** @description What it takes, for those who only call. */
+                input_schema?: Record<string, never> | null;
                 /** @description As the draft says. */
                 name: string;
                 /** @description The id of the key or user that made it. */
@@ -2209,7 +2684,7 @@ export interface components {
                  * @description Grows with every change of the draft.
                  */
                 revision: number;
-                /** @description The draft; left out of lists. */
+                /** @description The draft; left out of lists, and for those who only call. */
                 source?: string | null;
                 updated_at: string;
             }[];
@@ -2236,6 +2711,7 @@ export interface components {
                 prefix: string;
                 /** @description `active` or `disabled`; the door of a disabled one is not there. */
                 status: components["schemas"]["Status"];
+                tool_search?: components["schemas"]["ToolSearchView"] | null;
                 updated_at: string;
                 /** Format: int64 */
                 version: number;
@@ -2255,6 +2731,8 @@ export interface components {
             items: {
                 /** @description Names or URIs with `*`; empty is everything. */
                 allow: string[];
+                /** @description The unit of its tenant that it works for: `buCode` in flows. */
+                bu_code?: string | null;
                 created_at: string;
                 created_by?: string | null;
                 expires_at?: string | null;
@@ -2373,7 +2851,10 @@ export interface components {
                 fixed_tools: unknown[];
                 /** @description Users define the tools of such services. */
                 has_user_tools: boolean;
-                /** @description JSON Schema of `config`; secrets are `writeOnly`. */
+                /**
+                 * @description JSON Schema of `config`; secrets are `writeOnly`. Each field has a `title`, and in `x-ui` its `group`, `order`,
+                 *     whether it is `advanced`, the `alias` it is another name of, `when` it counts, and its words in Chinese (`zh`).
+                 */
                 settings_schema: unknown;
                 /** @description Its name for people. */
                 title: string;
@@ -2422,6 +2903,8 @@ export interface components {
                  * @description Nothing for a service that is not in the store.
                  */
                 version?: number | null;
+                /** @description What was saved and may not work as it is meant, e.g. an agent's tool that nothing fits now. */
+                warnings?: string[];
             }[];
             /** @description How many items a page has at the most. */
             limit: number;
@@ -2533,6 +3016,7 @@ export interface components {
                  * @description What the tenant's tables with their older versions may take.
                  */
                 table_quota_bytes: number;
+                tool_search?: components["schemas"]["ToolSearchView"] | null;
                 updated_at: string;
                 /** Format: int64 */
                 version: number;
@@ -2801,6 +3285,8 @@ export interface components {
             message: string;
             /** @description The node that it began at. */
             node?: string | null;
+            /** @description Why an agent failed, e.g. `STEP_LIMIT`. */
+            reason?: string | null;
             service?: string | null;
             /** @description The HTTP status of a service. */
             status?: number | null;
@@ -2822,7 +3308,7 @@ export interface components {
         RunSignal: {
             /** @description What the wait gives. */
             data?: unknown;
-            /** @description Only for waits with this key, and those without one. */
+            /** @description For waits with this key, and those without one; left out, only for those without one. */
             key?: unknown;
         };
         RunStart: {
@@ -2928,6 +3414,11 @@ export interface components {
             nodes_count: number;
             status: components["schemas"]["IndexStatus"];
         };
+        /**
+         * @description When tools are found instead of listed.
+         * @enum {string}
+         */
+        SearchModeView: "off" | "on" | "auto";
         ServiceCreate: {
             /** @description Settings as the type's schema says. */
             config?: Record<string, never>;
@@ -2938,6 +3429,19 @@ export interface components {
             id: string;
             name?: string | null;
             /** @description Tools, for types that let users define them. */
+            tools?: Record<string, never>[];
+            /** @description A type of `/service-types`. */
+            type: string;
+        };
+        /** @description What would make a service, or change one of the same type and id: masked secrets are those it has. */
+        ServiceDraft: {
+            config?: Record<string, never>;
+            description?: string | null;
+            enabled?: boolean | null;
+            id?: string | null;
+            name?: string | null;
+            /** @description Also asks the service whether it can be reached, where nothing is wrong. */
+            test?: boolean;
             tools?: Record<string, never>[];
             /** @description A type of `/service-types`. */
             type: string;
@@ -3015,7 +3519,10 @@ export interface components {
             fixed_tools: unknown[];
             /** @description Users define the tools of such services. */
             has_user_tools: boolean;
-            /** @description JSON Schema of `config`; secrets are `writeOnly`. */
+            /**
+             * @description JSON Schema of `config`; secrets are `writeOnly`. Each field has a `title`, and in `x-ui` its `group`, `order`,
+             *     whether it is `advanced`, the `alias` it is another name of, `when` it counts, and its words in Chinese (`zh`).
+             */
             settings_schema: unknown;
             /** @description Its name for people. */
             title: string;
@@ -3037,6 +3544,14 @@ export interface components {
              * @description Refuses the change if the service has another version by now.
              */
             version?: number | null;
+        };
+        ServiceValidation: {
+            /** @description Stored secrets that a change would not keep, as the service has another address now. */
+            dropped_secrets: string[];
+            /** @description Everything that is wrong. */
+            errors: components["schemas"]["FieldProblem"][];
+            test?: components["schemas"]["TestResult"] | null;
+            valid: boolean;
         };
         ServiceView: {
             /** @description The settings; secrets are shown as `***`. */
@@ -3072,6 +3587,8 @@ export interface components {
              * @description Nothing for a service that is not in the store.
              */
             version?: number | null;
+            /** @description What was saved and may not work as it is meant, e.g. an agent's tool that nothing fits now. */
+            warnings?: string[];
         };
         SessionCode: {
             /** @description For `code` of `/auth/session`. */
@@ -3084,6 +3601,32 @@ export interface components {
          * @enum {string}
          */
         Severity: "error" | "warning";
+        Stats: {
+            /**
+             * Format: date-time
+             * @description When the first step begins.
+             */
+            from: string;
+            /** @description The busiest first. Beyond fifty, the rest is one series with the key `…`. */
+            series: components["schemas"]["StatsSeries"][];
+            /** Format: int64 */
+            step_s: number;
+        };
+        /** @description One number for each step; `null` where there were no calls to tell it from. */
+        StatsSeries: {
+            /** @description The size of all results. */
+            bytes: number[];
+            calls: number[];
+            /** @description Those that ran and failed. */
+            errors: number[];
+            /** @description The tool, the service, …; empty where calls have none. */
+            key: string;
+            /** @description Of those that were not turned away. */
+            p50_ms: (number | null)[];
+            p95_ms: (number | null)[];
+            /** @description Those that were turned away. */
+            refused: number[];
+        };
         /**
          * @description Whether a tenant, a user, a key or an MCP instance can be used.
          * @enum {string}
@@ -3193,6 +3736,7 @@ export interface components {
              * @description What the tenant's tables with their older versions may take; `null` is 1 GB.
              */
             table_quota_bytes?: number | null;
+            tool_search?: components["schemas"]["ToolSearchView"] | null;
             /**
              * Format: int64
              * @description Refuses the change if the tenant has another version by now.
@@ -3216,6 +3760,7 @@ export interface components {
              * @description What the tenant's tables with their older versions may take.
              */
             table_quota_bytes: number;
+            tool_search?: components["schemas"]["ToolSearchView"] | null;
             /** Format: date-time */
             updated_at: string;
             /** Format: int64 */
@@ -3271,6 +3816,16 @@ export interface components {
             type: string;
             /** @description For `uri`: where the call goes, e.g. `api://crm-service/customer_list?timeout=5000`. */
             uri?: string | null;
+        };
+        /** @description How a door tells of its tools. */
+        ToolSearchView: {
+            /**
+             * @description `off`: all tools are listed; `on`: `find_tools`, `call_tool` and the pinned ones; `auto`: the same for callers
+             *     whose list has more than 40 tools or 40,000 characters.
+             */
+            mode: components["schemas"]["SearchModeView"];
+            /** @description Tools that are listed all the same, by name; `*` stands for any run of characters. */
+            pinned?: string[] | null;
         };
         /**
          * @description Only active tools are listed and called.
@@ -3529,6 +4084,72 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    get_agents: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_Agent"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            502: components["responses"]["UpstreamError"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["GatewayTimeout"];
+        };
+    };
+    post_agents_id_runs: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Ask"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallResult"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            502: components["responses"]["UpstreamError"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["GatewayTimeout"];
+        };
+    };
     get_approvals: {
         parameters: {
             query?: {
@@ -3607,8 +4228,13 @@ export interface operations {
                 service?: string;
                 caller?: string;
                 status?: "ok" | "error" | "refused";
+                code?: string;
+                /** @description `rest`, `mcp`, …, or the id of an MCP instance */
+                door?: string;
+                request_id?: string;
                 from?: string;
                 to?: string;
+                run?: string;
                 page?: number;
                 limit?: number;
             };
@@ -3648,8 +4274,12 @@ export interface operations {
                 service?: string;
                 caller?: string;
                 status?: "ok" | "error" | "refused";
+                code?: string;
+                door?: string;
+                request_id?: string;
                 from?: string;
                 to?: string;
+                run?: string;
             };
             header?: never;
             path?: never;
@@ -3664,6 +4294,37 @@ export interface operations {
                 content: {
                     "application/x-ndjson": string;
                     "text/csv": string;
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            502: components["responses"]["UpstreamError"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["GatewayTimeout"];
+        };
+    };
+    get_audit_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditDetail"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -3895,7 +4556,10 @@ export interface operations {
     };
     post_call: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Also tell where the time went, and managers what was sent and what came back */
+                inspect?: boolean;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -3920,6 +4584,99 @@ export interface operations {
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            502: components["responses"]["UpstreamError"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["GatewayTimeout"];
+        };
+    };
+    get_catalog: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` of what is known already */
+                "If-None-Match"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Catalog"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            502: components["responses"]["UpstreamError"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["GatewayTimeout"];
+        };
+    };
+    get_doctor: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Doctor"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            502: components["responses"]["UpstreamError"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["GatewayTimeout"];
+        };
+    };
+    get_events: {
+        parameters: {
+            query?: {
+                /** @description Of `changed`, `health`, `call`, `stats`, `index` and `run`, with commas between; all unless given */
+                topics?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
@@ -5124,6 +5881,37 @@ export interface operations {
             504: components["responses"]["GatewayTimeout"];
         };
     };
+    get_mcp_id_mcp_id_connect: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                mcp_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Connections"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            502: components["responses"]["UpstreamError"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["GatewayTimeout"];
+        };
+    };
     post_mcp_id_mcp_id_rotate_key: {
         parameters: {
             query?: never;
@@ -5286,6 +6074,38 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            502: components["responses"]["UpstreamError"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["GatewayTimeout"];
+        };
+    };
+    get_overview: {
+        parameters: {
+            query?: {
+                /** @description How far back calls are counted, in seconds; a quarter of an hour unless given */
+                window?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Overview"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
@@ -5753,6 +6573,41 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ServiceView"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            502: components["responses"]["UpstreamError"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["GatewayTimeout"];
+        };
+    };
+    post_services_validate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ServiceDraft"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceValidation"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -6294,6 +7149,42 @@ export interface operations {
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            502: components["responses"]["UpstreamError"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["GatewayTimeout"];
+        };
+    };
+    get_stats: {
+        parameters: {
+            query?: {
+                /** @description One series for each; all calls together unless given */
+                by?: "tool" | "service" | "door" | "caller" | "status" | "code";
+                /** @description How far back, in seconds; an hour unless given, at most 31 days */
+                window?: number;
+                /** @description How long each step is, in seconds; a sixtieth of the window unless given */
+                step?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Stats"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
@@ -7141,6 +8032,43 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            502: components["responses"]["UpstreamError"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["GatewayTimeout"];
+        };
+    };
+    post_tools_find: {
+        parameters: {
+            query?: {
+                tenant_id?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FindTools"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FoundTools"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
