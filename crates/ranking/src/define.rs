@@ -42,7 +42,7 @@ pub fn find_tools<'a>(services: impl IntoIterator<Item = &'a str>) -> String {
         "additionalProperties": false,
     });
     let hints = json!({ "readOnlyHint": true, "openWorldHint": false });
-    definition(FIND_TOOLS, &description, schema, hints)
+    definition(FIND_TOOLS, &description, &schema, hints)
 }
 
 /// The definition of `call_tool`.
@@ -60,10 +60,10 @@ pub fn call_tool() -> String {
         },
         "required": ["name"],
     });
-    definition(CALL_TOOL, &description, schema, Value::Null)
+    definition(CALL_TOOL, &description, &schema, Value::Null)
 }
 
-fn definition(name: &str, description: &str, schema: Value, annotations: Value) -> String {
+fn definition(name: &str, description: &str, schema: &Value, annotations: Value) -> String {
     let mut definition = json!({ "name": name, "description": description, "inputSchema": schema });
     if !annotations.is_null() {
         definition["annotations"] = annotations;

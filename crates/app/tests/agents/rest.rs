@@ -9,7 +9,8 @@ use testkit::{Backend, TestApp, http};
 fn agent(id: &str, model: &Model, more: Value) -> Value {
     let mut config =
         json!({ "provider": "openai", "base_url": model.url(), "api_key": "sk-hunter2", "model": "m-1" });
-    config.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    let Value::Object(more) = more else { panic!("{more} is no object") };
+    config.as_object_mut().unwrap().extend(more);
     json!({ "type": "agent", "id": id, "config": config })
 }
 
@@ -110,8 +111,8 @@ async fn the_reason_of_a_failure_is_a_field() {
 async fn a_run_can_be_followed() {
     let app = TestApp::start(Backend::Sqlite).await;
     let _api = with_api(&app).await;
-    let model =
-        Model::replies(vec![Reply::calls(&[("crm__echo", json!({}))]), Reply::says("It is twelve.")]).await;
+    let reply = || [Reply::calls(&[("crm__echo", json!({}))]), Reply::says("It is twelve.")];
+    let model = Model::replies([reply(), reply()].into_iter().flatten().collect()).await;
     app.post("services", agent("a", &model, json!({ "tools": ["api://crm/*"] }))).await.is(201);
     for (path, body) in [
         ("agents/a/runs", json!({ "prompt": "When?" })),

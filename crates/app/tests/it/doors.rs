@@ -101,7 +101,7 @@ async fn lets_each_role_do_what_it_is_for(backend: Backend) {
         (manager, Method::POST, "users", json!({ "username": "ROLE", "password": "correct horse" })),
         (manager, Method::GET, "keys", json!(null)),
         (manager, Method::POST, "keys", json!({ "name": "k" })),
-        (manager, Method::GET, "audit", json!(null)),
+        (viewer, Method::GET, "audit", json!(null)),
         (manager, Method::GET, "audit/export", json!(null)),
         (admin, Method::POST, "tenants", json!({ "id": "role" })),
         (admin, Method::PATCH, "tenants/default", json!({ "name": "n" })),

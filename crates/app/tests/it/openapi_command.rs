@@ -137,7 +137,7 @@ async fn the_commands_of_the_guide_work() {
     );
     let printed: Value = serde_json::from_str(&outputs[2]).unwrap();
     assert!(!warnings[2].contains("give base_url"), "it was given: {}", warnings[2]);
-    assert_eq!(printed["tools"].as_array().unwrap().len(), 2);
+    assert_eq!(printed["tools"].as_array().unwrap().len(), 5);
     for example in blocks("json") {
         let example: Value = serde_json::from_str(&example).unwrap();
         let reply = server.admin().post("services/api/import", example).await.is(200);

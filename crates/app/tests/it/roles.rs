@@ -147,27 +147,14 @@ impl World {
                 put("{id}", &format!("{MARK}-{number}"));
                 put("{tool}", "ping");
             }
-            Subject::Agent => {
-                let config = json!({ "provider": "openai", "base_url": self.model.url(), "model": "m" });
-                let agent = json!({ "type": "agent", "id": name, "config": config });
-                manager.post("services", agent).await.is(201);
-                put("{id}", &name);
-            }
+            Subject::Agent => put("{id}", &self.agent(&name).await),
             Subject::Flow => self.flow(&name).await.iter().for_each(|(hole, value)| put(hole, value)),
             Subject::Run | Subject::FailedRun => {
                 self.run(owner, &name, row.subject).await.iter().for_each(|(hole, value)| put(hole, value));
             }
-            Subject::Called => {
-                let called = json!({ "uri": format!("api://{MARK}-call/ping") });
-                let called = owner.post("call?inspect=true", called).await.is(200);
-                put("{id}", called.body["inspection"]["audit_id"].as_str().unwrap());
-            }
+            Subject::Called => put("{id}", &audited_call(owner).await),
             Subject::Tool => put("{id}", &self.tool(owner, &name).await),
-            Subject::SearchTool => {
-                let table = owner.post("tables", json!({ "name": name })).await.is(201).string("id");
-                let tool = json!({ "name": name, "type": "search", "table_id": table, "json_path": "" });
-                put("{id}", &owner.post("tools/search", tool).await.is(201).string("id"));
-            }
+            Subject::SearchTool => put("{id}", &search_tool(owner, &name).await),
             Subject::Table => {
                 let data = json!({ "a": 1, "b": [] });
                 let table = owner.post("tables", json!({ "name": name, "data": data })).await.is(201);
@@ -190,6 +177,14 @@ impl World {
         }
         assert!(!path.contains('{'), "nothing makes the subject of {}", row.path);
         path
+    }
+
+    /// Saves an agent.
+    async fn agent(&self, name: &str) -> String {
+        let config = json!({ "provider": "openai", "base_url": self.model.url(), "model": "m" });
+        let agent = json!({ "type": "agent", "id": name, "config": config });
+        self.client(Who::Manager).post("services", agent).await.is(201);
+        name.to_owned()
     }
 
     /// Publishes a flow with a webhook.
@@ -344,4 +339,18 @@ async fn nobody_but_an_admin_changes_a_tenant() {
         client.patch("tenants/acme", json!({ "name": "mine" })).await.is_problem(403, "FORBIDDEN");
         client.delete("tenants/acme").await.is_problem(403, "FORBIDDEN");
     }
+}
+
+/// A tool that searches a table of its own.
+async fn search_tool(owner: &Client, name: &str) -> String {
+    let table = owner.post("tables", json!({ "name": name })).await.is(201).string("id");
+    let tool = json!({ "name": name, "type": "search", "table_id": table, "json_path": "" });
+    owner.post("tools/search", tool).await.is(201).string("id")
+}
+
+/// The id of a call in the audit.
+async fn audited_call(owner: &Client) -> String {
+    let called = json!({ "uri": format!("api://{MARK}-call/ping") });
+    let called = owner.post("call?inspect=true", called).await.is(200);
+    called.body["inspection"]["audit_id"].as_str().unwrap().to_owned()
 }

@@ -166,7 +166,7 @@ async fn stands_behind_a_base_path() {
     );
     admin.get("/tools/x/healthz").await.is(200);
     admin.get("/tools/x/api/v1/services").await.is(200);
-    for path in ["/healthz", "/mcp", "/api/v1/services", "/tools/x", "/tools/x/nothing", "/tools/xmcp"] {
+    for path in ["/healthz", "/mcp", "/api/v1/services", "/tools/x/nothing", "/tools/xmcp"] {
         admin.get(path).await.is_problem(404, "NOT_FOUND");
     }
     let document = admin.get("/tools/x/api/openapi.json").await.is(200).body;

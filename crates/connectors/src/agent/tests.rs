@@ -41,9 +41,8 @@ async fn conforms_like_every_connector() {
 
 fn problems(more: Value) -> Vec<(String, &'static str)> {
     let mut settings = settings("https://llm.example.com");
-    for (name, value) in more.as_object().unwrap() {
-        settings[name] = value.clone();
-    }
+    let Value::Object(more) = more else { panic!("{more} is no object") };
+    more.into_iter().for_each(|(name, value)| settings[name] = value);
     let env = Env { service: Some("a".to_owned()), ..Env::default() };
     match crate::find("agent").unwrap().open(settings, &env) {
         Ok(_) => Vec::new(),

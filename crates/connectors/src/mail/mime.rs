@@ -114,7 +114,7 @@ fn words(letter: &Letter) -> Part {
 /// A file byte for byte, which only Base64 leaves alone.
 fn file(attachment: &Attachment) -> SinglePart {
     let encoded = Body::new_with_encoding(attachment.bytes.to_vec(), ContentTransferEncoding::Base64);
-    let body = encoded.unwrap_or_else(|bytes| Body::new(bytes));
+    let body = encoded.unwrap_or_else(Body::new);
     let part = SinglePart::builder().header(attachment.content_type.clone());
     let part = match &attachment.cid {
         Some(cid) => part

@@ -51,7 +51,7 @@ struct Mail {
 /// Who takes the messages.
 enum Carrier {
     Folder(Folder),
-    Smtp(Smtp),
+    Smtp(Box<Smtp>),
 }
 
 /// How much one call may send.
@@ -73,7 +73,7 @@ impl Connector for Mail {
             tool.ok_or_else(|| Error::not_found(format!("the service has no tool '{}'", call.tool)))?;
         let late = "the mail server did not answer in time; the mail may have been sent";
         let limited = self.bounds.limited(cx, &call.options);
-        let work = self.send(&limited, tool, &call);
+        let work = Box::pin(self.send(&limited, tool, &call));
         self.bounds.within(cx, &call.options, late, work).await.map(Outcome::Done)
     }
 

@@ -274,7 +274,7 @@ impl Settings {
                 };
                 Some(Carrier::Folder(Folder::new(folder)))
             }
-            Provider::Smtp => Some(Carrier::Smtp(self.smtp(policy, problems)?)),
+            Provider::Smtp => Some(Carrier::Smtp(Box::new(self.smtp(policy, problems)?))),
         }
     }
 

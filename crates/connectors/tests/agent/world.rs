@@ -133,9 +133,8 @@ pub fn agent(model: &Model, more: Value) -> Value {
         "allow_private_network": true,
         "retry": { "initial_delay_ms": 1, "max_delay_ms": 5 },
     });
-    for (name, value) in more.as_object().unwrap() {
-        settings[name] = value.clone();
-    }
+    let Value::Object(more) = more else { panic!("{more} is no object") };
+    more.into_iter().for_each(|(name, value)| settings[name] = value);
     settings
 }
 

@@ -167,10 +167,10 @@ pub struct Failure {
     pub status: Option<u16>,
     /// Why an agent failed, e.g. `STEP_LIMIT`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
+    pub reason: Option<Box<str>>,
     /// Which service.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub service: Option<String>,
+    pub service: Option<Box<str>>,
     /// How often it was tried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempts: Option<u32>,
@@ -206,10 +206,10 @@ impl Failure {
             value["status"] = status.into();
         }
         if let Some(reason) = &self.reason {
-            value["reason"] = reason.as_str().into();
+            value["reason"] = (**reason).into();
         }
         if let Some(service) = &self.service {
-            value["service"] = service.as_str().into();
+            value["service"] = (**service).into();
         }
         if let Some(node) = &self.node {
             value["node"] = node.as_str().into();

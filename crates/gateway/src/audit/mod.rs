@@ -12,9 +12,11 @@ pub use writer::{Audit, Sink};
 
 use crate::catalog::{Route, Service, shortened};
 use kept::Looked;
+use serde_json::Value;
 use serde_json::value::RawValue;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use tool::secret::SecretValues;
 use tool::uri::Options;
 use tool::{Account, Arguments, Caller, Context, Door, Error, Inspection, Nested, Outcome, Target, TenantId};
 
@@ -248,28 +250,9 @@ impl Record {
     /// The record as it is kept, redacted, and what the call sent and got: not done on the call's path.
     fn into_entry(self: Box<Self>) -> (Entry, Option<Looked>) {
         let route = self.route.as_deref();
-        let (uri, service) = match (route, self.subject) {
-            (Some(route), _) if self.options.is_empty() => {
-                (Some(route.address.clone()), Some(route.service.id.clone()))
-            }
-            (Some(route), _) => {
-                let uri = route.uri.with_options(self.options).to_string();
-                (Some(uri), Some(route.service.id.clone()))
-            }
-            (None, Some(subject)) => (Some(subject.uri), Some(subject.service)),
-            (None, None) => (None, None),
-        };
+        let (uri, service) = place_of(route, self.subject, self.options);
         let secrets = self.nested.as_deref().map(|nested| nested.step.secrets.clone()).unwrap_or_default();
-        let (arguments, mut hidden) = match &self.arguments {
-            Ok(raw) => {
-                let (text, hidden) = match route {
-                    Some(route) => route.redaction.take_out(raw),
-                    None => Redaction::default().take_out(raw),
-                };
-                (redact::without(&secrets, text), hidden)
-            }
-            Err(size) => (format!("{{\"omitted\":\"{size} bytes of arguments\"}}"), Vec::new()),
-        };
+        let (arguments, hidden) = kept_arguments(&self.arguments, route, &secrets);
         let duration_us = self.begun.elapsed().as_micros().try_into().unwrap_or(i64::MAX);
         let end = self.end.unwrap_or(End {
             duration_us,
@@ -283,7 +266,6 @@ impl Record {
         let of_account = end.account.as_ref().map(|account| account.run.clone());
         let exchange = self.inspection.take();
         let audit_id = exchange.as_ref().and_then(|exchange| exchange.audit_id.clone());
-        hidden.extend(secrets.expose().iter().map(|secret| secret.as_str().into()));
         let message = end.message.map(|message| redact::redact_text(&message, &hidden));
         let entry = Entry {
             id: audit_id.unwrap_or_else(tool::new_id),
@@ -318,6 +300,40 @@ impl Record {
         });
         (entry, looked)
     }
+}
+
+/// Where the call went: its address, and the service.
+fn place_of(
+    route: Option<&Route>,
+    subject: Option<Subject>,
+    options: Options,
+) -> (Option<String>, Option<String>) {
+    match (route, subject) {
+        (Some(route), _) if options.is_empty() => {
+            (Some(route.address.clone()), Some(route.service.id.clone()))
+        }
+        (Some(route), _) => {
+            let uri = route.uri.with_options(options).to_string();
+            (Some(uri), Some(route.service.id.clone()))
+        }
+        (None, Some(subject)) => (Some(subject.uri), Some(subject.service)),
+        (None, None) => (None, None),
+    }
+}
+
+/// The arguments as they are kept, and all that may stand in no text about the call.
+fn kept_arguments(
+    arguments: &Result<Box<RawValue>, usize>,
+    route: Option<&Route>,
+    secrets: &SecretValues,
+) -> (String, Vec<Value>) {
+    let (text, mut hidden) = match (arguments, route) {
+        (Ok(raw), Some(route)) => route.redaction.take_out(raw),
+        (Ok(raw), None) => Redaction::default().take_out(raw),
+        (Err(size), _) => (format!("{{\"omitted\":\"{size} bytes of arguments\"}}"), Vec::new()),
+    };
+    hidden.extend(secrets.expose().iter().map(|secret| secret.as_str().into()));
+    (redact::without(secrets, text), hidden)
 }
 
 fn status_of(error: &Error) -> Status {

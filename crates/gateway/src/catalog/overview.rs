@@ -65,7 +65,7 @@ impl Gateway {
             tenant.routes().iter().filter(is_shown).map(|route| tenant.entry(route)).collect();
         if cx.caller.role != Role::Caller && cx.caller.allow.is_empty() && cx.caller.may(Scope::Read) {
             entries.extend(tenant.own.values().filter_map(Entry::of_idle));
-            entries.extend(tenant.services().flat_map(|service| held(service)));
+            entries.extend(tenant.services().flat_map(held));
             entries.sort_by(|a, b| a.name.cmp(&b.name));
         }
         entries

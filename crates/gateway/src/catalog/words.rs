@@ -5,6 +5,7 @@ use arc_swap::ArcSwap;
 use ranking::{Description, Index};
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tool::runs;
 
 /// What the routes of a tenant are found by, in the order of the routes.
@@ -13,6 +14,8 @@ pub(crate) struct Words {
     index: Arc<Index>,
     /// What each means, as far as that is known yet.
     pub(crate) vectors: ArcSwap<Vec<Option<Arc<[f32]>>>>,
+    /// Somebody has searched: vectors cost money, and are made for those who use them.
+    pub(crate) is_searched: AtomicBool,
 }
 
 impl TenantCatalog {
@@ -30,7 +33,8 @@ impl TenantCatalog {
         };
         if let Some(previous) = previous.filter(is_same) {
             let vectors = ArcSwap::new(previous.words.vectors.load_full());
-            self.words = Words { index: previous.words.index.clone(), vectors };
+            let is_searched = previous.words.is_searched.load(Ordering::Relaxed).into();
+            self.words = Words { index: previous.words.index.clone(), vectors, is_searched };
             return self;
         }
         let routes = self.listed.clone();
@@ -41,7 +45,9 @@ impl TenantCatalog {
             Index::default()
         });
         let vectors = ArcSwap::from_pointee(self.known_vectors(previous));
-        self.words = Words { index: Arc::new(index), vectors };
+        let is_searched =
+            previous.is_some_and(|previous| previous.words.is_searched.load(Ordering::Relaxed)).into();
+        self.words = Words { index: Arc::new(index), vectors, is_searched };
         self
     }
 

@@ -1,7 +1,8 @@
-//! Vectors of tools, where something makes such: found in the background, and forgotten with the snapshot.
+//! Vectors of tools, where something makes such: from the first search on, in the background, forgotten with the snapshot.
 
 use crate::Gateway;
 use crate::catalog::TenantCatalog;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 use tool::Embeddings;
@@ -16,8 +17,14 @@ const MAX_TEXT: usize = 2_000;
 const PAUSE: Duration = Duration::from_secs(10);
 
 impl Gateway {
-    /// Has the vectors of a new snapshot made that are not known yet.
+    /// Has the vectors of a new snapshot made that are not known yet, where anybody searches.
     pub(crate) fn find_meanings(&self, catalog: &Arc<TenantCatalog>) {
+        if catalog.words().is_searched.load(Ordering::Relaxed) {
+            self.make_meanings(catalog);
+        }
+    }
+
+    fn make_meanings(&self, catalog: &Arc<TenantCatalog>) {
         let Some(embeddings) = self.env.embeddings.clone() else { return };
         let (catalog, shutdown) = (Arc::downgrade(catalog), self.env.shutdown.clone());
         self.env.tasks.spawn(async move {
@@ -26,8 +33,11 @@ impl Gateway {
     }
 
     /// What a query means, unless that takes too long or there is nothing to compare it with.
-    pub(crate) async fn meaning_of(&self, tenant: &TenantCatalog, query: &str) -> Option<Vec<f32>> {
+    pub(crate) async fn meaning_of(&self, tenant: &Arc<TenantCatalog>, query: &str) -> Option<Vec<f32>> {
         let embeddings = self.env.embeddings.as_ref()?;
+        if !tenant.words().is_searched.swap(true, Ordering::Relaxed) {
+            self.make_meanings(tenant);
+        }
         if tenant.words().vectors.load().iter().all(Option::is_none) {
             return None;
         }

@@ -126,7 +126,8 @@ mod tests {
     use serde_json::json;
 
     fn read(value: Value) -> Result<Find> {
-        Find::read(&Arguments::from(value.as_object().cloned().unwrap()))
+        let Value::Object(arguments) = value else { panic!("{value} is no object") };
+        Find::read(&Arguments::from(arguments))
     }
 
     #[test]

@@ -4,12 +4,13 @@
 
 use proptest::prelude::*;
 use ranking::{Description, Index, Toolbox};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::sync::Arc;
 use tool::{Arguments, CallableTool, Tool, Uri};
 
 fn callable(service: &str, name: &str, description: &str, properties: Value) -> CallableTool {
-    let schema = json!({ "type": "object", "properties": properties });
+    let mut schema = json!({ "type": "object" });
+    schema["properties"] = properties;
     CallableTool {
         name: format!("{service}__{name}"),
         uri: Uri::of("mcp", service, name),
@@ -39,7 +40,7 @@ fn office() -> Toolbox {
 }
 
 fn find(toolbox: &Toolbox, arguments: Value) -> Value {
-    let arguments: Map<String, Value> = arguments.as_object().cloned().unwrap();
+    let Value::Object(arguments) = arguments else { panic!("{arguments} is no object") };
     serde_json::from_str(toolbox.find(&Arguments::from(arguments)).unwrap().get()).unwrap()
 }
 

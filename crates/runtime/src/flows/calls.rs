@@ -161,8 +161,8 @@ pub(super) fn failure_of(error: &Error, code_of: fn(ErrorKind) -> &'static str) 
     };
     Failure {
         status: error.status(),
-        service: error.service().map(str::to_owned),
-        reason: error.reason().and_then(tool::Reason::code).map(str::to_owned),
+        service: error.service().map(Into::into),
+        reason: error.reason().and_then(tool::Reason::code).map(Into::into),
         is_retryable: error.is_retryable(),
         ..Failure::new(code, error.in_words())
     }

@@ -96,7 +96,7 @@ impl Thinking<'_> {
     async fn make_if_approved(&self, at: usize, bound: &Bound<'_>, chosen: &Chosen) -> Result<Came> {
         let (agent, uri) = (&self.agent.id, bound.callable.uri.to_string());
         let event = progress::event("approval", agent, self.work.run.spent().model_calls, &bound.name);
-        progress::step(&self.cx, &self.work.run, format!("asks whether it may call {}", bound.name), event);
+        progress::step(&self.cx, &self.work.run, format!("asks whether it may call {}", bound.name), &event);
         match approval::ask(&self.cx, agent, &uri, &chosen.fields).await {
             Ok(Decision::Approved) => Ok(self.make(at, bound, chosen).await),
             Ok(Decision::Denied(comment)) => {
@@ -125,7 +125,7 @@ impl Thinking<'_> {
     async fn make(&self, at: usize, bound: &Bound<'_>, chosen: &Chosen) -> Came {
         let step = self.work.run.spent().model_calls;
         let event = progress::event("tool", &self.agent.id, step, &bound.name);
-        progress::step(&self.cx, &self.work.run, format!("calls {}", bound.name), event);
+        progress::step(&self.cx, &self.work.run, format!("calls {}", bound.name), &event);
         let (Some(tools), Ok(arguments)) = (&self.tools, chosen.arguments()) else {
             return Came::told("the tool cannot be called");
         };

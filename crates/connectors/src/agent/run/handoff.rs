@@ -55,7 +55,7 @@ impl Thinking<'_> {
             transcript: (handoff.history == History::Full).then(|| transcript(&self.turns)),
         };
         let event = progress::event("handoff", &self.agent.id, self.work.run.spent().model_calls, &to);
-        progress::step(&self.cx, &self.work.run, format!("hands over to {to}"), event);
+        progress::step(&self.cx, &self.work.run, format!("hands over to {to}"), &event);
         let cx = Context {
             instance: self.cx.instance.clone(),
             events: self.cx.events.clone(),

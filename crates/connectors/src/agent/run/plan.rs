@@ -133,8 +133,11 @@ impl Thinking<'_> {
     }
 }
 
-/// The arguments that the model wrote, also as it wrote them.
-fn read(call: &ToolCall) -> Result<(Map<String, Value>, Option<Box<RawValue>>), String> {
+/// Arguments, also as they were written.
+type Written = (Map<String, Value>, Option<Box<RawValue>>);
+
+/// The arguments that the model wrote.
+fn read(call: &ToolCall) -> Result<Written, String> {
     let text = call.arguments.trim();
     if text.is_empty() {
         return Ok((Map::new(), None));

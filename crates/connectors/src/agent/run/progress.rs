@@ -14,12 +14,12 @@ const PACE: Duration = Duration::from_millis(250);
 const TOLD_CHARACTERS: usize = 200;
 
 /// A step, for people as progress and for programs as an event.
-pub(super) fn step(cx: &Context, run: &Run, message: String, event: Value) {
+pub(super) fn step(cx: &Context, run: &Run, message: String, event: &Value) {
     if !cx.events.is_heard() {
         return;
     }
     tell(cx, run, message);
-    if let Ok(entry) = to_raw_value(&event) {
+    if let Ok(entry) = to_raw_value(event) {
         cx.events.emit(Event::Step(entry));
     }
 }

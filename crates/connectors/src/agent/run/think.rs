@@ -89,7 +89,8 @@ impl<'a> Thinking<'a> {
         if step == 1 {
             progress::begun(cx, &work.run, &agent.id);
         }
-        progress::step(cx, &work.run, "thinks".to_owned(), progress::event("model", &agent.id, step, ""));
+        let event = progress::event("model", &agent.id, step, "");
+        progress::step(cx, &work.run, "thinks".to_owned(), &event);
         let tools = offered.offers();
         let asked = Asked {
             system: &system,

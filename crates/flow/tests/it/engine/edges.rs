@@ -82,7 +82,7 @@ async fn fail_takes_a_failure_with_its_error() {
     let world = World::default();
     let failure = Failure {
         status: Some(502),
-        service: Some("x".to_owned()),
+        service: Some("x".into()),
         ..Failure::new("UPSTREAM_ERROR", "it broke")
     };
     world.replies("api://x/y", [Reply::Fail(failure)]);

@@ -120,6 +120,7 @@ impl From<Run> for RunSummary {
 impl From<flow::engine::Failure> for RunError {
     fn from(failure: flow::engine::Failure) -> Self {
         let flow::engine::Failure { code, message, status, reason, service, attempts, node, .. } = failure;
+        let (reason, service) = (reason.map(Into::into), service.map(Into::into));
         Self { code, message, node, status, reason, service, attempts }
     }
 }

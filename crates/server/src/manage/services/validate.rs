@@ -30,9 +30,11 @@ pub(crate) struct Draft {
     name: Option<String>,
     #[expect(dead_code, reason = "there is nothing to check, and whole forms are sent")]
     description: Option<String>,
+    /// The settings, as the type's schema says.
     #[serde(default)]
     #[schema(value_type = Object)]
     config: Map<String, Value>,
+    /// Tools of the service's own, as the type's schema says.
     #[serde(default)]
     #[schema(value_type = Vec<Object>)]
     tools: Vec<Map<String, Value>>,
