@@ -5,6 +5,8 @@ use super::broker::Broker;
 use super::embedded::Embedded;
 use super::tool_settings::ToolSettings;
 use super::tools::QueueTool;
+#[cfg(feature = "brokers")]
+use crate::shared::attempts::Backoff;
 use crate::shared::attempts::RetrySettings;
 use crate::shared::bounds::Bounds;
 use crate::shared::breaker::BreakerSettings;
@@ -177,16 +179,29 @@ impl tool::Settings for Settings {
 impl Settings {
     fn broker(&self, env: &Env, problems: &mut Vec<Problem>) -> Option<Arc<dyn Broker>> {
         self.check_signing_in(problems);
-        if self.broker != BrokerType::Embedded {
-            return self.broker_elsewhere(env, problems);
+        // What is wrong is said also where nothing is reached by it.
+        let checked = (
+            Policy::new(self.allow_private_network.as_ref(), env, problems),
+            self.tls.as_ref().map(|tls| tls.check(problems)).unwrap_or_default(),
+            self.retry.check(problems),
+        );
+        match self.broker {
+            BrokerType::Embedded => {
+                if self.connection_string.is_some() {
+                    let message = "the broker 'embedded' is this program itself; leave connection_string out";
+                    problems.push(Problem::new("connection_string", "NotAllowed", message));
+                }
+                Some(Arc::new(Embedded::new(env, self.lease)))
+            }
+            #[cfg(feature = "brokers")]
+            _ => self.broker_elsewhere(checked, env, problems),
+            // Refused before.
+            #[cfg(not(feature = "brokers"))]
+            _ => {
+                drop(checked);
+                None
+            }
         }
-        // What is wrong with them is said even though nothing is reached by them.
-        self.retry.check(problems);
-        if self.connection_string.is_some() {
-            let message = "the broker 'embedded' is this program itself; leave connection_string out";
-            problems.push(Problem::new("connection_string", "NotAllowed", message));
-        }
-        Some(Arc::new(Embedded::new(env, self.lease)))
     }
 
     /// Other brokers have their user in the connection string.
@@ -204,19 +219,18 @@ impl Settings {
         }
     }
 
-    #[cfg(not(feature = "brokers"))]
-    fn broker_elsewhere(&self, _: &Env, _: &mut Vec<Problem>) -> Option<Arc<dyn Broker>> {
-        // Refused before.
-        None
-    }
-
     #[cfg(feature = "brokers")]
-    fn broker_elsewhere(&self, env: &Env, problems: &mut Vec<Problem>) -> Option<Arc<dyn Broker>> {
+    fn broker_elsewhere(
+        &self,
+        (policy, tls, backoff): (Policy, fetch::Tls, Backoff),
+        env: &Env,
+        problems: &mut Vec<Problem>,
+    ) -> Option<Arc<dyn Broker>> {
         let options = super::broker::Options {
-            policy: Arc::new(Policy::new(self.allow_private_network.as_ref(), env, problems)),
-            tls: self.tls.as_ref().map(|tls| tls.check(problems)).unwrap_or_default(),
+            policy: Arc::new(policy),
+            tls,
             attempts: self.retry.max_attempts,
-            backoff: self.retry.check(problems),
+            backoff,
             timeout: Duration::from_millis(self.timeout_ms),
             declares: self.declare,
             lease: self.lease,

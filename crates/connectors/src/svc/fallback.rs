@@ -3,6 +3,7 @@
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
+#[cfg(feature = "grpc")]
 use tool::schema::Schema;
 use tool::{Error, Output};
 
@@ -23,6 +24,7 @@ impl Fallbacks {
 
     /// Whether a tool keeps what this schema promises of its answers, also while the service is left alone: strict
     /// clients take an answer that does not for a failure of ours.
+    #[cfg(feature = "grpc")]
     pub(super) fn keeps(&self, tool: &str, output_schema: &Value) -> bool {
         let Some(value) = self.of(tool) else { return true };
         Schema::compile(output_schema, "field").is_ok_and(|schema| schema.accepts(value))

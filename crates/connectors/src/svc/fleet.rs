@@ -147,6 +147,7 @@ impl Picked {
     }
 
     /// Gives the instance back as one that hangs.
+    #[cfg(feature = "grpc")]
     pub(super) fn fail(self) {
         self.end(Verdict::Failed);
     }

@@ -5,6 +5,7 @@ use document::Pointer;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::sync::Arc;
+use tool::words::{Word, word};
 use tool::{Ambient, Connector, Env, Error, Inline, Result, TableId};
 
 /// The operations over one table.
@@ -18,6 +19,7 @@ pub struct Settings {
 impl tool::Settings for Settings {
     const SCHEME: &'static str = tool::tables::SCHEME;
     const TITLE: &'static str = "JSON table";
+    const WORDS: &'static [&'static [Word]] = &[&[word("table_id", "Table", "数据表", "数据表的 ID。")]];
     const INLINE: Option<Inline> = Some(inline::INLINE);
     const URI_OPTIONS: &'static [&'static str] = &["path"];
     const AMBIENT: Option<Ambient> = Some(Ambient {
