@@ -3435,6 +3435,7 @@ export interface components {
         };
         /** @description What would make a service, or change one of the same type and id: masked secrets are those it has. */
         ServiceDraft: {
+            /** @description The settings, as the type's schema says. */
             config?: Record<string, never>;
             description?: string | null;
             enabled?: boolean | null;
@@ -3442,6 +3443,7 @@ export interface components {
             name?: string | null;
             /** @description Also asks the service whether it can be reached, where nothing is wrong. */
             test?: boolean;
+            /** @description Tools of the service's own, as the type's schema says. */
             tools?: Record<string, never>[];
             /** @description A type of `/service-types`. */
             type: string;

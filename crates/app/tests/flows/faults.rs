@@ -6,7 +6,6 @@ use reqwest::Method;
 use serde_json::json;
 use sqlx::{AnyConnection, Executor as _};
 use std::path::Path;
-use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 use testkit::client::send_json;
@@ -150,7 +149,7 @@ fn serve_on_a_small_disk(database: &Database) -> (Server, Disk) {
     std::fs::create_dir_all(&folder).unwrap();
     let mut serve = process::serve(BINARY, database, &folder);
     serve.arg("--allow-private-network");
-    let mut command = Command::new("unshare");
+    let mut command = process::sheltered("unshare");
     let mount = format!("mount -t tmpfs -o size=24m tmpfs '{}' && exec \"$0\" \"$@\"", folder.display());
     command
         .args(["--map-root-user", "--mount", "sh", "-c", &mount])

@@ -49,6 +49,14 @@ fn expressions() -> impl Strategy<Value = String> {
     })
 }
 
+/// Where the crate gives what the language does not: the names of an object for a list, and null for NaN.
+fn is_stricter(error: &expression::Error) -> bool {
+    let said = error.to_string();
+    ["an object cannot be added to a list", "NaN has no place in JSON"]
+        .iter()
+        .any(|known| said.contains(known))
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -59,7 +67,10 @@ proptest! {
         if let Some(theirs) = cel(&text, &scope) {
             match ours {
                 Ok(ours) => prop_assert!(is_same(&ours, &theirs), "{text}: {ours}, but cel gives {theirs}"),
-                Err(error) => prop_assert!(error.kind() == Kind::Limit, "{text}: {error}, but cel gives {theirs}"),
+                Err(error) => {
+                    let is_fine = error.kind() == Kind::Limit || is_stricter(&error);
+                    prop_assert!(is_fine, "{text}: {error}, but cel gives {theirs}");
+                }
             }
         }
     }

@@ -177,9 +177,19 @@ async fn passes_a_connector_that_behaves() {
 }
 
 /// Settings that nobody has named for people.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
 #[serde(transparent)]
 struct Wordless(Settings);
+
+impl JsonSchema for Wordless {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Wordless".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        Settings::json_schema(generator)
+    }
+}
 
 impl tool::Settings for Wordless {
     const SCHEME: &'static str = "fake";
