@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn draws_nodes_where_they_stand_and_every_edge() {
-        let source = "nodes:\n  a:\n    exec: api://crm/get\n    next: b\n    fail: c\n  b:\n    if: a.x == 1\n    then: c\n    else: d\n  c:\n    with: 1\n  d:\n    each: a.list => item\n    nodes:\n      e:\n        exec: api://crm/put\n";
+        let source = "nodes:\n  a:\n    exec: api://crm/get\n    next: b\n    fail: c\n  b:\n    when: a.x == 1\n    then: c\n    else: d\n  c:\n    with: 1\n  d:\n    each: a.list => item\n    nodes:\n      e:\n        exec: api://crm/put\n";
         let read = crate::read(source);
         let flow = read.flow.unwrap_or_else(|| panic!("{:?}", read.problems));
         let picture = picture(&flow);

@@ -51,6 +51,23 @@ fn all_examples() -> Vec<String> {
     there
 }
 
+/// The example that asks somebody.
+async fn orders_are_checked(app: &TestApp) {
+    let asked = app.post("flows/order-check/runs", json!({ "inputs": { "customer": "ada" } })).await.is(202);
+    let id = asked.string("id");
+    let waiting = until(app, &id, &["waiting", "failed"]).await;
+    let approval =
+        waiting["waiting_for"][0]["approval_id"].as_str().unwrap_or_else(|| panic!("{waiting}")).to_owned();
+    let decision = json!({ "decision": "approve", "data": { "reason": "known" } });
+    app.post(&format!("approvals/{approval}"), decision).await.is(200);
+    let checked = until(app, &id, &["succeeded", "failed"]).await;
+    assert_eq!(
+        (&checked["output"]["passed"], &checked["output"]["large"]),
+        (&json!(true), &json!(1)),
+        "{checked}"
+    );
+}
+
 /// FL-5, FL-6, FL-14: every example is published as it is, runs, and gives what its text promises.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_example_runs() {
@@ -78,19 +95,7 @@ async fn every_example_runs() {
     let origin = run(&app, "origin-style", place).await.is(200).body;
     assert_eq!(origin["output"], json!({ "text": "Now: 3.5 °C, wind 10 km/h", "cold": true }), "{origin}");
 
-    let asked = app.post("flows/order-check/runs", json!({ "inputs": { "customer": "ada" } })).await.is(202);
-    let id = asked.string("id");
-    let waiting = until(&app, &id, &["waiting", "failed"]).await;
-    let approval =
-        waiting["waiting_for"][0]["approval_id"].as_str().unwrap_or_else(|| panic!("{waiting}")).to_owned();
-    let decision = json!({ "decision": "approve", "data": { "reason": "known" } });
-    app.post(&format!("approvals/{approval}"), decision).await.is(200);
-    let checked = until(&app, &id, &["succeeded", "failed"]).await;
-    assert_eq!(
-        (&checked["output"]["passed"], &checked["output"]["large"]),
-        (&json!(true), &json!(1)),
-        "{checked}"
-    );
+    orders_are_checked(&app).await;
 
     let pay = async |body: Value| {
         let fired = app
