@@ -2489,9 +2489,9 @@ export interface components {
             calls: number;
             /** Format: int64 */
             errors: number;
-            /** Format: date-time */
+            /** @description A door or a tool. */
             from: string;
-            /** Format: date-time */
+            /** @description The tool or the service that it led to. */
             to: string;
         };
         OverviewNode: {
@@ -3827,7 +3827,7 @@ export interface components {
              */
             mode: components["schemas"]["SearchModeView"];
             /** @description Tools that are listed all the same, by name; `*` stands for any run of characters. */
-            pinned?: string[] | null;
+            pinned?: string[];
         };
         /**
          * @description Only active tools are listed and called.

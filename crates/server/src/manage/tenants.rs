@@ -57,8 +57,9 @@ pub(super) struct ToolSearchView {
     /// whose list has more than 40 tools or 40,000 characters.
     mode: SearchModeView,
     /// Tools that are listed all the same, by name; `*` stands for any run of characters.
+    #[serde(default)]
     #[schema(max_items = 100)]
-    pinned: Option<Vec<String>>,
+    pinned: Vec<String>,
 }
 
 /// When tools are found instead of listed.

@@ -140,7 +140,8 @@ fn name_ranges(value: &mut Value) {
 fn mark_times(schema: &mut Value) {
     for (name, field) in schema["properties"].as_object_mut().into_iter().flatten() {
         let is_text = field["type"] == "string" || field["type"] == json!(["string", "null"]);
-        if is_text && TIMES.contains(&name.as_str()) {
+        // One that has a pattern is a word of another kind.
+        if is_text && TIMES.contains(&name.as_str()) && field.get("pattern").is_none() {
             field["format"] = "date-time".into();
         }
     }
