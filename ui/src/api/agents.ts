@@ -1,9 +1,9 @@
 // Agents: services of type `agent`, asked in a conversation whose answer comes as it is written.
 import { queryOptions } from "@tanstack/react-query";
 import { address, send } from "./client";
-import type { Agent } from "./contract";
 import { ApiError } from "./error";
 import { get } from "./raw";
+import type { Agent } from "./types";
 
 export const agents = queryOptions({
   queryKey: ["agents"],

@@ -1,9 +1,8 @@
 // Calls: the audit, and what is still kept of each.
 import { queryOptions } from "@tanstack/react-query";
 import { address } from "./client";
-import type { Inspection } from "./contract";
 import { get } from "./raw";
-import type { Call, Page } from "./types";
+import type { Call, Inspection, Page } from "./types";
 
 export type CallFilter = Partial<
   Record<"tool" | "service" | "caller" | "door" | "status" | "code" | "from" | "to" | "request_id" | "kind", string>

@@ -1,9 +1,9 @@
 // Everything that can be called, in a line each, and what one needs to call it.
 import { queryOptions } from "@tanstack/react-query";
 import { ask, client } from "./client";
-import type { CallAnswer, Catalog, CatalogTool, Overview, Stats } from "./contract";
 import { get, write } from "./raw";
 import { definitionOf, tool } from "./tools";
+import type { CallAnswer, Catalog, Overview, Stats, ToolEntry } from "./types";
 
 export const catalog = queryOptions({
   queryKey: ["catalog"],
@@ -32,7 +32,7 @@ export function partsOf(uri: string): { type: string; service: string; tool: str
 }
 
 /** The schema of a tool's arguments. */
-export const inputSchema = (entry: CatalogTool | undefined) =>
+export const inputSchema = (entry: ToolEntry | undefined) =>
   queryOptions({
     queryKey: ["schema", entry?.uri],
     enabled: !!entry,

@@ -1,10 +1,9 @@
 // Doors: MCP instances with a key of their own and chosen tools.
 import { queryOptions } from "@tanstack/react-query";
 import { ask, client } from "./client";
-import type { CatalogTool, ConnectClient } from "./contract";
 import { get, write } from "./raw";
 import * as tools from "./tools";
-import type { BoundTool, Door } from "./types";
+import type { BoundTool, ConnectClient, Door, ToolEntry } from "./types";
 
 const at = (id: string) => ({ params: { path: { mcp_id: id } } });
 
@@ -36,7 +35,6 @@ export type NewDoor = Door & { api_key: string };
 export const create = (name: string) =>
   ask(client.POST("/api/v1/mcp", { body: { name } })) as unknown as Promise<NewDoor>;
 
-/** `tool_search` is sent as the contract of tool search names it, so unknown to older documents. */
 export const update = (id: string, body: object) => write<Door>("PATCH", `/mcp/id/${encodeURIComponent(id)}`, body);
 
 export const rotate = (id: string) =>
@@ -56,7 +54,7 @@ export const unbind = (id: string, tool_id: string) =>
   ask(client.DELETE("/api/v1/mcp/id/{mcp_id}/bindings/{tool_id}", { params: { path: { mcp_id: id, tool_id } } }));
 
 /** Binds any tool; one of a service first gets a Tool that leads to it. */
-export async function bind(id: string, entries: CatalogTool[]): Promise<void> {
+export async function bind(id: string, entries: ToolEntry[]): Promise<void> {
   const ids: string[] = [];
   for (const entry of entries) ids.push(entry.id ?? (await tools.create(alias(entry))).id);
   await ask(
@@ -67,7 +65,7 @@ export async function bind(id: string, entries: CatalogTool[]): Promise<void> {
   );
 }
 
-function alias(entry: CatalogTool): object {
+function alias(entry: ToolEntry): object {
   const name = entry.uri.replace(/^[^:]+:\/\/[^/]*\//, "").replace(/[^A-Za-z0-9_.-]/g, "_") || entry.name;
   return { name, type: "uri", uri: entry.uri };
 }

@@ -1,9 +1,8 @@
 // Keys, users and tenants; the server's own health.
 import { queryOptions } from "@tanstack/react-query";
 import { ask, client } from "./client";
-import type { Doctor } from "./contract";
 import { get, write } from "./raw";
-import type { Key } from "./types";
+import type { Doctor, Key } from "./types";
 
 const many = { params: { query: { limit: 500 } } };
 

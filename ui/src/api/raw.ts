@@ -1,4 +1,4 @@
-// Endpoints whose answers are read as the contract gives them, until the document describes them.
+// Requests whose paths or bodies are known only when they are made; the types of their answers are the caller's.
 import { address, send } from "./client";
 
 export async function get<T>(path: string, query: Record<string, string | undefined> = {}, signal?: AbortSignal) {

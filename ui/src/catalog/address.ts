@@ -1,6 +1,6 @@
 // Where the console shows a tool.
 import { partsOf } from "../api/catalog";
-import type { CatalogTool } from "../api/contract";
+import type { CatalogTool, Tool, ToolEntry } from "../api/types";
 
 export function toolAddress(tool: CatalogTool): { to: string; search?: Record<string, string> } {
   if (tool.id) return { to: `/ui/tools/${tool.id}` };
@@ -12,3 +12,6 @@ export function toolAddress(tool: CatalogTool): { to: string; search?: Record<st
 export function serviceAddress(type: string, id: string): string {
   return `/ui/services/${encodeURIComponent(type)}/${encodeURIComponent(id)}`;
 }
+
+/** A Tool of the tenant as the catalog would name it. */
+export const entryOf = (tool: Tool): ToolEntry => ({ name: tool.name, uri: tool.address, kind: "tool", id: tool.id });

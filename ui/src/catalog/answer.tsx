@@ -1,5 +1,5 @@
 // What a call answered, as text that is never HTML, and how long each step took.
-import type { CallAnswer, Inspection, Step } from "../api/contract";
+import type { CallAnswer, Inspection, Step } from "../api/types";
 import { Code, type Column, Muted, Note, Region, Stack, Table } from "../kit";
 import css from "../kit/show.module.css";
 import { useWords, type Words } from "../words";

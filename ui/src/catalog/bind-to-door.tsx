@@ -7,15 +7,8 @@ import type { Door, Tool } from "../api/types";
 import { ActionErrors, useAction } from "../form/action";
 import { Button, Dialog, LinkButton, Loaded, Row, Stack } from "../kit";
 import { useWords } from "../words";
+import { entryOf } from "./address";
 import { NewDoorDialog } from "./new-door";
-
-const entryOf = (tool: Tool) => ({
-  name: tool.name,
-  uri: tool.address,
-  kind: "tool",
-  status: tool.status,
-  id: tool.id,
-});
 
 export function BindToDoor({ tool }: { tool: Tool }) {
   const words = useWords();

@@ -3,8 +3,8 @@ import { useQuery } from "@tanstack/react-query";
 import { Play, Square } from "lucide-react";
 import { type FormEvent, useRef, useState } from "react";
 import { call, inputSchema } from "../api/catalog";
-import type { CallAnswer, CatalogTool } from "../api/contract";
 import type { Problem } from "../api/error";
+import type { CallAnswer, ToolEntry } from "../api/types";
 import { SchemaForm } from "../form";
 import { ActionErrors, useAction } from "../form/action";
 import { JsonEditor } from "../form/json";
@@ -16,7 +16,7 @@ import { Answer, RawAnswer, Request, Timing } from "./answer";
 
 type Args = Record<string, unknown>;
 
-export function TryPanel({ entry, first }: { entry: CatalogTool; first?: Args }) {
+export function TryPanel({ entry, first }: { entry: ToolEntry; first?: Args }) {
   const words = useWords();
   const schema = useQuery(inputSchema(entry));
   const [args, setArgs] = useState<Args>(first ?? {});

@@ -63,10 +63,14 @@ pub(super) trait Reader: Send + Sync + 'static {
     async fn next(&self, max: usize, stop: &CancellationToken) -> Result<Vec<Incoming>>;
 
     /// How often a message must be renewed so that nobody else gets it, where it must.
-    fn renews_every(&self) -> Option<Duration>;
+    fn renews_every(&self) -> Option<Duration> {
+        None
+    }
 
     /// Keeps a message from others for longer.
-    async fn renew(&self, message: &Incoming) -> Result<()>;
+    async fn renew(&self, _: &Incoming) -> Result<()> {
+        Ok(())
+    }
 
     /// Says what becomes of a message.
     async fn settle(&self, message: &Incoming, settlement: Settlement) -> Result<()>;

@@ -28,7 +28,7 @@ export default function Agents() {
           if (!chosen) {
             return <Empty title={words.things.agents.none} />;
           }
-          const options = items.map((agent) => ({ value: agent.id, label: agent.name ?? agent.id }));
+          const options = items.map((agent) => ({ value: agent.id, label: agent.id }));
           return (
             <Stack>
               <SelectField

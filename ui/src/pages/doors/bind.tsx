@@ -2,9 +2,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import { catalog } from "../../api/catalog";
-import type { CatalogTool } from "../../api/contract";
 import { bind } from "../../api/doors";
-import type { BoundTool, Door } from "../../api/types";
+import type { BoundTool, CatalogTool, Door } from "../../api/types";
 import { ActionErrors, useAction } from "../../form/action";
 import { Button, CheckField, type Column, Dialog, Loaded, Muted, Row, Stack, Table, TextField } from "../../kit";
 import { useWords } from "../../words";

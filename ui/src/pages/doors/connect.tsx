@@ -2,11 +2,10 @@
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { calls } from "../../api/calls";
-import type { ConnectClient } from "../../api/contract";
 import { knownKey } from "../../api/door-keys";
 import { connect } from "../../api/doors";
 import { hear } from "../../api/events";
-import type { Door } from "../../api/types";
+import type { ConnectClient, Door } from "../../api/types";
 import { AreaField, Badge, CopyButton, Dialog, Loaded, LocalTabs, Mono, Muted, Note, Row, Stack } from "../../kit";
 import { useWords } from "../../words";
 

@@ -1,12 +1,12 @@
 // The last calls that failed, each a click away from why.
-import type { Failure } from "../../api/contract";
+import type { Call } from "../../api/types";
 import { StateBadge } from "../../catalog/badges";
 import { Card, Link, Muted, Region, Row, Stack } from "../../kit";
 import css from "../../kit/show.module.css";
 import { useWords } from "../../words";
 import { useFormat } from "../../words/format";
 
-export function Failures({ all }: { all: Failure[] }) {
+export function Failures({ all }: { all: Call[] }) {
   const words = useWords();
   const format = useFormat();
   return (
@@ -20,7 +20,7 @@ export function Failures({ all }: { all: Failure[] }) {
                 <Stack gap="tight">
                   <Row at="between">
                     <Row>
-                      <StateBadge state={failure.status ?? "error"} />
+                      <StateBadge state={failure.status} />
                       <Link to={`/ui/calls/${failure.id}`}>{failure.tool}</Link>
                       <code>{failure.code}</code>
                     </Row>

@@ -1,6 +1,6 @@
 // The picture: three columns of boxes, and lines as thick as what flows along them.
 import { useNavigate } from "@tanstack/react-router";
-import type { Overview, TrafficNode } from "../../api/contract";
+import type { Overview, TrafficNode } from "../../api/types";
 import { healthOf } from "../../catalog/badges";
 import css from "../../kit/show.module.css";
 import { useWords } from "../../words";

@@ -1,6 +1,6 @@
 // What flows from doors through tools to services, as a picture or as a table.
 import { useState } from "react";
-import type { Overview, TrafficNode } from "../../api/contract";
+import type { Overview, TrafficNode } from "../../api/types";
 import { healthOf, StateBadge } from "../../catalog/badges";
 import { Button, type Column, Empty, Region, Table } from "../../kit";
 import { useWords } from "../../words";

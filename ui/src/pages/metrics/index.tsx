@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import { stats } from "../../api/catalog";
-import type { Series, Stats } from "../../api/contract";
+import type { Series, Stats } from "../../api/types";
 import { Chart, type Line } from "../../chart";
 import { Button, type Column, Empty, Header, Loaded, Row, SelectField, Stack, Table, useAddress } from "../../kit";
 import { useWords } from "../../words";

@@ -2,8 +2,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { Plus } from "lucide-react";
 import { catalog } from "../../api/catalog";
-import type { CatalogService } from "../../api/contract";
 import { useMay } from "../../api/session";
+import type { CatalogService } from "../../api/types";
 import { serviceAddress } from "../../catalog/address";
 import { healthOf, StateBadge } from "../../catalog/badges";
 import { type Column, Header, Link, LinkButton, List, Loaded, Muted, Stack } from "../../kit";

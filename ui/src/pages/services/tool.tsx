@@ -50,7 +50,7 @@ function KnownTool({ at, tool, label }: { at: At; tool: ServiceTool; label: stri
     await removeTool(at.type, at.id, tool.id);
     navigate({ to: serviceAddress(at.type, at.id), search: { tab: "tools" } as never });
   }, words.done.deleted);
-  const entry = { name: tool.name ?? tool.id, uri: tool.uri, kind: at.type, status: "active" };
+  const entry = { name: tool.name ?? tool.id, uri: tool.uri, kind: at.type };
   const schema = () => <Code>{JSON.stringify(tool.inputSchema ?? {}, null, 2)}</Code>;
   return (
     <Stack>

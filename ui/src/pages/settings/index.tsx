@@ -2,9 +2,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { base } from "../../api/base";
 import { catalog } from "../../api/catalog";
-import type { CatalogService, DoctorCheck } from "../../api/contract";
 import { doctor } from "../../api/people";
 import { useMay } from "../../api/session";
+import type { CatalogService, DoctorCheck } from "../../api/types";
 import { serviceAddress } from "../../catalog/address";
 import { healthOf, StateBadge } from "../../catalog/badges";
 import {

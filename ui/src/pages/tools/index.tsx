@@ -3,8 +3,8 @@ import { useQuery } from "@tanstack/react-query";
 import { Plus } from "lucide-react";
 import { useMemo } from "react";
 import { catalog } from "../../api/catalog";
-import type { Catalog, CatalogTool } from "../../api/contract";
 import { useMay } from "../../api/session";
+import type { Catalog, CatalogTool } from "../../api/types";
 import { toolAddress } from "../../catalog/address";
 import { StateBadge } from "../../catalog/badges";
 import {

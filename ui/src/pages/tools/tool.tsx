@@ -2,11 +2,11 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { useCallback, useEffect, useState } from "react";
-import type { CatalogTool } from "../../api/contract";
 import { useMay } from "../../api/session";
 import { tables } from "../../api/tables";
 import { definitionOf, remove, toolQuery, update } from "../../api/tools";
 import type { Tool } from "../../api/types";
+import { entryOf } from "../../catalog/address";
 import { StateBadge } from "../../catalog/badges";
 import { BindToDoor } from "../../catalog/bind-to-door";
 import { TryPanel } from "../../catalog/try-panel";
@@ -21,14 +21,6 @@ export default function ToolPage() {
   const { id = "" } = useParams({ strict: false }) as { id?: string };
   return <Loaded query={useQuery(toolQuery(id))}>{(tool) => <ToolTabs key={tool.id} tool={tool} />}</Loaded>;
 }
-
-const entryOf = (tool: Tool): CatalogTool => ({
-  name: tool.name,
-  uri: tool.address,
-  kind: "tool",
-  status: tool.status,
-  id: tool.id,
-});
 
 function ToolTabs({ tool }: { tool: Tool }) {
   const words = useWords();

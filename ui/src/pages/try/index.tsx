@@ -27,8 +27,7 @@ export default function Try() {
       <Header title={words.trying.title} />
       <Loaded query={all}>
         {({ tools }) => {
-          const entry =
-            tools.find((tool) => tool.uri === uri) ?? (uri ? { name: uri, uri, kind: "", status: "" } : null);
+          const entry = tools.find((tool) => tool.uri === uri) ?? (uri ? { name: uri, uri, kind: "" } : null);
           return (
             <>
               <Combobox

@@ -8,7 +8,7 @@ use krafka::ProxyConfig;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
@@ -27,6 +27,10 @@ const OTHERWISE: u8 = 1;
 
 /// How long the library may take to say where it wants to go.
 const HANDSHAKE: Duration = Duration::from_secs(10);
+/// The pause after a connection could not be taken.
+const PAUSE: Duration = Duration::from_millis(100);
+/// So long a refusal explains what fails.
+const EXPLAINS: Duration = Duration::from_secs(30);
 /// The most connections at once: three to each broker of a large cluster.
 const MAX_CONNECTIONS: usize = 512;
 
@@ -40,7 +44,7 @@ pub(super) struct Guard {
 
 /// What the policy said last, since the library only hears that it was refused.
 #[derive(Clone, Default)]
-struct Refusal(Arc<Mutex<Option<String>>>);
+struct Refusal(Arc<Mutex<Option<(Instant, String)>>>);
 
 impl Guard {
     pub(super) async fn start(policy: Arc<Policy>) -> Result<Self> {
@@ -59,8 +63,8 @@ impl Guard {
 
     /// Why a broker could not be reached, where it was the policy; asked once.
     pub(super) fn refusal(&self) -> Option<Error> {
-        let message = self.refusal.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-        message.map(Error::denied)
+        let (at, message) = self.refusal.0.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+        (at.elapsed() < EXPLAINS).then(|| Error::denied(message))
     }
 }
 
@@ -70,7 +74,11 @@ async fn serve(listener: TcpListener, password: String, policy: Arc<Policy>, ref
     let mut connections = JoinSet::new();
     loop {
         while connections.try_join_next().is_some() {}
-        let Ok((client, _)) = listener.accept().await else { continue };
+        let Ok((client, _)) = listener.accept().await else {
+            // Out of sockets, most likely: asking at once would only burn time.
+            tokio::time::sleep(PAUSE).await;
+            continue;
+        };
         if connections.len() >= MAX_CONNECTIONS {
             continue;
         }
@@ -93,7 +101,7 @@ async fn carry(
     let (answer, broker) = match dial(&host, port, policy).await {
         Ok(broker) => (GRANTED, Some(broker)),
         Err(DialError::Refused(error)) => {
-            let said = error.message().to_owned();
+            let said = (Instant::now(), error.message().to_owned());
             *refusal.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(said);
             (NOT_ALLOWED, None)
         }

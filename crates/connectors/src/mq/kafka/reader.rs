@@ -116,14 +116,6 @@ impl Reader for TopicReader {
         Ok(taken.collect())
     }
 
-    fn renews_every(&self) -> Option<Duration> {
-        None
-    }
-
-    async fn renew(&self, _: &Incoming) -> Result<()> {
-        Ok(())
-    }
-
     async fn settle(&self, message: &Incoming, settlement: Settlement) -> Result<()> {
         match settlement {
             Settlement::Done => self.done(Position::of(message)?).await,

@@ -128,14 +128,6 @@ impl Reader for QueueReader {
         }
     }
 
-    fn renews_every(&self) -> Option<Duration> {
-        None
-    }
-
-    async fn renew(&self, _: &Incoming) -> Result<()> {
-        Ok(())
-    }
-
     async fn settle(&self, message: &Incoming, settlement: Settlement) -> Result<()> {
         match settlement {
             Settlement::Done => self.acknowledge(message).await,

@@ -76,14 +76,6 @@ impl Reader for ChannelReader {
         Ok(found.into_iter().map(incoming).collect())
     }
 
-    fn renews_every(&self) -> Option<Duration> {
-        None
-    }
-
-    async fn renew(&self, _: &Incoming) -> Result<()> {
-        Ok(())
-    }
-
     async fn settle(&self, message: &Incoming, settlement: Settlement) -> Result<()> {
         match settlement {
             Settlement::Done => {}
