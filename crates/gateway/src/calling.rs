@@ -55,12 +55,12 @@ fn panicked<T>(_: Box<dyn std::any::Any + Send>) -> Result<T> {
 /// The answer before it is shaped, for those who try a tool out: its data. What is only kept in case somebody asks
 /// is as it came, so that nobody has to read it, and cut.
 pub(crate) fn raw_of(seen: &Exchange, outcome: &Outcome) -> Option<String> {
-    match outcome {
-        Outcome::Done(output) if seen.is_whole() => {
-            Some(output.data().map_or_else(|| output.to_result(), Into::into))
+    match (outcome, seen.limit()) {
+        (Outcome::Done(output), None) => Some(output.data().map_or_else(|| output.to_result(), Into::into)),
+        (Outcome::Done(output), Some(limit)) => {
+            Some(seen.cut(output.as_it_came(limit).as_bytes()).into_owned())
         }
-        Outcome::Done(output) => Some(seen.cut(output.as_it_came().as_bytes()).into_owned()),
-        Outcome::NeedsInput(_) | Outcome::Started(_) => None,
+        (Outcome::NeedsInput(_) | Outcome::Started(_), _) => None,
     }
 }
 

@@ -8,8 +8,12 @@ use std::time::Instant;
 
 /// The most bytes of a body that is kept in case somebody asks.
 pub const KEPT_BODY_BYTES: usize = 64 * 1024;
+/// Stands at the end of a body whose end is missing.
+pub const CUT: &str = "…";
 /// What is tried more often than this is not told apart any more.
 const MAX_ATTEMPTS: usize = 32;
+/// The steps of most calls.
+const STEPS: usize = 5;
 
 /// Takes down what was sent and what came back. Where nobody will ever look, nothing is kept.
 #[derive(Debug, Clone, Default)]
@@ -62,15 +66,15 @@ impl Exchange {
         let cut = String::from_utf8_lossy(&body[..end]);
         match end < body.len() {
             // The last character may be one of which a part is missing.
-            true => Cow::Owned(format!("{}…", cut.trim_end_matches(char::REPLACEMENT_CHARACTER))),
+            true => Cow::Owned(format!("{}{CUT}", cut.trim_end_matches(char::REPLACEMENT_CHARACTER))),
             false => cut,
         }
     }
 
-    /// Everything is taken down, however large.
+    /// The most bytes of a body that are taken down; none for all.
     #[must_use]
-    pub fn is_whole(&self) -> bool {
-        self.limit.is_none()
+    pub fn limit(&self) -> Option<usize> {
+        self.limit
     }
 }
 
@@ -84,7 +88,8 @@ impl Inspection {
     /// Somebody may look later: bodies are kept as far as there is room.
     #[must_use]
     pub fn kept() -> Self {
-        let exchange = Exchange { limit: Some(KEPT_BODY_BYTES), ..Exchange::default() };
+        let steps = Vec::with_capacity(STEPS);
+        let exchange = Exchange { limit: Some(KEPT_BODY_BYTES), steps, ..Exchange::default() };
         Self(Some(Arc::new(Mutex::new(exchange))))
     }
 
@@ -98,6 +103,15 @@ impl Inspection {
     pub fn note(&self, note: impl FnOnce(&mut Exchange)) {
         if let Some(exchange) = &self.0 {
             note(&mut exchange.lock().unwrap_or_else(PoisonError::into_inner));
+        }
+    }
+
+    /// Leaves nothing of what was only kept in case somebody asks.
+    pub fn forget_kept(&mut self) {
+        let mut is_asked_for = false;
+        self.note(|seen| is_asked_for = seen.limit.is_none());
+        if !is_asked_for {
+            *self = Self::default();
         }
     }
 

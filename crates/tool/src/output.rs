@@ -205,12 +205,14 @@ impl Output {
         }
     }
 
-    /// The answer as it came, for those who only want to show it: what was not read so far is not read for it.
+    /// The answer as it came, for those who only want to show its beginning: what was not read so far is not read for
+    /// it, and what is much longer than the limit is not written to its end.
     #[must_use]
-    pub fn as_it_came(&self) -> Cow<'_, str> {
+    pub fn as_it_came(&self, limit: usize) -> Cow<'_, str> {
         match &self.body {
             Body::Relayed(raw, _) | Body::Json(raw, _) => raw.get().into(),
             Body::Unparsed(text) => text.as_ref().into(),
+            Body::Blocks(blocks) if self.size_bytes() > limit => beginning(blocks, limit).into(),
             Body::Blocks(_) | Body::Notice(_) => self.to_result().into(),
         }
     }
@@ -234,4 +236,19 @@ impl Output {
             Body::Notice(block) => block.get().len(),
         }
     }
+}
+
+/// The content of an answer as far as a limit, and a little more.
+fn beginning(blocks: &[Content], limit: usize) -> String {
+    let mut text = String::from("{\"content\":[");
+    for (position, block) in blocks.iter().enumerate() {
+        let room = (limit + 1).saturating_sub(text.len());
+        if room == 0 {
+            break;
+        }
+        let block = block.get();
+        text.push_str(if position == 0 { "" } else { "," });
+        text.push_str(&block[..block.ceil_char_boundary(room)]);
+    }
+    text
 }

@@ -1,10 +1,12 @@
 //! Processes that are killed, stopped and told to end, while their runs are at work.
 
-use crate::world::{PATIENCE, publish, shop, start, until};
+use crate::world::{PATIENCE, publish, publish_with, shop, start, until};
+use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::process::Command;
 use std::time::{Duration, Instant};
+use store::flows::NewTrigger;
 use testkit::process::{self, Server};
 use testkit::{Backend, Client, Database, eventually, http, on_both_databases};
 
@@ -14,6 +16,7 @@ on_both_databases! {
     a_run_goes_on_soon_after_its_process_was_killed
     no_outcome_is_lost_to_random_kills
     another_process_takes_over
+    no_instant_of_a_schedule_is_lost_with_the_process_that_watches
 }
 
 pub(crate) fn serve(database: &Database, name: Option<&str>) -> Server {
@@ -172,6 +175,41 @@ async fn another_process_takes_over(backend: Backend) {
     eventually("it notices", PATIENCE, async || stopped.stderr().contains("is left for later")).await;
     assert_eq!(ends(&there, &id).await, HashMap::from([("first", 1), ("slow", 1), ("last", 1)].map(owned)));
     assert_eq!(count(&upstream, "/ship"), 2);
+}
+
+/// FL-27: whoever waited for its turn makes up for what came meanwhile, without any `catch_up`.
+async fn no_instant_of_a_schedule_is_lost_with_the_process_that_watches(backend: Backend) {
+    let database = Database::create(backend).await;
+    let mut watching = serve(&database, None);
+    let (admin, key) = (watching.admin(), watching.admin_key().unwrap().to_owned());
+    let text = "
+triggers: [{type: schedule, name: tick, cron: '* * * * * *', overlap: allow, inputs: {at: '${trigger.at}'}}]
+inputs: {at: string}
+nodes: {a: {with: at}}
+";
+    let tick = NewTrigger { name: "tick".into(), kind: "schedule".into(), settings: "{}".into() };
+    publish_with(&admin, &database, "ticks", text, vec![tick]).await;
+    let instants = async |at: &Client| {
+        let mut seconds = Vec::new();
+        for run in at.get("runs?flow=ticks&state=succeeded&limit=1000").await.is(200).items() {
+            let view = at.get(&format!("runs/{}", run["id"].as_str().unwrap())).await.is(200).body;
+            let instant: DateTime<Utc> = view["output"].as_str().unwrap().parse().unwrap();
+            seconds.push(instant.timestamp());
+        }
+        seconds.sort_unstable();
+        seconds
+    };
+    eventually("it has fired", PATIENCE, async || !instants(&admin).await.is_empty()).await;
+    let waiting = serve(&database, Some("other"));
+    let there = waiting.client(&key);
+    watching.kill();
+    let killed = Utc::now().timestamp();
+    eventually("the other process fires", PATIENCE, async || {
+        instants(&there).await.last().is_some_and(|last| *last > killed + 2)
+    })
+    .await;
+    let found = instants(&there).await;
+    assert!(found.windows(2).all(|pair| pair[1] == pair[0] + 1), "each second once: {found:?}");
 }
 
 /// SIGTERM gives runs back within 10 s, long before their calls would end.

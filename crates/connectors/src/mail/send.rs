@@ -4,11 +4,11 @@ use super::mime::{self, Message};
 use super::tools::MailTool;
 use super::{Carrier, Mail};
 use crate::shared::arguments::{text, wrong};
-use crate::shared::sending::once::{Keyed, Words, surely_not_sent};
+use crate::shared::sending::once::{Keyed, Words};
 use crate::shared::sending::{Carry, Fate, Pace, Report, carry_all, is_surely_nothing};
 use async_trait::async_trait;
 use serde_json::Value;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tool::once::MAX_KEY_CHARACTERS;
 use tool::{Call, Context, Output, Result};
 
@@ -19,18 +19,19 @@ impl Mail {
         let scope = format!("mail/{}/{}", self.service.as_deref().unwrap_or_default(), tool.id);
         let words = Words { parameter: "idempotencyKey", done: "sent" };
         let keyed = Keyed::of(cx, given, self.once.as_ref(), scope, words)?;
+        let is_doubtful = AtomicBool::new(false);
         let sending = async {
             let letter = self.letter(cx, tool, arguments).await?;
             let messages = mime::messages(&letter)?;
             self.check_size(&messages)?;
-            self.deliver(cx, &messages).await
+            self.deliver(cx, &messages, &is_doubtful).await
         };
         let result = match keyed {
             None => sending.await?,
             Some(keyed) => {
                 let surely_not = |end: &Result<Value>| match end {
                     Ok(result) => is_surely_nothing(result),
-                    Err(error) => surely_not_sent(error),
+                    Err(_) => !is_doubtful.load(Ordering::Relaxed),
                 };
                 keyed.run(cx, sending, surely_not).await?
             }
@@ -60,8 +61,8 @@ impl Mail {
     }
 
     /// Sends all of them, and tells what became of each.
-    async fn deliver(&self, cx: &Context, messages: &[Message]) -> Result<Value> {
-        let ended = carry_all(cx, self, messages, self.at_once).await;
+    async fn deliver(&self, cx: &Context, messages: &[Message], is_doubtful: &AtomicBool) -> Result<Value> {
+        let ended = carry_all(cx, self, messages, self.at_once, is_doubtful).await;
         let pieces = messages.iter().zip(ended).map(|(message, ended)| {
             let people = message.recipients.iter().map(|mailbox| mailbox.email.to_string()).collect();
             let named = |fate| Fate { id: Some(message.id.clone()), ..fate };

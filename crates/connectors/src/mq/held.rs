@@ -1,7 +1,9 @@
 //! The right to be the only reader, where messages must not go to two.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 use tool::queue::Hold;
@@ -14,6 +16,7 @@ const LOOK: Duration = Duration::from_secs(1);
 pub(super) struct Held {
     hold: Arc<dyn Hold>,
     lost: CancellationToken,
+    is_released: AtomicBool,
     _keeping: AbortOnDropHandle<()>,
 }
 
@@ -35,7 +38,8 @@ impl Held {
             keeping.lost().await;
             token.cancel();
         });
-        Ok(Self { hold, lost, _keeping: AbortOnDropHandle::new(task) })
+        let is_released = AtomicBool::new(false);
+        Ok(Self { hold, lost, is_released, _keeping: AbortOnDropHandle::new(task) })
     }
 
     /// # Errors
@@ -48,6 +52,19 @@ impl Held {
     }
 
     pub(super) async fn release(&self) {
+        self.is_released.store(true, Ordering::Relaxed);
         self.hold.release().await;
+    }
+}
+
+/// Whoever is cancelled does not let the next one wait until the lease is over.
+impl Drop for Held {
+    fn drop(&mut self) {
+        if !self.is_released.load(Ordering::Relaxed)
+            && let Ok(runtime) = Handle::try_current()
+        {
+            let hold = self.hold.clone();
+            runtime.spawn(async move { hold.release().await });
+        }
     }
 }

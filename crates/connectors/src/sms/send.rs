@@ -6,11 +6,11 @@ use super::tools::SmsTool;
 use super::wording::{self, Wording};
 use crate::shared::arguments::{text, texts, wrong};
 use crate::shared::attempts::{Budget, Failure};
-use crate::shared::sending::once::{Keyed, Words, surely_not_sent};
+use crate::shared::sending::once::{Keyed, Words};
 use crate::shared::sending::{Carry, Fate, Pace, Report, carry_all, is_surely_nothing};
 use async_trait::async_trait;
 use serde_json::{Map, Value};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tool::once::MAX_KEY_CHARACTERS;
 use tool::{Call, Context, Output, Result};
@@ -28,13 +28,14 @@ impl Sms {
         let scope = format!("sms/{}/{}", self.service.as_deref().unwrap_or_default(), tool.id);
         let words = Words { parameter: "idempotencyKey", done: "sent" };
         let keyed = Keyed::of(cx, given, self.once.as_ref(), scope, words)?;
-        let sending = self.deliver(cx, &wording, &numbers);
+        let is_doubtful = AtomicBool::new(false);
+        let sending = self.deliver(cx, &wording, &numbers, &is_doubtful);
         let result = match keyed {
             None => sending.await?,
             Some(keyed) => {
                 let surely_not = |end: &Result<Value>| match end {
                     Ok(result) => is_surely_nothing(result),
-                    Err(error) => surely_not_sent(error),
+                    Err(_) => !is_doubtful.load(Ordering::Relaxed),
                 };
                 keyed.run(cx, sending, surely_not).await?
             }
@@ -62,10 +63,16 @@ impl Sms {
         Ok(numbers)
     }
 
-    async fn deliver(&self, cx: &Context, wording: &Wording, numbers: &[Number]) -> Result<Value> {
+    async fn deliver(
+        &self,
+        cx: &Context,
+        wording: &Wording,
+        numbers: &[Number],
+        is_doubtful: &AtomicBool,
+    ) -> Result<Value> {
         let pieces: Vec<_> = numbers.chunks(self.gateway.at_once()).map(<[Number]>::to_vec).collect();
         let carrier = Carrier { sms: self, wording, deadline: cx.deadline };
-        let ended = carry_all(cx, &carrier, &pieces, AT_ONCE).await;
+        let ended = carry_all(cx, &carrier, &pieces, AT_ONCE, is_doubtful).await;
         let told = pieces
             .iter()
             .zip(ended)

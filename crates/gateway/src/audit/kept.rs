@@ -6,9 +6,11 @@
 use super::mask::mask_named;
 use super::redact::redact_text;
 use serde_json::{Value, json};
+use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
+use std::mem::size_of;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use tool::inspection::{Attempt, Exchange, KEPT_BODY_BYTES, StepTime};
+use tool::inspection::{Attempt, CUT, Exchange, KEPT_BODY_BYTES, StepTime};
 use tool::{Inspection, TenantId};
 
 /// The most bytes of all that is kept, whoever's it is: beyond it the tenant with most of them loses its oldest.
@@ -21,7 +23,14 @@ const EACH_BYTES: usize = 512;
 pub struct Kept {
     /// Of each, per tenant.
     count: usize,
-    tenants: Mutex<HashMap<TenantId, Shelf>>,
+    shelves: Mutex<Shelves>,
+}
+
+#[derive(Debug, Default)]
+struct Shelves {
+    tenants: HashMap<TenantId, Shelf>,
+    /// Of all of them.
+    bytes: usize,
 }
 
 #[derive(Debug, Default)]
@@ -57,7 +66,7 @@ pub struct Inspected {
 
 impl Kept {
     pub(super) fn new(count: usize) -> Self {
-        Self { count, tenants: Mutex::default() }
+        Self { count, shelves: Mutex::default() }
     }
 
     pub(super) fn is_on(&self) -> bool {
@@ -67,37 +76,47 @@ impl Kept {
     /// What was kept of a call, if it is among the last.
     #[must_use]
     pub fn find(&self, tenant: &TenantId, id: &str) -> Option<Inspected> {
-        // Nobody may hold on to an item, as its bytes are counted until it has left both lists.
-        let tenants = self.lock();
-        let shelf = tenants.get(tenant)?;
+        let (exchange, hidden) = self.copy(tenant, id)?;
+        Some(Inspected::new(&exchange, &hidden))
+    }
+
+    /// A copy, so that the writer does not wait for the masks. Nobody may hold on to an item, as its bytes are counted
+    /// until it has left both lists.
+    fn copy(&self, tenant: &TenantId, id: &str) -> Option<(Exchange, Vec<Value>)> {
+        let shelves = self.lock();
+        let shelf = shelves.tenants.get(tenant)?;
         let mut all = shelf.calls.iter().rev().chain(shelf.failures.iter().rev());
         let Looked { exchange, hidden, .. } = &*all.find(|item| item.0.id == id)?.0;
-        Some(Inspected::new(exchange, hidden))
+        Some((exchange.clone(), hidden.clone()))
     }
 
     /// Forgets what was kept of a tenant.
     pub fn forget(&self, tenant: &TenantId) {
-        self.lock().remove(tenant);
+        let mut shelves = self.lock();
+        let gone = shelves.tenants.remove(tenant).map_or(0, |shelf| shelf.bytes);
+        shelves.bytes -= gone;
     }
 
     pub(super) fn keep(&self, tenant: &TenantId, looked: Looked) {
-        let mut tenants = self.lock();
+        let mut shelves = self.lock();
+        let Shelves { tenants, bytes } = &mut *shelves;
         let shelf = tenants.entry(tenant.clone()).or_default();
+        let before = shelf.bytes;
         shelf.put(Item(Arc::new(looked)), self.count);
-        let mut total: usize = tenants.values().map(|shelf| shelf.bytes).sum();
-        while total > MAX_BYTES {
+        *bytes = *bytes - before + shelf.bytes;
+        while *bytes > MAX_BYTES {
             let Some(largest) = tenants.values_mut().max_by_key(|shelf| shelf.bytes) else { return };
             let before = largest.bytes;
             largest.drop_oldest();
             if largest.bytes == before {
                 return;
             }
-            total -= before - largest.bytes;
+            *bytes -= before - largest.bytes;
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<TenantId, Shelf>> {
-        self.tenants.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Shelves> {
+        self.shelves.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -140,32 +159,42 @@ impl Shelf {
 
 impl Item {
     fn bytes(&self) -> usize {
-        let Looked { exchange, .. } = &*self.0;
-        let request = exchange.request.as_ref().map_or(0, size_of);
-        EACH_BYTES + request + exchange.raw.as_ref().map_or(0, String::len)
+        let Looked { exchange, hidden, .. } = &*self.0;
+        let bodies =
+            exchange.request.as_ref().map_or(0, taken_by) + exchange.raw.as_ref().map_or(0, String::len);
+        let said = |error: &Option<String>| size_of::<Attempt>() + error.as_ref().map_or(0, String::len);
+        let attempts: usize = exchange.attempts.iter().map(|attempt| said(&attempt.error)).sum();
+        let steps: usize = exchange.steps.iter().map(|step| said(&step.error)).sum();
+        EACH_BYTES + bodies + attempts + steps + hidden.iter().map(taken_by).sum::<usize>()
     }
 }
 
 /// What may be kept of an exchange: somebody may have looked at it as a whole.
 pub(super) fn bounded(mut exchange: Exchange) -> Exchange {
-    if let Some(raw) = exchange.raw.as_mut().filter(|raw| raw.len() > KEPT_BODY_BYTES + "…".len()) {
+    if let Some(raw) = exchange.raw.as_mut().filter(|raw| raw.len() > KEPT_BODY_BYTES + CUT.len()) {
         raw.truncate(raw.floor_char_boundary(KEPT_BODY_BYTES));
-        raw.push('…');
+        raw.push_str(CUT);
     }
-    let size = exchange.request.as_ref().map_or(0, size_of);
+    let size = exchange.request.as_ref().map_or(0, taken_by);
     if size > 2 * KEPT_BODY_BYTES {
         exchange.request = Some(json!({ "omitted": format!("a request of {size} bytes") }));
     }
     exchange
 }
 
+/// Leaves how long it took, where and how often it failed.
+pub(super) fn omit_bodies(exchange: &mut Exchange) {
+    exchange.request = exchange.request.take().map(|_| json!({ "omitted": "its arguments are too long" }));
+    exchange.raw = None;
+}
+
 /// About what a value takes.
-fn size_of(value: &Value) -> usize {
+fn taken_by(value: &Value) -> usize {
     match value {
         Value::String(text) => 32 + text.len(),
-        Value::Array(items) => 32 + items.iter().map(size_of).sum::<usize>(),
+        Value::Array(items) => 32 + items.iter().map(taken_by).sum::<usize>(),
         Value::Object(fields) => {
-            32 + fields.iter().map(|(name, field)| 32 + name.len() + size_of(field)).sum::<usize>()
+            32 + fields.iter().map(|(name, field)| 32 + name.len() + taken_by(field)).sum::<usize>()
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => 32,
     }
@@ -178,7 +207,7 @@ impl Inspected {
         Self {
             request: exchange.request.as_ref().map(|request| masked(request, hidden)),
             status: exchange.status,
-            raw: exchange.raw.as_deref().map(|raw| text(&mask_named(raw))),
+            raw: exchange.raw.as_deref().map(|raw| text(&mask_named(&cut_before_hidden(raw, hidden)))),
             attempts: exchange
                 .attempts
                 .iter()
@@ -196,6 +225,19 @@ impl Inspected {
     #[must_use]
     pub fn of(inspection: &Inspection) -> Self {
         Self::new(&inspection.exchange(), &[])
+    }
+}
+
+/// A body whose end is missing, without what may be the beginning of something hidden, in whatever it is encoded.
+fn cut_before_hidden<'a>(body: &'a str, hidden: &[Value]) -> Cow<'a, str> {
+    const LONGEST_ENCODING: usize = 6;
+    let longest = hidden.iter().map(taken_by).max().unwrap_or(0);
+    match body.strip_suffix(CUT).filter(|_| longest > 0) {
+        Some(beginning) => {
+            let end = beginning.len().saturating_sub(LONGEST_ENCODING * longest);
+            format!("{}{CUT}", &beginning[..beginning.floor_char_boundary(end)]).into()
+        }
+        None => body.into(),
     }
 }
 
@@ -249,7 +291,7 @@ mod tests {
             kept.keep(&acme, looked(id, true, 1));
         }
         assert!(!is_there(0) && is_there(12));
-        let counted = kept.lock()[&acme].bytes;
+        let counted = kept.lock().tenants[&acme].bytes;
         assert_eq!(counted, 3 * (EACH_BYTES + 1), "the same three are in both lists, and count once");
         kept.forget(&acme);
         assert!(!is_there(12));
@@ -263,7 +305,8 @@ mod tests {
         for id in 0..1100 {
             kept.keep(&large, looked(id, id % 2 == 0, 64 * 1024));
         }
-        let total: usize = kept.lock().values().map(|shelf| shelf.bytes).sum();
+        let total: usize = kept.lock().tenants.values().map(|shelf| shelf.bytes).sum();
+        assert_eq!(total, kept.lock().bytes);
         assert!(total <= MAX_BYTES && total > MAX_BYTES - 128 * 1024, "{total}");
         assert!(kept.find(&small, "00000000").is_some() && kept.find(&large, "00001099").is_some());
         assert!(kept.find(&large, "00000000").is_none());
@@ -285,5 +328,17 @@ mod tests {
             r#"{"url":"https://x/?q=***","headers":{"X-Api-Key":"***"},"body":"{\"password\":\"***\",\"a\":1}"}"#
         );
         assert_eq!(seen.raw.as_deref(), Some(r#"{"access_token":"***","said":"***"}"#));
+    }
+
+    #[test]
+    fn shows_no_part_of_a_secret_at_the_end_of_what_is_cut() {
+        let kept = Kept::new(1);
+        let secret = "s3cr3t-and-longer";
+        let cut = format!("{}{}{CUT}", "x".repeat(1000), &secret[..10]);
+        let exchange = exchanged(None, cut);
+        let hidden = vec![secret.into()];
+        kept.keep(&tenant("acme"), Looked { id: "1".into(), is_failure: false, exchange, hidden });
+        let raw = kept.find(&tenant("acme"), "1").and_then(|seen| seen.raw).expect("it is kept");
+        assert!(!raw.contains("s3") && raw.ends_with(CUT) && raw.len() > 500, "{raw}");
     }
 }

@@ -13,7 +13,10 @@ pub(super) fn mask_named(text: &str) -> String {
     while let Some((depth, open)) = next_quote(rest, 0) {
         let name_begins = open + 1;
         let Some(name_ends) = closing(&rest[name_begins..], depth).map(|end| name_begins + end) else {
-            break;
+            // What is cut within a string may hold JSON in it.
+            masked.push_str(&rest[..name_begins]);
+            rest = &rest[name_begins..];
+            continue;
         };
         let name = rest[name_begins..name_ends].trim_end_matches('\\');
         let behind = name_ends + 1;
@@ -49,22 +52,34 @@ fn mask_value(value: &str) -> (String, usize) {
         };
     }
     if matches!(bytes.first(), Some(b'{' | b'[')) {
-        let mut open = 0_usize;
-        let end = bytes.iter().position(|byte| {
-            match byte {
-                b'{' | b'[' => open += 1,
-                b'}' | b']' => open -= 1,
-                _ => {}
-            }
-            open == 0
-        });
-        return (format!("\"{MASK}\""), end.map_or(value.len(), |end| end + 1));
+        return (format!("\"{MASK}\""), group_end(value).unwrap_or(value.len()));
     }
     let end = value.find([',', '}', ']', '\n', '\\', '"']).unwrap_or(value.len());
     match value[..end].trim() {
         "" | "null" | "true" | "false" => (value[..end].to_owned(), end),
         _ => (format!("\"{MASK}\""), end),
     }
+}
+
+/// Where an object or a list ends that a text begins with. Brackets in strings are none.
+fn group_end(value: &str) -> Option<usize> {
+    let (mut open, mut at) = (0_usize, 0);
+    while let Some(byte) = value.as_bytes().get(at) {
+        match byte {
+            b'{' | b'[' => open += 1,
+            b'}' | b']' => open -= 1,
+            b'"' => {
+                let (depth, _) = next_quote(value, at)?;
+                at += 1 + closing(&value[at + 1..], depth)?;
+            }
+            _ => {}
+        }
+        at += 1;
+        if open == 0 {
+            return Some(at);
+        }
+    }
+    None
 }
 
 /// The next quote from a place on, and how many backslashes stand before it.
@@ -104,6 +119,16 @@ mod tests {
             (r#"{"said":"token: abc"}"#, r#"{"said":"token: abc"}"#),
             (r#"["token","abc"]"#, r#"["token","abc"]"#),
             (r#"{"token":"abc is cut he"#, r#"{"token":"***"#),
+            (r#"{"text":"{\"token\":\"abc is cut he"#, r#"{"text":"{\"token\":\"***"#),
+            (
+                r#"{"text":"{\"n\":1,\"token\":\"abc\",\"m\":"#,
+                r#"{"text":"{\"n\":1,\"token\":\"***\",\"m\":"#,
+            ),
+            (r#"{"credentials":{"a":"}","b":"\"]x"},"c":2}"#, r#"{"credentials":"***","c":2}"#),
+            (
+                r#""{\"credentials\":{\"a\":\"}\",\"b\":\"x\"},\"c\":2}""#,
+                r#""{\"credentials\":"***",\"c\":2}""#,
+            ),
             (r#"{"text":"{\"api_key\":\"abc\",\"n\":1}"}"#, r#"{"text":"{\"api_key\":\"***\",\"n\":1}"}"#),
             ("no JSON \" at all: \"", "no JSON \" at all: \""),
             ("", ""),
@@ -129,5 +154,8 @@ mod tests {
         }
         let long = "\"a\":".repeat(100_000);
         assert_eq!(mask_named(&long), long);
+        // Strings that open deeper and deeper, and never close.
+        let deeper: String = (0..350).map(|slashes| "\\".repeat(slashes) + "\"").collect();
+        assert_eq!(mask_named(&deeper), deeper);
     }
 }

@@ -264,9 +264,15 @@ impl Record {
         });
         let of_nested = self.nested.as_deref().and_then(|nested| nested.step.run.clone());
         let of_account = end.account.as_ref().map(|account| account.run.clone());
-        let exchange = self.inspection.take();
+        let mut exchange = self.inspection.take();
+        if let (Err(_), Some(exchange)) = (&self.arguments, &mut exchange) {
+            kept::omit_bodies(exchange); // nobody knows what of it is secret
+        }
         let audit_id = exchange.as_ref().and_then(|exchange| exchange.audit_id.clone());
-        let message = end.message.map(|message| redact::redact_text(&message, &hidden));
+        let message = end.message.map(|message| match &self.arguments {
+            Ok(_) => redact::redact_text(&message, &hidden),
+            Err(_) => redact::redact_text(&mask::mask_named(&message), &hidden),
+        });
         let entry = Entry {
             id: audit_id.unwrap_or_else(tool::new_id),
             tenant: self.tenant,

@@ -11,6 +11,8 @@ use tokio_util::sync::CancellationToken;
 
 /// Records that may wait; when it is full, calls wait rather than lose one.
 const QUEUE: usize = 8192;
+/// While fewer places are left, records come without what their calls have sent and got, which may be large.
+const ROOM: usize = QUEUE / 4 * 3;
 /// Written at once: about what comes up while a record waits for company, when it comes up fast.
 const BATCH: usize = 2048;
 /// How long a record may wait for company.
@@ -104,9 +106,12 @@ impl Audit {
     }
 
     /// Hands a record over; waits only while the queue is full.
-    pub(crate) async fn write(&self, record: Box<Record>) {
+    pub(crate) async fn write(&self, mut record: Box<Record>) {
         if !self.sink.is_read() {
             return;
+        }
+        if self.tx.capacity() < ROOM {
+            record.inspection.forget_kept();
         }
         if let Err(record) = self.tx.send(record).await {
             let (entry, _) = record.0.into_entry();

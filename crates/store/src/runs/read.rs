@@ -9,7 +9,7 @@ use tool::{RunId, TenantId};
 /// The condition of every list; `$1` is the tenant.
 const WHERE: &str = "tenant = $1 AND ($2 IS NULL OR flow = $2) AND ($3 IS NULL OR state = $3)
     AND ($4 IS NULL OR parent = $4) AND ($5 IS NULL OR created_at >= $5) AND ($6 IS NULL OR created_at < $6)
-    AND ($7 IS NULL OR SUBSTR(caller, 1, LENGTH($7)) = $7)";
+    AND ($7 IS NULL OR SUBSTR(caller, 1, LENGTH($7)) = $7) AND ($8 = 0 OR ended_at IS NULL)";
 
 /// Which runs to list; what is `None` does not matter.
 #[derive(Debug, Clone, Default)]
@@ -26,6 +26,8 @@ pub struct RunFilter {
     pub to: Option<i64>,
     /// On behalf of those whose JSON begins so.
     pub caller_prefix: Option<String>,
+    /// Only those that have not ended.
+    pub is_live: bool,
 }
 
 impl Runs<'_> {
@@ -58,11 +60,12 @@ impl Runs<'_> {
                 .bind(filter.from)
                 .bind(filter.to)
                 .bind(filter.caller_prefix.as_deref().map(column::clean))
+                .bind(i32::from(filter.is_live))
         };
         let total = bound(format!("SELECT COUNT(*) FROM runs WHERE {WHERE}"));
         let total = total.fetch_one(&mut *snapshot).await?.try_get(0)?;
         let rows = bound(format!(
-            "SELECT {COLUMNS} FROM runs WHERE {WHERE} ORDER BY created_at DESC, id DESC LIMIT $8 OFFSET $9"
+            "SELECT {COLUMNS} FROM runs WHERE {WHERE} ORDER BY created_at DESC, id DESC LIMIT $9 OFFSET $10"
         ))
         .bind(page.limit())
         .bind(page.offset())

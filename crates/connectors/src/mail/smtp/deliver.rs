@@ -134,6 +134,8 @@ impl Connection {
     async fn hand_over(&mut self, envelope: &Envelope<'_>) -> Result<Reply, Trouble> {
         let go_ahead = checked(self.dialogue.ask("DATA\r\n").await?)?;
         if go_ahead.code != 354 {
+            // The next message begins anew.
+            let _ = self.dialogue.ask("RSET\r\n").await;
             return Ok(go_ahead);
         }
         let message = envelope.message;

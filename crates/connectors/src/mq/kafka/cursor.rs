@@ -77,12 +77,20 @@ impl Cursor {
             .timeout(self.cluster.timeout())
             .partitions(partitions.iter().map(|partition| self.at(*partition)).collect());
         let taken = self.cluster.admin().list_consumer_group_offsets(&self.group, options).await;
-        let taken = taken.map_err(|error| self.cluster.failure(&error, &self.topic))?;
-        let taken = |partition| taken.get(&self.at(partition))?.as_ref().ok()?.offset;
+        let mut taken_to = BTreeMap::new();
+        for (at, told) in taken.map_err(|error| self.cluster.failure(&error, &self.topic))? {
+            // Whoever does not know where it is must not begin anew.
+            let told = told.map_err(|error| self.cluster.failure(&error, &self.topic))?;
+            taken_to.extend(told.offset.map(|offset| (at.partition(), offset)));
+        }
         let range = |(partition, end): (&i32, &i64)| {
             let first = first.get(partition).copied().unwrap_or(0);
             // What was taken may be gone by now, and a topic that was made anew begins anew.
-            let next = taken(*partition).filter(|next| (first..=*end).contains(next)).unwrap_or(first);
+            let next = taken_to
+                .get(partition)
+                .copied()
+                .filter(|next| (first..=*end).contains(next))
+                .unwrap_or(first);
             (*partition, (next, *end))
         };
         Ok(end.iter().map(range).collect())

@@ -20,10 +20,14 @@ use cursor::Cursor;
 use krafka::producer::RecordMetadata;
 use reader::TopicReader;
 use record::Position;
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 use tokio::sync::Mutex;
 use tool::{Env, Error, Problem, Queue, Result, Subscription, TenantId};
+
+/// Who takes messages of a topic now.
+type Turns = std::sync::Mutex<HashMap<String, Arc<Mutex<()>>>>;
 
 /// One cluster.
 pub(super) struct Kafka {
@@ -31,8 +35,8 @@ pub(super) struct Kafka {
     queue: Option<Arc<dyn Queue>>,
     tenant: TenantId,
     service: String,
-    /// Whoever takes messages does so alone: two would take the same ones.
-    taking: Mutex<()>,
+    /// Whoever takes messages of a topic does so alone: two would take the same ones.
+    taking: Turns,
 }
 
 impl Kafka {
@@ -49,8 +53,14 @@ impl Kafka {
             queue: env.queue.clone(),
             tenant: env.tenant.clone(),
             service: env.service.clone().unwrap_or_default(),
-            taking: Mutex::default(),
+            taking: Turns::default(),
         })
+    }
+
+    fn turn(&self, topic: &str) -> Arc<Mutex<()>> {
+        let mut turns = self.taking.lock().unwrap_or_else(PoisonError::into_inner);
+        turns.retain(|_, turn| Arc::strong_count(turn) > 1);
+        turns.entry(topic.to_owned()).or_default().clone()
     }
 
     /// Where `_receive` has come to, which `_peek` shows.
@@ -115,18 +125,13 @@ impl Broker for Kafka {
 
     async fn receive(&self, from: &Destination, max: usize, wait: Duration) -> Result<Vec<Incoming>> {
         let topic = topic_of(from)?;
-        let _alone = self.taking.lock().await;
-        let held = match &self.queue {
-            Some(queue) => {
-                let name = format!("mq/{}/{topic}/receive", self.service);
-                Some(Held::take(Some(queue), &self.tenant, &name).await?)
-            }
-            None => None,
-        };
+        let turn = self.turn(topic);
+        let _alone = turn.lock().await;
+        let Some(queue) = &self.queue else { return self.take(topic, max, wait).await };
+        let name = format!("mq/{}/{topic}/receive", self.service);
+        let held = Held::take(Some(queue), &self.tenant, &name).await?;
         let taken = self.take(topic, max, wait).await;
-        if let Some(held) = held {
-            held.release().await;
-        }
+        held.release().await;
         taken
     }
 

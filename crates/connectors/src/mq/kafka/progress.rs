@@ -29,6 +29,11 @@ impl Progress {
         partition.next = at.offset + 1;
     }
 
+    /// Only these partitions are ours now. What was open of others is not ours any more, should they come back.
+    pub(super) fn keep_only(&mut self, assigned: &[i32]) {
+        self.0.retain(|partition, _| assigned.contains(partition));
+    }
+
     /// A record is settled: the offset that all before it are settled, where Kafka does not know that yet.
     pub(super) fn settle(&mut self, at: Position) -> Option<i64> {
         let partition = self.0.get_mut(&at.partition)?;
@@ -75,5 +80,17 @@ mod tests {
         assert_eq!(progress.settle(at(7)), Some(5));
         progress.committed(0, 5);
         assert_eq!(progress.settle(at(5)), Some(6));
+    }
+
+    #[test]
+    fn forgets_what_was_open_when_a_partition_goes() {
+        let mut progress = Progress::default();
+        (5..8).for_each(|offset| progress.begin(at(offset)));
+        progress.keep_only(&[1]);
+        // Another member has read on by now.
+        progress.begin(at(21));
+        assert_eq!(progress.settle(at(21)), Some(22));
+        progress.committed(0, 22);
+        assert_eq!(progress.settle(at(5)), None);
     }
 }

@@ -108,7 +108,9 @@ impl Reader for TopicReader {
             fetched.extend(polled.map_err(|error| self.cluster.failure(&error, &self.topic))?);
         }
         let most = max.min(fetched.len());
+        let assigned = self.consumer.assignment().await;
         let mut progress = self.progress.lock().await;
+        progress.keep_only(assigned.get(&self.topic).map(Vec::as_slice).unwrap_or_default());
         let taken = fetched.drain(..most).map(|record| {
             progress.begin(Position { partition: record.partition, offset: record.offset });
             record::read(record)

@@ -28,17 +28,20 @@ pub(crate) trait Carry: Send + Sync {
     async fn carry(&self, piece: &Self::Piece, is_doubtful: &AtomicBool) -> Result<Vec<Fate>>;
 }
 
-/// Hands all pieces over, `at_once` at a time, and tells what became of each in their order.
+/// Hands all pieces over, `at_once` at a time, and tells what became of each in their order. `is_doubtful` is set when one
+/// failed of which nobody knows whether the other end has it.
 pub(crate) async fn carry_all<C: Carry>(
     cx: &Context,
     carrier: &C,
     pieces: &[C::Piece],
     at_once: usize,
+    is_doubtful: &AtomicBool,
 ) -> Vec<Result<Vec<Fate>>> {
     let batch = Batch {
         // The end of a single piece is the end of the call.
         stop: (pieces.len() > 1).then(|| Instant::now() + cx.remaining().saturating_sub(LAST_WORDS)),
         is_down: AtomicBool::new(false),
+        is_doubtful,
     };
     let works: Vec<BoxFuture<'_, _>> =
         pieces.iter().map(|piece| Box::pin(batch.carry(carrier, piece)) as BoxFuture<'_, _>).collect();
@@ -46,13 +49,14 @@ pub(crate) async fn carry_all<C: Carry>(
 }
 
 /// What the pieces of one call have in common.
-struct Batch {
+struct Batch<'a> {
     stop: Option<Instant>,
     /// One could not be handed over at all, so that the rest need not try.
     is_down: AtomicBool,
+    is_doubtful: &'a AtomicBool,
 }
 
-impl Batch {
+impl Batch<'_> {
     async fn carry<C: Carry>(&self, carrier: &C, piece: &C::Piece) -> Result<Vec<Fate>> {
         if self.is_down.load(Ordering::Relaxed) {
             return Err(Error::unavailable("it was not sent, since one before it could not be").retryable());
@@ -71,6 +75,8 @@ impl Batch {
         match ended {
             Ok(ended) => {
                 self.is_down.fetch_or(ended.is_err(), Ordering::Relaxed);
+                let is_lost = ended.is_err() && is_doubtful.load(Ordering::Relaxed);
+                self.is_doubtful.fetch_or(is_lost, Ordering::Relaxed);
                 ended
             }
             Err(_) if is_doubtful.load(Ordering::Relaxed) => {

@@ -97,9 +97,9 @@ impl Client {
         }
         let message = Message::new(method.path.clone(), headers, &encoded, self.max_message_bytes);
         cx.inspection.note(|seen| {
-            let body: serde_json::Value = match seen.is_whole() {
-                true => call.arguments.as_value().cloned().unwrap_or_default(),
-                false => seen.cut(call.arguments.to_raw().get().as_bytes()).into(),
+            let body: serde_json::Value = match seen.limit() {
+                None => call.arguments.as_value().cloned().unwrap_or_default(),
+                Some(_) => seen.cut(call.arguments.to_raw().get().as_bytes()).into(),
             };
             seen.request = Some(serde_json::json!({ "rpc": method.rpc, "message": body }));
         });

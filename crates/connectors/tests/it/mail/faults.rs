@@ -79,6 +79,20 @@ async fn a_connection_that_the_server_has_closed_is_replaced() {
     assert_eq!((arrived(&to).len(), meddler.connections()), (1, 2));
 }
 
+/// A server that does not want what a message says is still in the midst of it.
+#[tokio::test]
+async fn the_message_behind_one_that_was_not_wanted_goes_out_on_the_same_connection() {
+    let meddler = meddled(Meddling::RefuseData).await;
+    let service = open(&plain(&meddler.address()));
+    let (result, is_error) = call(&service, "send", mail(somebody("unwanted"))).await.unwrap();
+    assert!(is_error && result["recipients"][0]["status"] == "deferred", "{result}");
+    let to = somebody("behind");
+    let (result, _) = call(&service, "send", mail(to.as_str())).await.unwrap();
+    assert_eq!(result["status"], "sent", "{result}");
+    arrival(&to).await;
+    assert_eq!(meddler.connections(), 1);
+}
+
 /// ML-9: F22.
 #[tokio::test]
 async fn without_the_encryption_that_is_configured_neither_password_nor_mail_leave() {

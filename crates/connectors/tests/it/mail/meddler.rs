@@ -18,6 +18,8 @@ pub(super) enum Meddling {
     HoldLastAnswer,
     /// The second message on a connection is told that the connection has rested for too long.
     SayGoodbye,
+    /// The first message of a connection is not wanted once all is said but what it says.
+    RefuseData,
     /// The server seems to offer no STARTTLS.
     TakeOutStarttls,
     /// Something in clear stands behind the server's agreement to encrypt.
@@ -106,6 +108,10 @@ async fn pass_on(
                     return Ok(());
                 }
                 is_ended |= heard.ends_with(b".\r\n");
+                if meddling == Meddling::RefuseData && letters == 1 && heard == b"DATA\r\n" {
+                    client.write_all(b"451 4.3.0 not now\r\n").await?;
+                    continue;
+                }
                 server.write_all(heard).await?;
             }
             read = server.read(&mut from_server) => {

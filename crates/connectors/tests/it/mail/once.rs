@@ -1,7 +1,7 @@
 //! Mail that is sent once.
 
 use super::meddler::{Meddler, Meddling};
-use super::support::{arrival, arrived, call, mail, merge, open_in, plain, somebody, variable};
+use super::support::{arrival, arrived, call, mail, merge, open_in, plain, secure, somebody, variable};
 use crate::mq::support::Home;
 use serde_json::json;
 use tool::ErrorKind;
@@ -41,6 +41,28 @@ async fn a_key_whose_mail_nobody_took_can_be_used_again() {
     arguments["to"] = json!(to);
     let (result, _) = call(&service, "send", arguments).await.unwrap();
     assert!(result["status"] == "sent" && result["duplicate"].is_null(), "{result}");
+}
+
+/// ML-10: what surely did not leave may be asked for again.
+#[tokio::test]
+async fn a_key_whose_mail_did_not_leave_can_be_used_again() {
+    let home = Home::new().await;
+    let mut settings = secure();
+    merge(&mut settings, &json!({ "password": "wrong" }));
+    let locked_out = open_in(&settings, &home.env);
+    let to = somebody("again");
+    let mut arguments = mail(to.as_str());
+    merge(&mut arguments, &json!({ "idempotencyKey": "order-4" }));
+    for _ in 0..2 {
+        let error = call(&locked_out, "send", arguments.clone()).await.unwrap_err();
+        assert!(!error.message().contains("may have been"), "{error}");
+    }
+    let mut attached = arguments.clone();
+    attached["attachments"] = json!([{ "name": "a.txt", "contentUrl": "http://127.0.0.1:1/gone" }]);
+    call(&locked_out, "send", attached).await.unwrap_err();
+    let (result, _) = call(&open_in(&secure(), &home.env), "send", arguments).await.unwrap();
+    assert!(result["status"] == "sent" && result["duplicate"].is_null(), "{result}");
+    arrival(&to).await;
 }
 
 /// ML-10: F20, with a key.

@@ -7,6 +7,7 @@ use crate::flows::calls::value_of;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD as BASE64;
 use flow::Source;
+use futures::stream::{self, StreamExt as _};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
@@ -24,6 +25,14 @@ const MOST: usize = 50_000;
 const PAGE: u64 = 500;
 /// How long a service may take to list a page.
 const LIST: Duration = Duration::from_secs(30);
+/// How long a service may take to list all of them.
+const LIST_ALL: Duration = Duration::from_secs(120);
+/// Runs of one trigger that are started before others have their turn.
+const BATCH: usize = 1000;
+/// So many look at the same time.
+const AT_ONCE: usize = 8;
+/// Pages of one look: some may be short.
+const MAX_PAGES: usize = 2 * MOST / PAGE as usize;
 /// After a failure it is looked again as soon.
 const AGAIN: Duration = Duration::from_secs(10);
 
@@ -85,49 +94,58 @@ impl Flows {
         plan.retain(|(tenant, flow, name), _| {
             triggers.iter().any(|kept| (&kept.tenant, &kept.flow, &kept.name) == (tenant, flow, name))
         });
-        for kept in triggers {
+        let is_due = |kept: &KeptTrigger| {
             let key = (kept.tenant.clone(), kept.flow.clone(), kept.name.clone());
-            let settings = kept.settings.clone();
-            let planned = plan.get(&key).filter(|(planned, _)| *planned == settings);
-            if planned.is_some_and(|(_, due)| *due > Instant::now()) {
-                continue;
-            }
+            let planned = plan.get(&key).filter(|(planned, _)| *planned == kept.settings);
+            planned.is_none_or(|(_, due)| *due <= Instant::now())
+        };
+        let due: Vec<_> = triggers.into_iter().filter(is_due).collect();
+        if !due.is_empty() {
             live.forget();
-            let (flow, name) = (kept.flow.clone(), kept.name.clone());
-            let every = self.look_at_folder(kept).await.unwrap_or_else(|error| {
-                tracing::warn!(flow, name, %error, "trigger {name} of flow {flow} does not fire: {error}");
-                AGAIN
-            });
+        }
+        let mut looks = stream::iter(due).map(|kept| self.look_in(kept)).buffer_unordered(AT_ONCE);
+        while let Some((key, settings, every)) = looks.next().await {
             plan.insert(key, (settings, Instant::now() + every));
         }
         Ok(())
+    }
+
+    /// One look of a trigger, and when to look again.
+    async fn look_in(self: &Arc<Self>, kept: KeptTrigger) -> ((TenantId, String, String), String, Duration) {
+        let key = (kept.tenant.clone(), kept.flow.clone(), kept.name.clone());
+        let settings = kept.settings.clone();
+        let (_, flow, name) = &key;
+        let every = self.look_at_folder(kept).await.unwrap_or_else(|error| {
+            tracing::warn!(flow, name, %error, "trigger {name} of flow {flow} does not fire: {error}");
+            AGAIN
+        });
+        (key, settings, every)
     }
 
     /// Starts a run for every object that was not there when it was last looked, and says when to look again.
     async fn look_at_folder(self: &Arc<Self>, kept: KeptTrigger) -> Result<Duration> {
         let armed = self.in_time(self.armed(kept)).await?;
         let Source::File { from, prefix, every } = &armed.trigger.source else { return Ok(AGAIN) };
-        let listed = self.listed(&armed.kept, from, prefix.as_deref()).await?;
+        let listing = self.listed(&armed.kept, from, prefix.as_deref());
+        let listed = tokio::time::timeout(LIST_ALL, listing).await.unwrap_or_else(|_| {
+            Err(Error::timeout(format!("{from} did not list all objects within {LIST_ALL:?}")))
+        })?;
         let before = armed.kept.mark.as_deref().map(read_mark);
-        let now: Seen = listed.iter().map(Listed::hash).collect();
         // What is there when the trigger begins is not new.
-        if let Some(before) = &before {
-            self.fire_for(&armed, from, &listed, before).await?;
+        let is_new = |object: &&Listed| before.as_ref().is_some_and(|seen| !seen.contains(&object.hash()));
+        let new: Vec<&Listed> = listed.iter().filter(is_new).collect();
+        let (batch, rest) = new.split_at(new.len().min(BATCH));
+        self.fire_for(&armed, from, batch).await?;
+        let later: Seen = rest.iter().map(|object| object.hash()).collect();
+        let seen: Seen = listed.iter().map(Listed::hash).filter(|hash| !later.contains(hash)).collect();
+        if before.is_none_or(|before| before != seen) {
+            self.in_time(self.remember(&armed.kept, &write_mark(&seen))).await?;
         }
-        if before.is_none_or(|before| before != now) {
-            self.in_time(self.remember(&armed.kept, &write_mark(&now))).await?;
-        }
-        Ok(*every)
+        Ok(if rest.is_empty() { *every } else { Duration::ZERO })
     }
 
-    async fn fire_for(
-        self: &Arc<Self>,
-        armed: &Armed,
-        from: &Uri,
-        listed: &[Listed],
-        seen: &Seen,
-    ) -> Result<()> {
-        for object in listed.iter().filter(|object| !seen.contains(&object.hash())) {
+    async fn fire_for(self: &Arc<Self>, armed: &Armed, from: &Uri, objects: &[&Listed]) -> Result<()> {
+        for object in objects {
             let (event, key) = (object.event(&armed.kept.name, from), Some(object.version()));
             // Those before it are known by their keys, if it is looked again.
             self.in_time(self.fire(armed, event, key, Misfits::Fail, None)).await?;
@@ -138,7 +156,7 @@ impl Flows {
     /// All objects, page by page.
     async fn listed(&self, kept: &KeptTrigger, from: &Uri, prefix: Option<&str>) -> Result<Vec<Listed>> {
         let (mut listed, mut cursor) = (Vec::new(), None);
-        loop {
+        for _ in 0..MAX_PAGES {
             let page = self.page(kept, from, prefix, cursor.as_deref()).await?;
             listed.extend(page.objects);
             if listed.len() > MOST {
@@ -151,6 +169,7 @@ impl Flows {
                 None => return Ok(listed),
             }
         }
+        Err(Error::upstream(format!("{from} has not come to an end after {MAX_PAGES} pages")))
     }
 
     async fn page(

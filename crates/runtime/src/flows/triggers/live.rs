@@ -30,8 +30,10 @@ impl Live {
     }
 
     pub(super) async fn read(&mut self, flows: &Flows) -> Result<Vec<KeptTrigger>> {
-        let is_fresh = self.read_at.is_some_and(|read_at| read_at.elapsed() < LATEST);
-        if !is_fresh || self.has_changed() {
+        if self.has_changed() {
+            self.forget();
+        }
+        if self.read_at.is_none_or(|read_at| read_at.elapsed() >= LATEST) {
             self.triggers = flows.answered(flows.store.flows().live_triggers(self.kind)).await?;
             self.read_at = Some(Instant::now());
         }

@@ -13,6 +13,7 @@ use super::Flows;
 use super::given::{Given, Origin};
 use super::start::{NewStart, StartedRun};
 use super::versions::Version;
+use chrono::{DateTime, Utc};
 use expression::Setting;
 use flow::engine::{Clock as _, check_value};
 use live::Live;
@@ -48,8 +49,9 @@ const LOOK: Duration = Duration::from_secs(1);
 impl Flows {
     /// Watches over what starts flows by itself, unless another process does.
     pub(super) async fn fire_all(self: &Arc<Self>) {
+        let up_since = self.clock.now();
         loop {
-            let watch = self.store.leases().run("flow-triggers", LEASE, |_| self.watch());
+            let watch = self.store.leases().run("flow-triggers", LEASE, |_| self.watch(up_since));
             if let Err(error) = Box::pin(watch).await {
                 tracing::debug!(%error, "triggers are left to others: {error}");
             }
@@ -58,9 +60,9 @@ impl Flows {
     }
 
     /// Looks at everything again and again. Services that are slow to list their files keep nobody else from firing.
-    async fn watch(self: &Arc<Self>) {
+    async fn watch(self: &Arc<Self>, up_since: DateTime<Utc>) {
         let clocks = async {
-            let (mut live, mut plan) = (Live::new(self, "schedule"), schedule::Plan::new());
+            let (mut live, mut plan) = (Live::new(self, "schedule"), schedule::Plan::new(up_since));
             loop {
                 rest(self.look_at_schedules(&mut live, &mut plan).await).await;
             }

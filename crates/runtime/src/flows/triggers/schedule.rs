@@ -16,19 +16,36 @@ use store::flows::Trigger as KeptTrigger;
 use store::runs::{Overflow, RunFilter, Slots};
 use tool::{ErrorKind, Result, TenantId};
 
-/// The latest runs, among which those of before are looked for.
+/// The latest live runs, among which those of before are looked for.
 const LATEST: u32 = 100;
 
 /// Less than lies between two instants of any schedule.
 const MOMENT: TimeDelta = TimeDelta::milliseconds(1);
 
+/// As long nobody may have watched while the watch went from one process to another: a lease, a turn, and some time.
+const HANDOVER: TimeDelta = TimeDelta::seconds(30);
+
 /// When each schedule is due next, as long as nothing about it changes.
-pub(super) type Plan = HashMap<(TenantId, String, String), (String, Option<String>, Option<DateTime<Utc>>)>;
+pub(super) struct Plan {
+    /// Since when this process would have noticed that nobody watches.
+    up_since: DateTime<Utc>,
+    known: HashMap<(TenantId, String, String), (String, Option<String>, Option<DateTime<Utc>>)>,
+}
+
+impl Plan {
+    pub(super) fn new(up_since: DateTime<Utc>) -> Self {
+        Self { up_since, known: HashMap::new() }
+    }
+}
 
 impl Flows {
     /// Fires every schedule that is due.
     pub(super) async fn look_at_schedules(self: &Arc<Self>, live: &mut Live, plan: &mut Plan) -> Result<()> {
-        for trigger in live.read(self).await? {
+        let triggers = live.read(self).await?;
+        plan.known.retain(|(tenant, flow, name), _| {
+            triggers.iter().any(|kept| (&kept.tenant, &kept.flow, &kept.name) == (tenant, flow, name))
+        });
+        for trigger in triggers {
             if self.look_at(trigger, plan).await {
                 live.forget();
             }
@@ -39,19 +56,22 @@ impl Flows {
     /// False when nothing was to be done.
     async fn look_at(self: &Arc<Self>, kept: KeptTrigger, plan: &mut Plan) -> bool {
         let key = (kept.tenant.clone(), kept.flow.clone(), kept.name.clone());
-        if let Some((settings, mark, due)) = plan.get(&key)
+        if let Some((settings, mark, due)) = plan.known.get(&key)
             && (settings, mark) == (&kept.settings, &kept.mark)
             && due.is_none_or(|due| due > self.clock.now())
         {
             return false;
         }
         let (settings, mark) = (kept.settings.clone(), kept.mark.clone());
-        // What has become due since the last look is late at worst: nobody missed it.
-        let watches = plan.get(&key).and_then(|(.., due)| *due).unwrap_or_else(|| self.clock.now()) - MOMENT;
+        // What has become due since the last look is late at worst: nobody missed it. The same holds for what came while
+        // this process waited for its turn.
+        let looked = plan.known.get(&key).and_then(|(.., due)| *due);
+        let waited = || plan.up_since.max(self.clock.now() - HANDOVER);
+        let watches = looked.unwrap_or_else(waited) - MOMENT;
         let (tenant, flow, name) = &key;
         match self.in_time(self.fire_due(kept, watches)).await {
             Ok(due) => {
-                plan.insert(key, (settings, mark, due));
+                plan.known.insert(key, (settings, mark, due));
             }
             // What is due stays so.
             Err(error) => {
@@ -115,11 +135,11 @@ impl Flows {
 
     /// A run that this trigger started before has not ended.
     async fn has_live_run(&self, armed: &Armed) -> Result<bool> {
-        let filter = RunFilter { flow: Some(armed.kept.flow.clone()), ..RunFilter::default() };
+        let filter = RunFilter { flow: Some(armed.kept.flow.clone()), is_live: true, ..RunFilter::default() };
         let page = PageRequest { page: 1, limit: LATEST };
         let runs = self.store.runs().list(&armed.kept.tenant, &filter, page).await?;
         let is_own = |origin: &str| Origin::read(origin).name.as_deref() == Some(&armed.kept.name);
-        Ok(runs.items.iter().any(|run| !run.state.is_ended() && is_own(&run.origin)))
+        Ok(runs.items.iter().any(|run| is_own(&run.origin)))
     }
 }
 
