@@ -11,7 +11,7 @@ use testkit::{Backend, Client, Database, eventually, http, on_both_databases};
 
 on_both_databases! { loses_no_acknowledged_write_when_killed }
 
-/// kill -9 in the middle of 1,000 audited calls and of management writes.
+/// kill -9 in the middle of audited calls and of management writes.
 async fn loses_no_acknowledged_write_when_killed(backend: Backend) {
     let upstream = http::Server::start().await;
     let database = Database::create(backend).await;
@@ -35,7 +35,6 @@ async fn loses_no_acknowledged_write_when_killed(backend: Backend) {
     while let Some(task) = tasks.join_next().await {
         acknowledged.extend(task.unwrap());
     }
-    assert!(calls.load(Ordering::SeqCst) < 1000, "killed in the middle");
     assert!(acknowledged.len() >= 10);
 
     let again = Server::start(serve(&database));
@@ -55,13 +54,10 @@ async fn loses_no_acknowledged_write_when_killed(backend: Backend) {
     }
 }
 
-/// Calls, and counts the calls that were answered.
+/// Calls until nobody answers, and counts the calls that were answered.
 async fn call(admin: Client, answered: Arc<AtomicUsize>) -> Vec<String> {
     let uri = json!({ "uri": "api://crm/ping" });
-    for _ in 0..250 {
-        if post_until_killed(&admin, "call", &uri).await.is_none() {
-            break;
-        }
+    while post_until_killed(&admin, "call", &uri).await.is_some() {
         answered.fetch_add(1, Ordering::SeqCst);
     }
     Vec::new()
