@@ -48,6 +48,7 @@ impl RunQuery {
             from: self.from.as_deref().map(|text| time::parse("from", text)).transpose()?,
             to: self.to.as_deref().map(|text| time::parse("to", text)).transpose()?,
             caller_prefix: own_runs(signed_in),
+            is_live: false,
         })
     }
 }
