@@ -257,7 +257,7 @@ impl tool::Runs for Flows {
         let caller = Starter::read(&run.caller).identity();
         let changed_at_ms = run.ended_at.or(run.started_at).unwrap_or(run.created_at);
         let started_at_ms = run.created_at;
-        let tool = run.agent().unwrap_or(&run.flow).to_owned();
+        let tool = run.agent().map_or_else(|| run.flow.clone(), |agent| format!("{agent}__ask"));
         Ok(Some(tool::Run { tool, address, caller, result, started_at_ms, changed_at_ms }))
     }
 

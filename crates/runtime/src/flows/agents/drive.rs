@@ -99,7 +99,7 @@ impl Flows {
                 }
                 Worked::Ended(ended) => {
                     let (talk, prompt) = (work.conversation.as_ref(), given.inputs.get("prompt"));
-                    self.remember(&kept.journal.run, talk, prompt, &ended.ending).await?;
+                    self.add_turn(&kept.journal.run, talk, prompt, &ended.ending).await?;
                     return self.end_work(kept, ended).await;
                 }
                 Worked::Parked if kept.is_stopping() => {

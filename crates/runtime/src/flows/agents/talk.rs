@@ -55,7 +55,7 @@ impl Flows {
     }
 
     /// A run that went well is a turn of its conversation. It is added before the run ends, and once.
-    pub(super) async fn remember(
+    pub(super) async fn add_turn(
         &self,
         run: &Run,
         talk: Option<&Talk>,
