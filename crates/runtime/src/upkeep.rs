@@ -18,8 +18,8 @@ const RUNS: Retention = Retention {
     failed: Duration::from_secs(30 * 24 * 60 * 60),
 };
 
-/// Deletes audit records older than `retention`, if there is such, runs and leases that ended long ago, and messages that
-/// nobody came for, until cancelled.
+/// Deletes audit records older than `retention`, if there is such, runs and leases that ended long ago, conversations whose
+/// time is over, and messages that nobody came for, until cancelled.
 pub async fn upkeep(store: Store, retention: Option<Duration>, cancel: CancellationToken) {
     let mut pause = FIRST;
     while cancel.run_until_cancelled(tokio::time::sleep(pause)).await.is_some() {
@@ -43,5 +43,6 @@ async fn clean(store: &Store, retention: Option<Duration>) -> store::Result<()> 
     }
     store.sweep_queues().await?;
     store.runs().sweep(RUNS).await?;
+    store.conversations().sweep().await?;
     store.leases().sweep().await
 }

@@ -19,7 +19,7 @@ const FORMAT: u32 = 1;
 const MAX_LINE_BYTES: u64 = 1024 * 1024 * 1024;
 
 /// What is kept, each table behind those that its rows refer to.
-pub const TABLES: [&str; 32] = [
+pub const TABLES: [&str; 34] = [
     "meta",
     "revisions",
     "tenants",
@@ -46,6 +46,8 @@ pub const TABLES: [&str; 32] = [
     "run_waits",
     "run_dedupe",
     "run_slots",
+    "conversations",
+    "conversation_turns",
     "queues",
     "queue_messages",
     "later_calls",

@@ -6,6 +6,7 @@ mod admins;
 pub mod audit;
 pub mod backup;
 pub mod bindings;
+pub mod conversations;
 mod database;
 mod deadline;
 pub mod error;

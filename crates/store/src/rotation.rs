@@ -1,6 +1,7 @@
 //! Re-sealing: every sealed value of the database moves to the vault's first key.
 
 use crate::database::Write;
+use crate::conversations::turn_place;
 use crate::flows::secret_place;
 use crate::runs::{data_place, record_place};
 use crate::services::{service_place, tool_place};
@@ -44,6 +45,7 @@ impl Store {
         count += self.reseal_triggers(&mut write, &key_id).await?;
         count += self.reseal_runs(&mut write, &key_id).await?;
         count += self.reseal_run_records(&mut write, &key_id).await?;
+        count += self.reseal_conversations(&mut write, &key_id).await?;
         count += self.reseal_meta(&mut write, &key_id).await?;
         write.commit().await?;
         Ok(count)
@@ -189,6 +191,27 @@ impl Store {
                 .bind(sealed)
                 .execute(write.connection())
                 .await?;
+        }
+        Ok(rows.len() as u64)
+    }
+
+    async fn reseal_conversations(&self, write: &mut Write, key_id: &str) -> Result<u64> {
+        let rows = sqlx::query("SELECT tenant, conversation, number, said FROM conversation_turns")
+            .fetch_all(write.connection())
+            .await?;
+        for row in &rows {
+            let ([tenant, conversation, said], number) =
+                (texts(row, ["tenant", "conversation", "said"])?, row::integer(row, "number")?);
+            let sealed = self.reseal_one(key_id, &turn_place(&tenant, &conversation, number), &said)?;
+            sqlx::query(
+                "UPDATE conversation_turns SET said = $4 WHERE tenant = $1 AND conversation = $2 AND number = $3",
+            )
+            .bind(tenant)
+            .bind(conversation)
+            .bind(number)
+            .bind(sealed)
+            .execute(write.connection())
+            .await?;
         }
         Ok(rows.len() as u64)
     }

@@ -1,9 +1,11 @@
 //! The port to runs: work that goes on after its call was answered with `Outcome::Started`.
 
-use crate::{Context, Identity, Output, Result, RunId, TenantId};
+use crate::journal::Note;
+use crate::{Context, Error, Identity, Output, Result, RunId, TenantId};
 use async_trait::async_trait;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::fmt;
+use std::time::Duration;
 
 /// The type in the addresses of flows, whose calls may go on as runs.
 pub const SCHEME: &str = "flow";
@@ -49,6 +51,47 @@ pub struct RunAnswer {
     pub data: Value,
 }
 
+/// Work of an agent that is to have a journal. Whoever's context it is accepted in is whose work it is.
+#[derive(Debug)]
+pub struct NewWork {
+    /// Its id from now on.
+    pub run: RunId,
+    /// The agent.
+    pub agent: String,
+    /// What it is asked.
+    pub arguments: Map<String, Value>,
+    /// What data of this work are known by among texts of others.
+    pub mark: String,
+    /// What has happened already.
+    pub notes: Vec<Note>,
+    /// Where what is said is kept beyond the run, which no other run may use at the same time.
+    pub conversation: Option<InConversation>,
+    /// Somebody waits for it: it begins here and now with their context, and ends with this process.
+    pub is_waited_for: bool,
+}
+
+/// The conversation that work is a part of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InConversation {
+    /// Which; a new one where nothing is said.
+    pub id: Option<String>,
+    /// How long it is kept after something was said.
+    pub time: Duration,
+    /// How many turns are kept, each a question and its answer.
+    pub turns: u32,
+}
+
+/// Where a run stands.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunStanding {
+    /// In a word, e.g. `waiting`.
+    pub state: &'static str,
+    /// What it asks people, each as JSON for programs.
+    pub approvals: Vec<Value>,
+    /// The conversation that it is a part of.
+    pub conversation: Option<String>,
+}
+
 /// Where runs are kept. Who may ask about one is for the gateway to say.
 #[async_trait]
 pub trait Runs: fmt::Debug + Send + Sync + 'static {
@@ -84,5 +127,29 @@ pub trait Runs: fmt::Debug + Send + Sync + 'static {
     /// `Denied` for those who are not asked, `InvalidInput` for what was not filled in as it should be.
     async fn answer(&self, _cx: &Context, _id: &RunId, _question: &str, _answer: RunAnswer) -> Result<()> {
         Ok(())
+    }
+
+    /// Accepts work of an agent, and gives its run: that of an earlier call with the same idempotency key, if there was one.
+    ///
+    /// # Errors
+    /// Why it is not accepted.
+    async fn accept(&self, _cx: &Context, _work: NewWork) -> Result<RunId> {
+        Err(Error::unsupported("runs of agents are kept by servers only"))
+    }
+
+    /// Waits until the run has ended, is gone, or asks people something.
+    ///
+    /// # Errors
+    /// What keeps it from being watched.
+    async fn settled(&self, tenant: &TenantId, id: &RunId) -> Result<()> {
+        self.ended(tenant, id).await
+    }
+
+    /// Where the run stands now.
+    ///
+    /// # Errors
+    /// `NotFound` where there is none, and what keeps it from being looked up.
+    async fn standing(&self, _tenant: &TenantId, id: &RunId) -> Result<RunStanding> {
+        Err(Error::not_found(format!("there is no run '{id}'")))
     }
 }

@@ -9,10 +9,14 @@ use serde_json::{Value, json};
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
+/// How it exits when the run waits for somebody, or goes on.
+const GOES_ON: u8 = 3;
+
 /// The most bytes of a context.
 const MAX_CONTEXT: u64 = 16 * 1024 * 1024;
 
-/// Ask an agent and print its answer while it is written; exits with 1 when the run failed.
+/// Ask an agent and print its answer while it is written; exits with 1 when the run failed, and with 3 when it waits or goes on.
+#[command(group(clap::ArgGroup::new("what").required(true).args(["prompt", "run"])))]
 #[derive(Args)]
 pub(super) struct Ask {
     /// The agent's id, e.g. support
@@ -20,23 +24,46 @@ pub(super) struct Ask {
     agent: String,
     /// What is asked
     #[arg(value_name = "PROMPT")]
-    prompt: String,
+    prompt: Option<String>,
     /// What the agent should know beside: JSON, @FILE, or - for stdin
     #[arg(long, value_name = "JSON|@FILE|-")]
     context: Option<String>,
+    /// Keep what is said: new, or the id of a conversation to go on with
+    #[arg(long, value_name = "ID", conflicts_with = "run")]
+    conversation: Option<String>,
+    /// Print the id of the run and let it go on by itself
+    #[arg(long = "async", conflicts_with = "run")]
+    is_async: bool,
+    /// Wait for a run that goes on
+    #[arg(long, value_name = "ID", conflicts_with = "context")]
+    run: Option<String>,
     #[command(flatten)]
     remote: Remote,
 }
 
 impl Ask {
     pub(super) async fn run(self) -> Result<ExitCode, Failure> {
-        let mut body = json!({ "prompt": self.prompt });
+        let mut body = json!({});
+        for (name, given) in
+            [("prompt", &self.prompt), ("conversation", &self.conversation), ("run", &self.run)]
+        {
+            if let Some(given) = given {
+                body[name] = given.as_str().into();
+            }
+        }
         if let Some(given) = &self.context {
             let text = input::read(given, MAX_CONTEXT)?;
             body["context"] = serde_json::from_str(&text)
                 .map_err(|error| Failure::new("the context is no JSON").because(error))?;
         }
         let agent = self.agent.strip_prefix("agent://").unwrap_or(&self.agent);
+        let path = format!("/agents/{agent}/runs");
+        if self.is_async {
+            body["wait_seconds"] = 0.into();
+            let begun = self.remote.post(&path, &body).await?;
+            super::print(begun["structuredContent"]["run"].as_str().unwrap_or_default());
+            return Ok(ExitCode::SUCCESS);
+        }
         let tells_steps = std::io::stderr().is_terminal();
         let mut is_written = false;
         let heard = |name: &str, data: &Value| match (name, data["text"].as_str()) {
@@ -47,13 +74,21 @@ impl Ask {
             ("step", _) if tells_steps && data["kind"] != "model" => super::note(&step(data)),
             _ => {}
         };
-        let result = self.remote.follow(&format!("/agents/{agent}/runs"), &body, heard).await?;
+        let result = self.remote.follow(&path, &body, heard).await?;
         let is_error = result["isError"].as_bool().unwrap_or(false);
         match is_written && !is_error {
             true => super::write(b"\n"),
             false => super::print(&text_of(&result)),
         }
-        Ok(if is_error { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+        let told = &result["structuredContent"];
+        if let Some(conversation) = told["conversation"].as_str().filter(|_| self.conversation.is_some()) {
+            super::note(&format!("conversation {conversation}"));
+        }
+        Ok(match (is_error, told["state"].as_str()) {
+            (true, _) => ExitCode::FAILURE,
+            (false, None | Some("succeeded")) => ExitCode::SUCCESS,
+            (false, Some(_)) => ExitCode::from(GOES_ON),
+        })
     }
 }
 

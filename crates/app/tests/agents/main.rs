@@ -2,5 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops and says so")]
 
+mod world;
+
+mod approvals;
 mod clients;
+mod conversations;
+mod crashes;
 mod rest;
+mod runs;

@@ -109,7 +109,7 @@ async fn the_guide_to_objects_does_what_it_says() {
     assert!(file.exists(), "the service keeps its files with its tenant");
 }
 
-/// AG-1, AG-2
+/// AG-1, AG-2, AG-14, AG-15
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_guide_to_agents_does_what_it_says() {
     let app = TestApp::start(Backend::Sqlite).await;
@@ -126,7 +126,8 @@ async fn the_guide_to_agents_does_what_it_says() {
     for event in ["event: run", "event: step", "event: text", "event: end", "id: 1"] {
         assert!(out.contains(event), "{event}\n{out}");
     }
-    assert_eq!(model.asked().len(), 4, "the queue has answered twice");
+    assert_eq!(out.matches(r#""state":"succeeded""#).count(), 4, "{out}");
+    assert_eq!(model.asked().len(), 10, "the queue has answered five times");
 }
 
 /// MQ-1, MQ-10, MQ-11

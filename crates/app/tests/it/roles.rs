@@ -62,8 +62,8 @@ fn expected(row: &Row, who: Who) -> u16 {
         // What belongs to another tenant is not there, never forbidden.
         Foreigner if row.subject != Subject::None => 404,
         _ if row.subject == Subject::Tenant && who != Admin => 404,
-        // Calls of others are for those who manage.
-        Viewer | Reader if row.subject == Subject::Called => 404,
+        // Calls of others, and what they say, are for those who manage.
+        Viewer | Reader if matches!(row.subject, Subject::Called | Subject::Conversation) => 404,
         _ if may => row.ok,
         _ => 403,
     }
@@ -148,6 +148,7 @@ impl World {
                 put("{tool}", "ping");
             }
             Subject::Agent => put("{id}", &self.agent(&name).await),
+            Subject::Conversation => put("{id}", &self.conversation(owner, &name).await),
             Subject::Flow => self.flow(&name).await.iter().for_each(|(hole, value)| put(hole, value)),
             Subject::Run | Subject::FailedRun => {
                 self.run(owner, &name, row.subject).await.iter().for_each(|(hole, value)| put(hole, value));
@@ -185,6 +186,13 @@ impl World {
         let agent = json!({ "type": "agent", "id": name, "config": config });
         self.client(Who::Manager).post("services", agent).await.is(201);
         name.to_owned()
+    }
+
+    /// Says something to a new agent.
+    async fn conversation(&self, owner: &Client, name: &str) -> String {
+        let path = format!("agents/{}/runs", self.agent(name).await);
+        let said = owner.post(&path, json!({ "prompt": "hello", "conversation": "new" })).await.is(200);
+        said.body["structuredContent"]["conversation"].as_str().unwrap().to_owned()
     }
 
     /// Publishes a flow with a webhook.

@@ -36,6 +36,8 @@ pub(crate) enum Subject {
     Binding,
     /// An agent whose model says yes.
     Agent,
+    /// What was said to an agent.
+    Conversation,
     /// A published flow with a webhook.
     Flow,
     /// A run that waits for somebody to approve.
@@ -55,6 +57,7 @@ impl Subject {
                 | Self::Called
                 | Self::Instance
                 | Self::Binding
+                | Self::Conversation
                 | Self::Run
                 | Self::FailedRun
         )
@@ -87,7 +90,7 @@ const fn row(
 
 use Access::{Administer, Call, Everybody, Look, Manage, Own, Read, SignedIn};
 use Subject::{
-    Agent, Binding, Called, FailedRun, Flow, Instance, Key, Named, None, OwnTenant, Run, SearchTool, Service,
+    Agent, Binding, Called, Conversation, FailedRun, Flow, Instance, Key, Named, None, OwnTenant, Run, SearchTool, Service,
     Table, Tenant, Tool, User,
 };
 
@@ -124,6 +127,9 @@ pub(crate) const ROWS: &[Row] = &[
     row("POST", "/agents/{id}/runs", Call, Agent, 200, "", r#"{"prompt":"hello"}"#),
     row("POST", "/call", Call, Named, 200, "", r#"{"uri":"api://acmething-call/ping"}"#),
     row("GET", "/catalog", Read, None, 200, "", ""),
+    row("GET", "/conversations", Read, None, 200, "", ""),
+    row("DELETE", "/conversations/{id}", Own, Conversation, 204, "", ""),
+    row("GET", "/conversations/{id}", Read, Conversation, 200, "", ""),
     row("GET", "/doctor", Manage, None, 200, "", ""),
     // A stream does not end by itself.
     row("GET", "/events", Read, None, 400, "topics=none", ""),

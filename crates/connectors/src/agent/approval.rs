@@ -32,6 +32,8 @@ pub(super) enum ApprovalBy {
     /// Whoever calls the agent.
     #[default]
     Caller,
+    /// Managers, and never whoever calls the agent.
+    Manager,
 }
 
 /// What a tool says of itself.
@@ -39,6 +41,7 @@ pub(super) enum ApprovalBy {
 struct Hints {
     is_read_only: bool,
     is_destructive: bool,
+    is_idempotent: bool,
 }
 
 fn hints(tool: &CallableTool) -> Hints {
@@ -47,12 +50,24 @@ fn hints(tool: &CallableTool) -> Hints {
     struct Annotations {
         read_only_hint: bool,
         destructive_hint: bool,
+        idempotent_hint: bool,
     }
     let said = tool.tool.field("annotations").and_then(|raw| serde_json::from_str(raw.get()).ok());
-    let Annotations { read_only_hint, destructive_hint } = said.unwrap_or_default();
+    let Annotations { read_only_hint, destructive_hint, idempotent_hint } = said.unwrap_or_default();
     let deletes = tool.tool.methods().first() == Some(&Method::Delete)
         || tool.uri.options().method == Some(Method::Delete);
-    Hints { is_read_only: read_only_hint, is_destructive: destructive_hint || deletes }
+    Hints {
+        is_read_only: read_only_hint,
+        is_destructive: destructive_hint || deletes,
+        is_idempotent: idempotent_hint,
+    }
+}
+
+/// Whether a call may be made again whose outcome is unknown: of tools that say so, and of what keeps to the key of a
+/// call, which agents inside and flows do.
+pub(super) fn is_repeatable(tool: &CallableTool) -> bool {
+    let hints = hints(tool);
+    hints.is_read_only || hints.is_idempotent || matches!(tool.uri.scheme(), "agent" | "flow")
 }
 
 impl Approval {

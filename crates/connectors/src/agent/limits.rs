@@ -4,6 +4,7 @@ use super::model::Usage;
 use crate::shared::attempts::{Backoff, RetrySettings};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use std::time::Duration;
 use tool::Problem;
 
 /// The limits of one run, handoffs and agents inside included.
@@ -56,6 +57,31 @@ impl Default for LimitSettings {
             result_bytes: 32_768,
             prompt_bytes: 262_144,
         }
+    }
+}
+
+/// How long and how much is kept of what is said in conversations.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct ConversationSettings {
+    /// A conversation is gone so many hours after something was said in it.
+    #[schemars(range(min = 1, max = 8_760))]
+    pub(super) ttl_hours: u32,
+    /// The most turns, each a question and its answer; the oldest go first.
+    #[schemars(range(min = 1, max = 1_000))]
+    pub(super) max_turns: u32,
+}
+
+impl Default for ConversationSettings {
+    fn default() -> Self {
+        Self { ttl_hours: 168, max_turns: 200 }
+    }
+}
+
+impl ConversationSettings {
+    /// How long one is kept.
+    pub(super) fn time(&self) -> Duration {
+        Duration::from_secs(u64::from(self.ttl_hours) * 3600)
     }
 }
 

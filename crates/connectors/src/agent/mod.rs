@@ -3,6 +3,7 @@
 mod approval;
 mod binding;
 mod guardrails;
+mod kept;
 mod limits;
 mod model;
 mod output_check;
@@ -16,19 +17,19 @@ mod words;
 
 pub(crate) use settings::Settings;
 
-use approval::Approval;
+use approval::{Approval, ApprovalBy};
 use async_trait::async_trait;
 use binding::{Binding, Handoff};
 use gotemplate::Template;
 use guardrails::Guardrails;
-use limits::{LimitSettings, PriceSettings};
+use limits::{ConversationSettings, LimitSettings, PriceSettings};
 use model::{Model, Parameters};
 use output_check::OutputCheck;
 use serde_json::{Map, json};
 use settings::RunAs;
 use std::sync::{Arc, Weak};
 use tool::definition::object_schema;
-use tool::{Call, CallTools, Connector, Context, Error, Outcome, Result, Tool};
+use tool::{Call, CallTools, Connector, Context, Error, Outcome, Result, Runs, Tool};
 
 /// The one tool of every agent.
 const ASK: &str = "ask";
@@ -46,11 +47,22 @@ struct Agent {
     output: Option<OutputCheck>,
     parallel: usize,
     approval: Approval,
+    approval_by: ApprovalBy,
+    approval_ttl_s: u64,
     price: Option<PriceSettings>,
     run_as: RunAs,
     guardrails: Arc<Guardrails>,
     limits: LimitSettings,
+    conversations: ConversationSettings,
     tools: Weak<dyn CallTools>,
+    runs: Option<Arc<dyn Runs>>,
+}
+
+impl Agent {
+    /// A run of it can wait for somebody, and go on without its caller.
+    fn can_wait(&self) -> bool {
+        self.runs.is_some() && matches!(self.model, Model::Http(_))
+    }
 }
 
 #[async_trait]
@@ -67,8 +79,19 @@ impl Connector for Agent {
                 "context".to_owned(),
                 json!({ "description": "What the agent should know beside the prompt: any JSON, given to it as data." }),
             ),
+            (
+                "conversation".to_owned(),
+                json!({
+                    "type": "string",
+                    "description": "Keeps what is said: \"new\", or the id of a conversation to go on with."
+                }),
+            ),
+            (
+                "run".to_owned(),
+                json!({ "type": "string", "description": "Instead of a prompt: the id of a run to wait for." }),
+            ),
         ]);
-        let schema = object_schema(properties, vec!["prompt".to_owned()]);
+        let schema = object_schema(properties, Vec::new());
         Ok(vec![Tool::new(ASK, description, &schema)?])
     }
 
@@ -76,11 +99,16 @@ impl Connector for Agent {
         if call.tool != ASK {
             return Err(Error::not_found(format!("the agent has no tool '{}'; it has '{ASK}'", call.tool)));
         }
-        if call.options.is_async == Some(true) {
-            let message = "agents answer while they are waited for; leave the option 'async' out";
-            return Err(Error::unsupported(message));
+        let arguments = call.arguments.as_map()?;
+        if arguments.contains_key("run") {
+            return kept::wait_for(self, cx, arguments).await;
         }
-        run::ask(self, cx, call.arguments.as_map()?).await.map(Outcome::Done)
+        let is_async = call.options.is_async == Some(true);
+        let is_said = arguments.get("conversation").is_some_and(|id| !id.is_null());
+        if (is_async || is_said) && !kept::is_kept(cx) {
+            return kept::start(self, cx, arguments, is_async).await;
+        }
+        run::ask(self, cx, arguments).await
     }
 
     async fn health(&self, cx: &Context) -> Result<()> {

@@ -4,7 +4,7 @@ use super::Agent;
 use super::approval::{Approval, ApprovalBy};
 use super::binding::{Binding, HandoffSettings, ToolSettings, check_handoffs, check_tools};
 use super::guardrails::{GuardrailSettings, Guardrails};
-use super::limits::{LimitSettings, PriceSettings, RetryOfModels};
+use super::limits::{ConversationSettings, LimitSettings, PriceSettings, RetryOfModels};
 use super::model::{Client, Model, Parameters, Sampling};
 use super::output_check::OutputCheck;
 use super::provider::{FallbackSettings, Provider, check_endpoint};
@@ -107,10 +107,14 @@ pub(crate) struct Settings {
     /// those that only read), `after_untrusted` (all, once a result was read that is not trusted) or `always`.
     #[serde(default)]
     pub(super) approval: Approval,
-    /// Who approves: the `caller`, whose client is asked.
+    /// Who approves: the `caller`, whose client is asked or who decides while the run waits; or a `manager`, who is never
+    /// the caller.
     #[serde(default)]
-    #[expect(dead_code, reason = "there is one way only, which the schema says")]
     pub(super) approval_by: ApprovalBy,
+    /// How long a run waits for approval, in seconds; what nobody has approved by then is not done.
+    #[serde(default = "default_approval_ttl")]
+    #[schemars(range(min = 1, max = 2_592_000))]
+    pub(super) approval_ttl_s: u64,
     /// What the model costs, in USD per million tokens.
     #[serde(default)]
     pub(super) price: Option<PriceSettings>,
@@ -123,6 +127,9 @@ pub(crate) struct Settings {
     /// What one run may use, handoffs and agents inside included.
     #[serde(default)]
     pub(super) limits: LimitSettings,
+    /// How long and how much is kept of what is said in conversations.
+    #[serde(default)]
+    pub(super) conversations: ConversationSettings,
 }
 
 /// On whose strength an agent calls tools.
@@ -181,11 +188,15 @@ impl tool::Settings for Settings {
             output: output.flatten(),
             parallel: self.parallel,
             approval: self.approval,
+            approval_by: self.approval_by,
+            approval_ttl_s: self.approval_ttl_s,
             price: self.price,
             run_as: self.run_as,
             guardrails: Arc::new(guardrails),
             limits: self.limits,
+            conversations: self.conversations,
             tools: env.tools.clone(),
+            runs: env.runs.clone(),
         }))
     }
 }
@@ -294,6 +305,10 @@ fn default_timeout() -> u64 {
 
 fn default_output_retries() -> u32 {
     2
+}
+
+fn default_approval_ttl() -> u64 {
+    3600
 }
 
 fn default_parallel() -> usize {

@@ -93,9 +93,12 @@ fn every_wrong_setting_is_named() {
     }
     let twice = json!({ "tools": [{ "uri": "api://a/b", "as": "x" }, { "uri": "api://a/c", "as": "x" }] });
     assert_eq!(problems(twice), [("tools[1].as".to_owned(), "DuplicateName")]);
-    for refused in
-        [json!({ "approval_by": "manager" }), json!({ "conversations": {} }), json!({ "parallel": 17 })]
-    {
+    for refused in [
+        json!({ "approval_by": "nobody" }),
+        json!({ "approval_ttl_s": 0 }),
+        json!({ "conversations": { "max_turns": 0 } }),
+        json!({ "parallel": 17 }),
+    ] {
         assert_eq!(problems(refused.clone()).len(), 1, "{refused}");
     }
     assert_eq!(problems(json!({})), []);

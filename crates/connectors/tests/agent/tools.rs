@@ -129,7 +129,7 @@ async fn the_audit_has_the_run_with_its_usage_and_its_steps() {
     assert_eq!(records.len(), 2);
     assert!(records.iter().all(|record| record.run_id.as_deref() == Some(run.as_str())));
     let tool = records.iter().find(|record| record.tool == "crm__echo").unwrap();
-    assert_eq!(tool.node.as_deref(), Some("a.1"));
+    assert_eq!(tool.node.as_deref(), Some("a[1].0"));
     let ask = records.iter().find(|record| record.tool == "a__ask").unwrap();
     let usage: Value = serde_json::from_str(ask.usage.as_deref().unwrap()).unwrap();
     assert_eq!((&usage["input_tokens"], &usage["cost_usd"]), (&json!(20), &json!(0.00004)));

@@ -50,9 +50,9 @@ pub enum StepState {
     Cancelled,
 }
 
-/// The steps of a run, in the order in which they began.
+/// The steps of a run, in the order in which they began; without a flow they are all calls of tools.
 #[must_use]
-pub fn steps(flow: &Flow, run: &str, records: &[Record]) -> Vec<Step> {
+pub fn steps(flow: Option<&Flow>, run: &str, records: &[Record]) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     let mut numbers: HashMap<&str, usize> = HashMap::new();
     for (seq, record) in records.iter().enumerate().filter(|(_, record)| !record.path.is_empty()) {
@@ -78,11 +78,13 @@ fn state(fact: &Fact) -> Option<StepState> {
     }
 }
 
-fn begun(flow: &Flow, run: &str, seq: usize, record: &Record) -> Step {
+fn begun(flow: Option<&Flow>, run: &str, seq: usize, record: &Record) -> Step {
     Step {
         seq,
         path: record.path.clone(),
-        kind: history::find(&flow.block, &record.path).map_or("tool", |node| node.kind()),
+        kind: flow
+            .and_then(|flow| history::find(&flow.block, &record.path))
+            .map_or("tool", |node| node.kind()),
         state: StepState::Running,
         attempt: record.attempt,
         uri: None,

@@ -1,10 +1,12 @@
 //! Approvals: what runs ask people, who is asked, and what counts as an answer.
 
 use super::Flows;
+use super::agents;
 use super::given::{Given, spelled};
+use chrono::{DateTime, SecondsFormat};
 use flow::engine::{Decision, Waiting};
 use futures::future::BoxFuture;
-use serde_json::Value;
+use serde_json::{Value, json};
 use store::PageRequest;
 use store::runs::{Run, RunData, RunFilter, Wait};
 use tool::schema::Schema;
@@ -38,8 +40,19 @@ impl Approval {
         match &self.by {
             Value::String(by) => is_meant(by),
             Value::Array(all) => all.iter().filter_map(Value::as_str).any(is_meant),
-            _ => caller.may(Scope::Manage),
+            // Managers, but not whoever the agent works for.
+            by => caller.may(Scope::Manage) && by["except"] != caller.identity.id(),
         }
+    }
+
+    /// What an agent wants to do, for programs.
+    pub(super) fn told(&self) -> Value {
+        let until = self.wait.until.and_then(DateTime::from_timestamp_millis);
+        let part = |name: &str| self.title.get(name).cloned().unwrap_or_default();
+        json!({
+            "id": self.wait.id, "tool": part("tool"), "uri": part("uri"), "arguments": part("arguments"),
+            "expires_at": until.map(|until| until.to_rfc3339_opts(SecondsFormat::Millis, true)),
+        })
     }
 
     /// The caller is among them by nothing but its name, which others may have, too.
@@ -80,6 +93,9 @@ impl Flows {
         let title = match Self::is_sealed(&wait) {
             true => {
                 let run = self.store.runs().get(tenant, &wait.run).await?;
+                if run.agent().is_some() {
+                    return Ok(Some(Approval { wait, title: agents::shown(&title), fields, by }));
+                }
                 let data = self.store.runs().data(tenant, &run.id).await?;
                 self.secrets_of(&run, &data).await.masked(title)
             }
@@ -145,7 +161,8 @@ impl Flows {
 
     /// What may be shown of the run nowhere.
     pub async fn secrets_of(&self, run: &Run, data: &RunData) -> SecretValues {
-        if !run.is_secret {
+        // All of an agent's run is sealed, and nothing of it hidden from those who may see it.
+        if !run.is_secret || run.agent().is_some() {
             return SecretValues::default();
         }
         let given: Given = serde_json::from_str(&data.inputs).unwrap_or_default();

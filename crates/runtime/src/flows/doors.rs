@@ -102,6 +102,9 @@ impl Flows {
         mut origin: Origin,
     ) -> Result<StartedRun> {
         let old = self.store.runs().get(tenant, run).await?;
+        if old.agent().is_some() {
+            return Err(Error::unsupported("runs of agents are not repeated; ask the agent again"));
+        }
         let data = self.store.runs().data(tenant, run).await?;
         let mut given: Given = serde_json::from_str(&data.inputs)
             .map_err(|error| Error::internal("the inputs of a run cannot be read").caused_by(error))?;

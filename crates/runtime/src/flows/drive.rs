@@ -1,5 +1,6 @@
 //! One run at work in this process: taken up from its journal, driven until it ends, waits or is lost.
 
+use super::agents::KnownWork;
 use super::calls::RunCalls;
 use super::given::{Given, Origin, Starter, spelled};
 use super::journal::{RunJournal, Standing};
@@ -13,7 +14,7 @@ use std::sync::{Arc, PoisonError};
 use store::runs::{Claim, ClaimedRun, Run};
 use tokio::sync::{OwnedSemaphorePermit, oneshot, watch};
 use tokio_util::sync::CancellationToken;
-use tool::{Context, Door, Error, Events, Result};
+use tool::{Context, Error, Events, Result};
 
 /// As many records as are read at once.
 const PAGE: u32 = 1000;
@@ -28,7 +29,23 @@ pub(super) enum Driven {
 }
 
 /// What is known of a run without reading it.
-pub(super) struct Known {
+pub(super) enum Known {
+    Flow(KnownFlow),
+    Agent(KnownWork),
+}
+
+impl Known {
+    fn flow(self) -> Option<KnownFlow> {
+        if let Self::Flow(known) = self { Some(known) } else { None }
+    }
+
+    fn agent(self) -> Option<KnownWork> {
+        if let Self::Agent(known) = self { Some(known) } else { None }
+    }
+}
+
+/// What is known of a run of a flow.
+pub(super) struct KnownFlow {
     pub(super) version: Arc<Version>,
     pub(super) given: Given,
     /// Who hears how far it has come.
@@ -104,7 +121,10 @@ impl Flows {
                 .give_up(&journal, Failure::new("INTERNAL", Error::from(unreadable).in_words()))
                 .await;
         }
-        let known = match known {
+        if run.agent().is_some() {
+            return self.work_on_agent(journal, records, known.and_then(Known::agent)).await;
+        }
+        let known = match known.and_then(Known::flow) {
             Some(known) => known,
             None => match self.known(&run).await {
                 Ok(known) => known,
@@ -142,7 +162,7 @@ impl Flows {
     }
 
     /// A run that nobody can work on ends, rather than being taken up for ever.
-    async fn give_up(&self, journal: &RunJournal, error: Failure) -> Result<Driven> {
+    pub(super) async fn give_up(&self, journal: &RunJournal, error: Failure) -> Result<Driven> {
         let ending = Ending::Failed { error };
         let record = Record {
             at: flow::engine::Clock::now(&*self.clock),
@@ -172,12 +192,12 @@ impl Flows {
     }
 
     /// What a run is a run of, and what it was given.
-    async fn known(&self, run: &Run) -> Result<Known> {
+    async fn known(&self, run: &Run) -> Result<KnownFlow> {
         let data = self.answered(self.store.runs().data(&run.tenant, &run.id)).await?;
         let given = serde_json::from_str(&data.inputs)
             .map_err(|error| Error::internal("the inputs of a run cannot be read").caused_by(error))?;
         let version = self.version_of(run, data.source).await?;
-        Ok(Known { version, given, events: Events::default() })
+        Ok(KnownFlow { version, given, events: Events::default() })
     }
 
     /// The version of a run; of a draft what its text says.
@@ -196,14 +216,13 @@ impl Flows {
     fn context(&self, run: &Run) -> Context {
         let origin = Origin::read(&run.origin);
         let caller = Arc::new(Starter::read(&run.caller).acting());
-        let door = [Door::Mcp, Door::Rest, Door::Local].into_iter().find(|door| door.as_str() == origin.kind);
+        let door = origin.by_door();
         let request_id = origin.request_id.map_or_else(tool::new_id, |id| id.as_str().into());
-        let door = door.unwrap_or(Door::System);
         Context::for_request(request_id, run.tenant.clone(), caller, door, self.options.call_timeout)
     }
 }
 
-fn start_of(run: &Run, known: &Known) -> Start {
+fn start_of(run: &Run, known: &KnownFlow) -> Start {
     let given = &known.given;
     Start {
         run: run.id.to_string(),

@@ -135,6 +135,12 @@ impl Origin {
     pub fn read(text: &str) -> Self {
         serde_json::from_str(text).unwrap_or_default()
     }
+
+    /// The door that it came through; none for triggers.
+    pub(super) fn by_door(&self) -> Door {
+        let doors = [Door::Mcp, Door::Rest, Door::Local];
+        doors.into_iter().find(|door| door.as_str() == self.kind).unwrap_or(Door::System)
+    }
 }
 
 /// What a run was given; kept as a whole, and sealed as a whole where an input is secret.
@@ -157,6 +163,9 @@ pub struct Given {
     /// What the run around it calls secret: it stays so here, whatever it is called.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inherited_secrets: Vec<String>,
+    /// Of a run of an agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) work: Option<super::agents::Work>,
 }
 
 impl Given {

@@ -1,10 +1,12 @@
 //! The journal of one run on our own tables, as long as the run is ours.
 
 use super::Flows;
+use super::agents;
 use super::clock::DatabaseClock;
 use super::progress::Progress;
 use super::records::{from_row, of_others, to_row, wait_of};
 use async_trait::async_trait;
+use chrono::{DateTime, Utc};
 use flow::engine::{Ending, Fact, Failure, Journal, Lost, Parking, Record};
 use serde_json::Value;
 use std::collections::HashSet;
@@ -150,9 +152,30 @@ impl RunJournal {
             Ending::Cancelled => ended(State::Cancelled, None, None),
         });
         if let Some(parent) = &self.run.parent {
-            let told = Fact::ChildEnded(result_of(ending));
+            let result = match self.run.agent() {
+                Some(_) => result_of(ending).map(agents::value),
+                None => result_of(ending),
+            };
+            let told = Fact::ChildEnded(result);
             commit.told.push((parent.run.clone(), of_others(self.clock.now_ms(), &parent.path, told)));
         }
+    }
+
+    /// Ends the run, with all that is told of one that failed.
+    pub(super) async fn finish(
+        &self,
+        at: DateTime<Utc>,
+        ending: Ending,
+        told: Option<Value>,
+    ) -> Result<(), Lost> {
+        let record = Record { at, path: String::new(), attempt: 1, fact: Fact::Ended(ending.clone()) };
+        let mut commit = self.commit_of(&[record]);
+        if let Then::End(end) = &mut commit.then {
+            end.output = end.output.take().or_else(|| told.map(|told| told.to_string()));
+        }
+        self.write(commit).await?;
+        let _ = self.ending.set(ending);
+        Ok(())
     }
 
     async fn write(&self, commit: Commit) -> Result<runs::Committed, Lost> {

@@ -31,6 +31,7 @@ pub use service::{check_unit, not_waiting};
 pub use start::{MAX_DEPTH, NewStart, StartedRun};
 pub use triggers::Delivery;
 pub use versions::Version;
+pub use wait::address_of;
 
 use clock::DatabaseClock;
 use futures::future::BoxFuture;
@@ -110,6 +111,8 @@ pub struct Flows {
     /// Runs at work, and their calls.
     tasks: TaskTracker,
     stopping: CancellationToken,
+    /// Itself, for runs that it takes up by a port.
+    me: Weak<Self>,
 }
 
 /// A run at work in this process.
@@ -134,7 +137,7 @@ impl Flows {
     pub async fn new(store: Store, options: FlowOptions) -> store::Result<Arc<Self>> {
         let clock = Arc::new(DatabaseClock::new(&store).await?);
         let (writer, writing) = store.runs().writing();
-        Ok(Arc::new(Self {
+        Ok(Arc::new_cyclic(|me| Self {
             permits: Arc::new(Semaphore::new(options.runs_at_once)),
             store,
             options,
@@ -146,6 +149,7 @@ impl Flows {
             active: Mutex::default(),
             tasks: TaskTracker::new(),
             stopping: CancellationToken::new(),
+            me: me.clone(),
         }))
     }
 

@@ -261,14 +261,14 @@ pub fn check_unit(cx: &Context, arguments: &Map<String, Value>) -> Result<()> {
 }
 
 /// The node of a run that makes the call, and waits for what comes of it.
-fn parent_of(cx: &Context) -> Option<Parent> {
+pub(super) fn parent_of(cx: &Context) -> Option<Parent> {
     let step = Some(&cx.nested.as_deref()?.step).filter(|step| step.is_journaled)?;
     Some(Parent { run: step.run.clone()?, path: step.path.as_deref()?.to_owned() })
 }
 
 impl Flows {
     /// What starts a run that is called so.
-    async fn origin_of(&self, cx: &Context) -> Result<Origin> {
+    pub(super) async fn origin_of(&self, cx: &Context) -> Result<Origin> {
         let step = cx.nested.as_deref().map(|nested| &nested.step).filter(|step| step.is_journaled);
         let around: Option<RunId> = step.and_then(|step| step.run.clone());
         let Some(around) = around else { return Ok(Origin::door(cx.door, &cx.request_id)) };

@@ -1,7 +1,7 @@
 //! Starts: from what somebody wants to run to a run that is accepted.
 
 use super::Flows;
-use super::drive::{Driven, Known};
+use super::drive::{Driven, Known, KnownFlow};
 use super::given::{Given, Origin, Starter};
 use super::versions::{Version, parse};
 use base64::Engine as _;
@@ -137,8 +137,8 @@ impl Flows {
             (Inserted::Refused(refusal), _) => return Err(refused(refusal, &start.flow)),
             (Inserted::Claimed(claimed), Some(permit)) => {
                 let run = claimed.run.clone();
-                let known = Known { version: start.version, given: start.given, events: start.events };
-                let driven = self.take_up(claimed, Some(known), permit);
+                let known = KnownFlow { version: start.version, given: start.given, events: start.events };
+                let driven = self.take_up(claimed, Some(Known::Flow(known)), permit);
                 StartedRun { run, is_known: false, driven: Some(driven) }
             }
             (Inserted::Created(run) | Inserted::Claimed(ClaimedRun { run, .. }), _) => started(run, false),
@@ -183,6 +183,7 @@ impl Flows {
             None => start.slots.clone(),
         };
         Ok(NewRun {
+            id: None,
             flow: start.flow.clone(),
             version: start.version.number,
             source: start.version.number.is_none().then(|| start.version.source().to_owned()),
@@ -253,6 +254,6 @@ pub(super) fn invalid(failure: &Failure) -> Error {
     Error::invalid_input(format!("the inputs do not fit: {}", failure.message)).with_problems(vec![problem])
 }
 
-fn json(value: &impl serde::Serialize) -> Result<String> {
+pub(super) fn json(value: &impl serde::Serialize) -> Result<String> {
     serde_json::to_string(value).map_err(|error| Error::internal("a run cannot be written").caused_by(error))
 }

@@ -1,8 +1,9 @@
 //! Waiting for runs: of a caller until its time is up, of whoever asks until they have ended.
 
 use super::Flows;
+use super::agents;
 use super::drive::Driven;
-use super::given::Starter;
+use super::given::{Given, Starter};
 use super::journal::cancelled;
 use super::start::StartedRun;
 use async_trait::async_trait;
@@ -14,7 +15,8 @@ use std::time::{Duration, Instant};
 use store::runs::{Run, RunData, State, Wait, WaitFilter};
 use store::{ErrorKind, PageRequest};
 use tool::{
-    Context, Door, Ended, Error, Outcome, Output, Result, RunAnswer, RunId, RunQuestion, TenantId, Uri, runs,
+    Context, Door, Ended, Error, NewWork, Outcome, Output, Result, RunAnswer, RunId, RunQuestion, RunStanding,
+    TenantId, Uri, runs,
 };
 
 /// How often it is looked for what other processes do.
@@ -155,6 +157,28 @@ impl Flows {
         Ok(ending_of(run.state, &data))
     }
 
+    /// What an ended run gave, or why it failed, as a tool says it.
+    async fn result(&self, run: &Run) -> Result<Result<Output>> {
+        let data = self.store.runs().data(&run.tenant, &run.id).await?;
+        let ending = ending_of(run.state, &data);
+        Ok(match run.agent() {
+            Some(_) => {
+                let told = data.output.as_deref().and_then(|told| serde_json::from_str(told).ok());
+                agents::result_of(&ending, told)
+            }
+            None => result_of(&ending),
+        })
+    }
+
+    /// Waits until the run has ended or is gone, or asks people something.
+    async fn until_settled(&self, tenant: &TenantId, id: &RunId) -> Result<()> {
+        match self.store.runs().get(tenant, id).await {
+            Ok(run) => self.ended_or_asking(&run, None).await.map(drop),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// Where a run stands that has not ended, for those who ask.
     pub(super) async fn standing(&self, tenant: &TenantId, run: &RunId) -> Result<Value> {
         let state = self.store.runs().get(tenant, run).await?.state;
@@ -162,6 +186,15 @@ impl Flows {
         let waiting: Vec<_> =
             waits.iter().map(|wait| json!({ "path": wait.path, "kind": wait.kind })).collect();
         Ok(json!({ "run_id": run, "state": state, "waiting_for": waiting }))
+    }
+}
+
+/// Where what runs can be called.
+#[must_use]
+pub fn address_of(run: &Run) -> String {
+    match run.agent() {
+        Some(_) => run.flow.clone(),
+        None => Uri::of_service(runs::SCHEME, &run.flow).to_string(),
     }
 }
 
@@ -217,14 +250,15 @@ impl tool::Runs for Flows {
             Err(error) => return Err(error.into()),
         };
         let result = match run.state.is_ended() {
-            true => Some(result_of(&self.ending(&run).await?)),
+            true => Some(self.result(&run).await?),
             false => None,
         };
-        let address = Uri::of_service(runs::SCHEME, &run.flow).to_string();
+        let address = address_of(&run);
         let caller = Starter::read(&run.caller).identity();
         let changed_at_ms = run.ended_at.or(run.started_at).unwrap_or(run.created_at);
         let started_at_ms = run.created_at;
-        Ok(Some(tool::Run { tool: run.flow, address, caller, result, started_at_ms, changed_at_ms }))
+        let tool = run.agent().map_or_else(|| run.flow.clone(), |agent| format!("{agent}__ask"));
+        Ok(Some(tool::Run { tool, address, caller, result, started_at_ms, changed_at_ms }))
     }
 
     async fn ended(&self, tenant: &TenantId, id: &RunId) -> Result<()> {
@@ -265,5 +299,23 @@ impl tool::Runs for Flows {
             Err(error) if error.kind() == ErrorKind::Conflict => Ok(()),
             decided => Ok(decided?),
         }
+    }
+
+    async fn accept(&self, cx: &Context, work: NewWork) -> Result<RunId> {
+        let flows = self.me.upgrade().ok_or_else(|| Error::unavailable("the program is stopping"))?;
+        flows.accept_work(cx, work).await
+    }
+
+    async fn settled(&self, tenant: &TenantId, id: &RunId) -> Result<()> {
+        self.until_settled(tenant, id).await
+    }
+
+    async fn standing(&self, tenant: &TenantId, id: &RunId) -> Result<RunStanding> {
+        let state = self.store.runs().get(tenant, id).await?.state.as_str();
+        let given: Given = serde_json::from_str(&self.store.runs().data(tenant, id).await?.inputs).unwrap_or_default();
+        let asked = self.approvals_of(tenant, id.clone(), 0).await?;
+        let approvals = asked.iter().map(super::approvals::Approval::told).collect();
+        let conversation = given.work.and_then(|work| work.conversation).map(|talk| talk.id);
+        Ok(RunStanding { state, approvals, conversation })
     }
 }

@@ -1,17 +1,21 @@
 //! `/agents`: which there are for a caller, and asking one.
 
-use super::call::{CallResult, Trace, context, respond};
+use super::call::{CallResult, Trace, context, respond, result_of, start};
+use super::runs::events::follow_run;
 use crate::Shared;
 use crate::auth::SignedIn;
 use crate::error::{Problem, Result};
 use crate::json::{Json, Page, Path};
 use axum::Json as Answer;
 use axum::extract::State;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
+use http::StatusCode;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
-use tool::{Context, Door, Target, Uri};
+use serde_json::{Value, json};
+use std::time::Duration;
+use tool::uri::Options;
+use tool::{Context, Door, RunId, Target, Uri};
 use utoipa::ToSchema;
 
 /// The type in the addresses of agents.
@@ -46,23 +50,35 @@ pub(super) async fn list(
     Ok(Answer(Page::whole(view.collect())))
 }
 
+/// The longest that a request waits for a run.
+const MAX_WAIT_SECONDS: u64 = 300;
+
 #[derive(Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Ask {
     /// What is asked.
-    prompt: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    prompt: Option<String>,
     /// What the agent should know beside: any JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     context: Option<Value>,
-    /// A run is waited for to its end, whatever stands here.
+    /// Keeps what is said: `new`, or the id of a conversation to go on with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    conversation: Option<String>,
+    /// Instead of a prompt: the id of a run to wait for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    run: Option<String>,
+    /// The run goes on by itself, and is waited for so long; at most 300. Without it the run ends with this request.
     #[serde(default, skip_serializing)]
-    #[expect(dead_code, reason = "runs without a journal end with their request")]
+    #[schema(maximum = 300)]
     wait_seconds: Option<u64>,
 }
 
-/// Asks an agent and waits for its answer; with `Accept: text/event-stream`, hears of its steps and its text meanwhile.
+/// Asks an agent: 200 with its answer when the run has ended, else 202 with where it stands. With
+/// `Accept: text/event-stream` its steps and its text are told meanwhile.
 #[utoipa::path(post, path = "/agents/{id}/runs", tag = "agents", params(("id" = String, Path)), request_body = Ask,
-    responses((status = 200, body = CallResult), (status = 403), (status = 404), (status = 422), (status = 429)))]
+    responses((status = 200, body = CallResult), (status = 202, body = CallResult), (status = 403), (status = 404),
+        (status = 422), (status = 429)))]
 pub(super) async fn ask(
     State(state): State<Shared>,
     signed_in: SignedIn,
@@ -72,7 +88,60 @@ pub(super) async fn ask(
 ) -> Result<Response> {
     let is_streamed = super::call_events::is_wanted(&trace.2);
     let cx = context(&state, signed_in, trace);
-    let arguments: Option<Box<RawValue>> = to_raw_value(&body).ok();
-    let arguments = arguments.ok_or_else(|| Problem::bad_request("the arguments are no JSON"))?;
-    respond(&state, cx, Target::Uri(Uri::of_service(SCHEME, &id)), Some(arguments), is_streamed).await
+    if body.wait_seconds.is_some_and(|seconds| seconds > MAX_WAIT_SECONDS) {
+        let message = format!("'wait_seconds' is at most {MAX_WAIT_SECONDS}");
+        return Err(Problem::invalid_field("wait_seconds", message));
+    }
+    let uri = Uri::of_service(SCHEME, &id);
+    let arguments = to_raw_value(&body).map_err(|_| Problem::bad_request("the arguments are no JSON"))?;
+    match body.wait_seconds {
+        None if is_streamed => respond(&state, cx, Target::Uri(uri), Some(arguments), true).await,
+        None => called(&state, cx, uri, arguments).await.map(answered),
+        Some(seconds) if body.run.is_some() => {
+            let cx = cx.for_at_most(Duration::from_secs(seconds));
+            called(&state, cx, uri, arguments).await.map(answered)
+        }
+        Some(seconds) => started(&state, cx, uri, arguments, seconds, is_streamed).await,
+    }
+}
+
+/// Has a run begin that goes on by itself, and tells of it for so long.
+async fn started(
+    state: &Shared,
+    cx: Context,
+    uri: Uri,
+    arguments: Box<RawValue>,
+    seconds: u64,
+    is_streamed: bool,
+) -> Result<Response> {
+    let waiting = Context { request_id: tool::new_id(), ..cx.clone() };
+    let by_itself = uri.with_options(Options { is_async: Some(true), ..Options::default() });
+    let begun = called(state, cx, by_itself, arguments).await?;
+    let run: Option<RunId> = begun["structuredContent"]["run"].as_str().and_then(|run| run.parse().ok());
+    let Some(run) = run else { return Ok(answered(begun)) };
+    if is_streamed {
+        let run = state.store.runs().get(&waiting.tenant, &run).await?;
+        return follow_run(state.clone(), run, 0).await;
+    }
+    if seconds == 0 {
+        return Ok(answered(begun));
+    }
+    let arguments = to_raw_value(&json!({ "run": run })).unwrap_or_default();
+    called(state, waiting.for_at_most(Duration::from_secs(seconds)), uri, arguments).await.map(answered)
+}
+
+/// The result of a call.
+async fn called(state: &Shared, cx: Context, uri: Uri, arguments: Box<RawValue>) -> Result<Value> {
+    let result = result_of(start(state, cx, Target::Uri(uri), Some(arguments)).await?)?;
+    Ok(serde_json::from_str(&result).unwrap_or_default())
+}
+
+/// A run that has not ended is an answer that is not there yet.
+fn answered(result: Value) -> Response {
+    let goes_on = matches!(
+        result["structuredContent"]["state"].as_str(),
+        Some("queued" | "running" | "waiting" | "paused" | "cancelling")
+    );
+    let status = if goes_on { StatusCode::ACCEPTED } else { StatusCode::OK };
+    (status, Answer(result)).into_response()
 }

@@ -8,6 +8,7 @@ mod call;
 mod call_events;
 mod catalog;
 mod connect;
+mod conversations;
 mod csv;
 mod doctor;
 mod events;
@@ -176,6 +177,8 @@ fn runs() -> OpenApiRouter<Shared> {
         .routes(routes!(runs::fire::fire))
         .routes(routes!(runs::approvals::list))
         .routes(routes!(runs::approvals::decide))
+        .routes(routes!(conversations::list))
+        .routes(routes!(conversations::get, conversations::delete))
 }
 
 fn tables() -> OpenApiRouter<Shared> {

@@ -2,6 +2,7 @@
 
 use crate::Store;
 use crate::audit::Audit;
+use crate::conversations::Conversations;
 use crate::flows::Flows;
 use crate::instances::Instances;
 use crate::keys::Keys;
@@ -72,7 +73,13 @@ impl Store {
         Flows(self)
     }
 
-    /// The runs of flows.
+    /// What callers and agents have said to each other.
+    #[must_use]
+    pub fn conversations(&self) -> Conversations<'_> {
+        Conversations(self)
+    }
+
+    /// The runs of flows and agents.
     #[must_use]
     pub fn runs(&self) -> Runs<'_> {
         Runs(self)

@@ -3,7 +3,7 @@
 use crate::database::{Backend, Write};
 use crate::error::check_text;
 use crate::runs::journal::{self, Line, NewRecord};
-use crate::runs::{ClaimedRun, Parent, Run, Runs, State, claim, row as run_row, slots};
+use crate::runs::{AGENT, ClaimedRun, Parent, Run, Runs, State, claim, row as run_row, slots};
 use crate::{Error, ErrorKind, Result, Status, leases, meta, row};
 use sqlx::AssertSqlSafe;
 use std::time::Duration;
@@ -12,7 +12,9 @@ use tool::{RunId, TenantId};
 /// A run to be. The caller has checked its inputs.
 #[derive(Clone)]
 pub struct NewRun {
-    /// Of which flow.
+    /// Its id, where that is known already.
+    pub id: Option<RunId>,
+    /// Of which flow; of an agent its address.
     pub flow: String,
     /// Of which version; `None` for a draft.
     pub version: Option<i64>,
@@ -105,13 +107,15 @@ impl Runs<'_> {
         tenant_limit: u32,
     ) -> Result<Inserted> {
         check(new)?;
-        let id = RunId::generate();
+        let id = new.id.clone().unwrap_or_else(RunId::generate);
         let mut write = self.0.write().await?;
         if let Some(run) = self.known(&mut write, tenant, new, &id).await? {
             write.commit().await?;
             return Ok(Inserted::Known(run));
         }
-        check_flow(&mut write, tenant, &new.flow).await?;
+        if !new.flow.starts_with(AGENT) {
+            check_flow(&mut write, tenant, &new.flow).await?;
+        }
         if is_queue_full(&mut write, tenant, queue_limit).await? {
             return Ok(Inserted::Refused(Refusal::QueueFull));
         }

@@ -26,6 +26,7 @@ pub(crate) const MANY: u32 = 10_000;
 
 pub(crate) fn new_run() -> NewRun {
     NewRun {
+        id: None,
         flow: "orders".into(),
         version: Some(1),
         source: None,

@@ -80,6 +80,10 @@ pub enum Reason {
     CostLimit,
     /// It has taken as long as it may.
     TimeLimit,
+    /// The process that worked on it has ended before it.
+    Interrupted,
+    /// It does not go on here and now: it waits for people, or for another process.
+    Parked,
 }
 
 impl Reason {
@@ -102,6 +106,7 @@ impl Reason {
             Self::TokenLimit => "TOKEN_LIMIT",
             Self::CostLimit => "COST_LIMIT",
             Self::TimeLimit => "TIME_LIMIT",
+            Self::Interrupted => "INTERRUPTED",
             Self::CredentialsRejected
             | Self::SignInFailed
             | Self::Absent
@@ -116,9 +121,35 @@ impl Reason {
             | Self::Redirected
             | Self::NotTls
             | Self::VariableNotSet
-            | Self::InputNotGiven => return None,
+            | Self::InputNotGiven
+            | Self::Parked => return None,
         })
     }
+
+    /// The reason that programs know by this word.
+    #[must_use]
+    pub fn of_code(code: &str) -> Option<Self> {
+        Self::CODED.into_iter().find(|reason| reason.code() == Some(code))
+    }
+
+    const CODED: [Self; 16] = [
+        Self::ModelUnreachable,
+        Self::ModelRateLimited,
+        Self::ModelAuth,
+        Self::ModelRefused,
+        Self::ContextTooLong,
+        Self::BadModelAnswer,
+        Self::OutputInvalid,
+        Self::Guardrail,
+        Self::Loop,
+        Self::StepLimit,
+        Self::ToolLimit,
+        Self::HandoffLimit,
+        Self::TokenLimit,
+        Self::CostLimit,
+        Self::TimeLimit,
+        Self::Interrupted,
+    ];
 }
 
 impl Error {

@@ -40,9 +40,9 @@ function OneRun({ of }: { of: Run }) {
   const all = useQuery(steps(of.id));
   return (
     <Stack gap="loose">
-      <Header title={words.flows.runOf(of.flow)} badge={<StateBadge state={of.state} />}>
+      <Header title={words.flows.runOf(of.flow ?? of.agent ?? "")} badge={<StateBadge state={of.state} />}>
         <RunActions of={of} />
-        <LinkButton to={`/ui/flows/${of.flow}`}>{words.flows.openFlow}</LinkButton>
+        {of.flow && <LinkButton to={`/ui/flows/${of.flow}`}>{words.flows.openFlow}</LinkButton>}
       </Header>
       {of.error && (
         <Note title={of.error.message}>

@@ -1,5 +1,6 @@
 //! What stands for what the model is not to see, for as long as a run goes on.
 
+use serde_json::{Map, Value};
 use std::collections::HashMap;
 
 /// So many values are told apart; more are all shown as one.
@@ -34,6 +35,25 @@ impl Masks {
         self.tokens.insert(value.to_owned(), token.clone());
         self.values.insert(token.clone(), value.to_owned());
         token
+    }
+
+    /// What stands for what, as it is written down with a run.
+    pub(in super::super) fn listed(&self) -> Map<String, Value> {
+        self.values.iter().map(|(token, value)| (token.clone(), value.as_str().into())).collect()
+    }
+
+    /// The same masks as were written down: what the model knows by one stays what it is.
+    pub(in super::super) fn restore(&mut self, listed: &Map<String, Value>) {
+        for (token, value) in listed {
+            let Some(value) = value.as_str() else { continue };
+            let number = token.trim_matches(['[', ']']).rsplit_once('_');
+            if let Some((kind, number)) = number.and_then(|(kind, n)| Some((kind, n.parse::<usize>().ok()?))) {
+                let count = self.counts.entry(kind.to_owned()).or_default();
+                *count = number.max(*count);
+            }
+            self.tokens.insert(value.to_owned(), token.clone());
+            self.values.insert(token.clone(), value.to_owned());
+        }
     }
 
     /// The text with the real values, for tools and callers.
@@ -74,5 +94,9 @@ mod tests {
         assert_eq!(masks.mask("mail", "a@b.test"), "[MAIL_1]");
         let text = "[[MAIL_1] and [MAIL_2], [MAIL_3] [x";
         assert_eq!(masks.unmask(text), "[a@b.test and c@d.test, [MAIL_3] [x");
+        let mut again = Masks::default();
+        again.restore(&masks.listed());
+        assert_eq!(again.mask("mail", "c@d.test"), "[MAIL_2]");
+        assert_eq!(again.mask("mail", "e@f.test"), "[MAIL_3]");
     }
 }

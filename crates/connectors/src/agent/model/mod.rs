@@ -15,6 +15,7 @@ pub(super) use client::{Client, Heard};
 pub(super) use endpoint::{Dialect, Endpoint};
 pub(super) use sampling::Sampling;
 
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::sync::Arc;
 use tool::{Context, Result};
@@ -80,13 +81,14 @@ pub(super) struct Offer {
 }
 
 /// A tool call that the model asks for.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ToolCall {
     pub(super) id: String,
     pub(super) name: String,
     /// As the model wrote them: most likely a JSON object.
     pub(super) arguments: String,
     /// What the provider wants back with the call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) signature: Option<String>,
 }
 
@@ -108,7 +110,7 @@ pub(super) struct ToolResult {
 }
 
 /// What the model answered.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Answer {
     pub(super) text: String,
     pub(super) calls: Vec<ToolCall>,
@@ -118,7 +120,8 @@ pub(super) struct Answer {
 }
 
 /// Why the model stopped.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub(super) enum Stop {
     #[default]
     End,
@@ -128,7 +131,7 @@ pub(super) enum Stop {
 }
 
 /// The tokens of one model call.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Usage {
     /// Those that were read, cached ones among them.
     pub(super) input: u64,

@@ -1,8 +1,8 @@
 //! The calls of one answer: at the same time as far as they may, with results in the model's order.
 
-use super::super::approval::{self, Decision};
 use super::super::guardrails::Stage;
 use super::super::model::{ToolCall, ToolResult, Turn};
+use super::allow::Allowed;
 use super::frame::framed;
 use super::offers::{Bound, Offered, acting};
 use super::plan::{Chosen, Plan};
@@ -10,54 +10,59 @@ use super::progress;
 use super::think::Thinking;
 use futures::future::BoxFuture;
 use futures::{StreamExt, stream};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tool::{ErrorKind, Outcome, Output, Request, Result, Step};
+use tool::journal::parked;
+use tool::{Ended, ErrorKind, Outcome, Output, Reason, Request, Result, Step};
 
 /// What came of one call, for the model.
-struct Came {
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Came {
     text: String,
     is_error: bool,
     /// It was made, and what it says comes from outside.
     is_from_outside: bool,
+    /// Of those whom the agent may believe.
+    is_trusted: bool,
 }
 
 impl Came {
-    fn told(text: impl Into<String>) -> Self {
-        Self { text: text.into(), is_error: true, is_from_outside: false }
+    pub(super) fn told(text: impl Into<String>) -> Self {
+        Self { text: text.into(), is_error: true, is_from_outside: false, is_trusted: false }
     }
 }
+
+/// A call that is about to be made, by its number in the answer.
+type Making<'o, 'a> = (usize, &'o Bound<'a>, Chosen);
 
 impl Thinking<'_> {
     /// Makes the calls that the model asks for, and puts what came of them where the model reads it. When another agent
     /// goes on, what that one answers is the answer.
     ///
     /// # Errors
-    /// When a limit is reached.
+    /// When a limit is reached, or the run has to wait.
     pub(super) async fn act(
         &mut self,
         offered: &Offered<'_>,
         calls: Vec<ToolCall>,
     ) -> Result<Option<Output>> {
         let mut plans = Vec::with_capacity(calls.len());
-        for call in &calls {
-            plans.push(self.plan(offered, call).await?);
+        for (at, call) in calls.iter().enumerate() {
+            plans.push(self.plan(offered, at, call).await?);
         }
         if let Some(at) = plans.iter().position(|plan| matches!(plan, Plan::HandOver(..))) {
             let Plan::HandOver(name, arguments) = plans.swap_remove(at) else { return Ok(None) };
-            return match self.hand_over(offered, name, &arguments).await? {
-                super::handoff::Handed::Over(output) => Ok(Some(output)),
+            match self.hand_over(offered, name, &arguments).await? {
+                super::handoff::Handed::Over(output) => return Ok(Some(output)),
                 super::handoff::Handed::Told(why) => {
-                    let told = |_: &ToolCall| Came::told(why.clone());
-                    let came = calls.iter().map(told).collect();
-                    self.tell(calls, came);
-                    Ok(None)
+                    plans = calls.iter().map(|_| Plan::Tell(why.clone())).collect();
                 }
-            };
+            }
         }
         let made = plans.iter().filter(|plan| matches!(plan, Plan::Make(..))).count();
         self.work.run.spent().may_call(made, &self.work.run.limits)?;
         let came = self.make_all(plans).await?;
-        self.tell(calls, came);
+        self.tell(calls, came).await;
         Ok(None)
     }
 
@@ -73,82 +78,121 @@ impl Thinking<'_> {
         for (at, plan) in plans.into_iter().enumerate() {
             match plan {
                 Plan::Make(bound, chosen) if needs(bound) => asked.push((at, bound, chosen)),
-                Plan::Make(bound, chosen) => free.push((at, bound, chosen)),
-                Plan::Tell(why) => came[at] = Some(Came::told(why)),
+                Plan::Make(bound, chosen) => free.push(((at, bound, chosen), true)),
+                Plan::Again(bound, chosen) => free.push(((at, bound, chosen), false)),
+                Plan::Known(known) => came[at] = Some(known),
+                Plan::Tell(why) => came[at] = Some(self.noted(at, Came::told(why)).await?),
                 Plan::HandOver(..) => {}
             }
         }
-        let mut running: Vec<BoxFuture<'_, (usize, Came)>> = Vec::with_capacity(free.len());
-        for (at, bound, chosen) in free {
-            running.push(Box::pin(async move { (at, self.make(at, bound, &chosen).await) }));
-        }
-        let mut running = stream::iter(running).buffer_unordered(self.agent.parallel);
-        while let Some((at, done)) = running.next().await {
-            came[at] = Some(done);
-        }
-        drop(running);
-        for (at, bound, chosen) in asked {
-            came[at] = Some(self.make_if_approved(at, bound, &chosen).await?);
+        self.make_at_once(free, &mut came).await?;
+        for (at, bound, chosen) in self.allow(asked, &mut came).await? {
+            came[at] = Some(self.make(at, bound, &chosen, true).await?);
         }
         Ok(came.into_iter().map(|came| came.unwrap_or_else(|| Came::told("it was not called"))).collect())
     }
 
-    async fn make_if_approved(&self, at: usize, bound: &Bound<'_>, chosen: &Chosen) -> Result<Came> {
-        let (agent, uri) = (&self.agent.id, bound.callable.uri.to_string());
-        let event = progress::event("approval", agent, self.work.run.spent().model_calls, &bound.name);
-        progress::step(&self.cx, &self.work.run, format!("asks whether it may call {}", bound.name), &event);
-        match approval::ask(&self.cx, agent, &uri, &chosen.fields).await {
-            Ok(Decision::Approved) => Ok(self.make(at, bound, chosen).await),
-            Ok(Decision::Denied(comment)) => {
-                let comment = comment.map(|comment| format!(": {comment}")).unwrap_or_default();
-                Ok(Came::told(format!("the call was denied{comment}; it was not made")))
-            }
-            Err(error) if error.kind() == ErrorKind::Cancelled => Err(error),
-            Err(error) => Ok(Came::told(format!("{}; it was not made", error.in_words()))),
+    /// Makes calls at the same time. All come to their end, also when one has the run wait.
+    async fn make_at_once(
+        &self,
+        calls: Vec<(Making<'_, '_>, bool)>,
+        came: &mut [Option<Came>],
+    ) -> Result<()> {
+        let mut running: Vec<BoxFuture<'_, (usize, Result<Came>)>> = Vec::with_capacity(calls.len());
+        for ((at, bound, chosen), is_new) in calls {
+            running.push(Box::pin(async move { (at, self.make(at, bound, &chosen, is_new).await) }));
         }
+        let mut running = stream::iter(running).buffer_unordered(self.agent.parallel);
+        let mut stopped = Ok(());
+        while let Some((at, done)) = running.next().await {
+            match done {
+                Ok(done) => came[at] = Some(done),
+                Err(error) => stopped = stopped.and(Err(error)),
+            }
+        }
+        stopped
     }
 
-    /// Where in the run a call stands.
+    /// The calls that somebody has approved. Nothing is made as long as one of them waits for that.
+    async fn allow<'o, 'a>(
+        &self,
+        asked: Vec<Making<'o, 'a>>,
+        came: &mut [Option<Came>],
+    ) -> Result<Vec<Making<'o, 'a>>> {
+        let (mut allowed, mut is_waiting) = (Vec::with_capacity(asked.len()), false);
+        for (at, bound, chosen) in asked {
+            match self.allowed(at, bound, chosen).await? {
+                Allowed::Yes(chosen) => allowed.push((at, bound, chosen)),
+                Allowed::No(why) => came[at] = Some(self.noted(at, Came::told(why)).await?),
+                Allowed::NotYet => is_waiting = true,
+            }
+        }
+        if is_waiting { Err(parked()) } else { Ok(allowed) }
+    }
+
+    /// Where in the run a call of the last answer stands.
+    pub(super) fn call_path(&self, at: usize) -> String {
+        format!("{}.{at}", self.path())
+    }
+
+    /// The same for whoever is called.
     pub(super) fn step(&self, at: usize) -> Step {
-        let step = self.work.run.spent().model_calls;
-        let path = format!("{}.{step}", self.agent.id);
+        let path = self.call_path(at);
         Step {
             run: Some(self.work.run.id.clone()),
-            idempotency_key: Some(
-                format!("{}:{}.{step}.{at}", self.work.run.id, self.work.agents.join("/")).into(),
-            ),
+            idempotency_key: Some(format!("{}:{path}", self.work.run.id).into()),
             path: Some(path.into()),
             ..Step::default()
         }
     }
 
-    async fn make(&self, at: usize, bound: &Bound<'_>, chosen: &Chosen) -> Came {
+    async fn noted(&self, at: usize, came: Came) -> Result<Came> {
+        self.work.run.notes.came(&self.call_path(at), &came).await?;
+        Ok(came)
+    }
+
+    /// Makes a call, written down before it is made.
+    async fn make(&self, at: usize, bound: &Bound<'_>, chosen: &Chosen, is_new: bool) -> Result<Came> {
         let step = self.work.run.spent().model_calls;
         let event = progress::event("tool", &self.agent.id, step, &bound.name);
         progress::step(&self.cx, &self.work.run, format!("calls {}", bound.name), &event);
+        if is_new {
+            let uri = bound.callable.uri.to_string();
+            self.work.run.notes.called(&self.call_path(at), &uri, chosen.fields.clone()).await?;
+        }
+        let came = self.call(at, bound, chosen).await?;
+        self.noted(at, came).await
+    }
+
+    async fn call(&self, at: usize, bound: &Bound<'_>, chosen: &Chosen) -> Result<Came> {
         let (Some(tools), Ok(arguments)) = (&self.tools, chosen.arguments()) else {
-            return Came::told("the tool cannot be called");
+            return Ok(Came::told("the tool cannot be called"));
         };
         let mut cx = acting(self.agent, &self.cx, self.step(at));
         cx.result_bytes = Some(self.work.run.limits.result_bytes);
-        cx.shared = Some(self.work.inside());
-        let came = match tools.call(&cx, Request::new(bound.target.clone(), arguments)).await {
+        cx.shared = Some(self.work.inside(&self.call_path(at)));
+        let is_trusted = bound.binding.is_trusted;
+        let from_outside = |text, is_error| Came { text, is_error, is_from_outside: true, is_trusted };
+        Ok(match tools.call(&cx, Request::new(bound.target.clone(), arguments)).await {
             Ok(Outcome::Done(output)) => from_outside(shown(&output), output.is_error()),
+            Ok(Outcome::Started(run)) if run == self.work.run.id => return Err(parked()),
             Ok(Outcome::Started(run)) => from_outside(format!("it goes on as run {run}"), false),
             Ok(Outcome::NeedsInput(_)) => {
                 Came::told("the tool asks for more input, which an agent cannot give")
             }
+            Err(error) if error.reason() == Some(Reason::Parked) => return Err(error),
+            // What has become of it nobody knows.
+            Err(_) if self.cx.cancel.is_cancelled() => return Err(Ended::Cancelled.error("")),
             Err(error) if error.kind() == ErrorKind::InvalidInput => {
                 let schema = bound.parameters.get();
                 Came::told(format!("{}. The arguments must fit this schema: {schema}", error.in_words()))
             }
             Err(error) => from_outside(format!("the tool failed: {}", error.in_words()), true),
-        };
-        self.guarded(bound, came).await
+        })
     }
 
     /// A result as the model may read it.
-    async fn guarded(&self, bound: &Bound<'_>, came: Came) -> Came {
+    async fn guarded(&self, name: &str, came: Came) -> Came {
         if !came.is_from_outside {
             return came;
         }
@@ -161,25 +205,20 @@ impl Thinking<'_> {
                 }
             }
         }
-        if !bound.binding.is_trusted {
+        if !came.is_trusted {
             self.work.run.spent().has_untrusted = true;
         }
-        Came { text: framed(&self.work.run.mark, &bound.name, &text), ..came }
+        Came { text: framed(&self.work.run.mark, name, &text), ..came }
     }
 
-    fn tell(&mut self, calls: Vec<ToolCall>, came: Vec<Came>) {
-        let results = calls.into_iter().zip(came).map(|(call, came)| ToolResult {
-            id: call.id,
-            name: call.name,
-            text: came.text,
-            is_error: came.is_error,
-        });
-        self.turns.push(Turn::Results(results.collect()));
+    async fn tell(&mut self, calls: Vec<ToolCall>, came: Vec<Came>) {
+        let mut results = Vec::with_capacity(calls.len());
+        for (call, came) in calls.into_iter().zip(came) {
+            let Came { text, is_error, .. } = self.guarded(&call.name, came).await;
+            results.push(ToolResult { id: call.id, name: call.name, text, is_error });
+        }
+        self.turns.push(Turn::Results(results));
     }
-}
-
-fn from_outside(text: String, is_error: bool) -> Came {
-    Came { text, is_error, is_from_outside: true }
 }
 
 /// A result as text; what is none is described.

@@ -77,7 +77,7 @@ fn told(thinking: &Thinking<'_>, text: &str, state: &str) -> Value {
         "agent": thinking.agent.id,
         "run": thinking.work.run.id,
         "state": state,
-        "conversation": null,
+        "conversation": thinking.work.run.conversation,
         "stop": null,
         "handoffs": spent.handoffs,
         "warnings": spent.warnings,

@@ -10,6 +10,7 @@ use super::spent::HandoffDone;
 use super::think::Thinking;
 use super::work::{AtWork, Handover};
 use serde_json::{Map, Value};
+use tool::journal::parked;
 use tool::{Arguments, Context, Error, Outcome, Output, Reason, Request, Result, Shared, Target};
 
 /// The most of a reason or message.
@@ -59,7 +60,7 @@ impl Thinking<'_> {
         let cx = Context {
             instance: self.cx.instance.clone(),
             events: self.cx.events.clone(),
-            shared: Some(Shared::new(self.work.handed_over(handover))),
+            shared: Some(Shared::new(self.work.handed_over(handover, &self.path()))),
             ..self.cx.nested(self.step(0))
         };
         let target = find(&cx, &**tools, &Target::Uri(handoff.to.clone()));
@@ -69,6 +70,7 @@ impl Thinking<'_> {
         let request = Request::new(target, Arguments::from(self.asked(handoff.history)));
         match Box::pin(tools.call(&cx, request)).await? {
             Outcome::Done(output) => Ok(Handed::Over(output)),
+            Outcome::Started(run) if run == self.work.run.id => Err(parked()),
             Outcome::NeedsInput(_) | Outcome::Started(_) => {
                 Err(Error::internal("an agent that was handed over to has not answered"))
             }

@@ -1,9 +1,12 @@
 //! One run: think, act, think again, until there is an answer or a limit is reached.
 
 mod act;
+mod allow;
 mod answer;
 mod frame;
 mod handoff;
+mod history;
+mod notes;
 mod offers;
 mod plan;
 mod progress;
@@ -17,8 +20,10 @@ use answer::Ending;
 use frame::framed;
 use serde_json::{Map, Value};
 use std::sync::Arc;
+use notes::Notes;
 use think::Thinking;
-use tool::{Context, Error, Output, Problem, Result};
+use tool::{Context, Error, NewWork, Outcome, Problem, Reason, Result};
+pub(super) use work::new_mark;
 use work::AtWork;
 
 /// What the agent was asked.
@@ -49,17 +54,51 @@ impl Prompt {
 ///
 /// # Errors
 /// Why nothing was sent, why the first model call failed, or that the caller took the call back.
-pub(super) async fn ask(agent: &Agent, cx: &Context, arguments: &Map<String, Value>) -> Result<Output> {
+pub(super) async fn ask(agent: &Agent, cx: &Context, arguments: &Map<String, Value>) -> Result<Outcome> {
     let prompt = Prompt::read(arguments, agent.limits.prompt_bytes)?;
     let (work, cx) = AtWork::begin(agent, cx)?;
     let prompt = guard_input(agent, &cx, &work, prompt).await?;
-    let mut thinking = Thinking::new(agent, cx, work, prompt);
+    let history = history::told(agent, &cx, &work).await;
+    let mut thinking = Thinking::new(agent, cx, work, prompt, history);
     let ended = thinking.think().await;
     match ended {
-        Ok(Ending::HandedOver(output)) => Ok(output),
-        Ok(Ending::Answered(answered)) => answer::output(&thinking, &answered),
-        Err(error) => answer::failure(&thinking, error),
+        Ok(Ending::HandedOver(output)) => Ok(Outcome::Done(output)),
+        Ok(Ending::Answered(answered)) => answer::output(&thinking, &answered).map(Outcome::Done),
+        Err(error) if error.reason() == Some(Reason::Parked) => wait(&thinking, arguments).await,
+        Err(error) => answer::failure(&thinking, error).map(Outcome::Done),
     }
+}
+
+/// The run goes on later. One that only its caller knew of until now becomes one that waits by itself.
+async fn wait(thinking: &Thinking<'_>, arguments: &Map<String, Value>) -> Result<Outcome> {
+    let (work, cx) = (&thinking.work, &thinking.cx);
+    if work.is_inside || !matches!(work.run.notes, Notes::InMemory(_)) {
+        return Ok(Outcome::Started(work.run.id.clone()));
+    }
+    let new = NewWork {
+        run: work.run.id.clone(),
+        agent: thinking.agent.id.clone(),
+        arguments: arguments.clone(),
+        mark: work.run.mark.clone(),
+        notes: work.run.notes.taken(),
+        conversation: None,
+        is_waited_for: false,
+    };
+    super::kept::accept(thinking.agent, cx, new).await
+}
+
+/// Refuses what would be refused before anything is sent.
+///
+/// # Errors
+/// Why nothing would be sent.
+pub(super) async fn check(agent: &Agent, cx: &Context, arguments: &Map<String, Value>) -> Result<()> {
+    let prompt = Prompt::read(arguments, agent.limits.prompt_bytes)?;
+    let (work, cx) = AtWork::begin(agent, cx)?;
+    if work.is_inside {
+        return Err(Error::unsupported("an agent inside another one answers while it is waited for"));
+    }
+    guard_input(agent, &cx, &work, prompt).await?;
+    offers::offered(agent, &cx, &work, agent.tools.upgrade().as_deref()).map(drop)
 }
 
 /// The prompt as it may go on. Nothing was sent yet, so what is blocked is a refusal.

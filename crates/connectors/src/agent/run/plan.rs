@@ -1,7 +1,9 @@
 //! What becomes of each call that the model asks for: made, or told why not.
 
+use super::super::approval::is_repeatable;
 use super::super::guardrails::Stage;
 use super::super::model::ToolCall;
+use super::act::Came;
 use super::offers::{Bound, Offered};
 use super::spent::Repeat;
 use super::think::Thinking;
@@ -13,6 +15,10 @@ use tool::{Arguments, Error, Result};
 pub(super) enum Plan<'o, 'a> {
     /// It is made, with these arguments.
     Make(&'o Bound<'a>, Chosen),
+    /// It was about to be made when the run was interrupted, and may be made again.
+    Again(&'o Bound<'a>, Chosen),
+    /// It was made before the run was taken up again, and this came of it.
+    Known(Came),
     /// The model is told why not.
     Tell(String),
     /// Another agent goes on.
@@ -27,6 +33,16 @@ pub(super) struct Chosen {
 }
 
 impl Chosen {
+    /// Exactly these.
+    pub(super) fn of(fields: Map<String, Value>) -> Self {
+        Self { fields, written: None }
+    }
+
+    /// Exactly these; as the model wrote them where they are the same.
+    pub(super) fn exactly(self, fields: Map<String, Value>) -> Self {
+        if self.fields == fields { self } else { Self::of(fields) }
+    }
+
     pub(super) fn arguments(&self) -> Result<Arguments> {
         match &self.written {
             Some(written) => Arguments::from_raw(written.clone()),
@@ -43,8 +59,12 @@ impl Thinking<'_> {
     pub(super) async fn plan<'o, 'a>(
         &self,
         offered: &'o Offered<'a>,
+        at: usize,
         call: &ToolCall,
     ) -> Result<Plan<'o, 'a>> {
+        if let Some(plan) = self.known(offered, at, call) {
+            return Ok(plan);
+        }
         let handoff = offered.handoffs.iter().find(|(name, _)| *name == call.name);
         if let Some((name, _)) = handoff {
             return Ok(match read(call) {
@@ -73,6 +93,27 @@ impl Thinking<'_> {
             Repeat::Told => Plan::Tell(format!(
                 "'{}' was called {} times with these arguments and is not called again; use what it has answered",
                 bound.name, limits.repeats
+            )),
+        })
+    }
+
+    /// What becomes of a call that the journal knows.
+    fn known<'o, 'a>(&self, offered: &'o Offered<'a>, at: usize, call: &ToolCall) -> Option<Plan<'o, 'a>> {
+        let noted = self.work.run.notes.known(&self.call_path(at));
+        if let Some(called) = &noted.called {
+            self.work.run.spent().remember(&call.name, &Value::Object(called.clone()).to_string());
+        }
+        if let Some(came) = noted.came.and_then(|value| serde_json::from_value(value).ok()) {
+            return Some(Plan::Known(came));
+        }
+        let called = noted.called?;
+        let bound = offered.tools.iter().find(|bound| bound.name == call.name);
+        Some(match bound.filter(|bound| is_repeatable(&bound.callable)) {
+            Some(bound) => Plan::Again(bound, Chosen::of(called)),
+            None => Plan::Tell(format!(
+                "'{}' was being called when the run was interrupted. Its outcome is unknown, and it is not called again \
+                 by itself: check first whether it has happened",
+                call.name
             )),
         })
     }
@@ -108,6 +149,9 @@ impl Thinking<'_> {
                 fields.insert(name.clone(), value);
             }
         }
+        if levels(&fields) > MAX_LEVELS {
+            return Err(with_schema(format!("the arguments have more than {MAX_LEVELS} levels in one another")));
+        }
         let is_changed = is_masked || is_guarded || !bound.binding.preset.is_empty();
         Ok(Chosen { fields, written: written.filter(|_| !is_changed) })
     }
@@ -131,6 +175,21 @@ impl Thinking<'_> {
             tools.refuse(&cx, &call.name, error).await;
         }
     }
+}
+
+/// How deep values of runs may be.
+const MAX_LEVELS: usize = 60;
+
+/// How many levels there are; a reader has let no more than 128 pass.
+fn levels(fields: &Map<String, Value>) -> usize {
+    fn of(value: &Value) -> usize {
+        match value {
+            Value::Object(fields) => levels(fields),
+            Value::Array(items) => 1 + items.iter().map(of).max().unwrap_or(0),
+            _ => 0,
+        }
+    }
+    1 + fields.values().map(of).max().unwrap_or(0)
 }
 
 /// Arguments, also as they were written.

@@ -119,6 +119,12 @@ impl Spent {
         Ok(())
     }
 
+    /// Counts a call that was made before the run was taken up again.
+    pub(super) fn remember(&mut self, tool: &str, arguments: &str) {
+        *self.repeats.entry((tool.to_owned(), arguments.to_owned())).or_default() += 1;
+        self.tool_calls = self.tool_calls.saturating_add(1);
+    }
+
     /// Says something once.
     pub(super) fn warn(&mut self, warning: String) {
         if !self.warnings.contains(&warning) {

@@ -6,13 +6,23 @@ use super::super::model::{Answer, Asked, Stop, Turn};
 use super::answer::{Answered, Ending};
 use super::offers::{Offered, offered};
 use super::progress::{self, Writing};
-use super::work::AtWork;
+use super::work::{AtWork, MODEL};
 use super::{Prompt, first_turn, frame};
+use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError};
 use tool::sanitize::clean;
 use tool::{CallTools, Context, Ended, Error, Reason, Result};
+
+/// An answer of the model as it is written down.
+#[derive(Serialize)]
+struct Thought<'a> {
+    #[serde(flatten)]
+    answer: &'a Answer,
+    /// Nobody may read it before it is checked.
+    is_held_back: bool,
+}
 
 /// An agent that thinks.
 pub(super) struct Thinking<'a> {
@@ -26,24 +36,40 @@ pub(super) struct Thinking<'a> {
     pub(super) last_text: String,
     /// This agent's own model has answered.
     pub(super) has_thought: bool,
+    /// How often it was asked.
+    steps: u32,
 }
 
 impl<'a> Thinking<'a> {
-    pub(super) fn new(agent: &'a Agent, cx: Context, work: Arc<AtWork>, prompt: Prompt) -> Self {
+    /// One that begins with what was said before.
+    pub(super) fn new(
+        agent: &'a Agent,
+        cx: Context,
+        work: Arc<AtWork>,
+        prompt: Prompt,
+        mut turns: Vec<Turn>,
+    ) -> Self {
         let first = match &work.handover {
             None => first_turn(&work, &prompt),
             Some(handover) => super::handoff::first_turn(&work, handover, &prompt),
         };
+        turns.push(Turn::User(first));
         Self {
             tools: agent.tools.upgrade(),
             agent,
             cx,
             work,
             prompt,
-            turns: vec![Turn::User(first)],
+            turns,
             last_text: String::new(),
             has_thought: false,
+            steps: 0,
         }
+    }
+
+    /// Where in the run the model call stands that it is at.
+    pub(super) fn path(&self) -> String {
+        format!("{}{}[{}]", self.work.path, self.agent.id, self.steps)
     }
 
     /// Thinks until there is an answer.
@@ -55,7 +81,7 @@ impl<'a> Thinking<'a> {
         loop {
             self.may_go_on()?;
             let offered = offered(self.agent, &self.cx, &self.work, self.tools.as_deref())?;
-            let answer = self.ask_model(&offered).await?;
+            let answer = self.answered(&offered).await?;
             self.last_text.clone_from(&answer.text);
             if answer.calls.is_empty() || answer.stop == Stop::Length {
                 match self.check(&answer, &mut corrections).await? {
@@ -82,7 +108,28 @@ impl<'a> Thinking<'a> {
         self.work.run.spent().may_think(&self.work.run.limits)
     }
 
-    async fn ask_model(&mut self, offered: &Offered<'_>) -> Result<Answer> {
+    /// What the model has answered at this step, or answers now. It is asked once for each step of a run.
+    async fn answered(&mut self, offered: &Offered<'_>) -> Result<Answer> {
+        self.steps += 1;
+        let (path, work) = (self.path(), self.work.clone());
+        let known = work.run.notes.known(&path).came.and_then(|value| serde_json::from_value(value).ok());
+        let answer: Answer = match known {
+            Some(answer) => answer,
+            None => {
+                let masks = work.run.masks.lock().unwrap_or_else(PoisonError::into_inner).listed();
+                work.run.notes.called(&path, MODEL, masks).await?;
+                let answer = self.ask_model(offered).await?;
+                let is_held_back = self.is_held_back();
+                work.run.notes.came(&path, &Thought { answer: &answer, is_held_back }).await?;
+                answer
+            }
+        };
+        work.run.spent().thought(answer.usage, self.agent.price);
+        self.has_thought = true;
+        Ok(answer)
+    }
+
+    async fn ask_model(&self, offered: &Offered<'_>) -> Result<Answer> {
         let (agent, cx, work) = (self.agent, &self.cx, &self.work);
         let system = agent.system(cx, work, offered, &self.prompt)?;
         let step = work.run.spent().model_calls + 1;
@@ -103,11 +150,7 @@ impl<'a> Thinking<'a> {
         let told = |text: &str| writing.add(text);
         let heard = (cx.events.is_heard() && !self.is_held_back()).then_some(&told as _);
         let answer = cx.within(agent.model.ask(cx, &asked, heard)).await;
-        let answer =
-            answer.unwrap_or_else(|ended| Err(self.ended(ended))).map_err(|error| self.in_time(error))?;
-        self.work.run.spent().thought(answer.usage, self.agent.price);
-        self.has_thought = true;
-        Ok(answer)
+        answer.unwrap_or_else(|ended| Err(self.ended(ended))).map_err(|error| self.in_time(error))
     }
 
     /// What is written must be checked before anybody reads it.

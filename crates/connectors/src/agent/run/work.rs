@@ -3,11 +3,16 @@
 use super::super::Agent;
 use super::super::guardrails::{Guardrails, Masks};
 use super::super::limits::LimitSettings;
+use super::notes::Notes;
 use super::spent::Spent;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use tool::journal::{Journaled, Said};
 use tool::{Context, Error, Result, RunId, Shared, new_id};
+
+/// What model calls are called in a journal; with them goes what stands for what the model is not to see.
+pub(super) const MODEL: &str = "model";
 
 /// One run, from the first agent to the last.
 #[derive(Debug)]
@@ -20,20 +25,58 @@ pub(super) struct Run {
     pub(super) mark: String,
     /// How many events were told.
     pub(super) events: AtomicU64,
+    /// Where it is written down.
+    pub(super) notes: Notes,
+    /// The conversation that it is a part of.
+    pub(super) conversation: Option<String>,
+    /// What was said there before.
+    pub(super) history: Vec<Said>,
+    /// How many turns before that are left out.
+    pub(super) left_out: usize,
     spent: Mutex<Spent>,
 }
 
+/// What nobody outside can guess.
+pub(in super::super) fn new_mark() -> String {
+    let random: String = new_id();
+    random.rsplit('-').next().unwrap_or_default().to_owned()
+}
+
 impl Run {
-    fn new(limits: &LimitSettings) -> Self {
-        let random: String = new_id();
-        let mark = random.rsplit('-').next().unwrap_or_default().to_owned();
+    fn new(agent: &Agent) -> Self {
+        let notes = match agent.can_wait() {
+            true => Notes::InMemory(Mutex::default()),
+            false => Notes::Nowhere,
+        };
         Self {
             id: RunId::generate(),
-            limits: limits.clone(),
+            limits: agent.limits.clone(),
             masks: Mutex::default(),
-            mark,
+            mark: new_mark(),
             events: AtomicU64::new(0),
+            notes,
+            conversation: None,
+            history: Vec::new(),
+            left_out: 0,
             spent: Mutex::default(),
+        }
+    }
+
+    /// A run as its journal says.
+    fn kept(agent: &Agent, journaled: &Journaled) -> Self {
+        let mut masks = Masks::default();
+        if let Some(called) = journaled.journal.last_called(MODEL) {
+            masks.restore(&called);
+        }
+        Self {
+            id: journaled.journal.run().clone(),
+            masks: Mutex::new(masks),
+            mark: journaled.mark.clone(),
+            notes: Notes::Kept(journaled.journal.clone()),
+            conversation: journaled.conversation.clone(),
+            history: journaled.history.clone(),
+            left_out: journaled.left_out,
+            ..Self::new(agent)
         }
     }
 
@@ -53,6 +96,10 @@ pub(super) struct AtWork {
     pub(super) guards: Vec<Arc<Guardrails>>,
     /// What the agent before this one has said.
     pub(super) handover: Option<Handover>,
+    /// Where in the run it stands, before the names of its steps.
+    pub(super) path: String,
+    /// Somebody inside the run has it called.
+    pub(super) is_inside: bool,
 }
 
 /// What one agent says to the next.
@@ -74,21 +121,15 @@ impl AtWork {
     pub(super) fn begin(agent: &Agent, cx: &Context) -> Result<(Arc<Self>, Context)> {
         let around = cx.shared.as_ref().filter(|_| cx.nested.is_some()).and_then(Shared::get::<Self>);
         let Some(around) = around else {
-            let work = Self {
-                run: Arc::new(Run::new(&agent.limits)),
-                agents: vec![agent.id.clone()],
-                guards: vec![agent.guardrails.clone()],
-                handover: None,
-            };
-            let time = Duration::from_millis(agent.limits.time_ms);
-            return Ok((Arc::new(work), cx.for_at_most(time)));
+            return Ok(Self::outermost(agent, cx));
         };
         if around.handover.as_ref().is_some_and(|handover| handover.to == agent.id) {
             let mut guards = around.guards.clone();
             guards.push(agent.guardrails.clone());
             let (run, agents, handover) =
                 (around.run.clone(), around.agents.clone(), around.handover.clone());
-            return Ok((Arc::new(Self { run, agents, guards, handover }), cx.clone()));
+            let path = around.path.clone();
+            return Ok((Arc::new(Self { run, agents, guards, handover, path, is_inside: true }), cx.clone()));
         }
         if around.agents.contains(&agent.id) {
             let chain = around.agents.join(" → ");
@@ -102,23 +143,45 @@ impl AtWork {
             let depth = around.run.limits.depth;
             return Err(Error::unsupported(format!("agents are more than {depth} deep inside one another")));
         }
-        let guards = vec![agent.guardrails.clone()];
-        Ok((Arc::new(Self { run: around.run.clone(), agents, guards, handover: None }), cx.clone()))
+        let (guards, path) = (vec![agent.guardrails.clone()], around.path.clone());
+        let run = around.run.clone();
+        Ok((Arc::new(Self { run, agents, guards, handover: None, path, is_inside: true }), cx.clone()))
+    }
+
+    /// The work of the agent that was asked first, from the beginning or as far as its journal goes.
+    fn outermost(agent: &Agent, cx: &Context) -> (Arc<Self>, Context) {
+        let journaled = cx.shared.as_ref().and_then(Shared::get::<Journaled>);
+        let run = match journaled {
+            Some(journaled) => Run::kept(agent, &journaled),
+            None => Run::new(agent),
+        };
+        let work = Self {
+            run: Arc::new(run),
+            agents: vec![agent.id.clone()],
+            guards: vec![agent.guardrails.clone()],
+            handover: None,
+            path: String::new(),
+            is_inside: false,
+        };
+        let cx = cx.for_at_most(Duration::from_millis(agent.limits.time_ms));
+        // The journal is this work's alone.
+        (Arc::new(work), Context { shared: None, ..cx })
     }
 
     /// The same work, for the agent that it is handed over to.
-    pub(super) fn handed_over(&self, handover: Handover) -> Arc<Self> {
+    pub(super) fn handed_over(&self, handover: Handover, at: &str) -> Arc<Self> {
         let mut agents = self.agents.clone();
         if let Some(last) = agents.last_mut() {
             last.clone_from(&handover.to);
         }
-        let (run, guards) = (self.run.clone(), self.guards.clone());
-        Arc::new(Self { run, agents, guards, handover: Some(handover) })
+        let (run, guards, path) = (self.run.clone(), self.guards.clone(), format!("{at}/"));
+        Arc::new(Self { run, agents, guards, handover: Some(handover), path, is_inside: true })
     }
 
     /// The same work for calls inside, which are no handoff.
-    pub(super) fn inside(&self) -> Shared {
+    pub(super) fn inside(&self, at: &str) -> Shared {
         let (run, agents, guards) = (self.run.clone(), self.agents.clone(), self.guards.clone());
-        Shared::new(Arc::new(Self { run, agents, guards, handover: None }))
+        let path = format!("{at}/");
+        Shared::new(Arc::new(Self { run, agents, guards, handover: None, path, is_inside: true }))
     }
 }

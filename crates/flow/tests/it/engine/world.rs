@@ -197,7 +197,7 @@ impl Run {
     }
 
     pub(super) fn steps(&self) -> Vec<Step> {
-        steps(&self.flow, "r1", &self.records())
+        steps(Some(&self.flow), "r1", &self.records())
     }
 
     /// What somebody else writes into the journal.

@@ -1,5 +1,6 @@
 //! `GET /runs/{id}/events`: a run as it goes on, one event for each record of its journal.
 
+use super::agent_events;
 use super::rights::find;
 use crate::Shared;
 use crate::auth::SignedIn;
@@ -24,7 +25,8 @@ use tool::secret::SecretValues;
 const LOOK: Duration = Duration::from_millis(300);
 const PAGE: u32 = 200;
 
-/// Follows a run: the events `run`, `step`, `progress` and `end`, each with the number of its record as its id.
+/// Follows a run: the events `run`, `step`, `progress` and `end`, of an agent also `text`, each with the number of its
+/// record as its id.
 ///
 /// Whoever comes back with `Last-Event-ID` misses nothing. A run that has nothing more to say is answered with 204.
 #[utoipa::path(get, path = "/runs/{run_id}/events", tag = "runs", params(("run_id" = String, Path)),
@@ -46,6 +48,11 @@ pub(in crate::manage) async fn follow(
     if run.state.is_ended() && seen >= run.last_seq && last.is_some() {
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
+    follow_run(state, run, seen).await
+}
+
+/// The events of a run behind the record of that number.
+pub(in crate::manage) async fn follow_run(state: Shared, run: Run, seen: i64) -> Result<Response> {
     let place = state.streams.clone().try_acquire_owned();
     let place =
         place.map_err(|_| Problem::new(Code::Unavailable, "too many streams are open; try again later"))?;
@@ -83,20 +90,25 @@ impl Follower {
             let runs = self.state.store.runs();
             let run = runs.get(&self.run.tenant, &self.run.id).await.ok()?;
             let records = runs.journal(&self.run.tenant, &self.run.id, self.seen, PAGE).await.ok()?;
-            self.take(&run, records);
+            self.take(&run, records).await;
             if self.waiting.is_empty() && !self.is_over {
                 self.state.stopping.run_until_cancelled(tokio::time::sleep(LOOK)).await?;
             }
         }
     }
 
-    fn take(&mut self, run: &Run, records: Vec<Record>) {
+    async fn take(&mut self, run: &Run, records: Vec<Record>) {
         let is_last_page = records.len() < PAGE as usize;
         for record in records {
             self.seen = record.seq;
-            self.waiting.push_back(event(&record, &self.mask));
             // A run that was tried again has more than one end.
             self.is_over = is_last_page && record.record.kind == "ended";
+            let told = match run.agent() {
+                Some(_) if self.is_over => agent_events::end(&self.state, run, record.seq).await,
+                Some(agent) => agent_events::event(agent, &record),
+                None => event(&record, &self.mask),
+            };
+            self.waiting.push_back(told);
         }
         // One that was cancelled before it began has nothing to say itself.
         if !self.is_over && run.state.is_ended() && self.seen >= run.last_seq {
@@ -131,6 +143,6 @@ fn event(record: &Record, mask: &SecretValues) -> Event {
 }
 
 /// JSON has no line ends of its own, so an event is one line.
-fn with_data(event: Event, data: &Value) -> Event {
+pub(super) fn with_data(event: Event, data: &Value) -> Event {
     event.data(data.to_string())
 }

@@ -1,5 +1,6 @@
-//! `/runs`: what flows do, and what people do about it.
+//! `/runs`: what flows and agents do, and what people do about it.
 
+mod agent_events;
 pub(super) mod approvals;
 pub(super) mod bulk;
 pub(super) mod events;
@@ -22,7 +23,7 @@ use rights::{find, may_run, steer};
 use runtime::flows::{Origin, Replay, Starter};
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use store::runs::RunFilter;
+use store::runs::{Run, RunFilter};
 use tool::{Door, RunId};
 use utoipa::ToSchema;
 use view::{RunSummary, RunView, show};
@@ -33,6 +34,7 @@ const MAX_KEY_BYTES: usize = 512;
 #[derive(Deserialize)]
 pub(super) struct RunQuery {
     flow: Option<String>,
+    agent: Option<String>,
     state: Option<store::runs::State>,
     from: Option<String>,
     to: Option<String>,
@@ -42,7 +44,7 @@ pub(super) struct RunQuery {
 impl RunQuery {
     fn filter(self, signed_in: &SignedIn) -> Result<RunFilter> {
         Ok(RunFilter {
-            flow: self.flow,
+            flow: self.agent.map(|agent| Run::of_agent(&agent)).or(self.flow),
             state: self.state,
             parent: self.parent,
             from: self.from.as_deref().map(|text| time::parse("from", text)).transpose()?,
@@ -85,7 +87,7 @@ pub(in crate::manage) fn own_runs(signed_in: &SignedIn) -> Option<String> {
 
 /// Lists runs, newest first; those who only call see their own.
 #[utoipa::path(get, path = "/runs", tag = "runs",
-    params(("flow" = Option<String>, Query), ("state" = inline(Option<words::RunState>), Query),
+    params(("flow" = Option<String>, Query), ("agent" = Option<String>, Query), ("state" = inline(Option<words::RunState>), Query),
         ("from" = Option<String>, Query), ("to" = Option<String>, Query), ("parent" = Option<String>, Query),
         ("page" = Option<u32>, Query), ("limit" = Option<u32>, Query)),
     responses((status = 200, body = Page<RunSummary>)))]

@@ -2,7 +2,7 @@
 //!
 //! | door | asks |
 //! |---|---|
-//! | `POST /flows/{id}/runs`, a flow as a tool | [`may_run`], by the gateway for what is published |
+//! | `POST /flows/{id}/runs`, `POST /agents/{id}/runs`, either as a tool | [`may_run`], by the gateway for what is published |
 //! | `POST /runs/{id}/retry`, `replay` | [`steer`] and [`may_run`] |
 //! | `POST /runs/{id}/cancel`, `pause`, `resume`, `signals/{name}` | [`steer`] |
 //! | `POST /runs/bulk` | the right to manage, and for each run [`may_touch`], to retry it [`may_run`] |
@@ -24,10 +24,14 @@ use store::flows::Flow;
 use store::runs::Run;
 use tool::{RunId, Scope, Uri, runs};
 
-/// Whoever has a flow run, by whichever way, must be allowed to call it.
+/// Whoever has a flow or an agent run, by whichever way, must be allowed to call it.
 pub(in crate::manage) fn may_run(signed_in: &SignedIn, flow: &str) -> tool::Result<()> {
-    let address = Uri::of_service(runs::SCHEME, flow).to_string();
-    permits_named(&signed_in.caller, flow, &address)
+    match Run::agent_of(flow) {
+        Some(agent) => permits_named(&signed_in.caller, &format!("{agent}__ask"), flow),
+        None => {
+            permits_named(&signed_in.caller, flow, &Uri::of_service(runs::SCHEME, flow).to_string())
+        }
+    }
 }
 
 /// A list of what may be called holds for all that is done to a flow, also by those who call nothing.

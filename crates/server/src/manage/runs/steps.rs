@@ -12,7 +12,7 @@ use axum::extract::State;
 use chrono::{DateTime, SecondsFormat, Utc};
 use flow::engine::{Step, StepState, steps};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tool::RunId;
 use tool::secret::SecretValues;
 use utoipa::ToSchema;
@@ -68,6 +68,18 @@ impl StepView {
     }
 }
 
+/// What an agent did. What its model and its tools said is for the agent alone, until a guardrail has let it pass.
+fn agent_steps(run: &str, records: &[flow::engine::Record]) -> Vec<Step> {
+    let mut steps = steps(None, run, records);
+    for step in &mut steps {
+        if step.uri.as_ref().is_some_and(|uri| uri == "model") {
+            (step.kind, step.uri, step.arguments) = ("model", None, None);
+        }
+        step.result = step.result.take().map(|result| json!({ "is_error": result["is_error"] == true }));
+    }
+    steps
+}
+
 /// Lists the nodes of a run that have begun, in that order.
 #[utoipa::path(get, path = "/runs/{run_id}/steps", tag = "runs",
     params(("run_id" = String, Path), ("page" = Option<u32>, Query), ("limit" = Option<u32>, Query)),
@@ -81,8 +93,13 @@ pub(in crate::manage) async fn list(
     let run = find(&state, &signed_in, &id).await?;
     let data = state.store.runs().data(&run.tenant, &run.id).await?;
     let mask = state.flows.secrets_of(&run, &data).await;
-    let version = state.flows.version_of(&run, data.source).await?;
     let records = state.flows.journal(&run).await?;
-    let steps = steps(&version.flow, run.id.as_str(), &records);
+    let steps = match run.agent() {
+        Some(_) => agent_steps(run.id.as_str(), &records),
+        None => {
+            let version = state.flows.version_of(&run, data.source).await?;
+            steps(Some(&version.flow), run.id.as_str(), &records)
+        }
+    };
     Ok(Answer(Page::cut(steps, page, |step| StepView::new(step, &mask))))
 }

@@ -13,7 +13,10 @@ use utoipa::ToSchema;
 #[derive(Serialize, ToSchema)]
 pub(crate) struct RunSummary {
     id: String,
-    flow: String,
+    /// `null` for a run of an agent.
+    flow: Option<String>,
+    /// `null` for a run of a flow.
+    agent: Option<String>,
     /// `null` for a draft.
     version: Option<i64>,
     #[schema(value_type = words::RunState)]
@@ -103,7 +106,8 @@ impl From<Run> for RunSummary {
         let origin = Origin::read(&run.origin);
         Self {
             id: run.id.into(),
-            flow: run.flow,
+            agent: run.agent().map(str::to_owned),
+            flow: run.agent().is_none().then_some(run.flow),
             version: run.version,
             state: run.state,
             parent: run.parent.map(|parent| ParentView { run_id: parent.run.into(), path: parent.path }),

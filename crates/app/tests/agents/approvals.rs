@@ -1,0 +1,108 @@
+//! Calls that somebody has to approve who is not there: the run waits, and goes on when it was decided.
+
+use crate::world::{agent, begin, count, crm, ended, until};
+use serde_json::{Value, json};
+use testkit::model::{Model, Reply};
+use testkit::{Backend, Client, TestApp, http, on_both_databases};
+
+on_both_databases! {
+    a_run_waits_for_approval_and_does_what_was_approved
+    a_manager_decides_and_never_the_caller
+    a_call_that_nobody_approves_in_time_is_not_made
+    a_flow_waits_with_its_agent
+}
+
+/// An agent that wants to remove something, and then tells what the model has read last.
+async fn world(backend: Backend, more: Value) -> (TestApp, http::Server, Model) {
+    let (app, upstream) = (TestApp::start(backend).await, http::Server::start().await);
+    app.post("services", crm(&upstream)).await.is(201);
+    let model = Model::start(|_, asked| match asked.text.contains("\"tool_call_id\"") {
+        false => {
+            let calls = [("crm__echo", json!({})), ("crm__remove", json!({ "text": "it" }))];
+            Reply::calls(&calls)
+        }
+        true if asked.text.contains("denied") => Reply::says("It stays."),
+        true if asked.text.contains("in time") => Reply::says("Nobody came."),
+        true => Reply::says("It is gone."),
+    })
+    .await;
+    app.post("services", agent("a", &model, more)).await.is(201);
+    (app, upstream, model)
+}
+
+async fn asked(client: &Client) -> Vec<Value> {
+    client.get("approvals").await.is(200).items()
+}
+
+async fn decide(client: &Client, approval: &Value, decision: &str) -> testkit::Reply {
+    let path = format!("approvals/{}", approval["id"].as_str().unwrap());
+    client.post(&path, json!({ "decision": decision, "comment": "because" })).await
+}
+
+/// AG-13, AG-15: a plain call whose caller cannot be asked becomes a run that waits; what needs no approval is done before,
+/// and once.
+async fn a_run_waits_for_approval_and_does_what_was_approved(backend: Backend) {
+    let (app, upstream, model) = world(backend, json!({})).await;
+    let ada = app.with_key(json!({ "name": "ada", "role": "caller" })).await;
+    let waiting = ada.post("agents/a/runs", json!({ "prompt": "Remove it." })).await.is(202).body;
+    let told = &waiting["structuredContent"];
+    assert_eq!(told["state"], "waiting", "{waiting}");
+    let wanted = &told["approvals"][0];
+    assert_eq!((&wanted["tool"], &wanted["uri"]), (&json!("crm__remove"), &json!("api://crm/remove")));
+    assert_eq!(wanted["arguments"], json!({ "text": "it" }), "{waiting}");
+    assert!(wanted["expires_at"].is_string(), "{waiting}");
+    assert_eq!((count(&upstream, "/echo"), count(&upstream, "/remove")), (1, 0));
+    let run = told["run"].as_str().unwrap();
+    // Nobody else is asked, nor sees it.
+    let bob = app.with_key(json!({ "name": "bob", "role": "caller" })).await;
+    assert!(asked(&bob).await.is_empty());
+    decide(&bob, wanted, "approve").await.is(404);
+    assert_eq!(asked(&ada).await[0]["id"], wanted["id"]);
+    decide(&ada, wanted, "approve").await.is(200);
+    decide(&ada, wanted, "reject").await.is(409);
+    let answer = ended(&ada, "a", run).await;
+    assert_eq!(answer["structuredContent"]["answer"], "It is gone.", "{answer}");
+    assert_eq!((count(&upstream, "/echo"), count(&upstream, "/remove")), (1, 1));
+    assert_eq!(model.asked().len(), 2, "the model is asked once for each step");
+}
+
+/// AG-13: with `approval_by: manager` managers decide, and never whoever called, not even as a manager.
+async fn a_manager_decides_and_never_the_caller(backend: Backend) {
+    let (app, upstream, _model) = world(backend, json!({ "approval_by": "manager" })).await;
+    let key = |name: &str, role: &str| json!({ "name": name, "role": role });
+    let (ada, max) = (app.with_key(key("ada", "caller")).await, app.with_key(key("max", "manager")).await);
+    for client in [&ada, &max] {
+        let run = begin(client, "a", "Remove it.").await;
+        until(client, &run, "waiting").await;
+        let wanted = asked(&app).await.remove(0);
+        assert_eq!(wanted["title"]["arguments"], json!({ "text": "it" }), "{wanted}");
+        decide(client, &wanted, "approve").await.is(403);
+        decide(&app, &wanted, "reject").await.is(200);
+        let answer = ended(client, "a", &run).await;
+        assert_eq!(answer["structuredContent"]["answer"], "It stays.", "{answer}");
+    }
+    assert_eq!(count(&upstream, "/remove"), 0);
+}
+
+/// AG-13: what nobody has approved in time is told to the model, and not done.
+async fn a_call_that_nobody_approves_in_time_is_not_made(backend: Backend) {
+    let (app, upstream, _model) = world(backend, json!({ "approval_ttl_s": 1 })).await;
+    let run = begin(&app, "a", "Remove it.").await;
+    let ended = until(&app, &run, "succeeded").await;
+    assert_eq!(ended["output"]["answer"], "Nobody came.", "{ended}");
+    assert_eq!((count(&upstream, "/remove"), asked(&app).await.len()), (0, 0));
+}
+
+/// AG-13: an agent that waits has the run of its flow wait, which goes on with what the agent answers.
+async fn a_flow_waits_with_its_agent(backend: Backend) {
+    let (app, _upstream, _model) = world(backend, json!({})).await;
+    let source = "nodes:\n  think: {agent: a, args: {prompt: Remove it.}}\noutput: {said: \"${think}\"}";
+    app.post("flows", json!({ "id": "f", "source": source })).await.is(201);
+    app.post("flows/f/publish", json!({})).await.is(200);
+    let run = app.post("flows/f/runs", json!({})).await.is(202).string("id");
+    until(&app, &run, "waiting").await;
+    let wanted = asked(&app).await.remove(0);
+    decide(&app, &wanted, "approve").await.is(200);
+    let ended = until(&app, &run, "succeeded").await;
+    assert_eq!(ended["output"], json!({ "said": "It is gone." }), "{ended}");
+}

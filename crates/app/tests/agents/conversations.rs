@@ -1,0 +1,131 @@
+//! Conversations: kept for their caller and agent alone, sealed, bounded, and for a while.
+
+use crate::world::{agent, begin_in, crm, ended, until};
+use serde_json::{Value, json};
+use std::time::Duration;
+use testkit::model::{Model, Reply};
+use testkit::{Backend, Client, TestApp, http, on_both_databases};
+
+on_both_databases! {
+    what_was_said_is_known_in_the_next_turn
+    a_conversation_is_there_for_its_caller_and_agent_alone
+    a_conversation_has_one_run_at_a_time
+    conversations_are_bounded_sealed_and_end
+}
+
+/// An agent that says how many messages its model was told, and what the last prompt was.
+async fn world(backend: Backend, more: Value) -> (TestApp, http::Server, Model) {
+    let (app, upstream) = (TestApp::start(backend).await, http::Server::start().await);
+    app.post("services", crm(&upstream)).await.is(201);
+    let model = Model::start(|_, asked| {
+        let messages = asked.body["messages"].as_array().unwrap();
+        let last = messages.last().unwrap()["content"].as_str().unwrap_or_default().to_owned();
+        Reply::says(&format!("{} after {} messages", last, messages.len()))
+    })
+    .await;
+    app.post("services", agent("a", &model, more)).await.is(201);
+    (app, upstream, model)
+}
+
+async fn say(client: &Client, conversation: &str, prompt: &str) -> Value {
+    let body = json!({ "prompt": prompt, "conversation": conversation });
+    client.post("agents/a/runs", body).await.is(200).body["structuredContent"].clone()
+}
+
+/// AG-14: what was asked and answered is told to the model in the next turn, and shown to whoever's it is.
+async fn what_was_said_is_known_in_the_next_turn(backend: Backend) {
+    let (app, _upstream, model) = world(backend, json!({})).await;
+    let first = say(&app, "new", "one").await;
+    let id = first["conversation"].as_str().unwrap().to_owned();
+    assert_eq!(first["answer"], "one after 2 messages", "{first}");
+    let second = say(&app, &id, "two").await;
+    assert_eq!((&second["answer"], &second["conversation"]), (&json!("two after 4 messages"), &json!(id)));
+    let told = &model.asked().last().unwrap().text;
+    assert!(told.contains("one after 2 messages"), "{told}");
+    // A run that goes on by itself is a turn, too.
+    let run = begin_in(&app, "a", &id, "three").await;
+    let third = ended(&app, "a", &run).await;
+    assert_eq!(third["structuredContent"]["answer"], "three after 6 messages", "{third}");
+    let whole = app.get(&format!("conversations/{id}")).await.is(200).body;
+    let said: Vec<_> = whole["items"].as_array().unwrap().iter().map(|turn| &turn["prompt"]).collect();
+    assert_eq!(said, ["one", "two", "three"], "{whole}");
+    let listed = app.get("conversations?agent=a").await.is(200).items();
+    assert_eq!((listed.len(), &listed[0]["turns"]), (1, &json!(3)));
+    app.delete(&format!("conversations/{id}")).await.is(204);
+    app.get(&format!("conversations/{id}")).await.is(404);
+    app.post("agents/a/runs", json!({ "prompt": "x", "conversation": id })).await.is(404);
+}
+
+/// AG-14: other callers, agents and tenants find no such conversation; managers may read and delete it.
+async fn a_conversation_is_there_for_its_caller_and_agent_alone(backend: Backend) {
+    let (app, _upstream, model) = world(backend, json!({})).await;
+    app.post("services", agent("b", &model, json!({}))).await.is(201);
+    let key = |name: &str, role: &str| json!({ "name": name, "role": role });
+    let (ada, bob) = (app.with_key(key("ada", "caller")).await, app.with_key(key("bob", "caller")).await);
+    let viewer = app.with_key(key("vic", "viewer")).await;
+    let id = say(&ada, "new", "one").await["conversation"].as_str().unwrap().to_owned();
+    let path = format!("conversations/{id}");
+    let other = app.with_tenant("other").await;
+    for client in [&bob, &viewer, &other] {
+        client.get(&path).await.is(404);
+        client.delete(&path).await.is(404);
+        assert!(client.get("conversations").await.is(200).items().is_empty());
+    }
+    let body = json!({ "prompt": "x", "conversation": id });
+    bob.post("agents/a/runs", body.clone()).await.is(404);
+    // Not even a manager goes on with it, nor its caller with another agent.
+    app.post("agents/a/runs", body.clone()).await.is(404);
+    ada.post("agents/b/runs", body).await.is(404);
+    assert_eq!(say(&ada, &id, "two").await["answer"], "two after 4 messages");
+    assert_eq!(app.get(&path).await.is(200).body["caller"], "ada");
+    app.delete(&path).await.is(204);
+    ada.get(&path).await.is(404);
+}
+
+/// AG-14: a conversation that a run uses is not there for another one until the run has ended.
+async fn a_conversation_has_one_run_at_a_time(backend: Backend) {
+    let (app, upstream) = (TestApp::start(backend).await, http::Server::start().await);
+    app.post("services", crm(&upstream)).await.is(201);
+    let model = Model::replies(vec![Reply::calls(&[("crm__remove", json!({}))]), Reply::says("Done.")]).await;
+    app.post("services", agent("a", &model, json!({}))).await.is(201);
+    let body = json!({ "prompt": "Remove it.", "conversation": "new" });
+    let waiting = app.post("agents/a/runs", body).await.is(202).body["structuredContent"].clone();
+    let (run, id) = (waiting["run"].as_str().unwrap(), waiting["conversation"].as_str().unwrap());
+    app.post("agents/a/runs", json!({ "prompt": "x", "conversation": id })).await.is(429);
+    let approval = waiting["approvals"][0]["id"].as_str().unwrap();
+    app.post(&format!("approvals/{approval}"), json!({ "decision": "approve" })).await.is(200);
+    until(&app, run, "succeeded").await;
+    assert_eq!(say(&app, id, "x").await["answer"], "Done.");
+}
+
+/// AG-14: only so many turns are kept, nothing that was said stands in the database as it is, and a conversation that nobody
+/// has used for its time is gone.
+async fn conversations_are_bounded_sealed_and_end(backend: Backend) {
+    let (app, _upstream, _model) = world(backend, json!({ "conversations": { "max_turns": 2 } })).await;
+    let id = say(&app, "new", "hunter2-one").await["conversation"].as_str().unwrap().to_owned();
+    for prompt in ["two", "three"] {
+        say(&app, &id, prompt).await;
+    }
+    assert_eq!(say(&app, &id, "four").await["answer"], "four after 6 messages");
+    let url = app.database().url().map(tool::Secret::new);
+    let store = app::wiring::connect_store(app.data_dir(), url, None).await.unwrap_or_else(|why| panic!("{why:?}"));
+    let tenant = tool::TenantId::default_tenant();
+    let copy = store.conversations().turns(&tenant, &id, usize::MAX).await.unwrap();
+    assert_eq!(copy.0.len(), 2);
+    if backend == Backend::Sqlite {
+        for entry in std::fs::read_dir(app.data_dir()).unwrap() {
+            let path = entry.unwrap().path();
+            let bytes = std::fs::read(&path).unwrap_or_default();
+            assert!(!bytes.windows(7).any(|part| part == b"hunter2"), "{} shows it", path.display());
+        }
+    }
+    let short = Duration::from_millis(1);
+    let brief = store.conversations().create(&tenant, "a", "key/x", "x", short).await.unwrap();
+    testkit::eventually("its time is over", Duration::from_secs(5), async || {
+        store.conversations().get(&tenant, &brief).await.is_err()
+    })
+    .await;
+    store.conversations().sweep().await.unwrap();
+    store.close().await;
+    app.post("agents/a/runs", json!({ "prompt": "x", "conversation": brief })).await.is(404);
+}

@@ -1,0 +1,80 @@
+//! Processes that are killed while their agents are at work.
+
+use crate::world::{PATIENCE, agent, begin, count, crm, ended, until};
+use serde_json::json;
+use std::time::Duration;
+use testkit::model::{Model, Reply};
+use testkit::process::{self, Server};
+use testkit::{Backend, Database, eventually, http, on_both_databases};
+
+const BINARY: &str = env!("CARGO_BIN_EXE_mcp-all-in-one");
+
+on_both_databases! {
+    a_run_goes_on_after_its_process_was_killed
+    approvals_outlive_the_process
+}
+
+fn serve(database: &Database) -> Server {
+    let mut command = process::serve(BINARY, database, &database.data_dir());
+    command.arg("--allow-private-network");
+    Server::start(command)
+}
+
+/// AG-15: after kill -9 the run goes on behind its last entry. A call that only reads is made again under its key; one that
+/// may not be repeated is not, and the model hears that nobody knows what came of it; what had ended is not done again.
+async fn a_run_goes_on_after_its_process_was_killed(backend: Backend) {
+    let (upstream, database) = (http::Server::start().await, Database::create(backend).await);
+    let model = Model::start(|number, asked| match number {
+        0 => Reply::calls(&[("crm__echo", json!({}))]),
+        1 => Reply::calls(&[("crm__send", json!({})), ("crm__read", json!({}))]),
+        // The model itself is interrupted, too.
+        2 => Reply::Late(Duration::from_secs(60), Box::new(Reply::says("too late"))),
+        _ if asked.text.contains("outcome is unknown") => Reply::says("Nobody knows."),
+        _ => Reply::says("It is sent."),
+    })
+    .await;
+    let mut server = serve(&database);
+    let (admin, key) = (server.admin(), server.admin_key().unwrap().to_owned());
+    admin.post("services", crm(&upstream)).await.is(201);
+    admin.post("services", agent("a", &model, json!({ "approval": "never" }))).await.is(201);
+    let run = begin(&admin, "a", "Send it.").await;
+    eventually("both calls are under way", PATIENCE, async || {
+        count(&upstream, "/slow/4000") == 1 && count(&upstream, "/slow/4001") == 1
+    })
+    .await;
+    server.kill();
+    server = serve(&database);
+    eventually("the model is asked again", PATIENCE, async || model.asked().len() == 3).await;
+    server.kill();
+    server = serve(&database);
+    let answer = ended(&server.client(&key), "a", &run).await;
+    assert_eq!(answer["structuredContent"]["answer"], "Nobody knows.", "{answer}");
+    let counts = ["/echo", "/slow/4000", "/slow/4001"].map(|path| count(&upstream, path));
+    assert_eq!(counts, [1, 2, 1], "what may not be repeated is made once");
+    let keys: Vec<_> = upstream.requests().iter().filter(|request| request.path == "/slow/4000")
+        .map(|request| request.header("idempotency-key").unwrap().to_owned()).collect();
+    assert_eq!(keys, vec![format!("{run}:a[2].1"); 2]);
+    assert_eq!(answer["structuredContent"]["usage"]["tool_calls"], 3, "{answer}");
+}
+
+/// AG-13, AG-15: what waits for people when the process dies still waits behind it.
+async fn approvals_outlive_the_process(backend: Backend) {
+    let (upstream, database) = (http::Server::start().await, Database::create(backend).await);
+    let model =
+        Model::replies(vec![Reply::calls(&[("crm__remove", json!({}))]), Reply::says("It is gone.")]).await;
+    let mut server = serve(&database);
+    let (admin, key) = (server.admin(), server.admin_key().unwrap().to_owned());
+    admin.post("services", crm(&upstream)).await.is(201);
+    admin.post("services", agent("a", &model, json!({}))).await.is(201);
+    let waiting = admin.post("agents/a/runs", json!({ "prompt": "Remove it." })).await.is(202).body;
+    let told = &waiting["structuredContent"];
+    let (run, approval) = (told["run"].as_str().unwrap(), told["approvals"][0]["id"].as_str().unwrap());
+    server.kill();
+    server = serve(&database);
+    let admin = server.client(&key);
+    until(&admin, run, "waiting").await;
+    admin.post(&format!("approvals/{approval}"), json!({ "decision": "approve" })).await.is(200);
+    let answer = ended(&admin, "a", run).await;
+    assert_eq!(answer["structuredContent"]["answer"], "It is gone.", "{answer}");
+    assert_eq!((count(&upstream, "/remove"), model.asked().len()), (1, 2));
+}

@@ -1,0 +1,82 @@
+//! Asking before a call: the person behind the client, or whoever may decide while the run waits.
+
+use super::super::approval::{self, ApprovalBy, Decision};
+use super::notes::Notes;
+use super::offers::Bound;
+use super::plan::Chosen;
+use super::progress;
+use super::think::Thinking;
+use std::time::Duration;
+use tool::journal::{Approval, Decided};
+use tool::{Ability, ErrorKind, Result};
+
+/// What was said to a call.
+pub(super) enum Allowed {
+    /// It is made with exactly these arguments.
+    Yes(Chosen),
+    /// It is not made, and the model is told why.
+    No(String),
+    /// Nobody has said anything yet, and the run waits.
+    NotYet,
+}
+
+impl Allowed {
+    fn denied(comment: Option<String>) -> Self {
+        let comment = comment.map(|comment| format!(": {comment}")).unwrap_or_default();
+        Self::No(format!("the call was denied{comment}; it was not made"))
+    }
+}
+
+impl Thinking<'_> {
+    /// Whether a call that needs approval may be made.
+    ///
+    /// # Errors
+    /// When the caller takes the whole back, or nobody can be asked now.
+    pub(super) async fn allowed(&self, at: usize, bound: &Bound<'_>, chosen: Chosen) -> Result<Allowed> {
+        let agent = &self.agent.id;
+        let event = progress::event("approval", agent, self.work.run.spent().model_calls, &bound.name);
+        progress::step(&self.cx, &self.work.run, format!("asks whether it may call {}", bound.name), &event);
+        let by_caller = self.agent.approval_by == ApprovalBy::Caller;
+        let can_be_asked = self.cx.client.as_ref().is_some_and(|client| client.can(Ability::Elicitation));
+        match (&self.work.run.notes, by_caller && can_be_asked) {
+            (Notes::Kept(journal), false) => {
+                let decided = journal.decided(&self.call_path(at), self.approval(bound, &chosen)).await?;
+                Ok(match decided {
+                    None => Allowed::NotYet,
+                    Some(Decided::Approved(arguments)) => Allowed::Yes(chosen.exactly(arguments)),
+                    Some(Decided::Denied(comment)) => Allowed::denied(comment),
+                    Some(Decided::Expired) => {
+                        Allowed::No("nobody has approved the call in time; it was not made".to_owned())
+                    }
+                })
+            }
+            (Notes::InMemory(_), false) => Ok(Allowed::NotYet),
+            (Notes::Nowhere, false) if !by_caller => {
+                let why = "the call needs the approval of a manager, and no run can wait for one here; it was not made";
+                Ok(Allowed::No(why.to_owned()))
+            }
+            (_, true) | (Notes::Nowhere, false) => self.allowed_by_client(bound, chosen).await,
+        }
+    }
+
+    async fn allowed_by_client(&self, bound: &Bound<'_>, chosen: Chosen) -> Result<Allowed> {
+        let uri = bound.callable.uri.to_string();
+        match approval::ask(&self.cx, &self.agent.id, &uri, &chosen.fields).await {
+            Ok(Decision::Approved) => Ok(Allowed::Yes(chosen)),
+            Ok(Decision::Denied(comment)) => Ok(Allowed::denied(comment)),
+            Err(error) if error.kind() == ErrorKind::Cancelled => Err(error),
+            Err(error) => Ok(Allowed::No(format!("{}; it was not made", error.in_words()))),
+        }
+    }
+
+    fn approval(&self, bound: &Bound<'_>, chosen: &Chosen) -> Approval {
+        Approval {
+            agent: self.agent.id.clone(),
+            tool: bound.name.clone(),
+            uri: bound.callable.uri.to_string(),
+            arguments: chosen.fields.clone(),
+            is_for_others: self.agent.approval_by == ApprovalBy::Manager,
+            time: Duration::from_secs(self.agent.approval_ttl_s),
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! One run of an agent at work in this process: the agent is called with its journal, and reads from it what was done.
+
+use super::super::Flows;
+use super::super::calls::{failure_of, value_of};
+use super::super::drive::Driven;
+use super::super::given::{Given, Origin};
+use super::super::journal::RunJournal;
+use super::kept::Kept;
+use super::{Work, rights};
+use flow::engine::{Ending, Fact, Failure, Journal as _, Lost, Parking, Record};
+use gateway::Gateway;
+use serde_json::{Map, Value};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use store::runs::Run;
+use tokio_util::sync::CancellationToken;
+use tool::journal::Journaled;
+use tool::{
+    Arguments, Context, Error, ErrorKind, Outcome, Reason, Request, Result, Shared, Step, Target, Uri,
+};
+
+/// No agent may work longer at a time.
+const LONGEST: Duration = Duration::from_secs(60 * 60);
+
+/// What is known of a run without reading it.
+pub(in super::super) struct KnownWork {
+    pub(in super::super) given: Given,
+    /// Of whoever waits for it.
+    pub(in super::super) cx: Option<Context>,
+}
+
+/// How an attempt at the work came to its end.
+enum Worked {
+    Ended(Ended),
+    /// It does not go on now.
+    Parked,
+}
+
+/// What is written of a run that has ended.
+struct Ended {
+    ending: Ending,
+    /// All that is told of one that failed.
+    told: Option<Value>,
+}
+
+impl Flows {
+    /// Works on a run of an agent until it ends, waits, or is given back.
+    pub(in super::super) async fn work_on_agent(
+        self: &Arc<Self>,
+        journal: RunJournal,
+        records: Vec<Record>,
+        known: Option<KnownWork>,
+    ) -> Result<Driven> {
+        let is_new = known.is_some();
+        let KnownWork { given, cx } = match known {
+            Some(known) => known,
+            None => match self.given_of(&journal.run).await {
+                Ok(given) => KnownWork { given, cx: None },
+                Err(error) if error.is_retryable() => return Err(error),
+                Err(error) => {
+                    return self.give_up(&journal, Failure::new("INTERNAL", error.in_words())).await;
+                }
+            },
+        };
+        let work = given.work.clone().unwrap_or_default();
+        if !is_new && is_interrupted(&work, &records) {
+            return self.give_up(&journal, interrupted()).await;
+        }
+        let cx = match cx {
+            Some(cx) => Context { deadline: Instant::now() + LONGEST, ..cx },
+            None => match self.context_of_work(&journal.run).await? {
+                Ok(cx) => cx,
+                Err(denied) => return self.give_up(&journal, failure_of(&denied, self.options.code_of)).await,
+            },
+        };
+        let is_begun = !records.is_empty();
+        let kept = Arc::new(Kept::new(journal, records));
+        if !is_begun {
+            let begun = Fact::Begun { inputs: Map::new(), vars: Map::new() };
+            kept.append("", begun).await.map_err(lost)?;
+        }
+        self.until_given_back(&kept, &cx, &given, &work).await
+    }
+
+    /// Works until nothing new has come up while the run was about to be given back.
+    async fn until_given_back(
+        self: &Arc<Self>,
+        kept: &Arc<Kept>,
+        cx: &Context,
+        given: &Given,
+        work: &Work,
+    ) -> Result<Driven> {
+        loop {
+            let worked = self.work_once(kept, cx, given, work).await?;
+            match worked {
+                _ if kept.is_cancelled() => {
+                    let ended = Ended { ending: Ending::Cancelled, told: None };
+                    return self.end_work(kept, ended).await;
+                }
+                Worked::Ended(ended) => {
+                    let (talk, prompt) = (work.conversation.as_ref(), given.inputs.get("prompt"));
+                    self.add_turn(&kept.journal.run, talk, prompt, &ended.ending).await?;
+                    return self.end_work(kept, ended).await;
+                }
+                Worked::Parked if kept.is_stopping() => {
+                    kept.journal.release().await.map_err(lost)?;
+                    return Ok(Driven::Left);
+                }
+                Worked::Parked => {}
+            }
+            if kept.journal.park(&Parking { due_at: kept.due_at(), waiting: Vec::new() }).await.map_err(lost)? {
+                return Ok(Driven::Left);
+            }
+            kept.hear(kept.journal.news().await.map_err(lost)?);
+        }
+    }
+
+    /// Calls the agent once, and listens meanwhile to what others have to say.
+    async fn work_once(
+        self: &Arc<Self>,
+        kept: &Arc<Kept>,
+        cx: &Context,
+        given: &Given,
+        work: &Work,
+    ) -> Result<Worked> {
+        if kept.is_cancelled() {
+            return Ok(Worked::Parked);
+        }
+        let gateway = self.gateway().ok_or_else(|| Error::unavailable("the program is stopping"))?;
+        let cancel = cx.cancel.child_token();
+        let _gone = cancel.clone().drop_guard();
+        let (history, left_out) = self.history(&kept.journal.run, work.conversation.as_ref()).await?;
+        let journaled = Journaled {
+            journal: kept.clone(),
+            mark: work.mark.clone(),
+            conversation: work.conversation.as_ref().map(|talk| talk.id.clone()),
+            history,
+            left_out,
+        };
+        let (cx, request) = asked(&kept.journal.run, cx, &cancel, given, journaled);
+        // A task of its own: what is begun is audited, whoever goes away.
+        let mut task = self.tasks.spawn(async move { Gateway::call(&gateway, &cx, request).await });
+        let grace = self.options.grace();
+        let ended = loop {
+            tokio::select! {
+                ended = &mut task => break ended,
+                news = kept.journal.news() => {
+                    kept.hear(news.map_err(lost)?);
+                    if kept.is_cancelled() {
+                        cancel.cancel();
+                    }
+                }
+                () = self.stopping.cancelled(), if !kept.is_stopping() => {
+                    kept.stop();
+                    let cancel = cancel.clone();
+                    tokio::spawn(async move {
+                        tokio::time::sleep(grace).await;
+                        cancel.cancel();
+                    });
+                }
+            }
+        };
+        let ended = ended.map_err(|_| Error::internal("the call ended in a mistake of ours"))?;
+        worked(ended, kept.is_stopping(), self.options.code_of)
+    }
+
+    async fn end_work(&self, kept: &Kept, ended: Ended) -> Result<Driven> {
+        let Ended { ending, told } = ended;
+        kept.journal.finish(kept.now(), ending.clone(), told).await.map_err(lost)?;
+        Ok(Driven::Ended(ending))
+    }
+
+    async fn given_of(&self, run: &Run) -> Result<Given> {
+        let data = self.answered(self.store.runs().data(&run.tenant, &run.id)).await?;
+        serde_json::from_str(&data.inputs)
+            .map_err(|error| Error::internal("the inputs of a run cannot be read").caused_by(error))
+    }
+
+    /// The context of a run that nobody waits for: of whoever asked, with what they may do now.
+    async fn context_of_work(&self, run: &Run) -> Result<Result<Context>> {
+        let caller = match rights::now(self, run).await? {
+            Ok(caller) => Arc::new(caller),
+            Err(denied) => return Ok(Err(denied)),
+        };
+        let door = Origin::read(&run.origin).by_door();
+        Ok(Ok(Context::new(run.tenant.clone(), caller, door, LONGEST)))
+    }
+}
+
+/// The call of the agent: inside the run, with its journal, and with an instance's door where it was one.
+fn asked(
+    run: &Run,
+    cx: &Context,
+    cancel: &CancellationToken,
+    given: &Given,
+    journaled: Journaled,
+) -> (Context, Request) {
+    let step = Step { run: Some(run.id.clone()), ..Step::default() };
+    let cx = Context {
+        cancel: cancel.clone(),
+        events: cx.events.clone(),
+        shared: Some(Shared::new(Arc::new(journaled))),
+        ..cx.nested(step)
+    };
+    let uri = Uri::of_service("agent", run.agent().unwrap_or_default());
+    (cx, Request::new(Target::Uri(uri), Arguments::from(given.inputs.clone())))
+}
+
+/// What the end of a call means for its run.
+fn worked(
+    ended: Result<Outcome>,
+    is_stopping: bool,
+    code_of: fn(ErrorKind) -> &'static str,
+) -> Result<Worked> {
+    let failed = |error: &Error, told| Worked::Ended(Ended {
+        ending: Ending::Failed { error: failure_of(error, code_of) },
+        told,
+    });
+    Ok(match ended {
+        Ok(Outcome::Done(output)) => match output.failure() {
+            Some(error) => failed(error, Some(value_of(&output))),
+            None => Worked::Ended(Ended { ending: succeeded(value_of(&output)), told: None }),
+        },
+        Ok(Outcome::Started(_) | Outcome::NeedsInput(_)) => Worked::Parked,
+        Err(error) if error.reason() == Some(Reason::Parked) => Worked::Parked,
+        Err(error) if error.kind() == ErrorKind::Cancelled && is_stopping => Worked::Parked,
+        Err(error) if error.kind() == ErrorKind::Cancelled => {
+            Worked::Ended(Ended { ending: Ending::Cancelled, told: None })
+        }
+        Err(error) => failed(&error, None),
+    })
+}
+
+/// What is written down can be read again.
+fn succeeded(output: Value) -> Ending {
+    match flow::engine::check_value(&output) {
+        Ok(()) => Ending::Succeeded { output },
+        Err(error) => Ending::Failed { error },
+    }
+}
+
+/// Whoever waited for it has heard nothing, and nobody has said that it is to go on.
+fn is_interrupted(work: &Work, records: &[Record]) -> bool {
+    let goes_on = |record: &Record| matches!(record.fact, Fact::Waiting(_) | Fact::Retry);
+    work.is_waited_for && !records.is_empty() && !records.iter().any(goes_on)
+}
+
+fn interrupted() -> Failure {
+    Failure {
+        reason: Reason::Interrupted.code().map(Into::into),
+        ..Failure::new("UNAVAILABLE", "the process that worked on the run has ended; try the run again, and it goes on")
+    }
+}
+
+fn lost(lost: Lost) -> Error {
+    Error::unavailable(lost.to_string())
+}

@@ -1,0 +1,187 @@
+//! The journal of an agent's run: what the agent notes as records, and what records say to the agent.
+
+use super::super::clock::DatabaseClock;
+use super::super::journal::RunJournal;
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+use flow::settle::Exit;
+use flow::engine::{Decision, Fact, Journal as _, Lost, Record, Waiting};
+use serde_json::{Map, Value, json};
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tool::journal::{Approval, Decided, Journal, Note, Noted, parked};
+use tool::{Error, Result, RunId};
+
+/// The journal of a run that is ours, and what it says.
+pub(super) struct Kept {
+    pub(super) journal: RunJournal,
+    clock: Arc<DatabaseClock>,
+    told: Mutex<Told>,
+}
+
+/// What the records say, in the order in which they became true.
+#[derive(Debug, Default)]
+struct Told {
+    steps: HashMap<String, Noted>,
+    last_called: HashMap<String, Map<String, Value>>,
+    /// What people are asked, by path.
+    asked: HashMap<String, (Map<String, Value>, Option<DateTime<Utc>>)>,
+    decided: HashMap<String, Decision>,
+    is_cancelled: bool,
+    is_paused: bool,
+    /// The process stops: nothing new begins.
+    is_stopping: bool,
+}
+
+impl fmt::Debug for Kept {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Kept").field("run", &self.journal.run.id).finish_non_exhaustive()
+    }
+}
+
+impl Told {
+    fn take(&mut self, record: Record) {
+        let path = record.path;
+        match record.fact {
+            Fact::Called { target, arguments } => {
+                if let Value::String(target) = target {
+                    self.last_called.insert(target, arguments.clone());
+                }
+                self.steps.entry(path).or_default().called = Some(arguments);
+            }
+            Fact::Succeeded { value, .. } => self.steps.entry(path).or_default().came = Some(value),
+            Fact::Waiting(Waiting::Approval { title, until, .. }) => {
+                let arguments = title.get("arguments").and_then(Value::as_object).cloned();
+                self.asked.insert(path, (arguments.unwrap_or_default(), until));
+            }
+            Fact::Decided(decision) => {
+                self.decided.entry(path).or_insert(decision);
+            }
+            Fact::Cancel => self.is_cancelled = true,
+            Fact::Pause => self.is_paused = true,
+            Fact::Resume | Fact::Retry => self.is_paused = false,
+            _ => {}
+        }
+    }
+}
+
+impl Kept {
+    pub(super) fn new(journal: RunJournal, records: Vec<Record>) -> Self {
+        let mut told = Told::default();
+        records.into_iter().for_each(|record| told.take(record));
+        Self { clock: journal.clock.clone(), journal, told: Mutex::new(told) }
+    }
+
+    fn told(&self) -> MutexGuard<'_, Told> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes note of what others have left.
+    pub(super) fn hear(&self, news: Vec<Record>) {
+        let mut told = self.told();
+        news.into_iter().for_each(|record| told.take(record));
+    }
+
+    /// Nothing new begins from now on.
+    pub(super) fn stop(&self) {
+        self.told().is_stopping = true;
+    }
+
+    pub(super) fn is_stopping(&self) -> bool {
+        self.told().is_stopping
+    }
+
+    pub(super) fn is_cancelled(&self) -> bool {
+        self.told().is_cancelled
+    }
+
+    /// When the run has to be looked at again although nobody says anything; never while it is paused.
+    pub(super) fn due_at(&self) -> Option<DateTime<Utc>> {
+        let told = self.told();
+        let is_open = |path: &&String| told.steps.get(*path).is_none_or(|step| step.came.is_none());
+        let open = told.asked.iter().filter(|(path, _)| is_open(path));
+        open.filter_map(|(_, (_, until))| *until).min().filter(|_| !told.is_paused)
+    }
+
+    pub(super) fn now(&self) -> DateTime<Utc> {
+        flow::engine::Clock::now(&*self.clock)
+    }
+
+    /// Writes a record, and knows of it from then on.
+    pub(super) async fn append(&self, path: &str, fact: Fact) -> Result<(), Lost> {
+        let record = Record { at: self.now(), path: path.to_owned(), attempt: 1, fact };
+        self.journal.append(std::slice::from_ref(&record)).await?;
+        self.told().take(record);
+        Ok(())
+    }
+
+    fn by(&self, approval: &Approval) -> Value {
+        let starter = super::super::given::Starter::read(&self.journal.run.caller).identity();
+        match approval.is_for_others {
+            true => json!({ "role": "managers", "except": starter.id() }),
+            false => json!([starter.id(), "managers"]),
+        }
+    }
+}
+
+/// The record of a note.
+pub(super) fn to_record(at: DateTime<Utc>, note: Note) -> Record {
+    let (path, fact) = match note {
+        Note::Called { path, target, arguments } => {
+            (path, Fact::Called { target: target.into(), arguments })
+        }
+        Note::Came { path, value } => (path, Fact::Succeeded { value, sets: Vec::new(), exit: Exit::Next }),
+    };
+    Record { at, path, attempt: 1, fact }
+}
+
+fn unwritten(lost: Lost) -> Error {
+    Error::unavailable(format!("the run cannot be written down, so that nothing more is done: {}", lost.0)).retryable()
+}
+
+#[async_trait]
+impl Journal for Kept {
+    fn run(&self) -> &RunId {
+        &self.journal.run.id
+    }
+
+    fn noted(&self, path: &str) -> Noted {
+        self.told().steps.get(path).cloned().unwrap_or_default()
+    }
+
+    fn last_called(&self, target: &str) -> Option<Map<String, Value>> {
+        self.told().last_called.get(target).cloned()
+    }
+
+    async fn note(&self, note: Note) -> Result<()> {
+        let begins = matches!(note, Note::Called { .. });
+        if begins && { let told = self.told(); told.is_stopping || told.is_paused || told.is_cancelled } {
+            return Err(parked());
+        }
+        let Record { path, fact, .. } = to_record(self.now(), note);
+        self.append(&path, fact).await.map_err(unwritten)
+    }
+
+    async fn decided(&self, path: &str, approval: Approval) -> Result<Option<Decided>> {
+        let asked = self.told().asked.get(path).cloned();
+        let Some((arguments, until)) = asked else {
+            let until = self.now() + approval.time;
+            let title = json!({
+                "agent": approval.agent, "tool": approval.tool, "uri": approval.uri,
+                "arguments": approval.arguments
+            });
+            let by = self.by(&approval);
+            let waiting = Waiting::Approval { title, fields: None, by, until: Some(until) };
+            self.append(path, Fact::Waiting(waiting)).await.map_err(unwritten)?;
+            return Ok(None);
+        };
+        let decision = self.told().decided.get(path).cloned();
+        Ok(match decision {
+            Some(Decision { is_approved: true, .. }) => Some(Decided::Approved(arguments)),
+            Some(Decision { comment, .. }) => Some(Decided::Denied(comment)),
+            None if until.is_some_and(|until| until <= self.now()) => Some(Decided::Expired),
+            None => None,
+        })
+    }
+}
