@@ -38,6 +38,9 @@ impl Thinking<'_> {
         offered: &Offered<'_>,
         calls: Vec<ToolCall>,
     ) -> Result<Option<Output>> {
+        // Those that are refused count, too: each is answered and recorded.
+        let wanted = calls.iter().filter(|call| !offered.is_handoff(&call.name)).count();
+        self.work.run.spent().may_call(wanted, &self.work.run.limits)?;
         let mut plans = Vec::with_capacity(calls.len());
         for call in &calls {
             plans.push(self.plan(offered, call).await?);
@@ -49,15 +52,13 @@ impl Thinking<'_> {
                 super::handoff::Handed::Told(why) => {
                     let told = |_: &ToolCall| Came::told(why.clone());
                     let came = calls.iter().map(told).collect();
-                    self.tell(calls, came);
+                    self.tell(calls, came)?;
                     Ok(None)
                 }
             };
         }
-        let made = plans.iter().filter(|plan| matches!(plan, Plan::Make(..))).count();
-        self.work.run.spent().may_call(made, &self.work.run.limits)?;
         let came = self.make_all(plans).await?;
-        self.tell(calls, came);
+        self.tell(calls, came)?;
         Ok(None)
     }
 
@@ -108,18 +109,22 @@ impl Thinking<'_> {
         }
     }
 
-    /// Where in the run a call stands.
+    /// What the call with this number in the current turn carries of the run.
     pub(super) fn step(&self, at: usize) -> Step {
-        let step = self.work.run.spent().model_calls;
-        let path = format!("{}.{step}", self.agent.id);
+        let (run, path) = (&self.work.run.id, format!("{}.{}", self.agent.id, self.turn));
         Step {
-            run: Some(self.work.run.id.clone()),
-            idempotency_key: Some(
-                format!("{}:{}.{step}.{at}", self.work.run.id, self.work.agents.join("/")).into(),
-            ),
+            run: Some(run.clone()),
+            idempotency_key: Some(format!("{run}:{}", self.place(at)).into()),
             path: Some(path.into()),
             ..Step::default()
         }
+    }
+
+    /// Where in the run that call stands.
+    pub(super) fn place(&self, at: usize) -> String {
+        let around = &self.work.place;
+        let separator = if around.is_empty() { "" } else { "/" };
+        format!("{around}{separator}{}.{at}", self.turn)
     }
 
     async fn make(&self, at: usize, bound: &Bound<'_>, chosen: &Chosen) -> Came {
@@ -131,16 +136,17 @@ impl Thinking<'_> {
         };
         let mut cx = acting(self.agent, &self.cx, self.step(at));
         cx.result_bytes = Some(self.work.run.limits.result_bytes);
-        cx.shared = Some(self.work.inside());
+        cx.shared = Some(self.work.inside(self.place(at)));
         let came = match tools.call(&cx, Request::new(bound.target.clone(), arguments)).await {
             Ok(Outcome::Done(output)) => from_outside(shown(&output), output.is_error()),
             Ok(Outcome::Started(run)) => from_outside(format!("it goes on as run {run}"), false),
             Ok(Outcome::NeedsInput(_)) => {
                 Came::told("the tool asks for more input, which an agent cannot give")
             }
+            // The words may be the service's own.
             Err(error) if error.kind() == ErrorKind::InvalidInput => {
-                let schema = bound.parameters.get();
-                Came::told(format!("{}. The arguments must fit this schema: {schema}", error.in_words()))
+                let (words, schema) = (error.in_words(), bound.parameters.get());
+                from_outside(format!("{words}. The arguments must fit this schema: {schema}"), true)
             }
             Err(error) => from_outside(format!("the tool failed: {}", error.in_words()), true),
         };
@@ -167,14 +173,15 @@ impl Thinking<'_> {
         Came { text: framed(&self.work.run.mark, &bound.name, &text), ..came }
     }
 
-    fn tell(&mut self, calls: Vec<ToolCall>, came: Vec<Came>) {
+    fn tell(&mut self, calls: Vec<ToolCall>, came: Vec<Came>) -> Result<()> {
         let results = calls.into_iter().zip(came).map(|(call, came)| ToolResult {
             id: call.id,
             name: call.name,
             text: came.text,
             is_error: came.is_error,
         });
-        self.turns.push(Turn::Results(results.collect()));
+        let results = Turn::Results(results.collect());
+        self.add(results)
     }
 }
 

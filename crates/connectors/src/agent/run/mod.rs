@@ -58,7 +58,7 @@ pub(super) async fn ask(agent: &Agent, cx: &Context, arguments: &Map<String, Val
     match ended {
         Ok(Ending::HandedOver(output)) => Ok(output),
         Ok(Ending::Answered(answered)) => answer::output(&thinking, &answered),
-        Err(error) => answer::failure(&thinking, error),
+        Err(error) => answer::failure(&thinking, error).await,
     }
 }
 

@@ -14,6 +14,9 @@ use std::sync::{Arc, PoisonError};
 use tool::sanitize::clean;
 use tool::{CallTools, Context, Ended, Error, Reason, Result};
 
+/// The most bytes of everything that was said in the run of one agent.
+const MAX_TURNS_BYTES: usize = 16 * 1024 * 1024;
+
 /// An agent that thinks.
 pub(super) struct Thinking<'a> {
     pub(super) agent: &'a Agent,
@@ -22,10 +25,10 @@ pub(super) struct Thinking<'a> {
     pub(super) tools: Option<Arc<dyn CallTools>>,
     pub(super) prompt: Prompt,
     pub(super) turns: Vec<Turn>,
+    /// How often this agent's own model has answered.
+    pub(super) turn: u32,
     /// What the model has said last.
     pub(super) last_text: String,
-    /// This agent's own model has answered.
-    pub(super) has_thought: bool,
 }
 
 impl<'a> Thinking<'a> {
@@ -41,8 +44,8 @@ impl<'a> Thinking<'a> {
             work,
             prompt,
             turns: vec![Turn::User(first)],
+            turn: 0,
             last_text: String::new(),
-            has_thought: false,
         }
     }
 
@@ -63,8 +66,7 @@ impl<'a> Thinking<'a> {
                     None => continue,
                 }
             }
-            let turn = Turn::Model { text: answer.text, calls: answer.calls.clone() };
-            self.turns.push(turn);
+            self.add(Turn::Model { text: answer.text, calls: answer.calls.clone() })?;
             if let Some(output) = self.act(&offered, answer.calls).await? {
                 return Ok(Ending::HandedOver(output));
             }
@@ -106,7 +108,7 @@ impl<'a> Thinking<'a> {
         let answer =
             answer.unwrap_or_else(|ended| Err(self.ended(ended))).map_err(|error| self.in_time(error))?;
         self.work.run.spent().thought(answer.usage, self.agent.price);
-        self.has_thought = true;
+        self.turn += 1;
         Ok(answer)
     }
 
@@ -144,7 +146,7 @@ impl<'a> Thinking<'a> {
             let message = "the model's answer cannot be used: it was cut off before it said anything";
             return Err(Error::upstream(message).because(Reason::BadModelAnswer));
         }
-        let text = self.guard_output(answer.text.clone()).await?;
+        let text = self.guard_output(&answer.text).await?;
         let Some(wanted) = &self.agent.output else {
             return Ok(Some(Answered { text, output: Value::Null, stop: answer.stop }));
         };
@@ -157,16 +159,30 @@ impl<'a> Thinking<'a> {
             return Err(Error::upstream(message).because(Reason::OutputInvalid));
         }
         *corrections += 1;
-        self.turns.push(Turn::Model { text: answer.text.clone(), calls: Vec::new() });
+        self.add(Turn::Model { text: answer.text.clone(), calls: Vec::new() })?;
         let asked = format!(
             "Your answer does not fit: {problem}. Answer again with JSON alone that fits the schema."
         );
-        self.turns.push(Turn::User(asked));
+        self.add(Turn::User(asked))?;
         Ok(None)
     }
 
-    async fn guard_output(&self, text: String) -> Result<String> {
-        let mut text = self.unmasked(&text);
+    /// Adds to what was said.
+    ///
+    /// # Errors
+    /// `ContextTooLong` when it is more than anybody could read: it is kept whole and sent with each model call.
+    pub(super) fn add(&mut self, turn: Turn) -> Result<()> {
+        self.turns.push(turn);
+        if self.turns.iter().map(Turn::bytes).sum::<usize>() <= MAX_TURNS_BYTES {
+            return Ok(());
+        }
+        let message = format!("the run has ended: what was said in it has more than {MAX_TURNS_BYTES} bytes");
+        Err(Error::upstream(message).because(Reason::ContextTooLong))
+    }
+
+    /// A text of the model as the caller may read it.
+    pub(super) async fn guard_output(&self, text: &str) -> Result<String> {
+        let mut text = self.unmasked(text);
         for guards in &self.work.guards {
             let guarded = guards.apply(&self.guarding(), Stage::Output, text).await;
             text = guarded.map_err(|blocked| {

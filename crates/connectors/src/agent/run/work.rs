@@ -49,6 +49,9 @@ pub(super) struct AtWork {
     pub(super) run: Arc<Run>,
     /// The agents inside one another, the innermost last.
     pub(super) agents: Vec<String>,
+    /// Where in the run this work stands: of each call around it, and of each handoff, the turn and which call of the
+    /// turn. Nobody else has the same, and a run that is repeated has it again.
+    pub(super) place: String,
     /// The guardrails of every agent that this one answers for.
     pub(super) guards: Vec<Arc<Guardrails>>,
     /// What the agent before this one has said.
@@ -77,6 +80,7 @@ impl AtWork {
             let work = Self {
                 run: Arc::new(Run::new(&agent.limits)),
                 agents: vec![agent.id.clone()],
+                place: String::new(),
                 guards: vec![agent.guardrails.clone()],
                 handover: None,
             };
@@ -88,7 +92,8 @@ impl AtWork {
             guards.push(agent.guardrails.clone());
             let (run, agents, handover) =
                 (around.run.clone(), around.agents.clone(), around.handover.clone());
-            return Ok((Arc::new(Self { run, agents, guards, handover }), cx.clone()));
+            let place = around.place.clone();
+            return Ok((Arc::new(Self { run, agents, place, guards, handover }), cx.clone()));
         }
         if around.agents.contains(&agent.id) {
             let chain = around.agents.join(" → ");
@@ -102,23 +107,23 @@ impl AtWork {
             let depth = around.run.limits.depth;
             return Err(Error::unsupported(format!("agents are more than {depth} deep inside one another")));
         }
-        let guards = vec![agent.guardrails.clone()];
-        Ok((Arc::new(Self { run: around.run.clone(), agents, guards, handover: None }), cx.clone()))
+        let (run, place, guards) = (around.run.clone(), around.place.clone(), vec![agent.guardrails.clone()]);
+        Ok((Arc::new(Self { run, agents, place, guards, handover: None }), cx.clone()))
     }
 
-    /// The same work, for the agent that it is handed over to.
-    pub(super) fn handed_over(&self, handover: Handover) -> Arc<Self> {
+    /// The same work, for the agent that it is handed over to by the call at that place.
+    pub(super) fn handed_over(&self, handover: Handover, place: String) -> Arc<Self> {
         let mut agents = self.agents.clone();
         if let Some(last) = agents.last_mut() {
             last.clone_from(&handover.to);
         }
         let (run, guards) = (self.run.clone(), self.guards.clone());
-        Arc::new(Self { run, agents, guards, handover: Some(handover) })
+        Arc::new(Self { run, agents, place, guards, handover: Some(handover) })
     }
 
-    /// The same work for calls inside, which are no handoff.
-    pub(super) fn inside(&self) -> Shared {
+    /// The same work for the call at that place, which is no handoff.
+    pub(super) fn inside(&self, place: String) -> Shared {
         let (run, agents, guards) = (self.run.clone(), self.agents.clone(), self.guards.clone());
-        Shared::new(Arc::new(Self { run, agents, guards, handover: None }))
+        Shared::new(Arc::new(Self { run, agents, place, guards, handover: None }))
     }
 }
