@@ -202,6 +202,7 @@ impl World {
             references: Vec::new(),
             triggers: Vec::new(),
             published_by: "bench".into(),
+            rights: None,
         };
         store.flows().publish(&tenant, "chain", &publication, None).await.unwrap();
         let stop = CancellationToken::new();

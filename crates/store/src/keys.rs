@@ -220,11 +220,12 @@ impl Keys<'_> {
         Ok(page.of(items, row::integer(&total, "total")?))
     }
 
-    /// How many keys and users of the tenant go by this name or id.
+    /// How many keys, users and MCP instances of the tenant go by this name or id.
     pub async fn count_called(self, tenant: &TenantId, name: &str) -> Result<i64> {
         let row = sqlx::query(
             "SELECT (SELECT COUNT(*) FROM keys WHERE tenant = $1 AND (name = $2 OR id = $2))
-                 + (SELECT COUNT(*) FROM users WHERE tenant = $1 AND (username = $2 OR id = $2)) AS found",
+                 + (SELECT COUNT(*) FROM users WHERE tenant = $1 AND (username = $2 OR id = $2))
+                 + (SELECT COUNT(*) FROM instances WHERE tenant = $1 AND (name = $2 OR id = $2)) AS found",
         )
         .bind(tenant.as_str())
         .bind(row::clean(name))

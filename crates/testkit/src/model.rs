@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -13,6 +14,7 @@ use tokio::task::{JoinHandle, JoinSet};
 pub struct Model {
     address: SocketAddr,
     requests: Arc<Mutex<Vec<Asked>>>,
+    given_up: Arc<AtomicUsize>,
     task: JoinHandle<()>,
 }
 
@@ -77,9 +79,9 @@ impl Model {
     pub async fn start(script: impl Fn(usize, &Asked) -> Reply + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port on loopback");
         let address = listener.local_addr().expect("a bound socket has an address");
-        let requests = Arc::new(Mutex::new(Vec::new()));
-        let task = tokio::spawn(accept(listener, Arc::new(script), requests.clone()));
-        Self { address, requests, task }
+        let (requests, given_up) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicUsize::new(0)));
+        let task = tokio::spawn(accept(listener, Arc::new(script), requests.clone(), given_up.clone()));
+        Self { address, requests, given_up, task }
     }
 
     /// One reply after another; the last one for ever.
@@ -101,6 +103,12 @@ impl Model {
     pub fn asked(&self) -> Vec<Asked> {
         self.requests.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
+
+    /// How many have gone away while they were to wait for a late reply.
+    #[must_use]
+    pub fn given_up(&self) -> usize {
+        self.given_up.load(Ordering::Relaxed)
+    }
 }
 
 impl Drop for Model {
@@ -109,20 +117,30 @@ impl Drop for Model {
     }
 }
 
-async fn accept(listener: TcpListener, script: Arc<Script>, requests: Arc<Mutex<Vec<Asked>>>) {
+async fn accept(
+    listener: TcpListener,
+    script: Arc<Script>,
+    requests: Arc<Mutex<Vec<Asked>>>,
+    given_up: Arc<AtomicUsize>,
+) {
     // Dropped with this task, which ends the connections too.
     let mut connections = JoinSet::new();
     while let Ok((stream, _)) = listener.accept().await {
-        let (script, requests) = (script.clone(), requests.clone());
+        let (script, requests, given_up) = (script.clone(), requests.clone(), given_up.clone());
         connections.spawn(async move {
             // A connection that ends badly is what some tests ask for.
-            let _ = serve(stream, &*script, &requests).await;
+            let _ = serve(stream, &*script, &requests, &given_up).await;
         });
         while connections.try_join_next().is_some() {}
     }
 }
 
-async fn serve(mut stream: TcpStream, script: &Script, requests: &Mutex<Vec<Asked>>) -> std::io::Result<()> {
+async fn serve(
+    mut stream: TcpStream,
+    script: &Script,
+    requests: &Mutex<Vec<Asked>>,
+    given_up: &AtomicUsize,
+) -> std::io::Result<()> {
     let asked = read(&mut stream).await?;
     let number = {
         let mut requests = requests.lock().unwrap_or_else(PoisonError::into_inner);
@@ -131,7 +149,11 @@ async fn serve(mut stream: TcpStream, script: &Script, requests: &Mutex<Vec<Aske
     };
     let mut reply = script(number, &asked);
     while let Reply::Late(time, then) = reply {
-        tokio::time::sleep(time).await;
+        // Nothing more is sent to us, so that whatever can be read is the end of the connection.
+        if tokio::time::timeout(time, stream.read(&mut [0])).await.is_ok() {
+            given_up.fetch_add(1, Ordering::Relaxed);
+            return Ok(());
+        }
         reply = *then;
     }
     write(&mut stream, &asked, reply).await?;

@@ -1,6 +1,7 @@
 //! Personal data in texts: addresses of mail, numbers of telephones, cards, accounts and social security.
 
 use regex::Regex;
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 /// A kind of personal data.
@@ -21,6 +22,41 @@ impl Kind {
         });
         replaced.into_owned()
     }
+}
+
+/// A kind, and what it is called where it is looked for.
+pub type Named = (&'static str, &'static Kind);
+
+/// The text with something else in the place of each of these kinds; nothing where there is none of them, also not in
+/// full-width forms or between signs without width.
+pub fn replace(
+    text: &str,
+    kinds: impl IntoIterator<Item = Named>,
+    with: &mut dyn FnMut(&'static str, &str) -> String,
+) -> Option<String> {
+    let mut is_found = false;
+    let replaced = kinds.into_iter().fold(plain(text).into_owned(), |text, (name, kind)| {
+        kind.replace(&text, &mut |value| {
+            is_found = true;
+            with(name, value)
+        })
+    });
+    is_found.then_some(replaced)
+}
+
+/// Full-width forms of East Asian texts as the ASCII that they stand for, and signs without width left out.
+fn plain(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() {
+        return text.into();
+    }
+    let narrow = |c: char| match c {
+        '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(c) - 0xfee0).unwrap_or(c),
+        '\u{3000}' | '\u{a0}' | '\u{2007}' | '\u{202f}' => ' ',
+        '\u{2010}'..='\u{2015}' => '-',
+        other => other,
+    };
+    let is_shown = |c: &char| !matches!(c, '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}' | '\u{ad}');
+    text.chars().filter(is_shown).map(narrow).collect()
 }
 
 /// Keys and tokens that services hand out, by how they begin or what they consist of.
@@ -101,5 +137,14 @@ mod tests {
         ] {
             assert_eq!(KEY.replace(text, &mut |_| "X".to_owned()), expected);
         }
+    }
+
+    #[test]
+    fn what_is_found_may_be_wide_and_what_is_not_stays_as_it_is() {
+        let kinds = || PERSONAL.iter().map(|kind| (kind.name, kind));
+        let mut named = |name: &'static str, value: &str| format!("[{name} {}]", value.len());
+        let found = replace("４１１１ １１１１\u{200b} １１１１ １１１１ 円", kinds(), &mut named);
+        assert_eq!(found.as_deref(), Some("[card 19] 円"));
+        assert_eq!(replace("１２ 円", kinds(), &mut named), None);
     }
 }

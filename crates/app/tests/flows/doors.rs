@@ -143,6 +143,12 @@ async fn a_name_that_several_have_decides_nothing(backend: Backend) {
         assert!(refused.text.contains("several"), "{}", refused.text);
     }
     decide(&ben, "by_id").await.is(200);
+    // The door of an instance has a name, too.
+    let cyd = app.with_key(json!({ "name": "cyd", "role": "caller" })).await;
+    publish(&app, app.database(), "of_cyd", "nodes: {ok: {approval: {title: Go, by: cyd}}}").await;
+    decide(&cyd, "of_cyd").await.is(200);
+    app.post("mcp", json!({ "name": "cyd" })).await.is(201);
+    decide(&cyd, "of_cyd").await.is_problem(403, "FORBIDDEN");
     // A name that is the id of another is none.
     let named = app.with_key(json!({ "name": made.string("id"), "role": "caller" })).await;
     assert!(decide(&named, "by_id").await.status >= 400);

@@ -1,12 +1,15 @@
 //! What runs may reach: what their publisher might, and of a draft no more than whoever tries it out.
 
-use crate::world::{draft, publish, run, shop, start, until};
+use crate::world::{draft, publish, publish_over_rest, run, shop, start, until};
 use serde_json::json;
+use testkit::model::{Model, Reply};
 use testkit::{Backend, TestApp, http, on_both_databases};
 
 on_both_databases! {
     a_draft_reaches_what_whoever_tries_it_might
     an_allow_list_holds_for_runs_that_begin_again
+    a_run_reaches_what_its_publisher_might
+    an_agent_in_a_flow_has_the_rights_of_the_publisher
 }
 
 const ORDER: &str = "nodes: {o: {exec: 'api://shop/order', args: {id: \"'1'\"}}}";
@@ -57,4 +60,50 @@ async fn an_allow_list_holds_for_runs_that_begin_again(backend: Backend) {
     assert_eq!(upstream.requests().len(), before);
     let other = start(&app, "lost", json!({})).await;
     until(&app, &other, &["failed"]).await;
+}
+
+/// FL-32: what could not be checked when a flow was published is within the publisher's rights or refused, whoever
+/// runs it; who may call it may publish it again.
+async fn a_run_reaches_what_its_publisher_might(backend: Backend) {
+    let upstream = http::Server::start().await;
+    let app = TestApp::start(backend).await;
+    app.service(shop(&upstream)).await;
+    let key = json!({ "name": "ann", "role": "manager", "allow": ["flow://*"] });
+    let ann = app.with_key(key).await;
+    let enable = async |is_enabled: bool| {
+        app.patch("services/api/shop", json!({ "enabled": is_enabled })).await.is(200);
+    };
+    enable(false).await;
+    publish_over_rest(&ann, "order", ORDER).await;
+    enable(true).await;
+    for who in [&ann, &*app] {
+        let refused = run(who, "order", json!({})).await.is(200);
+        assert_eq!(refused.body["error"]["code"], "FORBIDDEN", "{}", refused.text);
+    }
+    assert_eq!(upstream.requests().len(), 0);
+    let published = app.post("flows/order/publish", json!({})).await.is(200);
+    assert_eq!((&published.body["version"], &published.body["is_new"]), (&json!(2), &json!(true)));
+    assert_eq!(run(&ann, "order", json!({})).await.is(200).body["state"], "succeeded");
+}
+
+/// FL-32, AG-5: an agent with the rights of its caller has those of whoever published the flow that asks it.
+async fn an_agent_in_a_flow_has_the_rights_of_the_publisher(backend: Backend) {
+    let upstream = http::Server::start().await;
+    let app = TestApp::start(backend).await;
+    app.service(shop(&upstream)).await;
+    let replies = vec![Reply::calls(&[("shop__order", json!({ "id": "1" }))]), Reply::says("done")];
+    let model = Model::replies(replies).await;
+    let config = json!({ "provider": "openai", "base_url": model.url(), "api_key": "k", "model": "m",
+        "tools": ["api://shop/*"] });
+    app.post("services", json!({ "type": "agent", "id": "ops", "config": config })).await.is(201);
+    let key = json!({ "name": "ann", "role": "manager", "allow": ["agent://ops", "flow://*"] });
+    let ann = app.with_key(key).await;
+    let asks = "nodes: {think: {agent: ops, args: {prompt: Order it}}}";
+    publish_over_rest(&ann, "asks", asks).await;
+    let refused = run(&ann, "asks", json!({})).await.is(200);
+    assert_eq!(refused.body["error"]["code"], "FORBIDDEN", "{}", refused.text);
+    assert_eq!((model.asked().len(), upstream.requests().len()), (0, 0));
+    publish_over_rest(&app, "may", asks).await;
+    assert_eq!(run(&ann, "may", json!({})).await.is(200).body["state"], "succeeded");
+    assert_eq!(upstream.requests().len(), 1);
 }

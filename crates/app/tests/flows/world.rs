@@ -87,6 +87,7 @@ async fn publish_all(
         references: Vec::new(),
         triggers,
         published_by: "ada".into(),
+        rights: None,
     };
     let version = store.flows().publish(tenant, id, &publication, None).await.unwrap().flow.current.unwrap();
     store.close().await;

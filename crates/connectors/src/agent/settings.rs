@@ -22,7 +22,7 @@ use tool::connector::invalid_settings;
 use tool::secret::names::headers_schema;
 use tool::{Connector, Env, Problem, Result, Secret, Use};
 
-/// The most bytes of instructions, before they are filled in.
+/// The most tools and patterns of tools, as the schema says.
 const MAX_TOOLS: usize = 128;
 const MAX_FALLBACKS: usize = 3;
 
@@ -45,7 +45,7 @@ pub(crate) struct Settings {
     /// The provider's key.
     #[serde(default)]
     pub(super) api_key: Option<Secret>,
-    /// Headers that every request to the model carries.
+    /// Headers that every request to the model carries; those of `fallback` get none of them.
     #[serde(default)]
     #[schemars(schema_with = "headers_schema")]
     pub(super) headers: BTreeMap<String, String>,
@@ -65,7 +65,7 @@ pub(crate) struct Settings {
     #[serde(default = "default_output_tokens")]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub(super) max_output_tokens: u32,
-    /// Fields that are merged into every request to the model; `null` takes one out.
+    /// Fields that are merged into every request to the model, not to those of `fallback`; `null` takes one out.
     #[serde(default)]
     #[schemars(schema_with = "any_fields")]
     pub(super) extra: Map<String, Value>,

@@ -1,9 +1,14 @@
 //! People in the loop: what needs a yes is not made without one.
 
 use crate::world::*;
+use async_trait::async_trait;
+use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 use testkit::model::{Model, Reply};
-use tool::Caller;
+use tokio::sync::Barrier;
+use tool::{Ability, Caller, Client, Context, Question, QuestionMode, Result};
 
 /// AG-13: what was shown is what is sent, once; without a yes nothing is.
 #[tokio::test]
@@ -58,4 +63,55 @@ async fn after_untrusted_asks_once_something_untrusted_was_read() {
         assert_eq!(client.asked.lock().unwrap().len(), questions);
         assert_eq!(world.api.requests().len(), 2 - questions);
     }
+}
+
+/// A client that says yes to all of so many questions at once, when the last of them has come.
+#[derive(Debug)]
+struct Patient(Box<RawValue>, Barrier);
+
+#[async_trait]
+impl Client for Patient {
+    fn capabilities(&self) -> &RawValue {
+        &self.0
+    }
+
+    fn session(&self) -> &str {
+        "s"
+    }
+
+    fn can(&self, ability: Ability) -> bool {
+        ability == Ability::Elicitation
+    }
+
+    fn question_mode(&self) -> QuestionMode {
+        QuestionMode::DuringCall
+    }
+
+    async fn ask(&self, _: &Context, _: Question) -> Result<Box<RawValue>> {
+        self.1.wait().await;
+        Ok(to_raw_value(&json!({ "action": "accept", "content": { "decision": "approve" } })).unwrap())
+    }
+}
+
+/// AG-13: each call has a key of its own for services that tell repetitions, also where two agents at work at the same
+/// time are one and the same agent.
+#[tokio::test]
+async fn calls_that_waited_for_a_yes_at_the_same_time_are_no_repetition() {
+    let ask = |text: &str| ("b__ask", json!({ "prompt": text }));
+    let outer = Model::replies(vec![Reply::calls(&[ask("one"), ask("two")]), Reply::says("done")]).await;
+    let inner = Model::start(|_, asked| match asked.body["messages"].as_array().unwrap().len() {
+        2 => Reply::calls(&[("crm__send", json!({}))]),
+        _ => Reply::says("sent"),
+    })
+    .await;
+    let (a, b) =
+        (json!({ "tools": ["agent://b"] }), json!({ "tools": ["api://crm/send"], "approval": "always" }));
+    let world = World::with(vec![("a", agent(&outer, a)), ("b", agent(&inner, b))]).await;
+    let mut cx = context(Caller::local());
+    let declared = to_raw_value(&json!({ "elicitation": {} })).unwrap();
+    cx.client = Some(Arc::new(Patient(declared, Barrier::new(2))));
+    world.ask_as(&cx, "a", json!({ "prompt": "Send both." })).await.unwrap();
+    let sent = world.api.requests();
+    let keys: BTreeSet<_> = sent.iter().filter_map(|sent| sent.header("idempotency-key")).collect();
+    assert_eq!((sent.len(), keys.len()), (2, 2), "{keys:?}");
 }

@@ -64,7 +64,56 @@ async fn rules_hold_for_arguments_results_and_the_answer() {
     assert!(heard.contains("refused by a guardrail") && heard.contains("withheld by a guardrail"), "{heard}");
     let rules = json!({ "output": [{ "pattern": "evil" }] });
     let world = World::with(vec![("a", agent(&model, json!({ "guardrails": rules })))]).await;
-    assert_eq!(world.reason("a", json!({ "prompt": "x" })).await, "GUARDRAIL");
+    let told = world.ask("a", json!({ "prompt": "x" })).await.unwrap()["structuredContent"].take();
+    assert_eq!((&told["error"]["reason"], &told["answer"]), (&json!("GUARDRAIL"), &json!("")));
+}
+
+/// AG-18: a run that fails tells of its last text no more than the rules of answers let pass.
+#[tokio::test]
+async fn no_failure_tells_what_an_output_rule_takes_out() {
+    let thinking = || Reply::Says("an evil thought".into(), vec![("crm__echo".into(), "{}".into())]);
+    for (rule, answer) in [
+        (json!({ "pattern": "evil" }), "".to_owned()),
+        (json!({ "pattern": "evil", "action": "redact" }), "an [redacted] thought".to_owned()),
+    ] {
+        let model = Model::replies(vec![thinking()]).await;
+        let more = json!({ "guardrails": { "output": [rule] }, "tools": ["api://crm/echo"], "limits": { "steps": 1 } });
+        let world = World::with(vec![("a", agent(&model, more))]).await;
+        let result = world.ask("a", json!({ "prompt": "x" })).await.unwrap();
+        let told = &result["structuredContent"];
+        assert_eq!((&told["error"]["reason"], &told["answer"]), (&json!("STEP_LIMIT"), &json!(answer)));
+        assert!(!result.to_string().contains("evil"), "{result}");
+    }
+}
+
+/// AG-18: data is looked at whole: numbers, names of fields and digits in any width.
+#[tokio::test]
+async fn personal_data_is_found_in_numbers_names_and_wide_digits() {
+    let context = json!({ "card": 4_111_111_111_111_111_u64, "ann@mail.test": 1, "n": 12,
+        "wide": "４１１１ １１１１ １１１１ １１１１" });
+    let model = Model::replies(vec![
+        Reply::calls(&[("crm__echo", json!({ "text": "[CARD_1]" }))]),
+        Reply::says("done"),
+    ])
+    .await;
+    let rules = |action: &str| {
+        json!({ "guardrails": { "input": [{ "pii": ["mail", "card"], "action": action }] },
+        "tools": ["api://crm/echo"] })
+    };
+    let world =
+        World::with(vec![("a", agent(&model, rules("mask"))), ("b", agent(&model, rules("block")))]).await;
+    world.ask("a", json!({ "prompt": "x", "context": context })).await.unwrap();
+    let read = &model.asked()[0].text;
+    assert!(
+        read.contains("[CARD_1]") && read.contains("[MAIL_1]") && read.contains("\\\"n\\\":12"),
+        "{read}"
+    );
+    assert!(!read.contains("4111111") && !read.contains("ann@") && !read.contains('４'), "{read}");
+    assert_eq!(world.api.last().query, "text=4111111111111111", "tools get what is masked");
+    for (name, part) in context.as_object().unwrap() {
+        let asked = json!({ "prompt": "x", "context": { (name): part } });
+        assert_eq!(world.ask("b", asked).await.is_err(), name != "n", "{name}");
+    }
 }
 
 /// AG-18: a rule that fails blocks.

@@ -85,3 +85,23 @@ async fn agents_inside_one_another_go_in_no_circle() {
     assert!(outer.asked()[1].text.contains("I agree."));
     assert_eq!(outer.asked().len(), 2);
 }
+
+/// AG-18: what is masked stays so for the next model, and the caller is told the real reason.
+#[tokio::test]
+async fn masked_values_stay_masked_when_another_agent_goes_on() {
+    let first = Model::replies(vec![Reply::calls(&[(
+        "handoff_to_b",
+        json!({ "reason": "[MAIL_1] waits", "message": "write to [MAIL_1]" }),
+    )])])
+    .await;
+    let second = Model::replies(vec![Reply::says("done, [MAIL_1]")]).await;
+    let more = json!({ "handoffs": [{ "to": "agent://b", "when": "always" }],
+        "guardrails": { "input": [{ "pii": ["mail"], "action": "mask" }] } });
+    let world = World::with(vec![("a", agent(&first, more)), ("b", agent(&second, json!({})))]).await;
+    let result = world.ask("a", json!({ "prompt": "Write to ada@mail.test" })).await.unwrap();
+    let read = &second.asked()[0].text;
+    assert!(read.contains("[MAIL_1] waits") && !read.contains("ada@"), "{read}");
+    let told = &result["structuredContent"];
+    assert_eq!(told["handoffs"][0]["reason"], "ada@mail.test waits");
+    assert_eq!(told["answer"], "done, ada@mail.test");
+}

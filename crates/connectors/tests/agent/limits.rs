@@ -74,13 +74,83 @@ async fn a_model_that_repeats_itself_is_stopped() {
     let fifty: Vec<_> = (0..50).map(|_| ("crm__echo", json!({ "text": "again" }))).collect();
     let model = Model::replies(vec![Reply::calls(&fifty)]).await;
     let world = World::with(vec![("a", agent(&model, json!({ "tools": ["api://crm/echo"] })))]).await;
-    assert_eq!(world.reason("a", hello()).await, "LOOP");
-    assert!(world.api.requests().len() <= 3);
+    assert_eq!(world.reason("a", hello()).await, "TOOL_LIMIT");
+    assert!(world.api.requests().is_empty());
     let many: Vec<_> = (0..50).map(|n| ("crm__echo", json!({ "text": n.to_string() }))).collect();
     let model = Model::replies(vec![Reply::calls(&many)]).await;
     let world = World::with(vec![("a", agent(&model, json!({ "tools": ["api://crm/echo"] })))]).await;
     assert_eq!(world.reason("a", hello()).await, "TOOL_LIMIT");
     assert!(world.api.requests().is_empty());
+}
+
+/// AG-10: calls that are refused count like those that are made, before anything is made of them.
+#[tokio::test]
+async fn calls_that_are_refused_count_too() {
+    let unknown: Vec<_> = (0..50).map(|_| ("nothing", json!({}))).collect();
+    let model = Model::replies(vec![Reply::calls(&unknown)]).await;
+    let world = World::with(vec![("a", agent(&model, json!({ "tools": ["api://crm/echo"] })))]).await;
+    assert_eq!(world.reason("a", hello()).await, "TOOL_LIMIT");
+    assert_eq!(world.records().await.len(), 1, "nothing but the ask is recorded");
+    let model = Model::replies(vec![Reply::calls(&[("nothing", json!({}))])]).await;
+    let world = World::with(vec![("a", agent(&model, json!({ "limits": { "tool_calls": 3 } })))]).await;
+    assert_eq!(world.reason("a", hello()).await, "TOOL_LIMIT");
+    assert_eq!(model.asked().len(), 4);
+}
+
+/// AG-10: neither the calls of one answer nor what was said in a run is without end.
+#[tokio::test]
+async fn what_is_said_in_a_run_is_bounded() {
+    let many: Vec<_> = (0..2000).map(|_| ("nothing", json!({}))).collect();
+    let limits = json!({ "limits": { "tool_calls": 10_000 } });
+    let model = Model::replies(vec![Reply::calls(&many)]).await;
+    let world = World::with(vec![("a", agent(&model, limits))]).await;
+    assert_eq!(world.reason("a", hello()).await, "BAD_MODEL_ANSWER");
+    let long = "x".repeat(7 * 1024 * 1024);
+    let model = Model::replies(vec![Reply::Says(long, vec![("nothing".into(), "{}".into())])]).await;
+    let world = World::with(vec![("a", agent(&model, json!({})))]).await;
+    assert_eq!(world.reason("a", hello()).await, "CONTEXT_TOO_LONG");
+    assert_eq!(model.asked().len(), 3);
+}
+
+/// AG-10: a cost that nobody can tell ends a run that may cost only so much, and no count of a provider is too large.
+#[tokio::test]
+async fn usage_that_is_unknown_or_absurd_is_no_way_around_a_limit() {
+    let price = json!({ "input": 1.0, "output": 1.0 });
+    let calls = json!([{ "id": "c", "function": { "name": "crm__echo", "arguments": "{}" } }]);
+    let silent = json!({ "choices": [{ "message": { "content": null, "tool_calls": calls } }] }).to_string();
+    let model = Model::replies(vec![Reply::Raw(200, Vec::new(), silent.into_bytes())]).await;
+    let more = json!({ "tools": ["api://crm/*"], "limits": { "cost_usd": 1.0 }, "price": price });
+    let world = World::with(vec![("a", agent(&model, more))]).await;
+    let result = world.ask("a", hello()).await.unwrap();
+    let told = &result["structuredContent"];
+    assert_eq!(
+        (&told["error"]["reason"], &told["usage"]["input_tokens"]),
+        (&json!("COST_LIMIT"), &Value::Null)
+    );
+    let most = u64::MAX;
+    for (provider, answer) in [
+        (
+            "openai",
+            json!({ "choices": [{ "message": { "content": "", "tool_calls": calls } }],
+            "usage": { "prompt_tokens": most, "completion_tokens": most } }),
+        ),
+        (
+            "anthropic",
+            json!({ "content": [{ "type": "tool_use", "id": "c", "name": "crm__echo", "input": {} }],
+            "usage": { "input_tokens": most, "cache_read_input_tokens": most, "cache_creation_input_tokens": most } }),
+        ),
+        (
+            "gemini",
+            json!({ "candidates": [{ "finishReason": "STOP",
+            "content": { "parts": [{ "functionCall": { "name": "crm__echo", "args": {} } }] } }],
+            "usageMetadata": { "promptTokenCount": 1, "candidatesTokenCount": most, "thoughtsTokenCount": most } }),
+        ),
+    ] {
+        let model = Model::replies(vec![Reply::Raw(200, Vec::new(), answer.to_string().into_bytes())]).await;
+        let settings = agent(&model, json!({ "provider": provider, "tools": ["api://crm/*"] }));
+        let world = World::with(vec![("a", settings)]).await;
+        assert_eq!(world.reason("a", hello()).await, "TOKEN_LIMIT", "{provider}");
+    }
 }
 
 #[tokio::test]

@@ -251,6 +251,10 @@ async fn a_caller_who_goes_away_ends_the_model_call() {
     let (result, cancelled) = tokio::join!(world.ask_as(&cx, "a", hello()), cancel);
     assert!(cancelled.elapsed() < Duration::from_secs(1));
     assert_eq!(result.unwrap_err().kind(), ErrorKind::Cancelled);
+    testkit::eventually("the model's connection ends", Duration::from_secs(1), async || {
+        model.given_up() == 1
+    })
+    .await;
     assert_eq!(world.records().await.len(), 1);
 }
 

@@ -5,6 +5,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
+use testkit::mcp::http::{Behaviour, Server};
 use testkit::model::{Asked, Model, Reply};
 
 fn hello() -> Value {
@@ -43,6 +44,19 @@ async fn presets_are_not_the_model_s() {
         model_heard.iter().any(|text| text.contains("'customer' is set, and has no value")),
         "{model_heard:?}"
     );
+}
+
+/// AG-7, AG-18: a preset gets the real value of what the model sees masked.
+#[tokio::test]
+async fn presets_are_filled_with_what_is_masked_for_the_model() {
+    let model = Model::replies(vec![Reply::calls(&[("crm__echo", json!({}))]), Reply::says("done")]).await;
+    let tools = json!([{ "uri": "api://crm/echo", "preset": { "customer": "{{ .context.customer }}" } }]);
+    let rules = json!({ "input": [{ "pii": ["mail"], "action": "mask" }] });
+    let world = World::with(vec![("a", agent(&model, json!({ "tools": tools, "guardrails": rules })))]).await;
+    let asked = json!({ "prompt": "Which orders?", "context": { "customer": "ada@mail.test" } });
+    world.ask("a", asked).await.unwrap();
+    assert_eq!(world.api.last().query, "customer=ada%40mail.test");
+    assert!(!model.asked()[0].text.contains("ada@"), "{}", model.asked()[0].text);
 }
 
 /// AG-8, F6: the model hears what is wrong, goes on, and the audit has the refusals.
@@ -114,6 +128,33 @@ async fn results_are_marked_data_without_hidden_characters() {
     let user = asked[0].body["messages"][1]["content"].as_str().unwrap();
     assert!(user.contains(&format!("<data-{mark} from=\"context\">")) && user.contains("ctx"), "{user}");
     assert!(asked.iter().all(|asked| !asked.text.contains("hunter2")));
+}
+
+/// AG-19, F12: a server that refuses arguments speaks in its own words, which are data like any result.
+#[tokio::test]
+async fn a_server_that_refuses_arguments_is_not_believed() {
+    let schema = json!({ "type": "object", "properties": {} });
+    let tools = vec![json!({ "name": "echo", "description": "Says back.", "inputSchema": schema })];
+    let server = Server::start(Behaviour { tools: Some(tools), ..Default::default() }).await;
+    let mcp = json!({ "type": "http", "url": server.url(), "allow_private_network": true });
+    let model = Model::replies(vec![
+        Reply::calls(&[("there__echo", json!({ "count": "evil" }))]),
+        Reply::calls(&[("there__echo", json!({}))]),
+        Reply::says("done"),
+    ])
+    .await;
+    let more = json!({ "tools": ["mcp://there/*"], "approval": "after_untrusted",
+        "guardrails": { "tool_output": [{ "pattern": "integer", "action": "redact" }] } });
+    let world = World::with_services(vec![("mcp", "there", mcp), ("agent", "a", agent(&model, more))]).await;
+    world.ask("a", hello()).await.unwrap();
+    let heard = results(&model.asked()[2]);
+    assert!(
+        heard[0].starts_with("<data-") && heard[0].contains("'count' must be an [redacted]"),
+        "{}",
+        heard[0]
+    );
+    assert!(heard[0].contains("must fit this schema"), "{}", heard[0]);
+    assert!(heard[1].contains("cannot ask anybody"), "something untrusted was read: {}", heard[1]);
 }
 
 /// AG-21: the call is recorded with its usage, each tool call under the same run.

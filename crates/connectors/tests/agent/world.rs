@@ -34,6 +34,11 @@ pub struct World {
 impl World {
     /// A world with these agents, by id, and `api://crm`.
     pub async fn with(agents: Vec<(&str, Value)>) -> Self {
+        Self::with_services(agents.into_iter().map(|(id, settings)| ("agent", id, settings)).collect()).await
+    }
+
+    /// A world with these services, by type and id, and `api://crm`.
+    pub async fn with_services(more: Vec<(&str, &str, Value)>) -> Self {
         let (api, records) = (Server::start().await, Arc::new(Records::default()));
         let gateway = Gateway::new(
             connectors::REGISTRY,
@@ -42,7 +47,7 @@ impl World {
             Options::default(),
         );
         let mut services = vec![service("api", "crm", crm(&api))];
-        services.extend(agents.into_iter().map(|(id, settings)| service("agent", id, settings)));
+        services.extend(more.into_iter().map(|(scheme, id, settings)| service(scheme, id, settings)));
         let definition = TenantDefinition {
             tool_search: None,
             id: TenantId::default_tenant(),
@@ -52,7 +57,7 @@ impl World {
             tools: Vec::new(),
             instances: Vec::new(),
         };
-        let _ = gateway.load(definition).await;
+        gateway.load(definition).await.ended().await;
         Self { gateway, api, records }
     }
 
@@ -117,6 +122,8 @@ fn crm(api: &Server) -> Value {
             { "id": "must", "description": "Needs a text.", "endpoint": "/must", "method": "GET",
                 "parameters": [parameter("text", true)] },
             { "id": "remove", "description": "Removes.", "endpoint": "/remove", "method": "DELETE", "parameters": [] },
+            { "id": "send", "description": "Sends.", "endpoint": "/send", "method": "POST",
+                "parameters": [parameter("text", false)] },
             { "id": "slow", "description": "Takes 300 ms.", "endpoint": "/slow/300", "method": "GET",
                 "parameters": [parameter("n", false)] },
             { "id": "hang", "description": "Takes a minute.", "endpoint": "/slow/60000", "method": "GET", "parameters": [] },

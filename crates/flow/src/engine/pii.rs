@@ -1,8 +1,7 @@
 //! Personal data in texts: addresses of mail, numbers of telephones, cards, accounts and social security.
 
 use serde_json::{Map, Value, json};
-use std::borrow::Cow;
-use tool::pii::PERSONAL;
+use tool::pii::{self, PERSONAL};
 
 /// Where there is personal data, and of which kind; never the data itself.
 pub(super) fn find(value: &Value) -> Vec<Value> {
@@ -64,36 +63,12 @@ pub(super) fn redact(value: &Value) -> Value {
 
 /// The text with the kinds of personal data in their place; a text without any stays as it is.
 fn replace(text: &str, found: &mut dyn FnMut(&'static str)) -> String {
-    let mut has_found = false;
-    let replaced = replace_plain(&plain(text), &mut |kind| {
-        has_found = true;
-        found(kind);
+    let kinds = PERSONAL.iter().map(|kind| (kind.name, kind));
+    let replaced = pii::replace(text, kinds, &mut |name, _| {
+        found(name);
+        format!("[{}]", name.to_uppercase())
     });
-    if has_found { replaced } else { text.to_owned() }
-}
-
-/// Full-width forms of East Asian texts as the ASCII that they stand for, and signs without width left out.
-fn plain(text: &str) -> Cow<'_, str> {
-    if text.is_ascii() {
-        return text.into();
-    }
-    let narrow = |c: char| match c {
-        '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(c) - 0xfee0).unwrap_or(c),
-        '\u{3000}' | '\u{a0}' | '\u{2007}' | '\u{202f}' => ' ',
-        '\u{2010}'..='\u{2015}' => '-',
-        other => other,
-    };
-    let is_shown = |c: &char| !matches!(c, '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}' | '\u{ad}');
-    text.chars().filter(is_shown).map(narrow).collect()
-}
-
-fn replace_plain(text: &str, found: &mut dyn FnMut(&'static str)) -> String {
-    PERSONAL.iter().fold(text.to_owned(), |text, kind| {
-        kind.replace(&text, &mut |_| {
-            found(kind.name);
-            format!("[{}]", kind.name.to_uppercase())
-        })
-    })
+    replaced.unwrap_or_else(|| text.to_owned())
 }
 
 #[cfg(test)]

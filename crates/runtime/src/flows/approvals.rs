@@ -122,7 +122,7 @@ impl Flows {
         }
         if approval.is_by_name_alone(caller) && self.store.keys().count_called(tenant, name).await? > 1 {
             return Err(Error::denied(format!(
-                "several keys or users are called '{name}', so that nobody can tell who is asked; name the id in 'by'"
+                "several keys, users or instances are called '{name}', so that nobody can tell who is asked; name the id in 'by'"
             )));
         }
         approval.check(decision)

@@ -81,6 +81,11 @@ impl Callable {
         if let Err(error) = permits_named(&self.cx.caller, uri.service(), &address) {
             return Lookup::Missing(error.message().to_owned());
         }
+        // Also with the options that it is called with.
+        let error = self.gateway.find(&self.cx, uri).err();
+        if let Some(error) = error.filter(|error| error.kind() == ErrorKind::Denied) {
+            return Lookup::Missing(error.message().to_owned());
+        }
         let missing = || Lookup::Missing(format!("there is no flow '{}'", uri.service()));
         self.flows.get(&called(uri)).cloned().unwrap_or_else(missing)
     }

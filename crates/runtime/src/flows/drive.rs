@@ -206,7 +206,7 @@ impl Flows {
             (Some(number), _) => self.version(&run.tenant, &run.flow, number).await,
             (None, Some(draft)) => {
                 let bound = self.bound_of(&run.tenant, &draft).await?;
-                Ok(Arc::new(parse(None, draft, bound)?))
+                Ok(Arc::new(parse(draft, bound)?))
             }
             (None, None) => Err(Error::internal("a run has neither a version nor a text")),
         }

@@ -1,5 +1,6 @@
 //! What a run is kept with: on whose behalf it works, what started it, and what it was given.
 
+use super::versions::Version;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use flow::Flow;
@@ -11,7 +12,8 @@ use std::fmt::Write as _;
 use tool::secret::SecretValues;
 use tool::{Caller, Door, Identity, Limits, Pattern, Role, RunId, Scope};
 
-/// On whose behalf a run works. Its calls reach what the publisher might, and count for this one.
+/// On whose behalf a run works. Its calls count for this one, and reach what those might who answer for it: the publisher,
+/// or of a draft this one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Starter {
     // These two stay first: runs are found by how their JSON begins.
@@ -22,21 +24,30 @@ pub struct Starter {
     limits: Limits,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     bu_code: Option<String>,
-    /// Of whoever tries out a draft: nobody has published it, so that nobody answers for more.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    own: Option<Rights>,
+    /// Of whoever answers for it; of versions that were published before that was kept there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none", rename = "own")]
+    rights: Option<Rights>,
 }
 
 /// What somebody might reach by themselves.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Rights {
+pub struct Rights {
     role: Role,
     scopes: Vec<Scope>,
     allow: Vec<Pattern>,
 }
 
+impl Rights {
+    /// What the caller may reach now. No flow works as an admin of the platform, whoever publishes it.
+    #[must_use]
+    pub fn of(caller: &Caller) -> Self {
+        let Caller { role, scopes, allow, .. } = caller.clone();
+        Self { role: role.min(Role::Manager), scopes, allow }
+    }
+}
+
 impl Starter {
-    /// Whoever has a published flow run.
+    /// Whoever has something run for which nobody in particular answers.
     #[must_use]
     pub fn of(caller: &Caller) -> Self {
         Self {
@@ -45,14 +56,18 @@ impl Starter {
             name: caller.name.clone(),
             limits: caller.limits,
             bu_code: caller.bu_code.clone(),
-            own: None,
+            rights: None,
         }
     }
 
-    /// Whoever tries out a draft.
-    pub(super) fn trying(caller: &Caller) -> Self {
-        let Caller { role, scopes, allow, .. } = caller.clone();
-        Self { own: Some(Rights { role, scopes, allow }), ..Self::of(caller) }
+    /// Whoever has a version run: with the rights of its publisher, or its own where it is a draft that nobody has
+    /// published, so that nobody answers for more.
+    pub(super) fn running(version: &Version, caller: &Caller) -> Self {
+        let rights = match version.number {
+            Some(_) => version.rights.clone(),
+            None => Some(Rights::of(caller)),
+        };
+        Self { rights, ..Self::of(caller) }
     }
 
     /// How the JSON of those begins who have this identity.
@@ -80,10 +95,11 @@ impl Starter {
         &self.name
     }
 
-    /// Who makes the run's calls: what it may reach was checked when the flow was published, which managers do.
+    /// Who makes the run's calls.
     pub(super) fn acting(&self) -> Caller {
-        let of_publisher = || Rights { role: Role::Manager, scopes: Vec::new(), allow: Vec::new() };
-        let Rights { role, scopes, allow } = self.own.clone().unwrap_or_else(of_publisher);
+        // What it names was checked when the flow was published, which managers do.
+        let of_manager = || Rights { role: Role::Manager, scopes: Vec::new(), allow: Vec::new() };
+        let Rights { role, scopes, allow } = self.rights.clone().unwrap_or_else(of_manager);
         Caller {
             identity: self.identity(),
             name: self.name.clone(),

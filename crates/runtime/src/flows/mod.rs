@@ -25,7 +25,7 @@ pub use alone::{Alone, Watcher};
 pub use approvals::Approval;
 pub use callable::Callable;
 pub use doors::{Replay, SIGNALS};
-pub use given::{Given, Origin, Starter};
+pub use given::{Given, Origin, Rights, Starter};
 pub use polling::POLLING_TOOL;
 pub use service::{check_unit, not_waiting};
 pub use start::{MAX_DEPTH, NewStart, StartedRun};

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use std::sync::{Arc, Weak};
 use store::runs::Parent;
 use tool::secret::SecretValues;
-use tool::{Call, Connector, Context, Error, Extras, Outcome, Result, RunId, TenantId, Tool, runs};
+use tool::{Call, Connector, Context, Error, Extras, Outcome, Result, RunId, Step, TenantId, Tool, runs};
 
 /// What a start brings along beside its arguments.
 const EXTRA: &str = "mcp-all-in-one/flow";
@@ -244,14 +244,16 @@ fn asked(call: &Call) -> Asked {
         .unwrap_or_default()
 }
 
-/// Sub-flows may be told of another tenant and unit; whoever comes through a door is of its own.
+/// Sub-flows may be told of another tenant and unit; whoever comes through a door, or is a model that an agent asks, is
+/// of its own.
 ///
 /// # Errors
 /// `Denied` where a caller names others.
 pub fn check_unit(cx: &Context, arguments: &Map<String, Value>) -> Result<()> {
     let unit = cx.caller.bu_code.as_deref();
     let own = [("tenantId", Some(cx.tenant.as_str()), "tenant"), ("buCode", unit, "unit")];
-    for (name, own, what) in own.into_iter().filter(|_| cx.nested.is_none()) {
+    let is_of_run = journaled_step(cx).is_some();
+    for (name, own, what) in own.into_iter().filter(|_| !is_of_run) {
         let named = arguments.get(name).and_then(Value::as_str);
         if let Some(named) = named.filter(|named| Some(*named) != own) {
             return Err(Error::denied(format!("'{name}' is '{named}', and the caller is of another {what}")));
@@ -262,18 +264,44 @@ pub fn check_unit(cx: &Context, arguments: &Map<String, Value>) -> Result<()> {
 
 /// The node of a run that makes the call, and waits for what comes of it.
 pub(super) fn parent_of(cx: &Context) -> Option<Parent> {
-    let step = Some(&cx.nested.as_deref()?.step).filter(|step| step.is_journaled)?;
+    let step = journaled_step(cx)?;
     Some(Parent { run: step.run.clone()?, path: step.path.as_deref()?.to_owned() })
+}
+
+/// The step of a run that makes the call.
+fn journaled_step(cx: &Context) -> Option<&Step> {
+    cx.nested.as_deref().map(|nested| &nested.step).filter(|step| step.is_journaled)
 }
 
 impl Flows {
     /// What starts a run that is called so.
     pub(super) async fn origin_of(&self, cx: &Context) -> Result<Origin> {
-        let step = cx.nested.as_deref().map(|nested| &nested.step).filter(|step| step.is_journaled);
-        let around: Option<RunId> = step.and_then(|step| step.run.clone());
+        let around: Option<RunId> = journaled_step(cx).and_then(|step| step.run.clone());
         let Some(around) = around else { return Ok(Origin::door(cx.door, &cx.request_id)) };
         let depth = Origin::read(&self.store.runs().get(&cx.tenant, &around).await?.origin).depth + 1;
         let request_id = Some(cx.request_id.to_string());
         Ok(Origin { kind: runs::SCHEME.to_owned(), request_id, depth, ..Origin::default() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+    use tool::{Caller, Door, ErrorKind};
+
+    #[test]
+    fn only_a_run_names_another_tenant_or_unit() {
+        let caller = Arc::new(Caller { bu_code: Some("sales".to_owned()), ..Caller::local() });
+        let door = Context::new(TenantId::default_tenant(), caller, Door::Mcp, Duration::from_secs(1));
+        let of_agent = door.nested(Step::default());
+        let of_run = door.nested(Step { is_journaled: true, ..Step::default() });
+        for (name, other) in [("tenantId", "acme"), ("buCode", "board")] {
+            let arguments = Map::from_iter([(name.to_owned(), Value::from(other))]);
+            for cx in [&door, &of_agent] {
+                assert_eq!(check_unit(cx, &arguments).unwrap_err().kind(), ErrorKind::Denied, "{name}");
+            }
+            check_unit(&of_run, &arguments).unwrap();
+        }
     }
 }

@@ -52,10 +52,7 @@ impl NewStart {
     /// A run that nothing waits for, on behalf of a caller.
     #[must_use]
     pub fn new(flow: &str, version: Arc<Version>, given: Given, origin: Origin, caller: &Caller) -> Self {
-        let starter = match version.number {
-            Some(_) => Starter::of(caller),
-            None => Starter::trying(caller),
-        };
+        let starter = Starter::running(&version, caller);
         Self {
             flow: flow.to_owned(),
             version,
@@ -225,7 +222,7 @@ impl Flows {
     pub async fn draft(&self, tenant: &TenantId, flow: &str) -> Result<Arc<Version>> {
         let draft = self.store.flows().get(tenant, flow).await?.draft;
         let bound = self.bound_of(tenant, &draft).await?;
-        Ok(Arc::new(parse(None, draft, bound)?))
+        Ok(Arc::new(parse(draft, bound)?))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Published versions, parsed once: the same text is the same flow for all its runs.
 
+use super::given::Rights;
 use flow::{Bound, Flow};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,6 +20,8 @@ pub struct Version {
     pub flow: Arc<Flow>,
     /// Parameters that publishing bound to names.
     pub bound: Vec<Bound>,
+    /// What its publisher might reach; unknown of drafts, and of versions that are older than this is kept.
+    pub(super) rights: Option<Rights>,
     source: String,
 }
 
@@ -44,12 +47,17 @@ impl Versions {
     ) -> Result<Arc<Version>> {
         let key = (tenant.clone(), id.to_owned(), version.version);
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
+        let rights = version.rights.as_deref().map(serde_json::from_str).transpose().map_err(|error| {
+            Error::internal("the rights of a version cannot be read; publish the flow again").caused_by(error)
+        })?;
         // A flow that was deleted and made again counts from 1 again.
-        if let Some(known) = known.filter(|known| known.source == version.source) {
+        let is_same = |known: &Arc<Version>| known.source == version.source && known.rights == rights;
+        if let Some(known) = known.filter(is_same) {
             return Ok(known);
         }
         let bound = serde_json::from_str(&version.bound).unwrap_or_default();
-        let parsed = Arc::new(parse(Some(version.version), version.source.clone(), bound)?);
+        let draft = parse(version.source.clone(), bound)?;
+        let parsed = Arc::new(Version { number: Some(version.version), rights, ..draft });
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.len() >= MAX_KEPT {
             kept.clear();
@@ -72,12 +80,12 @@ impl Versions {
     }
 }
 
-/// A text that is to be run.
-pub(super) fn parse(number: Option<i64>, source: String, bound: Vec<Bound>) -> Result<Version> {
+/// A text that is to be run, as nobody has published it yet.
+pub(super) fn parse(source: String, bound: Vec<Bound>) -> Result<Version> {
     let reading = flow::read(&source);
     let Some(flow) = reading.flow else {
         let first = reading.problems.first().map(|problem| problem.message.clone()).unwrap_or_default();
         return Err(Error::invalid_config(format!("the flow cannot be run: {first}")));
     };
-    Ok(Version { number, flow: Arc::new(flow), bound, source })
+    Ok(Version { number: None, flow: Arc::new(flow), bound, rights: None, source })
 }

@@ -20,6 +20,8 @@ pub struct Publication {
     pub triggers: Vec<NewTrigger>,
     /// The id of the key or user that publishes it.
     pub published_by: String,
+    /// What that one may reach, as JSON.
+    pub rights: Option<String>,
 }
 
 /// What came of publishing.
@@ -27,7 +29,7 @@ pub struct Publication {
 pub struct Published {
     /// The flow, with the version that is current now.
     pub flow: Flow,
-    /// Not if the current version has that very text already.
+    /// Not if the current version has that very text already, from somebody with the same rights.
     pub is_new: bool,
 }
 
@@ -48,7 +50,10 @@ impl Flows<'_> {
         let flow = self.read(write.connection(), tenant, id).await?;
         if let Some(current) = flow.current {
             let current = read::read_version(write.connection(), tenant, id, current).await?;
-            if current.is_some_and(|current| current.source == publication.source) {
+            let is_same = |current: read::FlowVersion| {
+                current.source == publication.source && current.rights == publication.rights
+            };
+            if current.is_some_and(is_same) {
                 write.commit().await?;
                 return Ok(Published { flow, is_new: false });
             }
@@ -66,6 +71,7 @@ fn check(publication: &Publication) -> Result<()> {
     check_text("source", &publication.source)?;
     check_text("bound", &publication.bound)?;
     check_text("published_by", &publication.published_by)?;
+    check_text("rights", publication.rights.as_deref().unwrap_or_default())?;
     publication.references.iter().try_for_each(NewReference::check)?;
     publication.triggers.iter().try_for_each(NewTrigger::check)
 }
@@ -78,8 +84,8 @@ async fn insert_version(
     publication: &Publication,
 ) -> Result<i64> {
     let row = sqlx::query(
-        "INSERT INTO flow_versions (tenant, flow, version, source, bound, published_by, at)
-         SELECT $1, $2, COALESCE(MAX(version), 0) + 1, $3, $4, $5, $6 FROM flow_versions
+        "INSERT INTO flow_versions (tenant, flow, version, source, bound, published_by, at, rights)
+         SELECT $1, $2, COALESCE(MAX(version), 0) + 1, $3, $4, $5, $6, $7 FROM flow_versions
          WHERE tenant = $1 AND flow = $2 RETURNING version",
     )
     .bind(tenant.as_str())
@@ -88,6 +94,7 @@ async fn insert_version(
     .bind(publication.bound.as_str())
     .bind(publication.published_by.as_str())
     .bind(column::now())
+    .bind(publication.rights.as_deref())
     .fetch_one(write.connection())
     .await?;
     let version = column::integer(&row, "version")?;

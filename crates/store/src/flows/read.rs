@@ -11,9 +11,9 @@ use tool::TenantId;
 /// The condition of every list; `$1` is the tenant.
 const WHERE: &str =
     "tenant = $1 AND ($2 IS NULL OR status = $2) AND ($3 IS NULL OR search LIKE $3 ESCAPE '!')";
-const VERSION_COLUMNS: &str = "version, source, bound, published_by, at";
+const VERSION_COLUMNS: &str = "version, source, bound, published_by, at, rights";
 /// Without the texts, which a page of them would be too large with.
-const BRIEF_VERSION_COLUMNS: &str = "version, '' AS source, '' AS bound, published_by, at";
+const BRIEF_VERSION_COLUMNS: &str = "version, '' AS source, '' AS bound, published_by, at, rights";
 
 /// Which flows to list; what is `None` does not matter.
 #[derive(Debug, Clone, Default)]
@@ -37,6 +37,8 @@ pub struct FlowVersion {
     pub published_by: String,
     /// Milliseconds since 1970.
     pub at: i64,
+    /// What that one might reach then, as JSON; of older versions nobody has kept it.
+    pub rights: Option<String>,
 }
 
 impl Flows<'_> {
@@ -66,7 +68,7 @@ impl Flows<'_> {
     pub async fn published(self, tenant: &TenantId) -> Result<Vec<(Flow, FlowVersion)>> {
         let rows = sqlx::query(
             "SELECT f.tenant, f.id, f.name, f.status, f.owner, f.draft, f.revision, f.current_version,
-                 f.created_at, f.updated_at, v.version, v.source, v.bound, v.published_by, v.at
+                 f.created_at, f.updated_at, v.version, v.source, v.bound, v.published_by, v.at, v.rights
              FROM flows f JOIN flow_versions v
                  ON v.tenant = f.tenant AND v.flow = f.id AND v.version = f.current_version
              WHERE f.tenant = $1 ORDER BY f.id",
@@ -149,5 +151,6 @@ fn decode_version(row: &AnyRow) -> Result<FlowVersion> {
         bound: column::text(row, "bound")?,
         published_by: column::text(row, "published_by")?,
         at: column::integer(row, "at")?,
+        rights: column::optional_text(row, "rights")?,
     })
 }

@@ -39,6 +39,7 @@ fn publication(source: &str) -> Publication {
         references: vec![reference(source)],
         triggers: Vec::new(),
         published_by: "ada".into(),
+        rights: Some("{}".into()),
     }
 }
 
@@ -83,8 +84,17 @@ async fn publishes_texts_as_versions_without_gaps(db: Arc<Backend>) {
     );
     assert_eq!(flows.version(&acme(), "orders", 2).await.unwrap().source, "two");
     assert_eq!(flows.version(&acme(), "orders", 4).await.unwrap_err().kind(), ErrorKind::NotFound);
+    let by_another = Publication { rights: None, ..publication("one") };
+    let published = flows.publish(&acme(), "orders", &by_another, None).await.unwrap();
+    assert_eq!(
+        (published.flow.current, published.is_new),
+        (Some(4), true),
+        "other rights are another version"
+    );
+    let rights = async |version| flows.version(&acme(), "orders", version).await.unwrap().rights;
+    assert_eq!((rights(3).await.as_deref(), rights(4).await), (Some("{}"), None));
     let [(flow, version)] = <[_; 1]>::try_from(flows.published(&acme()).await.unwrap()).unwrap();
-    assert_eq!((flow.id.as_str(), version.version), ("orders", 3));
+    assert_eq!((flow.id.as_str(), version.version), ("orders", 4));
 }
 
 async fn numbers_versions_once_whoever_publishes(db: Arc<Backend>) {

@@ -11,7 +11,7 @@ pub(super) use settings::GuardrailSettings;
 pub(super) use rule::Blocked;
 
 use rule::Rule;
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 use std::sync::{Mutex, PoisonError};
 use tool::{CallTools, Context, Problem};
 
@@ -96,7 +96,22 @@ impl Guardrails {
         Ok(text)
     }
 
-    /// The same for every text within data.
+    /// The number as it may go on: a text where something was found in it.
+    async fn apply_to_number(
+        &self,
+        guarding: &Guarding<'_>,
+        stage: Stage,
+        number: Number,
+    ) -> Result<Value, Blocked> {
+        let written = number.to_string();
+        let mut text = written.clone();
+        for rule in self.of(stage).iter().filter(|rule| rule.is_about_numbers()) {
+            text = rule.apply(guarding, stage, text).await?;
+        }
+        Ok(if text == written { number.into() } else { text.into() })
+    }
+
+    /// The same for every text within data, names of fields and numbers included.
     pub(super) async fn apply_within(
         &self,
         guarding: &Guarding<'_>,
@@ -118,11 +133,13 @@ impl Guardrails {
             Value::Object(fields) => {
                 let mut guarded = Map::new();
                 for (name, field) in fields {
+                    let name = self.apply(guarding, stage, name).await?;
                     guarded.insert(name, Box::pin(self.apply_within(guarding, stage, field)).await?);
                 }
                 guarded.into()
             }
-            other => other,
+            Value::Number(number) => self.apply_to_number(guarding, stage, number).await?,
+            other @ (Value::Null | Value::Bool(_)) => other,
         })
     }
 }

@@ -5,7 +5,7 @@ use super::settings::{Action, Pii, RuleSettings};
 use super::{Guarding, Stage};
 use regex::{Regex, RegexBuilder};
 use serde_json::{Map, Value};
-use tool::pii::{KEY, Kind, PERSONAL};
+use tool::pii::{self, KEY, Named, PERSONAL};
 use tool::{Arguments, Outcome, Problem, Request, Step, Target, Uri};
 
 /// The most a compiled expression may take.
@@ -19,7 +19,7 @@ pub(in super::super) struct Blocked(pub(in super::super) String);
 pub(super) enum Rule {
     MaxChars(usize),
     Pattern(Regex, Action),
-    Pii(Vec<(&'static str, &'static Kind)>, Action),
+    Pii(Vec<Named>, Action),
     Links(Vec<String>, Action),
     Tool(Uri),
 }
@@ -62,6 +62,14 @@ impl Rule {
         }
     }
 
+    /// Digits can break it: a number is no text that a tool judges, or that has links or a length.
+    pub(super) fn is_about_numbers(&self) -> bool {
+        match self {
+            Self::Pattern(..) | Self::Pii(..) => true,
+            Self::MaxChars(_) | Self::Links(..) | Self::Tool(_) => false,
+        }
+    }
+
     pub(super) async fn apply(
         &self,
         guarding: &Guarding<'_>,
@@ -83,17 +91,12 @@ impl Rule {
                 judged(replaced, is_found, *action, "it has something that a pattern rules out")
             }
             Self::Pii(kinds, action) => {
-                let (mut replaced, mut is_found) = (text, false);
-                for (name, kind) in kinds {
-                    replaced = kind.replace(&replaced, &mut |value| {
-                        is_found = true;
-                        match action {
-                            Action::Mask => guarding.mask(name, value),
-                            Action::Block | Action::Redact => format!("[{}]", name.to_uppercase()),
-                        }
-                    });
-                }
-                judged(replaced, is_found, *action, "it has personal data")
+                let replaced = pii::replace(&text, kinds.iter().copied(), &mut |name, value| match action {
+                    Action::Mask => guarding.mask(name, value),
+                    Action::Block | Action::Redact => format!("[{}]", name.to_uppercase()),
+                });
+                let is_found = replaced.is_some();
+                judged(replaced.unwrap_or(text), is_found, *action, "it has personal data")
             }
             Self::Links(hosts, action) => {
                 let (replaced, is_found) = without_strangers(&text, hosts);
@@ -111,7 +114,7 @@ fn judged(text: String, is_found: bool, action: Action, why: &str) -> Result<Str
     }
 }
 
-fn kind_of(pii: Pii) -> (&'static str, &'static Kind) {
+fn kind_of(pii: Pii) -> Named {
     let personal = |name: &str| PERSONAL.iter().find(|kind| kind.name == name).unwrap_or(&KEY);
     match pii {
         Pii::Mail => ("mail", personal("email")),

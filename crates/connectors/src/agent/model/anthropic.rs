@@ -120,7 +120,8 @@ impl Tokens {
         if let Some(input) = self.input_tokens {
             let cached = self.cache_read_input_tokens.unwrap_or_default();
             usage.cached = cached;
-            usage.input = input + cached + self.cache_creation_input_tokens.unwrap_or_default();
+            let created = self.cache_creation_input_tokens.unwrap_or_default();
+            usage.input = input.saturating_add(cached).saturating_add(created);
         }
         usage.output = self.output_tokens.unwrap_or(usage.output);
     }
@@ -150,11 +151,11 @@ pub(super) fn read(text: &str) -> Option<Answer> {
             _ => {}
         }
     }
-    let mut usage = Usage::default();
-    if let Some(tokens) = answered.usage {
+    answer.usage = answered.usage.map(|tokens| {
+        let mut usage = Usage::default();
         tokens.add_to(&mut usage);
-    }
-    answer.usage = Some(usage);
+        usage
+    });
     Some(answer)
 }
 

@@ -1,7 +1,7 @@
 //! The client of an agent's model: attempts, pauses, the next provider when one is down, and answers of bounded size.
 
 use super::stream::Partial;
-use super::{Answer, Asked, Endpoint, MAX_ANSWER_BYTES, MAX_EVENT_BYTES, Stop, failure};
+use super::{Answer, Asked, Endpoint, MAX_ANSWER_BYTES, MAX_CALLS, MAX_EVENT_BYTES, Stop, failure};
 use crate::shared::attempts::{Backoff, Budget, Failure};
 use crate::shared::body::{self, BodyError};
 use crate::shared::network::Policy;
@@ -185,6 +185,9 @@ async fn read_stream(
 fn check(answer: Answer) -> Result<Answer> {
     if answer.stop == Stop::Refused {
         return Err(failure::refused());
+    }
+    if answer.calls.len() > MAX_CALLS {
+        return Err(failure::bad(&format!("it asks for more than {MAX_CALLS} tool calls at once")));
     }
     if answer.text.trim().is_empty() && answer.calls.is_empty() {
         return Err(failure::bad("it is empty"));

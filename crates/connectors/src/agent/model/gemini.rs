@@ -190,7 +190,6 @@ fn stop_of(reason: &str) -> Stop {
 pub(super) fn read(text: &str) -> Option<Answer> {
     let mut partial = Partial::default();
     take(&mut partial, text)?;
-    partial.answer.usage.get_or_insert_default();
     partial.is_whole.then_some(partial.answer)
 }
 
@@ -200,7 +199,7 @@ pub(super) fn take(partial: &mut Partial, data: &str) -> Option<()> {
     if let Some(tokens) = generated.usage_metadata {
         partial.answer.usage = Some(Usage {
             input: tokens.prompt_token_count,
-            output: tokens.candidates_token_count + tokens.thoughts_token_count,
+            output: tokens.candidates_token_count.saturating_add(tokens.thoughts_token_count),
             cached: tokens.cached_content_token_count,
         });
     }

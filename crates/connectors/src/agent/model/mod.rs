@@ -31,6 +31,8 @@ pub(super) enum Model {
 
 /// The most bytes of an answer.
 const MAX_ANSWER_BYTES: usize = 8 * 1024 * 1024;
+/// The most tool calls of an answer.
+const MAX_CALLS: usize = 1024;
 /// The most bytes of one event of a streamed answer.
 const MAX_EVENT_BYTES: usize = 1024 * 1024;
 
@@ -70,6 +72,22 @@ pub(super) enum Turn {
     User(String),
     Model { text: String, calls: Vec<ToolCall> },
     Results(Vec<ToolResult>),
+}
+
+impl Turn {
+    /// How long its texts are.
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            Self::User(text) => text.len(),
+            Self::Model { text, calls } => {
+                let of_call = |call: &ToolCall| call.id.len() + call.name.len() + call.arguments.len();
+                text.len() + calls.iter().map(of_call).sum::<usize>()
+            }
+            Self::Results(results) => {
+                results.iter().map(|result| result.name.len() + result.text.len()).sum()
+            }
+        }
+    }
 }
 
 /// A tool as the model is told of it.
@@ -115,7 +133,7 @@ pub(super) struct Answer {
     pub(super) text: String,
     pub(super) calls: Vec<ToolCall>,
     pub(super) stop: Stop,
-    /// Unknown where the model is the client's own.
+    /// Unknown where the model does not say, such as the client's own.
     pub(super) usage: Option<Usage>,
 }
 

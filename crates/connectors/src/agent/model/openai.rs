@@ -191,7 +191,7 @@ pub(super) fn read(text: &str) -> Option<Answer> {
         text: choice.message.content.map_or(Some(String::new()), text_of)?,
         calls: calls.collect::<Option<_>>()?,
         stop: if is_refused { Stop::Refused } else { stop_of(choice.finish_reason.as_deref()) },
-        usage: Some(completion.usage.map(|tokens| tokens.usage()).unwrap_or_default()),
+        usage: completion.usage.map(|tokens| tokens.usage()),
     })
 }
 

@@ -1,9 +1,6 @@
 //! A streamed answer, as far as it has come.
 
-use super::{Answer, ToolCall};
-
-/// So many calls in one answer are no mistake of ours but of the model.
-const MAX_CALLS: usize = 4096;
+use super::{Answer, MAX_CALLS, ToolCall};
 
 /// What has come of an answer.
 #[derive(Default)]

@@ -46,6 +46,9 @@ impl Thinking<'_> {
         offered: &Offered<'_>,
         calls: Vec<ToolCall>,
     ) -> Result<Option<Output>> {
+        // Those that are refused count, too: each is answered and recorded.
+        let wanted = calls.iter().filter(|call| !offered.is_handoff(&call.name)).count();
+        self.work.run.spent().may_call(wanted, &self.work.run.limits)?;
         let mut plans = Vec::with_capacity(calls.len());
         for (at, call) in calls.iter().enumerate() {
             plans.push(self.plan(offered, at, call).await?);
@@ -59,10 +62,8 @@ impl Thinking<'_> {
                 }
             }
         }
-        let made = plans.iter().filter(|plan| matches!(plan, Plan::Make(..))).count();
-        self.work.run.spent().may_call(made, &self.work.run.limits)?;
         let came = self.make_all(plans).await?;
-        self.tell(calls, came).await;
+        self.tell(calls, came).await?;
         Ok(None)
     }
 
@@ -183,9 +184,10 @@ impl Thinking<'_> {
             Err(error) if error.reason() == Some(Reason::Parked) => return Err(error),
             // What has become of it nobody knows.
             Err(_) if self.cx.cancel.is_cancelled() => return Err(Ended::Cancelled.error("")),
+            // The words may be the service's own.
             Err(error) if error.kind() == ErrorKind::InvalidInput => {
-                let schema = bound.parameters.get();
-                Came::told(format!("{}. The arguments must fit this schema: {schema}", error.in_words()))
+                let (words, schema) = (error.in_words(), bound.parameters.get());
+                from_outside(format!("{words}. The arguments must fit this schema: {schema}"), true)
             }
             Err(error) => from_outside(format!("the tool failed: {}", error.in_words()), true),
         })
@@ -211,13 +213,13 @@ impl Thinking<'_> {
         Came { text: framed(&self.work.run.mark, name, &text), ..came }
     }
 
-    async fn tell(&mut self, calls: Vec<ToolCall>, came: Vec<Came>) {
+    async fn tell(&mut self, calls: Vec<ToolCall>, came: Vec<Came>) -> Result<()> {
         let mut results = Vec::with_capacity(calls.len());
         for (call, came) in calls.into_iter().zip(came) {
             let Came { text, is_error, .. } = self.guarded(&call.name, came).await;
             results.push(ToolResult { id: call.id, name: call.name, text, is_error });
         }
-        self.turns.push(Turn::Results(results));
+        self.add(Turn::Results(results))
     }
 }
 

@@ -37,7 +37,7 @@ pub(super) fn output(thinking: &Thinking<'_>, answered: &Answered) -> Result<Out
 }
 
 /// What is told of a run that failed. As long as no model has answered, there is nothing to tell but why.
-pub(super) fn failure(thinking: &Thinking<'_>, error: Error) -> Result<Output> {
+pub(super) async fn failure(thinking: &Thinking<'_>, error: Error) -> Result<Output> {
     let error =
         if error.kind() == ErrorKind::Timeout && error.reason().is_none() { thinking.late() } else { error };
     let error = error.of_service(&thinking.agent.id);
@@ -45,7 +45,12 @@ pub(super) fn failure(thinking: &Thinking<'_>, error: Error) -> Result<Output> {
     if is_over || !thinking.has_thought {
         return Err(error);
     }
-    let mut told = told(thinking, &thinking.unmasked(&thinking.last_text), "failed");
+    let said = match error.reason() {
+        Some(Reason::Guardrail) => String::new(),
+        // No rule of answers has seen it yet.
+        _ => thinking.guard_output(&thinking.last_text).await.unwrap_or_default(),
+    };
+    let mut told = told(thinking, &said, "failed");
     told["error"] = json!({
         "code": code_of(error.kind()),
         "reason": error.reason().and_then(Reason::code),

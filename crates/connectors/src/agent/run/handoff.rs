@@ -4,7 +4,7 @@ use super::super::binding::History;
 use super::super::model::Turn;
 use super::Prompt;
 use super::frame::framed;
-use super::offers::{Offered, find};
+use super::offers::{Lookup, Offered};
 use super::progress;
 use super::spent::HandoffDone;
 use super::think::Thinking;
@@ -41,13 +41,13 @@ impl Thinking<'_> {
         };
         let text = |name: &str| {
             let text = arguments.get(name).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
-            text.map(|text| self.unmasked(&text.chars().take(MAX_CHARACTERS).collect::<String>()))
+            text.map(|text| text.chars().take(MAX_CHARACTERS).collect::<String>())
         };
         let Some(reason) = text("reason") else {
             return Ok(Handed::Told("a handoff needs a 'reason'".to_owned()));
         };
         let to = handoff.to.service().to_owned();
-        self.count(&to, &reason)?;
+        self.count(&to, &reason).await?;
         let handover = Handover {
             from: self.agent.id.clone(),
             to: to.clone(),
@@ -63,7 +63,7 @@ impl Thinking<'_> {
             shared: Some(Shared::new(self.work.handed_over(handover, &self.path()))),
             ..self.cx.nested(self.step(0))
         };
-        let target = find(&cx, &**tools, &Target::Uri(handoff.to.clone()));
+        let target = Lookup::new(cx.clone(), &**tools).find(&handoff.to);
         let Some((_, target)) = target else {
             return Ok(Handed::Told(format!("the agent '{to}' is not there for this caller")));
         };
@@ -77,14 +77,16 @@ impl Thinking<'_> {
         }
     }
 
-    fn count(&self, to: &str, reason: &str) -> Result<()> {
+    /// Counts the handoff. Its reason is told to the caller, as an answer is.
+    async fn count(&self, to: &str, reason: &str) -> Result<()> {
+        let reason = self.guard_output(reason).await.unwrap_or_default();
         let mut spent = self.work.run.spent();
         let limit = self.work.run.limits.handoffs;
         if spent.handoffs.len() >= usize::try_from(limit).unwrap_or(usize::MAX) {
             let message = format!("the run has ended: it may be handed over {limit} times");
             return Err(Error::upstream(message).because(Reason::HandoffLimit));
         }
-        let (from, to, reason) = (self.agent.id.clone(), to.to_owned(), reason.to_owned());
+        let (from, to) = (self.agent.id.clone(), to.to_owned());
         spent.handoffs.push(HandoffDone { from, to, reason });
         Ok(())
     }

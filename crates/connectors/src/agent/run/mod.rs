@@ -65,7 +65,7 @@ pub(super) async fn ask(agent: &Agent, cx: &Context, arguments: &Map<String, Val
         Ok(Ending::HandedOver(output)) => Ok(Outcome::Done(output)),
         Ok(Ending::Answered(answered)) => answer::output(&thinking, &answered).map(Outcome::Done),
         Err(error) if error.reason() == Some(Reason::Parked) => wait(&thinking, arguments).await,
-        Err(error) => answer::failure(&thinking, error).map(Outcome::Done),
+        Err(error) => answer::failure(&thinking, error).await.map(Outcome::Done),
     }
 }
 

@@ -7,9 +7,10 @@ use super::super::settings::RunAs;
 use super::work::AtWork;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use tool::{CallTools, CallableTool, Caller, CallerHeaders, Context, Error, Result, Role, Step, Target};
+use tool::{CallTools, CallableTool, Caller, CallerHeaders, Context, Error, Result, Role, Step, Target, Uri};
 
 /// The most tools that one model call offers.
 const MAX_OFFERS: usize = 128;
@@ -32,6 +33,11 @@ pub(super) struct Offered<'a> {
 }
 
 impl Offered<'_> {
+    /// A call of that name is a handoff.
+    pub(super) fn is_handoff(&self, name: &str) -> bool {
+        self.handoffs.iter().any(|(known, _)| known == name)
+    }
+
     /// The same as the model is told of it.
     pub(super) fn offers(&self) -> Vec<Offer> {
         let tools = self.tools.iter().map(|bound| Offer {
@@ -122,21 +128,27 @@ fn add_tools<'a>(
     work: &AtWork,
     tools: &dyn CallTools,
 ) -> usize {
-    let cx = acting(agent, cx, Step::default());
+    let lookup = Lookup::new(acting(agent, cx, Step::default()), tools);
     let mut left_out = 0;
     for binding in &agent.bindings {
-        let callables = callables(&cx, tools, binding);
-        left_out += usize::from(callables.is_empty());
+        if found.tools.len() >= MAX_OFFERS {
+            break;
+        }
+        let mut callables = lookup.callables(binding).peekable();
+        left_out += usize::from(callables.peek().is_none());
         for (callable, target) in callables {
             let is_at_work = callable.uri.scheme() == "agent"
                 && work.agents.iter().any(|agent| agent == callable.uri.service());
             let name = binding.name.clone().unwrap_or_else(|| model_name(&callable.name));
             let is_same = |known: &Bound<'_>| known.name == name || known.callable.uri == callable.uri;
-            if is_at_work || found.tools.iter().any(is_same) || found.tools.len() >= MAX_OFFERS {
+            if is_at_work || found.tools.iter().any(is_same) {
                 continue;
             }
             let parameters = without_presets(&callable, binding);
             found.tools.push(Bound { name, callable, target, binding, parameters });
+            if found.tools.len() >= MAX_OFFERS {
+                break;
+            }
         }
     }
     left_out
@@ -145,8 +157,9 @@ fn add_tools<'a>(
 /// Adds the agents that the caller may be handed over to; says how many are left out.
 fn add_handoffs<'a>(found: &mut Offered<'a>, agent: &'a Agent, cx: &Context, tools: &dyn CallTools) -> usize {
     let of_caller = Context { instance: cx.instance.clone(), ..cx.nested(Step::default()) };
+    let lookup = Lookup::new(of_caller, tools);
     for handoff in &agent.handoffs {
-        if find(&of_caller, tools, &Target::Uri(handoff.to.clone())).is_some() {
+        if lookup.find(&handoff.to).is_some() {
             let name = model_name(&format!("{HANDOFF}{}", handoff.to.service()));
             found.handoffs.push((name, handoff));
         }
@@ -154,38 +167,63 @@ fn add_handoffs<'a>(found: &mut Offered<'a>, agent: &'a Agent, cx: &Context, too
     agent.handoffs.len() - found.handoffs.len()
 }
 
-/// The tools that a binding stands for, as far as they can be called, and how they are.
-fn callables(cx: &Context, tools: &dyn CallTools, binding: &Binding) -> Vec<(CallableTool, Target)> {
-    match &binding.target {
-        BoundTo::One(uri) => {
+/// What addresses lead to in a context. Everything is listed at most once, as there may be thousands.
+pub(super) struct Lookup<'t> {
+    cx: Context,
+    tools: &'t dyn CallTools,
+    listed: OnceCell<Vec<CallableTool>>,
+}
+
+impl<'t> Lookup<'t> {
+    pub(super) fn new(cx: Context, tools: &'t dyn CallTools) -> Self {
+        Self { cx, tools, listed: OnceCell::new() }
+    }
+
+    fn listed(&self) -> &[CallableTool] {
+        self.listed.get_or_init(|| self.tools.tools(&self.cx))
+    }
+
+    /// What an address leads to, and how it is called. An instance knows only the names of its bindings.
+    pub(super) fn find(&self, uri: &Uri) -> Option<(CallableTool, Target)> {
+        if self.cx.instance.is_none() {
             let target = Target::Uri(uri.clone());
-            let found = find(cx, tools, &target);
-            found.map(|(callable, target)| (with_options(callable, uri), target)).into_iter().collect()
+            return self.tools.tool(&self.cx, &target).ok().map(|callable| (callable, target));
         }
-        BoundTo::Many(pattern) => {
-            let mut known = BTreeSet::new();
-            let fitting = tools.tools(cx).into_iter().filter(|tool| {
-                let address = tool.uri.to_string();
-                pattern.matches(&address) && known.insert(address)
-            });
-            let fitting: Vec<_> = fitting.collect();
-            fitting.into_iter().filter_map(|tool| find(cx, tools, &Target::Uri(tool.uri))).collect()
+        let plain = uri.with_options(Default::default());
+        self.listed().iter().find(|tool| tool.uri == plain).cloned().map(by_name)
+    }
+
+    /// The tools that a binding stands for, as far as they can be called.
+    fn callables<'l>(
+        &'l self,
+        binding: &'l Binding,
+    ) -> Box<dyn Iterator<Item = (CallableTool, Target)> + 'l> {
+        match &binding.target {
+            BoundTo::One(uri) => {
+                let found = self.find(uri);
+                Box::new(found.map(|(callable, target)| (with_options(callable, uri), target)).into_iter())
+            }
+            BoundTo::Many(pattern) => {
+                let mut known = BTreeSet::new();
+                let fitting = self.listed().iter().filter(move |tool| {
+                    let address = tool.uri.to_string();
+                    pattern.matches(&address) && known.insert(address)
+                });
+                Box::new(fitting.filter_map(move |tool| match self.cx.instance {
+                    Some(_) => Some(by_name(tool.clone())),
+                    None => self.find(&tool.uri),
+                }))
+            }
         }
     }
 }
 
-/// What an address leads to in this context. An instance knows only the names of its bindings.
-pub(super) fn find(cx: &Context, tools: &dyn CallTools, target: &Target) -> Option<(CallableTool, Target)> {
-    if cx.instance.is_none() {
-        return tools.tool(cx, target).ok().map(|callable| (callable, target.clone()));
-    }
-    let Target::Uri(uri) = target else { return None };
-    let bound = tools.tools(cx).into_iter().find(|tool| tool.uri == uri.with_options(Default::default()))?;
-    let target = Target::Name(bound.name.clone());
-    Some((bound, target))
+fn by_name(callable: CallableTool) -> (CallableTool, Target) {
+    let target = Target::Name(callable.name.clone());
+    (callable, target)
 }
 
-fn with_options(callable: CallableTool, uri: &tool::Uri) -> CallableTool {
+fn with_options(callable: CallableTool, uri: &Uri) -> CallableTool {
     CallableTool { uri: callable.uri.with_options(uri.options().clone()), ..callable }
 }
 
@@ -204,4 +242,61 @@ fn without_presets(callable: &CallableTool, binding: &Binding) -> Arc<RawValue> 
         required.retain(|name| !name.as_str().is_some_and(is_preset));
     }
     to_raw_value(&parsed).unwrap_or_default().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::binding::{ToolSettings, check_tools};
+    use super::*;
+    use async_trait::async_trait;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
+    use tool::objects::{Part, Reading};
+    use tool::{Door, InstanceId, Link, Outcome, Request, TenantId, Tool};
+
+    /// So many tools, and how often somebody wanted them all.
+    struct Many(usize, AtomicUsize);
+
+    #[async_trait]
+    impl CallTools for Many {
+        async fn call(&self, _: &Context, _: Request) -> Result<Outcome> {
+            Err(Error::internal("nothing is called here"))
+        }
+
+        async fn refuse(&self, _: &Context, _: &str, _: Error) {}
+
+        fn tools(&self, _: &Context) -> Vec<CallableTool> {
+            self.1.fetch_add(1, Ordering::Relaxed);
+            let tool = |n: usize| CallableTool {
+                name: format!("crm__t{n}"),
+                uri: format!("api://crm/t{n}").parse().unwrap(),
+                tool: Arc::new(Tool::new(format!("t{n}"), "Does it.", &json!({ "type": "object" })).unwrap()),
+            };
+            (0..self.0).map(tool).collect()
+        }
+
+        fn tool(&self, _: &Context, _: &Target) -> Result<CallableTool> {
+            Err(Error::not_found("an instance knows names alone"))
+        }
+
+        async fn read_object(&self, _: &Context, _: &Link, _: Part) -> Result<Reading> {
+            Err(Error::not_found("there is nothing"))
+        }
+    }
+
+    #[test]
+    fn everything_is_listed_once_at_an_instance_s_door() {
+        let tools = Many(300, AtomicUsize::new(0));
+        let caller = Arc::new(Caller::local());
+        let mut cx = Context::new(TenantId::default_tenant(), caller, Door::Mcp, Duration::from_secs(1));
+        cx.instance = Some(InstanceId::generate());
+        let lookup = Lookup::new(cx, &tools);
+        let settings: Vec<ToolSettings> =
+            serde_json::from_value(json!(["api://crm/*", "api://crm/t7", "api://crm/t8"])).unwrap();
+        let bindings = check_tools(&settings, &mut Vec::new());
+        let found: Vec<_> = bindings.iter().flat_map(|binding| lookup.callables(binding)).collect();
+        assert_eq!(found.len(), 302);
+        assert!(matches!(&found[301].1, Target::Name(name) if name == "crm__t8"), "{:?}", found[301]);
+        assert_eq!(tools.1.load(Ordering::Relaxed), 1);
+    }
 }

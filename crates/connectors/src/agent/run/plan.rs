@@ -137,7 +137,8 @@ impl Thinking<'_> {
         }
         let Value::Object(mut fields) = value else { return Err("the arguments are no object".to_owned()) };
         if !bound.binding.preset.is_empty() {
-            let data = self.data();
+            // No model reads them.
+            let data = self.unmasked_within(&self.data());
             for (name, preset) in &bound.binding.preset {
                 let value = preset.render(&data);
                 let value = value.map_err(|why| {
@@ -161,7 +162,8 @@ impl Thinking<'_> {
             Value::String(text) => self.unmasked(text).into(),
             Value::Array(items) => items.iter().map(|item| self.unmasked_within(item)).collect(),
             Value::Object(fields) => {
-                let unmask = |(name, field): (&String, &Value)| (name.clone(), self.unmasked_within(field));
+                let unmask =
+                    |(name, field): (&String, &Value)| (self.unmasked(name), self.unmasked_within(field));
                 Value::Object(fields.iter().map(unmask).collect())
             }
             other => other.clone(),

@@ -3,6 +3,7 @@
 use super::super::limits::{LimitSettings, PriceSettings};
 use super::super::model::Usage;
 use serde::Serialize;
+use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use tool::{Error, Reason, Result};
 
@@ -15,8 +16,8 @@ pub(super) struct Spent {
     /// A model has not said what it used.
     is_unknown: bool,
     cost_usd: Option<f64>,
-    /// How often each tool was asked for with the same arguments.
-    repeats: HashMap<(String, String), u32>,
+    /// How often each tool was asked for with the same arguments, by the digest of both: they may be long.
+    repeats: HashMap<[u8; 32], u32>,
     pub(super) handoffs: Vec<HandoffDone>,
     pub(super) warnings: Vec<String>,
     /// A result was read that is not trusted.
@@ -61,10 +62,15 @@ impl Spent {
         if self.model_calls >= limits.steps {
             return ended(Reason::StepLimit, format!("it may have {} model calls", limits.steps));
         }
-        if self.usage.input + self.usage.output >= limits.tokens {
+        if self.usage.input.saturating_add(self.usage.output) >= limits.tokens {
             return ended(Reason::TokenLimit, format!("it may use {} tokens", limits.tokens));
         }
         match (limits.cost_usd, self.cost_usd) {
+            (Some(most), _) if self.is_unknown => {
+                let why =
+                    "and a model has not said what it used; take 'limits.cost_usd' out, or another model";
+                ended(Reason::CostLimit, format!("it may cost {most} USD, {why}"))
+            }
             (Some(most), Some(cost)) if cost >= most => {
                 ended(Reason::CostLimit, format!("it may cost {most} USD"))
             }
@@ -92,7 +98,8 @@ impl Spent {
     /// # Errors
     /// `Loop` when the model was told, and asks again.
     pub(super) fn repeated(&mut self, tool: &str, arguments: &str, limits: &LimitSettings) -> Result<Repeat> {
-        let count = self.repeats.entry((tool.to_owned(), arguments.to_owned())).or_default();
+        let digest = Sha256::new().chain_update(tool).chain_update([0]).chain_update(arguments).finalize();
+        let count = self.repeats.entry(digest.into()).or_default();
         *count += 1;
         if *count <= limits.repeats {
             return Ok(Repeat::Fine);

@@ -24,6 +24,9 @@ struct Thought<'a> {
     is_held_back: bool,
 }
 
+/// The most bytes of everything that was said in the run of one agent.
+const MAX_TURNS_BYTES: usize = 16 * 1024 * 1024;
+
 /// An agent that thinks.
 pub(super) struct Thinking<'a> {
     pub(super) agent: &'a Agent,
@@ -89,8 +92,7 @@ impl<'a> Thinking<'a> {
                     None => continue,
                 }
             }
-            let turn = Turn::Model { text: answer.text, calls: answer.calls.clone() };
-            self.turns.push(turn);
+            self.add(Turn::Model { text: answer.text, calls: answer.calls.clone() })?;
             if let Some(output) = self.act(&offered, answer.calls).await? {
                 return Ok(Ending::HandedOver(output));
             }
@@ -187,7 +189,7 @@ impl<'a> Thinking<'a> {
             let message = "the model's answer cannot be used: it was cut off before it said anything";
             return Err(Error::upstream(message).because(Reason::BadModelAnswer));
         }
-        let text = self.guard_output(answer.text.clone()).await?;
+        let text = self.guard_output(&answer.text).await?;
         let Some(wanted) = &self.agent.output else {
             return Ok(Some(Answered { text, output: Value::Null, stop: answer.stop }));
         };
@@ -200,16 +202,30 @@ impl<'a> Thinking<'a> {
             return Err(Error::upstream(message).because(Reason::OutputInvalid));
         }
         *corrections += 1;
-        self.turns.push(Turn::Model { text: answer.text.clone(), calls: Vec::new() });
+        self.add(Turn::Model { text: answer.text.clone(), calls: Vec::new() })?;
         let asked = format!(
             "Your answer does not fit: {problem}. Answer again with JSON alone that fits the schema."
         );
-        self.turns.push(Turn::User(asked));
+        self.add(Turn::User(asked))?;
         Ok(None)
     }
 
-    async fn guard_output(&self, text: String) -> Result<String> {
-        let mut text = self.unmasked(&text);
+    /// Adds to what was said.
+    ///
+    /// # Errors
+    /// `ContextTooLong` when it is more than anybody could read: it is kept whole and sent with each model call.
+    pub(super) fn add(&mut self, turn: Turn) -> Result<()> {
+        self.turns.push(turn);
+        if self.turns.iter().map(Turn::bytes).sum::<usize>() <= MAX_TURNS_BYTES {
+            return Ok(());
+        }
+        let message = format!("the run has ended: what was said in it has more than {MAX_TURNS_BYTES} bytes");
+        Err(Error::upstream(message).because(Reason::ContextTooLong))
+    }
+
+    /// A text of the model as the caller may read it.
+    pub(super) async fn guard_output(&self, text: &str) -> Result<String> {
+        let mut text = self.unmasked(text);
         for guards in &self.work.guards {
             let guarded = guards.apply(&self.guarding(), Stage::Output, text).await;
             text = guarded.map_err(|blocked| {

@@ -5,11 +5,11 @@ use crate::auth::SignedIn;
 use crate::error::{Code, Problem, Result};
 use crate::manage::words;
 use flow::{Severity, Validation};
-use runtime::flows::Callable;
+use runtime::flows::{Callable, Rights};
 use serde::Serialize;
 use std::time::Duration;
 use store::flows::{NewDraft, NewReference, NewTrigger, Publication};
-use tool::{Context, Door};
+use tool::{Caller, Context, Door};
 use utoipa::ToSchema;
 
 /// Characters of a flow's name that lists show.
@@ -128,7 +128,7 @@ impl Checked {
         }
     }
 
-    pub(crate) fn publication(self, published_by: &str) -> Publication {
+    pub(crate) fn publication(self, publisher: &Caller) -> Publication {
         let triggers = self.validation.flow.iter().flat_map(|flow| &flow.triggers);
         let trigger = |trigger: &flow::Trigger| NewTrigger {
             name: trigger.name.clone(),
@@ -139,7 +139,9 @@ impl Checked {
             bound: serde_json::to_string(&self.validation.bound).unwrap_or_else(|_| "[]".to_owned()),
             references: self.references(),
             triggers: triggers.map(trigger).collect(),
-            published_by: published_by.to_owned(),
+            published_by: publisher.identity.id().to_owned(),
+            // Without any, a version would have those of managers; one whose rights cannot be read does not run.
+            rights: Some(serde_json::to_string(&Rights::of(publisher)).unwrap_or_else(|_| "{}".to_owned())),
             source: self.source,
         }
     }

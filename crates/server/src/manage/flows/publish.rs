@@ -37,7 +37,7 @@ pub(crate) struct FlowPublished {
     id: String,
     /// The version that new runs take now.
     version: i64,
-    /// Not if the current version has that very text already.
+    /// Not if the current version has that very text already, from somebody with the same rights.
     is_new: bool,
     /// Warnings.
     errors: Vec<FlowProblem>,
@@ -95,7 +95,7 @@ async fn make_current(
     super::check_flow_id(id)?;
     may_change(signed_in, &state.store.flows().get(&signed_in.tenant, id).await?)?;
     let errors = checked.problems();
-    let publication = checked.publication(signed_in.caller.identity.id());
+    let publication = checked.publication(&signed_in.caller);
     let published = state.store.flows().publish(&signed_in.tenant, id, &publication, revision).await?;
     let webhooks = first_secrets(state, &signed_in.tenant, id).await?;
     state.reload.catch_up().await;

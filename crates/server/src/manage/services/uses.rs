@@ -5,7 +5,7 @@ use crate::auth::SignedIn;
 use serde_json::Value;
 use std::time::Duration;
 use tool::uses::Right;
-use tool::{Context, Door, Error, ErrorKind, Kind, Problem, Scope, Uri, Use};
+use tool::{Caller, Context, Door, Error, ErrorKind, Kind, Pattern, Problem, Scope, Uri, Use};
 
 /// What keeps the settings from being saved: something that must be there is not, or whoever saves them would
 /// give away more than they hold.
@@ -51,12 +51,21 @@ fn looked_up(
     uses.into_iter().map(look).collect()
 }
 
+/// The caller holds all of it, whatever is there now: more may come that fits, and what is not there may come back.
+fn may_give(caller: &Caller, what: &Pattern) -> bool {
+    let is_listed = caller.allow.is_empty() || caller.allow.iter().any(|own| own.covers(what));
+    caller.may(Scope::Call) && is_listed
+}
+
 fn problem(signed_in: &SignedIn, used: &Use, error: Option<&Error>) -> Option<Problem> {
     let Use { path, what, right, must_exist } = used;
     let is_denied = error.is_some_and(|error| error.kind() == ErrorKind::Denied);
-    if *right == Right::Saver && (is_denied || !signed_in.caller.may(Scope::Call)) {
+    if *right == Right::Saver && (is_denied || !may_give(&signed_in.caller, what)) {
         let name = &signed_in.caller.name;
-        let message = format!("'{path}': {name} may not call {what}, and so cannot let others call it");
+        let message = format!(
+            "'{path}': {name} may not call all of {what}, and so cannot let others call it; name no more than its own \
+             rights and allow-list cover"
+        );
         return Some(Problem::new(path, "Forbidden", message));
     }
     let is_missing = error.is_some_and(|error| error.kind() == ErrorKind::NotFound);
