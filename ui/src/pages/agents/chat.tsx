@@ -1,6 +1,7 @@
 // The chat: what was said, tools with what they were told and answered, and a field for what comes next.
 import { type FormEvent, useRef, useState } from "react";
 import { converse } from "../../api/agents";
+import { useMay } from "../../api/session";
 import { pretty } from "../../catalog/answer";
 import { StateBadge } from "../../catalog/badges";
 import { useSubmitKey } from "../../form/submit-key";
@@ -13,8 +14,9 @@ export function Chat({ agent }: { agent: string }) {
   const words = useWords();
   const { turns, isBusy, error, send, stop } = useConversation(agent);
   const [text, setText] = useState("");
+  const may = useMay();
   const submit = () => {
-    if (!text.trim() || isBusy) return;
+    if (!text.trim() || isBusy || !may("call")) return;
     send(text);
     setText("");
   };
@@ -38,9 +40,11 @@ export function Chat({ agent }: { agent: string }) {
           <AreaField label={words.agents.message} value={text} onValue={setText} rows={3} />
           <Row at="end">
             {isBusy && <Button onClick={stop}>{words.act.stop}</Button>}
-            <Button look="primary" type="submit" disabled={isBusy}>
-              {words.agents.send}
-            </Button>
+            {may("call") && (
+              <Button look="primary" type="submit" disabled={isBusy}>
+                {words.agents.send}
+              </Button>
+            )}
           </Row>
         </Stack>
       </form>
