@@ -105,7 +105,8 @@ mod tests {
         let rows = |first: usize, count: usize| {
             (first..first + count).rev().map(|number| record(number, "POST /api/v1/services")).collect()
         };
-        let kinds = |told: Vec<Told>| told.into_iter().map(|(_, data)| data["kind"].clone()).collect::<Vec<_>>();
+        let kinds =
+            |told: Vec<Told>| told.into_iter().map(|(_, data)| data["kind"].clone()).collect::<Vec<_>>();
         assert_eq!(kinds(changes.take(rows(0, 2), true, 7)), ["services", "services"]);
         assert_eq!(kinds(changes.take(rows(1, MOST as usize), true, 8)), ["*"]);
         assert!(changes.take(rows(1, MOST as usize), true, 8).is_empty(), "nothing is told twice");

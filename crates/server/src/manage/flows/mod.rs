@@ -24,8 +24,8 @@ use runtime::flows::{POLLING_TOOL, Version};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use source::{Source, SourceSchema};
-use store::{PageRequest, within};
 use store::flows::{Flow, FlowFilter};
+use store::{PageRequest, within};
 use tool::whole::whole_or_null;
 use utoipa::ToSchema;
 

@@ -193,7 +193,8 @@ impl Known {
         let doors = instances.total;
         let instances = instances.items.into_iter().map(|instance| (instance.id.into(), instance.name));
         let known = Self { tools: tools.collect(), instances: instances.collect(), catalog: snapshot };
-        let health: Vec<_> = configured(&known.catalog).map(|service| HealthView::of_service(service)).collect();
+        let health: Vec<_> =
+            configured(&known.catalog).map(|service| HealthView::of_service(service)).collect();
         let failing = health.iter().filter(|health| health.is_failing()).count();
         let counts =
             Counts { doors, tools: known.tools.len(), services: health.len(), failing, tables, flows };
