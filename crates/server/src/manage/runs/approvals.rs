@@ -72,8 +72,7 @@ fn show(approval: Approval) -> ApprovalView {
     }
 }
 
-/// Lists what waits for a decision, oldest first; those who only call see what is asked of them, and those with a list
-/// of what they may call see no other flows.
+/// Lists what waits for a decision, oldest first; those who only call see what is asked of them, nobody flows beyond their allow-list.
 #[utoipa::path(get, path = "/approvals", tag = "runs",
     params(("page" = Option<u32>, Query), ("limit" = Option<u32>, Query)),
     responses((status = 200, body = Page<ApprovalView>)))]
