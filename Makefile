@@ -2,6 +2,7 @@
 CARGO ?= cargo
 FULL := --features full
 NEXTEST := $(CARGO) nextest run --workspace
+BROWSE = MCP_BIN=$${CARGO_TARGET_DIR:-$$PWD/target}/debug/mcp-all-in-one scripts/servers run aimock -- scripts/console --browse
 CLIPPY := $(CARGO) clippy --workspace --all-targets
 .PHONY: run test test-brokers test-console screenshots console check bench bench-tools dev release generate fmt features docs deny nextest cargo-deny help
 
@@ -12,32 +13,33 @@ run:                 ## Build and serve on 127.0.0.1:3095 with embedded defaults
 	scripts/console --if-possible
 	$(CARGO) run --bin mcp-all-in-one -- serve
 
-console:             ## Build the console that the server shows at /
-	scripts/console
-
 dev:                 ## The same with a throw-away data folder and debug logs
 	MCP_ALL_IN_ONE_HOME=$$PWD/.cache/dev $(CARGO) run --bin mcp-all-in-one -- --log-level info,gateway=debug,server=debug serve
+
+console:             ## Build the console that the server shows at /
+	scripts/console
 
 release:             ## The binary that is handed out, with everything in it
 	scripts/console
 	$(CARGO) build --release $(FULL) --bin mcp-all-in-one
 
-test: nextest        ## Every test, with real servers that it installs, starts and stops
+test: nextest        ## Every test, with real servers and a browser that it installs, starts and stops
 	scripts/console --if-possible
 	$(CARGO) test --quiet --doc -p gotemplate
 	CARGO_TARGET_DIR=$${CARGO_TARGET_DIR:-$$PWD/target} $(CARGO) test --quiet --manifest-path crates/gotemplate/differential/Cargo.toml --tests
 	scripts/flaky run scripts/mcp-servers run scripts/postgres run scripts/servers run -- $(NEXTEST) $(FULL)
+	$(BROWSE)
 
 test-brokers: nextest ## Tests on brokers that are built from source, once: minutes the first time
 	scripts/servers run tansu -- $(CARGO) nextest run -p connectors $(FULL) --profile brokers
 
 test-console:        ## The console in a browser, which is installed unless it is there
 	$(CARGO) build $(FULL) --bin mcp-all-in-one
-	MCP_BIN=$${CARGO_TARGET_DIR:-$$PWD/target}/debug/mcp-all-in-one scripts/console --browse
+	$(BROWSE)
 
 screenshots:         ## The pictures of the README
 	$(CARGO) build $(FULL) --bin mcp-all-in-one
-	SCREENSHOTS=1 MCP_BIN=$${CARGO_TARGET_DIR:-$$PWD/target}/debug/mcp-all-in-one scripts/console --browse screenshots
+	SCREENSHOTS=1 $(BROWSE) screenshots
 
 check: nextest deny  ## Format, lints, documentation, features, dependencies, tidiness, generated files
 	$(CARGO) fmt --all -- --check

@@ -7,9 +7,9 @@ export const url = () => process.env.E2E_URL ?? "";
 export const api = () => process.env.E2E_API ?? "";
 
 /** Asks the REST interface itself, to make what a test needs. */
-export async function rest<T>(method: string, path: string, body?: unknown, key = ADMIN): Promise<T> {
-  const headers = { Authorization: `Bearer ${key}`, "Content-Type": "application/json" };
-  const response = await fetch(`${api()}/api/v1${path}`, {
+export async function rest<T>(method: string, path: string, body?: unknown, server = api()): Promise<T> {
+  const headers = { Authorization: `Bearer ${ADMIN}`, "Content-Type": "application/json" };
+  const response = await fetch(`${server}/api/v1${path}`, {
     method,
     headers,
     body: body ? JSON.stringify(body) : undefined,
@@ -18,10 +18,10 @@ export async function rest<T>(method: string, path: string, body?: unknown, key 
   return (response.status === 204 ? undefined : await response.json()) as T;
 }
 
-export async function signIn(page: Page, key = ADMIN): Promise<void> {
-  const response = await page.request.post(`${url()}/api/v1/auth/session`, {
+export async function signIn(page: Page, key = ADMIN, server = url()): Promise<void> {
+  const response = await page.request.post(`${server}/api/v1/auth/session`, {
     data: { key },
-    headers: { "Sec-Fetch-Site": "same-origin", Origin: url() },
+    headers: { "Sec-Fetch-Site": "same-origin", Origin: server },
   });
   expect(response.ok()).toBe(true);
 }

@@ -1,10 +1,17 @@
 // The journeys of the contract, as people go them: by roles and names alone.
+import type { Page } from "@playwright/test";
 import { api, expect, rest, signIn, test, url } from "./base";
 import { start } from "./server";
+import { upstream } from "./upstream";
 
 /** UI-1: J1 on a fresh home, within its bar. */
 test("a fresh home leads from the printed link to an answer in three clicks", async ({ page }) => {
   const fresh = await start();
+  const refused: string[] = [];
+  page.on("response", (response) => {
+    if (response.status() === 401) refused.push(response.url());
+  });
+  const begun = Date.now();
   try {
     const headers = { Authorization: "Bearer e2e-admin-key-e2e-admin-key-e2e-admin-key" };
     const made = await fetch(`${fresh.api}/api/v1/auth/session-code`, { method: "POST", headers });
@@ -14,6 +21,8 @@ test("a fresh home leads from the printed link to an answer in three clicks", as
     await page.getByRole("button", { name: "Run" }).click();
     await expect(page.getByRole("region", { name: "Answer", exact: true })).toContainText("Ada");
     expect(page.url()).not.toContain("code=");
+    expect(refused).toEqual([]);
+    expect(Date.now() - begun).toBeLessThan(60_000);
   } finally {
     await fresh.stop();
   }
@@ -75,43 +84,91 @@ test.describe("signed in", () => {
     await expect(page.getByRole("status", { name: "Waiting for the first call" })).toBeVisible();
     await page.getByRole("tab", { name: "Cursor" }).click();
     await expect(page.getByRole("textbox", { name: "Snippet" })).toHaveValue(new RegExp(key));
+    const snippet = await page.getByRole("textbox", { name: "Snippet" }).inputValue();
     await page.getByRole("button", { name: "Copy" }).click();
     await expect(page.getByRole("status", { name: "Copied" })).toBeVisible();
-    await callThroughDoor(key, `query_${name}`);
+    await callThroughDoor(snippet, `query_${name}`);
     await expect(page.getByRole("status", { name: "Connected" })).toBeVisible({ timeout: 15_000 });
   });
 
-  /** UI-4: J4, a failed call is explained two clicks from Home. */
-  test("a failed call says why, what was sent and what to do", async ({ page }) => {
-    const id = `gone${Date.now()}`;
-    const tools = [{ id: "get", endpoint: "/x" }];
-    const config = { base_url: "http://127.0.0.1:9", retry: { max_attempts: 1 } };
-    await rest("POST", "/services", { type: "api", id, config, tools });
-    await rest("POST", "/call", { uri: `api://${id}/get`, arguments: {} });
-    await page.goto(url());
-    const failures = page.getByRole("list", { name: "Recent failures" });
-    await failures
-      .getByRole("link", { name: `${id}__get` })
-      .first()
-      .click();
-    await expect(page.getByRole("region", { name: "Cause" })).toContainText("UNAVAILABLE");
-    await expect(page.getByRole("region", { name: "Steps" })).toContainText("failed");
+  /** UI-4: J4, a call that nobody answered is explained two clicks from Home. */
+  test("an unanswered call says why, what was sent and what to do", async ({ page }) => {
+    const id = await makeService("gone", "http://127.0.0.1:9");
+    await rest("POST", "/call", { uri: `api://${id}/get`, arguments: { order: "o1" } });
+    await explains(page, id, "UNAVAILABLE", "call");
     await expect(page.getByRole("region", { name: "Request" })).toContainText("127.0.0.1:9/x");
-    await expect(page.getByRole("region", { name: "Raw answer" })).toBeVisible();
-    await expect(page.getByRole("link", { name: "Open service" })).toBeVisible();
     await page.getByRole("link", { name: "Run again" }).click();
-    await expect(page.getByRole("form", { name: "Arguments" })).toBeVisible();
+    await expect(page.getByRole("textbox", { name: "Order" })).toHaveValue("o1");
+  });
+
+  /** UI-4: one that was answered with an error. */
+  test("a failed call shows the answer as it came", async ({ page }) => {
+    const failing = await upstream((_, response) => {
+      response.statusCode = 404;
+      response.setHeader("Content-Type", "application/json");
+      response.end('{"why":"no such order"}');
+    });
+    const id = await makeService("failing", failing.url);
+    await rest("POST", "/call", { uri: `api://${id}/get`, arguments: { order: "o2" } });
+    await explains(page, id, "UPSTREAM_ERROR", "call");
+    await expect(page.getByRole("region", { name: "Request" })).toContainText("/x?order=o2");
+    await expect(page.getByRole("region", { name: "Raw answer" })).toContainText("no such order");
+    failing.stop();
+  });
+
+  /** UI-4: one that took too long. */
+  test("a call that took too long says so", async ({ page }) => {
+    const silent = await upstream(() => {});
+    const id = await makeService("silent", silent.url, { timeout_ms: 300 });
+    await rest("POST", "/call", { uri: `api://${id}/get`, arguments: { order: "o3" } });
+    await explains(page, id, "TIMEOUT", "call");
+    await expect(page.getByRole("region", { name: "Request" })).toContainText("/x?order=o3");
+    silent.stop();
+  });
+
+  /** UI-4: one that was turned away before anything was sent. */
+  test("a refused call says what to give", async ({ page }) => {
+    const id = await makeService("refused", "http://127.0.0.1:9");
+    await rest("POST", "/call", { uri: `api://${id}/get`, arguments: {} }).catch(() => undefined);
+    await explains(page, id, "VALIDATION_FAILED", "bind");
+    await expect(page.getByRole("region", { name: "Cause" })).toContainText("order");
+    await expect(page.getByRole("region", { name: "Raw answer" })).toContainText("Nothing was sent");
   });
 });
 
-/** What a real client does, on the wire: says hello, then calls. */
-async function callThroughDoor(key: string, tool: string): Promise<void> {
+/** A service with one tool that wants an order. */
+async function makeService(name: string, base_url: string, more: object = {}): Promise<string> {
+  const id = `${name}${Date.now()}`;
+  const parameters = [{ name: "order", position: "query", required: true }];
+  const config = { base_url, retry: { max_attempts: 1 }, ...more };
+  await rest("POST", "/services", { type: "api", id, config, tools: [{ id: "get", endpoint: "/x", parameters }] });
+  return id;
+}
+
+/** Two clicks: Home, the failure; then the cause with code and advice, and the step that failed. */
+async function explains(page: Page, id: string, code: string, step: string): Promise<void> {
+  await page.goto(url());
+  const failures = page.getByRole("list", { name: "Recent failures" });
+  await failures
+    .getByRole("link", { name: `${id}__get` })
+    .first()
+    .click();
+  await expect(page.getByRole("region", { name: "Cause" })).toContainText(code);
+  const steps = page.getByRole("region", { name: "Steps" });
+  await expect(steps.getByRole("row").filter({ hasText: step }).filter({ hasText: "failed" })).toHaveCount(1);
+  await expect(page.getByRole("region", { name: "Raw answer" })).toBeVisible();
+  await expect(page.getByRole("link", { name: "Open service" })).toBeVisible();
+}
+
+/** What a real client does with what was copied, on the wire: says hello, then calls. */
+async function callThroughDoor(snippet: string, tool: string): Promise<void> {
+  const [server] = Object.values(JSON.parse(snippet).mcpServers as Record<string, { url: string }>);
   const headers: Record<string, string> = {
     "Content-Type": "application/json",
     Accept: "application/json, text/event-stream",
   };
   const send = (body: object) =>
-    fetch(`${api()}/mcp/${key}`, { method: "POST", headers, body: JSON.stringify({ jsonrpc: "2.0", ...body }) });
+    fetch(server?.url ?? "", { method: "POST", headers, body: JSON.stringify({ jsonrpc: "2.0", ...body }) });
   const protocolVersion = "2025-06-18";
   const params = { protocolVersion, capabilities: {}, clientInfo: { name: "e2e", version: "1" } };
   const hello = await send({ id: 1, method: "initialize", params });
@@ -119,5 +176,5 @@ async function callThroughDoor(key: string, tool: string): Promise<void> {
   headers["Mcp-Session-Id"] = hello.headers.get("mcp-session-id") ?? "";
   await send({ method: "notifications/initialized" });
   const answer = await send({ id: 2, method: "tools/call", params: { name: tool, arguments: { query: "[].id" } } });
-  expect(answer.ok).toBe(true);
+  expect(await answer.text()).toContain("o1");
 }

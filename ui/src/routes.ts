@@ -19,15 +19,16 @@ import type { Words } from "./words";
 
 type Module = { default: ComponentType };
 export type PageEntry = { path: string; load: () => Promise<Module> };
-export type NavEntry = { path: string; word: keyof Words["nav"]; icon: LucideIcon; may?: May };
+/** `also` are pages that belong to it and have addresses of their own. */
+export type NavEntry = { path: string; word: keyof Words["nav"]; icon: LucideIcon; may?: May; also?: string[] };
 
 export const nav: NavEntry[] = [
   { path: "/", word: "home", icon: House },
   { path: "/ui/services", word: "services", icon: Plug, may: "read" },
-  { path: "/ui/tools", word: "tools", icon: Wrench },
+  { path: "/ui/tools", word: "tools", icon: Wrench, also: ["/ui/try"] },
   { path: "/ui/tables", word: "tables", icon: Table2 },
   { path: "/ui/doors", word: "doors", icon: DoorOpen },
-  { path: "/ui/flows", word: "flows", icon: Workflow },
+  { path: "/ui/flows", word: "flows", icon: Workflow, also: ["/ui/runs", "/ui/approvals"] },
   { path: "/ui/agents", word: "agents", icon: Bot },
   { path: "/ui/calls", word: "calls", icon: Activity },
   { path: "/ui/metrics", word: "metrics", icon: ChartLine },

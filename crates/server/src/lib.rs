@@ -28,6 +28,7 @@ use axum::extract::DefaultBodyLimit;
 use axum::middleware::from_fn_with_state;
 use axum::routing::{get, post};
 use connections::Connections;
+use error::{Code, Problem};
 use gateway::Gateway;
 use http::{HeaderName, HeaderValue, Method, header};
 use metrics_exporter_prometheus::PrometheusHandle;
@@ -36,7 +37,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use store::{Documents, Store};
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tool::Secret;
@@ -130,6 +131,12 @@ pub(crate) struct AppState {
 impl AppState {
     pub(crate) fn is_stopping(&self) -> bool {
         self.stopping.is_cancelled()
+    }
+
+    /// A place for one more stream, as long as it is held.
+    pub(crate) fn stream_place(&self) -> error::Result<OwnedSemaphorePermit> {
+        let place = self.streams.clone().try_acquire_owned();
+        place.map_err(|_| Problem::new(Code::Unavailable, "too many streams are open; try again later"))
     }
 
     /// Only programs on this machine can reach us, unless something forwards to us.

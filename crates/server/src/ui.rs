@@ -31,8 +31,8 @@ const NOT_BUILT: &str = r#"<!doctype html>
 <head><meta charset="utf-8"><title>mcp-all-in-one</title></head>
 <body>
 <h1>The console is not built</h1>
-<p>The server runs: REST and MCP work without the console. To build it, run this in the folder of the sources, then start
-the server again:</p>
+<p>The server runs: REST and MCP work without the console. To build it, run this in the folder of the sources; it needs
+Node 20.19 or later with npm. Then build and start the server again, as <code>make run</code> does:</p>
 <pre><code>make console</code></pre>
 <p><a href="__BASE__/api/docs">REST interface</a></p>
 </body>

@@ -26,6 +26,12 @@ export const call = (id: string) =>
 
 export const exportAddress = (filter: CallFilter) => address("/api/v1/audit/export", { ...filter, format: "csv" });
 
+/** The calls of a run, the oldest first. */
+export async function callsOfRun(run: string): Promise<Call[]> {
+  const { items } = await get<Page<Call>>("/audit", { kind: "call", run, limit: LIMIT });
+  return items.toReversed();
+}
+
 /** The call that a step of a run made last. */
 export async function findStepCall(run: string, node: string): Promise<Call | undefined> {
   const { items } = await get<Page<Call>>("/audit", { kind: "call", run, limit: LIMIT }).catch(() =>

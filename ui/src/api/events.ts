@@ -33,16 +33,20 @@ export function listen(queries: QueryClient): () => void {
       SETTLE_MS,
     );
   };
+  let hasGap = false;
   const open = () => {
     source = new EventSource(address("/api/v1/events", { topics: TOPICS }));
-    source.onopen = () => setLive(true);
+    source.onopen = () => {
+      setLive(true);
+      // What happened meanwhile was not told; while nobody answers there is nothing to ask.
+      if (hasGap) refresh();
+      hasGap = false;
+    };
     source.onerror = () => {
       setLive(false);
+      hasGap = true;
       source?.close();
-      retry = setTimeout(() => {
-        open();
-        refresh();
-      }, RETRY_MS);
+      retry = setTimeout(open, RETRY_MS);
     };
     for (const topic of ["changed", "health", "index", "reset"]) source.addEventListener(topic, refresh);
     source.addEventListener("call", (event) => tell({ type: "call", call: JSON.parse(event.data) }));

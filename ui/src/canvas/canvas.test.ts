@@ -1,7 +1,7 @@
 // UI-6: edits on the canvas keep comments and order, and broken YAML is never lost.
 import { describe, expect, it } from "vitest";
 import { begin, push, redo, undo } from "./history";
-import { layOut } from "./layout";
+import { ends, layOut, SIZE } from "./layout";
 import { addStep, connect, parse, removeStep, setKey } from "./source";
 
 const SOURCE = `# The intake of orders
@@ -41,9 +41,25 @@ describe("drawing", () => {
   it("places every step somewhere else", () => {
     const { graph } = parse(SOURCE);
     if (!graph) throw new Error("it is YAML");
-    const at = Object.values(layOut(graph, {})).map(({ x, y }) => `${x} ${y}`);
+    const at = Object.values(layOut(graph, {}).positions).map(({ x, y }) => `${x} ${y}`);
     expect(new Set(at).size).toBe(graph.steps.length);
-    expect(layOut(graph, { ok: { x: 1, y: 2 } }).ok).toEqual({ x: 1, y: 2 });
+    expect(layOut(graph, { ok: { x: 1, y: 2 } }).positions.ok).toEqual({ x: 1, y: 2 });
+  });
+
+  it("leads long edges past the steps between their ends", () => {
+    const { graph } = parse("nodes:\n  a: {next: [b, d]}\n  b: {next: c}\n  c: {next: d}\n  d: {return: ok}\n");
+    if (!graph) throw new Error("it is YAML");
+    const { positions, lanes } = layOut(graph, {});
+    const long = lanes[ends({ from: "a", to: "d" })] ?? [];
+    expect(long).toHaveLength(2);
+    for (const lane of long) {
+      for (const { x, y } of Object.values(positions)) {
+        const isOver = Math.abs(x + SIZE.width / 2 - lane.x) < SIZE.width / 2;
+        expect(isOver && lane.y >= y && lane.y <= y + SIZE.height).toBe(false);
+      }
+    }
+    expect(lanes[ends({ from: "a", to: "b" })]).toEqual([]);
+    expect(layOut(graph, { a: { x: 0, y: 0 } }).lanes[ends({ from: "a", to: "d" })]).toBeUndefined();
   });
 });
 

@@ -5,16 +5,18 @@ import { useMemo, useState } from "react";
 import css from "../kit/canvas.module.css";
 import { useWords } from "../words";
 import type { CanvasProps } from ".";
-import { keepPosition, keptPositions, layOut, SIZE } from "./layout";
+import { LaneEdge } from "./lane-edge";
+import { ends, keepPosition, keptPositions, layOut, SIZE } from "./layout";
 import { StepNode } from "./step-node";
 
 const nodeTypes = { step: StepNode };
+const edgeTypes = { lane: LaneEdge };
 
 export default function Canvas(props: CanvasProps) {
-  const { flow, graph, states, selected, isLocked, onSelect, onOpen, onConnect, onRemove } = props;
+  const { flow, graph, states, selected, isBroken, isLocked, onSelect, onOpen, onConnect, onRemove } = props;
   const words = useWords();
   const [moved, setMoved] = useState(() => keptPositions(flow));
-  const positions = useMemo(() => layOut(graph, moved), [graph, moved]);
+  const { positions, lanes } = useMemo(() => layOut(graph, moved), [graph, moved]);
   const nodes = graph.steps.map((step): Node => {
     const state = states[step.id] ?? "idle";
     return {
@@ -34,6 +36,8 @@ export default function Canvas(props: CanvasProps) {
     .map(
       (edge): Edge => ({
         id: `${edge.from} ${edge.kind} ${edge.to}`,
+        type: lanes[ends(edge)]?.length ? "lane" : "default",
+        data: { lanes: lanes[ends(edge)] },
         source: edge.from,
         target: edge.to,
         label: edge.kind === "next" ? undefined : edge.kind,
@@ -42,11 +46,12 @@ export default function Canvas(props: CanvasProps) {
       }),
     );
   return (
-    <div role="application" aria-label={words.flows.canvas} className={isLocked ? css.locked : css.canvas}>
+    <div role="application" aria-label={words.flows.canvas} className={isBroken ? css.locked : css.canvas}>
       <ReactFlow
         nodes={nodes}
         edges={edges}
         nodeTypes={nodeTypes}
+        edgeTypes={edgeTypes}
         fitView
         fitViewOptions={{ maxZoom: 1, padding: 0.15 }}
         minZoom={0.2}

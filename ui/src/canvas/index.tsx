@@ -8,6 +8,8 @@ export type CanvasProps = {
   graph: Graph;
   states: Record<string, string>;
   selected: string | null;
+  /** The text is no YAML: what is drawn was true before. */
+  isBroken: boolean;
   isLocked: boolean;
   onSelect: (id: string | null) => void;
   onOpen: (id: string) => void;

@@ -3,21 +3,48 @@ import dagre from "@dagrejs/dagre";
 import type { Graph } from "./source";
 
 export const SIZE = { width: 200, height: 64 };
-export type Positions = Record<string, { x: number; y: number }>;
+type Point = { x: number; y: number };
+export type Positions = Record<string, Point>;
+/** Where edges pass between steps, by their ends. */
+export type Lanes = Record<string, Point[]>;
+export const ends = (edge: { from: string; to: string }) => `${edge.from} ${edge.to}`;
 
-export function layOut({ steps, edges }: Graph, moved: Positions): Positions {
+export function layOut({ steps, edges }: Graph, moved: Positions): { positions: Positions; lanes: Lanes } {
   const graph = new dagre.graphlib.Graph();
   graph.setGraph({ rankdir: "LR", nodesep: 24, ranksep: 56 });
   graph.setDefaultEdgeLabel(() => ({}));
   for (const step of steps) graph.setNode(step.id, { ...SIZE });
   for (const edge of edges) if (graph.hasNode(edge.to)) graph.setEdge(edge.from, edge.to);
   dagre.layout(graph);
-  return Object.fromEntries(
-    steps.map((step) => {
-      const { x, y } = graph.node(step.id) as { x: number; y: number };
+  const centres = steps.map((step) => graph.node(step.id) as Point);
+  const positions = Object.fromEntries(
+    steps.map((step, at) => {
+      const { x = 0, y = 0 } = centres[at] ?? {};
       return [step.id, moved[step.id] ?? { x: x - SIZE.width / 2, y: y - SIZE.height / 2 }];
     }),
   );
+  // Only beside other steps does an edge have to keep to a lane. Whoever moves a step draws its edges anew.
+  const isBeside = ({ x }: Point) => centres.some((centre) => Math.abs(centre.x - x) < SIZE.width / 2);
+  const drawn = edges.filter(({ from, to }) => graph.hasEdge(from, to) && !moved[from] && !moved[to]);
+  const passes = (edge: { from: string; to: string }) => graph.edge(edge.from, edge.to).points.slice(1, -1) as Point[];
+  const lanes = Object.fromEntries(drawn.map((edge) => [ends(edge), passes(edge).filter(isBeside)]));
+  return { positions, lanes };
+}
+
+/** From one step to another along lanes: straight beside other steps, curved between them. */
+export function pathOf(from: Point, to: Point, lanes: Point[]): string {
+  const half = SIZE.width / 2;
+  const curve = (start: Point, end: Point) => {
+    const middle = (start.x + end.x) / 2;
+    return `C ${middle},${start.y} ${middle},${end.y} ${end.x},${end.y}`;
+  };
+  let at = from;
+  let path = `M ${from.x},${from.y}`;
+  for (const { x, y } of lanes) {
+    path += ` ${curve(at, { x: x - half, y })} H ${x + half}`;
+    at = { x: x + half, y };
+  }
+  return `${path} ${curve(at, to)}`;
 }
 
 const key = (flow: string) => `positions ${flow}`;

@@ -4,6 +4,7 @@ import { Play, Square } from "lucide-react";
 import { type FormEvent, useRef, useState } from "react";
 import { call, inputSchema } from "../api/catalog";
 import type { Problem } from "../api/error";
+import { useMay } from "../api/session";
 import type { CallAnswer, ToolEntry } from "../api/types";
 import { SchemaForm } from "../form";
 import { ActionErrors, useAction } from "../form/action";
@@ -18,6 +19,7 @@ type Args = Record<string, unknown>;
 
 export function TryPanel({ entry, first }: { entry: ToolEntry; first?: Args }) {
   const words = useWords();
+  const may = useMay();
   const schema = useQuery(inputSchema(entry));
   const [args, setArgs] = useState<Args>(first ?? {});
   const [answer, setAnswer] = useState<CallAnswer | null>(null);
@@ -27,6 +29,7 @@ export function TryPanel({ entry, first }: { entry: ToolEntry; first?: Args }) {
     return call(entry.uri, args, stopper.current.signal);
   });
   const run = async () => {
+    if (!may("call")) return;
     setAnswer(null);
     setAnswer((await action.run()) ?? null);
   };
@@ -45,9 +48,11 @@ export function TryPanel({ entry, first }: { entry: ToolEntry; first?: Args }) {
               {(known) => <Arguments schema={known} value={args} onValue={setArgs} problems={action.problems} />}
             </Loaded>
             <Row>
-              <Button look="primary" type="submit" disabled={action.isBusy} icon={<Play size={14} aria-hidden />}>
-                {words.act.run}
-              </Button>
+              {may("call") && (
+                <Button look="primary" type="submit" disabled={action.isBusy} icon={<Play size={14} aria-hidden />}>
+                  {words.act.run}
+                </Button>
+              )}
               {action.isBusy && (
                 <Button onClick={() => stopper.current?.abort()} icon={<Square size={14} aria-hidden />}>
                   {words.act.stop}

@@ -1,4 +1,5 @@
 // The controls of a form, one per kind of value.
+import { useState } from "react";
 import { Button, Card, Group, Muted, Row, SelectField, Stack, SwitchField, TextField } from "../kit";
 import { useWords } from "../words";
 import { useForm, useHasProblemBelow, useProblem } from "./context";
@@ -185,6 +186,13 @@ function MapInput({ value, onValue, schema, path, label, hint }: InputProps) {
   const entries = Object.entries(isSchema(value) ? value : {});
   const inner = resolve(schema.additionalProperties, root);
   const set = (at: number, entry: [string, unknown]) => onValue(Object.fromEntries(entries.with(at, entry)));
+  // While a name is typed it may be that of another entry, which must not be lost for it.
+  const [typed, setTyped] = useState<{ at: number; name: string } | null>(null);
+  const rename = (at: number, name: string, item: unknown) => {
+    const isTaken = entries.some(([key], other) => other !== at && key === name);
+    setTyped(isTaken ? { at, name } : null);
+    if (!isTaken) set(at, [name, item]);
+  };
   return (
     <Group label={label} hint={hint}>
       {entries.map(([key, item], at) => (
@@ -192,8 +200,8 @@ function MapInput({ value, onValue, schema, path, label, hint }: InputProps) {
         <Row key={at} at="bottom">
           <TextField
             label={words.form.name}
-            value={key}
-            onValue={(name) => set(at, [name, item])}
+            value={typed?.at === at ? typed.name : key}
+            onValue={(name) => rename(at, name, item)}
             readOnly={isReadOnly}
           />
           <Input

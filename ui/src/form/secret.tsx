@@ -17,7 +17,10 @@ export function SecretField({ value, onValue, path, label, hint, required }: Inp
   const isSet = value === MASK;
   // Whoever signs in next may be somebody else.
   useEffect(() => {
-    const forget = () => value !== MASK && onValue(undefined);
+    const forget = () => {
+      if (value !== MASK) onValue(isReplacing ? MASK : undefined);
+      setReplacing(false);
+    };
     window.addEventListener(SIGNED_OUT, forget);
     return () => window.removeEventListener(SIGNED_OUT, forget);
   });

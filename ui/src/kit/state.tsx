@@ -60,7 +60,7 @@ export function ErrorNote({ error, onRetry }: { error: Failure; onRetry?: () => 
   );
 }
 
-/** Grey lines, once waiting takes long enough to be seen. */
+/** Grey lines, once waiting takes long enough to be seen; that something is waited for is said at once. */
 export function Skeleton({ lines = 5 }: { lines?: number }) {
   const words = useWords();
   const [shown, setShown] = useState(false);
@@ -68,7 +68,7 @@ export function Skeleton({ lines = 5 }: { lines?: number }) {
     const timer = setTimeout(() => setShown(true), 150);
     return () => clearTimeout(timer);
   }, []);
-  if (!shown) return null;
+  if (!shown) return <div aria-busy="true" />;
   return (
     <div className={layout.stack} aria-busy="true">
       <span className="hidden">{words.state.loading}</span>

@@ -54,13 +54,13 @@ function Nav({ path, isOpen }: { path: string; isOpen: boolean }) {
   const words = useWords();
   const may = useMay();
   const shown = nav.filter((entry) => !entry.may || may(entry.may));
-  const isHere = (to: string) => (to === "/" ? path === "/" : path === to || path.startsWith(`${to}/`));
+  const isBelow = (to: string) => (to === "/" ? path === "/" : path === to || path.startsWith(`${to}/`));
   return (
     <nav aria-label={words.nav.main} className={css.nav} data-open={isOpen}>
       <ul>
-        {shown.map(({ path: to, word, icon: Icon }) => (
+        {shown.map(({ path: to, word, icon: Icon, also = [] }) => (
           <li key={to}>
-            <NavLink to={to} isHere={isHere(to)}>
+            <NavLink to={to} isHere={[to, ...also].some(isBelow)}>
               <Icon size={16} aria-hidden />
               {words.nav[word]}
             </NavLink>

@@ -20,9 +20,10 @@ function takeCode(): string | null {
 
 export function Root() {
   const queries = useQueryClient();
-  const who = useQuery(me);
   const [isLost, setLost] = useState(false);
   const link = useOneTimeLink();
+  // Whoever comes with a link is nobody before it: asking would only be refused.
+  const who = useQuery({ ...me, enabled: link !== "trying" });
   useEffect(
     () =>
       whenSignedOut(() => {

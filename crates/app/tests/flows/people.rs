@@ -7,6 +7,7 @@ use testkit::{Backend, Client, TestApp, on_both_databases};
 on_both_databases! {
     the_first_decision_counts
     only_those_decide_who_are_asked
+    a_list_of_what_may_be_called_holds_for_approvals
     a_call_is_answered_when_people_are_asked
     a_run_waits_for_a_signal
 }
@@ -68,6 +69,22 @@ async fn only_those_decide_who_are_asked(backend: Backend) {
     assert_eq!(caller.get("approvals").await.is(200).items().len(), 1);
     caller.post(&path, decision()).await.is(200);
     assert_eq!(until(&app, &id, &["succeeded"]).await["output"]["by"], "ben");
+}
+
+/// FL-32: a manager whose key names what it may call learns nothing of other flows.
+async fn a_list_of_what_may_be_called_holds_for_approvals(backend: Backend) {
+    let app = TestApp::start(backend).await;
+    for flow in ["asks", "other"] {
+        publish(&app, app.database(), flow, "nodes: {ok: {approval: Go}}").await;
+        approval_of(&app, &start(&app, flow, json!({})).await).await;
+    }
+    let key = json!({ "name": "ann", "role": "manager", "allow": ["flow://asks"] });
+    let manager = app.with_key(key).await;
+    assert_eq!(app.get("approvals").await.is(200).items().len(), 2);
+    let seen = manager.get("approvals").await.is(200);
+    assert_eq!((seen.items().len(), &seen.body["total"]), (1, &json!(1)), "{}", seen.text);
+    let run = seen.items()[0]["run_id"].as_str().unwrap().to_owned();
+    assert_eq!(manager.get(&format!("runs/{run}")).await.is(200).body["flow"], "asks");
 }
 
 /// A caller is not kept waiting for people: it gets the run, also where a sub-flow asks.

@@ -1,12 +1,15 @@
 //! Runs as they go on: events that are numbered, and that nobody misses.
 
-use crate::world::{publish, run, start, until};
+use crate::world::{PATIENCE, publish, run, start, until};
 use reqwest::Method;
 use serde_json::{Value, json};
 use testkit::client::send;
 use testkit::{Backend, TestApp, on_both_databases};
 
-on_both_databases! { a_stream_of_events_goes_on_where_it_broke_off }
+on_both_databases! {
+    a_stream_of_events_goes_on_where_it_broke_off
+    a_stream_of_events_ends_with_its_key
+}
 
 fn ids(text: &str) -> Vec<u64> {
     text.lines().filter_map(|line| line.strip_prefix("id: ")?.parse().ok()).collect()
@@ -41,4 +44,20 @@ async fn a_stream_of_events_goes_on_where_it_broke_off(backend: Backend) {
     let request = app.request(Method::GET, &path).header("last-event-id", "x");
     send(request).await.is_problem(400, "BAD_REQUEST");
     assert_eq!(run(&app, "three", json!({})).await.status, 202);
+}
+
+/// FL-32: whoever has lost the key hears nothing more of the run.
+async fn a_stream_of_events_ends_with_its_key(backend: Backend) {
+    let app = TestApp::start(backend).await;
+    publish(&app, app.database(), "waits", "nodes: {a: {wait: {signal: go}}}").await;
+    let id = start(&app, "waits", json!({})).await;
+    until(&app, &id, &["waiting"]).await;
+    let key = app.post("keys", json!({ "name": "ann", "role": "viewer" })).await.is(201);
+    let path = format!("runs/{id}/events");
+    let mut stream = app.as_key(key.string("key")).request(Method::GET, &path).send().await.unwrap();
+    assert!(stream.chunk().await.unwrap().is_some(), "what there is of the run");
+    app.delete(&format!("keys/{}", key.string("id"))).await.is(204);
+    let ended = async { while stream.chunk().await.ok().flatten().is_some() {} };
+    tokio::time::timeout(PATIENCE, ended).await.expect("the stream ends");
+    assert_eq!(app.get(&format!("runs/{id}")).await.is(200).body["state"], "waiting");
 }

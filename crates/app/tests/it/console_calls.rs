@@ -14,6 +14,7 @@ on_both_databases! {
     finds_calls_by_code_door_and_request
     sums_of_stats_are_those_of_the_audit
     shows_the_busiest_and_what_flows_between_them
+    counts_for_each_what_it_may_know_of
 }
 
 async fn inspect(client: &Client, uri: &str, arguments: Value) -> Reply {
@@ -223,4 +224,18 @@ async fn shows_the_busiest_and_what_flows_between_them(backend: Backend) {
     assert_eq!(seen.body["failures"][0]["tool"], "crm__fail");
     assert_eq!(app.get("overview").await.is(200).body["links"], json!([]), "nothing of another tenant");
     acme.get("overview?window=1").await.is_problem(422, "VALIDATION_FAILED");
+}
+
+/// UI-18
+async fn counts_for_each_what_it_may_know_of(backend: Backend) {
+    let app = TestApp::start(backend).await;
+    for flow in ["open", "closed", "drafted"] {
+        app.post("flows", json!({ "id": flow, "source": "nodes: {a: {with: 1}}" })).await.is(201);
+    }
+    for flow in ["open", "closed"] {
+        app.post(&format!("flows/{flow}/publish"), json!({})).await.is(200);
+    }
+    let flows = async |client: &Client| client.get("overview").await.is(200).body["counts"]["flows"].clone();
+    let caller = app.with_key(json!({ "name": "c", "role": "caller", "allow": ["flow://open"] })).await;
+    assert_eq!((flows(&app).await, flows(&caller).await), (json!(3), json!(1)));
 }

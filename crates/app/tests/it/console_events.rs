@@ -11,6 +11,7 @@ on_both_databases! {
     tells_what_others_change_within_two_seconds
     tells_each_who_listens_only_what_it_may_know
     a_listener_that_was_away_is_told_to_read_everything_again
+    tells_where_runs_stand
     tells_how_things_are_and_what_to_do
 }
 
@@ -150,6 +151,26 @@ async fn a_listener_that_was_away_is_told_to_read_everything_again(backend: Back
     let (event, id, data) = level.next().await.unwrap();
     assert_eq!((event.as_str(), &data["kind"]), ("changed", &json!("mcp")), "{data}");
     assert!(id.parse::<i64>().unwrap() > revision);
+}
+
+/// UI-18: everybody's runs to those who look after the tenant, to callers their own.
+async fn tells_where_runs_stand(backend: Backend) {
+    let app = TestApp::start(backend).await;
+    app.post("flows", json!({ "id": "short", "source": "nodes: {a: {with: 1}}" })).await.is(201);
+    app.post("flows/short/publish", json!({})).await.is(200);
+    let caller = app.with_key(json!({ "name": "c", "role": "caller" })).await;
+    let mut events = Events::open(&app, "topics=run", None).await;
+    let mut of_caller = Events::open(&caller, "topics=run,index", None).await;
+    // The first look tells nothing: a run is followed from the next one on.
+    let mut of_stats = Events::open(&app, "topics=stats", None).await;
+    app.call("flow://short", json!({})).await.is(200);
+    of_stats.until("stats", |_| true).await;
+    let first = app.post("flows/short/runs", json!({ "wait_seconds": 20 })).await.is(200).string("id");
+    let told = events.until("run", |run| run["id"] == first.as_str() && run["state"] == "succeeded").await;
+    assert_eq!(told["flow"], "short");
+    let own = caller.post("flows/short/runs", json!({ "wait_seconds": 20 })).await.is(200).string("id");
+    let told = of_caller.until("run", |_| true).await;
+    assert_eq!(told["id"], own.as_str(), "nothing of the admin's");
 }
 
 async fn tells_how_things_are_and_what_to_do(backend: Backend) {

@@ -2,11 +2,16 @@
 
 use tool::words::{Word, word};
 
+/// Ways to sign in that have details.
+const SIGNED_IN: &[&str] = &["apikey", "bearer", "basic", "oauth2", "jwt"];
+
 /// What stands in no connector's own table.
 pub(crate) const SHARED: &[Word] = &[
     // Sign-in
     word("auth_type", "Sign-in", "登录方式", "如何登录；所需内容写在登录配置中。").group("sign_in"),
-    word("auth_config", "Sign-in details", "登录配置", "所选登录方式需要的内容。").group("sign_in"),
+    word("auth_config", "Sign-in details", "登录配置", "所选登录方式需要的内容。")
+        .group("sign_in")
+        .when("auth_type", SIGNED_IN),
     word("auth", "Sign-in", "登录", "登录方式及其配置写在一个对象中。").group("sign_in"),
     word("header", "Header", "请求头", "携带密钥的请求头或查询参数，默认 X-API-Key。").group("sign_in"),
     word("value", "Key", "密钥", "API 密钥。").group("sign_in"),

@@ -87,6 +87,7 @@ pub(super) async fn ask(
     Json(body): Json<Ask>,
 ) -> Result<Response> {
     let is_streamed = super::call_events::is_wanted(&trace.2);
+    let listener = is_streamed.then(|| signed_in.clone());
     let cx = context(&state, signed_in, trace);
     if body.wait_seconds.is_some_and(|seconds| seconds > MAX_WAIT_SECONDS) {
         let message = format!("'wait_seconds' is at most {MAX_WAIT_SECONDS}");
@@ -101,7 +102,7 @@ pub(super) async fn ask(
             let cx = cx.for_at_most(Duration::from_secs(seconds));
             called(&state, cx, uri, arguments).await.map(answered)
         }
-        Some(seconds) => started(&state, cx, uri, arguments, seconds, is_streamed).await,
+        Some(seconds) => started(&state, cx, uri, arguments, seconds, listener).await,
     }
 }
 
@@ -112,16 +113,16 @@ async fn started(
     uri: Uri,
     arguments: Box<RawValue>,
     seconds: u64,
-    is_streamed: bool,
+    listener: Option<SignedIn>,
 ) -> Result<Response> {
     let waiting = Context { request_id: tool::new_id(), ..cx.clone() };
     let by_itself = uri.with_options(Options { is_async: Some(true), ..Options::default() });
     let begun = called(state, cx, by_itself, arguments).await?;
     let run: Option<RunId> = begun["structuredContent"]["run"].as_str().and_then(|run| run.parse().ok());
     let Some(run) = run else { return Ok(answered(begun)) };
-    if is_streamed {
+    if let Some(listener) = listener {
         let run = state.store.runs().get(&waiting.tenant, &run).await?;
-        return follow_run(state.clone(), run, 0).await;
+        return follow_run(state.clone(), listener, run, 0).await;
     }
     if seconds == 0 {
         return Ok(answered(begun));

@@ -47,9 +47,7 @@ pub(super) async fn follow(
     events: EventReceiver,
     gone: DropGuard,
 ) -> Result<Response> {
-    let place = state.streams.clone().try_acquire_owned();
-    let place =
-        place.map_err(|_| Problem::new(Code::Unavailable, "too many streams are open; try again later"))?;
+    let place = state.stream_place()?;
     let mut followed =
         Followed { calling: Some(calling), ended: None, events, number: 0, _gone: gone, _place: place };
     let first = followed.next().await?;

@@ -1,20 +1,18 @@
 //! `/catalog`: all that can be called and all services, in a line each, for those who choose among them.
 
-use super::services::{HealthView, owned};
+use super::services::{HealthView, configured, owned};
 use super::words;
 use crate::Shared;
 use crate::auth::SignedIn;
 use crate::error::{Problem, Result};
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use gateway::catalog::Service;
 use gateway::catalog::overview::Entry;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
 use http::{HeaderMap, StatusCode};
 use serde::Serialize;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::sync::Arc;
-use tool::{Context, Door, runs};
+use tool::{Context, Door};
 use utoipa::ToSchema;
 
 #[derive(Serialize, ToSchema)]
@@ -71,7 +69,6 @@ pub(super) async fn get(
     headers: HeaderMap,
 ) -> Result<Response> {
     signed_in.may_read()?;
-    // Ten thousand tools take their time.
     let making = tokio::task::spawn_blocking(move || make(&state, signed_in));
     let text = making.await.map_err(|_| Problem::internal("the catalog could not be made"))?;
     let mut hasher = DefaultHasher::new();
@@ -86,14 +83,23 @@ pub(super) async fn get(
     Ok((head, [(CONTENT_TYPE, "application/json")], text).into_response())
 }
 
+/// What `signed_in` is told of tools, made beside the workers: ten thousand tools take their time.
+pub(super) async fn tools(state: &Shared, signed_in: &SignedIn) -> Result<Vec<Entry>> {
+    let (state, signed_in) = (state.clone(), signed_in.clone());
+    let making = tokio::task::spawn_blocking(move || tools_now(&state, signed_in));
+    making.await.map_err(|_| Problem::internal("the tools could not be listed"))
+}
+
+fn tools_now(state: &Shared, signed_in: SignedIn) -> Vec<Entry> {
+    let SignedIn { tenant, caller, .. } = signed_in;
+    state.gateway.overview(&Context::new(tenant, caller, Door::Rest, state.options.call_timeout))
+}
+
 fn make(state: &Shared, signed_in: SignedIn) -> String {
     let revision = state.reload.revision();
-    let SignedIn { tenant, caller, .. } = signed_in;
-    let own = owned(state, &tenant);
-    let catalog = state.gateway.catalog().tenant(&tenant).unwrap_or_default();
-    let cx = Context::new(tenant, caller, Door::Rest, state.options.call_timeout);
-    let is_configured = |service: &&Arc<Service>| service.scheme != runs::SCHEME && !service.is_for_admins();
-    let services = catalog.services().filter(is_configured).map(|service| CatalogService {
+    let own = owned(state, &signed_in.tenant);
+    let catalog = state.gateway.catalog().tenant(&signed_in.tenant).unwrap_or_default();
+    let services = configured(&catalog).map(|service| CatalogService {
         health: HealthView::of_service(service),
         source: own.source_of(&service.scheme, &service.id),
         tools: catalog.routes_of(&service.scheme, &service.id).count(),
@@ -102,7 +108,7 @@ fn make(state: &Shared, signed_in: SignedIn) -> String {
         name: service.name.clone(),
     });
     let services = services.collect();
-    let tools = state.gateway.overview(&cx).into_iter().map(CatalogTool::from).collect();
+    let tools = tools_now(state, signed_in).into_iter().map(CatalogTool::from).collect();
     serde_json::to_string(&CatalogView { revision, tools, services }).unwrap_or_default()
 }
 

@@ -1,6 +1,7 @@
 //! `/doctor`: what is not as it should be, and what to do about it.
 
-use super::services::HealthView;
+use super::catalog;
+use super::services::{HealthView, configured};
 use super::words;
 use crate::Shared;
 use crate::auth::SignedIn;
@@ -8,13 +9,11 @@ use crate::error::Result;
 use crate::ui;
 use axum::Json as Answer;
 use axum::extract::State;
+use gateway::catalog::TenantCatalog;
 use gateway::catalog::overview::{Entry, Status};
-use gateway::catalog::{Service, TenantCatalog};
 use serde::Serialize;
-use std::sync::Arc;
 use std::time::Instant;
 use store::{IndexStatus, within};
-use tool::{Context, Door, runs};
 use utoipa::ToSchema;
 
 /// Of one kind of trouble, so many are told one by one.
@@ -62,16 +61,10 @@ pub(super) async fn get(State(state): State<Shared>, signed_in: SignedIn) -> Res
     signed_in.may_manage()?;
     let mut checks = vec![database(&state).await, console()];
     checks.extend(search(&state, &signed_in).await);
-    let catalog = state.gateway.catalog().tenant(&signed_in.tenant).unwrap_or_default();
-    checks.extend(services(&catalog));
-    checks.extend(names(&catalog));
-    let cx = Context::new(
-        signed_in.tenant.clone(),
-        signed_in.caller.clone(),
-        Door::Rest,
-        state.options.call_timeout,
-    );
-    checks.extend(tools(&state.gateway.overview(&cx)));
+    let known = state.gateway.catalog().tenant(&signed_in.tenant).unwrap_or_default();
+    checks.extend(services(&known));
+    checks.extend(names(&known));
+    checks.extend(tools(&catalog::tools(&state, &signed_in).await?));
     if signed_in.may_administer().is_ok() {
         checks.extend(access(&state));
     }
@@ -98,7 +91,7 @@ fn console() -> CheckView {
         false => CheckView::warning(
             "console",
             "this program was built without it",
-            "run `make console` and start it again",
+            "run `make console` in the folder of the sources, then build and start the program again",
         ),
     }
 }
@@ -126,8 +119,7 @@ async fn search(state: &Shared, signed_in: &SignedIn) -> Vec<CheckView> {
 }
 
 fn services(catalog: &TenantCatalog) -> Vec<CheckView> {
-    let is_configured = |service: &&Arc<Service>| service.scheme != runs::SCHEME && !service.is_for_admins();
-    let all: Vec<_> = catalog.services().filter(is_configured).collect();
+    let all: Vec<_> = configured(catalog).collect();
     let failing: Vec<_> = all.iter().filter(|service| HealthView::of_service(service).is_failing()).collect();
     let mut checks = vec![CheckView::ok(
         "services",

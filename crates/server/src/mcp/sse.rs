@@ -51,9 +51,7 @@ pub(crate) async fn get(
     headers: HeaderMap,
 ) -> Result<Response> {
     check_origin(&state, &headers)?;
-    let place = state.streams.clone().try_acquire_owned();
-    let place =
-        place.map_err(|_| Problem::new(Code::Unavailable, "too many streams are open; try again later"))?;
+    let place = state.stream_place()?;
     let owner = owner_of(&door_access.signed_in);
     let (connection, rx) = Connection::over_http(&state, Identity::of(door_access, headers));
     let session = uuid::Uuid::new_v4().simple().to_string();

@@ -6,7 +6,7 @@ use super::http::headers::check_origin;
 use super::http::response::KEEP_ALIVE;
 use super::http::too_large;
 use crate::Shared;
-use crate::error::{Code, Problem, Result};
+use crate::error::{Problem, Result};
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::Response;
@@ -58,9 +58,7 @@ pub(crate) async fn get(
 ) -> Result<Response> {
     check_origin(&state, request.headers())?;
     let response = accepted(request.headers())?;
-    let place = state.streams.clone().try_acquire_owned();
-    let place =
-        place.map_err(|_| Problem::new(Code::Unavailable, "too many streams are open; try again later"))?;
+    let place = state.stream_place()?;
     let upgrade = hyper::upgrade::on(&mut request);
     let identity = Identity::of(door_access, std::mem::take(request.headers_mut()));
     let calls = state.calls.clone();

@@ -2,13 +2,14 @@
 
 use crate::backend::{Backend, acme, other};
 use std::sync::Arc;
-use store::{AuditDetails, AuditRow, Filter, PageRequest};
+use store::{AuditDetails, AuditKey, AuditRow, Filter, PageRequest, Window};
 
 on_both! {
     keeps_every_field
     stores_a_row_once_however_often_it_is_appended
     filters_and_pages_newest_first
     exports_fifty_thousand_rows_step_by_step
+    reads_the_busiest_of_more_groups_than_anybody_looks_at
     purges_what_is_too_old
     records_whatever_a_caller_sends
 }
@@ -93,6 +94,27 @@ async fn filters_and_pages_newest_first(db: Arc<Backend>) {
     }
     let page = store.audit().query(&acme(), &filter(), PageRequest { page: 2, limit: 4 }).await.unwrap();
     assert_eq!(page.items.iter().map(|row| &*row.id).collect::<Vec<_>>(), ["5", "4", "3", "2"]);
+}
+
+async fn reads_the_busiest_of_more_groups_than_anybody_looks_at(db: Arc<Backend>) {
+    const GROUPS: usize = 20_001;
+    let store = db.open().await;
+    let named = |id: usize, tool: usize| {
+        let mut row = row("acme", &format!("{id:06}"), 7);
+        (row.tool, row.details.result_bytes) = (format!("tool{tool}").into(), 1);
+        row
+    };
+    let mut rows: Vec<_> = (0..GROUPS).map(|n| named(n, n)).collect();
+    rows.extend((0..3).map(|n| named(GROUPS + n, 12_345)));
+    for batch in rows.chunks(10_000) {
+        store.audit().append(batch).await.unwrap();
+    }
+    let window = Window { from: 0, to: 100, step: 100, caller: None };
+    let found = store.audit().busiest(&acme(), &window, &[AuditKey::Tool]).await.unwrap();
+    assert_eq!((found.len(), found[0].keys[0].as_str(), found[0].calls), (20_000, "tool12345", 4));
+    let filter = Filter { tool: Some("tool12345".into()), ..Filter::default() };
+    let newest = store.audit().newest(&acme(), &filter, 2).await.unwrap();
+    assert_eq!(newest.iter().map(|row| &*row.id).collect::<Vec<_>>(), ["020003", "020002"]);
 }
 
 async fn exports_fifty_thousand_rows_step_by_step(db: Arc<Backend>) {

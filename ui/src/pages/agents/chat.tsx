@@ -1,20 +1,23 @@
 // The chat: what was said, tools with what they were told and answered, and a field for what comes next.
 import { type FormEvent, useRef, useState } from "react";
 import { converse } from "../../api/agents";
+import { callsOfRun } from "../../api/calls";
+import { useMay } from "../../api/session";
 import { pretty } from "../../catalog/answer";
 import { StateBadge } from "../../catalog/badges";
 import { useSubmitKey } from "../../form/submit-key";
-import { AreaField, Button, Card, Code, ErrorNote, LinkButton, Note, Row, Stack } from "../../kit";
+import { AreaField, Button, Card, Code, ErrorNote, Link, LinkButton, Note, Row, Stack } from "../../kit";
 import css from "../../kit/show.module.css";
 import { useWords } from "../../words";
-import { after, conversationOf, type ToolCall, type Turn } from "./turns";
+import { after, conversationOf, runOf, type ToolCall, type Turn, withRecords } from "./turns";
 
 export function Chat({ agent }: { agent: string }) {
   const words = useWords();
   const { turns, isBusy, error, send, stop } = useConversation(agent);
   const [text, setText] = useState("");
+  const may = useMay();
   const submit = () => {
-    if (!text.trim() || isBusy) return;
+    if (!text.trim() || isBusy || !may("call")) return;
     send(text);
     setText("");
   };
@@ -38,9 +41,11 @@ export function Chat({ agent }: { agent: string }) {
           <AreaField label={words.agents.message} value={text} onValue={setText} rows={3} />
           <Row at="end">
             {isBusy && <Button onClick={stop}>{words.act.stop}</Button>}
-            <Button look="primary" type="submit" disabled={isBusy}>
-              {words.agents.send}
-            </Button>
+            {may("call") && (
+              <Button look="primary" type="submit" disabled={isBusy}>
+                {words.agents.send}
+              </Button>
+            )}
           </Row>
         </Stack>
       </form>
@@ -60,6 +65,7 @@ function useConversation(agent: string) {
     setBusy(true);
     setError(null);
     setTurns((old) => [...old, { from: "me", text: prompt, calls: [] }, { from: "agent", text: "", calls: [] }]);
+    let run: string | null = null;
     try {
       const said = turns.map(({ from, text }) => ({ from, text }));
       for await (const event of converse(
@@ -68,8 +74,11 @@ function useConversation(agent: string) {
         controller.signal,
       )) {
         conversation.current = conversationOf(event) ?? conversation.current;
+        run = runOf(event) ?? run;
         setTurns((old) => old.with(-1, after(old.at(-1) as Turn, event)));
       }
+      const records = run ? await callsOfRun(run) : [];
+      setTurns((old) => old.with(-1, withRecords(old.at(-1) as Turn, records)));
     } catch (failure) {
       if ((failure as Error).name !== "AbortError") setError(failure as Error);
     } finally {
@@ -108,6 +117,7 @@ function OneCall({ call }: { call: ToolCall }) {
           <Stack gap="tight">
             {call.arguments !== undefined && <Code>{pretty(call.arguments)}</Code>}
             {call.result !== undefined && <Code>{pretty(call.result)}</Code>}
+            {call.record && <Link to={`/ui/calls/${call.record}`}>{words.trying.inspect}</Link>}
           </Stack>
         </details>
       </Card>

@@ -1,7 +1,7 @@
 // What an agent's stream becomes on the page.
 import { expect, it } from "vitest";
 import { parse } from "../../api/agents";
-import { after, conversationOf, type Turn } from "./turns";
+import { after, conversationOf, runOf, type Turn, withRecords } from "./turns";
 
 const first: Turn = { from: "agent", text: "", calls: [] };
 
@@ -20,6 +20,21 @@ it("joins texts and follows tool calls to their end", () => {
   const turn = events.reduce(after, first);
   expect(turn.text).toBe("It is noon.");
   expect(turn.calls).toEqual([{ name: "Clock__now", state: "succeeded", arguments: { zone: "UTC" }, result: "12:00" }]);
+});
+
+it("tells what each call was told, from the record", () => {
+  const called = { type: "step", data: { kind: "tool", name: "Clock__now", step: 1 } };
+  const records = [
+    { id: "1", tool: "Clock__now", status: "ok", arguments: { zone: "UTC" } },
+    { id: "2", tool: "Clock__now", status: "error", arguments: { zone: "?" } },
+  ];
+  const { calls } = withRecords(after(after(first, called), called), records);
+  expect(calls.map(({ state, record }) => [state, record])).toEqual([
+    ["succeeded", "1"],
+    ["failed", "2"],
+  ]);
+  expect(calls[1]?.arguments).toEqual({ zone: "?" });
+  expect(runOf({ type: "run", data: { run: "r1" } })).toBe("r1");
 });
 
 it("shows two calls of one tool as two", () => {

@@ -1,7 +1,7 @@
 // What has been said, as the stream of an agent's run tells it. Pure, so that it can be tested.
 import type { AgentEvent } from "../../api/agents";
 
-export type ToolCall = { name: string; state: string; arguments?: unknown; result?: unknown };
+export type ToolCall = { name: string; state: string; arguments?: unknown; result?: unknown; record?: string };
 export type Turn = { from: "me" | "agent"; text: string; calls: ToolCall[]; error?: string; waits?: boolean };
 
 type Data = Record<string, unknown>;
@@ -40,6 +40,27 @@ function ended(turn: Turn, data: Data): Turn {
   const calls = turn.calls.map((call) => (call.state === "running" ? { ...call, state: "succeeded" } : call));
   if (data.isError) return { ...turn, calls, error: said || String((data.error as Data)?.code ?? "") };
   return { ...turn, calls, text: answer || turn.text, waits: structured.state === "waiting" };
+}
+
+type OnRecord = { id: string; tool: string; status: string; arguments?: unknown };
+
+/** The same with what is on record of the calls, the oldest of which comes first. */
+export function withRecords(turn: Turn, records: OnRecord[]): Turn {
+  const left = [...records];
+  const calls = turn.calls.map((call) => {
+    const at = left.findIndex((record) => record.tool === call.name);
+    const [found] = at < 0 ? [] : left.splice(at, 1);
+    if (!found) return call;
+    const state = found.status === "ok" ? "succeeded" : "failed";
+    return { ...call, state, arguments: call.arguments ?? found.arguments, record: found.id };
+  });
+  return { ...turn, calls };
+}
+
+export function runOf({ data }: AgentEvent): string | null {
+  const structured = data.structuredContent as Data | undefined;
+  const run = structured?.run ?? data.run;
+  return typeof run === "string" ? run : null;
 }
 
 export function conversationOf({ data }: AgentEvent): string | null {

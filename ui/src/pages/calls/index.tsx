@@ -85,7 +85,7 @@ function CallTable({ rows }: { rows: Call[] }) {
     { id: "at", label: words.field.at, kind: "nowrap", cell: (call) => format.time(call.at) },
     { id: "tool", label: words.calls.tool, cell: (call) => <Link to={`/ui/calls/${call.id}`}>{call.tool}</Link> },
     { id: "status", label: words.field.status, cell: (call) => <StateBadge state={call.status} /> },
-    { id: "code", label: words.calls.code, cell: (call) => call.code && <code>{call.code}</code> },
+    { id: "code", label: words.calls.code, kind: "nowrap", cell: (call) => call.code && <code>{call.code}</code> },
     { id: "service", label: words.field.service, cell: (call) => call.service },
     { id: "door", label: words.calls.door, cell: (call) => call.door },
     { id: "caller", label: words.calls.caller, cell: (call) => <Muted small>{call.caller_name ?? call.caller}</Muted> },

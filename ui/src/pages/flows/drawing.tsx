@@ -9,9 +9,15 @@ import { StepPanel } from "./step-panel";
 import type { FlowDraft } from "./use-draft";
 import type { FlowRun } from "./use-run";
 
-type Props = { draft: FlowDraft; run: FlowRun; selected: string | null; onSelect: (id: string | null) => void };
+type Props = {
+  draft: FlowDraft;
+  run: FlowRun;
+  selected: string | null;
+  canEdit: boolean;
+  onSelect: (id: string | null) => void;
+};
 
-export function Drawing({ draft, run, selected, onSelect }: Props) {
+export function Drawing({ draft, run, selected, canEdit, onSelect }: Props) {
   const words = useWords();
   const navigate = useNavigate();
   const step = draft.graph.steps.find((one) => one.id === selected);
@@ -30,13 +36,14 @@ export function Drawing({ draft, run, selected, onSelect }: Props) {
         graph={draft.graph}
         states={run.states}
         selected={selected}
-        isLocked={draft.isBroken}
+        isBroken={draft.isBroken}
+        isLocked={draft.isBroken || !canEdit}
         onSelect={onSelect}
         onOpen={open}
         onConnect={draft.connect}
         onRemove={draft.removeStep}
       />
-      {step && !draft.isBroken && <StepPanel key={step.id} step={step} draft={draft} />}
+      {step && canEdit && !draft.isBroken && <StepPanel key={step.id} step={step} draft={draft} />}
     </div>
   );
 }

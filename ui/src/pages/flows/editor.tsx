@@ -1,6 +1,7 @@
 // The editor of a flow: one text, drawn twice, with one stack of undo.
 import { Redo2, Undo2 } from "lucide-react";
 import { type KeyboardEvent, useState } from "react";
+import { useMay } from "../../api/session";
 import type { Flow } from "../../api/types";
 import { Editor } from "../../editor";
 import { ActionErrors } from "../../form/action";
@@ -11,8 +12,8 @@ import { AddStep } from "./add-step";
 import { Drawing } from "./drawing";
 import { RunButton } from "./run-button";
 import { Runs } from "./runs";
-import { useFlowDraft } from "./use-draft";
-import { useRun } from "./use-run";
+import { type FlowDraft, useFlowDraft } from "./use-draft";
+import { type FlowRun, useRun } from "./use-run";
 import { FlowVersions } from "./versions";
 
 export function FlowEditor({ flow, source }: { flow: Flow | null; source: string }) {
@@ -20,8 +21,9 @@ export function FlowEditor({ flow, source }: { flow: Flow | null; source: string
   const draft = useFlowDraft(flow, source);
   const run = useRun();
   const [selected, setSelected] = useState<string | null>(null);
+  const canEdit = useMay()("manage");
   const onKeyDown = (event: KeyboardEvent) => {
-    if (!(event.ctrlKey || event.metaKey)) return;
+    if (!canEdit || !(event.ctrlKey || event.metaKey)) return;
     const key = event.key.toLowerCase();
     const act = key === "z" ? (event.shiftKey ? draft.redo : draft.undo) : key === "y" ? draft.redo : null;
     if (event.key === "Enter" || key === "s") draft.save();
@@ -30,7 +32,7 @@ export function FlowEditor({ flow, source }: { flow: Flow | null; source: string
     act?.();
   };
   const add = (uri: string) => setSelected(draft.addStep(uri));
-  const drawing = () => <Drawing draft={draft} run={run} selected={selected} onSelect={setSelected} />;
+  const drawing = () => <Drawing {...{ draft, run, selected, canEdit }} onSelect={setSelected} />;
   const yaml = () => (
     <Editor
       label={words.flows.yaml}
@@ -38,6 +40,7 @@ export function FlowEditor({ flow, source }: { flow: Flow | null; source: string
       value={draft.text}
       onValue={draft.type}
       marks={draft.marks}
+      isReadOnly={!canEdit}
       isTall
       hasHistory={false}
     />
@@ -51,26 +54,9 @@ export function FlowEditor({ flow, source }: { flow: Flow | null; source: string
   return (
     <div onKeyDownCapture={onKeyDown}>
       <Stack>
-        <Header title={flow?.name ?? words.flows.new}>
-          <RunButton draft={draft} run={run} />
-          <Button disabled={draft.saving.isBusy} onClick={draft.save}>
-            {words.act.save}
-          </Button>
-          <Button look="primary" disabled={draft.publishing.isBusy} onClick={draft.publish}>
-            {words.flows.publish}
-          </Button>
-        </Header>
+        <Header title={flow?.name ?? words.flows.new}>{canEdit && <Actions draft={draft} run={run} />}</Header>
         {!flow && <TextField label={words.field.id} hint={words.flows.idHint} value={draft.id} onValue={draft.setId} />}
-        <Row>
-          <AddStep onAdd={add} disabled={draft.isBroken} />
-          <Button icon={<Undo2 size={14} aria-hidden />} disabled={!draft.canUndo} onClick={draft.undo}>
-            {words.flows.undo}
-          </Button>
-          <Button icon={<Redo2 size={14} aria-hidden />} disabled={!draft.canRedo} onClick={draft.redo}>
-            {words.flows.redo}
-          </Button>
-          {run.id && <LinkButton to={`/ui/runs/${run.id}`}>{words.flows.openRun}</LinkButton>}
-        </Row>
+        {canEdit && <Tools draft={draft} run={run} onAdd={add} />}
         <ActionErrors of={draft.saving} />
         <ActionErrors of={draft.publishing} />
         {draft.isBroken && <Note tone="warn" title={words.flows.broken} live="status" />}
@@ -85,5 +71,38 @@ export function FlowEditor({ flow, source }: { flow: Flow | null; source: string
         <ConflictDialog {...draft.conflict} />
       </Stack>
     </div>
+  );
+}
+
+type Parts = { draft: FlowDraft; run: FlowRun };
+
+function Actions({ draft, run }: Parts) {
+  const words = useWords();
+  return (
+    <>
+      <RunButton draft={draft} run={run} />
+      <Button disabled={draft.saving.isBusy} onClick={draft.save}>
+        {words.act.save}
+      </Button>
+      <Button look="primary" disabled={draft.publishing.isBusy} onClick={draft.publish}>
+        {words.flows.publish}
+      </Button>
+    </>
+  );
+}
+
+function Tools({ draft, run, onAdd }: Parts & { onAdd: (uri: string) => void }) {
+  const words = useWords();
+  return (
+    <Row>
+      <AddStep onAdd={onAdd} disabled={draft.isBroken} />
+      <Button icon={<Undo2 size={14} aria-hidden />} disabled={!draft.canUndo} onClick={draft.undo}>
+        {words.flows.undo}
+      </Button>
+      <Button icon={<Redo2 size={14} aria-hidden />} disabled={!draft.canRedo} onClick={draft.redo}>
+        {words.flows.redo}
+      </Button>
+      {run.id && <LinkButton to={`/ui/runs/${run.id}`}>{words.flows.openRun}</LinkButton>}
+    </Row>
   );
 }

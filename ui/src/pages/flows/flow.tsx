@@ -1,9 +1,10 @@
-// One flow: its canvas, its YAML, its runs, what it was before.
+// One flow: its canvas, its YAML, its runs, what it was before. Those who only call see what a tool shows, and call it.
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { flow } from "../../api/flows";
 import type { Flow } from "../../api/types";
-import { Loaded } from "../../kit";
+import { TryPanel } from "../../catalog/try-panel";
+import { Header, Loaded, Muted, Stack } from "../../kit";
 import { FlowEditor } from "./editor";
 
 const FRESH = "name: New flow\nnodes: {}\n";
@@ -15,5 +16,21 @@ export default function FlowPage() {
 
 function KnownFlow({ id }: { id: string }) {
   const query = useQuery(flow(id));
-  return <Loaded query={query}>{(data: Flow) => <FlowEditor flow={data} source={data.source ?? FRESH} />}</Loaded>;
+  return (
+    <Loaded query={query}>
+      {(data: Flow) =>
+        typeof data.source === "string" ? <FlowEditor flow={data} source={data.source} /> : <Call of={data} />
+      }
+    </Loaded>
+  );
+}
+
+function Call({ of }: { of: Flow }) {
+  return (
+    <Stack>
+      <Header title={of.name} />
+      {of.description && <Muted>{of.description}</Muted>}
+      <TryPanel entry={{ name: of.id, uri: `flow://${of.id}`, kind: "flow" }} />
+    </Stack>
+  );
 }

@@ -20,8 +20,10 @@ export function ToolDoors({ tool }: { tool: Tool }) {
     { id: "name", label: words.field.name, cell: ({ door }) => <Link to={`/ui/doors/${door.id}`}>{door.name}</Link> },
     { id: "on", label: words.field.status, cell: ({ isOn }) => <StateBadge state={isOn ? "enabled" : "disabled"} /> },
   ];
+  // That it stands behind none is said when all doors have answered.
+  const isWaiting = bound.some((query) => query.isPending);
   return (
-    <Loaded query={all}>
+    <Loaded query={{ ...all, data: isWaiting ? undefined : all.data }}>
       {() =>
         lines.length > 0 ? (
           <Table label={words.nav.doors} columns={columns} rows={lines} id={({ door }) => door.id} />

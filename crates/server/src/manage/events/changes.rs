@@ -4,9 +4,9 @@ use crate::Shared;
 use crate::auth::SignedIn;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
-use store::{AuditKind, Filter, PageRequest, within};
+use store::{AuditKind, AuditRow, Filter, within};
 
-/// Records of one look; who changes more at once makes everybody look at everything.
+/// Records of one look; whoever changes more at once makes everybody look at everything.
 const MOST: u32 = 100;
 /// Records of slower changes may come behind those of faster ones.
 const LATE_MS: i64 = 10_000;
@@ -14,6 +14,8 @@ const LATE_MS: i64 = 10_000;
 const SECOND_MS: i64 = 1000;
 /// Records that were told already.
 const REMEMBERED: usize = 1000;
+
+type Told = (&'static str, Value);
 
 pub(super) struct Changes {
     began: i64,
@@ -28,34 +30,30 @@ impl Changes {
     }
 
     /// Something was loaded: what is on record, or else that anything may be different, as a file may be.
-    pub(super) async fn of_load(
-        &mut self,
-        state: &Shared,
-        who: &SignedIn,
-        revision: i64,
-    ) -> Vec<(&'static str, Value)> {
+    pub(super) async fn of_load(&mut self, state: &Shared, who: &SignedIn, revision: i64) -> Vec<Told> {
         let found = self.look(state, who).await;
-        match found.is_empty() {
-            true => vec![("changed", json!({ "kind": "*", "id": null, "revision": revision }))],
-            false => found,
-        }
+        if found.is_empty() { vec![anything(revision)] } else { found }
     }
 
     /// What has come on record since the last look.
-    pub(super) async fn look(&mut self, state: &Shared, who: &SignedIn) -> Vec<(&'static str, Value)> {
+    pub(super) async fn look(&mut self, state: &Shared, who: &SignedIn) -> Vec<Told> {
         let filter = Filter {
             kind: AuditKind::Management,
             from: Some(self.since - LATE_MS),
             status: Some("ok".into()),
             ..Filter::default()
         };
-        let page = PageRequest { page: 1, limit: MOST };
-        let found =
-            within(state.options.store_timeout, state.store.audit().query(&who.tenant, &filter, page)).await;
+        let found = state.store.audit().newest(&who.tenant, &filter, MOST);
         // A database that is away tells nothing; what it missed comes with the next look.
-        let Ok(found) = found else { return Vec::new() };
+        let Ok(found) = within(state.options.store_timeout, found).await else { return Vec::new() };
+        self.take(found, who.only_own().is_none(), state.reload.revision())
+    }
+
+    /// What is new of these records, the newest of which come first. Those who only call do not learn what others have.
+    fn take(&mut self, found: Vec<AuditRow<'_>>, tells_ids: bool, revision: i64) -> Vec<Told> {
+        let is_cut = found.len() >= MOST as usize;
         let mut events = Vec::new();
-        for row in found.items.into_iter().rev() {
+        for row in found.into_iter().rev() {
             let is_old = row.at < self.began - SECOND_MS || self.told.iter().any(|told| *told == row.id);
             if is_old {
                 continue;
@@ -66,16 +64,17 @@ impl Changes {
                 self.told.pop_front();
             }
             if let Some((kind, id)) = subject(&row.tool) {
-                // Those who only call do not learn what others have.
-                let id = id.filter(|_| who.only_own().is_none());
-                events.push((
-                    "changed",
-                    json!({ "kind": kind, "id": id, "revision": state.reload.revision() }),
-                ));
+                let id = id.filter(|_| tells_ids);
+                events.push(("changed", json!({ "kind": kind, "id": id, "revision": revision })));
             }
         }
-        events
+        // There may be more of them than were read.
+        if is_cut && !events.is_empty() { vec![anything(revision)] } else { events }
     }
+}
+
+fn anything(revision: i64) -> Told {
+    ("changed", json!({ "kind": "*", "id": null, "revision": revision }))
 }
 
 /// What a change was about, by its method and path: `PATCH /api/v1/services/api/crm` is about `services` and `api/crm`.
@@ -98,6 +97,30 @@ fn subject(action: &str) -> Option<(String, Option<String>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What an import of two hundred services leaves behind within one look is not told in part.
+    #[test]
+    fn more_changes_than_one_look_reads_are_a_change_of_anything() {
+        let mut changes = Changes::new();
+        let rows = |first: usize, count: usize| {
+            (first..first + count).rev().map(|number| record(number, "POST /api/v1/services")).collect()
+        };
+        let kinds =
+            |told: Vec<Told>| told.into_iter().map(|(_, data)| data["kind"].clone()).collect::<Vec<_>>();
+        assert_eq!(kinds(changes.take(rows(0, 2), true, 7)), ["services", "services"]);
+        assert_eq!(kinds(changes.take(rows(1, MOST as usize), true, 8)), ["*"]);
+        assert!(changes.take(rows(1, MOST as usize), true, 8).is_empty(), "nothing is told twice");
+    }
+
+    fn record(number: usize, action: &str) -> AuditRow<'static> {
+        let at = chrono::Utc::now().timestamp_millis();
+        let row = json!({
+            "id": number.to_string(), "tenant": "t", "at": at, "caller": "c", "tool": action, "service": "",
+            "arguments": null, "status": "ok", "caller_kind": "key", "door": "rest", "uri": "", "duration_us": 1,
+            "request_id": "", "trace_id": "", "result_bytes": 0,
+        });
+        serde_json::from_value(row).unwrap()
+    }
 
     #[test]
     fn knows_what_a_change_was_about() {

@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::broadcast::Receiver;
-use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio::sync::{OwnedSemaphorePermit, watch};
 
 /// How often that is looked at which nobody tells of.
@@ -122,9 +122,7 @@ impl Follower {
                 waiting.push_back(("reset", json!({ "revision": state.reload.revision() })));
             }
             Heard::Loaded(_) => {}
-            Heard::Call(Ok(entry)) => waiting.extend(self.traffic.take(&entry, signed_in)),
-            Heard::Call(Err(RecvError::Lagged(count))) => self.traffic.skip(count),
-            Heard::Call(Err(RecvError::Closed)) => self.calls = None,
+            Heard::Call(call) => self.take_calls(call),
             Heard::Swapped => {
                 if let Some(health) = &mut self.health {
                     waiting.extend(health.look(state, &signed_in.tenant));
@@ -134,9 +132,28 @@ impl Follower {
         }
     }
 
+    /// Calls come in batches: all that are there are taken at once, so that who listens is looked up once for them.
+    fn take_calls(&mut self, first: Result<Arc<Entry>, RecvError>) {
+        let mut call = first;
+        loop {
+            match call {
+                Ok(entry) => self.waiting.extend(self.traffic.take(&entry, &self.signed_in)),
+                Err(RecvError::Lagged(_)) => self.traffic.miss(),
+                Err(RecvError::Closed) => self.calls = None,
+            }
+            let Some(calls) = &mut self.calls else { return };
+            call = match calls.try_recv() {
+                Ok(entry) => Ok(entry),
+                Err(TryRecvError::Lagged(count)) => Err(RecvError::Lagged(count)),
+                Err(TryRecvError::Closed) => Err(RecvError::Closed),
+                Err(TryRecvError::Empty) => return,
+            };
+        }
+    }
+
     async fn look(&mut self) {
         let Self { state, signed_in, waiting, .. } = self;
-        waiting.extend(self.traffic.tick());
+        waiting.extend(self.traffic.tick(state.reload.revision()));
         if let Some(changes) = &mut self.changes {
             waiting.extend(changes.look(state, signed_in).await);
         }

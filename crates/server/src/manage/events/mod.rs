@@ -7,7 +7,7 @@ mod watched;
 
 use crate::Shared;
 use crate::auth::SignedIn;
-use crate::error::{Code, Problem, Result};
+use crate::error::{Problem, Result};
 use crate::json::Query;
 use axum::extract::State;
 use axum::response::sse::{Event, KeepAlive, Sse};
@@ -61,9 +61,7 @@ pub(super) async fn follow(
 ) -> Result<Response> {
     signed_in.may_read()?;
     let topics = topics(query.topics.as_deref())?;
-    let place = state.streams.clone().try_acquire_owned();
-    let place =
-        place.map_err(|_| Problem::new(Code::Unavailable, "too many streams are open; try again later"))?;
+    let place = state.stream_place()?;
     let last = headers.get("last-event-id").and_then(|value| value.to_str().ok()).map(str::to_owned);
     let follower = Follower::new(state, signed_in, &topics, last.as_deref(), place);
     let events = stream::unfold(follower, |mut follower| async move {

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 /// Of calls in one second; more are counted.
 const MOST: u64 = 20;
 
+#[derive(Default)]
 pub(super) struct Traffic {
     tells_calls: bool,
     tells_stats: bool,
@@ -17,11 +18,12 @@ pub(super) struct Traffic {
     calls: u64,
     errors: u64,
     refused: u64,
+    has_missed: bool,
 }
 
 impl Traffic {
     pub(super) fn new(tells_calls: bool, tells_stats: bool) -> Self {
-        Self { tells_calls, tells_stats, told: 0, skipped: 0, calls: 0, errors: 0, refused: 0 }
+        Self { tells_calls, tells_stats, ..Self::default() }
     }
 
     /// A call has ended. Those who do not manage are told of their own; those who look after a tenant have all numbers.
@@ -53,14 +55,17 @@ impl Traffic {
         }
     }
 
-    /// The listener was too slow for so many of all tenants.
-    pub(super) fn skip(&mut self, count: u64) {
-        self.skipped += count;
+    /// The listener was too slow. How many it missed is not told, as they are those of all tenants.
+    pub(super) fn miss(&mut self) {
+        self.has_missed = true;
     }
 
     /// A second is over.
-    pub(super) fn tick(&mut self) -> Vec<(&'static str, Value)> {
+    pub(super) fn tick(&mut self, revision: i64) -> Vec<(&'static str, Value)> {
         let mut events = Vec::new();
+        if std::mem::take(&mut self.has_missed) {
+            events.push(("reset", json!({ "revision": revision })));
+        }
         let skipped = std::mem::take(&mut self.skipped);
         if skipped > 0 {
             events.push(("skipped", json!({ "n": skipped })));
@@ -83,4 +88,18 @@ fn show(entry: &Entry) -> Value {
         "message": entry.message, "duration_us": entry.duration_us, "request_id": entry.request_id,
         "result_bytes": entry.result_bytes, "run_id": entry.run_id,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The queue is shared by all tenants, so that even a count would tell of the others.
+    #[test]
+    fn a_slow_listener_learns_nothing_of_how_much_others_do() {
+        let mut traffic = Traffic::new(true, true);
+        traffic.miss();
+        assert_eq!(traffic.tick(3), [("reset", json!({ "revision": 3 }))]);
+        assert!(traffic.tick(3).is_empty());
+    }
 }

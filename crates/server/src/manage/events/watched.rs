@@ -3,12 +3,12 @@
 use crate::Shared;
 use crate::auth::SignedIn;
 use crate::manage::runs::own_runs;
-use crate::manage::services::HealthView;
+use crate::manage::services::{HealthView, configured};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use store::runs::RunFilter;
-use store::{PageRequest, within};
-use tool::{TenantId, runs};
+use store::within;
+use tool::TenantId;
 
 /// The newest runs are followed; older ones rarely change.
 const RUNS: u32 = 100;
@@ -25,9 +25,7 @@ impl Health {
 
     fn of(state: &Shared, tenant: &TenantId) -> HashMap<(String, String), HealthView> {
         let catalog = state.gateway.catalog().tenant(tenant).unwrap_or_default();
-        let services =
-            catalog.services().filter(|service| service.scheme != runs::SCHEME && !service.is_for_admins());
-        services
+        configured(&catalog)
             .map(|service| ((service.scheme.clone(), service.id.clone()), HealthView::of_service(service)))
             .collect()
     }
@@ -50,11 +48,13 @@ pub(super) struct Indexes(Option<HashMap<String, Value>>);
 
 impl Indexes {
     pub(super) async fn look(&mut self, state: &Shared, who: &SignedIn) -> Told {
+        // Those who only call do not learn what others have.
+        if who.only_own().is_some() {
+            return Vec::new();
+        }
         let found = within(state.options.store_timeout, state.store.search().all(&who.tenant)).await;
         let Ok(found) = found else { return Vec::new() };
-        // Those who only call do not learn what others have.
-        let found = found.into_iter().filter(|_| who.only_own().is_none());
-        let now = found.map(|index| {
+        let now = found.into_iter().map(|index| {
             let shown = json!({
                 "tool_id": index.tool.as_str(), "status": index.status.as_str(), "indexed": index.indexed_chunks_count,
                 "total": index.chunks_count, "error": index.last_error,
@@ -77,10 +77,9 @@ impl Runs {
     }
 
     pub(super) async fn look(&mut self, state: &Shared, who: &SignedIn) -> Told {
-        let page = PageRequest { page: 1, limit: RUNS };
-        let found = state.store.runs().list(&who.tenant, &self.filter, page);
+        let found = state.store.runs().newest(&who.tenant, &self.filter, RUNS);
         let Ok(found) = within(state.options.store_timeout, found).await else { return Vec::new() };
-        let now = found.items.into_iter().map(|run| {
+        let now = found.into_iter().map(|run| {
             let flow = run.agent().is_none().then_some(&run.flow);
             let shown = json!({ "id": run.id.as_str(), "flow": flow, "agent": run.agent(), "state": run.state });
             (String::from(run.id), shown)

@@ -24,8 +24,8 @@ use runtime::flows::{POLLING_TOOL, Version};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use source::{Source, SourceSchema};
-use store::PageRequest;
 use store::flows::{Flow, FlowFilter};
+use store::{PageRequest, within};
 use tool::whole::whole_or_null;
 use utoipa::ToSchema;
 
@@ -149,10 +149,26 @@ pub(crate) async fn list(
         let found = state.store.flows().list(&signed_in.tenant, &filter, page).await?;
         return Ok(Answer(Page::of(found, FlowView::brief)));
     }
+    Ok(Answer(Page::cut(callable(&state, &signed_in, &filter).await?, page, FlowView::brief)))
+}
+
+/// How many flows somebody is told of.
+pub(in crate::manage) async fn count(state: &Shared, signed_in: &SignedIn) -> Result<i64> {
+    let (filter, one) = (FlowFilter::default(), PageRequest { page: 1, limit: 1 });
+    if sees_text(signed_in) {
+        let found = state.store.flows().list(&signed_in.tenant, &filter, one);
+        return Ok(within(state.options.store_timeout, found).await?.total);
+    }
+    Ok(i64::try_from(callable(state, signed_in, &filter).await?.len()).unwrap_or(i64::MAX))
+}
+
+/// The flows that those who only call are told of: what they may run.
+async fn callable(state: &Shared, signed_in: &SignedIn, filter: &FlowFilter) -> Result<Vec<Flow>> {
     let all = PageRequest { page: 1, limit: MOST };
-    let mut found = state.store.flows().list(&signed_in.tenant, &filter, all).await?.items;
-    found.retain(|flow| flow.current.is_some() && may_run(&signed_in, &flow.id).is_ok());
-    Ok(Answer(Page::cut(found, page, FlowView::brief)))
+    let found = state.store.flows().list(&signed_in.tenant, filter, all);
+    let mut found = within(state.options.store_timeout, found).await?.items;
+    found.retain(|flow| flow.current.is_some() && may_run(signed_in, &flow.id).is_ok());
+    Ok(found)
 }
 
 /// Makes a flow that is nothing but a draft, which may be wrong: `errors` says what is.

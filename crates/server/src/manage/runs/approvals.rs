@@ -72,7 +72,7 @@ fn show(approval: Approval) -> ApprovalView {
     }
 }
 
-/// Lists what waits for a decision, oldest first; those who only call see what is asked of them.
+/// Lists what waits for a decision, oldest first; those who only call see what is asked of them, nobody flows beyond their allow-list.
 #[utoipa::path(get, path = "/approvals", tag = "runs",
     params(("page" = Option<u32>, Query), ("limit" = Option<u32>, Query)),
     responses((status = 200, body = Page<ApprovalView>)))]
@@ -83,15 +83,21 @@ pub(in crate::manage) async fn list(
 ) -> Result<Answer<Page<ApprovalView>>> {
     signed_in.may_read()?;
     let filter = WaitFilter { run: None, kind: Some("approval".into()) };
-    let is_limited = signed_in.only_own().is_some();
+    let is_limited = signed_in.only_own().is_some() || !signed_in.caller.allow.is_empty();
     let wanted = if is_limited { PageRequest { page: 1, limit: MOST } } else { page };
     let found = state.store.runs().waits(&signed_in.tenant, &filter, wanted).await?;
     let (total, mut asked) = (found.total, Vec::new());
     for wait in found.items {
+        if is_limited {
+            let run = state.store.runs().get(&signed_in.tenant, &wait.run).await?;
+            if may_touch(&signed_in, &run.flow).is_err() {
+                continue;
+            }
+        }
         asked.extend(state.flows.approval(&signed_in.tenant, wait).await?);
     }
     if is_limited {
-        asked.retain(|asked| asked.is_for(&signed_in.caller));
+        asked.retain(|asked| signed_in.only_own().is_none() || asked.is_for(&signed_in.caller));
         return Ok(Answer(Page::cut(asked, page, show)));
     }
     let items = asked.into_iter().map(show).collect();

@@ -4,7 +4,7 @@ use super::agent_events;
 use super::rights::find;
 use crate::Shared;
 use crate::auth::SignedIn;
-use crate::error::{Code, Problem, Result};
+use crate::error::{Problem, Result};
 use crate::json::Path;
 use crate::manage::time;
 use axum::extract::State;
@@ -15,7 +15,7 @@ use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::convert::Infallible;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use store::runs::{Record, Run};
 use tokio::sync::OwnedSemaphorePermit;
 use tool::RunId;
@@ -24,6 +24,8 @@ use tool::secret::SecretValues;
 /// How often the journal is looked at.
 const LOOK: Duration = Duration::from_millis(300);
 const PAGE: u32 = 200;
+/// Browsers come back by themselves, and sign in anew with that.
+const LONGEST: Duration = Duration::from_secs(30 * 60);
 
 /// Follows a run: the events `run`, `step`, `progress` and `end`, of an agent also `text`, each with the number of its
 /// record as its id.
@@ -48,18 +50,30 @@ pub(in crate::manage) async fn follow(
     if run.state.is_ended() && seen >= run.last_seq && last.is_some() {
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
-    follow_run(state, run, seen).await
+    follow_run(state, signed_in, run, seen).await
 }
 
 /// The events of a run behind the record of that number.
-pub(in crate::manage) async fn follow_run(state: Shared, run: Run, seen: i64) -> Result<Response> {
-    let place = state.streams.clone().try_acquire_owned();
-    let place =
-        place.map_err(|_| Problem::new(Code::Unavailable, "too many streams are open; try again later"))?;
+pub(in crate::manage) async fn follow_run(
+    state: Shared,
+    signed_in: SignedIn,
+    run: Run,
+    seen: i64,
+) -> Result<Response> {
+    let place = state.stream_place()?;
     let data = state.store.runs().data(&run.tenant, &run.id).await?;
     let mask = state.flows.secrets_of(&run, &data).await;
-    let follower =
-        Follower { state, run, seen, mask, waiting: VecDeque::new(), is_over: false, _place: place };
+    let follower = Follower {
+        state,
+        signed_in,
+        run: run.id,
+        seen,
+        mask,
+        began: Instant::now(),
+        waiting: VecDeque::new(),
+        is_over: false,
+        _place: place,
+    };
     let events = stream::unfold(follower, |mut follower| async move {
         let event = follower.next().await?;
         Some((Ok::<_, Infallible>(event), follower))
@@ -69,32 +83,42 @@ pub(in crate::manage) async fn follow_run(state: Shared, run: Run, seen: i64) ->
 
 struct Follower {
     state: Shared,
-    run: Run,
+    signed_in: SignedIn,
+    run: RunId,
     seen: i64,
     mask: SecretValues,
+    began: Instant,
     waiting: VecDeque<Event>,
     is_over: bool,
     _place: OwnedSemaphorePermit,
 }
 
 impl Follower {
+    /// The next event; nothing behind the end, when the server stops, or when the listener may not listen any more.
     async fn next(&mut self) -> Option<Event> {
         loop {
             if let Some(event) = self.waiting.pop_front() {
                 return Some(event);
             }
-            if self.is_over || self.state.is_stopping() {
+            if self.is_over || self.state.is_stopping() || self.began.elapsed() > LONGEST {
                 return None;
             }
-            // Both from one moment on: what is written behind the look at the run comes next time.
-            let runs = self.state.store.runs();
-            let run = runs.get(&self.run.tenant, &self.run.id).await.ok()?;
-            let records = runs.journal(&self.run.tenant, &self.run.id, self.seen, PAGE).await.ok()?;
+            self.signed_in = self.state.auth.current(&self.signed_in)?;
+            let (run, records) =
+                tokio::time::timeout(self.state.options.store_timeout, self.look()).await.ok()?.ok()?;
             self.take(&run, records).await;
             if self.waiting.is_empty() && !self.is_over {
                 self.state.stopping.run_until_cancelled(tokio::time::sleep(LOOK)).await?;
             }
         }
+    }
+
+    /// The run, if it is still there for whoever follows it, and what is new in its journal. In this order: what is written
+    /// behind the look at the run comes next time.
+    async fn look(&self) -> Result<(Run, Vec<Record>)> {
+        let run = find(&self.state, &self.signed_in, &self.run).await?;
+        let records = self.state.store.runs().journal(&run.tenant, &run.id, self.seen, PAGE).await?;
+        Ok((run, records))
     }
 
     async fn take(&mut self, run: &Run, records: Vec<Record>) {

@@ -13,7 +13,8 @@
 //! | `POST /flows`, `PUT /flows/{id}/draft` | the right to manage: a draft does nothing until it is published |
 //! | `GET /flows`, `GET /flows/{id}` | [`sees_text`], or what a tool shows of flows on the allow-list |
 //! | `GET /flows/{id}/versions`, `diff`, `references`, `triggers` | [`may_see_text`] |
-//! | `GET /runs…`, `GET /approvals` | [`find`], or only what is one's own |
+//! | `GET /runs…` | [`find`], or only what is one's own |
+//! | `GET /approvals` | [`may_touch`] for each, and to be asked where one only calls |
 
 use crate::Shared;
 use crate::auth::SignedIn;

@@ -15,7 +15,7 @@ mod view;
 
 pub(crate) use owner::owned;
 pub(crate) use settings::check_id;
-pub(crate) use view::{HealthView, ServiceView, masked_tool, schema_of};
+pub(crate) use view::{HealthView, ServiceView, configured, masked_tool, schema_of};
 
 use crate::Shared;
 use crate::auth::SignedIn;

@@ -5,14 +5,14 @@ use super::tools::routes;
 use crate::Shared;
 use crate::manage::secrets::{Visibility, masked};
 use crate::manage::{time, words};
-use gateway::catalog::State;
+use gateway::catalog::{self, State, TenantCatalog};
 use gateway::{Route, ServiceDefinition};
 use runtime::{Origin, tool_settings};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use store::{Service, ServiceTool};
-use tool::TenantId;
+use tool::{TenantId, runs};
 use utoipa::ToSchema;
 
 #[derive(Serialize, ToSchema)]
@@ -48,6 +48,11 @@ pub(crate) struct ServiceView {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
     pub(super) warnings: Vec<String>,
+}
+
+/// Services that somebody has configured: neither the flows, which have pages of their own, nor what is for admins alone.
+pub(crate) fn configured(catalog: &TenantCatalog) -> impl Iterator<Item = &Arc<catalog::Service>> {
+    catalog.services().filter(|service| service.scheme != runs::SCHEME && !service.is_for_admins())
 }
 
 /// How a service was when it was last asked what it offers.

@@ -14,7 +14,7 @@ use axum::Json as Answer;
 use axum::extract::State;
 use numbers::Numbers;
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use store::{AuditKey, Tally, Window, within};
 use utoipa::ToSchema;
 
@@ -122,27 +122,31 @@ impl StatsQuery {
     }
 }
 
+/// Only steps with calls: of a hundred thousand keys most have few, and all steps of each would fill the memory.
+type Slots = BTreeMap<usize, Numbers>;
+
 fn series_of(tallies: Vec<Tally>, steps: usize) -> Vec<Series> {
-    let mut by_key: HashMap<String, Vec<Numbers>> = HashMap::new();
+    let mut by_key: HashMap<String, Slots> = HashMap::new();
     for tally in tallies {
         let Some(slot) = usize::try_from(tally.slot).ok().filter(|slot| *slot < steps) else { continue };
         let key = tally.keys.first().cloned().unwrap_or_default();
-        let slots = by_key.entry(key).or_insert_with(|| vec![Numbers::default(); steps]);
-        slots[slot].add(&tally);
+        by_key.entry(key).or_default().entry(slot).or_default().add(&tally);
     }
-    let mut all: Vec<_> = by_key.into_iter().collect();
-    all.sort_by(|(key, slots), (other_key, others)| {
-        let calls = |slots: &[Numbers]| slots.iter().map(|numbers| numbers.calls).sum::<i64>();
-        calls(others).cmp(&calls(slots)).then_with(|| key.cmp(other_key))
-    });
+    let calls = |slots: &Slots| slots.values().map(|numbers| numbers.calls).sum::<i64>();
+    let mut all: Vec<_> = by_key.into_iter().map(|(key, slots)| (calls(&slots), key, slots)).collect();
+    all.sort_by(|(calls, key, _), (others, other, _)| others.cmp(calls).then_with(|| key.cmp(other)));
     if all.len() > MAX_SERIES {
-        let mut together = vec![Numbers::default(); steps];
-        for (_, slots) in all.split_off(MAX_SERIES - 1) {
-            together.iter_mut().zip(slots).for_each(|(sum, numbers)| sum.merge(numbers));
+        let mut together = Slots::new();
+        for (slot, numbers) in all.split_off(MAX_SERIES - 1).into_iter().flat_map(|(_, _, slots)| slots) {
+            together.entry(slot).or_default().merge(numbers);
         }
-        all.push((OTHERS.to_owned(), together));
+        all.push((calls(&together), OTHERS.to_owned(), together));
     }
-    all.into_iter().map(|(key, slots)| Series::new(key, &slots)).collect()
+    all.into_iter().map(|(_, key, slots)| Series::new(key, &dense(slots, steps))).collect()
+}
+
+fn dense(mut slots: Slots, steps: usize) -> Vec<Numbers> {
+    (0..steps).map(|slot| slots.remove(&slot).unwrap_or_default()).collect()
 }
 
 impl Series {
@@ -157,5 +161,32 @@ impl Series {
             p95_ms: slots.iter().map(|numbers| numbers.percentile_ms(95)).collect(),
             bytes: each(|numbers| numbers.bytes),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A hundred thousand keys, each with all of a thousand steps, would be more than any machine has.
+    #[test]
+    fn many_keys_take_no_more_room_than_their_calls() {
+        let steps = usize::try_from(MAX_STEPS).unwrap();
+        let tally = |key: usize, slot: usize, calls: i64| Tally {
+            keys: vec![format!("tool{key:06}")],
+            slot: i64::try_from(slot).unwrap(),
+            status: "ok".into(),
+            duration_us: 1000,
+            calls,
+            bytes: 1,
+        };
+        let mut tallies: Vec<_> = (0..100_000).map(|key| tally(key, key % steps, 1)).collect();
+        tallies.push(tally(77_777, 0, 5));
+        let series = series_of(tallies, steps);
+        assert_eq!((series.len(), series[0].key.as_str()), (MAX_SERIES, "tool077777"));
+        assert_eq!((series[0].calls[0], series[0].calls[777], series[0].calls.len()), (5, 1, steps));
+        let rest = series.last().unwrap();
+        assert_eq!((rest.key.as_str(), rest.calls.iter().sum::<i64>()), (OTHERS, 100_000 - 49));
+        assert_eq!(rest.p50_ms[0], Some(1.0));
     }
 }

@@ -6,17 +6,16 @@ use crate::auth::SignedIn;
 use crate::error::{Problem, Result};
 use crate::json::Query;
 use crate::manage::audit::{AuditView, FLUSH};
-use crate::manage::services::HealthView;
+use crate::manage::services::{HealthView, configured};
+use crate::manage::{catalog, flows};
 use axum::Json as Answer;
 use axum::extract::State;
-use gateway::catalog::{Service, TenantCatalog};
+use gateway::catalog::TenantCatalog;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 use std::sync::Arc;
-use store::flows::FlowFilter;
 use store::{AuditKey, AuditKind, PageRequest, TableFilter, Tally, Window, within};
-use tool::{Context, Door, runs};
 use utoipa::ToSchema;
 
 /// Of each kind, so many are shown.
@@ -108,7 +107,7 @@ pub(in crate::manage) async fn get(
     let window =
         Window { from: to - window_s * 1000, to, step: window_s * 1000, caller: signed_in.only_own() };
     let keys = [AuditKey::Door, AuditKey::Tool, AuditKey::Scheme, AuditKey::Service];
-    let tallies = within(time, state.store.audit().tally(tenant, &window, &keys)).await?;
+    let tallies = within(time, state.store.audit().busiest(tenant, &window, &keys)).await?;
     let of_others = signed_in.may_manage().is_ok();
     let own = (!of_others).then(|| signed_in.caller.identity.id().to_owned());
     let of_a_day = Window { from: to - DAY_MS, caller: own, ..window };
@@ -188,25 +187,18 @@ impl Known {
         let one = PageRequest { page: 1, limit: 1 };
         let own = TableFilter { owner, text: None };
         let tables = within(time, state.store.tables().list(tenant, &own, one)).await?.total;
-        let flows = within(time, state.store.flows().list(tenant, &FlowFilter::default(), one)).await?.total;
-        let catalog = state.gateway.catalog().tenant(tenant).unwrap_or_default();
-        let cx =
-            Context::new(tenant.clone(), signed_in.caller.clone(), Door::Rest, state.options.call_timeout);
-        let tools = state.gateway.overview(&cx).into_iter().map(|tool| (tool.name, tool.kind));
+        let flows = flows::count(state, signed_in).await?;
+        let snapshot = state.gateway.catalog().tenant(tenant).unwrap_or_default();
+        let tools = catalog::tools(state, signed_in).await?.into_iter().map(|tool| (tool.name, tool.kind));
         let doors = instances.total;
         let instances = instances.items.into_iter().map(|instance| (instance.id.into(), instance.name));
-        let known = Self { tools: tools.collect(), instances: instances.collect(), catalog };
-        let health: Vec<_> = known.configured().map(|service| HealthView::of_service(service)).collect();
+        let known = Self { tools: tools.collect(), instances: instances.collect(), catalog: snapshot };
+        let health: Vec<_> =
+            configured(&known.catalog).map(|service| HealthView::of_service(service)).collect();
         let failing = health.iter().filter(|health| health.is_failing()).count();
         let counts =
             Counts { doors, tools: known.tools.len(), services: health.len(), failing, tables, flows };
         Ok((known, counts))
-    }
-
-    fn configured(&self) -> impl Iterator<Item = &Arc<Service>> {
-        let is_configured =
-            |service: &&Arc<Service>| service.scheme != runs::SCHEME && !service.is_for_admins();
-        self.catalog.services().filter(is_configured)
     }
 
     fn doors(&self, graph: &Graph) -> Vec<NodeView> {
@@ -227,7 +219,7 @@ impl Known {
     }
 
     fn services(&self, graph: &Graph) -> Vec<NodeView> {
-        let ids = self.configured().map(|service| format!("{}/{}", service.scheme, service.id));
+        let ids = configured(&self.catalog).map(|service| format!("{}/{}", service.scheme, service.id));
         busiest(ids.chain(graph.services.keys().cloned()), &graph.services, |id| {
             let (scheme, service) = id.split_once('/').unwrap_or(("", id));
             let known = self.catalog.service(scheme, service);

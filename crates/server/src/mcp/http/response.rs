@@ -20,7 +20,7 @@ pub(in crate::mcp) const KEEP_ALIVE: Duration = Duration::from_secs(15);
 pub(super) async fn respond(state: &Shared, mut responses: Responses) -> Response {
     let mut place = None;
     if let Some(id) = responses.subscription() {
-        place = state.streams.clone().try_acquire_owned().ok();
+        place = state.stream_place().ok();
         if place.is_none() {
             let error = RpcError::new(-32603, "too many streams are open; try again later");
             return json(envelope::error(Some(id), &error));

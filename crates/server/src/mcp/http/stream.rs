@@ -3,7 +3,7 @@
 use super::headers::{Headers, check_accept, check_origin};
 use super::{owner_of, response};
 use crate::Shared;
-use crate::error::{Code, Problem, Result};
+use crate::error::{Problem, Result};
 use crate::mcp::door_access::DoorAccess;
 use crate::mcp::notifications::Listener;
 use crate::mcp::request::Filter;
@@ -35,9 +35,7 @@ pub(crate) async fn get(
         Ok(session) => session,
         Err(refusal) => return Ok(response::refused(&refusal)),
     };
-    let place = state.streams.clone().try_acquire_owned();
-    let place =
-        place.map_err(|_| Problem::new(Code::Unavailable, "too many streams are open; try again later"))?;
+    let place = state.stream_place()?;
     let cx = Context::new(signed_in.tenant, signed_in.caller, DoorKind::Mcp, state.options.call_timeout);
     let cx = Context { instance, service, tool_search, ..cx };
     let door = state.door.clone();

@@ -30,14 +30,34 @@ fn on_the_page() -> BTreeSet<String> {
     cells.filter(|cell| is_id(cell)).map(str::to_owned).collect()
 }
 
-/// The ids in doc comments, each with a file that has it.
+/// The ids in doc comments, each with a file that has it. Tests of the console have them in comments and names.
 fn in_tests() -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
-    for (name, text) in sources() {
-        for line in text.lines().filter_map(|line| line.trim_start().strip_prefix("/// ")) {
-            let words = line.split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '-' | '.')));
-            let ids = words.map(|word| word.trim_end_matches('.')).filter(|word| is_id(word));
-            found.extend(ids.map(|id| (id.to_owned(), name.clone())));
+    let comments = |text: &str| {
+        let lines = text.lines().filter_map(|line| line.trim_start().strip_prefix("/// "));
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    let rust = sources().into_iter().map(|(name, text)| (name, comments(&text)));
+    for (name, text) in rust.chain(console_tests()) {
+        let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '-' | '.')));
+        let ids = words.map(|word| word.trim_end_matches('.')).filter(|word| is_id(word));
+        found.extend(ids.map(|id| (id.to_owned(), name.clone())));
+    }
+    found
+}
+
+fn console_tests() -> Vec<(String, String)> {
+    let folder = root().join("ui");
+    let (mut folders, mut found) = (vec![folder.join("e2e"), folder.join("src")], Vec::new());
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.to_string_lossy().into_owned();
+            if path.is_dir() {
+                folders.push(path);
+            } else if name.ends_with(".spec.ts") || name.ends_with(".test.ts") {
+                found.push((name, std::fs::read_to_string(&path).unwrap()));
+            }
         }
     }
     found

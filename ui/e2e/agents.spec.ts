@@ -1,0 +1,53 @@
+// An agent with a model that says what the file of the tests says, and a tool that really answers.
+import { expect, rest, signIn, test, url } from "./base";
+import { type Upstream, upstream } from "./upstream";
+
+const model = process.env.MCP_TEST_AIMOCK_URL;
+let echo: Upstream;
+
+test.beforeAll(async () => {
+  // A worker that failed is followed by another one.
+  for (const service of ["agent/helper", "api/crm"]) {
+    await rest("DELETE", `/services/${service}?force=true`).catch(() => undefined);
+  }
+  expect(model, "run with scripts/servers run aimock -- CMD").toBeTruthy();
+  echo = await upstream((request, response) => {
+    response.setHeader("Content-Type", "application/json");
+    response.end(JSON.stringify({ path: request.url }));
+  });
+  const parameters = [{ name: "text", position: "query", required: true }];
+  const tools = [{ id: "echo", endpoint: "/echo", parameters }];
+  await rest("POST", "/services", { type: "api", id: "crm", config: { base_url: echo.url }, tools });
+  const config = { provider: "openai", base_url: `${model}/v1`, api_key: "sk-s3cr3t", model: "gpt-4o" };
+  await rest("POST", "/services", { type: "agent", id: "helper", config: { ...config, tools: ["api://crm/*"] } });
+});
+test.afterAll(() => echo.stop());
+
+/** The chat of the contract: what is said, and every tool call with what it was told and answered. */
+test("an agent answers, and shows the tools that it calls", async ({ page }) => {
+  await signIn(page);
+  await page.goto(`${url()}/ui/agents/helper`);
+  const log = page.getByRole("log", { name: "Conversation" });
+  await page.getByRole("textbox", { name: "Message" }).fill("say hello");
+  await page.getByRole("button", { name: "Send" }).click();
+  await expect(log).toContainText("Hello from the scripted model, in several chunks.");
+  await page.getByRole("textbox", { name: "Message" }).fill("echo please");
+  await page.keyboard.press("Control+Enter");
+  await expect(log).toContainText("The echo came back.");
+  const call = log.getByRole("group", { name: "Tool call crm__echo" });
+  await expect(call).toContainText("succeeded");
+  await call.getByText("crm__echo").click();
+  await expect(call).toContainText("from the mock");
+  expect(await page.content()).not.toContain("s3cr3t");
+  await call.getByRole("link", { name: "Open the inspector" }).click();
+  await expect(page.getByRole("region", { name: "Raw answer" })).toContainText("/echo?text=from");
+});
+
+test("a model that has nothing to say is an error that one can read", async ({ page }) => {
+  await signIn(page);
+  await page.goto(`${url()}/ui/agents/helper`);
+  await page.getByRole("textbox", { name: "Message" }).fill("nobody has scripted this");
+  await page.getByRole("button", { name: "Send" }).click();
+  await expect(page.getByRole("main")).toContainText(/model/);
+  await expect(page.getByRole("button", { name: "Send" })).toBeEnabled();
+});
