@@ -65,6 +65,7 @@ bench:               ## Benchmarks that print ratios
 	bench/tables.sh
 	scripts/postgres run bench/flows.sh
 	$(CARGO) bench -p search
+	$(CARGO) bench -p connectors --bench agent
 	scripts/postgres run scripts/servers run -- $(CARGO) bench -p connectors --bench db
 	$(CARGO) bench -p connectors --features grpc --bench svc
 	scripts/servers run redis rabbitmq -- $(CARGO) bench -p connectors $(FULL) --bench mq

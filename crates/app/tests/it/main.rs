@@ -4,6 +4,7 @@
 
 mod setup;
 
+mod agent_tools;
 mod aggregator;
 mod amplification;
 mod api_services;
@@ -122,6 +123,7 @@ mod tools_http;
 mod tools_http_config;
 mod tools_manage;
 mod tools_uri;
+mod traces;
 mod two_processes;
 mod unreadable_answers;
 mod uris;

@@ -6,8 +6,8 @@ use super::super::model::{ToolCall, ToolResult, Turn};
 use super::frame::framed;
 use super::offers::{Bound, Offered, acting};
 use super::plan::{Chosen, Plan};
-use super::progress;
 use super::think::Thinking;
+use super::{progress, spans};
 use futures::future::BoxFuture;
 use futures::{StreamExt, stream};
 use serde_json::Value;
@@ -24,6 +24,10 @@ struct Came {
 impl Came {
     fn told(text: impl Into<String>) -> Self {
         Self { text: text.into(), is_error: true, is_from_outside: false }
+    }
+
+    fn answer(text: String) -> Self {
+        Self { text, is_error: false, is_from_outside: false }
     }
 }
 
@@ -75,6 +79,7 @@ impl Thinking<'_> {
                 Plan::Make(bound, chosen) if needs(bound) => asked.push((at, bound, chosen)),
                 Plan::Make(bound, chosen) => free.push((at, bound, chosen)),
                 Plan::Tell(why) => came[at] = Some(Came::told(why)),
+                Plan::Answer(text) => came[at] = Some(Came::answer(text)),
                 Plan::HandOver(..) => {}
             }
         }
@@ -132,7 +137,10 @@ impl Thinking<'_> {
         let mut cx = acting(self.agent, &self.cx, self.step(at));
         cx.result_bytes = Some(self.work.run.limits.result_bytes);
         cx.shared = Some(self.work.inside());
-        let came = match tools.call(&cx, Request::new(bound.target.clone(), arguments)).await {
+        let span = spans::execute_tool(&mut cx, bound, chosen);
+        let called = tools.call(&cx, Request::new(bound.target.clone(), arguments)).await;
+        spans::end_tool(span, &called);
+        let came = match called {
             Ok(Outcome::Done(output)) => from_outside(shown(&output), output.is_error()),
             Ok(Outcome::Started(run)) => from_outside(format!("it goes on as run {run}"), false),
             Ok(Outcome::NeedsInput(_)) => {
@@ -183,7 +191,7 @@ fn from_outside(text: String, is_error: bool) -> Came {
 }
 
 /// A result as text; what is none is described.
-fn shown(output: &Output) -> String {
+pub(super) fn shown(output: &Output) -> String {
     if let Some(data) = output.data() {
         return match serde_json::from_str(&data) {
             Ok(Value::String(text)) => text,

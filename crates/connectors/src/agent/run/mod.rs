@@ -4,9 +4,12 @@ mod act;
 mod answer;
 mod frame;
 mod handoff;
+mod metrics;
 mod offers;
 mod plan;
 mod progress;
+mod search;
+mod spans;
 mod spent;
 mod think;
 mod work;
@@ -17,6 +20,7 @@ use answer::Ending;
 use frame::framed;
 use serde_json::{Map, Value};
 use std::sync::Arc;
+use spans::Invocation;
 use think::Thinking;
 use tool::{Context, Error, Output, Problem, Result};
 use work::AtWork;
@@ -52,6 +56,13 @@ impl Prompt {
 pub(super) async fn ask(agent: &Agent, cx: &Context, arguments: &Map<String, Value>) -> Result<Output> {
     let prompt = Prompt::read(arguments, agent.limits.prompt_bytes)?;
     let (work, cx) = AtWork::begin(agent, cx)?;
+    let (invocation, cx) = Invocation::begin(agent, &work, cx);
+    let result = answer_within(agent, cx, work.clone(), prompt).await;
+    invocation.end(&work, &result);
+    result
+}
+
+async fn answer_within(agent: &Agent, cx: Context, work: Arc<AtWork>, prompt: Prompt) -> Result<Output> {
     let prompt = guard_input(agent, &cx, &work, prompt).await?;
     let mut thinking = Thinking::new(agent, cx, work, prompt);
     let ended = thinking.think().await;
