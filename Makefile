@@ -3,7 +3,7 @@ CARGO ?= cargo
 FULL := --features full
 NEXTEST := $(CARGO) nextest run --workspace
 CLIPPY := $(CARGO) clippy --workspace --all-targets
-.PHONY: run test test-brokers test-console screenshots console check bench bench-tools dev release generate fmt features docs deny nextest cargo-deny help
+.PHONY: run test test-brokers test-model test-console screenshots console check bench bench-tools dev release generate fmt features docs deny nextest cargo-deny help
 
 help:                ## List the commands
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/: *[^#]*##/\t/' | expand -t 16
@@ -30,6 +30,9 @@ test: nextest        ## Every test, with real servers that it installs, starts a
 
 test-brokers: nextest ## Tests on brokers that are built from source, once: minutes the first time
 	scripts/servers run tansu -- $(CARGO) nextest run -p connectors $(FULL) --profile brokers
+
+test-model: nextest   ## Agents on a real language model, small enough for any machine
+	scripts/servers run smollm -- $(CARGO) nextest run -p app $(FULL) --profile model
 
 test-console:        ## The console in a browser, which is installed unless it is there
 	$(CARGO) build $(FULL) --bin mcp-all-in-one

@@ -4,7 +4,9 @@ use crate::Failure;
 use async_trait::async_trait;
 use bytes::Bytes;
 use http::{Request, Response};
-use opentelemetry::trace::{SpanContext, SpanId, SpanKind as OtelKind, Status, TraceFlags, TraceId, TraceState};
+use opentelemetry::trace::{
+    SpanContext, SpanId, SpanKind as OtelKind, Status, TraceFlags, TraceId, TraceState,
+};
 use opentelemetry::{Array, InstrumentationScope, KeyValue, StringValue, Value as OtelValue};
 use opentelemetry_http::{HttpClient, HttpError};
 use opentelemetry_otlp::{SpanExporter, WithExportConfig, WithHttpConfig};
@@ -56,7 +58,8 @@ impl OtlpSpans {
             Failure::new(format!("spans cannot be sent to {}: {why}", settings.endpoint))
                 .advice("give the address of a collector, e.g. --otlp-endpoint http://127.0.0.1:4318")
         };
-        let url = traces_url(&settings.endpoint).ok_or_else(|| failed("it is no http:// or https:// address"))?;
+        let url =
+            traces_url(&settings.endpoint).ok_or_else(|| failed("it is no http:// or https:// address"))?;
         let client = reqwest::Client::builder().timeout(TIMEOUT).redirect(reqwest::redirect::Policy::none());
         let client = client.build().map_err(|error| failed("no HTTP client can be made").because(error))?;
         let http = Http { client, runtime: Handle::current(), is_failing: AtomicBool::new(false) };
@@ -67,10 +70,10 @@ impl OtlpSpans {
         if std::env::var_os(DELAY_VARIABLE).is_none() {
             batches = batches.with_scheduled_delay(DELAY);
         }
-        let mut processor =
-            BatchSpanProcessor::builder(exporter).with_batch_config(batches.build()).build();
+        let mut processor = BatchSpanProcessor::builder(exporter).with_batch_config(batches.build()).build();
         let version = env!("CARGO_PKG_VERSION");
-        let about = [KeyValue::new("service.name", "mcp-all-in-one"), KeyValue::new("service.version", version)];
+        let about =
+            [KeyValue::new("service.name", "mcp-all-in-one"), KeyValue::new("service.version", version)];
         // What the variables of OpenTelemetry say about us comes first.
         let detected = Resource::builder().build();
         let is_unsaid = |about: &KeyValue| {

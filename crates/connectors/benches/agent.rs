@@ -17,7 +17,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use testkit::proc::{open_files, resident_kib};
 use tool::{
-    Arguments, Call, Caller, Connector, Context, Door, Env, Outcome, Output, Request, Result, Target, TenantId, Tool,
+    Arguments, Call, Caller, Connector, Context, Door, Env, Outcome, Output, Request, Result, Target,
+    TenantId, Tool,
 };
 
 /// Set in the process that is the model.
@@ -45,7 +46,10 @@ fn main() {
     println!("{:<34} {:>9} {:>9}", "what", "measured", "limit");
     println!("{:<34} {step_us:>6.1} µs {LIMIT_US:>6.0} µs", "CPU of a step, own part");
     let ask_kib = runtime.block_on(waiting(&gateway));
-    println!("{:<34} {ask_kib:>5.1} KiB {LIMIT_KIB:>5.0} KiB", format!("memory of each of {WAITING} waiting asks"));
+    println!(
+        "{:<34} {ask_kib:>5.1} KiB {LIMIT_KIB:>5.0} KiB",
+        format!("memory of each of {WAITING} waiting asks")
+    );
     model.end();
     assert!(step_us <= LIMIT_US, "a step costs {step_us:.1} µs");
     assert!(ask_kib <= LIMIT_KIB, "an ask that waits holds {ask_kib:.1} KiB");
@@ -109,7 +113,12 @@ fn cpu() -> Duration {
 }
 
 async fn gateway(model: &str) -> Arc<Gateway> {
-    let gateway = Gateway::new(connectors::REGISTRY, Env::default(), Audit::start(Arc::new(Nowhere)), Options::default());
+    let gateway = Gateway::new(
+        connectors::REGISTRY,
+        Env::default(),
+        Audit::start(Arc::new(Nowhere)),
+        Options::default(),
+    );
     let settings = json!({
         "provider": "openai", "base_url": model, "model": "m-1", "allow_private_network": true,
         "instructions": "You help {{ .caller.name }} of {{ .tenant }}.", "tools": ["bench://tools/*"],
@@ -120,7 +129,10 @@ async fn gateway(model: &str) -> Arc<Gateway> {
         id: TenantId::default_tenant(),
         limits: Default::default(),
         may_use_private_network: true,
-        services: vec![service("bench", "tools", json!({}), tools), service("agent", "clerk", settings, None)],
+        services: vec![
+            service("bench", "tools", json!({}), tools),
+            service("agent", "clerk", settings, None),
+        ],
         tools: Vec::new(),
         instances: Vec::new(),
     };
@@ -231,15 +243,20 @@ fn converse(stream: TcpStream) -> Option<()> {
             std::thread::sleep(Duration::from_secs(30));
         }
         let answer = answer(body.matches(r#""role":"tool""#).count()).to_string();
-        let head = format!("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n", answer.len());
+        let head = format!(
+            "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+            answer.len()
+        );
         reader.get_mut().write_all((head + &answer).as_bytes()).ok()?;
     }
 }
 
 fn answer(made: usize) -> Value {
     let message = match made < TOOL_CALLS {
-        true => json!({ "role": "assistant", "content": null, "tool_calls": [{ "id": format!("c{made}"), "type": "function",
-            "function": { "name": "tools__echo", "arguments": json!({ "n": made }).to_string() } }] }),
+        true => {
+            json!({ "role": "assistant", "content": null, "tool_calls": [{ "id": format!("c{made}"), "type": "function",
+            "function": { "name": "tools__echo", "arguments": json!({ "n": made }).to_string() } }] })
+        }
         false => json!({ "role": "assistant", "content": "Done." }),
     };
     json!({ "choices": [{ "message": message, "finish_reason": "stop" }],

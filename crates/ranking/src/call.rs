@@ -22,7 +22,10 @@ pub fn named_by_call_tool(arguments: &RawValue) -> Option<String> {
     struct Named {
         name: String,
     }
-    serde_json::from_str::<Named>(arguments.get()).ok().map(|named| named.name).filter(|name| !name.is_empty())
+    serde_json::from_str::<Named>(arguments.get())
+        .ok()
+        .map(|named| named.name)
+        .filter(|name| !name.is_empty())
 }
 
 /// Reads the arguments of `call_tool`. Those of the tool may stand in a JSON string, or beside its name.

@@ -65,9 +65,8 @@ impl Indexed {
         let describe = |callable: &CallableTool| {
             Description::of(callable.name.clone(), callable.uri.service(), &callable.tool)
         };
-        let define = |callable: &CallableTool| {
-            callable.tool.listed_as(&callable.name, callable.tool.description())
-        };
+        let define =
+            |callable: &CallableTool| callable.tool.listed_as(&callable.name, callable.tool.description());
         Self { index: Index::of(tools.iter().map(describe)), definitions: tools.iter().map(define).collect() }
     }
 }

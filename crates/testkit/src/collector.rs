@@ -90,7 +90,10 @@ fn of_resource(resource: proto::ResourceSpans) -> impl Iterator<Item = Span> {
         id: hex(&span.span_id),
         parent: hex(&span.parent_span_id),
         kind: span.kind().as_str_name().trim_start_matches("SPAN_KIND_").to_owned(),
-        is_failure: span.status.as_ref().is_some_and(|status| status.code() == proto::status::StatusCode::Error),
+        is_failure: span
+            .status
+            .as_ref()
+            .is_some_and(|status| status.code() == proto::status::StatusCode::Error),
         duration: Duration::from_nanos(span.end_time_unix_nano.saturating_sub(span.start_time_unix_nano)),
         name: span.name,
         attributes: attributes(span.attributes),

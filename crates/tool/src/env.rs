@@ -1,7 +1,9 @@
 //! What the services of one process share.
 
 use crate::call_tools::no_tools;
-use crate::{CallTools, Compute, Embeddings, Links, Once, OnlyClient, Queue, Runs, Search, Spans, Tables, TenantId};
+use crate::{
+    CallTools, Compute, Embeddings, Links, Once, OnlyClient, Queue, Runs, Search, Spans, Tables, TenantId,
+};
 use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 use tokio_util::sync::CancellationToken;

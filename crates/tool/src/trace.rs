@@ -34,8 +34,7 @@ impl Trace {
     pub fn parse(parent: &str, state: Option<&str>) -> Option<Self> {
         let mut parts = parent.trim().split('-');
         let version = hex(parts.next()?, 2)?;
-        let (id, span, flags) =
-            (hex(parts.next()?, 32)?, hex(parts.next()?, 16)?, hex(parts.next()?, 2)?);
+        let (id, span, flags) = (hex(parts.next()?, 32)?, hex(parts.next()?, 16)?, hex(parts.next()?, 2)?);
         // Later versions may say more; this one does not.
         let is_known = version != 0xff && (version > 0 || parts.next().is_none());
         let is_legal = |state: &&str| {

@@ -1,8 +1,8 @@
 //! `serve`: the server, and what it says when it starts.
 
 use super::Data;
-use crate::{Failure, telemetry};
 use crate::wiring::{self, Settings, Started};
+use crate::{Failure, telemetry};
 use clap::Args;
 use connectors::embeddings;
 use http::HeaderValue;

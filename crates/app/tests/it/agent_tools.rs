@@ -65,9 +65,13 @@ async fn a_model_with_many_tools_finds_and_calls_them() {
     let found: Value = serde_json::from_str(read(&asked[1])).unwrap();
     assert_eq!((&found["tools"][0]["name"], &found["total"]), (&json!("ship"), &json!(1)), "{found}");
     let properties = found["tools"][0]["inputSchema"]["properties"].as_object().unwrap();
-    assert!(properties.contains_key("to") && !properties.contains_key("customer"), "presets are hidden: {found}");
+    assert!(
+        properties.contains_key("to") && !properties.contains_key("customer"),
+        "presets are hidden: {found}"
+    );
     let requests = upstream.requests();
-    let queries: Vec<_> = requests.iter().map(|request| (request.path.as_str(), request.query.as_str())).collect();
+    let queries: Vec<_> =
+        requests.iter().map(|request| (request.path.as_str(), request.query.as_str())).collect();
     assert_eq!(queries, [("/t59", "to=Ada&customer=c-7"), ("/t1", "to=Bob")]);
     let nearest = read(&asked[3]);
     assert!(nearest.contains("there is no tool 'wide__t999'") && nearest.contains("find_tools"), "{nearest}");
@@ -107,4 +111,26 @@ async fn no_tool_of_an_agent_has_a_reserved_name() {
     let settings = agent(&model, json!([{ "uri": "api://wide/t1", "as": "call_tool" }]));
     let refused = app.post("services", settings).await.is(422);
     assert!(refused.text.contains("ReservedName"), "{}", refused.text);
+}
+
+/// AG-1, AG-4: a real model, whole and streamed. What it says is its own affair.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn real_model_answers_whole_and_streamed() {
+    let url = std::env::var("MCP_TEST_SMOLLM_URL");
+    let url = url.expect("MCP_TEST_SMOLLM_URL is not set; run this with make test-model");
+    let app = TestApp::start(Backend::Sqlite).await;
+    app.service(json!({ "type": "agent", "id": "clerk", "config": {
+        "provider": "openai", "base_url": url, "model": "smollm2", "temperature": 0.0, "max_output_tokens": 8,
+        "timeout_ms": 240_000, "limits": { "time_ms": 280_000 }, "instructions": "You are polite." } }))
+        .await;
+    let whole = ask(&app).await["structuredContent"].clone();
+    assert_eq!(whole["state"], "succeeded", "{whole}");
+    let used = |name: &str| whole["usage"][name].as_u64().unwrap();
+    assert!(used("input_tokens") > 10 && (1..=8).contains(&used("output_tokens")), "{whole}");
+    let request = app.request(reqwest::Method::POST, "agents/clerk/runs").header("accept", "text/event-stream");
+    let streamed = testkit::client::send_json(request, &json!({ "prompt": "Ship it." })).await;
+    let end = streamed.text.rsplit("data: ").next().unwrap();
+    let end: Value = serde_json::from_str(end.trim()).unwrap();
+    assert_eq!(end["structuredContent"]["answer"], whole["answer"], "{end}");
+    assert!(streamed.text.contains("event: text"), "{}", streamed.text);
 }

@@ -110,7 +110,10 @@ async fn a_run_is_a_tree_of_spans_in_the_clients_trace() {
     let requests = world.api.requests();
     let asked = world.model.asked();
     let spans = world.end().await;
-    assert!(spans.iter().all(|span| span.trace_id == TRACE && span.service == "mcp-all-in-one"), "{spans:#?}");
+    assert!(
+        spans.iter().all(|span| span.trace_id == TRACE && span.service == "mcp-all-in-one"),
+        "{spans:#?}"
+    );
     let call = spans.iter().find(|span| span.parent == PARENT).unwrap();
     assert_eq!((call.name.as_str(), call.kind.as_str()), ("tools/call support__ask", "SERVER"));
     assert_eq!(call.attributes["mcp_all_in_one.uri"], "agent://support/ask");
@@ -129,7 +132,10 @@ async fn a_run_is_a_tree_of_spans_in_the_clients_trace() {
     ] {
         assert_eq!(agent.attributes[key], expected, "{key} of {agent:#?}");
     }
-    let chat = steps.iter().find(|span| span.attributes["gen_ai.response.finish_reasons"] == json!(["stop"])).unwrap();
+    let chat = steps
+        .iter()
+        .find(|span| span.attributes["gen_ai.response.finish_reasons"] == json!(["stop"]))
+        .unwrap();
     assert_eq!((&chat.attributes["gen_ai.usage.input_tokens"], chat.kind.as_str()), (&json!(10), "CLIENT"));
     assert!(asked.iter().all(|asked| asked.head.contains(&format!("traceparent: 00-{TRACE}-"))));
     let executed = only(&steps, "execute_tool crm__flaky");
@@ -187,7 +193,8 @@ async fn spans_hold_what_was_said_only_where_that_was_wanted() {
     };
     assert!(told("gen_ai.input.messages").contains("raven"));
     assert!(told("gen_ai.tool.call.arguments").contains(r#""key":"k1""#));
-    let said = spans.iter().filter_map(|span| span.attributes.get("gen_ai.output.messages")).map(Value::to_string);
+    let said =
+        spans.iter().filter_map(|span| span.attributes.get("gen_ai.output.messages")).map(Value::to_string);
     assert!(said.collect::<String>().contains("It is done"));
     assert!(!told("gen_ai.tool.call.arguments").contains("hunter2"), "what looks like a secret is masked");
     assert!(!format!("{spans:?}").contains("sk-hunter2"), "keys reach no span");

@@ -3,8 +3,8 @@
 use super::client::{ReconnectingClient, Repeat};
 use mcp::client::About;
 use serde::Deserialize;
-use serde_json::value::RawValue;
 use serde_json::Value;
+use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::sync::Arc;
 use tool::trace::{TRACEPARENT, TRACESTATE};

@@ -170,10 +170,10 @@ pub(crate) fn add_trace(trace: &Trace, headers: &mut HeaderMap) {
     if headers.contains_key(TRACEPARENT) {
         return;
     }
-    for (name, text) in [(TRACEPARENT, Some(trace.parent())), (TRACESTATE, trace.state().map(str::to_owned))] {
+    for (name, text) in [(TRACEPARENT, Some(trace.parent())), (TRACESTATE, trace.state().map(str::to_owned))]
+    {
         if let Some(value) = text.and_then(|text| HeaderValue::from_str(&text).ok()) {
             headers.insert(name, value);
         }
     }
 }
-

@@ -18,7 +18,9 @@ use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use tool::secret::SecretValues;
 use tool::uri::Options;
-use tool::{Account, Arguments, Caller, Context, Door, Error, Inspection, Nested, Outcome, Target, TenantId, Trace};
+use tool::{
+    Account, Arguments, Caller, Context, Door, Error, Inspection, Nested, Outcome, Target, TenantId, Trace,
+};
 
 /// Arguments longer than this are counted, not kept.
 const MAX_ARGUMENTS_BYTES: usize = 16 * 1024;

@@ -17,8 +17,9 @@ impl TenantCatalog {
             (Some(one), Some(other)) => (&one.scheme, &other.scheme),
         };
         let id = shortened(id);
-        let message =
-            format!("two services have the id '{id}', {one}://{id} and {other}://{id}; give one of them another");
+        let message = format!(
+            "two services have the id '{id}', {one}://{id} and {other}://{id}; give one of them another"
+        );
         Err(Error::not_found(message))
     }
 

@@ -223,6 +223,32 @@ async fn follows_changes_and_tells_only_of_those_that_are_listed() {
     assert_eq!(gone.kind(), ErrorKind::NotFound);
 }
 
+/// TS-6: the index is made for the first who searches, and from then on with each change.
+#[tokio::test]
+async fn makes_no_index_where_nobody_searches() {
+    let world = World::with(vec![service("m", json!({}))]).await;
+    let indexed = || {
+        let told = format!("{:?}", world.gateway.catalog().tenant(&"acme".parse().unwrap()));
+        let count = told.split("Words of ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
+        count.parse::<usize>().unwrap()
+    };
+    let before = indexed();
+    find(&world, &client(), json!({ "query": "greets" })).await;
+    let first = indexed();
+    let more = gateway::ServiceDefinition { version: 2, ..service("m", json!({ "echoes": ["parrot"] })) };
+    world.load("acme", vec![more]).await;
+    assert!((before, indexed()) == (0, first + 1) && first > 0, "{before}, {first}, {}", indexed());
+}
+
+/// TS-4: who calls what there is not is told the nearest by their words, also before anybody has searched.
+#[tokio::test]
+async fn the_first_wrong_name_is_told_the_nearest() {
+    let world = World::with(vec![service("m", json!({ "echoes": ["parrot_food"] }))]).await;
+    let error =
+        world.call_as(&client(), CALL_TOOL, json!({ "name": "food_for_my_parrot" })).await.unwrap_err();
+    assert!(error.message().contains("'m__parrot_food'"), "{error}");
+}
+
 /// Knows that who wants a welcome wants a greeting, and takes its time to say so.
 #[derive(Debug)]
 struct Meanings {

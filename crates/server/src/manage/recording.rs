@@ -142,7 +142,8 @@ pub(super) fn row_of(
     request: &Extensions,
 ) -> AuditRow<'static> {
     let request_id = request.get::<RequestId>().map(|id| id.0.to_string()).unwrap_or_default();
-    let trace_id = request.get::<ClientTrace>().and_then(|trace| Some(format!("{:032x}", trace.0.as_ref()?.id)));
+    let trace_id =
+        request.get::<ClientTrace>().and_then(|trace| Some(format!("{:032x}", trace.0.as_ref()?.id)));
     AuditRow {
         id: tool::new_id::<String>().into(),
         tenant: tenant.to_string().into(),

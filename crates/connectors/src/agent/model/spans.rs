@@ -87,8 +87,6 @@ fn message(turn: &Turn) -> Value {
 
 fn said_by_model(text: &str, calls: &[ToolCall]) -> Value {
     let text = (!text.is_empty()).then(|| json!({ "type": "text", "content": text }));
-    let call = |call: &ToolCall| {
-        json!({ "type": "tool_call", "id": call.id, "name": call.name, "arguments": call.arguments })
-    };
+    let call = |call: &ToolCall| json!({ "type": "tool_call", "id": call.id, "name": call.name, "arguments": call.arguments });
     json!({ "role": "assistant", "parts": text.into_iter().chain(calls.iter().map(call)).collect::<Value>() })
 }

@@ -20,6 +20,12 @@ pub(super) fn count(used: Usage, cost_usd: f64, has_failed: bool) {
 
 fn describe() {
     describe_counter!("mcp_all_in_one_agent_runs_total", "Runs of agents, by how they ended");
-    describe_counter!("mcp_all_in_one_agent_tokens_total", "Tokens that models have told of, cached ones among the input");
-    describe_gauge!("mcp_all_in_one_agent_cost_usd", "What models have cost since the start, where agents have a price");
+    describe_counter!(
+        "mcp_all_in_one_agent_tokens_total",
+        "Tokens that models have told of, cached ones among the input"
+    );
+    describe_gauge!(
+        "mcp_all_in_one_agent_cost_usd",
+        "What models have cost since the start, where agents have a price"
+    );
 }

@@ -65,11 +65,12 @@ impl Thinking<'_> {
             }
             Some(Meant::Found(found)) => {
                 let arguments = search::repeated_as(call);
-                let repeat =
-                    self.work.run.spent().repeated(&call.name, &arguments, &self.work.run.limits)?;
+                let repeat = self.work.run.spent().repeated(&call.name, &arguments, &self.work.run.limits)?;
                 Ok(match repeat {
                     Repeat::Fine => Plan::Answer(found),
-                    Repeat::Told => Plan::Tell("you have looked for this before; use what was found".to_owned()),
+                    Repeat::Told => {
+                        Plan::Tell("you have looked for this before; use what was found".to_owned())
+                    }
                 })
             }
             None => self.plan_call(offered, call).await,
