@@ -142,7 +142,7 @@ fn attribute((key, value): (&'static str, Value)) -> KeyValue {
                 other => other.to_string(),
             };
             let texts: Vec<StringValue> = items.into_iter().map(|item| text(item).into()).collect();
-            Array::String(texts).into()
+            OtelValue::Array(Array::String(texts))
         }
         other => other.to_string().into(),
     };

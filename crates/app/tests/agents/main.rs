@@ -1,6 +1,9 @@
-//! Agents at the program's public edge: saved and asked over REST, followed, recorded, and called by MCP clients of both eras.
+//! Agents at the program's public edge: saved and asked over REST, followed, recorded, traced, and called by MCP clients of
+//! both eras.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops and says so")]
 
 mod clients;
 mod rest;
+mod tools;
+mod traces;

@@ -4,7 +4,6 @@
 
 mod setup;
 
-mod agent_tools;
 mod aggregator;
 mod amplification;
 mod api_services;
@@ -123,7 +122,6 @@ mod tools_http;
 mod tools_http_config;
 mod tools_manage;
 mod tools_uri;
-mod traces;
 mod two_processes;
 mod unreadable_answers;
 mod uris;

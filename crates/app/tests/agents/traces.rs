@@ -1,6 +1,5 @@
 //! Traces: the binary sends spans to a collector, which decodes them, and hands traces on.
 
-use crate::setup::{PATIENCE, audited};
 use reqwest::Method;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -10,6 +9,7 @@ use testkit::collector::{Collector, Span};
 use testkit::model::{Model, Reply};
 use testkit::{Backend, Client, Database, eventually, http, process};
 
+const PATIENCE: Duration = Duration::from_secs(60);
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 const PARENT: &str = "00f067aa0ba902b7";
 
@@ -84,6 +84,13 @@ impl World {
     }
 }
 
+/// What the audit has of a query, in the order of the list.
+async fn audited(client: &Client, query: &str, count: usize) -> Vec<Value> {
+    let records = client.get(&format!("audit?limit=100&{query}")).await.is(200).items();
+    assert_eq!(records.len(), count, "{records:#?}");
+    records
+}
+
 fn traceparent(flags: &str) -> [(&'static str, String); 2] {
     [("traceparent", format!("00-{TRACE}-{PARENT}-{flags}")), ("tracestate", "vendor=1".to_owned())]
 }
@@ -106,7 +113,7 @@ async fn a_run_is_a_tree_of_spans_in_the_clients_trace() {
     let mut world = World::start(&[]).await;
     let answer = world.ask(&traceparent("01")).await;
     assert_eq!(answer["structuredContent"]["answer"], "It is done.", "{answer}");
-    let records = audited(&world.admin(), "", 2).await;
+    let records = audited(&world.admin(), "kind=call", 2).await;
     let requests = world.api.requests();
     let asked = world.model.asked();
     let spans = world.end().await;
