@@ -4,7 +4,7 @@ FULL := --features full
 NEXTEST := $(CARGO) nextest run --workspace
 BROWSE = MCP_BIN=$${CARGO_TARGET_DIR:-$$PWD/target}/debug/mcp-all-in-one scripts/servers run aimock -- scripts/console --browse
 CLIPPY := $(CARGO) clippy --workspace --all-targets
-.PHONY: run test test-brokers test-console screenshots console check bench bench-tools dev release generate fmt features docs deny nextest cargo-deny help
+.PHONY: run test test-brokers test-model test-console screenshots console check bench bench-tools dev release generate fmt features docs deny nextest cargo-deny help
 
 help:                ## List the commands
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/: *[^#]*##/\t/' | expand -t 16
@@ -32,6 +32,9 @@ test: nextest        ## Every test, with real servers and a browser that it inst
 
 test-brokers: nextest ## Tests on brokers that are built from source, once: minutes the first time
 	scripts/servers run tansu -- $(CARGO) nextest run -p connectors $(FULL) --profile brokers
+
+test-model: nextest   ## Agents on a real language model, small enough for any machine
+	scripts/servers run smollm -- $(CARGO) nextest run -p app $(FULL) --profile model
 
 test-console:        ## The console in a browser, which is installed unless it is there
 	$(CARGO) build $(FULL) --bin mcp-all-in-one
@@ -67,6 +70,7 @@ bench:               ## Benchmarks that print ratios
 	bench/tables.sh
 	scripts/postgres run bench/flows.sh
 	$(CARGO) bench -p search
+	$(CARGO) bench -p connectors --bench agent
 	scripts/postgres run scripts/servers run -- $(CARGO) bench -p connectors --bench db
 	$(CARGO) bench -p connectors --features grpc --bench svc
 	scripts/servers run redis rabbitmq -- $(CARGO) bench -p connectors $(FULL) --bench mq

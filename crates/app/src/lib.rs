@@ -3,6 +3,7 @@
 pub mod cli;
 mod logging;
 mod pins;
+mod telemetry;
 pub mod wiring;
 
 pub use local::Failure;

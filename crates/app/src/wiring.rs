@@ -2,6 +2,7 @@
 
 use crate::Failure;
 use crate::pins::AllPins;
+use crate::telemetry::{self, OtlpSpans};
 use connectors::embeddings;
 use gateway::Gateway;
 use gateway::audit::Audit;
@@ -50,6 +51,8 @@ pub struct Settings {
     pub tool_search: SearchMode,
     /// Where embeddings come from; search goes by words alone without.
     pub embeddings: Option<embeddings::Settings>,
+    /// Where spans go; none are made without.
+    pub telemetry: Option<telemetry::Settings>,
     /// How indexes of texts are made.
     pub search: search::Options,
     /// Everything else.
@@ -74,6 +77,7 @@ impl Settings {
             max_result_bytes: None,
             tool_search: SearchMode::Off,
             embeddings: None,
+            telemetry: None,
             search: search::Options::default(),
             server: Options::default(),
         }
@@ -90,12 +94,16 @@ pub struct Started {
     pub sign_in_code: Option<Secret>,
     listener: TcpListener,
     server: Server,
+    spans: Option<Arc<OtlpSpans>>,
 }
 
 impl Started {
     /// Serves until `stop` fires.
     pub async fn run(self, stop: CancellationToken) {
         self.server.serve(self.listener, stop).await;
+        if let Some(spans) = self.spans {
+            spans.close().await;
+        }
     }
 }
 
@@ -116,7 +124,9 @@ pub async fn start(mut settings: Settings) -> Result<Started, Failure> {
     let queues = Queues::new(store.clone(), settings.server.store_timeout);
     let here = || format!("http://{address}{}", settings.server.base_path);
     let links = links(&store, &settings.server.public_url.clone().unwrap_or_else(here)).await?;
+    let spans = settings.telemetry.as_ref().map(OtlpSpans::start).transpose()?;
     let mut env = Env {
+        spans: spans.clone().map(|spans| spans as _),
         allow_private_network: settings.allow_private_network,
         tables: Some(Arc::new(documents.clone())),
         queue: Some(Arc::new(queues.clone())),
@@ -157,7 +167,7 @@ pub async fn start(mut settings: Settings) -> Result<Started, Failure> {
     let server = server.map_err(|error| database_failure("the configuration cannot be loaded", error))?;
     let server = server.with_background(indexing).with_background(later);
     let sign_in_code = admin_key.as_ref().and_then(|key| server.sign_in_code(key)).map(Secret::new);
-    Ok(Started { address, admin_key, sign_in_code, listener, server })
+    Ok(Started { address, admin_key, sign_in_code, listener, server, spans })
 }
 
 fn check_no_auth(settings: &Settings) -> Result<(), Failure> {

@@ -18,6 +18,7 @@ mod preview;
 mod runs;
 mod service_metrics;
 pub mod shape;
+mod spans;
 mod tool_search;
 pub mod tools;
 mod triggers;
@@ -28,7 +29,7 @@ pub use library::{Fingerprints, ResourceUpdate, Watch};
 pub use lifecycle::{BuiltIn, ConfigProblem, ServiceDefinition, TenantDefinition};
 pub use logs::ServiceLog;
 pub use preview::{Mistake, Preview};
-pub use ranking::{CALL_TOOL, FIND_TOOLS, Toolbox, is_reserved, meant_by_call_tool};
+pub use ranking::{CALL_TOOL, FIND_TOOLS, is_reserved, named_by_call_tool};
 pub use service_metrics::BUCKETS_SECONDS;
 pub use tool_search::Told;
 pub use tools::{ToolBody, ToolDefinition, UriTool};
@@ -180,11 +181,15 @@ impl Gateway {
 
     /// Calls one tool, perhaps through another, which the record tells.
     async fn call_one(&self, cx: &Context, request: Request, via: Option<&'static str>) -> Result<Outcome> {
+        let span = self.begin_span(cx);
+        let inside = cx.within_span(&span);
+        let cx = inside.as_deref().unwrap_or(cx);
         let mut record = Record::begin(cx, &request.target, &request.arguments).through(via);
         self.look(&mut record);
-        let span = tracing::info_span!("call", tenant = %cx.tenant, tool = %request.target, request_id = %cx.request_id);
-        let result = inside::as_parent(cx, self.run(cx, request, &mut record).instrument(span).await);
+        let logged = tracing::info_span!("call", tenant = %cx.tenant, tool = %request.target, request_id = %cx.request_id);
+        let result = inside::as_parent(cx, self.run(cx, request, &mut record).instrument(logged).await);
         self.count(&record, &result);
+        spans::end(span, cx, &record, &result);
         self.audit.write(record.end(&result)).await; // refusals and failures too
         result
     }

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
-use tool::Fields;
+use tool::{Fields, Trace};
 
 /// The key under which a subscription's notifications carry its id.
 pub const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
@@ -28,6 +28,10 @@ pub struct Meta<'a> {
     /// Progress is wanted under this token.
     #[serde(borrow, default, rename = "progressToken")]
     pub progress_token: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    traceparent: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    tracestate: Option<&'a RawValue>,
 }
 
 impl<'a> Meta<'a> {
@@ -49,6 +53,13 @@ impl<'a> Meta<'a> {
         read.map(|params| params.meta.unwrap_or_default()).map_err(|error| {
             RpcError::invalid_params(format!("Invalid params: _meta: {}", tool::plain(&error.to_string())))
         })
+    }
+
+    /// The W3C trace that the request belongs to; what is none is left alone.
+    #[must_use]
+    pub fn trace(&self) -> Option<Trace> {
+        let text = |raw: &RawValue| serde_json::from_str::<String>(raw.get()).ok();
+        Trace::parse(&text(self.traceparent?)?, self.tracestate.and_then(text).as_deref())
     }
 
     /// The version, if it is one without a handshake and the request has what that wants.

@@ -1,6 +1,7 @@
 //! What a call of `call_tool` means: a tool and its arguments, however models write that.
 
 use crate::define::CALL_TOOL;
+use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tool::{Arguments, Error, Fields, Result};
@@ -12,6 +13,19 @@ pub struct ThroughCallTool {
     pub name: String,
     /// Its arguments, as they were written.
     pub arguments: Arguments,
+}
+
+/// The tool that is meant, and nothing else: for those who need not know with what it is called.
+#[must_use]
+pub fn named_by_call_tool(arguments: &RawValue) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Named {
+        name: String,
+    }
+    serde_json::from_str::<Named>(arguments.get())
+        .ok()
+        .map(|named| named.name)
+        .filter(|name| !name.is_empty())
 }
 
 /// Reads the arguments of `call_tool`. Those of the tool may stand in a JSON string, or beside its name.

@@ -14,7 +14,7 @@ mod terms;
 mod toolbox;
 pub mod words;
 
-pub use call::{ThroughCallTool, meant_by_call_tool};
+pub use call::{ThroughCallTool, meant_by_call_tool, named_by_call_tool};
 pub use define::{CALL_TOOL, FIND_TOOLS, call_tool, find_tools, is_reserved};
 pub use describe::Description;
 pub use find::{Find, Listed, Shelf};

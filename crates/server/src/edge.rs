@@ -10,24 +10,25 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Version};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Instant;
+use tool::Trace;
+use tool::trace::{TRACEPARENT, TRACESTATE};
 use tower::Service;
 
 static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-static TRACE: HeaderName = HeaderName::from_static("traceparent");
 
 /// Names the request in logs, audit and problems: the client's own id where it is a sane one.
 #[derive(Debug, Clone)]
 pub(crate) struct RequestId(pub(crate) Arc<str>);
 
-/// The W3C trace the request belongs to.
+/// The W3C trace the request belongs to, where its client says so.
 #[derive(Debug, Clone)]
-pub(crate) struct TraceId(pub(crate) Option<Arc<str>>);
+pub(crate) struct ClientTrace(pub(crate) Option<Arc<Trace>>);
 
 /// Gives the request its id, logs it, writes problems out, and survives what panics.
 pub(crate) async fn edge(mut request: Request, mut router: Router) -> Response {
     let id = request_id(&request);
     request.extensions_mut().insert(RequestId(id.clone()));
-    let trace = TraceId(trace_id(&request));
+    let trace = ClientTrace(trace_of(request.headers()));
     request.extensions_mut().insert(trace);
     // What only the log needs is not made unless somebody reads the log.
     let logged = tracing::enabled!(tracing::Level::INFO)
@@ -94,12 +95,9 @@ fn request_id(request: &Request) -> Arc<str> {
     }
 }
 
-/// The trace id of a `traceparent` header: `00-<32 hex>-<16 hex>-<2 hex>`.
-fn trace_id(request: &Request) -> Option<Arc<str>> {
-    let header = request.headers().get(&TRACE)?.to_str().ok()?;
-    let id = header.split('-').nth(1)?;
-    let is_valid = id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
-    is_valid.then(|| id.into())
+fn trace_of(headers: &HeaderMap) -> Option<Arc<Trace>> {
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    Trace::parse(text(TRACEPARENT)?, text(TRACESTATE)).map(Arc::new)
 }
 
 /// A key in the path of a door must not reach the log.

@@ -5,6 +5,7 @@ pub mod app;
 pub mod certificates;
 #[cfg(feature = "app")]
 pub mod client;
+pub mod collector;
 pub mod conformance;
 #[cfg(feature = "app")]
 pub mod database;

@@ -2,7 +2,7 @@
 
 use crate::{
     Caller, CallerHeaders, Client, Events, Inspection, InstanceId, Nested, QuestionMode, SearchMode, Shared,
-    Step, TenantId,
+    Step, TenantId, Trace,
 };
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -42,8 +42,8 @@ pub struct Context {
     pub headers: CallerHeaders,
     /// Names the request in logs, audit and errors.
     pub request_id: Arc<str>,
-    /// The W3C trace this call belongs to, where the client sent one.
-    pub trace_id: Option<Arc<str>>,
+    /// Where this call stands in a W3C trace: the client's, or one of our own where spans are collected.
+    pub trace: Option<Arc<Trace>>,
     /// The call that made this one, where one did.
     pub nested: Option<Arc<Nested>>,
     /// What the work that this call is a part of shares with all its calls, where it does.
@@ -82,7 +82,7 @@ impl Context {
             inspection: Inspection::default(),
             headers: CallerHeaders::default(),
             request_id,
-            trace_id: None,
+            trace: None,
             nested: None,
             shared: None,
             result_bytes: None,

@@ -1,7 +1,9 @@
 //! What the services of one process share.
 
 use crate::call_tools::no_tools;
-use crate::{CallTools, Compute, Embeddings, Links, Once, OnlyClient, Queue, Runs, Search, Tables, TenantId};
+use crate::{
+    CallTools, Compute, Embeddings, Links, Once, OnlyClient, Queue, Runs, Search, Spans, Tables, TenantId,
+};
 use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 use tokio_util::sync::CancellationToken;
@@ -44,6 +46,8 @@ pub struct Env {
     pub data_dir: Option<PathBuf>,
     /// The most bytes of an answer, for connectors that can stop before they are cut.
     pub result_budget_bytes: usize,
+    /// Who collects spans, where somebody does.
+    pub spans: Option<Arc<dyn Spans>>,
     /// Where long computations run.
     pub compute: Compute,
 }
@@ -68,6 +72,7 @@ impl Default for Env {
             only_client: None,
             data_dir: None,
             result_budget_bytes: 1024 * 1024,
+            spans: None,
             compute: Compute::default(),
         }
     }

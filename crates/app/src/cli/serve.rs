@@ -1,8 +1,8 @@
 //! `serve`: the server, and what it says when it starts.
 
 use super::Data;
-use crate::Failure;
 use crate::wiring::{self, Settings, Started};
+use crate::{Failure, telemetry};
 use clap::Args;
 use connectors::embeddings;
 use http::HeaderValue;
@@ -78,6 +78,12 @@ pub(super) struct Serve {
     /// or 40,000 characters)
     #[arg(long, env = "MCP_ALL_IN_ONE_TOOL_SEARCH", value_name = "MODE", default_value = "off")]
     tool_search: SearchMode,
+    /// A collector of OpenTelemetry that gets a span per call and attempt over OTLP/HTTP, e.g. http://127.0.0.1:4318
+    #[arg(long, env = "MCP_ALL_IN_ONE_OTLP_ENDPOINT", value_name = "URL")]
+    otlp_endpoint: Option<String>,
+    /// Let spans of agents hold what was said: prompts, arguments and answers
+    #[arg(long, env = "MCP_ALL_IN_ONE_TRACE_CONTENT", requires = "otlp_endpoint")]
+    trace_content: bool,
     #[command(flatten)]
     clients: ClientArguments,
     #[command(flatten)]
@@ -234,6 +240,9 @@ impl Serve {
             max_result_bytes: self.max_result_bytes,
             tool_search: self.tool_search,
             embeddings: self.embeddings.settings(),
+            telemetry: self
+                .otlp_endpoint
+                .map(|endpoint| telemetry::Settings { endpoint, has_content: self.trace_content }),
             search: search::Options::default(),
             server: Options {
                 max_body_bytes: self.max_body_bytes,

@@ -1,4 +1,5 @@
-//! Agents at the program's public edge: saved and asked over REST, followed, recorded, and called by MCP clients of both eras.
+//! Agents at the program's public edge: saved and asked over REST, followed, recorded, traced, and called by MCP clients of
+//! both eras.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops and says so")]
 
@@ -10,3 +11,5 @@ mod conversations;
 mod crashes;
 mod rest;
 mod runs;
+mod tools;
+mod traces;

@@ -138,7 +138,7 @@ fn read(answer: &RawValue) -> Decision {
 }
 
 /// Arguments as they may be shown.
-fn masked(value: &Value, depth: usize) -> Value {
+pub(super) fn masked(value: &Value, depth: usize) -> Value {
     match value {
         Value::Object(fields) if depth < 64 => {
             let mask = |(name, field): (&String, &Value)| {

@@ -278,6 +278,11 @@ fn check_names(bindings: &[Binding], handoffs: &[HandoffSettings], problems: &mu
     };
     for (at, binding) in bindings.iter().enumerate() {
         let Some(name) = binding.name.as_deref() else { continue };
+        if ranking::is_reserved(name) {
+            let message =
+                format!("'{name}' is what tools are found with; give the tool another name in 'as'");
+            problems.push(Problem::new(format!("tools[{at}].as"), "ReservedName", message));
+        }
         let is_taken = known.insert(name, at).is_some() || is_handoff(name);
         if is_taken {
             let message =

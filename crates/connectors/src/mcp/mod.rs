@@ -75,7 +75,7 @@ impl Connector for Mcp {
             false => known.header_params.values(call.arguments.as_value()?),
         };
         let about = About { name: Some(&call.tool), params: &headers };
-        let params = Params::new(call.extras).with_idempotency_key(cx).with_text("name", &call.tool);
+        let params = Params::new(call.extras).with_meta(cx).with_text("name", &call.tool);
         let params = params.with("arguments", call.arguments.to_raw());
         let client = self.clients.suiting(cx).await;
         let result = converse(cx, client, "tools/call", about, params, Repeat::Unsent).await?;

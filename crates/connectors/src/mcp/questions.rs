@@ -3,10 +3,11 @@
 use super::client::{ReconnectingClient, Repeat};
 use mcp::client::About;
 use serde::Deserialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::sync::Arc;
+use tool::trace::{TRACEPARENT, TRACESTATE};
 use tool::{Ability, Context, Error, Extras, Fields, InputRequest, Question, QuestionMode, Result};
 
 /// How often one call may be asked something.
@@ -36,13 +37,25 @@ impl Params {
         self.with(name, serde_json::value::to_raw_value(text).unwrap_or_default())
     }
 
-    /// With what lets the server tell a repetition, where the caller has said it.
-    pub(super) fn with_idempotency_key(mut self, cx: &Context) -> Self {
-        let Some(key) = cx.idempotency_key() else { return self };
+    /// With what lets the server tell a repetition, and the place in a trace, where there are such. What else stands in
+    /// `_meta` stays as it was written.
+    pub(super) fn with_meta(mut self, cx: &Context) -> Self {
+        let parent = cx.trace.as_ref().map(|trace| Cow::Owned(trace.parent()));
+        let state = cx.trace.as_ref().and_then(|trace| trace.state()).map(Cow::Borrowed);
+        let key = cx.idempotency_key().map(Cow::Borrowed);
+        let ours = [(IDEMPOTENCY_KEY, key), (TRACEPARENT, parent), (TRACESTATE, state)];
+        let ours: Vec<_> = ours.into_iter().filter_map(|(name, text)| Some((name, text?))).collect();
+        if ours.is_empty() {
+            return self;
+        }
         let given = self.extras.get("_meta").and_then(|meta| serde_json::from_str(meta.get()).ok());
-        let mut meta: Map<String, Value> = given.unwrap_or_default();
-        meta.insert(IDEMPOTENCY_KEY.to_owned(), key.into());
-        self.extras.set("_meta", serde_json::value::to_raw_value(&meta).unwrap_or_default());
+        let given: Fields<'_> = given.unwrap_or_default();
+        let is_kept = |name: &str| ours.iter().all(|(our, _)| *our != name);
+        let kept = given.0.iter().filter(|(name, _)| is_kept(name));
+        let kept = kept.map(|(name, value)| format!("{}:{}", Value::from(&**name), value.get()));
+        let ours = ours.iter().map(|(name, text)| format!("{}:{}", Value::from(*name), Value::from(&**text)));
+        let text = format!("{{{}}}", kept.chain(ours).collect::<Vec<_>>().join(","));
+        self.extras.set("_meta", RawValue::from_string(text).unwrap_or_default());
         self
     }
 
@@ -186,15 +199,19 @@ mod tests {
     }
 
     #[test]
-    fn puts_the_key_of_a_step_beside_what_stands_in_meta() {
+    fn puts_the_key_of_a_step_and_the_trace_beside_what_stands_in_meta() {
         let outer = Context::system(TenantId::default_tenant(), Duration::ZERO);
         let inner = outer.nested(Step { idempotency_key: Some("r1:send".into()), ..Step::default() });
         let with = |cx: &Context, meta: &str| {
-            Params::new(Extras(vec![("_meta".into(), raw(meta))])).with_idempotency_key(cx).to_text()
+            Params::new(Extras(vec![("_meta".into(), raw(meta))])).with_meta(cx).to_text()
         };
         assert_eq!(with(&outer, r#"{"a":1}"#), r#"{"_meta":{"a":1}}"#);
-        let sent = with(&inner, r#"{"a":1}"#);
-        assert_eq!(sent, r#"{"_meta":{"a":1,"mcp-all-in-one/idempotencyKey":"r1:send"}}"#);
+        let sent = with(&inner, r#"{"a":1e2}"#);
+        assert_eq!(sent, r#"{"_meta":{"a":1e2,"mcp-all-in-one/idempotencyKey":"r1:send"}}"#);
+        let parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+        let trace = tool::Trace::parse(parent, Some("v=1")).map(Arc::new);
+        let sent = with(&Context { trace, ..outer }, r#"{"traceparent":"theirs"}"#);
+        assert_eq!(sent, format!(r#"{{"_meta":{{"traceparent":"{parent}","tracestate":"v=1"}}}}"#));
     }
 
     #[test]

@@ -61,7 +61,7 @@ impl Client {
         };
         self.once(
             cx,
-            budget.run_seen(&cx.inspection, || async {
+            budget.run_seen(cx, |_| async {
                 work().await.map_err(|error| {
                     let retry_after = error.retry_after();
                     crate::shared::attempts::Failure { error, retry_after }

@@ -4,8 +4,9 @@ use fetch::http::header::{HeaderMap, RETRY_AFTER};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
-use tool::{Error, Inspection, Problem, Reason, Result};
+use tool::{Context, Error, Inspection, Problem, Reason, Result, Span, SpanKind, Trace};
 
 /// When and how often to try again.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -94,11 +95,39 @@ impl Budget {
     where
         F: Future<Output = Result<T, Failure>>,
     {
-        self.run_seen(&Inspection::default(), attempt).await
+        self.run_each(&Inspection::default(), None, |_| attempt()).await
     }
 
-    /// The same, where somebody may look at each attempt.
-    pub(crate) async fn run_seen<T, F>(&self, inspection: &Inspection, attempt: impl Fn() -> F) -> Result<T>
+    /// The same, where somebody may look at each attempt, which gets its place in the call's trace.
+    pub(crate) async fn run_seen<T, F>(
+        &self,
+        cx: &Context,
+        attempt: impl Fn(Option<Arc<Trace>>) -> F,
+    ) -> Result<T>
+    where
+        F: Future<Output = Result<T, Failure>>,
+    {
+        self.run_each(&cx.inspection, cx.trace.as_ref(), attempt).await
+    }
+
+    /// The same, where each attempt is looked at in the trace alone.
+    pub(crate) async fn run_traced<T, F>(
+        &self,
+        around: Option<&Arc<Trace>>,
+        attempt: impl Fn(Option<Arc<Trace>>) -> F,
+    ) -> Result<T>
+    where
+        F: Future<Output = Result<T, Failure>>,
+    {
+        self.run_each(&Inspection::default(), around, attempt).await
+    }
+
+    async fn run_each<T, F>(
+        &self,
+        inspection: &Inspection,
+        around: Option<&Arc<Trace>>,
+        attempt: impl Fn(Option<Arc<Trace>>) -> F,
+    ) -> Result<T>
     where
         F: Future<Output = Result<T, Failure>>,
     {
@@ -106,7 +135,9 @@ impl Budget {
         let mut number = 1;
         loop {
             let time = self.remaining().min(self.attempt);
-            let failure = match tokio::time::timeout(time, attempt()).await {
+            let mut span = Span::below(around, SpanKind::Client, || format!("attempt {number}"));
+            let place = span.trace().or(around).cloned();
+            let failure = match tokio::time::timeout(time, attempt(place)).await {
                 Ok(Ok(output)) => {
                     watch.attempt(None);
                     return Ok(output);
@@ -115,6 +146,9 @@ impl Budget {
                 Err(_) => timed_out(time, number).because(Reason::AttemptTimedOut).into(),
             };
             watch.attempt(Some(&failure.error));
+            span.note("http.response.status_code", failure.error.status());
+            span.fail(&failure.error);
+            drop(span);
             let error = match number {
                 1 => failure.error,
                 _ => failure.error.with("attempts", number),

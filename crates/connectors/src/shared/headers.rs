@@ -2,7 +2,8 @@
 
 use fetch::http::header::{HeaderMap, HeaderName, HeaderValue};
 use std::collections::BTreeMap;
-use tool::{CallerHeaders, Problem, Secret};
+use tool::trace::{TRACEPARENT, TRACESTATE};
+use tool::{CallerHeaders, Problem, Secret, Trace};
 
 /// Names that settings must leave alone, and to what they belong.
 #[derive(Debug, Clone, Copy)]
@@ -161,6 +162,18 @@ impl PassedHeaders {
                 value.set_sensitive(true);
                 to.append(name.clone(), value);
             }
+        }
+    }
+}
+/// Tells whoever is asked where the request stands in a trace, unless the headers say so already.
+pub(crate) fn add_trace(trace: &Trace, headers: &mut HeaderMap) {
+    if headers.contains_key(TRACEPARENT) {
+        return;
+    }
+    for (name, text) in [(TRACEPARENT, Some(trace.parent())), (TRACESTATE, trace.state().map(str::to_owned))]
+    {
+        if let Some(value) = text.and_then(|text| HeaderValue::from_str(&text).ok()) {
+            headers.insert(name, value);
         }
     }
 }

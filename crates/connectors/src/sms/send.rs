@@ -11,7 +11,7 @@ use crate::shared::sending::{Carry, Fate, Pace, Report, carry_all, is_surely_not
 use async_trait::async_trait;
 use serde_json::{Map, Value};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tool::once::MAX_KEY_CHARACTERS;
 use tool::{Call, Context, Output, Result};
 
@@ -71,7 +71,7 @@ impl Sms {
         is_doubtful: &AtomicBool,
     ) -> Result<Value> {
         let pieces: Vec<_> = numbers.chunks(self.gateway.at_once()).map(<[Number]>::to_vec).collect();
-        let carrier = Carrier { sms: self, wording, deadline: cx.deadline };
+        let carrier = Carrier { sms: self, wording, cx };
         let ended = carry_all(cx, &carrier, &pieces, AT_ONCE, is_doubtful).await;
         let told = pieces
             .iter()
@@ -85,7 +85,7 @@ impl Sms {
 struct Carrier<'a> {
     sms: &'a Sms,
     wording: &'a Wording,
-    deadline: Instant,
+    cx: &'a Context,
 }
 
 #[async_trait]
@@ -103,17 +103,17 @@ impl Carry for Carrier<'_> {
     /// Only what surely sent nothing is repeated: what did not get there, and what the vendor had no time for.
     async fn carry(&self, piece: &Vec<Number>, is_doubtful: &AtomicBool) -> Result<Vec<Fate>> {
         let budget = Budget {
-            deadline: self.deadline,
+            deadline: self.cx.deadline,
             attempt: Duration::MAX,
             attempts: self.sms.attempts,
             backoff: self.sms.backoff,
         };
-        let attempt = || async {
+        let attempt = |_| async {
             self.sms.gateway.send(self.wording, piece, is_doubtful).await.map_err(|error| {
                 let retry_after = error.retry_after();
                 Failure { error, retry_after }
             })
         };
-        budget.run(attempt).await
+        budget.run_traced(self.cx.trace.as_ref(), attempt).await
     }
 }

@@ -18,7 +18,9 @@ use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use tool::secret::SecretValues;
 use tool::uri::Options;
-use tool::{Account, Arguments, Caller, Context, Door, Error, Inspection, Nested, Outcome, Target, TenantId};
+use tool::{
+    Account, Arguments, Caller, Context, Door, Error, Inspection, Nested, Outcome, Target, TenantId, Trace,
+};
 
 /// Arguments longer than this are counted, not kept.
 const MAX_ARGUMENTS_BYTES: usize = 16 * 1024;
@@ -30,7 +32,7 @@ pub(crate) struct Record {
     caller: Arc<Caller>,
     door: Door,
     request_id: Arc<str>,
-    trace_id: Option<Arc<str>>,
+    trace: Option<Arc<Trace>>,
     nested: Option<Arc<Nested>>,
     /// The tool through which another was called.
     via: Option<&'static str>,
@@ -126,7 +128,7 @@ impl Record {
             caller: cx.caller.clone(),
             door: cx.door,
             request_id: cx.request_id.clone(),
-            trace_id: cx.trace_id.clone(),
+            trace: cx.trace.clone(),
             nested: cx.nested.clone(),
             via: None,
             target: target.clone(),
@@ -290,7 +292,7 @@ impl Record {
             message,
             duration_us: end.duration_us,
             request_id: self.request_id.to_string(),
-            trace_id: self.trace_id.as_deref().map(str::to_owned),
+            trace_id: self.trace.as_deref().map(|trace| format!("{:032x}", trace.id)),
             parent_request_id: self.nested.as_deref().map(|nested| nested.parent.to_string()),
             run_id: of_nested.or(of_account).map(String::from),
             node: self.nested.as_deref().and_then(|nested| Some(nested.step.path.as_deref()?.to_owned())),

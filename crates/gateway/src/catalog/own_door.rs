@@ -11,15 +11,16 @@ impl TenantCatalog {
     /// `NotFound` when there is none of this id, or several of different types.
     pub fn with_own_door(&self, id: &str) -> Result<&Arc<Service>> {
         let mut found = self.services.values().filter_map(|of_type| of_type.get(id));
+        let (one, other) = match (found.next(), found.next()) {
+            (Some(service), None) => return Ok(service),
+            (None, _) => return Err(Error::not_found(format!("there is no service '{}'", shortened(id)))),
+            (Some(one), Some(other)) => (&one.scheme, &other.scheme),
+        };
         let id = shortened(id);
-        match (found.next(), found.next()) {
-            (Some(service), None) => Ok(service),
-            (None, _) => Err(Error::not_found(format!("there is no service '{id}'"))),
-            (Some(one), Some(other)) => Err(Error::not_found(format!(
-                "two services have the id '{id}', {}://{id} and {}://{id}; give one of them another",
-                one.scheme, other.scheme
-            ))),
-        }
+        let message = format!(
+            "two services have the id '{id}', {one}://{id} and {other}://{id}; give one of them another"
+        );
+        Err(Error::not_found(message))
     }
 
     /// The routes of the service whose door this is, by the tools' own names.

@@ -4,14 +4,16 @@ use super::{Route, TenantCatalog};
 use arc_swap::ArcSwap;
 use ranking::{Description, Index};
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
+use tokio::sync::OnceCell;
 use tool::runs;
 
 /// What the routes of a tenant are found by, in the order of the routes.
 #[derive(Default)]
 pub(crate) struct Words {
-    index: Arc<Index>,
+    /// Made for the first who searches; most tenants never do.
+    index: Arc<OnceCell<Index>>,
     /// What each means, as far as that is known yet.
     pub(crate) vectors: ArcSwap<Vec<Option<Arc<[f32]>>>>,
     /// Somebody has searched: vectors cost money, and are made for those who use them.
@@ -24,8 +26,8 @@ impl TenantCatalog {
         &self.words
     }
 
-    /// Makes what the tools are found by; off the path of calls, as thousands take their time. Where nothing has
-    /// changed, it stays what it was.
+    /// Takes over what the tools are found by as far as nothing has changed. Where somebody has searched before, what is
+    /// new is made now, so that nobody waits for it.
     pub(crate) async fn with_words(mut self, previous: Option<&Self>) -> Self {
         let is_same = |previous: &&Self| {
             self.listed.len() == previous.listed.len()
@@ -37,18 +39,28 @@ impl TenantCatalog {
             self.words = Words { index: previous.words.index.clone(), vectors, is_searched };
             return self;
         }
-        let routes = self.listed.clone();
-        let made =
-            tokio::task::spawn_blocking(move || Index::of(routes.iter().map(|route| described(route))));
-        let index = made.await.unwrap_or_else(|error| {
-            tracing::error!(%error, "tools cannot be found: {error}");
-            Index::default()
-        });
         let vectors = ArcSwap::from_pointee(self.known_vectors(previous));
         let is_searched =
             previous.is_some_and(|previous| previous.words.is_searched.load(Ordering::Relaxed)).into();
-        self.words = Words { index: Arc::new(index), vectors, is_searched };
+        self.words = Words { index: Arc::default(), vectors, is_searched };
+        if previous.is_some_and(|previous| previous.words.index.initialized()) {
+            self.index_words().await;
+        }
         self
+    }
+
+    /// Makes the index, unless it is there; beside the threads that serve calls, as thousands of tools take their time.
+    pub(crate) async fn index_words(&self) {
+        let index = async || {
+            let routes = self.listed.clone();
+            let made =
+                tokio::task::spawn_blocking(move || Index::of(routes.iter().map(|route| described(route))));
+            made.await.unwrap_or_else(|error| {
+                tracing::error!(%error, "tools cannot be found: {error}");
+                Index::default()
+            })
+        };
+        self.words.index.get_or_init(index).await;
     }
 
     /// The vectors of tools that are told as they were.
@@ -65,15 +77,16 @@ impl TenantCatalog {
 }
 
 impl Words {
-    /// The index of the tools' words.
+    /// The index of the tools' words; an empty one as long as nobody had it made.
     pub(crate) fn index(&self) -> &Index {
-        &self.index
+        static EMPTY: LazyLock<Index> = LazyLock::new(Index::default);
+        self.index.get().unwrap_or(&EMPTY)
     }
 }
 
 impl fmt::Debug for Words {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Words of {} tools", self.index.len())
+        write!(f, "Words of {} tools", self.index().len())
     }
 }
 

@@ -49,6 +49,7 @@ impl Gateway {
 
 /// Makes what is missing, until all is there or the snapshot is gone.
 async fn fill(catalog: &Weak<TenantCatalog>, embeddings: &dyn Embeddings) {
+    let mut is_failing = false;
     loop {
         let Some((places, texts)) = catalog.upgrade().map(|catalog| missing(&catalog)) else { return };
         if places.is_empty() {
@@ -62,6 +63,9 @@ async fn fill(catalog: &Weak<TenantCatalog>, embeddings: &dyn Embeddings) {
                     known[place] = Some(vector.into());
                 }
                 catalog.words().vectors.store(Arc::new(known));
+                if std::mem::take(&mut is_failing) {
+                    tracing::info!("tools are found by their meaning again");
+                }
             }
             Ok(_) => {
                 return tracing::warn!(
@@ -69,7 +73,10 @@ async fn fill(catalog: &Weak<TenantCatalog>, embeddings: &dyn Embeddings) {
                 );
             }
             Err(error) => {
-                tracing::warn!(%error, "tools are found by words alone for now: {error}");
+                // Said once, however long it lasts.
+                if !std::mem::replace(&mut is_failing, true) {
+                    tracing::warn!(%error, "tools are found by words alone for now: {error}");
+                }
                 tokio::time::sleep(PAUSE).await;
             }
         }

@@ -155,6 +155,7 @@ impl Gateway {
         let tenant: Arc<TenantCatalog> = self.catalog.tenant(&cx.tenant).unwrap_or_default();
         let _permit = self.policy.admit_within_limits(cx, tenant.limiter.clone())?;
         let find = Find::read(arguments)?;
+        tenant.index_words().await;
         let view = View::new(&tenant, cx);
         let meant = match &find.query {
             Some(query) => self.meaning_of(&tenant, query).await,
@@ -177,6 +178,10 @@ impl Gateway {
             }
         };
         let target = Target::Name(through.name);
+        // Whoever is told the nearest names is told them by their words, too.
+        if self.catalog.resolve(cx, &target, &self.types).is_err() {
+            self.catalog.tenant(&cx.tenant).unwrap_or_default().index_words().await;
+        }
         let request =
             Request { target: target.clone(), arguments: through.arguments, extras: request.extras };
         let result = self.call_one(cx, request, Some(CALL_TOOL)).await;

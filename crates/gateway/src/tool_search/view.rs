@@ -1,6 +1,6 @@
 //! What one caller may find at one door: the filter between the tenant's index and an answer.
 
-use crate::catalog::{Route, TenantCatalog, service_of};
+use crate::catalog::{Route, Service, TenantCatalog, service_of};
 use crate::policy;
 use document::nearest;
 use ranking::{Find, Listed, Shelf};
@@ -18,11 +18,14 @@ const MAX_ABOUT: usize = 1_000;
 pub(super) struct View<'a> {
     tenant: &'a TenantCatalog,
     cx: &'a Context,
+    /// The service whose own door it is, where there is such a one.
+    own: Option<&'a Arc<Service>>,
 }
 
 impl<'a> View<'a> {
     pub(super) fn new(tenant: &'a TenantCatalog, cx: &'a Context) -> Self {
-        Self { tenant, cx }
+        let own = cx.service.as_deref().and_then(|service| tenant.with_own_door(service).ok());
+        Self { tenant, cx, own }
     }
 
     pub(super) fn find(self, find: &Find, near: &[usize]) -> Box<RawValue> {
@@ -82,8 +85,8 @@ impl<'a> View<'a> {
                 let offered = self.tenant.offered_at(instance, place)?;
                 (offered, offered)
             }
-            (None, Some(service)) => {
-                let own = self.tenant.with_own_door(service).ok()?;
+            (None, Some(_)) => {
+                let own = self.own?;
                 let is_its = Arc::ptr_eq(&route.service, own) && !route.is_own();
                 (route, is_its.then(|| route.at_own_door())?)
             }

@@ -6,6 +6,7 @@ use gateway::audit::{Audit, Status};
 use gateway::{CALL_TOOL, FIND_TOOLS, Gateway, Options, TenantDefinition};
 use serde_json::{Value, json};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use tool::{
     Caller, Context, Door, Embeddings, Env, ErrorKind, Limits, Pattern, Result, SearchMode, ToolSearch,
@@ -222,9 +223,38 @@ async fn follows_changes_and_tells_only_of_those_that_are_listed() {
     assert_eq!(gone.kind(), ErrorKind::NotFound);
 }
 
-/// Knows that who wants a welcome wants a greeting.
+/// TS-6: the index is made for the first who searches, and from then on with each change.
+#[tokio::test]
+async fn makes_no_index_where_nobody_searches() {
+    let world = World::with(vec![service("m", json!({}))]).await;
+    let indexed = || {
+        let told = format!("{:?}", world.gateway.catalog().tenant(&"acme".parse().unwrap()));
+        let count = told.split("Words of ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
+        count.parse::<usize>().unwrap()
+    };
+    let before = indexed();
+    find(&world, &client(), json!({ "query": "greets" })).await;
+    let first = indexed();
+    let more = gateway::ServiceDefinition { version: 2, ..service("m", json!({ "echoes": ["parrot"] })) };
+    world.load("acme", vec![more]).await;
+    assert!((before, indexed()) == (0, first + 1) && first > 0, "{before}, {first}, {}", indexed());
+}
+
+/// TS-4: who calls what there is not is told the nearest by their words, also before anybody has searched.
+#[tokio::test]
+async fn the_first_wrong_name_is_told_the_nearest() {
+    let world = World::with(vec![service("m", json!({ "echoes": ["parrot_food"] }))]).await;
+    let error =
+        world.call_as(&client(), CALL_TOOL, json!({ "name": "food_for_my_parrot" })).await.unwrap_err();
+    assert!(error.message().contains("'m__parrot_food'"), "{error}");
+}
+
+/// Knows that who wants a welcome wants a greeting, and takes its time to say so.
 #[derive(Debug)]
-struct Meanings(Duration);
+struct Meanings {
+    time: Duration,
+    queries: AtomicUsize,
+}
 
 #[async_trait]
 impl Embeddings for Meanings {
@@ -235,7 +265,8 @@ impl Embeddings for Meanings {
     async fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>> {
         let is_query = |text: &String| text == "welcome";
         if texts.iter().any(is_query) {
-            tokio::time::sleep(self.0).await;
+            self.queries.fetch_add(1, Ordering::Relaxed);
+            tokio::time::sleep(self.time).await;
         }
         let vector = |text: &String| match is_query(text) || text.contains("Greets") {
             true => vec![1.0, 0.0],
@@ -250,20 +281,23 @@ impl Embeddings for Meanings {
 async fn finds_by_meaning_within_its_time() {
     for (time, expected) in [(Duration::ZERO, Some("m__say")), (Duration::from_secs(60), None)] {
         let sink = Arc::new(MemorySink::default());
-        let env = Env { embeddings: Some(Arc::new(Meanings(time))), ..Env::default() };
+        let meanings = Arc::new(Meanings { time, queries: AtomicUsize::new(0) });
+        let env = Env { embeddings: Some(meanings.clone()), ..Env::default() };
         let gateway = Gateway::new(World::registry(), env, Audit::start(sink.clone()), Options::default());
         let world = World { gateway, sink };
         world.load("acme", vec![service("m", json!({}))]).await;
         let patience = Instant::now() + Duration::from_secs(10);
-        loop {
+        // As long as there are no vectors of tools, nobody asks what the query means.
+        let answer = loop {
             let begun = Instant::now();
             let answer = find(&world, &client(), json!({ "query": "welcome", "limit": 1 })).await;
             assert!(begun.elapsed() < Duration::from_secs(5));
-            if found(&answer).first().copied() == expected {
-                break;
+            if meanings.queries.load(Ordering::Relaxed) > 0 {
+                break answer;
             }
             assert!(Instant::now() < patience, "{answer}");
             tokio::task::yield_now().await;
-        }
+        };
+        assert_eq!(found(&answer).first().copied(), expected, "{answer}");
     }
 }

@@ -19,7 +19,7 @@ fn callable(service: &str, name: &str, description: &str, properties: Value) -> 
 }
 
 fn office() -> Toolbox {
-    Toolbox::of(&[
+    Toolbox::of(vec![
         callable("mail", "send_message", "Sends a message to somebody.", json!({ "to": {}, "subject": {} })),
         callable("mail", "listInbox", "Shows what has arrived.", json!({ "unread": {} })),
         callable("files", "remove_file", "Removes a document for good.", json!({ "path": {} })),
@@ -77,7 +77,7 @@ fn tells_the_rest_in_brief_when_definitions_are_long() {
     let long = "word ".repeat(1_500);
     let tools: Vec<_> =
         (0..4).map(|at| callable("s", &format!("t{at}"), &format!("First. {long}"), json!({}))).collect();
-    let answer = find(&Toolbox::of(&tools), json!({ "query": "word" }));
+    let answer = find(&Toolbox::of(tools), json!({ "query": "word" }));
     let has_schema: Vec<_> =
         answer["tools"].as_array().unwrap().iter().map(|tool| tool.get("inputSchema").is_some()).collect();
     assert_eq!(has_schema, [true, true, false, false]);

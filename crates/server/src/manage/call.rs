@@ -4,7 +4,7 @@ use super::call_events;
 use super::inspection::InspectionView;
 use crate::Shared;
 use crate::auth::{SignedIn, caller_headers};
-use crate::edge::{RequestId, TraceId};
+use crate::edge::{ClientTrace, RequestId};
 use crate::error::{Code, Problem, Result};
 use crate::finish::{Finish, finish};
 use crate::json::{Json, Query};
@@ -21,7 +21,7 @@ use tool::{Arguments, Context, Door, Error, Events, Inspection, Outcome, Output,
 use utoipa::ToSchema;
 
 /// What a handler of calls needs beside the body.
-pub(super) type Trace = (Extension<RequestId>, Extension<TraceId>, HeaderMap);
+pub(super) type Trace = (Extension<RequestId>, Extension<ClientTrace>, HeaderMap);
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -100,11 +100,11 @@ pub(super) async fn call(
 
 /// What a call knows about its request.
 pub(super) fn context(state: &Shared, signed_in: SignedIn, trace: Trace) -> Context {
-    let (Extension(RequestId(request_id)), Extension(TraceId(trace_id)), headers) = trace;
+    let (Extension(RequestId(request_id)), Extension(ClientTrace(trace)), headers) = trace;
     let SignedIn { tenant, caller, .. } = signed_in;
     let headers = caller_headers(Arc::new(headers));
     let cx = Context::for_request(request_id, tenant, caller, Door::Rest, state.options.call_timeout);
-    Context { trace_id, headers, ..cx }
+    Context { trace, headers, ..cx }
 }
 
 /// Runs a call and answers with what came of it, or with everything that happens until then.

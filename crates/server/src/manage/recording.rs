@@ -6,7 +6,7 @@
 
 use crate::Shared;
 use crate::auth::{BrowserSession, SignedIn};
-use crate::edge::{RequestId, TraceId};
+use crate::edge::{ClientTrace, RequestId};
 use crate::error::Problem;
 use axum::Router;
 use axum::body::{Body, HttpBody as _, to_bytes};
@@ -84,7 +84,7 @@ impl Recorder {
         *request.headers_mut() = parts.headers.clone();
         // Not all that is known of the request: the parts of its path are not those of this one.
         if let (Some(id), Some(trace)) =
-            (parts.extensions.get::<RequestId>(), parts.extensions.get::<TraceId>())
+            (parts.extensions.get::<RequestId>(), parts.extensions.get::<ClientTrace>())
         {
             request.extensions_mut().insert(id.clone());
             request.extensions_mut().insert(trace.clone());
@@ -142,7 +142,8 @@ pub(super) fn row_of(
     request: &Extensions,
 ) -> AuditRow<'static> {
     let request_id = request.get::<RequestId>().map(|id| id.0.to_string()).unwrap_or_default();
-    let trace_id = request.get::<TraceId>().and_then(|id| id.0.as_deref().map(str::to_owned));
+    let trace_id =
+        request.get::<ClientTrace>().and_then(|trace| Some(format!("{:032x}", trace.0.as_ref()?.id)));
     AuditRow {
         id: tool::new_id::<String>().into(),
         tenant: tenant.to_string().into(),

@@ -15,7 +15,7 @@ use super::respond::Responses;
 use crate::Shared;
 use crate::auth::{SignedIn, caller_headers};
 use crate::body::{self, BodyError};
-use crate::edge::{RequestId, TraceId};
+use crate::edge::{ClientTrace, RequestId};
 use crate::error::Result;
 use axum::Extension;
 use axum::extract::{Request, State};
@@ -36,7 +36,7 @@ pub(crate) async fn post(
     State(state): State<Shared>,
     DoorAccess { signed_in, access, instance, service, tool_search }: DoorAccess,
     Extension(RequestId(request_id)): Extension<RequestId>,
-    Extension(TraceId(trace_id)): Extension<TraceId>,
+    Extension(ClientTrace(trace)): Extension<ClientTrace>,
     mut request: Request,
 ) -> Result<Response> {
     let headers = Arc::new(std::mem::take(request.headers_mut()));
@@ -55,7 +55,7 @@ pub(crate) async fn post(
     let (SignedIn { tenant, caller, .. }, time) = (signed_in, state.options.call_timeout);
     let cx = Context::for_request(request_id, tenant, caller, DoorKind::Mcp, time);
     let headers_of_caller = caller_headers(headers.clone());
-    let cx = Context { trace_id, headers: headers_of_caller, instance, service, tool_search, ..cx };
+    let cx = Context { trace, headers: headers_of_caller, instance, service, tool_search, ..cx };
     let transport = Transport::Http(Headers { state: &state, headers: &headers });
     let sender = Sender { door: state.door.clone(), cx, access, owner, transport, is_batched: false };
     let responses = match sender.receive(&body) {

@@ -158,6 +158,10 @@ impl Sender<'_> {
         }
         let log_level = session.as_ref().map_or(0, |session| session.log_level());
         self.cx.question_mode = Some(question_mode_of(version));
+        // What a message says itself is nearer than what its request says.
+        if let Some(trace) = meta.trace() {
+            self.cx.trace = Some(Arc::new(trace));
+        }
         let requester = Requester {
             wanted: WantedNotifications::of(era, meta, log_level),
             capabilities: capabilities(&request, era, meta, session.as_deref()),

@@ -2,13 +2,13 @@
 
 use super::Answered;
 use super::tasks::TaskRequest;
-use gateway::{CALL_TOOL, ListKind, meant_by_call_tool};
+use gateway::{CALL_TOOL, ListKind, named_by_call_tool};
 use mcp::{Era, Message, RpcError};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
-use tool::{Arguments, Extras, Fields, Reference, Wanted, plain};
+use tool::{Extras, Fields, Reference, Wanted, plain};
 
 /// A request of a client, other than the handshake.
 pub(super) enum Request {
@@ -57,9 +57,7 @@ impl CallTool {
     /// The tool that is meant, which may be called through another.
     pub(super) fn meant(&self) -> Cow<'_, str> {
         let through = self.arguments.as_ref().filter(|_| self.name == CALL_TOOL);
-        let through = through.and_then(|raw| Arguments::from_raw(raw.clone()).ok());
-        let through = through.and_then(|arguments| meant_by_call_tool(&arguments).ok());
-        through.map_or(Cow::Borrowed(&self.name), |through| Cow::Owned(through.name))
+        through.and_then(|raw| named_by_call_tool(raw)).map_or(Cow::Borrowed(&self.name), Cow::Owned)
     }
 }
 

@@ -1,15 +1,16 @@
 //! The client of an agent's model: attempts, pauses, the next provider when one is down, and answers of bounded size.
 
 use super::stream::Partial;
-use super::{Answer, Asked, Endpoint, MAX_ANSWER_BYTES, MAX_CALLS, MAX_EVENT_BYTES, Stop, failure};
+use super::{Answer, Asked, Endpoint, MAX_ANSWER_BYTES, MAX_CALLS, MAX_EVENT_BYTES, Stop, failure, spans};
 use crate::shared::attempts::{Backoff, Budget, Failure};
 use crate::shared::body::{self, BodyError};
+use crate::shared::headers::add_trace;
 use crate::shared::network::Policy;
 use fetch::{Request, Response, SseEvents};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use tool::{Context, Error, Reason, Result};
+use tool::{Context, Error, Reason, Result, Trace};
 
 /// How long it may take to look whether the model is there.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -51,7 +52,10 @@ impl Client {
                 }
             };
             let heard = heard.is_some().then_some(&told as &(dyn Fn(&str) + Send + Sync));
-            match self.ask_one(cx, endpoint, asked, heard, &was_heard).await {
+            let mut chat = spans::chat(cx, endpoint.asking(), asked);
+            let answer = self.ask_one(cx, endpoint, asked, heard, &was_heard, chat.trace()).await;
+            spans::end_chat(&mut chat, &answer);
+            match answer {
                 Ok(answer) => return Ok(answer),
                 Err(error) => last = error,
             }
@@ -70,6 +74,7 @@ impl Client {
         asked: &Asked<'_>,
         heard: Heard<'_>,
         was_heard: &AtomicBool,
+        chat: Option<&Arc<Trace>>,
     ) -> Result<Answer> {
         let request = endpoint.request(asked, heard.is_some())?;
         self.policy.check(endpoint.url()).map_err(|refusal| failure::refused_address(&refusal))?;
@@ -80,8 +85,13 @@ impl Client {
             attempts: self.attempts,
             backoff: self.backoff,
         };
-        let attempt = async || {
-            let exchange = tokio::time::timeout(self.timeout, self.attempt(endpoint, &request, heard));
+        let request = &request;
+        let attempt = |trace: Option<Arc<Trace>>| async move {
+            let mut request = request.clone();
+            if let Some(trace) = trace {
+                add_trace(&trace, &mut request.headers);
+            }
+            let exchange = tokio::time::timeout(self.timeout, self.attempt(endpoint, request, heard));
             let ended = match exchange.await {
                 Ok(ended) => ended,
                 Err(_) => Err(failure::late(self.timeout.as_millis()).into()),
@@ -91,17 +101,17 @@ impl Client {
                 ended => ended,
             }
         };
-        let answer = budget.run(attempt).await?;
+        let answer = budget.run_traced(chat.or(cx.trace.as_ref()), attempt).await?;
         check(answer)
     }
 
     async fn attempt(
         &self,
         endpoint: &Endpoint,
-        request: &Request,
+        request: Request,
         heard: Heard<'_>,
     ) -> Result<Answer, Failure> {
-        let response = self.http.send(request.clone()).await.map_err(failure::unreachable)?;
+        let response = self.http.send(request).await.map_err(failure::unreachable)?;
         if !response.status().is_success() {
             return Err(failure::of_status(endpoint, response).await);
         }

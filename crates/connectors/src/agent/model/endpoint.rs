@@ -1,7 +1,7 @@
 //! Where a model is, how to sign in there, and which dialect is spoken.
 
 use super::stream::Partial;
-use super::{Answer, Asked, anthropic, gemini, openai};
+use super::{Answer, Asked, Asking, anthropic, gemini, openai};
 use crate::shared::headers::header_value;
 use fetch::http::Method;
 use fetch::http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
@@ -100,6 +100,17 @@ impl Endpoint {
             self.headers.insert(name, value);
         }
         Self { extra, ..self }
+    }
+
+    /// Who is asked here, as spans tell it.
+    pub(super) fn asking(&self) -> Asking<'_> {
+        let provider = match self.dialect {
+            Dialect::OpenAi => "openai",
+            Dialect::Anthropic => "anthropic",
+            Dialect::Gemini => "gcp.gemini",
+        };
+        let (host, port) = (self.base.host_str(), self.base.port_or_known_default());
+        Asking { provider, model: Some(&self.model), host, port }
     }
 
     pub(super) fn url(&self) -> &Url {

@@ -8,12 +8,14 @@ mod failure;
 mod gemini;
 mod openai;
 mod sampling;
+mod spans;
 mod stream;
 mod whole;
 
 pub(super) use client::{Client, Heard};
 pub(super) use endpoint::{Dialect, Endpoint};
 pub(super) use sampling::Sampling;
+pub(super) use spans::Asking;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -44,8 +46,23 @@ impl Model {
     pub(super) async fn ask(&self, cx: &Context, asked: &Asked<'_>, heard: Heard<'_>) -> Result<Answer> {
         match self {
             Self::Http(client) => client.ask(cx, asked, heard).await,
-            Self::Calling(sampling) => sampling.ask(cx, asked).await,
+            Self::Calling(sampling) => {
+                let mut chat = spans::chat(cx, self.asking(), asked);
+                let answer = sampling.ask(cx, asked).await;
+                spans::end_chat(&mut chat, &answer);
+                answer
+            }
         }
+    }
+
+    /// Who is asked first.
+    pub(super) fn asking(&self) -> Asking<'_> {
+        let endpoint = match self {
+            Self::Http(client) => client.endpoints.first(),
+            Self::Calling(_) => None,
+        };
+        let of_client = Asking { provider: "mcp.client", model: None, host: None, port: None };
+        endpoint.map_or(of_client, Endpoint::asking)
     }
 }
 

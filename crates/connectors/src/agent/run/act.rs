@@ -6,8 +6,8 @@ use super::allow::Allowed;
 use super::frame::framed;
 use super::offers::{Bound, Offered, acting};
 use super::plan::{Chosen, Plan};
-use super::progress;
 use super::think::Thinking;
+use super::{progress, spans};
 use futures::future::BoxFuture;
 use futures::{StreamExt, stream};
 use serde::{Deserialize, Serialize};
@@ -29,6 +29,10 @@ pub(super) struct Came {
 impl Came {
     pub(super) fn told(text: impl Into<String>) -> Self {
         Self { text: text.into(), is_error: true, is_from_outside: false, is_trusted: false }
+    }
+
+    fn answer(text: String) -> Self {
+        Self { text, is_error: false, is_from_outside: false, is_trusted: true }
     }
 }
 
@@ -83,6 +87,7 @@ impl Thinking<'_> {
                 Plan::Again(bound, chosen) => free.push(((at, bound, chosen), false)),
                 Plan::Known(known) => came[at] = Some(known),
                 Plan::Tell(why) => came[at] = Some(self.noted(at, Came::told(why)).await?),
+                Plan::Answer(text) => came[at] = Some(self.noted(at, Came::answer(text)).await?),
                 Plan::HandOver(..) => {}
             }
         }
@@ -174,7 +179,10 @@ impl Thinking<'_> {
         cx.shared = Some(self.work.inside(&self.call_path(at)));
         let is_trusted = bound.binding.is_trusted;
         let from_outside = |text, is_error| Came { text, is_error, is_from_outside: true, is_trusted };
-        Ok(match tools.call(&cx, Request::new(bound.target.clone(), arguments)).await {
+        let span = spans::execute_tool(&mut cx, bound, chosen);
+        let called = tools.call(&cx, Request::new(bound.target.clone(), arguments)).await;
+        spans::end_tool(span, &called);
+        Ok(match called {
             Ok(Outcome::Done(output)) => from_outside(shown(&output), output.is_error()),
             Ok(Outcome::Started(run)) if run == self.work.run.id => return Err(parked()),
             Ok(Outcome::Started(run)) => from_outside(format!("it goes on as run {run}"), false),
@@ -224,7 +232,7 @@ impl Thinking<'_> {
 }
 
 /// A result as text; what is none is described.
-fn shown(output: &Output) -> String {
+pub(super) fn shown(output: &Output) -> String {
     if let Some(data) = output.data() {
         return match serde_json::from_str(&data) {
             Ok(Value::String(text)) => text,

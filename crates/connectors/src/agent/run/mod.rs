@@ -6,10 +6,13 @@ mod answer;
 mod frame;
 mod handoff;
 mod history;
+mod metrics;
 mod notes;
 mod offers;
 mod plan;
 mod progress;
+mod search;
+mod spans;
 mod spent;
 mod think;
 mod work;
@@ -19,6 +22,7 @@ use super::guardrails::{Guarding, Stage};
 use answer::Ending;
 use frame::framed;
 use serde_json::{Map, Value};
+use spans::Invocation;
 use std::sync::Arc;
 use notes::Notes;
 use think::Thinking;
@@ -57,6 +61,19 @@ impl Prompt {
 pub(super) async fn ask(agent: &Agent, cx: &Context, arguments: &Map<String, Value>) -> Result<Outcome> {
     let prompt = Prompt::read(arguments, agent.limits.prompt_bytes)?;
     let (work, cx) = AtWork::begin(agent, cx)?;
+    let (invocation, cx) = Invocation::begin(agent, &work, cx);
+    let result = answer_within(agent, cx, work.clone(), prompt, arguments).await;
+    invocation.end(&work, &result);
+    result
+}
+
+async fn answer_within(
+    agent: &Agent,
+    cx: Context,
+    work: Arc<AtWork>,
+    prompt: Prompt,
+    arguments: &Map<String, Value>,
+) -> Result<Outcome> {
     let prompt = guard_input(agent, &cx, &work, prompt).await?;
     let history = history::told(agent, &cx, &work).await;
     let mut thinking = Thinking::new(agent, cx, work, prompt, history);

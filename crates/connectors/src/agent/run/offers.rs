@@ -5,15 +5,16 @@ use super::super::binding::{Binding, BoundTo, Handoff, model_name};
 use super::super::model::Offer;
 use super::super::settings::RunAs;
 use super::work::AtWork;
+use ranking::Toolbox;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 use std::cell::OnceCell;
-use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::collections::{BTreeSet, HashSet};
+use std::sync::{Arc, OnceLock};
 use tool::{CallTools, CallableTool, Caller, CallerHeaders, Context, Error, Result, Role, Step, Target, Uri};
 
-/// The most tools that one model call offers.
-const MAX_OFFERS: usize = 128;
+/// The most tools that patterns may stand for; all of them are looked up before each model call.
+const MAX_TOOLS: usize = 1_000;
 /// What a handoff is called, before the agent's id.
 pub(super) const HANDOFF: &str = "handoff_to_";
 
@@ -30,6 +31,8 @@ pub(super) struct Bound<'a> {
 pub(super) struct Offered<'a> {
     pub(super) tools: Vec<Bound<'a>>,
     pub(super) handoffs: Vec<(String, &'a Handoff)>,
+    /// What the tools are found by, where they are too many to be told.
+    pub(super) toolbox: OnceLock<Toolbox>,
 }
 
 impl Offered<'_> {
@@ -40,11 +43,15 @@ impl Offered<'_> {
 
     /// The same as the model is told of it.
     pub(super) fn offers(&self) -> Vec<Offer> {
-        let tools = self.tools.iter().map(|bound| Offer {
+        let told = |bound: &Bound<'_>| Offer {
             name: bound.name.clone(),
-            description: description(bound),
+            description: bound.description().to_owned(),
             parameters: bound.parameters.clone(),
-        });
+        };
+        let tools = match self.is_searched() {
+            true => self.searching(),
+            false => self.tools.iter().map(told).collect(),
+        };
         let parameters: Arc<RawValue> = to_raw_value(&json!({
             "type": "object",
             "properties": {
@@ -64,13 +71,16 @@ impl Offered<'_> {
             ),
             parameters: parameters.clone(),
         });
-        tools.chain(handoffs).collect()
+        tools.into_iter().chain(handoffs).collect()
     }
 }
 
-fn description(bound: &Bound<'_>) -> String {
-    let own = bound.binding.description.as_deref().or_else(|| bound.callable.tool.description());
-    own.unwrap_or_default().to_owned()
+impl Bound<'_> {
+    /// What the model is told of the tool.
+    pub(super) fn description(&self) -> &str {
+        let own = self.binding.description.as_deref();
+        own.or_else(|| self.callable.tool.description()).unwrap_or_default()
+    }
 }
 
 /// The context in which tools of this agent are looked up and called: with the rights that count.
@@ -101,7 +111,7 @@ pub(super) fn offered<'a>(
     work: &AtWork,
     tools: Option<&dyn CallTools>,
 ) -> Result<Offered<'a>> {
-    let mut found = Offered { tools: Vec::new(), handoffs: Vec::new() };
+    let mut found = Offered { tools: Vec::new(), handoffs: Vec::new(), toolbox: OnceLock::new() };
     let Some(tools) = tools else {
         return match agent.bindings.is_empty() && agent.handoffs.is_empty() {
             true => Ok(found),
@@ -129,26 +139,26 @@ fn add_tools<'a>(
     tools: &dyn CallTools,
 ) -> usize {
     let lookup = Lookup::new(acting(agent, cx, Step::default()), tools);
-    let mut left_out = 0;
+    let (mut left_out, mut known) = (0, HashSet::new());
     for binding in &agent.bindings {
-        if found.tools.len() >= MAX_OFFERS {
-            break;
-        }
         let mut callables = lookup.callables(binding).peekable();
         left_out += usize::from(callables.peek().is_none());
         for (callable, target) in callables {
             let is_at_work = callable.uri.scheme() == "agent"
                 && work.agents.iter().any(|agent| agent == callable.uri.service());
             let name = binding.name.clone().unwrap_or_else(|| model_name(&callable.name));
-            let is_same = |known: &Bound<'_>| known.name == name || known.callable.uri == callable.uri;
-            if is_at_work || found.tools.iter().any(is_same) {
+            let address = callable.uri.to_string();
+            if is_at_work || known.contains(&name) || known.contains(&address) {
                 continue;
             }
+            if found.tools.len() >= MAX_TOOLS {
+                let warning = format!("the agent has more than {MAX_TOOLS} tools; the others are left out");
+                work.run.spent().warn(warning);
+                return left_out;
+            }
+            known.extend([name.clone(), address]);
             let parameters = without_presets(&callable, binding);
             found.tools.push(Bound { name, callable, target, binding, parameters });
-            if found.tools.len() >= MAX_OFFERS {
-                break;
-            }
         }
     }
     left_out

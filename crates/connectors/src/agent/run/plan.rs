@@ -5,6 +5,7 @@ use super::super::guardrails::Stage;
 use super::super::model::ToolCall;
 use super::act::Came;
 use super::offers::{Bound, Offered};
+use super::search::{self, Meant};
 use super::spent::Repeat;
 use super::think::Thinking;
 use serde_json::value::RawValue;
@@ -21,12 +22,16 @@ pub(super) enum Plan<'o, 'a> {
     Known(Came),
     /// The model is told why not.
     Tell(String),
+    /// The model has looked for tools, and this is the answer.
+    Answer(String),
     /// Another agent goes on.
     HandOver(&'o str, Map<String, Value>),
 }
 
 /// Arguments as they are sent.
 pub(super) struct Chosen {
+    /// What the model knows the call by.
+    pub(super) call_id: String,
     pub(super) fields: Map<String, Value>,
     /// As the model wrote them, where nothing had to be changed.
     written: Option<Box<RawValue>>,
@@ -72,10 +77,30 @@ impl Thinking<'_> {
                 Err(why) => Plan::Tell(why),
             });
         }
+        match offered.meant(call) {
+            Some(Meant::Call(meant)) => self.plan_call(offered, &meant).await,
+            Some(Meant::Wrong(why)) => {
+                self.refuse(call, Error::invalid_input(why.clone())).await;
+                Ok(Plan::Tell(why))
+            }
+            Some(Meant::Found(found)) => {
+                let arguments = search::repeated_as(call);
+                let repeat = self.work.run.spent().repeated(&call.name, &arguments, &self.work.run.limits)?;
+                Ok(match repeat {
+                    Repeat::Fine => Plan::Answer(found),
+                    Repeat::Told => {
+                        Plan::Tell("you have looked for this before; use what was found".to_owned())
+                    }
+                })
+            }
+            None => self.plan_call(offered, call).await,
+        }
+    }
+
+    async fn plan_call<'o, 'a>(&self, offered: &'o Offered<'a>, call: &ToolCall) -> Result<Plan<'o, 'a>> {
         let Some(bound) = offered.tools.iter().find(|bound| bound.name == call.name) else {
-            let names: Vec<_> = offered.tools.iter().map(|bound| bound.name.as_str()).collect();
             let shown: String = call.name.chars().take(100).collect();
-            let why = format!("there is no tool '{shown}' for you; there are: {}", names.join(", "));
+            let why = format!("there is no tool '{shown}' for you; {}", offered.instead_of(&shown));
             self.refuse(call, Error::not_found(format!("the agent has no tool '{shown}'"))).await;
             return Ok(Plan::Tell(why));
         };
@@ -154,7 +179,7 @@ impl Thinking<'_> {
             return Err(with_schema(format!("the arguments have more than {MAX_LEVELS} levels in one another")));
         }
         let is_changed = is_masked || is_guarded || !bound.binding.preset.is_empty();
-        Ok(Chosen { fields, written: written.filter(|_| !is_changed) })
+        Ok(Chosen { call_id: call.id.clone(), fields, written: written.filter(|_| !is_changed) })
     }
 
     fn unmasked_within(&self, value: &Value) -> Value {

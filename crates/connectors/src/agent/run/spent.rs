@@ -139,6 +139,16 @@ impl Spent {
         }
     }
 
+    /// The tokens so far, where all models have told theirs.
+    pub(super) fn usage(&self) -> Option<Usage> {
+        (!self.is_unknown).then_some(self.usage)
+    }
+
+    /// What it has cost so far, as far as there is a price.
+    pub(super) fn cost_usd(&self) -> f64 {
+        self.cost_usd.unwrap_or_default()
+    }
+
     pub(super) fn told(&self) -> Told {
         let known = |count: u64| (!self.is_unknown).then_some(count);
         Told {

@@ -5,6 +5,7 @@ use super::response;
 use super::tools::{Definition, is_idempotent};
 use crate::shared::attempts::{Backoff, Budget, Failure, retry_after, timed_out};
 use crate::shared::breaker::TimeSetBy;
+use crate::shared::headers::add_trace;
 use crate::shared::network::Policy;
 use crate::shared::oauth::Token;
 use fetch::http::header::{AUTHORIZATION, HeaderName};
@@ -17,7 +18,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
 use tool::secret::Redactor;
 use tool::uri::Method;
-use tool::{Call, Context, Ended, Error, Output, Result};
+use tool::{Call, Context, Ended, Error, Output, Result, Trace};
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
@@ -133,7 +134,7 @@ impl<W: Way> Client<W> {
                 Some(permits) => Some(permits.acquire().await.map_err(|_| Error::internal("no permits"))?),
                 None => None,
             };
-            prepared.budget.run_seen(&cx.inspection, || self.attempt(cx, prepared)).await
+            prepared.budget.run_seen(cx, |trace| self.attempt(cx, prepared, trace)).await
         };
         let Prepared { definition, method, .. } = prepared;
         let what = || format!("{} {}", method.as_str(), definition.endpoint);
@@ -162,8 +163,13 @@ impl<W: Way> Client<W> {
         (budget, if wanted.is_some() { TimeSetBy::Caller } else { TimeSetBy::Service })
     }
 
-    async fn attempt(&self, cx: &Context, prepared: &Prepared<'_>) -> Result<Output, Failure> {
-        let exchange = self.exchange(cx, prepared).await?;
+    async fn attempt(
+        &self,
+        cx: &Context,
+        prepared: &Prepared<'_>,
+        trace: Option<Arc<Trace>>,
+    ) -> Result<Output, Failure> {
+        let exchange = self.exchange(cx, prepared, trace).await?;
         let Exchange { request, response, token, turn } = exchange;
         let result = self.read(cx, prepared.definition, &request, response, token).await;
         turn.end(result.as_ref().err().map(|failure| &failure.error));
@@ -199,17 +205,22 @@ impl<W: Way> Client<W> {
 
     /// Signs and sends; when the service refuses the token, once more with a new one. A request
     /// that was refused was not carried out, so that holds for every method.
-    async fn exchange<'a>(&self, cx: &Context, prepared: &'a Prepared<'_>) -> Result<Exchange<'a, W::Turn>> {
+    async fn exchange<'a>(
+        &self,
+        cx: &Context,
+        prepared: &'a Prepared<'_>,
+        trace: Option<Arc<Trace>>,
+    ) -> Result<Exchange<'a, W::Turn>> {
         let patience = (prepared.time_set_by == TimeSetBy::Service).then_some(prepared.budget.attempt);
-        let request = &prepared.request;
+        let request = in_trace(&prepared.request, trace.as_deref());
         let Some(tokens) = self.base.tokens() else {
-            let (response, turn) = self.way.send(cx, request, patience).await?;
-            return Ok(Exchange { request: Cow::Borrowed(request), response, token: None, turn });
+            let (response, turn) = self.way.send(cx, &request, patience).await?;
+            return Ok(Exchange { request, response, token: None, turn });
         };
         let mut may_renew = true;
         loop {
             let token = tokens.get(cx, &self.http, &self.policy).await?;
-            let mut request = request.clone();
+            let mut request = request.clone().into_owned();
             request.headers.insert(AUTHORIZATION, token.header.clone());
             cx.inspection.note(|seen| seen.request = Some(self.base.shown(&request, seen)));
             let (response, turn) = self.way.send(cx, &request, patience).await?;
@@ -231,6 +242,14 @@ fn add_idempotency_key(cx: &Context, method: Method, request: &mut Request) {
     if let Some(key) = cx.idempotency_key().and_then(|key| HeaderValue::from_str(key).ok()) {
         request.headers.entry(IDEMPOTENCY_KEY).or_insert(key);
     }
+}
+
+/// The request as it is sent: with its place in the trace, unless the tool says something else there.
+fn in_trace<'a>(request: &'a Request, trace: Option<&Trace>) -> Cow<'a, Request> {
+    let Some(trace) = trace else { return Cow::Borrowed(request) };
+    let mut request = request.clone();
+    add_trace(trace, &mut request.headers);
+    Cow::Owned(request)
 }
 
 /// What was sent, and what came back.

@@ -12,7 +12,7 @@ use super::stream::{Begun, Limits, Reading};
 use super::tools::Method;
 use crate::shared::attempts::{self, Backoff, Budget, timed_out};
 use crate::shared::breaker::TimeSetBy;
-use crate::shared::headers::PassedHeaders;
+use crate::shared::headers::{PassedHeaders, add_trace};
 use crate::shared::network::Policy;
 use crate::shared::oauth::Token;
 use crate::shared::sign_in::Auth;
@@ -24,7 +24,7 @@ use fetch::http::uri::PathAndQuery;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tool::secret::Redactor;
-use tool::{Call, Compute, Context, Ended, ErrorKind, Output, Reason, Result};
+use tool::{Call, Compute, Context, Ended, ErrorKind, Output, Reason, Result, Trace};
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -73,16 +73,22 @@ impl Client {
             Err(error) => return (Err(error), TimeSetBy::Caller),
         };
         let (budget, time_set_by) = self.budget(cx, method, call);
-        let patience = (time_set_by == TimeSetBy::Service).then_some(budget.attempt);
-        let attempt = || async {
+        let (patience, message) = ((time_set_by == TimeSetBy::Service).then_some(budget.attempt), &message);
+        let attempt = |trace: Option<Arc<Trace>>| async move {
             let left = cx.remaining();
             let deadline = Instant::now() + budget.attempt.min(left);
             // A caller with less time than the service has says nothing about it by running out of that.
             let patience = patience.filter(|patience| *patience <= left);
-            let output = self.attempt(cx, method, &message, Time { deadline, patience }).await;
+            let traced = trace.map(|trace| {
+                let mut traced = message.clone();
+                add_trace(&trace, &mut traced.headers);
+                traced
+            });
+            let message = traced.as_ref().unwrap_or(message);
+            let output = self.attempt(cx, method, message, Time { deadline, patience }).await;
             output.map_err(|error| attempts::Failure { retry_after: error.retry_after(), error })
         };
-        let result = until_done(cx, budget.run_seen(&cx.inspection, attempt)).await;
+        let result = until_done(cx, budget.run_seen(cx, attempt)).await;
         (result.map_err(|error| error.with("request", &method.rpc)), time_set_by)
     }
 

@@ -1,0 +1,102 @@
+//! The spans of a run, in the words of OpenTelemetry's conventions for generative AI: the agent, and below it the tools
+//! that it executes. Model calls have theirs where they are made. What runs use is counted for all agents together, too.
+
+use super::super::Agent;
+use super::super::approval::masked;
+use super::super::model::Usage;
+use super::act::shown;
+use super::metrics;
+use super::offers::Bound;
+use super::plan::Chosen;
+use super::work::AtWork;
+use serde_json::Value;
+use tool::{Context, Outcome, Output, Result, Span, SpanKind};
+
+/// An agent that is asked, and what its run had used before.
+pub(super) struct Invocation {
+    span: Span,
+    before: Usage,
+    cost_before: f64,
+}
+
+impl Invocation {
+    /// Begins the span of an agent; the context is the one to go on with.
+    pub(super) fn begin(agent: &Agent, work: &AtWork, cx: Context) -> (Self, Context) {
+        let (before, cost_before) = used(work);
+        let mut span = cx.span(SpanKind::Internal, || format!("invoke_agent {}", agent.id));
+        let Some(inside) = cx.within_span(&span) else { return (Self { span, before, cost_before }, cx) };
+        span.note("gen_ai.operation.name", "invoke_agent");
+        span.note("gen_ai.agent.name", agent.id.as_str());
+        span.note("gen_ai.agent.description", agent.description.as_deref());
+        span.note("mcp_all_in_one.run_id", work.run.id.as_str());
+        agent.model.asking().note(&mut span);
+        (Self { span, before, cost_before }, *inside)
+    }
+
+    /// Ends it with what this agent, and all that it asked, has used.
+    pub(super) fn end(self, work: &AtWork, result: &Result<Output>) {
+        let Self { mut span, before, cost_before } = self;
+        let (now, cost) = used(work);
+        let spent = Usage {
+            input: now.input.saturating_sub(before.input),
+            output: now.output.saturating_sub(before.output),
+            cached: now.cached.saturating_sub(before.cached),
+        };
+        // What agents inside have used is counted with the one that was asked first.
+        if work.agents.len() == 1 && work.handover.is_none() {
+            let has_failed = result.as_ref().map_or(true, Output::is_error);
+            metrics::count(spent, cost - cost_before, has_failed);
+        }
+        if work.run.spent().usage().is_some() {
+            span.note("gen_ai.usage.input_tokens", spent.input);
+            span.note("gen_ai.usage.output_tokens", spent.output);
+            span.note("gen_ai.usage.cache_read.input_tokens", spent.cached);
+        }
+        match result {
+            Ok(output) => end_as(&mut span, output),
+            Err(error) => span.fail(error),
+        }
+    }
+}
+
+fn used(work: &AtWork) -> (Usage, f64) {
+    let spent = work.run.spent();
+    (spent.usage().unwrap_or_default(), spent.cost_usd())
+}
+
+/// Begins the span of a tool that the model asked for.
+pub(super) fn execute_tool(cx: &mut Context, bound: &Bound<'_>, chosen: &Chosen) -> Span {
+    let mut span = cx.span(SpanKind::Internal, || format!("execute_tool {}", bound.name));
+    if let Some(trace) = span.trace().cloned() {
+        cx.trace = Some(trace);
+        span.note("gen_ai.operation.name", "execute_tool");
+        span.note("gen_ai.tool.name", bound.name.as_str());
+        span.note("gen_ai.tool.type", "function");
+        span.note("gen_ai.tool.call.id", chosen.call_id.as_str());
+        span.note("mcp_all_in_one.uri", bound.callable.uri.to_string());
+        span.note_content("gen_ai.tool.call.arguments", || {
+            masked(&Value::Object(chosen.fields.clone()), 0).to_string()
+        });
+    }
+    span
+}
+
+/// Ends it with what came of the call.
+pub(super) fn end_tool(mut span: Span, called: &Result<Outcome>) {
+    match called {
+        Ok(Outcome::Done(output)) => {
+            span.note_content("gen_ai.tool.call.result", || shown(output));
+            end_as(&mut span, output);
+        }
+        Ok(_) => {}
+        Err(error) => span.fail(error),
+    }
+}
+
+fn end_as(span: &mut Span, output: &Output) {
+    match output.failure() {
+        Some(error) => span.fail(error),
+        None if output.is_error() => span.fail_as("tool_error"),
+        None => {}
+    }
+}
