@@ -14,6 +14,7 @@ on_both_databases! {
     a_run_goes_on_soon_after_its_process_was_killed
     no_outcome_is_lost_to_random_kills
     another_process_takes_over
+    a_process_that_ends_gives_its_runs_back
 }
 
 pub(crate) fn serve(database: &Database, name: Option<&str>) -> Server {
@@ -175,9 +176,8 @@ async fn another_process_takes_over(backend: Backend) {
 }
 
 /// SIGTERM gives runs back within 10 s, long before their calls would end.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_process_that_ends_gives_its_runs_back() {
-    let (upstream, database) = (http::Server::start().await, Database::create(Backend::Postgres).await);
+async fn a_process_that_ends_gives_its_runs_back(backend: Backend) {
+    let (upstream, database) = (http::Server::start().await, Database::create(backend).await);
     let mut ending = serve(&database, None);
     let admin = ending.admin();
     admin.post("services", shop(&upstream)).await.is(201);

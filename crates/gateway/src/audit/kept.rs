@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tool::inspection::{Attempt, Exchange, KEPT_BODY_BYTES, StepTime};
+use tool::secret::SecretValues;
 use tool::{Inspection, TenantId};
 
 /// The most bytes of all that is kept, whoever's it is: beyond it the tenant with most of them loses its oldest.
@@ -42,6 +43,8 @@ pub(super) struct Looked {
     pub(super) exchange: Exchange,
     /// What was secret in the arguments.
     pub(super) hidden: Vec<Value>,
+    /// What is secret in the run around the call, parts of it included.
+    pub(super) secrets: SecretValues,
 }
 
 /// What a call sent and got, secrets masked.
@@ -71,8 +74,8 @@ impl Kept {
         let tenants = self.lock();
         let shelf = tenants.get(tenant)?;
         let mut all = shelf.calls.iter().rev().chain(shelf.failures.iter().rev());
-        let Looked { exchange, hidden, .. } = &*all.find(|item| item.0.id == id)?.0;
-        Some(Inspected::new(exchange, hidden))
+        let Looked { exchange, hidden, secrets, .. } = &*all.find(|item| item.0.id == id)?.0;
+        Some(Inspected::new(exchange, hidden).without(secrets))
     }
 
     /// Forgets what was kept of a tenant.
@@ -192,6 +195,22 @@ impl Inspected {
         }
     }
 
+    fn without(self, secrets: &SecretValues) -> Self {
+        if secrets.is_empty() {
+            return self;
+        }
+        let said = |error: Option<String>| error.map(|error| secrets.masked_text(&error));
+        let attempts = self.attempts.into_iter();
+        let steps = self.steps.into_iter();
+        Self {
+            request: self.request.map(|request| secrets.masked(request)),
+            status: self.status,
+            raw: said(self.raw),
+            attempts: attempts.map(|attempt| Attempt { error: said(attempt.error), ..attempt }).collect(),
+            steps: steps.map(|step| StepTime { error: said(step.error), ..step }).collect(),
+        }
+    }
+
     /// What was taken down of a call that has just ended, for whoever made it.
     #[must_use]
     pub fn of(inspection: &Inspection) -> Self {
@@ -231,7 +250,13 @@ mod tests {
 
     fn looked(id: usize, is_failure: bool, bytes: usize) -> Looked {
         let exchange = exchanged(None, "x".repeat(bytes));
-        Looked { id: format!("{id:08}"), is_failure, exchange, hidden: Vec::new() }
+        Looked {
+            id: format!("{id:08}"),
+            is_failure,
+            exchange,
+            hidden: Vec::new(),
+            secrets: SecretValues::default(),
+        }
     }
 
     #[test]
@@ -277,7 +302,10 @@ mod tests {
         });
         let exchange = exchanged(Some(request), r#"{"access_token":"t","said":"hunter22"}"#.into());
         let hidden = vec!["hunter22".into()];
-        kept.keep(&tenant("acme"), Looked { id: "1".into(), is_failure: true, exchange, hidden });
+        kept.keep(
+            &tenant("acme"),
+            Looked { id: "1".into(), is_failure: true, exchange, hidden, secrets: SecretValues::default() },
+        );
         let seen = kept.find(&tenant("acme"), "1").expect("it is kept");
         let request = seen.request.expect("it was noted").to_string();
         assert_eq!(

@@ -266,7 +266,7 @@ impl Record {
         let of_account = end.account.as_ref().map(|account| account.run.clone());
         let exchange = self.inspection.take();
         let audit_id = exchange.as_ref().and_then(|exchange| exchange.audit_id.clone());
-        let message = end.message.map(|message| redact::redact_text(&message, &hidden));
+        let message = end.message.map(|message| secrets.masked_text(&redact::redact_text(&message, &hidden)));
         let entry = Entry {
             id: audit_id.unwrap_or_else(tool::new_id),
             tenant: self.tenant,
@@ -297,6 +297,7 @@ impl Record {
             is_failure: entry.status != Status::Ok,
             exchange: kept::bounded(exchange),
             hidden,
+            secrets,
         });
         (entry, looked)
     }
