@@ -1,11 +1,22 @@
 //! What comes of a call that was answered with a run: whoever could make the call can ask, wait and cancel.
 
-use crate::{Gateway, policy};
+use crate::Gateway;
+use crate::policy::{self, Permit};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 use tool::{Context, Ended, Error, Result, Run, RunAnswer, RunId, RunQuestion, Runs};
 
+/// How often a run that goes on is asked whether it has a question.
+const LOOK: Duration = Duration::from_secs(1);
+
 impl Gateway {
-    /// The run as it is now.
+    /// There can be such runs.
+    #[must_use]
+    pub fn keeps_runs(&self) -> bool {
+        self.env.runs.is_some()
+    }
+
+    /// The run as it is now, for a call that was let in.
     ///
     /// # Errors
     /// `NotFound` where there is none, or none that this caller may see.
@@ -13,7 +24,7 @@ impl Gateway {
         self.runs_with(cx, id).await.map(|(_, run)| run)
     }
 
-    /// The run when it has ended, or as it is when the time of `cx` is up.
+    /// The run when it has ended, or as it is when the time of `cx` is up, for a call that was let in.
     ///
     /// # Errors
     /// Those of `find_run`, and `Cancelled`.
@@ -30,28 +41,64 @@ impl Gateway {
         self.find_run(cx, id).await
     }
 
-    /// Tells the run to stop; one that has ended stays as it is.
+    /// The run as it is now and, while it goes on, what it asks people. Counts as a call.
     ///
     /// # Errors
-    /// Those of `find_run`.
+    /// Those of `find_run`, and `RateLimited`.
+    pub async fn look_at_run(&self, cx: &Context, id: &RunId) -> Result<(Run, Vec<RunQuestion>)> {
+        let _permit = self.admit_about_runs(cx)?;
+        let (runs, run) = self.runs_with(cx, id).await?;
+        let asked = match run.result {
+            None => runs.questions(cx, id).await?,
+            Some(_) => Vec::new(),
+        };
+        Ok((run, asked))
+    }
+
+    /// The run once it has ended or asks something that whoever waits wants to hear, or as it is when the time of `cx` is
+    /// up. Counts as a call, as long as it waits.
+    ///
+    /// # Errors
+    /// Those of `look_at_run`, and `Cancelled`.
+    pub async fn follow_run(
+        &self,
+        cx: &Context,
+        id: &RunId,
+        is_wanted: impl Fn(&RunQuestion) -> bool,
+    ) -> Result<(Run, Vec<RunQuestion>)> {
+        let _permit = self.admit_about_runs(cx)?;
+        loop {
+            let (runs, run) = self.runs_with(cx, id).await?;
+            let mut asked = match run.result {
+                None => runs.questions(cx, id).await?,
+                Some(_) => Vec::new(),
+            };
+            asked.retain(&is_wanted);
+            if run.result.is_some() || !asked.is_empty() || Instant::now() >= cx.deadline {
+                return Ok((run, asked));
+            }
+            match cx.for_at_most(LOOK).within(runs.ended(&cx.tenant, id)).await {
+                Ok(ended) => ended?,
+                Err(ended @ Ended::Cancelled) => return Err(ended.error("")),
+                Err(Ended::TimedOut) => {}
+            }
+        }
+    }
+
+    /// Tells the run to stop; one that has ended stays as it is. Counts as a call.
+    ///
+    /// # Errors
+    /// Those of `look_at_run`.
     pub async fn cancel_run(&self, cx: &Context, id: &RunId) -> Result<()> {
+        let _permit = self.admit_about_runs(cx)?;
         let (runs, _) = self.runs_with(cx, id).await?;
         runs.cancel(&cx.tenant, id).await
     }
 
-    /// What the run asks people now.
+    /// Answers what the run asks; what is not asked any more is passed over. Counts as a call.
     ///
     /// # Errors
-    /// Those of `find_run`.
-    pub async fn questions_of_run(&self, cx: &Context, id: &RunId) -> Result<Vec<RunQuestion>> {
-        let (runs, _) = self.runs_with(cx, id).await?;
-        runs.questions(cx, id).await
-    }
-
-    /// Answers what the run asks; what is not asked any more is passed over.
-    ///
-    /// # Errors
-    /// Those of `find_run`, `Denied` for those who are not asked, `InvalidInput` for what does not fit.
+    /// Those of `look_at_run`, `Denied` for those who are not asked, `InvalidInput` for what does not fit.
     pub async fn answer_run(
         &self,
         cx: &Context,
@@ -59,8 +106,15 @@ impl Gateway {
         question: &str,
         answer: RunAnswer,
     ) -> Result<()> {
+        let _permit = self.admit_about_runs(cx)?;
         let (runs, _) = self.runs_with(cx, id).await?;
         runs.answer(cx, id, question, answer).await
+    }
+
+    /// What is asked about runs at a door that is no tool has the limits of calls, or polling would have none.
+    fn admit_about_runs(&self, cx: &Context) -> Result<Permit> {
+        let tenant = self.catalog.tenant(&cx.tenant).and_then(|tenant| tenant.limiter.clone());
+        self.policy.admit_within_limits(cx, tenant)
     }
 
     /// A run that the caller may see. Whoever may not learns no more than of one that does not exist.

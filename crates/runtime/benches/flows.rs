@@ -1,15 +1,16 @@
-//! What durable runs cost: tool nodes per second against bare durable commits of one row, with one run and with 64, on
-//! SQLite and, where `MCP_TEST_POSTGRES_URL` is set, on PostgreSQL.
+//! What durable runs cost: tool nodes per second against bare durable commits of one row, with one run and with 64, and
+//! what runs take that wait, on SQLite and, where `MCP_TEST_POSTGRES_URL` is set, on PostgreSQL.
 //!
-//! `NODES` (of a run; 200) and `ROUNDS` (3) make it longer or shorter.
+//! `NODES` (of a run; 200), `ROUNDS` (3) and `PARKED` (100000; 0 for none) make it longer or shorter.
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark prints, and fails by panicking")]
 
 use async_trait::async_trait;
+use futures::StreamExt as _;
 use gateway::audit::{Audit, Entry, Sink};
 use gateway::{Gateway, Options, ServiceDefinition, TenantDefinition};
 use runtime::Flows;
-use runtime::flows::{FlowOptions, Given, NewStart, Origin};
+use runtime::flows::{FlowOptions, Given, NewStart, Origin, Version};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -17,12 +18,13 @@ use sqlx::{AnyConnection, AssertSqlSafe, Connection as _, Executor as _};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use store::Store;
 use store::flows::{NewDraft, Publication};
+use store::runs::{RunFilter, State};
+use store::{PageRequest, Store};
 use tokio_util::sync::CancellationToken;
 use tool::{
-    Call, Caller, Connector, Context, Door, Env, ErrorKind, Kind, Limits, Outcome, Output, Result, Settings,
-    TenantId, Tool,
+    Call, Caller, Connector, Context, Door, Env, ErrorKind, Kind, Limits, Outcome, Output, Result, RunId,
+    Settings, TenantId, Tool,
 };
 
 /// A tool that answers at once.
@@ -105,7 +107,43 @@ async fn measure(name: &str, url: &str, folder: &Path) {
         let ratio = nodes / commits;
         println!("{name:<10} {runs:>5} {commits:>14.0} {nodes:>14.0} {ratio:>7.2} {target:>7.1} {cpu:>12.0}");
     }
+    match setting("PARKED", 100_000) {
+        0 => {}
+        count => park(name, &world, count).await,
+    }
     world.stop().await;
+}
+
+/// How much memory so many runs take that wait, and how late others are beside them whose time has come.
+async fn park(name: &str, world: &World, count: usize) {
+    const TIMERS: usize = 1000;
+    const WAIT_MS: i64 = 5000;
+    world.publish("parked", "nodes: {w: {wait: {signal: go}}}").await;
+    world.publish("timer", &format!("nodes: {{w: {{wait: {WAIT_MS}}}}}")).await;
+    // Whatever is made once is there before it is counted.
+    world.start_many("parked", 1000).await;
+    world.until_idle().await;
+    let before = resident_bytes();
+    world.start_many("parked", count).await;
+    world.until_idle().await;
+    let more = resident_bytes().saturating_sub(before) as f64 / f64::from(1 << 20);
+    let timers = world.start_many("timer", TIMERS).await;
+    let mut late = Vec::new();
+    for id in timers {
+        world.flows.wait(&world.tenant, &id, Duration::from_secs(300)).await.unwrap();
+        let run = world.store.runs().get(&world.tenant, &id).await.unwrap();
+        late.push(run.ended_at.unwrap() - run.started_at.unwrap() - WAIT_MS);
+    }
+    late.sort_unstable();
+    let p99 = late[late.len() * 99 / 100];
+    println!(
+        "{name:<10} {count} parked runs: {more:.1} MiB more (target 20); timers p99 {p99} ms late (target 1000)"
+    );
+}
+
+fn resident_bytes() -> u64 {
+    let text = std::fs::read_to_string("/proc/self/statm").unwrap();
+    text.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() * 4096
 }
 
 /// A connection past the program, as durable as the store's own.
@@ -194,32 +232,63 @@ impl World {
             } },
         })
         .to_string();
-        let draft = NewDraft { name: "chain".into(), source: text.clone(), references: Vec::new() };
-        store.flows().create(&tenant, "chain", &draft, "bench").await.unwrap();
+        let stop = CancellationToken::new();
+        let work = tokio::spawn(flows.clone().run(stop.clone()));
+        let world = Self { store, flows, tenant, stop, work, _gateway: gateway };
+        world.publish("chain", &text).await;
+        world
+    }
+
+    async fn publish(&self, id: &str, text: &str) {
+        let draft = NewDraft { name: id.into(), source: text.into(), references: Vec::new() };
+        self.store.flows().create(&self.tenant, id, &draft, "bench").await.unwrap();
         let publication = Publication {
-            source: text,
+            source: text.into(),
             bound: "[]".into(),
             references: Vec::new(),
             triggers: Vec::new(),
             published_by: "bench".into(),
             rights: None,
         };
-        store.flows().publish(&tenant, "chain", &publication, None).await.unwrap();
-        let stop = CancellationToken::new();
-        let work = tokio::spawn(flows.clone().run(stop.clone()));
-        Self { store, flows, tenant, stop, work, _gateway: gateway }
+        self.store.flows().publish(&self.tenant, id, &publication, None).await.unwrap();
+    }
+
+    /// Starts so many runs, several at once, as fast as they are taken.
+    async fn start_many(&self, flow: &str, runs: usize) -> Vec<RunId> {
+        let version = self.flows.current(&self.tenant, flow).await.unwrap();
+        let starts = (0..runs).map(|_| self.start(flow, &version));
+        futures::stream::iter(starts).buffered(64).collect().await
+    }
+
+    /// Whoever finds the queue full tries again.
+    async fn start(&self, flow: &str, version: &Arc<Version>) -> RunId {
+        loop {
+            let origin = Origin::door(Door::System, "bench");
+            let start = NewStart::new(flow, version.clone(), Given::default(), origin, &Caller::system());
+            match self.flows.start(&self.tenant, start).await {
+                Ok(started) => return started.run.id,
+                Err(error) if error.kind() == ErrorKind::RateLimited => {
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                }
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
+
+    /// Waits until nobody works on anything.
+    async fn until_idle(&self) {
+        for state in [State::Queued, State::Running] {
+            let filter = RunFilter { state: Some(state), ..RunFilter::default() };
+            let page = PageRequest { page: 1, limit: 1 };
+            while self.store.runs().list(&self.tenant, &filter, page).await.unwrap().total > 0 {
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+        }
     }
 
     /// So many runs at once, to their ends.
     async fn run(&self, runs: usize) {
-        let version = self.flows.current(&self.tenant, "chain").await.unwrap();
-        let mut ids = Vec::new();
-        for number in 0..runs {
-            let origin = Origin::door(Door::System, &number.to_string());
-            let start = NewStart::new("chain", version.clone(), Given::default(), origin, &Caller::system());
-            ids.push(self.flows.start(&self.tenant, start).await.unwrap().run.id);
-        }
-        for id in ids {
+        for id in self.start_many("chain", runs).await {
             self.flows.wait(&self.tenant, &id, Duration::from_secs(300)).await.unwrap();
             let run = self.store.runs().get(&self.tenant, &id).await.unwrap();
             assert_eq!(run.state.as_str(), "succeeded", "the run ends well");

@@ -13,7 +13,7 @@ const LEASE: Duration = Duration::from_secs(15);
 /// How often the others look whether it does.
 const LOOK: Duration = Duration::from_secs(5);
 /// The longest and shortest pause between two looks at what is due.
-const PAUSE: Duration = Duration::from_millis(500);
+const PAUSE: Duration = Duration::from_secs(1);
 const SHORTEST_PAUSE: Duration = Duration::from_millis(100);
 /// How many services are called at once.
 const SERVICES: usize = 64;
@@ -59,21 +59,24 @@ async fn make_all(queues: &Queues, tools: &Weak<dyn CallTools>) -> store::Error 
                 busy.remove(&service);
             }
         }
-        let due = match queues.later().due_services().await {
-            Ok(due) => due,
+        // One question is all that is asked while nothing is due.
+        let next = match queues.later().next_in().await {
+            Ok(next) => next.unwrap_or(PAUSE),
             Err(error) => return error,
         };
-        for service in due {
-            if busy.len() < SERVICES && busy.insert(service.clone()) {
-                tasks.spawn(make_due(queues.clone(), tools.clone(), service));
+        if next.is_zero() {
+            let due = match queues.later().due_services().await {
+                Ok(due) => due,
+                Err(error) => return error,
+            };
+            for service in due {
+                if busy.len() < SERVICES && busy.insert(service.clone()) {
+                    tasks.spawn(make_due(queues.clone(), tools.clone(), service));
+                }
             }
         }
-        let next = match queues.later().next_in().await {
-            Ok(next) => next.unwrap_or(PAUSE).clamp(SHORTEST_PAUSE, PAUSE),
-            Err(error) => return error,
-        };
         tokio::select! {
-            () = tokio::time::sleep(next) => {}
+            () = tokio::time::sleep(next.clamp(SHORTEST_PAUSE, PAUSE)) => {}
             _ = changes.changed() => tokio::time::sleep(SHORTEST_PAUSE).await,
         }
     }

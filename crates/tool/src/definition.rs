@@ -226,7 +226,7 @@ impl Tool {
             text.push_str(&Value::from(description).to_string());
         }
         for (key, value) in &self.fields {
-            if key == "name" || key == "description" {
+            if key == "name" || key == "description" || self.is_task_elsewhere(key, value) {
                 continue;
             }
             text.push(',');
@@ -236,6 +236,11 @@ impl Tool {
         }
         text.push('}');
         text
+    }
+
+    /// That a service would run its own tool as a task is between it and us: we wait for it.
+    fn is_task_elsewhere(&self, key: &str, value: &RawValue) -> bool {
+        self.is_relayed && key == "execution" && value.get().contains("\"optional\"")
     }
 }
 

@@ -4,7 +4,7 @@ use crate::salvage::escaped;
 use crate::{Error, Problem, Result};
 use document::did_you_mean;
 use jsonschema::error::{TypeKind, ValidationErrorKind as Fault};
-use jsonschema::{ReferencingError, ValidationError, Validator};
+use jsonschema::{ReferencingError, ValidationError, ValidationOptions, Validator};
 use serde_json::Value;
 use std::collections::HashSet;
 
@@ -20,6 +20,9 @@ pub struct Schema {
     names: Vec<String>,
 }
 
+/// The name of a format, and whether a text has it.
+pub type Format = (&'static str, fn(&str) -> bool);
+
 /// A problem with the place it is about, as a JSON Pointer.
 #[derive(Debug, Clone)]
 pub(crate) struct Complaint {
@@ -34,7 +37,22 @@ impl Schema {
     /// # Errors
     /// When it is no valid schema.
     pub fn compile(schema: &Value, noun: &'static str) -> Result<Self> {
-        let validator = jsonschema::validator_for(schema).map_err(|error| {
+        Self::compiled(jsonschema::options(), schema, noun)
+    }
+
+    /// The same, where a value must also be what `format` says, which JSON Schema leaves to whoever checks; `own` are
+    /// formats with another meaning than the usual one.
+    ///
+    /// # Errors
+    /// Those of `compile`.
+    pub fn compile_with_formats(schema: &Value, noun: &'static str, own: &[Format]) -> Result<Self> {
+        let options = jsonschema::options().should_validate_formats(true);
+        let options = own.iter().fold(options, |options, (name, fits)| options.with_format(*name, *fits));
+        Self::compiled(options, schema, noun)
+    }
+
+    fn compiled(options: ValidationOptions<'_>, schema: &Value, noun: &'static str) -> Result<Self> {
+        let validator = options.build(schema).map_err(|error| {
             Error::invalid_config(format!("the JSON schema is invalid: {}", wrong(&error)))
         })?;
         let mut names = Vec::new();

@@ -108,7 +108,8 @@ async fn conversations_are_bounded_sealed_and_end(backend: Backend) {
     }
     assert_eq!(say(&app, &id, "four").await["answer"], "four after 6 messages");
     let url = app.database().url().map(tool::Secret::new);
-    let store = app::wiring::connect_store(app.data_dir(), url, None).await.unwrap_or_else(|why| panic!("{why:?}"));
+    let store =
+        app::wiring::connect_store(app.data_dir(), url, None).await.unwrap_or_else(|why| panic!("{why:?}"));
     let tenant = tool::TenantId::default_tenant();
     let copy = store.conversations().turns(&tenant, &id, usize::MAX).await.unwrap();
     assert_eq!(copy.0.len(), 2);

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use testkit::{Backend, TestApp, eventually, on_both_databases};
 
 on_both_databases! {
+    inputs_are_what_their_types_say
     a_value_that_wraps_itself_ends_its_run_alone
     a_run_whose_journal_cannot_be_read_fails
     what_comes_in_is_no_deeper_or_larger_than_a_value
@@ -77,4 +78,37 @@ async fn what_comes_in_is_no_deeper_or_larger_than_a_value(backend: Backend) {
     app.post(&approval, decision(deep)).await.is_problem(422, "VALIDATION_FAILED");
     app.post(&approval, decision(Value::Null)).await.is(200);
     until(&app, &id, &["succeeded"]).await;
+}
+
+/// FL-1: what is no day, no time, no address or no number of 64 bits is refused by the name of its input, rather than
+/// taken for something else.
+async fn inputs_are_what_their_types_say(backend: Backend) {
+    let app = TestApp::start(backend).await;
+    let text = "
+inputs:
+  day: date?
+  at: time?
+  when: datetime?
+  count: int?
+  to: {type: string, format: email, default: ada@example.com}
+nodes: {a: {with: '[day, at, when, count, to]'}}
+";
+    publish(&app, app.database(), "typed", text).await;
+    let right = json!({ "day": "2028-02-29", "at": "10:30:00", "when": "2026-07-28T10:00:00+02:00",
+        "count": 18_446_744_073_709_551_615_u64, "to": "ada@example.com" });
+    let ended = run(&app, "typed", right.clone()).await.is(200);
+    assert_eq!(ended.body["output"][3], right["count"], "{}", ended.text);
+    for (input, wrong) in [
+        ("day", json!("2026-02-30")),
+        ("day", json!("yesterday")),
+        ("at", json!("25:00:00")),
+        ("when", json!("2026-13-01T00:00:00Z")),
+        ("count", serde_json::from_str("18446744073709551616").unwrap()),
+        ("count", serde_json::from_str("-9223372036854775809").unwrap()),
+        ("to", json!("nobody")),
+    ] {
+        let refused = app.post("flows/typed/runs", json!({ "inputs": { input: wrong } })).await;
+        let refused = refused.is_problem(422, "VALIDATION_FAILED");
+        assert!(refused.text.contains(&format!("'{input}'")), "{}", refused.text);
+    }
 }

@@ -13,7 +13,6 @@ on_both_databases! {
     a_real_client_gets_the_result_of_a_run_that_was_approved_after_a_crash
     a_cancel_over_mcp_cancels_the_run
     a_client_that_waits_hears_of_every_node
-    a_client_that_speaks_of_tasks_follows_and_answers_a_run
 }
 
 /// Calls a tool of a server and prints its structured result, in the mode that is asked for.
@@ -140,85 +139,4 @@ nodes:
     let told: Vec<_> = told.iter().map(Value::to_string).collect();
     let expected = ["[1,\"first succeeded\"]", "[2,\"second failed\"]", "[3,\"third succeeded\"]"];
     assert_eq!(told, expected, "{}", reply.text);
-}
-
-/// A request of a client without a handshake, which declares what it can do.
-async fn ask_modern(client: &Client, method: &str, capabilities: &Value, mut params: Value) -> Value {
-    let name =
-        ["name", "taskId"].iter().find_map(|field| params[field].as_str()).unwrap_or_default().to_owned();
-    params["_meta"] = json!({
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientCapabilities": capabilities,
-    });
-    let message = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
-    let request = client
-        .request(Method::POST, "/mcp")
-        .header("accept", "application/json, text/event-stream")
-        .header("mcp-protocol-version", "2026-07-28")
-        .header("mcp-method", method)
-        .header("mcp-name", name);
-    let reply = send_json(request, &message).await;
-    let text =
-        reply.text.lines().filter_map(|line| line.strip_prefix("data: ")).next_back().unwrap_or(&reply.text);
-    serde_json::from_str(text).unwrap_or_else(|_| panic!("{}", reply.text))
-}
-
-/// FL-14: with the extension for tasks, a run that goes on is a task: it is asked for by its id, an approval is input that
-/// it requires of those who may decide, and it can be cancelled.
-async fn a_client_that_speaks_of_tasks_follows_and_answers_a_run(backend: Backend) {
-    let app = TestApp::start(backend).await;
-    let text = "
-inputs: {id: string}
-nodes:
-  ok: {approval: {title: 'Ship ${id}?', fields: {reason: string}}, next: send}
-  send: {with: \"id + ': ' + ok.data.reason\"}
-";
-    publish(&app, app.database(), "ship", text).await;
-    let tasks = json!({ "elicitation": {}, "extensions": { "io.modelcontextprotocol/tasks": {} } });
-    let found = ask_modern(&app, "server/discover", &tasks, json!({})).await;
-    assert_eq!(
-        found["result"]["capabilities"]["extensions"],
-        json!({ "io.modelcontextprotocol/tasks": {} }),
-        "{found}"
-    );
-    let call = json!({ "name": "ship", "arguments": { "id": "7" } });
-    let plain = ask_modern(&app, "tools/call", &json!({}), call.clone()).await;
-    assert_eq!(plain["result"]["resultType"], "complete", "{plain}");
-    let created = ask_modern(&app, "tools/call", &tasks, call.clone()).await["result"].clone();
-    assert_eq!(
-        (&created["resultType"], &created["status"]),
-        (&json!("task"), &json!("working")),
-        "{created}"
-    );
-    let id = created["taskId"].as_str().unwrap().to_owned();
-    let asked = ask_modern(&app, "tasks/get", &tasks, json!({ "taskId": id })).await["result"].clone();
-    assert_eq!(asked["status"], "input_required", "{asked}");
-    let (key, question) = asked["inputRequests"].as_object().unwrap().iter().next().unwrap();
-    assert_eq!(
-        (&question["method"], &question["params"]["message"]),
-        (&json!("elicitation/create"), &json!("Ship 7?"))
-    );
-    // Whoever may not decide is not asked, and whoever may not see the run learns nothing.
-    let caller = app.with_key(json!({ "name": "c", "role": "caller" })).await;
-    let own = ask_modern(&caller, "tools/call", &tasks, call.clone()).await["result"]["taskId"].clone();
-    let seen = ask_modern(&caller, "tasks/get", &tasks, json!({ "taskId": own })).await["result"].clone();
-    assert_eq!((&seen["status"], seen.get("inputRequests")), (&json!("working"), None), "{seen}");
-    let stranger = ask_modern(&caller, "tasks/get", &tasks, json!({ "taskId": id })).await;
-    assert_eq!(stranger["error"]["code"], -32602, "{stranger}");
-    let silent = ask_modern(&app, "tasks/get", &json!({}), json!({ "taskId": id })).await;
-    assert_eq!(silent["error"]["code"], -32021, "{silent}");
-    let answer = |content: Value| json!({ "taskId": id, "inputResponses": { key: { "action": "accept", "content": content }, "other": { "action": "accept" } } });
-    let wrong = ask_modern(&app, "tasks/update", &tasks, answer(json!({ "reason": 5 }))).await;
-    assert_eq!(wrong["error"]["code"], -32602, "{wrong}");
-    let right = ask_modern(&app, "tasks/update", &tasks, answer(json!({ "reason": "paid" }))).await;
-    assert_eq!(right["result"]["resultType"], "complete", "{right}");
-    until(&app, &id, &["succeeded", "failed"]).await;
-    let ended = ask_modern(&app, "tasks/get", &tasks, json!({ "taskId": id })).await["result"].clone();
-    assert_eq!(ended["status"], "completed", "{ended}");
-    assert!(ended["result"]["content"].to_string().contains("7: paid"), "{ended}");
-    let cancelled = ask_modern(&caller, "tasks/cancel", &tasks, json!({ "taskId": own })).await;
-    assert_eq!(cancelled["result"]["resultType"], "complete", "{cancelled}");
-    until(&app, own.as_str().unwrap(), &["cancelled"]).await;
-    let ended = ask_modern(&caller, "tasks/get", &tasks, json!({ "taskId": own })).await["result"].clone();
-    assert_eq!(ended["status"], "cancelled", "{ended}");
 }

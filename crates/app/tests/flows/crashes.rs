@@ -17,6 +17,7 @@ on_both_databases! {
     no_outcome_is_lost_to_random_kills
     another_process_takes_over
     no_instant_of_a_schedule_is_lost_with_the_process_that_watches
+    a_process_that_ends_gives_its_runs_back
 }
 
 pub(crate) fn serve(database: &Database, name: Option<&str>) -> Server {
@@ -220,9 +221,8 @@ nodes: {a: {with: at}}
 }
 
 /// SIGTERM gives runs back within 10 s, long before their calls would end.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_process_that_ends_gives_its_runs_back() {
-    let (upstream, database) = (http::Server::start().await, Database::create(Backend::Postgres).await);
+async fn a_process_that_ends_gives_its_runs_back(backend: Backend) {
+    let (upstream, database) = (http::Server::start().await, Database::create(backend).await);
     let mut ending = serve(&database, None);
     let admin = ending.admin();
     admin.post("services", shop(&upstream)).await.is(201);

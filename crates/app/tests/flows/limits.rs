@@ -10,6 +10,7 @@ on_both_databases! {
     a_full_group_refuses_or_replaces
     nothing_of_a_run_crosses_tenants
     a_secret_input_is_shown_nowhere
+    what_is_cut_out_of_a_secret_is_shown_nowhere
 }
 
 /// FL-24: of many starts at a limit of 3 never more than 3 are under way.
@@ -147,5 +148,41 @@ output: ${use}
                 (0..sqlx::Row::len(&row)).filter_map(|at| sqlx::Row::try_get::<String, _>(&row, at).ok());
             assert!(texts.into_iter().all(|text| !text.contains(SECRET)), "{table}");
         }
+    }
+}
+
+/// FL-32: neither the run nor the audit shows the parts of a secret, in lists, alone or in other texts.
+async fn what_is_cut_out_of_a_secret_is_shown_nowhere(backend: Backend) {
+    let upstream = http::Server::start().await;
+    let app = TestApp::start(backend).await;
+    app.service(shop(&upstream)).await;
+    let text = "
+inputs: {password: {type: string, secret: true}}
+nodes:
+  parts: {with: \"split(password, '-')\", next: use}
+  use: {exec: 'api://shop/ship', args: {id: '${parts[0]}'}, next: both}
+  both: {exec: 'api://shop/ship', args: {id: 'user ${parts[2]}!'}, next: lost}
+  lost: {throw: {code: LOST, message: 'no ${upper(parts[2])}'}}
+";
+    publish(&app, app.database(), "cut", text).await;
+    let id = start(&app, "cut", json!({ "password": "hunter2-is-mysterious" })).await;
+    until(&app, &id, &["failed"]).await;
+    let received = upstream.requests();
+    assert!(
+        received[0].body.contains("hunter2") && received[1].body.contains("mysterious"),
+        "tools get them"
+    );
+    eventually("all calls are audited", PATIENCE, async || {
+        app.get("audit?limit=100").await.is(200).text.matches("api://shop/").count() >= 2
+    })
+    .await;
+    for path in [
+        format!("runs/{id}"),
+        format!("runs/{id}/steps"),
+        format!("runs/{id}/events"),
+        "audit?limit=100".into(),
+    ] {
+        let shown = app.get(&path).await.is(200).text.to_lowercase();
+        assert!(!shown.contains("hunter2") && !shown.contains("mysterious"), "{path}: {shown}");
     }
 }

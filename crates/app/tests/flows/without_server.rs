@@ -1,9 +1,9 @@
 //! The command line: a flow in a file without a server, and runs of a server.
 
-use crate::world::{publish, shop, store};
+use crate::world::{PATIENCE, publish, shop, store};
 use serde_json::{Value, json};
-use std::process::Output;
-use testkit::{Backend, TestApp, http, process};
+use std::process::{Command, Output, Stdio};
+use testkit::{Backend, TestApp, eventually, http, process};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_mcp-all-in-one");
 
@@ -51,6 +51,31 @@ async fn runs_a_file_without_a_server() {
     assert!(said(&asks).1.contains("'ok' asks for an approval"), "{:?}", said(&asks));
     let absent = run(of("absent.yaml".into(), json!({}))).await;
     assert!(said(&absent).1.contains("there is no file 'absent.yaml'"), "{:?}", said(&absent));
+}
+
+/// FL-22: where there is no terminal, SIGTERM is what Ctrl-C is on one: it cancels the run that a script waits for. Stdin is
+/// one thing at a time.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_script_that_is_ended_cancels_its_run() {
+    let upstream = http::Server::start().await;
+    let app = TestApp::start(Backend::Sqlite).await;
+    app.service(shop(&upstream)).await;
+    publish(&app, app.database(), "slow", "nodes: {s: {exec: 'api://shop/slow', args: {ms: 60000}}}").await;
+    let server = format!("http://{}", app.address());
+    let arguments = ["flow", "run", "slow", "--server", &server, "--token", app.key().unwrap()];
+    let mut script = process::command(BINARY);
+    script.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let script = script.spawn().unwrap();
+    eventually("the call is under way", PATIENCE, async || upstream.requests().len() == 1).await;
+    let told = Command::new("kill").args(["-TERM", &script.id().to_string()]).status().unwrap();
+    assert!(told.success());
+    let ended = tokio::task::spawn_blocking(move || script.wait_with_output().unwrap()).await.unwrap();
+    assert_eq!((ended.status.code(), said(&ended).0.as_str()), (Some(1), ""), "{:?}", said(&ended));
+    let run = app.get("runs?flow=slow").await.is(200).items()[0]["id"].as_str().unwrap().to_owned();
+    assert!(said(&ended).1.contains(&format!("run {run} is cancelled")), "{:?}", said(&ended));
+    crate::world::until(&app, &run, &["cancelled"]).await;
+    let both = self::run(["flow", "run", "-", "--inputs", "-"].map(str::to_owned).to_vec()).await;
+    assert!(said(&both).1.contains("stdin cannot be both"), "{:?}", said(&both));
 }
 
 /// FL-23: the commands about runs do what REST does.

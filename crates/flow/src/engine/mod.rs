@@ -7,6 +7,7 @@ mod call;
 mod containers;
 mod drive;
 mod end;
+mod formats;
 mod frame;
 mod frames;
 mod guard;

@@ -1,5 +1,6 @@
 //! What a run gives: its output, cut to what the flow declares and checked; and what it takes.
 
+use super::formats::FORMATS;
 use super::record::{Ending, Failure};
 use super::{Machine, ROOT};
 use crate::document::{Flow, object};
@@ -86,12 +87,35 @@ impl Flow {
 
 fn check(schema: &Value, value: &Value, noun: &'static str) -> Result<(), Failure> {
     let failed = |message: String| Failure::new("VALIDATION_FAILED", message);
-    let schema = Schema::compile(schema, noun).map_err(|error| failed(error.message().to_owned()))?;
+    let mut schema = schema.clone();
+    bound_integers(&mut schema);
+    let schema = Schema::compile_with_formats(&schema, noun, &FORMATS);
+    let schema = schema.map_err(|error| failed(error.message().to_owned()))?;
     if schema.accepts(value) {
         return Ok(());
     }
     let problems: Vec<_> = schema.check(value).into_iter().map(|problem| problem.message).collect();
     Err(failed(problems.join("; ")))
+}
+
+/// Beyond 64 bits a whole number is read as one that is nearly the same, which nobody would notice.
+fn bound_integers(schema: &mut Value) {
+    match schema {
+        Value::Array(items) => items.iter_mut().for_each(bound_integers),
+        Value::Object(fields) => {
+            let is_integer = |kind: &Value| kind == "integer";
+            let kind = fields.get("type");
+            if kind.is_some_and(|kind| {
+                is_integer(kind) || kind.as_array().is_some_and(|all| all.iter().any(is_integer))
+            }) {
+                fields.entry("minimum").or_insert(i64::MIN.into());
+                fields.entry("maximum").or_insert(u64::MAX.into());
+            }
+            let is_data = |name: &str| matches!(name, "const" | "enum" | "default" | "examples");
+            fields.iter_mut().filter(|(name, _)| !is_data(name)).for_each(|(_, field)| bound_integers(field));
+        }
+        _ => {}
+    }
 }
 
 /// Takes away the fields that a schema does not name; what says nothing about fields is left alone.

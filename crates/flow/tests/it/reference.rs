@@ -103,7 +103,7 @@ fn triggers(page: &mut String) {
 fn types(page: &mut String) {
     page.push_str(
         "\n## Types\n\n`T?` may be null or left out, `T[]` is a list, `map<T>` an object of such values; a name of `types` is one, \
-         and any JSON Schema.\n\n| word | JSON Schema |\n|---|---|\n",
+         and any JSON Schema. Formats are checked; a `time` and a `datetime` may be without a zone, a whole number has 64 bits.\n\n| word | JSON Schema |\n|---|---|\n",
     );
     for (word, kind) in TYPES {
         writeln!(page, "| `{word}` | {kind} |").unwrap();

@@ -11,6 +11,7 @@ use std::collections::{HashMap, VecDeque};
 use std::mem::size_of;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tool::inspection::{Attempt, CUT, Exchange, KEPT_BODY_BYTES, StepTime};
+use tool::secret::SecretValues;
 use tool::{Inspection, TenantId};
 
 /// The most bytes of all that is kept, whoever's it is: beyond it the tenant with most of them loses its oldest.
@@ -51,6 +52,8 @@ pub(super) struct Looked {
     pub(super) exchange: Exchange,
     /// What was secret in the arguments.
     pub(super) hidden: Vec<Value>,
+    /// What is secret in the run around the call, parts of it included.
+    pub(super) secrets: SecretValues,
 }
 
 /// What a call sent and got, secrets masked.
@@ -76,18 +79,18 @@ impl Kept {
     /// What was kept of a call, if it is among the last.
     #[must_use]
     pub fn find(&self, tenant: &TenantId, id: &str) -> Option<Inspected> {
-        let (exchange, hidden) = self.copy(tenant, id)?;
-        Some(Inspected::new(&exchange, &hidden))
+        let (exchange, hidden, secrets) = self.copy(tenant, id)?;
+        Some(Inspected::new(&exchange, &hidden).without(&secrets))
     }
 
     /// A copy, so that the writer does not wait for the masks. Nobody may hold on to an item, as its bytes are counted
     /// until it has left both lists.
-    fn copy(&self, tenant: &TenantId, id: &str) -> Option<(Exchange, Vec<Value>)> {
+    fn copy(&self, tenant: &TenantId, id: &str) -> Option<(Exchange, Vec<Value>, SecretValues)> {
         let shelves = self.lock();
         let shelf = shelves.tenants.get(tenant)?;
         let mut all = shelf.calls.iter().rev().chain(shelf.failures.iter().rev());
-        let Looked { exchange, hidden, .. } = &*all.find(|item| item.0.id == id)?.0;
-        Some((exchange.clone(), hidden.clone()))
+        let Looked { exchange, hidden, secrets, .. } = &*all.find(|item| item.0.id == id)?.0;
+        Some((exchange.clone(), hidden.clone(), secrets.clone()))
     }
 
     /// Forgets what was kept of a tenant.
@@ -221,6 +224,22 @@ impl Inspected {
         }
     }
 
+    fn without(self, secrets: &SecretValues) -> Self {
+        if secrets.is_empty() {
+            return self;
+        }
+        let said = |error: Option<String>| error.map(|error| secrets.masked_text(&error));
+        let attempts = self.attempts.into_iter();
+        let steps = self.steps.into_iter();
+        Self {
+            request: self.request.map(|request| secrets.masked(request)),
+            status: self.status,
+            raw: said(self.raw),
+            attempts: attempts.map(|attempt| Attempt { error: said(attempt.error), ..attempt }).collect(),
+            steps: steps.map(|step| StepTime { error: said(step.error), ..step }).collect(),
+        }
+    }
+
     /// What was taken down of a call that has just ended, for whoever made it.
     #[must_use]
     pub fn of(inspection: &Inspection) -> Self {
@@ -273,7 +292,13 @@ mod tests {
 
     fn looked(id: usize, is_failure: bool, bytes: usize) -> Looked {
         let exchange = exchanged(None, "x".repeat(bytes));
-        Looked { id: format!("{id:08}"), is_failure, exchange, hidden: Vec::new() }
+        Looked {
+            id: format!("{id:08}"),
+            is_failure,
+            exchange,
+            hidden: Vec::new(),
+            secrets: SecretValues::default(),
+        }
     }
 
     #[test]
@@ -320,7 +345,10 @@ mod tests {
         });
         let exchange = exchanged(Some(request), r#"{"access_token":"t","said":"hunter22"}"#.into());
         let hidden = vec!["hunter22".into()];
-        kept.keep(&tenant("acme"), Looked { id: "1".into(), is_failure: true, exchange, hidden });
+        kept.keep(
+            &tenant("acme"),
+            Looked { id: "1".into(), is_failure: true, exchange, hidden, secrets: SecretValues::default() },
+        );
         let seen = kept.find(&tenant("acme"), "1").expect("it is kept");
         let request = seen.request.expect("it was noted").to_string();
         assert_eq!(
@@ -337,7 +365,10 @@ mod tests {
         let cut = format!("{}{}{CUT}", "x".repeat(1000), &secret[..10]);
         let exchange = exchanged(None, cut);
         let hidden = vec![secret.into()];
-        kept.keep(&tenant("acme"), Looked { id: "1".into(), is_failure: false, exchange, hidden });
+        kept.keep(
+            &tenant("acme"),
+            Looked { id: "1".into(), is_failure: false, exchange, hidden, secrets: SecretValues::default() },
+        );
         let raw = kept.find(&tenant("acme"), "1").and_then(|seen| seen.raw).expect("it is kept");
         assert!(!raw.contains("s3") && raw.ends_with(CUT) && raw.len() > 500, "{raw}");
     }

@@ -272,8 +272,8 @@ impl Record {
         }
         let audit_id = exchange.as_ref().and_then(|exchange| exchange.audit_id.clone());
         let message = end.message.map(|message| match &self.arguments {
-            Ok(_) => redact::redact_text(&message, &hidden),
-            Err(_) => redact::redact_text(&mask::mask_named(&message), &hidden),
+            Ok(_) => secrets.masked_text(&redact::redact_text(&message, &hidden)),
+            Err(_) => secrets.masked_text(&redact::redact_text(&mask::mask_named(&message), &hidden)),
         });
         let entry = Entry {
             id: audit_id.unwrap_or_else(tool::new_id),
@@ -305,6 +305,7 @@ impl Record {
             is_failure: entry.status != Status::Ok,
             exchange: kept::bounded(exchange),
             hidden,
+            secrets,
         });
         (entry, looked)
     }

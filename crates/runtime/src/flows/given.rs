@@ -70,6 +70,11 @@ impl Starter {
         Self { rights, ..Self::of(caller) }
     }
 
+    /// Whoever asks an agent, with its own rights.
+    pub(super) fn asking(caller: &Caller) -> Self {
+        Self { rights: Some(Rights::of(caller)), ..Self::of(caller) }
+    }
+
     /// How the JSON of those begins who have this identity.
     #[must_use]
     pub fn prefix(identity: &Identity) -> String {
@@ -201,15 +206,16 @@ impl Given {
 /// Shorter ones are found in other texts by chance once they are spelled in other ways.
 const MIN_SPELLED: usize = 6;
 
-/// Secrets, and what functions of expressions make of the whole of one. What is made of a part of one cannot be told
-/// from any other text.
+/// Secrets, what functions of expressions make of the whole of one, and parts of all that. What is made of a part of one
+/// cannot be told from any other text.
 pub(super) fn spelled(secrets: &SecretValues) -> SecretValues {
     let all = secrets.expose().iter();
     all.flat_map(|secret| match secret.len() < MIN_SPELLED {
         true => vec![secret.clone()],
         false => spellings(secret),
     })
-    .collect()
+    .collect::<SecretValues>()
+    .with_pieces()
 }
 
 fn spellings(secret: &str) -> Vec<String> {

@@ -165,7 +165,10 @@ fn tool_of(id: &str, version: &Version) -> Result<Tool> {
     }
     let name = flow.name.clone().unwrap_or_default();
     let description = flow.description.clone().unwrap_or(name);
-    let mut definition = json!({ "name": id, "description": description, "inputSchema": input });
+    // Clients of 2025-11-25 may call it as a task; those of other versions do not look there.
+    let execution = json!({ "taskSupport": "optional" });
+    let mut definition =
+        json!({ "name": id, "description": description, "inputSchema": input, "execution": execution });
     if let Some(output) = flow.output_schema().and_then(or_started) {
         definition["outputSchema"] = output;
     }

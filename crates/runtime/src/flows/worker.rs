@@ -8,8 +8,11 @@ use std::time::Duration;
 use store::runs::Claim;
 use tokio_util::sync::CancellationToken;
 
-/// How often it is looked for runs that have become due, unless somebody says so.
+/// How long after the last claim it is looked for runs that have become due, unless somebody says so.
 const LOOK: Duration = Duration::from_millis(500);
+/// How often it is looked while nothing is due. A run whose process is gone is found so late behind the end of its claim,
+/// which leaves time enough of the 20 s in which it has to be taken over.
+const IDLE: Duration = Duration::from_secs(2);
 /// How often it is looked for what others have to say to our runs.
 const NEWS: Duration = Duration::from_secs(1);
 /// News that come one right behind another are read together.
@@ -88,8 +91,23 @@ impl Flows {
                 drop(self.take_up(claimed, None, permit));
             }
             if !has_more {
-                let _ = tokio::time::timeout(LOOK, changed).await;
+                self.until_due(changed).await;
             }
+        }
+    }
+
+    /// Waits until there may be something to claim: this process has made a run due, the time of one has come, or another
+    /// process has left one behind. One cheap question now and then is all that an idle process asks.
+    async fn until_due(&self, changed: impl Future<Output = ()>) {
+        tokio::pin!(changed);
+        let mut pause = LOOK;
+        while tokio::time::timeout(pause, &mut changed).await.is_err() {
+            pause = match self.answered(self.store.runs().next_due()).await {
+                Ok(Some(due_in)) if due_in.is_zero() => return,
+                Ok(due_in) => due_in.unwrap_or(IDLE).min(IDLE),
+                // Whoever claims next says what is wrong.
+                Err(_) => return,
+            };
         }
     }
 

@@ -55,6 +55,9 @@ impl Door {
     pub(super) fn initialize(&self, cx: &Context, asked: &Initialize) -> (Version, String) {
         let version = Version::negotiate(&asked.protocol_version);
         let mut capabilities = capabilities();
+        if version == Version::V2025_11_25 && self.gateway.keeps_runs() {
+            capabilities.insert("tasks".to_owned(), super::tasks::capability());
+        }
         for key in ["roots", "sampling"] {
             if let Some(value) = asked.capabilities.get(key) {
                 capabilities.insert(key.to_owned(), value.clone());
@@ -121,7 +124,9 @@ impl Door {
         request: ServiceRequest,
     ) -> Answered<String> {
         match request {
-            ServiceRequest::CallTool(call) => {
+            ServiceRequest::CallTool(mut call) => {
+                let is_task = self.is_asked_as_task(cx, version, &mut call)?;
+                let goes_on = if is_task { GoesOn::AsAskedTask } else { goes_on };
                 let arguments = call.arguments.map(Arguments::from_raw).transpose();
                 let arguments = arguments
                     .map_err(|error| RpcError::invalid_params(format!("Invalid params: {error}")))?
@@ -129,6 +134,7 @@ impl Door {
                 let request = Request { target: Target::Name(call.name), arguments, extras: call.extras };
                 outcome::of_call(self.gateway.call(cx, request).await, version, goes_on)
             }
+            ServiceRequest::TaskResult(id, _) => self.task_result(cx, &id).await,
             ServiceRequest::Get(wanted, extras) => {
                 let cache = match wanted {
                     Wanted::Resource { .. } => Cache::Private,

@@ -18,14 +18,19 @@ pub(super) enum GoesOn {
     AsRun,
     /// As a task of the extension, which the client has declared.
     AsTask,
+    /// As the task that the client has asked for with its call.
+    AsAskedTask,
 }
 
 /// The result of a call, which says itself whether the tool has failed.
 pub(super) fn of_call(outcome: tool::Result<Outcome>, version: Version, goes_on: GoesOn) -> Answered<String> {
     let result = match outcome {
         Ok(Outcome::Done(output)) => of_output(output, version),
-        Ok(Outcome::Started(run)) if goes_on == GoesOn::AsTask => super::tasks::created(&run),
-        Ok(Outcome::Started(run)) => started(&run).into_result(structured_for(version)),
+        Ok(Outcome::Started(run)) => match goes_on {
+            GoesOn::AsRun => started(&run).into_result(structured_for(version)),
+            GoesOn::AsTask => super::tasks::created(&run),
+            GoesOn::AsAskedTask => super::tasks::created_as_asked(&run),
+        },
         Ok(Outcome::NeedsInput(request)) if version.era() == Era::Modern => questions(&request),
         Ok(Outcome::NeedsInput(request)) => unanswerable(&request, version),
         Err(error) => match failure_of_call(&error, version) {

@@ -201,7 +201,7 @@ impl Sender<'_> {
         if let Transport::Http(_) = self.transport {
             tracing::info!(method, tenant = %self.cx.tenant, "mcp {method}");
         }
-        let request = Request::read(era, method, message).map_err(|error| match (era, error.code) {
+        let request = Request::read(version, method, message).map_err(|error| match (era, error.code) {
             (Era::Modern, -32601) => Refusal::new(Fault::Method, error),
             _ => Refusal::new(Fault::Request, error),
         })?;
@@ -263,7 +263,7 @@ fn capabilities(
 ) -> Option<Capabilities> {
     let declared: Option<&RawValue> = match (request, era) {
         (Request::Service(_) | Request::Task(_), Era::Modern) => meta.capabilities,
-        (Request::Service(_), Era::Legacy) => {
+        (Request::Service(_) | Request::Task(_), Era::Legacy) => {
             session.and_then(|session| session.session.capabilities.as_deref())
         }
         _ => None,

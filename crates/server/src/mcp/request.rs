@@ -1,14 +1,14 @@
 //! Requests of clients, read once: method and params become one of these.
 
 use super::Answered;
-use super::tasks::TaskRequest;
+use super::tasks::{self, TaskRequest};
 use gateway::{CALL_TOOL, ListKind, named_by_call_tool};
-use mcp::{Era, Message, RpcError};
+use mcp::{Era, Message, RpcError, Version};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
-use tool::{Extras, Fields, Reference, Wanted, plain};
+use tool::{Extras, Fields, Reference, RunId, Wanted, plain};
 
 /// A request of a client, other than the handshake.
 pub(super) enum Request {
@@ -36,6 +36,8 @@ pub(super) enum Request {
 pub(super) enum ServiceRequest {
     CallTool(CallTool),
     Get(Wanted, Extras),
+    /// The result of a call that became a task, whenever that comes.
+    TaskResult(RunId, Extras),
 }
 
 /// The handshake.
@@ -108,9 +110,9 @@ pub(super) const LEVELS: [&str; 8] =
     ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
 impl Request {
-    /// Reads a request of this era.
-    pub(super) fn read(era: Era, method: &str, message: &Message<'_>) -> Answered<Self> {
-        match (method, era) {
+    /// Reads a request of this version.
+    pub(super) fn read(version: Version, method: &str, message: &Message<'_>) -> Answered<Self> {
+        match (method, version.era()) {
             ("tools/call", _) => call(message),
             ("tools/list", _) => Ok(Self::ListTools { cursor: message.params::<ListParams>()?.cursor }),
             ("prompts/list", _) => list(ListKind::Prompts, message),
@@ -132,6 +134,13 @@ impl Request {
             ("tasks/get" | "tasks/update" | "tasks/cancel", Era::Modern) => {
                 TaskRequest::read(method, message).map(Self::Task)
             }
+            ("tasks/get" | "tasks/cancel", Era::Legacy) if version == Version::V2025_11_25 => {
+                TaskRequest::read(method, message).map(Self::Task)
+            }
+            ("tasks/result", Era::Legacy) if version == Version::V2025_11_25 => {
+                let id = tasks::read_id(message)?;
+                Ok(Self::Service(ServiceRequest::TaskResult(id, Extras::default())))
+            }
             _ => Err(RpcError::unknown_method(method)),
         }
     }
@@ -145,6 +154,7 @@ impl ServiceRequest {
             Self::Get(Wanted::Resource { uri }, _) => format!("resource {uri}"),
             Self::Get(Wanted::Prompt { name, .. }, _) => format!("prompt {name}"),
             Self::Get(Wanted::Completion { .. }, _) => String::new(),
+            Self::TaskResult(id, _) => format!("task {id}"),
         }
     }
 
@@ -152,7 +162,7 @@ impl ServiceRequest {
     pub(super) fn extras_mut(&mut self) -> &mut Extras {
         match self {
             Self::CallTool(call) => &mut call.extras,
-            Self::Get(_, extras) => extras,
+            Self::Get(_, extras) | Self::TaskResult(_, extras) => extras,
         }
     }
 }

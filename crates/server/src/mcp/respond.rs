@@ -122,7 +122,9 @@ impl Accepted {
                     Err(error) => Err(error),
                 }
             }
-            Request::Task(request) => door.task(cx, requester.capabilities.as_ref(), request).await,
+            Request::Task(request) => {
+                door.task(cx, requester.version, requester.capabilities.as_ref(), request).await
+            }
             Request::Service(request) => return requester.run(request),
         };
         requester.response(answer.into())

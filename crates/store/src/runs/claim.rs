@@ -116,20 +116,25 @@ impl Runs<'_> {
         Ok(done.rows_affected())
     }
 
+    /// How long until a run is due, zero for one that is; `None` where none will be. Platform-wide.
+    pub async fn next_due(self) -> Result<Option<Duration>> {
+        let now = leases::now(self.0.backend());
+        let is_due = is_due(now);
+        let sql = format!(
+            "{TENANTS}
+             SELECT MIN(CASE WHEN {is_due} THEN 0 ELSE (SELECT MIN(r.due_at) FROM runs r
+                 WHERE r.tenant = found.tenant AND r.due_at > {now}) - {now} END) AS due_in
+             FROM found WHERE tenant IS NOT NULL"
+        );
+        let row = sqlx::query(AssertSqlSafe(sql)).fetch_one(self.0.pool()).await?;
+        let due_in = row::optional_integer(&row, "due_in")?;
+        Ok(due_in.map(|due_in| Duration::from_millis(u64::try_from(due_in).unwrap_or(0))))
+    }
+
     /// The tenants that have runs which are due, beginning behind the one that had its turn last.
     async fn due_tenants(self) -> Result<VecDeque<TenantId>> {
-        let now = leases::now(self.0.backend());
-        // Steps from tenant to tenant through the index, whatever the number of runs.
-        let sql = format!(
-            "WITH RECURSIVE found (tenant) AS (
-                 SELECT MIN(tenant) FROM runs WHERE due_at IS NOT NULL
-                 UNION ALL
-                 SELECT (SELECT MIN(r.tenant) FROM runs r WHERE r.tenant > found.tenant AND r.due_at IS NOT NULL)
-                 FROM found WHERE found.tenant IS NOT NULL)
-             SELECT tenant FROM found WHERE EXISTS (SELECT 1 FROM runs r
-                 WHERE r.tenant = found.tenant AND r.due_at <= {now} AND r.leased_until <= {now})
-             ORDER BY tenant"
-        );
+        let is_due = is_due(leases::now(self.0.backend()));
+        let sql = format!("{TENANTS} SELECT tenant FROM found WHERE {is_due} ORDER BY tenant");
         let rows = sqlx::query(AssertSqlSafe(sql)).fetch_all(self.0.pool()).await?;
         let mut tenants =
             rows.iter().map(|row| row::parsed(row, "tenant")).collect::<Result<VecDeque<TenantId>>>()?;
@@ -139,6 +144,21 @@ impl Runs<'_> {
         tenants.rotate_left(passed);
         Ok(tenants)
     }
+}
+
+/// Tenants that have runs which are or will be due: steps from tenant to tenant through the index, whatever the number of
+/// runs. The last row is none.
+const TENANTS: &str = "WITH RECURSIVE found (tenant) AS (
+     SELECT MIN(tenant) FROM runs WHERE due_at IS NOT NULL
+     UNION ALL
+     SELECT (SELECT MIN(r.tenant) FROM runs r WHERE r.tenant > found.tenant AND r.due_at IS NOT NULL)
+     FROM found WHERE found.tenant IS NOT NULL)";
+
+/// The tenant that was found has a run that is due and in nobody's hands.
+fn is_due(now: &str) -> String {
+    format!(
+        "EXISTS (SELECT 1 FROM runs r WHERE r.tenant = found.tenant AND r.due_at <= {now} AND r.leased_until <= {now})"
+    )
 }
 
 /// Claims up to `share` due runs of the tenant, the longest due first, or only the one named.

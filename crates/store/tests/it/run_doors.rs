@@ -9,6 +9,7 @@ use store::{ErrorKind, PageRequest};
 use tool::RunId;
 
 on_both! {
+    says_how_long_until_a_run_is_due
     a_parked_run_is_due_at_its_timer_or_when_told
     parks_no_run_that_others_have_told_something
     of_two_answers_at_once_one_wins
@@ -166,4 +167,23 @@ async fn tries_a_failed_run_again(db: Arc<Backend>) {
     assert_eq!((again.run.id, again.run.ended_at, again.claim.epoch), (claim.run.clone(), None, 2));
     let late = writer.commit(&claim, Commit::of(vec![record("called")])).await.unwrap_err();
     assert_eq!(late.kind(), ErrorKind::Stale);
+}
+
+/// FL-13: whoever has nothing to do learns when to look again: of all tenants, and not for what somebody works on.
+async fn says_how_long_until_a_run_is_due(db: Arc<Backend>) {
+    let store = open(&db).await;
+    let (runs, writer) = (store.runs(), store.runs().writer());
+    assert_eq!(runs.next_due().await.unwrap(), None);
+    let claim = claimed(&store, &new_run()).await;
+    assert_eq!(runs.next_due().await.unwrap(), None, "somebody works on it");
+    let now = runs.now().await.unwrap();
+    writer.commit(&claim, parked(Some(now + 60_000), 0)).await.unwrap();
+    let first = runs.next_due().await.unwrap().unwrap();
+    assert!((50..=60).contains(&first.as_secs()), "{first:?}");
+    start(&store, &other(), &new_run()).await;
+    assert_eq!(runs.next_due().await.unwrap(), Some(Duration::ZERO));
+    let claim = claim_one(&store).await.claim;
+    writer.commit(&claim, parked(Some(now + 30_000), 0)).await.unwrap();
+    let second = runs.next_due().await.unwrap().unwrap();
+    assert!((20..=30).contains(&second.as_secs()), "{second:?}");
 }

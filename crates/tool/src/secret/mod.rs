@@ -2,6 +2,7 @@
 
 pub mod names;
 mod phone;
+mod pieces;
 mod redactor;
 mod values;
 

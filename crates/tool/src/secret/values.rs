@@ -1,5 +1,6 @@
 //! Values that are secret wherever they stand, whatever they are called there.
 
+use super::pieces::Pieces;
 use super::{MASK, Redactor};
 use serde_json::Value;
 use std::fmt;
@@ -7,7 +8,11 @@ use std::sync::Arc;
 
 /// Texts and numbers that nobody may read in what is shown or kept.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct SecretValues(Arc<[String]>);
+pub struct SecretValues {
+    texts: Arc<[String]>,
+    /// Where their parts are secret, too.
+    pieces: Option<Arc<Pieces>>,
+}
 
 impl SecretValues {
     /// All texts and numbers in these values.
@@ -17,16 +22,23 @@ impl SecretValues {
         Self::from_iter(found)
     }
 
+    /// The same, whose parts are masked as they are: for whoever does not know what was made of them.
+    #[must_use]
+    pub fn with_pieces(self) -> Self {
+        let pieces = (!self.is_empty()).then(|| Arc::new(Pieces::of(&self.texts)));
+        Self { pieces, ..self }
+    }
+
     /// There are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.texts.is_empty()
     }
 
     /// As they are, for whoever keeps them sealed.
     #[must_use]
     pub fn expose(&self) -> &[String] {
-        &self.0
+        &self.texts
     }
 
     /// The value with `***` in their place.
@@ -36,8 +48,12 @@ impl SecretValues {
             return value;
         }
         match value {
+            Value::String(text) if self.is_piece(&text) => MASK.into(),
             Value::String(text) => Value::String(self.masked_text(&text)),
-            Value::Number(number) if self.0.contains(&number.to_string()) => MASK.into(),
+            Value::Number(number) if self.texts.contains(&number.to_string()) => MASK.into(),
+            Value::Array(items) if self.are_pieces(&items) => {
+                items.iter().map(|_| Value::from(MASK)).collect()
+            }
             Value::Array(items) => items.into_iter().map(|item| self.masked(item)).collect(),
             Value::Object(fields) => fields
                 .into_iter()
@@ -50,7 +66,17 @@ impl SecretValues {
     /// The text with `***` in their place.
     #[must_use]
     pub fn masked_text(&self, text: &str) -> String {
-        Redactor::new(self.0.iter().map(String::as_str)).apply(text)
+        let masked = Redactor::new(self.texts.iter().map(String::as_str)).apply(text);
+        self.pieces.as_ref().map(|pieces| pieces.masked(&masked)).unwrap_or(masked)
+    }
+
+    fn is_piece(&self, text: &str) -> bool {
+        self.pieces.as_ref().is_some_and(|pieces| pieces.has(text))
+    }
+
+    fn are_pieces(&self, items: &[Value]) -> bool {
+        let texts = items.iter().map(|item| item.as_str().unwrap_or("\0"));
+        self.pieces.as_ref().is_some_and(|pieces| pieces.have_all(texts))
     }
 }
 
@@ -59,7 +85,7 @@ impl FromIterator<String> for SecretValues {
         let mut texts: Vec<_> = texts.into_iter().filter(|text| !text.is_empty()).collect();
         texts.sort_unstable();
         texts.dedup();
-        Self(texts.into())
+        Self { texts: texts.into(), pieces: None }
     }
 }
 
@@ -91,5 +117,15 @@ mod tests {
         assert_eq!(shown, json!({ "note": "Bearer ***!", "n": ["***", 12], "***": true }));
         assert_eq!(format!("{secrets:?}"), MASK);
         assert_eq!(SecretValues::default().masked(json!("x")), json!("x"));
+    }
+
+    #[test]
+    fn masks_what_was_cut_out_of_a_secret() {
+        let secrets = SecretValues::of([&json!("hunter2-is-mine")]).with_pieces();
+        let shown = secrets.masked(json!({ "split": ["hunter2", "is", "mine"], "first": "hunter2", "in": "a hunter2 b",
+            "letters": ["h", "u", "n", "t", "e", "r"], "other": ["a", "b", 7], "whole": "<hunter2-is-mine>" }));
+        let expected = json!({ "split": ["***", "***", "***"], "first": "***", "in": "a *** b",
+            "letters": ["***", "***", "***", "***", "***", "***"], "other": ["a", "b", 7], "whole": "<***>" });
+        assert_eq!(shown, expected);
     }
 }

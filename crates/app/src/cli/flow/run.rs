@@ -5,6 +5,7 @@ use super::run_file::run_file;
 use crate::Failure;
 use crate::cli::input;
 use crate::cli::remote::Remote;
+use crate::cli::stop_on_signal;
 use clap::Args;
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -20,7 +21,7 @@ const MAX_INPUTS: u64 = 16 * 1024 * 1024;
 /// Run a flow and print its output; exits with 1 when the run failed.
 ///
 /// A file (YAML or JSON) is run here, without a server, with the services of an mcp.json. Anything else is the id of a flow on a
-/// server. Ctrl-C cancels the run.
+/// server. Ctrl-C cancels the run, and so does SIGTERM where there is no terminal.
 #[derive(Args)]
 pub(super) struct Run {
     /// The flow: a file, - for stdin, or the id of a flow on a server
@@ -44,9 +45,14 @@ pub(super) struct Run {
 
 impl Run {
     pub(super) async fn run(self) -> Result<ExitCode, Failure> {
+        if self.flow == "-" && self.inputs == "-" {
+            return Err(Failure::new("stdin cannot be both the flow and its inputs")
+                .advice("put one of them into a file: --inputs @FILE"));
+        }
+        let stop = stop_on_signal()?;
         let inputs = read_inputs(&self.inputs)?;
         if self.flow == "-" || Path::new(&self.flow).is_file() {
-            return run_file(&self.flow, inputs, self.mcp_config).await;
+            return run_file(&self.flow, inputs, self.mcp_config, stop).await;
         }
         if self.flow.contains(['/', '.']) {
             return Err(Failure::new(format!("there is no file '{}'", self.flow)));
@@ -64,7 +70,7 @@ impl Run {
         }
         tokio::select! {
             ended = follow(&self.remote, &id) => report(&ended?),
-            _ = tokio::signal::ctrl_c() => {
+            () = stop.cancelled() => {
                 self.remote.post(&format!("/runs/{id}/cancel"), &json!({})).await?;
                 Err(Failure::new(format!("run {id} is cancelled")))
             }

@@ -13,6 +13,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio_util::sync::CancellationToken;
 use tool::{Caller, Context, Door, TenantId};
 
 const CALL_TIME: Duration = Duration::from_secs(3600);
@@ -23,12 +24,13 @@ pub(super) async fn run_file(
     file: &str,
     inputs: Value,
     config: Option<PathBuf>,
+    stop: CancellationToken,
 ) -> Result<ExitCode, Failure> {
     let text = read(file)?;
     let config = config.map_or_else(|| Ok::<_, Failure>(home()?.join(FILE_NAME)), Ok)?;
     let local = Local::open(&config, Setup::new(START_WAIT, pins_path()?))?;
     local.loaded().await;
-    let ended = run(&local, file, &text, inputs).await;
+    let ended = run(&local, file, &text, inputs, stop).await;
     local.close().await;
     match ended? {
         Ending::Succeeded { output } => {
@@ -43,7 +45,13 @@ pub(super) async fn run_file(
     }
 }
 
-async fn run(local: &Local, file: &str, text: &str, inputs: Value) -> Result<Ending, Failure> {
+async fn run(
+    local: &Local,
+    file: &str,
+    text: &str,
+    inputs: Value,
+    stop: CancellationToken,
+) -> Result<Ending, Failure> {
     let cx = Context::new(TenantId::default_tenant(), Arc::new(Caller::local()), Door::Local, CALL_TIME);
     let validation = flow::validate(text, &Callable::new(local.gateway.clone(), cx.clone()));
     let errors: Vec<_> = validation.problems.iter().filter(|problem| problem.is_error()).collect();
@@ -66,7 +74,7 @@ async fn run(local: &Local, file: &str, text: &str, inputs: Value) -> Result<End
     tokio::pin!(run);
     let ended = tokio::select! {
         ended = &mut run => ended,
-        _ = tokio::signal::ctrl_c() => {
+        () = stop.cancelled() => {
             cancel.cancel();
             run.await
         }

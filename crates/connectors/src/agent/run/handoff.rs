@@ -11,7 +11,7 @@ use super::think::Thinking;
 use super::work::{AtWork, Handover};
 use serde_json::{Map, Value};
 use tool::journal::parked;
-use tool::{Arguments, Context, Error, Outcome, Output, Reason, Request, Result, Shared, Target};
+use tool::{Arguments, Context, Error, Outcome, Output, Reason, Request, Result, Shared};
 
 /// The most of a reason or message.
 const MAX_CHARACTERS: usize = 4_000;

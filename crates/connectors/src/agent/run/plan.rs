@@ -39,13 +39,13 @@ pub(super) struct Chosen {
 
 impl Chosen {
     /// Exactly these.
-    pub(super) fn of(fields: Map<String, Value>) -> Self {
-        Self { fields, written: None }
+    pub(super) fn of(call_id: String, fields: Map<String, Value>) -> Self {
+        Self { call_id, fields, written: None }
     }
 
     /// Exactly these; as the model wrote them where they are the same.
     pub(super) fn exactly(self, fields: Map<String, Value>) -> Self {
-        if self.fields == fields { self } else { Self::of(fields) }
+        if self.fields == fields { self } else { Self::of(self.call_id, fields) }
     }
 
     pub(super) fn arguments(&self) -> Result<Arguments> {
@@ -125,20 +125,24 @@ impl Thinking<'_> {
     /// What becomes of a call that the journal knows.
     fn known<'o, 'a>(&self, offered: &'o Offered<'a>, at: usize, call: &ToolCall) -> Option<Plan<'o, 'a>> {
         let noted = self.work.run.notes.known(&self.call_path(at));
+        let name = match noted.called.as_ref().and_then(|_| offered.meant(call)) {
+            Some(Meant::Call(meant)) => meant.name,
+            _ => call.name.clone(),
+        };
         if let Some(called) = &noted.called {
-            self.work.run.spent().remember(&call.name, &Value::Object(called.clone()).to_string());
+            self.work.run.spent().remember(&name, &Value::Object(called.clone()).to_string());
         }
         if let Some(came) = noted.came.and_then(|value| serde_json::from_value(value).ok()) {
             return Some(Plan::Known(came));
         }
         let called = noted.called?;
-        let bound = offered.tools.iter().find(|bound| bound.name == call.name);
+        let bound = offered.tools.iter().find(|bound| bound.name == name);
         Some(match bound.filter(|bound| is_repeatable(&bound.callable)) {
-            Some(bound) => Plan::Again(bound, Chosen::of(called)),
+            Some(bound) => Plan::Again(bound, Chosen::of(call.id.clone(), called)),
             None => Plan::Tell(format!(
                 "'{}' was being called when the run was interrupted. Its outcome is unknown, and it is not called again \
                  by itself: check first whether it has happened",
-                call.name
+                name
             )),
         })
     }
@@ -176,7 +180,9 @@ impl Thinking<'_> {
             }
         }
         if levels(&fields) > MAX_LEVELS {
-            return Err(with_schema(format!("the arguments have more than {MAX_LEVELS} levels in one another")));
+            return Err(with_schema(format!(
+                "the arguments have more than {MAX_LEVELS} levels in one another"
+            )));
         }
         let is_changed = is_masked || is_guarded || !bound.binding.preset.is_empty();
         Ok(Chosen { call_id: call.id.clone(), fields, written: written.filter(|_| !is_changed) })

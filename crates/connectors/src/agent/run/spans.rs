@@ -34,7 +34,7 @@ impl Invocation {
     }
 
     /// Ends it with what this agent, and all that it asked, has used.
-    pub(super) fn end(self, work: &AtWork, result: &Result<Output>) {
+    pub(super) fn end(self, work: &AtWork, result: &Result<Outcome>) {
         let Self { mut span, before, cost_before } = self;
         let (now, cost) = used(work);
         let spent = Usage {
@@ -44,8 +44,12 @@ impl Invocation {
         };
         // What agents inside have used is counted with the one that was asked first.
         if work.agents.len() == 1 && work.handover.is_none() {
-            let has_failed = result.as_ref().map_or(true, Output::is_error);
-            metrics::count(spent, cost - cost_before, has_failed);
+            match result {
+                Ok(Outcome::Done(output)) => metrics::count(spent, cost - cost_before, output.is_error()),
+                // It goes on later, and is counted then.
+                Ok(_) => {}
+                Err(_) => metrics::count(spent, cost - cost_before, true),
+            }
         }
         if work.run.spent().usage().is_some() {
             span.note("gen_ai.usage.input_tokens", spent.input);
@@ -53,7 +57,8 @@ impl Invocation {
             span.note("gen_ai.usage.cache_read.input_tokens", spent.cached);
         }
         match result {
-            Ok(output) => end_as(&mut span, output),
+            Ok(Outcome::Done(output)) => end_as(&mut span, output),
+            Ok(_) => {}
             Err(error) => span.fail(error),
         }
     }

@@ -98,8 +98,7 @@ impl Spent {
     /// # Errors
     /// `Loop` when the model was told, and asks again.
     pub(super) fn repeated(&mut self, tool: &str, arguments: &str, limits: &LimitSettings) -> Result<Repeat> {
-        let digest = Sha256::new().chain_update(tool).chain_update([0]).chain_update(arguments).finalize();
-        let count = self.repeats.entry(digest.into()).or_default();
+        let count = self.repeats.entry(digest_of(tool, arguments)).or_default();
         *count += 1;
         if *count <= limits.repeats {
             return Ok(Repeat::Fine);
@@ -126,10 +125,9 @@ impl Spent {
         Ok(())
     }
 
-    /// Counts a call that was made before the run was taken up again.
+    /// Remembers a call that was made before the run was taken up again.
     pub(super) fn remember(&mut self, tool: &str, arguments: &str) {
-        *self.repeats.entry((tool.to_owned(), arguments.to_owned())).or_default() += 1;
-        self.tool_calls = self.tool_calls.saturating_add(1);
+        *self.repeats.entry(digest_of(tool, arguments)).or_default() += 1;
     }
 
     /// Says something once.
@@ -160,4 +158,8 @@ impl Spent {
             cost_usd: self.cost_usd,
         }
     }
+}
+
+fn digest_of(tool: &str, arguments: &str) -> [u8; 32] {
+    Sha256::new().chain_update(tool).chain_update([0]).chain_update(arguments).finalize().into()
 }

@@ -92,9 +92,6 @@ pub(super) struct AtWork {
     pub(super) run: Arc<Run>,
     /// The agents inside one another, the innermost last.
     pub(super) agents: Vec<String>,
-    /// Where in the run this work stands: of each call around it, and of each handoff, the turn and which call of the
-    /// turn. Nobody else has the same, and a run that is repeated has it again.
-    pub(super) place: String,
     /// The guardrails of every agent that this one answers for.
     pub(super) guards: Vec<Arc<Guardrails>>,
     /// What the agent before this one has said.
