@@ -106,7 +106,7 @@ async fn what_is_said_in_a_run_is_bounded() {
     let world = World::with(vec![("a", agent(&model, limits))]).await;
     assert_eq!(world.reason("a", hello()).await, "BAD_MODEL_ANSWER");
     let long = "x".repeat(7 * 1024 * 1024);
-    let model = Model::replies(vec![Reply::Says(long, vec![("nothing".into(), "{}".into())])]).await;
+    let model = Model::replies(vec![Reply::calls(&[("nothing", json!({ "x": long }))])]).await;
     let world = World::with(vec![("a", agent(&model, json!({})))]).await;
     assert_eq!(world.reason("a", hello()).await, "CONTEXT_TOO_LONG");
     assert_eq!(model.asked().len(), 3);

@@ -51,7 +51,8 @@ fn looked_up(
     uses.into_iter().map(look).collect()
 }
 
-/// The caller holds all of it, whatever is there now: more may come that fits, and what is not there may come back.
+/// The caller holds all of it, whatever is there now: more may come that fits, and what is not there may come back. Those
+/// who have an allow-list save nothing today; should they ever, they give away nothing beyond it.
 fn may_give(caller: &Caller, what: &Pattern) -> bool {
     let is_listed = caller.allow.is_empty() || caller.allow.iter().any(|own| own.covers(what));
     caller.may(Scope::Call) && is_listed
@@ -71,4 +72,30 @@ fn problem(signed_in: &SignedIn, used: &Use, error: Option<&Error>) -> Option<Pr
     let is_missing = error.is_some_and(|error| error.kind() == ErrorKind::NotFound);
     (*must_exist && is_missing)
         .then(|| Problem::new(path, "Unknown", format!("'{path}': there is no {what}; make it first")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// AG-6
+    #[test]
+    fn an_allow_list_covers_a_pattern_as_a_whole() {
+        let caller = |allow: &[&str]| Caller {
+            allow: allow.iter().map(|own| Pattern((*own).to_owned())).collect(),
+            ..Caller::local()
+        };
+        let listed = caller(&["mcp://Time/*", "agent://*"]);
+        for (what, expected) in [
+            ("mcp://Time/*", true),
+            ("mcp://Time/now", true),
+            ("agent://ops", true),
+            ("*://*", false),
+            ("mcp://*", false),
+            ("api://gone/x", false),
+        ] {
+            assert_eq!(may_give(&listed, &Pattern(what.to_owned())), expected, "{what}");
+            assert!(may_give(&caller(&[]), &Pattern(what.to_owned())));
+        }
+    }
 }
