@@ -40,7 +40,7 @@ async fn what_was_said_is_known_in_the_next_turn(backend: Backend) {
     assert_eq!(first["answer"], "one after 2 messages", "{first}");
     let second = say(&app, &id, "two").await;
     assert_eq!((&second["answer"], &second["conversation"]), (&json!("two after 4 messages"), &json!(id)));
-    let told = &model.asked().last().unwrap().text;
+    let told = model.asked().last().unwrap().text.clone();
     assert!(told.contains("one after 2 messages"), "{told}");
     // A run that goes on by itself is a turn, too.
     let run = begin_in(&app, "a", &id, "three").await;
@@ -108,7 +108,8 @@ async fn conversations_are_bounded_sealed_and_end(backend: Backend) {
     }
     assert_eq!(say(&app, &id, "four").await["answer"], "four after 6 messages");
     let url = app.database().url().map(tool::Secret::new);
-    let store = app::wiring::connect_store(app.data_dir(), url, None).await.unwrap_or_else(|why| panic!("{why:?}"));
+    let store =
+        app::wiring::connect_store(app.data_dir(), url, None).await.unwrap_or_else(|why| panic!("{why:?}"));
     let tenant = tool::TenantId::default_tenant();
     let copy = store.conversations().turns(&tenant, &id, usize::MAX).await.unwrap();
     assert_eq!(copy.0.len(), 2);

@@ -51,8 +51,12 @@ async fn a_run_goes_on_after_its_process_was_killed(backend: Backend) {
     assert_eq!(answer["structuredContent"]["answer"], "Nobody knows.", "{answer}");
     let counts = ["/echo", "/slow/4000", "/slow/4001"].map(|path| count(&upstream, path));
     assert_eq!(counts, [1, 2, 1], "what may not be repeated is made once");
-    let keys: Vec<_> = upstream.requests().iter().filter(|request| request.path == "/slow/4000")
-        .map(|request| request.header("idempotency-key").unwrap().to_owned()).collect();
+    let keys: Vec<_> = upstream
+        .requests()
+        .iter()
+        .filter(|request| request.path == "/slow/4000")
+        .map(|request| request.header("idempotency-key").unwrap().to_owned())
+        .collect();
     assert_eq!(keys, vec![format!("{run}:a[2].1"); 2]);
     assert_eq!(answer["structuredContent"]["usage"]["tool_calls"], 3, "{answer}");
 }

@@ -111,7 +111,8 @@ async fn a_run_can_be_followed_again_from_where_one_was(backend: Backend) {
     let (app, _upstream) = world(backend, &model, json!({})).await;
     let heard = async |request: reqwest::RequestBuilder| {
         let text = request.send().await.unwrap().text().await.unwrap();
-        let field = |name: &str| text.lines().filter_map(move |line| line.strip_prefix(name)).map(str::to_owned);
+        let field =
+            |name: &str| text.lines().filter_map(move |line| line.strip_prefix(name)).map(str::to_owned);
         let events: Vec<(String, String, String)> = field("event: ")
             .zip(field("id: "))
             .zip(field("data: "))

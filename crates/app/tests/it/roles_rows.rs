@@ -90,8 +90,8 @@ const fn row(
 
 use Access::{Administer, Call, Everybody, Look, Manage, Own, Read, SignedIn};
 use Subject::{
-    Agent, Binding, Called, Conversation, FailedRun, Flow, Instance, Key, Named, None, OwnTenant, Run, SearchTool, Service,
-    Table, Tenant, Tool, User,
+    Agent, Binding, Called, Conversation, FailedRun, Flow, Instance, Key, Named, None, OwnTenant, Run,
+    SearchTool, Service, Table, Tenant, Tool, User,
 };
 
 pub(crate) const ROWS: &[Row] = &[

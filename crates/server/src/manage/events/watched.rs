@@ -82,7 +82,8 @@ impl Runs {
         let Ok(found) = within(state.options.store_timeout, found).await else { return Vec::new() };
         let now = found.items.into_iter().map(|run| {
             let flow = run.agent().is_none().then_some(&run.flow);
-            let shown = json!({ "id": run.id.as_str(), "flow": flow, "agent": run.agent(), "state": run.state });
+            let shown =
+                json!({ "id": run.id.as_str(), "flow": flow, "agent": run.agent(), "state": run.state });
             (String::from(run.id), shown)
         });
         differing("run", &mut self.seen, now.collect())

@@ -28,9 +28,7 @@ use tool::{RunId, Scope, Uri, runs};
 pub(in crate::manage) fn may_run(signed_in: &SignedIn, flow: &str) -> tool::Result<()> {
     match Run::agent_of(flow) {
         Some(agent) => permits_named(&signed_in.caller, &format!("{agent}__ask"), flow),
-        None => {
-            permits_named(&signed_in.caller, flow, &Uri::of_service(runs::SCHEME, flow).to_string())
-        }
+        None => permits_named(&signed_in.caller, flow, &Uri::of_service(runs::SCHEME, flow).to_string()),
     }
 }
 

@@ -133,7 +133,9 @@ async fn start_draft(
         return Err(Problem::new(Code::Conflict, "the flow is disabled; enable it first"));
     }
     let version = state.flows.draft(&cx.tenant, flow).await?;
-    let given = Given { inputs, bu_code: cx.caller.bu_code.clone(), ..Given::default() };
+    let mut given = Given::default();
+    given.inputs = inputs;
+    given.bu_code.clone_from(&cx.caller.bu_code);
     let origin = Origin::door(Door::Rest, &cx.request_id);
     let start = NewStart::new(flow, version, given, origin, &cx.caller).once(key.as_deref(), &cx.caller);
     Ok(state.flows.start(&cx.tenant, start).await?.run.id)

@@ -104,10 +104,11 @@ struct WaitingView {
 impl From<Run> for RunSummary {
     fn from(run: Run) -> Self {
         let origin = Origin::read(&run.origin);
+        let agent = run.agent().map(str::to_owned);
         Self {
             id: run.id.into(),
-            agent: run.agent().map(str::to_owned),
-            flow: run.agent().is_none().then_some(run.flow),
+            flow: agent.is_none().then_some(run.flow),
+            agent,
             version: run.version,
             state: run.state,
             parent: run.parent.map(|parent| ParentView { run_id: parent.run.into(), path: parent.path }),
