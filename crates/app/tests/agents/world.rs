@@ -26,8 +26,8 @@ pub(crate) fn crm(upstream: &http::Server) -> Value {
 pub(crate) fn slow(upstream: &http::Server) -> Value {
     let discovery = json!({ "type": "static", "endpoints": [upstream.address().to_string()] });
     json!({ "type": "svc", "id": "slow",
-        "config": { "protocol": "http", "scheme": "http", "discovery": discovery,
-            "tools": [{ "id": "read", "endpoint": "/slow/4000" }] } })
+        "config": { "protocol": "http", "scheme": "http", "discovery": discovery },
+        "tools": [{ "id": "read", "endpoint": "/slow/4000" }] })
 }
 
 /// The service of an agent with this model, all tools of `crm`, and more.
