@@ -1,7 +1,7 @@
 //! Re-sealing: every sealed value of the database moves to the vault's first key.
 
-use crate::database::Write;
 use crate::conversations::turn_place;
+use crate::database::Write;
 use crate::flows::secret_place;
 use crate::runs::{data_place, record_place};
 use crate::services::{service_place, tool_place};

@@ -5,7 +5,9 @@ use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tool::journal::Journaled;
-use tool::{Content, Context, Ended, Error, InConversation, NewWork, Outcome, Output, Result, RunId, Runs, Scope, Uri};
+use tool::{
+    Content, Context, Ended, Error, InConversation, NewWork, Outcome, Output, Result, RunId, Runs, Scope, Uri,
+};
 
 /// The answer leaves before the time is up.
 const MARGIN: Duration = Duration::from_millis(100);
@@ -81,7 +83,8 @@ pub(super) async fn wait_for(agent: &Agent, cx: &Context, arguments: &Map<String
         return Err(Error::invalid_input(message).of_parameter(other));
     }
     let given = arguments.get("run").and_then(Value::as_str).unwrap_or_default();
-    let missing = || Error::not_found(format!("the agent '{}' has no run '{given}'", agent.id)).of_parameter("run");
+    let missing =
+        || Error::not_found(format!("the agent '{}' has no run '{given}'", agent.id)).of_parameter("run");
     let run: RunId = given.parse().map_err(|_| missing())?;
     let found = port(agent)?.find(&cx.tenant, &run).await?.ok_or_else(missing)?;
     let is_own = found.caller == cx.caller.identity || cx.caller.may(Scope::Manage);
@@ -122,7 +125,9 @@ async fn told(agent: &Agent, cx: &Context, runs: &dyn Runs, run: &RunId) -> Resu
     });
     let text = match standing.approvals.is_empty() {
         true => format!("The run {run} goes on; ask for it with the argument 'run'."),
-        false => format!("The run {run} waits for approval; when it is decided, ask for it with the argument 'run'."),
+        false => format!(
+            "The run {run} waits for approval; when it is decided, ask for it with the argument 'run'."
+        ),
     };
     if !standing.approvals.is_empty() {
         told["approvals"] = standing.approvals.into();

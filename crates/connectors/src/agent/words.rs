@@ -40,8 +40,10 @@ pub(super) const WORDS: &[Word] = &[
         "审批",
         "哪些调用需要批准：destructive、never、writes、after_untrusted 或 always。",
     ),
-    word("approval_by", "Approved by", "审批人", "由谁批准：caller 或 manager，manager 决不会是调用者本人。").advanced(),
-    word("approval_ttl_s", "Wait for approval (s)", "等待批准（秒）", "运行等待批准多久，过时即不调用。").advanced(),
+    word("approval_by", "Approved by", "审批人", "由谁批准：caller 或 manager，manager 决不会是调用者本人。")
+        .advanced(),
+    word("approval_ttl_s", "Wait for approval (s)", "等待批准（秒）", "运行等待批准多久，过时即不调用。")
+        .advanced(),
     word("price", "Price", "价格", "每百万 token 的美元价格。").group("limits").advanced(),
     word("run_as", "Rights of", "权限来源", "用调用者的权限，还是保存该智能体的人的权限。"),
     word("guardrails", "Guardrails", "护栏", "提示、参数、结果和回答必须遵守的规则。")

@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 use store::runs::{Run, RunData, State, Wait, WaitFilter};
 use store::{ErrorKind, PageRequest};
 use tool::{
-    Context, Door, Ended, Error, NewWork, Outcome, Output, Result, RunAnswer, RunId, RunQuestion, RunStanding,
-    TenantId, Uri, runs,
+    Context, Door, Ended, Error, NewWork, Outcome, Output, Result, RunAnswer, RunId, RunQuestion,
+    RunStanding, TenantId, Uri, runs,
 };
 
 /// How often it is looked for what other processes do.
@@ -312,7 +312,8 @@ impl tool::Runs for Flows {
 
     async fn standing(&self, tenant: &TenantId, id: &RunId) -> Result<RunStanding> {
         let state = self.store.runs().get(tenant, id).await?.state.as_str();
-        let given: Given = serde_json::from_str(&self.store.runs().data(tenant, id).await?.inputs).unwrap_or_default();
+        let given: Given =
+            serde_json::from_str(&self.store.runs().data(tenant, id).await?.inputs).unwrap_or_default();
         let asked = self.approvals_of(tenant, id.clone(), 0).await?;
         let approvals = asked.iter().map(super::approvals::Approval::told).collect();
         let conversation = given.work.and_then(|work| work.conversation).map(|talk| talk.id);

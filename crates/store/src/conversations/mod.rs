@@ -97,8 +97,9 @@ impl Conversations<'_> {
     /// The conversation, unless its time is over.
     pub async fn get(self, tenant: &TenantId, id: &str) -> Result<Conversation> {
         let now = leases::now(self.0.backend());
-        let sql =
-            format!("SELECT {COLUMNS} FROM conversations c WHERE tenant = $1 AND id = $2 AND expires_at > {now}");
+        let sql = format!(
+            "SELECT {COLUMNS} FROM conversations c WHERE tenant = $1 AND id = $2 AND expires_at > {now}"
+        );
         let row = sqlx::query(AssertSqlSafe(sql))
             .bind(tenant.as_str())
             .bind(row::clean(id))

@@ -3,8 +3,8 @@
 use crate::conversations::{Conversations, missing};
 use crate::{ErrorKind, Result, leases, meta, row};
 use serde::{Deserialize, Serialize};
-use sqlx::any::AnyRow;
 use sqlx::AssertSqlSafe;
+use sqlx::any::AnyRow;
 use std::time::Duration;
 use tool::{RunId, TenantId};
 
@@ -89,12 +89,14 @@ impl Conversations<'_> {
             .bind(sealed)
             .execute(write.connection())
             .await?;
-        sqlx::query("DELETE FROM conversation_turns WHERE tenant = $1 AND conversation = $2 AND number <= $3")
-            .bind(tenant.as_str())
-            .bind(id)
-            .bind(number - i64::from(most))
-            .execute(write.connection())
-            .await?;
+        sqlx::query(
+            "DELETE FROM conversation_turns WHERE tenant = $1 AND conversation = $2 AND number <= $3",
+        )
+        .bind(tenant.as_str())
+        .bind(id)
+        .bind(number - i64::from(most))
+        .execute(write.connection())
+        .await?;
         write.commit().await
     }
 
@@ -126,8 +128,7 @@ impl Conversations<'_> {
     fn opened(self, tenant: &TenantId, id: &str, row: &AnyRow) -> Result<Turn> {
         let place = turn_place(tenant.as_str(), id, row::integer(row, "number")?);
         let said = self.0.vault().open(&place, &row::text(row, "said")?)?;
-        let Said { prompt, answer } =
-            serde_json::from_str(&said).map_err(|_| row::undecodable("said"))?;
+        let Said { prompt, answer } = serde_json::from_str(&said).map_err(|_| row::undecodable("said"))?;
         Ok(Turn { run: row::parsed(row, "run")?, at: row::integer(row, "at")?, prompt, answer })
     }
 

@@ -47,7 +47,8 @@ impl Masks {
         for (token, value) in listed {
             let Some(value) = value.as_str() else { continue };
             let number = token.trim_matches(['[', ']']).rsplit_once('_');
-            if let Some((kind, number)) = number.and_then(|(kind, n)| Some((kind, n.parse::<usize>().ok()?))) {
+            if let Some((kind, number)) = number.and_then(|(kind, n)| Some((kind, n.parse::<usize>().ok()?)))
+            {
                 let count = self.counts.entry(kind.to_owned()).or_default();
                 *count = number.max(*count);
             }

@@ -18,13 +18,13 @@ use super::Agent;
 use super::guardrails::{Guarding, Stage};
 use answer::Ending;
 use frame::framed;
+use notes::Notes;
 use serde_json::{Map, Value};
 use std::sync::Arc;
-use notes::Notes;
 use think::Thinking;
 use tool::{Context, Error, NewWork, Outcome, Problem, Reason, Result};
-pub(super) use work::new_mark;
 use work::AtWork;
+pub(super) use work::new_mark;
 
 /// What the agent was asked.
 struct Prompt {

@@ -60,7 +60,9 @@ impl Notes {
     /// All that was noted in memory.
     pub(super) fn taken(&self) -> Vec<Note> {
         match self {
-            Self::InMemory(notes) => std::mem::take(&mut *notes.lock().unwrap_or_else(PoisonError::into_inner)),
+            Self::InMemory(notes) => {
+                std::mem::take(&mut *notes.lock().unwrap_or_else(PoisonError::into_inner))
+            }
             Self::Nowhere | Self::Kept(_) => Vec::new(),
         }
     }

@@ -150,7 +150,9 @@ impl Thinking<'_> {
             }
         }
         if levels(&fields) > MAX_LEVELS {
-            return Err(with_schema(format!("the arguments have more than {MAX_LEVELS} levels in one another")));
+            return Err(with_schema(format!(
+                "the arguments have more than {MAX_LEVELS} levels in one another"
+            )));
         }
         let is_changed = is_masked || is_guarded || !bound.binding.preset.is_empty();
         Ok(Chosen { fields, written: written.filter(|_| !is_changed) })

@@ -70,7 +70,9 @@ impl Flows {
             Some(cx) => Context { deadline: Instant::now() + LONGEST, ..cx },
             None => match self.context_of_work(&journal.run).await? {
                 Ok(cx) => cx,
-                Err(denied) => return self.give_up(&journal, failure_of(&denied, self.options.code_of)).await,
+                Err(denied) => {
+                    return self.give_up(&journal, failure_of(&denied, self.options.code_of)).await;
+                }
             },
         };
         let is_begun = !records.is_empty();
@@ -108,7 +110,12 @@ impl Flows {
                 }
                 Worked::Parked => {}
             }
-            if kept.journal.park(&Parking { due_at: kept.due_at(), waiting: Vec::new() }).await.map_err(lost)? {
+            if kept
+                .journal
+                .park(&Parking { due_at: kept.due_at(), waiting: Vec::new() })
+                .await
+                .map_err(lost)?
+            {
                 return Ok(Driven::Left);
             }
             kept.hear(kept.journal.news().await.map_err(lost)?);
@@ -212,10 +219,9 @@ fn worked(
     is_stopping: bool,
     code_of: fn(ErrorKind) -> &'static str,
 ) -> Result<Worked> {
-    let failed = |error: &Error, told| Worked::Ended(Ended {
-        ending: Ending::Failed { error: failure_of(error, code_of) },
-        told,
-    });
+    let failed = |error: &Error, told| {
+        Worked::Ended(Ended { ending: Ending::Failed { error: failure_of(error, code_of) }, told })
+    };
     Ok(match ended {
         Ok(Outcome::Done(output)) => match output.failure() {
             Some(error) => failed(error, Some(value_of(&output))),
@@ -248,7 +254,10 @@ fn is_interrupted(work: &Work, records: &[Record]) -> bool {
 fn interrupted() -> Failure {
     Failure {
         reason: Reason::Interrupted.code().map(Into::into),
-        ..Failure::new("UNAVAILABLE", "the process that worked on the run has ended; try the run again, and it goes on")
+        ..Failure::new(
+            "UNAVAILABLE",
+            "the process that worked on the run has ended; try the run again, and it goes on",
+        )
     }
 }
 

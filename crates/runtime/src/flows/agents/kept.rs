@@ -4,8 +4,8 @@ use super::super::clock::DatabaseClock;
 use super::super::journal::RunJournal;
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use flow::settle::Exit;
 use flow::engine::{Decision, Fact, Journal as _, Lost, Record, Waiting};
+use flow::settle::Exit;
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 use std::fmt;
@@ -128,16 +128,15 @@ impl Kept {
 /// The record of a note.
 pub(super) fn to_record(at: DateTime<Utc>, note: Note) -> Record {
     let (path, fact) = match note {
-        Note::Called { path, target, arguments } => {
-            (path, Fact::Called { target: target.into(), arguments })
-        }
+        Note::Called { path, target, arguments } => (path, Fact::Called { target: target.into(), arguments }),
         Note::Came { path, value } => (path, Fact::Succeeded { value, sets: Vec::new(), exit: Exit::Next }),
     };
     Record { at, path, attempt: 1, fact }
 }
 
 fn unwritten(lost: Lost) -> Error {
-    Error::unavailable(format!("the run cannot be written down, so that nothing more is done: {}", lost.0)).retryable()
+    Error::unavailable(format!("the run cannot be written down, so that nothing more is done: {}", lost.0))
+        .retryable()
 }
 
 #[async_trait]
@@ -156,7 +155,10 @@ impl Journal for Kept {
 
     async fn note(&self, note: Note) -> Result<()> {
         let begins = matches!(note, Note::Called { .. });
-        if begins && { let told = self.told(); told.is_stopping || told.is_paused || told.is_cancelled } {
+        if begins && {
+            let told = self.told();
+            told.is_stopping || told.is_paused || told.is_cancelled
+        } {
             return Err(parked());
         }
         let Record { path, fact, .. } = to_record(self.now(), note);

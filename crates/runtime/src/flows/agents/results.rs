@@ -8,7 +8,9 @@ use tool::{Error, Output, Reason, Result};
 /// The answer, or how the run failed; `told` is all that is told of one that failed after it had begun.
 pub(in super::super) fn result_of(ending: &Ending, told: Option<Value>) -> Result<Output> {
     match (ending, told) {
-        (Ending::Succeeded { output }, _) => relayed(output, output["answer"].as_str().unwrap_or_default(), false),
+        (Ending::Succeeded { output }, _) => {
+            relayed(output, output["answer"].as_str().unwrap_or_default(), false)
+        }
         (Ending::Failed { error }, Some(told)) => {
             let error = error_of(error);
             Ok(relayed(&told, &error.in_words(), true)?.failed_because(error))

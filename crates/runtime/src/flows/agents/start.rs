@@ -57,7 +57,8 @@ impl Flows {
     async fn new_work(&self, cx: &Context, work: &NewWork, given: &Given) -> Result<NewRun> {
         let origin = self.origin_of(cx).await?;
         if origin.depth > MAX_DEPTH {
-            let message = format!("runs stand more than {MAX_DEPTH} deep in one another; see that none runs itself");
+            let message =
+                format!("runs stand more than {MAX_DEPTH} deep in one another; see that none runs itself");
             return Err(Error::unsupported(message));
         }
         let now = self.clock.now();

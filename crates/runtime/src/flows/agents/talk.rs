@@ -36,7 +36,10 @@ impl Flows {
             Some(id) => match conversations.own(&cx.tenant, id, &work.agent, &caller).await {
                 Ok(()) => id.clone(),
                 Err(error) if error.kind() == ErrorKind::NotFound => {
-                    let message = format!("there is no conversation '{id}' with the agent '{}'; begin one with \"new\"", work.agent);
+                    let message = format!(
+                        "there is no conversation '{id}' with the agent '{}'; begin one with \"new\"",
+                        work.agent
+                    );
                     return Err(Error::not_found(message).of_parameter("conversation"));
                 }
                 Err(error) => return Err(error.into()),
@@ -64,8 +67,7 @@ impl Flows {
     ) -> Result<()> {
         let (Some(talk), Ending::Succeeded { output }) = (talk, ending) else { return Ok(()) };
         let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
-        let turn =
-            NewTurn { run: run.id.clone(), prompt: text(prompt), answer: text(output.get("answer")) };
+        let turn = NewTurn { run: run.id.clone(), prompt: text(prompt), answer: text(output.get("answer")) };
         let time = Duration::from_secs(talk.seconds);
         let added = self.store.conversations().add(&run.tenant, &talk.id, &turn, talk.turns, time);
         Ok(self.answered(added).await?)
