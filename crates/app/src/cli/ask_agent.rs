@@ -16,8 +16,8 @@ const GOES_ON: u8 = 3;
 const MAX_CONTEXT: u64 = 16 * 1024 * 1024;
 
 /// Ask an agent and print its answer while it is written; exits with 1 when the run failed, and with 3 when it waits or goes on.
-#[command(group(clap::ArgGroup::new("what").required(true).args(["prompt", "run"])))]
 #[derive(Args)]
+#[command(group(clap::ArgGroup::new("what").required(true).args(["prompt", "run"])))]
 pub(super) struct Ask {
     /// The agent's id, e.g. support
     #[arg(value_name = "AGENT")]

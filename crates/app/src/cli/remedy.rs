@@ -50,7 +50,9 @@ fn about_reason(
         | Reason::HandoffLimit
         | Reason::TokenLimit
         | Reason::CostLimit
-        | Reason::TimeLimit => None,
+        | Reason::TimeLimit
+        | Reason::Interrupted
+        | Reason::Parked => None,
         Reason::LoginRequired => {
             let login = config.command(&format!("login {}", service.id));
             Some(format!("run `{login}`, or give it a key in 'headers'"))

@@ -40,7 +40,7 @@ async fn what_was_said_is_known_in_the_next_turn(backend: Backend) {
     assert_eq!(first["answer"], "one after 2 messages", "{first}");
     let second = say(&app, &id, "two").await;
     assert_eq!((&second["answer"], &second["conversation"]), (&json!("two after 4 messages"), &json!(id)));
-    let told = &model.asked().last().unwrap().text;
+    let told = model.asked().last().unwrap().text.clone();
     assert!(told.contains("one after 2 messages"), "{told}");
     // A run that goes on by itself is a turn, too.
     let run = begin_in(&app, "a", &id, "three").await;
@@ -113,11 +113,15 @@ async fn conversations_are_bounded_sealed_and_end(backend: Backend) {
     let tenant = tool::TenantId::default_tenant();
     let copy = store.conversations().turns(&tenant, &id, usize::MAX).await.unwrap();
     assert_eq!(copy.0.len(), 2);
-    if backend == Backend::Sqlite {
-        for entry in std::fs::read_dir(app.data_dir()).unwrap() {
-            let path = entry.unwrap().path();
-            let bytes = std::fs::read(&path).unwrap_or_default();
-            assert!(!bytes.windows(7).any(|part| part == b"hunter2"), "{} shows it", path.display());
+    for table in ["conversations", "conversation_turns", "runs", "run_data", "run_journal", "run_waits"] {
+        let mut connection = app.database().connect().await;
+        let sql = sqlx::AssertSqlSafe(format!("SELECT * FROM {table}"));
+        let rows = sqlx::query(sql).fetch_all(&mut connection).await.unwrap();
+        assert!(table == "run_waits" || !rows.is_empty(), "{table} is looked at");
+        for row in rows {
+            let texts =
+                (0..sqlx::Row::len(&row)).filter_map(|at| sqlx::Row::try_get::<String, _>(&row, at).ok());
+            assert!(texts.into_iter().all(|text| !text.contains("hunter2")), "{table}");
         }
     }
     let short = Duration::from_millis(1);

@@ -42,8 +42,7 @@ async fn a_run_goes_on_by_itself_and_is_shown(backend: Backend) {
     assert_eq!(kinds, expected.map(|(path, kind)| (Some(path), Some(kind))));
     assert_eq!(app.get("runs?agent=a").await.is(200).items().len(), 1);
     assert_eq!(app.get("runs?agent=b").await.is(200).items().len(), 0);
-    let key = upstream.last().header("idempotency-key").map(str::to_owned);
-    assert_eq!(key, Some(format!("{run}:a[1].0")));
+    assert_eq!(count(&upstream, "/echo"), 1);
     let waited = app.post("agents/a/runs", json!({ "prompt": "x", "wait_seconds": 30 })).await.is(200).body;
     assert_eq!(waited["structuredContent"]["state"], "succeeded", "{waited}");
     // What is refused is refused at once.
@@ -79,7 +78,7 @@ async fn a_run_is_there_for_its_caller_alone(backend: Backend) {
 /// AG-15: a run is steered as those of flows are. One that failed goes on where it failed.
 async fn a_run_is_cancelled_paused_and_tried_again(backend: Backend) {
     let model = Model::start(|number, _| match number {
-        0 => Reply::calls(&[("crm__read", json!({}))]),
+        0 => Reply::calls(&[("crm__wait", json!({}))]),
         1 => Reply::calls(&[("crm__echo", json!({}))]),
         2 => Reply::error(401, "no"),
         _ => Reply::says("It is twelve."),
@@ -88,7 +87,7 @@ async fn a_run_is_cancelled_paused_and_tried_again(backend: Backend) {
     let (app, upstream) = world(backend, &model, json!({})).await;
     let run = begin(&app, "a", "When?").await;
     testkit::eventually("a tool is called", crate::world::PATIENCE, async || {
-        count(&upstream, "/slow/4000") == 1
+        count(&upstream, "/slow/4002") == 1
     })
     .await;
     app.post(&format!("runs/{run}/cancel"), json!({})).await.is(200);
@@ -111,8 +110,9 @@ async fn a_run_can_be_followed_again_from_where_one_was(backend: Backend) {
     let (app, _upstream) = world(backend, &model, json!({})).await;
     let heard = async |request: reqwest::RequestBuilder| {
         let text = request.send().await.unwrap().text().await.unwrap();
-        let field =
-            |name: &str| text.lines().filter_map(move |line| line.strip_prefix(name)).map(str::to_owned);
+        let field = |name: &'static str| {
+            text.lines().filter_map(move |line| line.strip_prefix(name)).map(str::to_owned)
+        };
         let events: Vec<(String, String, String)> = field("event: ")
             .zip(field("id: "))
             .zip(field("data: "))

@@ -16,10 +16,18 @@ pub(crate) fn crm(upstream: &http::Server) -> Value {
         "config": { "base_url": upstream.url(), "retry": { "max_attempts": 1 } },
         "tools": [
             { "id": "echo", "endpoint": "/echo", "parameters": text },
-            { "id": "read", "endpoint": "/slow/4000" },
+            { "id": "wait", "endpoint": "/slow/4002" },
             { "id": "send", "method": "POST", "endpoint": "/slow/4001" },
             { "id": "remove", "method": "DELETE", "endpoint": "/remove", "parameters": text },
         ] })
+}
+
+/// The service `slow`, whose tool says that it only reads.
+pub(crate) fn slow(upstream: &http::Server) -> Value {
+    let discovery = json!({ "type": "static", "endpoints": [upstream.address().to_string()] });
+    json!({ "type": "svc", "id": "slow",
+        "config": { "protocol": "http", "scheme": "http", "discovery": discovery },
+        "tools": [{ "id": "read", "endpoint": "/slow/4000" }] })
 }
 
 /// The service of an agent with this model, all tools of `crm`, and more.

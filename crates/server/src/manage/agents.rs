@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 use std::time::Duration;
+use tokio_util::sync::CancellationToken;
 use tool::uri::Options;
 use tool::{Context, Door, RunId, Target, Uri};
 use utoipa::ToSchema;
@@ -115,7 +116,8 @@ async fn started(
     seconds: u64,
     listener: Option<SignedIn>,
 ) -> Result<Response> {
-    let waiting = Context { request_id: tool::new_id(), ..cx.clone() };
+    // The first call ends, and with it what it could be taken back by.
+    let waiting = Context { request_id: tool::new_id(), cancel: CancellationToken::new(), ..cx.clone() };
     let by_itself = uri.with_options(Options { is_async: Some(true), ..Options::default() });
     let begun = called(state, cx, by_itself, arguments).await?;
     let run: Option<RunId> = begun["structuredContent"]["run"].as_str().and_then(|run| run.parse().ok());

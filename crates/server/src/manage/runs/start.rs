@@ -134,7 +134,8 @@ async fn start_draft(
     }
     let version = state.flows.draft(&cx.tenant, flow).await?;
     let mut given = Given::default();
-    (given.inputs, given.bu_code) = (inputs, cx.caller.bu_code.clone());
+    given.inputs = inputs;
+    given.bu_code.clone_from(&cx.caller.bu_code);
     let origin = Origin::door(Door::Rest, &cx.request_id);
     let start = NewStart::new(flow, version, given, origin, &cx.caller).once(key.as_deref(), &cx.caller);
     Ok(state.flows.start(&cx.tenant, start).await?.run.id)
