@@ -127,7 +127,8 @@ async fn real_model_answers_whole_and_streamed() {
     assert_eq!(whole["state"], "succeeded", "{whole}");
     let used = |name: &str| whole["usage"][name].as_u64().unwrap();
     assert!(used("input_tokens") > 10 && (1..=8).contains(&used("output_tokens")), "{whole}");
-    let request = app.request(reqwest::Method::POST, "agents/clerk/runs").header("accept", "text/event-stream");
+    let request =
+        app.request(reqwest::Method::POST, "agents/clerk/runs").header("accept", "text/event-stream");
     let streamed = testkit::client::send_json(request, &json!({ "prompt": "Ship it." })).await;
     let end = streamed.text.rsplit("data: ").next().unwrap();
     let end: Value = serde_json::from_str(end.trim()).unwrap();

@@ -33,7 +33,10 @@ impl World {
     async fn with(collector: Collector, arguments: &[&str]) -> Self {
         let (api, folder) = (http::Server::start().await, tempfile::tempdir().unwrap());
         let model = Model::start(|number, _| match number % 2 {
-            0 => Reply::calls(&[("crm__flaky", json!({ "key": "k1", "password": "hunter2hunter2" }))]),
+            0 => Reply::calls(&[(
+                "crm__flaky",
+                json!({ "key": "k1", "note": "fragile", "password": "hunter2hunter2" }),
+            )]),
             _ => Reply::says("It is done."),
         })
         .await;
@@ -44,7 +47,7 @@ impl World {
         let parameter = |name: &str| json!({ "name": name, "position": "query" });
         let tool = |id: &str, path: &str| {
             json!({ "id": id, "description": "Works.", "endpoint": path, "method": "GET",
-                "parameters": [parameter("key"), parameter("password")] })
+                "parameters": [parameter("key"), parameter("note"), parameter("password")] })
         };
         let tools = json!([tool("flaky", "/flaky/1"), tool("echo", "/echo"), tool("gone", "/status/404")]);
         let config = json!({ "base_url": api.url(), "retry": { "initial_delay_ms": 1, "max_delay_ms": 2 } });
@@ -123,7 +126,7 @@ async fn a_run_is_a_tree_of_spans_in_the_clients_trace() {
     );
     let call = spans.iter().find(|span| span.parent == PARENT).unwrap();
     assert_eq!((call.name.as_str(), call.kind.as_str()), ("tools/call support__ask", "SERVER"));
-    assert_eq!(call.attributes["mcp_all_in_one.uri"], "agent://support/ask");
+    assert_eq!(call.attributes["mcp_all_in_one.uri"], "agent://support");
     let agent = only(&below(&spans, call), "invoke_agent support");
     let steps = below(&spans, agent);
     let names: Vec<_> = steps.iter().map(|span| span.name.as_str()).collect();
@@ -160,7 +163,7 @@ async fn a_run_is_a_tree_of_spans_in_the_clients_trace() {
         assert_eq!(request.header("tracestate"), Some("vendor=1"));
     }
     let told = format!("{spans:?}");
-    for secret in ["raven", "It is done", "hunter2"] {
+    for secret in ["raven", "It is done", "fragile", "hunter2"] {
         assert!(!told.contains(secret), "no content without --trace-content: {secret} in {told}");
     }
     assert!(records.iter().all(|record| record["trace_id"] == TRACE), "{records:?}");
@@ -199,7 +202,7 @@ async fn spans_hold_what_was_said_only_where_that_was_wanted() {
         found.unwrap_or_else(|| panic!("{key} of {spans:#?}")).to_owned()
     };
     assert!(told("gen_ai.input.messages").contains("raven"));
-    assert!(told("gen_ai.tool.call.arguments").contains(r#""key":"k1""#));
+    assert!(told("gen_ai.tool.call.arguments").contains(r#""note":"fragile""#));
     let said =
         spans.iter().filter_map(|span| span.attributes.get("gen_ai.output.messages")).map(Value::to_string);
     assert!(said.collect::<String>().contains("It is done"));
@@ -271,5 +274,5 @@ async fn refuses_an_endpoint_that_is_none() {
     let mut command = process::serve(env!("CARGO_BIN_EXE_mcp-all-in-one"), &database, folder.path());
     let output = process::run(command.args(["--otlp-endpoint", "localhost:4317"]));
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(!output.status.success() && said.contains("--otlp-endpoint http://127.0.0.1:4318"), "{said}");
+    assert!(!output.status.success() && said.contains("write it with http://"), "{said}");
 }
