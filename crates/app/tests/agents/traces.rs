@@ -125,7 +125,7 @@ async fn a_run_is_a_tree_of_spans_in_the_clients_trace() {
         "{spans:#?}"
     );
     let call = spans.iter().find(|span| span.parent == PARENT).unwrap();
-    assert_eq!((call.name.as_str(), call.kind.as_str()), ("tools/call support__ask", "SERVER"));
+    assert_eq!((call.name.as_str(), call.kind.as_str()), ("call support__ask", "SERVER"));
     assert_eq!(call.attributes["mcp_all_in_one.uri"], "agent://support");
     let agent = only(&below(&spans, call), "invoke_agent support");
     let steps = below(&spans, agent);
@@ -151,7 +151,7 @@ async fn a_run_is_a_tree_of_spans_in_the_clients_trace() {
     let executed = only(&steps, "execute_tool crm__flaky");
     assert_eq!(executed.attributes["gen_ai.tool.name"], "crm__flaky");
     assert!(executed.attributes["gen_ai.tool.call.id"].is_string());
-    let tool = only(&below(&spans, executed), "tools/call crm__flaky");
+    let tool = only(&below(&spans, executed), "call crm__flaky");
     assert_eq!((tool.kind.as_str(), &tool.attributes["mcp_all_in_one.service"]), ("INTERNAL", &json!("crm")));
     // One span per attempt, and each was told to the service.
     let attempts = below(&spans, tool);
@@ -179,15 +179,15 @@ async fn a_call_without_a_trace_gets_one_and_failures_are_told() {
     world.admin().call("api://crm/echo", json!({})).await.is(200);
     world.admin().call("api://crm/gone", json!({})).await;
     world.admin().call_name("nobody_has_this", json!({})).await.is(404);
-    let echo = world.named("tools/call crm__echo").await;
+    let echo = world.named("call crm__echo").await;
     assert!(echo.parent.is_empty() && echo.trace_id.len() == 32 && !echo.is_failure, "{echo:?}");
     let record = audited(&world.admin(), "tool=crm__echo", 1).await.remove(0);
     assert_eq!(record["trace_id"], echo.trace_id.as_str(), "{record}");
-    let gone = world.named("tools/call crm__gone").await;
+    let gone = world.named("call crm__gone").await;
     assert!(gone.is_failure && gone.trace_id != echo.trace_id, "{gone:?}");
     assert_eq!(gone.attributes["error.type"], "Upstream");
     // What nobody offers is anybody's words.
-    let unknown = world.named("tools/call").await;
+    let unknown = world.named("call").await;
     assert!(unknown.is_failure && !format!("{unknown:?}").contains("nobody_has_this"), "{unknown:?}");
 }
 
@@ -244,7 +244,7 @@ async fn the_trace_of_a_message_is_the_one_that_counts() {
         ("traceparent", other),
     ];
     world.post("/mcp", body, &headers).await;
-    let echo = world.named("tools/call crm__echo").await;
+    let echo = world.named("call crm__echo").await;
     assert_eq!((echo.trace_id.as_str(), echo.parent.as_str()), (TRACE, PARENT));
     assert_eq!(echo.attributes["mcp_all_in_one.door"], "mcp");
 }

@@ -44,7 +44,7 @@ impl Invocation {
         };
         // What agents inside have used is counted with the one that was asked first.
         if work.agents.len() == 1 && work.handover.is_none() {
-            let has_failed = result.as_ref().map_or(true, Output::is_error);
+            let has_failed = !result.as_ref().is_ok_and(|output| !output.is_error());
             metrics::count(spent, cost - cost_before, has_failed);
         }
         if work.run.spent().usage().is_some() {
