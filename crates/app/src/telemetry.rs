@@ -149,6 +149,11 @@ fn attribute((key, value): (&'static str, Value)) -> KeyValue {
     KeyValue::new(key, value)
 }
 
+/// Spans can be sent there, if somebody is there.
+pub(crate) fn is_address(endpoint: &str) -> bool {
+    traces_url(endpoint).is_some()
+}
+
 /// The address of a collector's traces; given with its path or without.
 fn traces_url(endpoint: &str) -> Option<String> {
     let url = reqwest::Url::parse(endpoint).ok()?;

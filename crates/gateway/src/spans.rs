@@ -4,8 +4,8 @@ use crate::Gateway;
 use crate::audit::Record;
 use tool::{Context, Outcome, Result, Span, SpanKind};
 
-/// What MCP calls what is done here, whoever asked for it.
-const CALL: &str = "tools/call";
+/// What is done here, whoever asked for it.
+const CALL: &str = "call";
 
 impl Gateway {
     /// Begins the span of a call. Without a collector it is none, and nothing is made for it.
@@ -20,7 +20,6 @@ pub(crate) fn end(mut span: Span, cx: &Context, record: &Record, result: &Result
     if !span.is_kept() {
         return;
     }
-    span.note("mcp.method.name", CALL);
     span.note("mcp_all_in_one.tenant", cx.tenant.as_str());
     span.note("mcp_all_in_one.door", cx.door.as_str());
     span.note("mcp_all_in_one.request_id", &*cx.request_id);

@@ -79,7 +79,7 @@ pub(super) struct Serve {
     #[arg(long, env = "MCP_ALL_IN_ONE_TOOL_SEARCH", value_name = "MODE", default_value = "off")]
     tool_search: SearchMode,
     /// A collector of OpenTelemetry that gets a span per call and attempt over OTLP/HTTP, e.g. http://127.0.0.1:4318
-    #[arg(long, env = "MCP_ALL_IN_ONE_OTLP_ENDPOINT", value_name = "URL")]
+    #[arg(long, env = "MCP_ALL_IN_ONE_OTLP_ENDPOINT", value_name = "URL", value_parser = otlp_endpoint)]
     otlp_endpoint: Option<String>,
     /// Let spans of agents hold what was said: prompts, arguments and answers
     #[arg(long, env = "MCP_ALL_IN_ONE_TRACE_CONTENT", requires = "otlp_endpoint")]
@@ -98,6 +98,15 @@ fn keep_calls(text: &str) -> Result<usize, String> {
     const MOST: usize = 10_000;
     let wrong = || format!("it is a number from 0 to {MOST}");
     text.parse().ok().filter(|count| *count <= MOST).ok_or_else(wrong)
+}
+
+/// A collector's address.
+fn otlp_endpoint(text: &str) -> Result<String, String> {
+    match telemetry::is_address(text) {
+        true => Ok(text.to_owned()),
+        false => Err("write it with http:// or https:// and without a user name, e.g. http://127.0.0.1:4318"
+            .to_owned()),
+    }
 }
 
 /// An address that links can begin with.

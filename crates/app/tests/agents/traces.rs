@@ -33,7 +33,10 @@ impl World {
     async fn with(collector: Collector, arguments: &[&str]) -> Self {
         let (api, folder) = (http::Server::start().await, tempfile::tempdir().unwrap());
         let model = Model::start(|number, _| match number % 2 {
-            0 => Reply::calls(&[("crm__flaky", json!({ "key": "k1", "password": "hunter2hunter2" }))]),
+            0 => Reply::calls(&[(
+                "crm__flaky",
+                json!({ "key": "k1", "note": "fragile", "password": "hunter2hunter2" }),
+            )]),
             _ => Reply::says("It is done."),
         })
         .await;
@@ -44,7 +47,7 @@ impl World {
         let parameter = |name: &str| json!({ "name": name, "position": "query" });
         let tool = |id: &str, path: &str| {
             json!({ "id": id, "description": "Works.", "endpoint": path, "method": "GET",
-                "parameters": [parameter("key"), parameter("password")] })
+                "parameters": [parameter("key"), parameter("note"), parameter("password")] })
         };
         let tools = json!([tool("flaky", "/flaky/1"), tool("echo", "/echo"), tool("gone", "/status/404")]);
         let config = json!({ "base_url": api.url(), "retry": { "initial_delay_ms": 1, "max_delay_ms": 2 } });
@@ -122,8 +125,8 @@ async fn a_run_is_a_tree_of_spans_in_the_clients_trace() {
         "{spans:#?}"
     );
     let call = spans.iter().find(|span| span.parent == PARENT).unwrap();
-    assert_eq!((call.name.as_str(), call.kind.as_str()), ("tools/call support__ask", "SERVER"));
-    assert_eq!(call.attributes["mcp_all_in_one.uri"], "agent://support/ask");
+    assert_eq!((call.name.as_str(), call.kind.as_str()), ("call support__ask", "SERVER"));
+    assert_eq!(call.attributes["mcp_all_in_one.uri"], "agent://support");
     let agent = only(&below(&spans, call), "invoke_agent support");
     let steps = below(&spans, agent);
     let names: Vec<_> = steps.iter().map(|span| span.name.as_str()).collect();
@@ -148,7 +151,7 @@ async fn a_run_is_a_tree_of_spans_in_the_clients_trace() {
     let executed = only(&steps, "execute_tool crm__flaky");
     assert_eq!(executed.attributes["gen_ai.tool.name"], "crm__flaky");
     assert!(executed.attributes["gen_ai.tool.call.id"].is_string());
-    let tool = only(&below(&spans, executed), "tools/call crm__flaky");
+    let tool = only(&below(&spans, executed), "call crm__flaky");
     assert_eq!((tool.kind.as_str(), &tool.attributes["mcp_all_in_one.service"]), ("INTERNAL", &json!("crm")));
     // One span per attempt, and each was told to the service.
     let attempts = below(&spans, tool);
@@ -160,7 +163,7 @@ async fn a_run_is_a_tree_of_spans_in_the_clients_trace() {
         assert_eq!(request.header("tracestate"), Some("vendor=1"));
     }
     let told = format!("{spans:?}");
-    for secret in ["raven", "It is done", "hunter2"] {
+    for secret in ["raven", "It is done", "fragile", "hunter2"] {
         assert!(!told.contains(secret), "no content without --trace-content: {secret} in {told}");
     }
     assert!(records.iter().all(|record| record["trace_id"] == TRACE), "{records:?}");
@@ -176,15 +179,15 @@ async fn a_call_without_a_trace_gets_one_and_failures_are_told() {
     world.admin().call("api://crm/echo", json!({})).await.is(200);
     world.admin().call("api://crm/gone", json!({})).await;
     world.admin().call_name("nobody_has_this", json!({})).await.is(404);
-    let echo = world.named("tools/call crm__echo").await;
+    let echo = world.named("call crm__echo").await;
     assert!(echo.parent.is_empty() && echo.trace_id.len() == 32 && !echo.is_failure, "{echo:?}");
     let record = audited(&world.admin(), "tool=crm__echo", 1).await.remove(0);
     assert_eq!(record["trace_id"], echo.trace_id.as_str(), "{record}");
-    let gone = world.named("tools/call crm__gone").await;
+    let gone = world.named("call crm__gone").await;
     assert!(gone.is_failure && gone.trace_id != echo.trace_id, "{gone:?}");
     assert_eq!(gone.attributes["error.type"], "Upstream");
     // What nobody offers is anybody's words.
-    let unknown = world.named("tools/call").await;
+    let unknown = world.named("call").await;
     assert!(unknown.is_failure && !format!("{unknown:?}").contains("nobody_has_this"), "{unknown:?}");
 }
 
@@ -199,7 +202,7 @@ async fn spans_hold_what_was_said_only_where_that_was_wanted() {
         found.unwrap_or_else(|| panic!("{key} of {spans:#?}")).to_owned()
     };
     assert!(told("gen_ai.input.messages").contains("raven"));
-    assert!(told("gen_ai.tool.call.arguments").contains(r#""key":"k1""#));
+    assert!(told("gen_ai.tool.call.arguments").contains(r#""note":"fragile""#));
     let said =
         spans.iter().filter_map(|span| span.attributes.get("gen_ai.output.messages")).map(Value::to_string);
     assert!(said.collect::<String>().contains("It is done"));
@@ -241,7 +244,7 @@ async fn the_trace_of_a_message_is_the_one_that_counts() {
         ("traceparent", other),
     ];
     world.post("/mcp", body, &headers).await;
-    let echo = world.named("tools/call crm__echo").await;
+    let echo = world.named("call crm__echo").await;
     assert_eq!((echo.trace_id.as_str(), echo.parent.as_str()), (TRACE, PARENT));
     assert_eq!(echo.attributes["mcp_all_in_one.door"], "mcp");
 }
@@ -271,5 +274,5 @@ async fn refuses_an_endpoint_that_is_none() {
     let mut command = process::serve(env!("CARGO_BIN_EXE_mcp-all-in-one"), &database, folder.path());
     let output = process::run(command.args(["--otlp-endpoint", "localhost:4317"]));
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(!output.status.success() && said.contains("--otlp-endpoint http://127.0.0.1:4318"), "{said}");
+    assert!(!output.status.success() && said.contains("write it with http://"), "{said}");
 }

@@ -79,7 +79,7 @@ fn told(bound: &Bound<'_>) -> CallableTool {
             "description": bound.description(),
             "inputSchema": bound.parameters,
         });
-        Tool::from_raw(&*to_raw_value(&definition).ok()?).ok()
+        Tool::from_raw(&to_raw_value(&definition).ok()?).ok()
     });
     let tool = changed.flatten().map_or_else(|| tool.clone(), Arc::new);
     CallableTool { name: bound.name.clone(), uri: uri.clone(), tool }
