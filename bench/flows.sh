@@ -55,7 +55,7 @@ if [ -x "$server" ]; then
     RESTATE_BIND_ADDRESS=127.0.0.1:$node RESTATE_LISTEN_MODE=tcp "$server" >"$work/restate.log" 2>&1 &
   pids+=($!)
   for _ in $(seq 100); do curl -fs "http://127.0.0.1:$admin/health" >/dev/null && break; sleep 0.2; done
-  (cd "$peers/restate" && timeout 300 node_modules/.bin/node restate_flow.mjs "http://127.0.0.1:$ingress" "http://127.0.0.1:$admin" "$service" "$NODES") | compare 2 ||
+  (cd "$peers/restate" && RESTATE_LOGGING=ERROR timeout 300 node_modules/.bin/node restate_flow.mjs "http://127.0.0.1:$ingress" "http://127.0.0.1:$admin" "$service" "$NODES") | compare 2 ||
     { missing restate-server; tail -3 "$work/restate.log"; }
 else
   missing restate-server

@@ -256,12 +256,12 @@ impl World {
     /// Starts so many runs, several at once, as fast as they are taken.
     async fn start_many(&self, flow: &str, runs: usize) -> Vec<RunId> {
         let version = self.flows.current(&self.tenant, flow).await.unwrap();
-        let starts = (0..runs).map(|_| self.start(flow, &version));
+        let starts = (0..runs).map(|_| self.start_one(flow, &version));
         futures::stream::iter(starts).buffered(64).collect().await
     }
 
     /// Whoever finds the queue full tries again.
-    async fn start(&self, flow: &str, version: &Arc<Version>) -> RunId {
+    async fn start_one(&self, flow: &str, version: &Arc<Version>) -> RunId {
         loop {
             let origin = Origin::door(Door::System, "bench");
             let start = NewStart::new(flow, version.clone(), Given::default(), origin, &Caller::system());

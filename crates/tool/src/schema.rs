@@ -37,7 +37,7 @@ impl Schema {
     /// # Errors
     /// When it is no valid schema.
     pub fn compile(schema: &Value, noun: &'static str) -> Result<Self> {
-        Self::compiled(jsonschema::options(), schema, noun)
+        Self::compiled(&jsonschema::options(), schema, noun)
     }
 
     /// The same, where a value must also be what `format` says, which JSON Schema leaves to whoever checks; `own` are
@@ -48,10 +48,10 @@ impl Schema {
     pub fn compile_with_formats(schema: &Value, noun: &'static str, own: &[Format]) -> Result<Self> {
         let options = jsonschema::options().should_validate_formats(true);
         let options = own.iter().fold(options, |options, (name, fits)| options.with_format(*name, *fits));
-        Self::compiled(options, schema, noun)
+        Self::compiled(&options, schema, noun)
     }
 
-    fn compiled(options: ValidationOptions<'_>, schema: &Value, noun: &'static str) -> Result<Self> {
+    fn compiled(options: &ValidationOptions<'_>, schema: &Value, noun: &'static str) -> Result<Self> {
         let validator = options.build(schema).map_err(|error| {
             Error::invalid_config(format!("the JSON schema is invalid: {}", wrong(&error)))
         })?;

@@ -108,7 +108,8 @@ fn bound_integers(schema: &mut Value) {
             if kind.is_some_and(|kind| {
                 is_integer(kind) || kind.as_array().is_some_and(|all| all.iter().any(is_integer))
             }) {
-                fields.entry("minimum").or_insert(i64::MIN.into());
+                // The least of 64 bits cannot be told from those that are read as it.
+                fields.entry("minimum").or_insert((i64::MIN + 1).into());
                 fields.entry("maximum").or_insert(u64::MAX.into());
             }
             let is_data = |name: &str| matches!(name, "const" | "enum" | "default" | "examples");
@@ -148,5 +149,28 @@ fn cut(value: &mut Value, schema: &Value, types: &Map<String, Value>) {
             }
         }
         _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_numbers_are_taken_as_they_are_or_not_at_all() {
+        let schema = json!({ "type": "object", "properties": {
+            "n": { "type": ["integer", "null"] }, "small": { "type": "integer", "maximum": 5 }, "real": { "type": "number" },
+            "kind": { "const": { "type": "integer" } } } });
+        let fits = |text: &str| check(&schema, &serde_json::from_str(text).unwrap(), "input");
+        for right in [
+            r#"{"n": 18446744073709551615, "small": 5, "real": 1e300, "kind": {"type": "integer"}}"#,
+            r#"{"n": -9223372036854775807}"#,
+            r#"{"n": null}"#,
+        ] {
+            assert!(fits(right).is_ok(), "{right}: {:?}", fits(right));
+        }
+        for wrong in [r#"{"n": 18446744073709551616}"#, r#"{"n": -9223372036854775809}"#, r#"{"small": 6}"#] {
+            assert_eq!(fits(wrong).unwrap_err().code, "VALIDATION_FAILED", "{wrong}");
+        }
     }
 }

@@ -126,7 +126,7 @@ impl Door {
         match request {
             ServiceRequest::CallTool(mut call) => {
                 let is_task = self.is_asked_as_task(cx, version, &mut call)?;
-                let goes_on = if is_task { GoesOn::AsAskedTask } else { goes_on };
+                let goes_on = if is_task { GoesOn::AskedTask } else { goes_on };
                 let arguments = call.arguments.map(Arguments::from_raw).transpose();
                 let arguments = arguments
                     .map_err(|error| RpcError::invalid_params(format!("Invalid params: {error}")))?

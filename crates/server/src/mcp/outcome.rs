@@ -15,11 +15,11 @@ pub(super) const SERVER_INFO: &str =
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum GoesOn {
     /// By the id of a run, which a tool is asked about.
-    AsRun,
+    Run,
     /// As a task of the extension, which the client has declared.
-    AsTask,
+    Task,
     /// As the task that the client has asked for with its call.
-    AsAskedTask,
+    AskedTask,
 }
 
 /// The result of a call, which says itself whether the tool has failed.
@@ -27,9 +27,9 @@ pub(super) fn of_call(outcome: tool::Result<Outcome>, version: Version, goes_on:
     let result = match outcome {
         Ok(Outcome::Done(output)) => of_output(output, version),
         Ok(Outcome::Started(run)) => match goes_on {
-            GoesOn::AsRun => started(&run).into_result(structured_for(version)),
-            GoesOn::AsTask => super::tasks::created(&run),
-            GoesOn::AsAskedTask => super::tasks::created_as_asked(&run),
+            GoesOn::Run => started(&run).into_result(structured_for(version)),
+            GoesOn::Task => super::tasks::created(&run),
+            GoesOn::AskedTask => super::tasks::created_as_asked(&run),
         },
         Ok(Outcome::NeedsInput(request)) if version.era() == Era::Modern => questions(&request),
         Ok(Outcome::NeedsInput(request)) => unanswerable(&request, version),
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn questions_without_a_service_s_own_words_are_written_in_ours() {
-        let text = of_call(Ok(Outcome::NeedsInput(request())), Version::V2026_07_28, GoesOn::AsRun).unwrap();
+        let text = of_call(Ok(Outcome::NeedsInput(request())), Version::V2026_07_28, GoesOn::Run).unwrap();
         let result: Value = serde_json::from_str(&text).unwrap();
         let expected = json!({
             "who \"exactly\"?": { "method": "elicitation/create", "params": { "message": "Who?" } },
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn an_older_client_is_told_what_it_cannot_answer() {
-        let text = of_call(Ok(Outcome::NeedsInput(request())), Version::V2025_06_18, GoesOn::AsRun).unwrap();
+        let text = of_call(Ok(Outcome::NeedsInput(request())), Version::V2025_06_18, GoesOn::Run).unwrap();
         let result: Value = serde_json::from_str(&text).unwrap();
         assert_eq!(result["isError"], true);
         let said = result["content"][0]["text"].as_str().unwrap();

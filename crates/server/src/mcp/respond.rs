@@ -149,9 +149,9 @@ impl Requester {
                 let events = wanted.listen(&mut cx);
                 let goes_on_as = match &self.capabilities {
                     Some(capabilities) if version.era() == Era::Modern && capabilities.speaks_of_tasks() => {
-                        GoesOn::AsTask
+                        GoesOn::Task
                     }
-                    _ => GoesOn::AsRun,
+                    _ => GoesOn::Run,
                 };
                 let for_client = self.capabilities.map(|capabilities| {
                     let session = self.session.as_ref().map(|open| &*open.token);

@@ -101,7 +101,7 @@ impl Door {
             let followed = self.gateway.follow_run(cx, id, is_wanted).await;
             let (run, asked) = followed.map_err(|error| refused(id, &error, VERSION))?;
             if let Some(result) = run.result {
-                return related(id, &outcome::of_call(result.map(Outcome::Done), VERSION, GoesOn::AsRun)?);
+                return related(id, &outcome::of_call(result.map(Outcome::Done), VERSION, GoesOn::Run)?);
             }
             let Some(question) = asked.into_iter().next() else { return Err(goes_on(id)) };
             if let Some(answer) = asked_of_client(cx, id, &question).await? {
