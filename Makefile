@@ -65,6 +65,7 @@ bench:               ## Benchmarks that print ratios
 	$(CARGO) bench -p gotemplate
 	bench/all.sh
 	bench/tables.sh
+	BIN=$${CARGO_TARGET_DIR:-$$PWD/target}/release/mcp-all-in-one node bench/events.mjs
 	scripts/postgres run bench/flows.sh
 	$(CARGO) bench -p search
 	scripts/postgres run scripts/servers run -- $(CARGO) bench -p connectors --bench db
