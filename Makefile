@@ -33,9 +33,9 @@ test: nextest        ## Every test, with real servers and a browser that it inst
 test-brokers: nextest ## Tests on brokers that are built from source, once: minutes the first time
 	scripts/servers run tansu -- $(CARGO) nextest run -p connectors $(FULL) --profile brokers
 
-test-console:        ## The console in a browser, which is installed unless it is there
+test-console:        ## The console in a browser, which is installed unless it is there; each page in every look
 	$(CARGO) build $(FULL) --bin mcp-all-in-one
-	$(BROWSE)
+	EVERY_LOOK=1 $(BROWSE)
 
 screenshots:         ## The pictures of the README
 	$(CARGO) build $(FULL) --bin mcp-all-in-one
