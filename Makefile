@@ -36,9 +36,9 @@ test-brokers: nextest ## Tests on brokers that are built from source, once: minu
 test-model: nextest   ## Agents on a real language model, small enough for any machine
 	scripts/servers run smollm -- $(CARGO) nextest run -p app $(FULL) --profile model
 
-test-console:        ## The console in a browser, which is installed unless it is there
+test-console:        ## The console in a browser, which is installed unless it is there; each page in every look
 	$(CARGO) build $(FULL) --bin mcp-all-in-one
-	$(BROWSE)
+	EVERY_LOOK=1 $(BROWSE)
 
 screenshots:         ## The pictures of the README
 	$(CARGO) build $(FULL) --bin mcp-all-in-one
@@ -68,6 +68,7 @@ bench:               ## Benchmarks that print ratios
 	$(CARGO) bench -p gotemplate
 	bench/all.sh
 	bench/tables.sh
+	BIN=$${CARGO_TARGET_DIR:-$$PWD/target}/release/mcp-all-in-one node bench/events.mjs
 	scripts/postgres run bench/flows.sh
 	$(CARGO) bench -p search
 	$(CARGO) bench -p connectors --bench agent

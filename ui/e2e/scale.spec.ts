@@ -4,11 +4,10 @@ import { expect, rest, signIn, test } from "./base";
 import { type Started, start } from "./server";
 
 const SERVICES = 1000;
-/** Of them, those with tools; they come last, as every change looks at all tools there are. */
+/** Of them, those with tools; the others stand in the mcp.json, switched off. */
 const WITH_TOOLS = 10;
 const TOOLS = 1000;
 const ROUNDS = 4;
-const AT_ONCE = 8;
 
 /** What the page's own thread works, in milliseconds: however busy the machine is, it is the same. */
 async function workOf(page: Page): Promise<(work: () => Promise<unknown>) => Promise<number>> {
@@ -31,20 +30,16 @@ const part = (times: number[], share: number) =>
 let server: Started;
 
 test.beforeAll(async () => {
-  test.setTimeout(300_000);
-  server = await start();
+  test.setTimeout(120_000);
+  const names = Array.from({ length: SERVICES - WITH_TOOLS }, (_, at) => `off_${at}`);
+  const off = { url: "http://127.0.0.1:9/mcp", disabled: true };
+  const mcpServers = Object.fromEntries(names.map((name) => [name, off]));
+  server = await start({ "mcp.json": JSON.stringify({ mcpServers }) });
   const config = { base_url: "http://127.0.0.1:9" };
   const tools = Array.from({ length: TOOLS }, (_, at) => ({ id: `tool_${at}`, endpoint: `/${at}` }));
-  const add = (at: number) => {
-    const service = { type: "api", id: `big_${at}`, config, tools: at < SERVICES - WITH_TOOLS ? [] : tools };
-    return rest("POST", "/services", service, server.api);
-  };
-  let next = 0;
-  const work = async () => {
-    while (next < SERVICES - WITH_TOOLS) await add(next++);
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, work));
-  while (next < SERVICES) await add(next++);
+  for (let at = 0; at < WITH_TOOLS; at++) {
+    await rest("POST", "/services", { type: "api", id: `big_${at}`, config, tools }, server.api);
+  }
 });
 test.afterAll(() => server.stop());
 
@@ -62,7 +57,7 @@ test("ten thousand tools are filtered at once", async ({ page }) => {
   await filter.focus();
   const work = await workOf(page);
   const times: number[] = [];
-  for (const letter of "big_997__tool_7") {
+  for (const letter of "big_7__tool_7") {
     times.push(
       await work(async () => {
         await page.keyboard.press(letter);
@@ -84,6 +79,7 @@ test("pages change at once, however much there is", async ({ page }) => {
   const go = async (name: string) => {
     await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name, exact: true }).click();
     await expect(page.getByRole("heading", { level: 1, name, exact: true })).toBeFocused();
+    expect(await page.getByRole("row").count()).toBeLessThanOrEqual(100);
   };
   // The code of each page comes once.
   for (const name of pages) await go(name);
@@ -92,6 +88,5 @@ test("pages change at once, however much there is", async ({ page }) => {
   for (let round = 0; round < ROUNDS; round++) {
     for (const name of pages) times.push(await work(() => go(name)));
   }
-  expect(await page.getByRole("row").count()).toBeLessThanOrEqual(100);
   expect(part(times, 0.95)).toBeLessThan(100);
 });

@@ -1,6 +1,7 @@
 // The canvas. Its code comes when the first flow is shown.
-import { lazy, Suspense } from "react";
+import { Suspense } from "react";
 import { Skeleton } from "../kit";
+import { lazily } from "../kit/lazily";
 import type { Graph } from "./source";
 
 export type CanvasProps = {
@@ -17,7 +18,7 @@ export type CanvasProps = {
   onRemove: (id: string) => void;
 };
 
-const LazyCanvas = lazy(() => import("./canvas"));
+const LazyCanvas = lazily(() => import("./canvas"));
 
 export function Canvas(props: CanvasProps) {
   return (

@@ -1,12 +1,13 @@
 // A figure of lines over time, with the same numbers as a table for those who want them.
-import { lazy, Suspense } from "react";
+import { Suspense } from "react";
 import { Skeleton } from "../kit";
+import { lazily } from "../kit/lazily";
 import css from "../kit/show.module.css";
 
 export type Line = { name: string; values: (number | null)[] };
 export type ChartProps = { label: string; times: number[]; lines: Line[] };
 
-const LazyPlot = lazy(() => import("./plot"));
+const LazyPlot = lazily(() => import("./plot"));
 
 export function Chart(props: ChartProps) {
   return (

@@ -1,6 +1,7 @@
 // The editor for JSON, YAML and templates. Its code comes when the first one is shown.
-import { lazy, Suspense } from "react";
+import { Suspense } from "react";
 import { Skeleton } from "../kit";
+import { lazily } from "../kit/lazily";
 
 export type Mark = { line: number; column?: number | null; message: string; severity?: "error" | "warning" };
 export type EditorProps = {
@@ -15,8 +16,8 @@ export type EditorProps = {
   hasHistory?: boolean;
 };
 
-const LazyEditor = lazy(() => import("./codemirror"));
-const LazyDiff = lazy(() => import("./diff"));
+const LazyEditor = lazily(() => import("./codemirror"));
+const LazyDiff = lazily(() => import("./diff"));
 
 export function Editor(props: EditorProps) {
   return (

@@ -1,6 +1,6 @@
 // Tables: plain while they are short, virtual when they are long, cards where it is narrow.
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { type ReactNode, useRef } from "react";
+import { type ReactNode, useState } from "react";
 import { names } from "./css";
 import css from "./show.module.css";
 
@@ -12,11 +12,12 @@ const PLAIN_ROWS = 60;
 const ROW_HEIGHT = 37;
 
 export function Table<T>(props: Props<T>) {
-  const scroller = useRef<HTMLDivElement>(null);
+  // A state and no ref: rows are drawn into what scrolls, so that they wait for it.
+  const [scroller, setScroller] = useState<HTMLDivElement | null>(null);
   const isLong = props.rows.length > PLAIN_ROWS;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard
-    <div ref={scroller} tabIndex={0} className={names(css.scroll, css.cards, (isLong || props.tall) && css.tall)}>
+    <div ref={setScroller} tabIndex={0} className={names(css.scroll, css.cards, (isLong || props.tall) && css.tall)}>
       {/* Roles are said because cards are no tables to a browser. */}
       {/* biome-ignore lint/a11y/noRedundantRoles: see above */}
       <table role="table" aria-label={props.label} aria-rowcount={props.rows.length + 1} className={css.table}>
@@ -78,10 +79,10 @@ function wrapped(content: ReactNode): ReactNode {
   return isNothing ? null : <div>{content}</div>;
 }
 
-function LongBody<T>({ scroller, ...props }: Props<T> & { scroller: React.RefObject<HTMLDivElement | null> }) {
+function LongBody<T>({ scroller, ...props }: Props<T> & { scroller: HTMLDivElement | null }) {
   const virtual = useVirtualizer({
     count: props.rows.length,
-    getScrollElement: () => scroller.current,
+    getScrollElement: () => scroller,
     estimateSize: () => ROW_HEIGHT,
     overscan: 12,
   });
