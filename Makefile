@@ -29,7 +29,7 @@ test: nextest        ## Every test, with real servers that it installs, starts a
 	scripts/flaky run scripts/mcp-servers run scripts/postgres run scripts/servers run -- $(NEXTEST) $(FULL)
 
 test-brokers: nextest ## Tests on brokers that are built from source, once: minutes the first time
-	scripts/servers run tansu -- $(CARGO) nextest run -p connectors $(FULL) --profile brokers
+	scripts/servers run tansu rocketmq rnacos -- $(CARGO) nextest run -p connectors $(FULL) --profile brokers
 
 test-console:        ## The console in a browser, which is installed unless it is there
 	$(CARGO) build $(FULL) --bin mcp-all-in-one
