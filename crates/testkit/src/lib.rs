@@ -19,6 +19,7 @@ pub mod proc;
 pub mod process;
 pub mod recorder;
 pub mod registry;
+pub mod rocketmq;
 pub mod tcp_proxy;
 mod wait;
 
