@@ -31,7 +31,7 @@ test: nextest        ## Every test, with real servers and a browser that it inst
 	$(BROWSE)
 
 test-brokers: nextest ## Tests on brokers that are built from source, once: minutes the first time
-	scripts/servers run tansu -- $(CARGO) nextest run -p connectors $(FULL) --profile brokers
+	scripts/servers run tansu rocketmq rnacos -- $(CARGO) nextest run -p connectors $(FULL) --profile brokers
 
 test-model: nextest   ## Agents on a real language model, small enough for any machine
 	scripts/servers run smollm -- $(CARGO) nextest run -p app $(FULL) --profile model

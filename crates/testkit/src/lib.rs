@@ -20,6 +20,7 @@ pub mod proc;
 pub mod process;
 pub mod recorder;
 pub mod registry;
+pub mod rocketmq;
 pub mod tcp_proxy;
 mod wait;
 

@@ -7,6 +7,8 @@ use tool::Problem;
 
 /// The longest name of a place; the brokers' own limits are 249 and 255.
 const MAX_NAME_CHARACTERS: usize = 200;
+/// RocketMQ's own limit.
+const MAX_ROCKETMQ_CHARACTERS: usize = 127;
 
 /// A place that messages are published to.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,14 +47,8 @@ impl Destination {
                 let message =
                     format!("'{}' has no {field}; name {}", broker.as_str(), one_of(fields(broker)));
                 problems.push(Problem::new(format!("{path}.{field}"), "NotAllowed", message));
-            } else if !is_name(name) || (field == "topic" && !is_topic(name)) {
-                let what = if field == "topic" {
-                    "letters, digits, '.', '_' or '-'"
-                } else {
-                    "printable characters"
-                };
-                let message = format!("a {field} is called by 1 to {MAX_NAME_CHARACTERS} {what}");
-                problems.push(Problem::new(format!("{path}.{field}"), "InvalidName", message));
+            } else if !is_name_of(field, name, broker) {
+                problems.push(Problem::new(format!("{path}.{field}"), "InvalidName", rule(field, broker)));
             } else if field != "routing_key" {
                 found.push((field, name.to_owned()));
             }
@@ -66,6 +62,11 @@ impl Destination {
             return None;
         }
         let (field, name) = found.pop().unwrap_or_else(|| (fields(broker)[0], tool.id.clone()));
+        if !is_name_of(field, &name, broker) {
+            let message = format!("the id cannot name a {field}, so give one; {}", rule(field, broker));
+            problems.push(Problem::new(format!("{path}.{field}"), "Required", message));
+            return None;
+        }
         Some(match field {
             "exchange" => {
                 Self::Exchange { exchange: name, routing_key: tool.routing_key.clone().unwrap_or_default() }
@@ -110,12 +111,31 @@ fn check_routing_key(tool: &ToolSettings, path: &str, problems: &mut Vec<Problem
     }
 }
 
-fn is_topic(name: &str) -> bool {
-    let is_plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
-    is_plain && ![".", ".."].contains(&name)
+/// Whether the broker can have a place of this name.
+fn is_name_of(field: &str, name: &str, broker: BrokerType) -> bool {
+    let has_only =
+        |signs: &[u8]| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || signs.contains(&byte));
+    let is_fit = match (field, broker) {
+        // Dead letters are in the topic `%DLQ%` and the name of their group.
+        ("topic", BrokerType::Rocketmq) => has_only(b"_-%|"),
+        ("topic", _) => has_only(b"._-") && ![".", ".."].contains(&name),
+        _ => !name.chars().any(char::is_control),
+    };
+    is_fit && (1..=longest(broker)).contains(&name.chars().count())
 }
 
-fn is_name(name: &str) -> bool {
-    let count = name.chars().count();
-    (1..=MAX_NAME_CHARACTERS).contains(&count) && !name.chars().any(char::is_control)
+fn rule(field: &str, broker: BrokerType) -> String {
+    let what = match (field, broker) {
+        ("topic", BrokerType::Rocketmq) => "letters, digits, '_', '-', '%' or '|'",
+        ("topic", _) => "letters, digits, '.', '_' or '-'",
+        _ => "printable characters",
+    };
+    format!("a {field} is called by 1 to {} {what}", longest(broker))
+}
+
+fn longest(broker: BrokerType) -> usize {
+    match broker {
+        BrokerType::Rocketmq => MAX_ROCKETMQ_CHARACTERS,
+        _ => MAX_NAME_CHARACTERS,
+    }
 }

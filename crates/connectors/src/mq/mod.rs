@@ -5,7 +5,7 @@ mod address;
 mod broker;
 mod destination;
 mod embedded;
-#[cfg(any(feature = "kafka", feature = "redis"))]
+#[cfg(any(feature = "grpc", feature = "kafka", feature = "redis"))]
 mod held;
 #[cfg(feature = "kafka")]
 mod kafka;
@@ -16,6 +16,8 @@ mod publish;
 mod rabbitmq;
 #[cfg(feature = "redis")]
 mod redis;
+#[cfg(feature = "grpc")]
+mod rocketmq;
 mod settings;
 #[cfg(test)]
 mod tests;

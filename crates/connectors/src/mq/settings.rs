@@ -25,12 +25,12 @@ use tool::{Connector, Env, Problem, Result, Secret};
 #[serde(deny_unknown_fields)]
 pub(crate) struct Settings {
     /// What carries the messages: `embedded`, which is this program's own database and needs nothing else, `kafka`,
-    /// `rabbitmq` or `redis`.
+    /// `rabbitmq`, `redis` or `rocketmq` (5.x).
     #[serde(default)]
     #[schemars(extend("x-address" = true))]
     pub(super) broker: BrokerType,
     /// Where the broker is and how to sign in: `amqps://user:password@host/vhost`, `rediss://user:password@host/0`; or the
-    /// brokers of Kafka, `host1:9092,host2:9092`.
+    /// brokers of Kafka, `host1:9092,host2:9092`; or a proxy of RocketMQ, `host:8081`.
     #[serde(default)]
     #[schemars(schema_with = "connection_string_schema")]
     pub(super) connection_string: Option<Secret>,
@@ -38,14 +38,14 @@ pub(crate) struct Settings {
     #[serde(default)]
     #[schemars(schema_with = "sasl_schema")]
     pub(super) sasl: Option<Sasl>,
-    /// The user of Kafka.
+    /// The user of Kafka, or the access key of RocketMQ.
     #[serde(default)]
     pub(super) username: Option<String>,
-    /// The password of Kafka's user.
+    /// The password of Kafka's user, or the secret of RocketMQ's access key.
     #[serde(default)]
     #[schemars(schema_with = "connection_string_schema")]
     pub(super) password: Option<Secret>,
-    /// Make queues, exchanges, topics and groups that are missing (Kafka, RabbitMQ, Redis).
+    /// Make queues, exchanges, topics and groups that are missing (Kafka, RabbitMQ, Redis). Topics of RocketMQ are made there.
     #[serde(default = "yes")]
     #[cfg_attr(not(feature = "brokers"), expect(dead_code, reason = "for brokers elsewhere"))]
     pub(super) declare: bool,
@@ -76,8 +76,8 @@ pub(crate) struct Settings {
     #[serde(default)]
     #[schemars(schema_with = "allow_private_network_schema")]
     pub(super) allow_private_network: Option<AllowPrivateNetwork>,
-    /// Our certificate, for brokers that ask for one, and the authorities we believe. Kafka is spoken to in TLS where this
-    /// is given, if only as `{}`.
+    /// Our certificate, for brokers that ask for one, and the authorities we believe. Kafka and RocketMQ are spoken to in
+    /// TLS where this is given, if only as `{}`.
     #[serde(default)]
     #[schemars(schema_with = "tls_schema")]
     pub(super) tls: Option<TlsSettings>,
@@ -131,10 +131,8 @@ impl BrokerType {
             Self::Kafka if cfg!(not(feature = "kafka")) => Some(left_out("kafka")),
             Self::Rabbitmq if cfg!(not(feature = "rabbitmq")) => Some(left_out("rabbitmq")),
             Self::Redis if cfg!(not(feature = "redis")) => Some(left_out("redis")),
-            Self::Rocketmq => Some(
-                "is not there in this version; use 'embedded', 'kafka', 'rabbitmq' or 'redis'".to_owned(),
-            ),
-            Self::Embedded | Self::Kafka | Self::Rabbitmq | Self::Redis => None,
+            Self::Rocketmq if cfg!(not(feature = "grpc")) => Some(left_out("grpc")),
+            Self::Embedded | Self::Kafka | Self::Rabbitmq | Self::Redis | Self::Rocketmq => None,
         }
     }
 }
@@ -206,15 +204,18 @@ impl Settings {
 
     /// Other brokers have their user in the connection string.
     fn check_signing_in(&self, problems: &mut Vec<Problem>) {
+        const BOTH: &[BrokerType] = &[BrokerType::Kafka, BrokerType::Rocketmq];
         let given = [
-            ("sasl", self.sasl.is_some()),
-            ("username", self.username.is_some()),
-            ("password", self.password.is_some()),
+            ("sasl", self.sasl.is_some(), &BOTH[..1]),
+            ("username", self.username.is_some(), BOTH),
+            ("password", self.password.is_some(), BOTH),
         ];
-        for (field, _) in
-            given.into_iter().filter(|(_, is_given)| *is_given && self.broker != BrokerType::Kafka)
+        for (field, _, takers) in
+            given.into_iter().filter(|(_, is_given, takers)| *is_given && !takers.contains(&self.broker))
         {
-            let message = format!("'{field}' is for the broker 'kafka'; others have it in connection_string");
+            let takers: Vec<_> = takers.iter().map(|taker| format!("'{}'", taker.as_str())).collect();
+            let takers = takers.join(" and ");
+            let message = format!("'{field}' is for {takers}; other brokers have it in connection_string");
             problems.push(Problem::new(field, "NotAllowed", message));
         }
     }
@@ -246,6 +247,10 @@ impl Settings {
             BrokerType::Rabbitmq => super::rabbitmq::Rabbitmq::new(text, options).map(|it| Arc::new(it) as _),
             #[cfg(feature = "redis")]
             BrokerType::Redis => super::redis::Redis::new(text, options, env).map(|it| Arc::new(it) as _),
+            #[cfg(feature = "grpc")]
+            BrokerType::Rocketmq => {
+                super::rocketmq::Rocketmq::new(self, options, env, problems).map(|it| Arc::new(it) as _)
+            }
             // Refused before.
             _ => return None,
         };

@@ -130,7 +130,7 @@ async fn its_triggers_conform() {
     triggers::check(&triggers::Source { connector, tool: "created" }).await;
 }
 
-#[cfg(any(feature = "redis", feature = "rabbitmq"))]
+#[cfg(any(feature = "grpc", feature = "redis", feature = "rabbitmq"))]
 mod on_brokers {
     use super::*;
 
@@ -164,6 +164,44 @@ mod on_brokers {
     async fn triggers_conform(broker: &str, variable: &str, kind: &str) {
         let home = Home::new().await;
         let connector = service(of(broker, &needed(variable), &tools(kind)), &home.env());
+        triggers::check(&triggers::Source { connector, tool: "created" }).await;
+    }
+
+    /// With topics of its own, which clients cannot make.
+    #[cfg(feature = "grpc")]
+    async fn on_rocketmq(env: &Env) -> Value {
+        let tools = tools("topic");
+        for tool in tools.as_array().unwrap() {
+            let broker = needed("MCP_TEST_ROCKETMQ_BROKER");
+            testkit::rocketmq::make_topic(&broker, tool["topic"].as_str().unwrap(), 1, "MIXED").await;
+        }
+        let mut settings = of("rocketmq", &needed("MCP_TEST_ROCKETMQ_URL"), &tools);
+        settings["username"] = "tester".into();
+        settings["password"] = "tester-password".into();
+        let service = service(settings.clone(), env);
+        testkit::eventually("the proxy knows the topics", Duration::from_secs(30), async || {
+            service.health(&cx()).await.is_ok()
+        })
+        .await;
+        settings
+    }
+
+    #[cfg(feature = "grpc")]
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn brokers_conforms_like_every_connector_on_rocketmq() {
+        let settings = on_rocketmq(&Env::default()).await;
+        let mut dead = settings.clone();
+        dead["connection_string"] = testkit::http::dead_address().await.to_string().into();
+        let secrets = vec!["tester-password".to_owned()];
+        conformance::check(&subject(settings, Capability::Has(dead), Env::default(), secrets)).await;
+    }
+
+    /// MQ-3, MQ-4, MQ-7, MQ-8
+    #[cfg(feature = "grpc")]
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn brokers_triggers_conform_on_rocketmq() {
+        let home = Home::new().await;
+        let connector = service(on_rocketmq(&home.env()).await, &home.env());
         triggers::check(&triggers::Source { connector, tool: "created" }).await;
     }
 
@@ -223,17 +261,12 @@ fn refuses_settings_that_cannot_work() {
     }
 }
 
-/// MQ-4
-#[test]
-fn says_which_brokers_are_not_there() {
-    let found = problems(json!({ "broker": "rocketmq", "connection_string": "h:1", "tools": [] }));
-    assert!(found[0].0 == "broker" && found[0].1.contains("is not there in this version"), "{found:?}");
-}
-
 /// Runs in `make features`, which builds without default features.
 #[cfg(not(feature = "redis"))]
 #[test]
 fn a_broker_that_was_left_out_names_its_feature() {
-    let found = problems(json!({ "broker": "redis", "connection_string": "redis://h" }));
-    assert!(found[0].1.contains("build with the feature 'redis'"), "{found:?}");
+    for (broker, feature) in [("redis", "redis"), ("rocketmq", "grpc")] {
+        let found = problems(json!({ "broker": broker, "connection_string": "redis://h" }));
+        assert!(found[0].1.contains(&format!("build with the feature '{feature}'")), "{found:?}");
+    }
 }

@@ -22,7 +22,7 @@ pub(super) struct ToolSettings {
     /// The routing key for the exchange.
     #[serde(default)]
     pub(super) routing_key: Option<String>,
-    /// The topic (Kafka).
+    /// The topic (Kafka, RocketMQ).
     #[serde(default)]
     pub(super) topic: Option<String>,
     /// The pub/sub channel (Redis): whoever does not listen at the moment gets nothing.

@@ -2,22 +2,27 @@
 
 use tool::words::{Word, word};
 
-const ELSEWHERE: &[&str] = &["rabbitmq", "redis", "kafka"];
+const ELSEWHERE: &[&str] = &["rabbitmq", "redis", "kafka", "rocketmq"];
 const KAFKA: &[&str] = &["kafka"];
+const SIGNING_IN: &[&str] = &["kafka", "rocketmq"];
 
 pub(super) const WORDS: &[Word] = &[
-    word("broker", "Broker", "消息代理", "谁来传递消息：embedded（本程序自带的数据库）、kafka、rabbitmq 或 redis。"),
+    word("broker", "Broker", "消息代理", "谁来传递消息：embedded（本程序自带的数据库）、kafka、rabbitmq、redis 或 rocketmq（5.x）。"),
     word(
         "connection_string",
         "Connection string",
         "连接串",
-        "代理的地址和登录信息：amqps://用户:密码@主机/虚拟主机，rediss://…，或 Kafka 的 主机1:9092,主机2:9092。",
+        "代理的地址和登录信息：amqps://用户:密码@主机/虚拟主机，rediss://…，Kafka 的 主机1:9092,主机2:9092，或 RocketMQ 代理的 主机:8081。",
     )
     .group("sign_in")
     .when("broker", ELSEWHERE),
     word("sasl", "SASL", "SASL 机制", "登录 Kafka 的方式。").group("sign_in").when("broker", KAFKA),
-    word("username", "User name", "用户名", "Kafka 的用户名。").group("sign_in").when("broker", KAFKA),
-    word("password", "Password", "密码", "Kafka 的密码。").group("sign_in").when("broker", KAFKA),
+    word("username", "User name", "用户名", "Kafka 的用户名，或 RocketMQ 的 Access Key。")
+        .group("sign_in")
+        .when("broker", SIGNING_IN),
+    word("password", "Password", "密码", "Kafka 的密码，或 RocketMQ 的 Secret Key。")
+        .group("sign_in")
+        .when("broker", SIGNING_IN),
     word("declare", "Make what is missing", "自动创建", "创建缺少的队列、交换机和消费组。").advanced(),
     word("max_message_bytes", "Largest message (bytes)", "最大消息（字节）", "一条消息最多多少字节。")
         .group("limits")
@@ -30,7 +35,7 @@ pub(super) const WORDS: &[Word] = &[
     word("queue", "Queue", "队列", "队列名（embedded、RabbitMQ）；未指定去处时与工具同名。").group("tools"),
     word("exchange", "Exchange", "交换机", "RabbitMQ 的交换机。").group("tools"),
     word("routing_key", "Routing key", "路由键", "交换机使用的路由键。").group("tools"),
-    word("topic", "Topic", "主题", "Kafka 的主题。").group("tools"),
+    word("topic", "Topic", "主题", "Kafka 或 RocketMQ 的主题。").group("tools"),
     word("channel", "Channel", "频道", "Redis 的发布订阅频道：当时没有监听的人收不到。").group("tools"),
     word("stream", "Stream", "流", "Redis 的流，会保留消息。").group("tools"),
     word("message_schema", "Message schema", "消息模式", "消息的 JSON Schema，不符合的会被拒绝。")

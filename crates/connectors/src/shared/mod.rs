@@ -9,8 +9,11 @@ pub(crate) mod breaker;
 pub(crate) mod clock;
 #[cfg(any(unix, feature = "mail", feature = "redis", feature = "rabbitmq"))]
 pub(crate) mod content;
+#[cfg(feature = "grpc")]
+pub(crate) mod grpc;
 pub(crate) mod headers;
 pub(crate) mod http_tools;
+pub(crate) mod instance;
 pub(crate) mod network;
 pub(crate) mod oauth;
 pub(crate) mod own_folder;

@@ -7,7 +7,6 @@ mod fleet;
 #[cfg(feature = "grpc")]
 mod grpc;
 mod http;
-mod instance;
 mod open;
 mod settings;
 #[cfg(test)]
@@ -20,6 +19,7 @@ mod words;
 pub(crate) use settings::Settings;
 
 use crate::shared::breaker::{Breaker, TimeSetBy};
+use crate::shared::instance;
 use async_trait::async_trait;
 use balance::Verdict;
 use fallback::Fallbacks;

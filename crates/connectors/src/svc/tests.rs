@@ -3,6 +3,7 @@
 mod calls;
 mod discovery;
 mod kubernetes;
+mod nacos;
 mod resilience;
 mod settings;
 mod sign_in;

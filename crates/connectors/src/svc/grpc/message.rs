@@ -2,8 +2,8 @@
 
 use super::durations;
 use super::exact::find_changed;
+use super::explain::unusable;
 use super::extent::is_bearable;
-use super::failure::unusable;
 use bytes::Bytes;
 use prost::Message;
 use prost_reflect::{DeserializeOptions, DynamicMessage, MessageDescriptor, SerializeOptions};

@@ -1,19 +1,11 @@
 //! What goes along with calls: fixed metadata, headers of the caller, and what gRPC itself sends.
 
+use super::exchange::add_own;
 use super::status::BASE64;
 use crate::shared::headers::PassedHeaders;
 use base64::Engine;
-use fetch::http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, TE, USER_AGENT};
-use std::time::Duration;
+use fetch::http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, TE};
 use tool::{CallerHeaders, Problem};
-
-const TIMEOUT: HeaderName = HeaderName::from_static("grpc-timeout");
-const GRPC: HeaderValue = HeaderValue::from_static("application/grpc");
-const TRAILERS: HeaderValue = HeaderValue::from_static("trailers");
-const AGENT: HeaderValue =
-    HeaderValue::from_static(concat!("grpc-rust-mcp-all-in-one/", env!("CARGO_PKG_VERSION")));
-/// The largest number that the protocol has room for, with any unit.
-const MAX_TIMEOUT: u128 = 99_999_999;
 
 /// Metadata of a service, checked.
 #[derive(Debug, Default)]
@@ -56,20 +48,8 @@ impl Metadata {
                 headers.append(name.clone(), value.clone());
             }
         }
-        headers.insert(CONTENT_TYPE, GRPC);
-        headers.insert(TE, TRAILERS);
-        headers.entry(USER_AGENT).or_insert(AGENT);
+        add_own(&mut headers);
         headers
-    }
-}
-
-/// Tells the server how much time is left.
-pub(super) fn set_timeout(headers: &mut HeaderMap, left: Duration) {
-    let units = [(left.as_micros(), 'u'), (left.as_millis(), 'm'), (u128::from(left.as_secs()), 'S')];
-    let fitting = units.into_iter().find(|(number, _)| *number <= MAX_TIMEOUT);
-    let (number, unit) = fitting.unwrap_or((MAX_TIMEOUT, 'S'));
-    if let Ok(value) = HeaderValue::try_from(format!("{number}{unit}")) {
-        headers.insert(TIMEOUT, value);
     }
 }
 

@@ -3,15 +3,12 @@
 mod bounds;
 mod client;
 mod comments;
-mod connection;
 mod decoder;
 mod details;
 mod durations;
 mod exact;
-mod exchange;
+mod explain;
 mod extent;
-mod failure;
-mod frame;
 mod health;
 pub(super) mod import;
 mod imports;
@@ -23,7 +20,6 @@ mod open;
 mod protos;
 mod reflection;
 mod schema;
-mod status;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -31,6 +27,7 @@ mod tools;
 mod wire;
 
 use crate::shared::breaker::TimeSetBy;
+use crate::shared::grpc::{connection, exchange, failure, frame, status};
 use crate::svc::fleet::Fleet;
 use client::Client;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -6,7 +6,6 @@ mod connections;
 mod descriptions;
 mod messages;
 mod reflection;
-mod server;
 mod settings;
 mod shapes;
 mod streams;
@@ -15,6 +14,7 @@ mod tls;
 use super::message::Form;
 use super::protos::compile;
 use super::schema::Schema;
+use crate::shared::grpc::test_server as server;
 use std::collections::BTreeMap;
 
 const EVERYTHING: &str = include_str!("../../../tests/it/svc/grpc/everything.proto");

@@ -1,5 +1,7 @@
 //! Queues on real brokers.
 
+#[cfg(feature = "grpc")]
+mod brokers_rocketmq;
 #[cfg(feature = "kafka")]
 mod kafka;
 #[cfg(feature = "rabbitmq")]

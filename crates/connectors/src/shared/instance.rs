@@ -3,33 +3,33 @@
 use std::fmt;
 
 /// More than any registry means; smooth balancing adds them up.
-pub(super) const MAX_WEIGHT: u32 = 65_535;
+pub(crate) const MAX_WEIGHT: u32 = 65_535;
 
 /// An address that a registry, or the settings, gave us.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct Instance {
+pub(crate) struct Instance {
     /// A name or an address, without the brackets of IPv6.
-    pub(super) host: String,
-    pub(super) port: u16,
+    pub(crate) host: String,
+    pub(crate) port: u16,
     /// Its share of the work beside the others, from 1 on.
-    pub(super) weight: u32,
+    pub(crate) weight: u32,
     /// Those with the lowest number serve while any of them can; only SRV records have others than 0.
-    pub(super) priority: u16,
+    pub(crate) priority: u16,
 }
 
 impl Instance {
     /// An instance like all others.
-    pub(super) fn new(host: impl Into<String>, port: u16) -> Self {
+    pub(crate) fn new(host: impl Into<String>, port: u16) -> Self {
         Self { host: host.into(), port, weight: 1, priority: 0 }
     }
 
     /// The same with a weight, of which none is too large.
-    pub(super) fn weighing(self, weight: u32) -> Self {
+    pub(crate) fn weighing(self, weight: u32) -> Self {
         Self { weight: weight.clamp(1, MAX_WEIGHT), ..self }
     }
 
     /// Reads `host:port`, where an address of IPv6 stands in brackets.
-    pub(super) fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         let (host, port) = text.rsplit_once(':')?;
         let port = port.parse().ok().filter(|port| *port != 0)?;
         let bare = match host.strip_prefix('[') {
@@ -41,7 +41,7 @@ impl Instance {
     }
 
     /// A registry may say anything: this is a host and not a piece of some URL.
-    pub(super) fn is_sane(&self) -> bool {
+    pub(crate) fn is_sane(&self) -> bool {
         self.port != 0 && (is_host(&self.host) || self.host.parse::<std::net::IpAddr>().is_ok())
     }
 }

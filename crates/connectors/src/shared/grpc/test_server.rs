@@ -1,6 +1,6 @@
 //! A gRPC server in the process that does exactly what a test wants, right or wrong.
 
-use super::super::frame::framed;
+use super::frame::framed;
 use bytes::{Buf, Bytes};
 use fetch::http::{HeaderMap, Request, Response};
 use futures::future::BoxFuture;
@@ -17,27 +17,27 @@ use tokio_util::task::AbortOnDropHandle;
 type Handler = Arc<dyn Fn(Exchange) -> BoxFuture<'static, ()> + Send + Sync>;
 
 /// A server on this machine; gone when it is dropped.
-pub(super) struct Server {
-    pub(super) address: SocketAddr,
+pub(crate) struct Server {
+    pub(crate) address: SocketAddr,
     /// Connections that are open now.
-    pub(super) open: Arc<AtomicUsize>,
+    pub(crate) open: Arc<AtomicUsize>,
     /// Connections that there ever were.
-    pub(super) opened: Arc<AtomicUsize>,
+    pub(crate) opened: Arc<AtomicUsize>,
     seen: Arc<Mutex<Vec<HeaderMap>>>,
     _task: AbortOnDropHandle<()>,
 }
 
 /// One call at the server.
-pub(super) struct Exchange {
-    pub(super) path: String,
-    pub(super) headers: HeaderMap,
+pub(crate) struct Exchange {
+    pub(crate) path: String,
+    pub(crate) headers: HeaderMap,
     body: RecvStream,
     respond: SendResponse<Bytes>,
     buffer: Vec<u8>,
 }
 
 impl Server {
-    pub(super) async fn start<F>(handle: impl Fn(Exchange) -> F + Send + Sync + 'static) -> Self
+    pub(crate) async fn start<F>(handle: impl Fn(Exchange) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = ()> + Send + 'static,
     {
@@ -45,7 +45,7 @@ impl Server {
     }
 
     /// The same behind TLS.
-    pub(super) async fn start_with<F>(
+    pub(crate) async fn start_with<F>(
         tls: Option<rustls::ServerConfig>,
         handle: impl Fn(Exchange) -> F + Send + Sync + 'static,
     ) -> Self
@@ -64,7 +64,7 @@ impl Server {
     }
 
     /// The headers of all calls so far.
-    pub(super) fn seen(&self) -> Vec<HeaderMap> {
+    pub(crate) fn seen(&self) -> Vec<HeaderMap> {
         self.seen.lock().unwrap().clone()
     }
 }
@@ -114,7 +114,7 @@ async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin, handler: Handler, se
 
 impl Exchange {
     /// The next message of the client.
-    pub(super) async fn message(&mut self) -> Option<Bytes> {
+    pub(crate) async fn message(&mut self) -> Option<Bytes> {
         loop {
             if let Some(head) = self.buffer.first_chunk::<5>() {
                 let length = u32::from_be_bytes([head[1], head[2], head[3], head[4]]) as usize;
@@ -131,20 +131,20 @@ impl Exchange {
     }
 
     /// Begins to answer.
-    pub(super) fn begin(&mut self) -> Answering {
+    pub(crate) fn begin(&mut self) -> Answering {
         let head = Response::builder().header("content-type", "application/grpc").body(()).unwrap();
         Answering(self.respond.send_response(head, false).unwrap())
     }
 
     /// Answers with one message and a good status.
-    pub(super) fn answer(&mut self, message: &[u8]) {
+    pub(crate) fn answer(&mut self, message: &[u8]) {
         let mut answering = self.begin();
         answering.send(message);
         answering.end(&[("grpc-status", "0")]);
     }
 
     /// Answers with these headers and nothing else.
-    pub(super) fn only_headers(&mut self, status: u16, headers: &[(&str, &str)]) {
+    pub(crate) fn only_headers(&mut self, status: u16, headers: &[(&str, &str)]) {
         let mut head = Response::builder().status(status);
         for (name, value) in headers {
             head = head.header(*name, *value);
@@ -153,36 +153,36 @@ impl Exchange {
     }
 
     /// Answers with a status.
-    pub(super) fn fail(&mut self, headers: &[(&str, &str)]) {
+    pub(crate) fn fail(&mut self, headers: &[(&str, &str)]) {
         let mut all = vec![("content-type", "application/grpc")];
         all.extend_from_slice(headers);
         self.only_headers(200, &all);
     }
 
-    pub(super) fn reset(&mut self, reason: Reason) {
+    pub(crate) fn reset(&mut self, reason: Reason) {
         self.respond.send_reset(reason);
     }
 
     /// Waits until the client ends the call.
-    pub(super) async fn cancelled(&mut self) {
+    pub(crate) async fn cancelled(&mut self) {
         let _ = futures::future::poll_fn(|cx| self.respond.poll_reset(cx)).await;
     }
 }
 
 /// An answer that has begun.
-pub(super) struct Answering(SendStream<Bytes>);
+pub(crate) struct Answering(SendStream<Bytes>);
 
 impl Answering {
-    pub(super) fn send(&mut self, message: &[u8]) {
+    pub(crate) fn send(&mut self, message: &[u8]) {
         self.raw(framed(message));
     }
 
-    pub(super) fn raw(&mut self, bytes: impl Into<Bytes>) {
+    pub(crate) fn raw(&mut self, bytes: impl Into<Bytes>) {
         // A client that has left is no matter.
         let _ = self.0.send_data(bytes.into(), false);
     }
 
-    pub(super) fn end(mut self, trailers: &[(&str, &str)]) {
+    pub(crate) fn end(mut self, trailers: &[(&str, &str)]) {
         let trailers = trailers.iter().map(|(name, value)| {
             (
                 fetch::http::HeaderName::try_from(*name).unwrap(),
@@ -192,17 +192,17 @@ impl Answering {
         let _ = self.0.send_trailers(trailers.collect());
     }
 
-    pub(super) fn reset(mut self, reason: Reason) {
+    pub(crate) fn reset(mut self, reason: Reason) {
         self.0.send_reset(reason);
     }
 
     /// Ends without a status.
-    pub(super) fn close(mut self) {
+    pub(crate) fn close(mut self) {
         let _ = self.0.send_data(Bytes::new(), true);
     }
 
     /// Waits until the client resets the stream.
-    pub(super) async fn cancelled(&mut self) -> Option<Reason> {
+    pub(crate) async fn cancelled(&mut self) -> Option<Reason> {
         futures::future::poll_fn(|cx| self.0.poll_reset(cx)).await.ok()
     }
 }

@@ -17,7 +17,7 @@ use std::task::{Context, Poll};
 const HEAD_BYTES: usize = 5;
 
 /// A message as it goes over the wire, not compressed.
-pub(super) fn framed(message: &[u8]) -> Bytes {
+pub(crate) fn framed(message: &[u8]) -> Bytes {
     let mut frame = BytesMut::with_capacity(HEAD_BYTES + message.len());
     frame.put_u8(0);
     frame.put_u32(u32::try_from(message.len()).unwrap_or(u32::MAX));
@@ -27,7 +27,7 @@ pub(super) fn framed(message: &[u8]) -> Bytes {
 
 /// What is sent: one message, or as many as somebody will send.
 #[derive(Debug)]
-pub(super) enum Outgoing {
+pub(crate) enum Outgoing {
     One(Option<Bytes>),
     Many(mpsc::UnboundedReceiver<Bytes>),
 }
@@ -54,7 +54,7 @@ impl Body for Outgoing {
 
 /// What comes back, message by message.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(crate) struct Answer {
     body: Incoming,
     buffer: BytesMut,
     max_bytes: usize,
@@ -62,11 +62,11 @@ pub(super) struct Answer {
     /// The status came with the headers: nothing follows.
     early: Option<Status>,
     /// Messages that came so far.
-    pub(super) count: usize,
+    pub(crate) count: usize,
 }
 
 impl Answer {
-    pub(super) fn new(response: Response<Incoming>, max_bytes: usize) -> Self {
+    pub(crate) fn new(response: Response<Incoming>, max_bytes: usize) -> Self {
         let (head, body) = response.into_parts();
         let is_grpc = head
             .headers
@@ -81,7 +81,7 @@ impl Answer {
     ///
     /// # Errors
     /// The status that the server ended with, or how the stream broke.
-    pub(super) async fn message(&mut self) -> Result<Option<Bytes>, Failure> {
+    pub(crate) async fn message(&mut self) -> Result<Option<Bytes>, Failure> {
         if let Some(status) = self.early.take() {
             return self.end(status);
         }
@@ -105,7 +105,7 @@ impl Answer {
     }
 
     /// The only message of an answer. It counts when the status is there, too.
-    pub(super) async fn only(&mut self) -> Result<Bytes, Failure> {
+    pub(crate) async fn only(&mut self) -> Result<Bytes, Failure> {
         let Some(message) = self.message().await? else {
             return Err(Failure::Protocol("it is empty"));
         };

@@ -2,8 +2,8 @@
 
 use super::failure::Failure;
 use super::frame::Outgoing;
+use crate::shared::instance::Instance;
 use crate::shared::network::{Policy, dial};
-use crate::svc::instance::Instance;
 use fetch::Tls;
 use fetch::http::uri::{Authority, Scheme};
 use fetch::http::{Request, Response};
@@ -32,7 +32,7 @@ const CONNECTION_WINDOW: u32 = 4 * 1024 * 1024;
 
 /// How instances are spoken to.
 #[derive(Debug)]
-pub(super) enum Security {
+pub(crate) enum Security {
     /// HTTP/2 without TLS.
     Plain,
     /// With TLS, to servers with this name in their certificate, or with that of their instance.
@@ -41,16 +41,16 @@ pub(super) enum Security {
 
 /// A connection that calls are sent over.
 #[derive(Debug, Clone)]
-pub(super) struct Connection {
+pub(crate) struct Connection {
     sender: SendRequest<Outgoing>,
-    pub(super) scheme: Scheme,
-    pub(super) authority: Authority,
+    pub(crate) scheme: Scheme,
+    pub(crate) authority: Authority,
 }
 
 impl Connection {
     /// Sends a request and waits for the head of the answer. Dropping the future, or the answer before its end,
     /// resets the stream, which ends the call at the server.
-    pub(super) async fn send(&mut self, request: Request<Outgoing>) -> Result<Response<Incoming>, Failure> {
+    pub(crate) async fn send(&mut self, request: Request<Outgoing>) -> Result<Response<Incoming>, Failure> {
         self.sender.try_send_request(request).await.map_err(|mut error| match error.take_message() {
             Some(_) => Failure::Unsent(error.into_error()),
             None => Failure::of_stream(error.into_error()),
@@ -69,7 +69,7 @@ struct Slot {
 
 /// The connections of one service. They end with it, each when its last call has.
 #[derive(Debug)]
-pub(super) struct Connections {
+pub(crate) struct Connections {
     policy: Arc<Policy>,
     security: Security,
     config: OnceCell<Arc<rustls::ClientConfig>>,
@@ -79,7 +79,7 @@ pub(super) struct Connections {
 }
 
 impl Connections {
-    pub(super) fn new(policy: Arc<Policy>, security: Security, env: &Env) -> Self {
+    pub(crate) fn new(policy: Arc<Policy>, security: Security, env: &Env) -> Self {
         Self {
             policy,
             security,
@@ -94,7 +94,7 @@ impl Connections {
     ///
     /// # Errors
     /// `Denied` where the guard allows no address of it, `Unavailable` where it cannot be reached.
-    pub(super) async fn get(&self, instance: &Instance) -> Result<Connection, Failure> {
+    pub(crate) async fn get(&self, instance: &Instance) -> Result<Connection, Failure> {
         let slot = self.slot(instance);
         let mut connection = slot.connection.lock().await;
         if let Some(connection) = connection.as_ref().filter(|found| !found.sender.is_closed()) {
@@ -111,7 +111,7 @@ impl Connections {
     }
 
     /// The instance did not answer in time: whether it or the way to it is dead, the next call goes another way.
-    pub(super) fn forget(&self, instance: &Instance) {
+    pub(crate) fn forget(&self, instance: &Instance) {
         self.slots().remove(&key(instance));
     }
 
@@ -146,7 +146,7 @@ impl Connections {
         let invalid = |_| Error::invalid_config("'tls.server_name' is no name that a certificate can have");
         let server = ServerName::try_from(name.to_owned()).map_err(invalid)?;
         let stream = TlsConnector::from(config).connect(server, stream).await.map_err(|error| {
-            unreachable("TLS with the instance failed; check its certificate, 'tls.ca' and 'tls.server_name'")
+            unreachable("TLS with the instance failed; check its certificate, the name that it is known by, and 'tls.ca'")
                 .caused_by(error)
         })?;
         if stream.get_ref().1.alpn_protocol() != Some(b"h2") {

@@ -14,7 +14,7 @@ const DETAILS: HeaderName = HeaderName::from_static("grpc-status-details-bin");
 const PUSHBACK: HeaderName = HeaderName::from_static("grpc-retry-pushback-ms");
 
 /// Servers write it with and without the signs at its end.
-pub(super) const BASE64: GeneralPurpose = GeneralPurpose::new(
+pub(crate) const BASE64: GeneralPurpose = GeneralPurpose::new(
     &alphabet::STANDARD,
     GeneralPurposeConfig::new()
         .with_encode_padding(false)
@@ -23,7 +23,7 @@ pub(super) const BASE64: GeneralPurpose = GeneralPurpose::new(
 
 /// The codes of gRPC; what is none of them is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Code {
+pub(crate) enum Code {
     Ok,
     Cancelled,
     Unknown,
@@ -65,11 +65,11 @@ const CODES: [(Code, &str); 17] = [
 ];
 
 impl Code {
-    pub(super) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         CODES.iter().find(|(code, _)| *code == self).map_or("UNKNOWN", |(_, name)| name)
     }
 
-    pub(super) fn from_number(number: i32) -> Self {
+    pub(crate) fn from_number(number: i32) -> Self {
         let found = usize::try_from(number).ok().and_then(|number| CODES.get(number));
         found.map_or(Self::Unknown, |(code, _)| *code)
     }
@@ -89,18 +89,18 @@ impl Code {
 
 /// The end of a call, in the server's words.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Status {
-    pub(super) code: Code,
-    pub(super) message: String,
+pub(crate) struct Status {
+    pub(crate) code: Code,
+    pub(crate) message: String,
     /// A `google.rpc.Status`, where there is one.
-    pub(super) details: Vec<u8>,
+    pub(crate) details: Vec<u8>,
     /// When the server wants to be asked again.
-    pub(super) pushback: Option<Duration>,
+    pub(crate) pushback: Option<Duration>,
 }
 
 impl Status {
     /// The status in these headers or trailers, if there is one.
-    pub(super) fn read(headers: &HeaderMap) -> Option<Self> {
+    pub(crate) fn read(headers: &HeaderMap) -> Option<Self> {
         let number = headers.get(STATUS)?.to_str().ok().and_then(|text| text.trim().parse().ok());
         let message = headers.get(MESSAGE).map(|value| percent_decode(value.as_bytes()).decode_utf8_lossy());
         let details = headers.get(DETAILS).and_then(|value| BASE64.decode(value.as_bytes()).ok());
@@ -114,7 +114,7 @@ impl Status {
     }
 
     /// The status of an answer that is plain HTTP.
-    pub(super) fn of_http(status: StatusCode) -> Self {
+    pub(crate) fn of_http(status: StatusCode) -> Self {
         Self {
             code: Code::from_http(status),
             message: format!("the server answered HTTP {} without a gRPC status", status.as_u16()),
