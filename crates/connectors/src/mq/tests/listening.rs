@@ -60,6 +60,7 @@ impl Sink for Journal {
             return Verdict::Again(Duration::from_millis(20) * 2_u32.pow(delivery.attempt.min(5)));
         }
         let run = NewRun {
+            id: None,
             flow: "orders".into(),
             version: Some(1),
             source: None,
