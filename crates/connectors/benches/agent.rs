@@ -194,6 +194,7 @@ impl Model {
     fn start() -> Self {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .env(IS_MODEL, "1")
+            .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
@@ -210,6 +211,11 @@ impl Model {
 
 /// Asks for so many tool calls, each with arguments of its own, and then answers.
 fn serve() {
+    // However this bench ends, the model ends with it.
+    std::thread::spawn(|| {
+        let _ = std::io::stdin().read(&mut [0]);
+        std::process::exit(0);
+    });
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     println!("http://{}", listener.local_addr().unwrap());
     std::io::stdout().flush().unwrap();
