@@ -27,6 +27,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration::both(include_str!("../migrations/0011_queues.sql")),
     Migration::both(include_str!("../migrations/0012_key_bu_code.sql")),
     Migration::both(include_str!("../migrations/0013_tool_search.sql")),
+    Migration::both(include_str!("../migrations/0014_once_digest.sql")),
 ];
 
 /// One step: what both databases understand, then what only one does.

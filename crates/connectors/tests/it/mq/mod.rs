@@ -6,4 +6,5 @@ mod kafka;
 mod rabbitmq;
 #[cfg(feature = "redis")]
 mod redis;
+mod room;
 pub(crate) mod support;
