@@ -142,6 +142,7 @@ async fn call(service: &Arc<dyn Connector>, tool: &str, arguments: Value) {
         arguments: arguments.into(),
         options: Default::default(),
         extras: Default::default(),
+        max_answer_bytes: usize::MAX,
     };
     service.call(&cx, call).await.unwrap();
 }

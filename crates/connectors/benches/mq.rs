@@ -66,6 +66,7 @@ async fn publish(connector: &Arc<dyn Connector>) {
         arguments: Map::from_iter([("message".to_owned(), message)]).into(),
         options: Default::default(),
         extras: Default::default(),
+        max_answer_bytes: usize::MAX,
     };
     connector.call(&cx, call).await.unwrap();
 }

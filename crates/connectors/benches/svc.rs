@@ -118,6 +118,7 @@ async fn call(service: &Arc<dyn Connector>, arguments: &Map<String, Value>) {
         arguments: arguments.clone().into(),
         options: Default::default(),
         extras: Default::default(),
+        max_answer_bytes: usize::MAX,
     };
     let Outcome::Done(output) = service.call(&cx, call).await.unwrap() else { panic!("it is not done") };
     assert!(output.data().unwrap().contains("9007199254740993"));

@@ -44,6 +44,7 @@ async fn call(connector: &dyn Connector, id: &str, operation: &str, arguments: V
         arguments,
         options: uri.options().clone(),
         extras: Default::default(),
+        max_answer_bytes: usize::MAX,
     };
     match connector.call(&cx, call).await.unwrap() {
         tool::Outcome::Done(output) => output.to_result(),

@@ -229,7 +229,7 @@ impl Gateway {
             Ok((options, permit))
         });
         let (options, _permit) = watch.step("admit", admitted)?;
-        let call = watch.step("bind", self.bind(&route, options, request))?;
+        let call = watch.step("bind", self.bind(cx, &route, options, request))?;
         if tracing::enabled!(tracing::Level::DEBUG) {
             let arguments = route.redaction.apply(&call.arguments.to_raw());
             tracing::debug!(uri = route.address, arguments, "calls {} with {arguments}", route.address);
@@ -310,14 +310,16 @@ impl Gateway {
         offered.iter().filter(is_permitted).cloned().collect()
     }
 
-    fn bind(&self, route: &Route, options: uri::Options, request: Request) -> Result<Call> {
+    fn bind(&self, cx: &Context, route: &Route, options: uri::Options, request: Request) -> Result<Call> {
         let begun = Instant::now();
         let arguments = match &route.uri_tool {
             None => route.binder.bind(request.arguments)?,
             Some(uri_tool) => uri_tool.bind(&route.binder, request.arguments)?,
         };
         self.metrics.bind_seconds.record(begun.elapsed());
-        Ok(Call { tool: route.tool.name().to_owned(), arguments, options, extras: request.extras })
+        let max_answer_bytes = cx.result_bytes.unwrap_or(usize::MAX).min(route.shape.budget_bytes());
+        let (tool, extras) = (route.tool.name().to_owned(), request.extras);
+        Ok(Call { tool, arguments, options, extras, max_answer_bytes })
     }
 
     fn count(&self, record: &Record, result: &Result<Outcome>) {

@@ -50,6 +50,24 @@ impl Leases<'_> {
         done
     }
 
+    /// Gives back what this process has, so that nobody has to wait for it to fall silent.
+    pub(crate) async fn release_own(self) -> Result<()> {
+        let mut write = self.0.write().await?;
+        let now = now(self.0.backend());
+        let sql = format!("UPDATE leases SET until = {now} WHERE owner = $1 AND until > {now}");
+        sqlx::query(AssertSqlSafe(sql)).bind(self.0.process()).execute(write.connection()).await?;
+        write.commit().await
+    }
+
+    /// Nobody else is there: whoever has a lease has ended without giving it back.
+    pub(crate) async fn release_all(self) -> Result<()> {
+        let mut write = self.0.write().await?;
+        let now = now(self.0.backend());
+        let sql = format!("UPDATE leases SET until = {now} WHERE until > {now}");
+        sqlx::query(AssertSqlSafe(sql)).execute(write.connection()).await?;
+        write.commit().await
+    }
+
     /// Forgets leases that ended long ago.
     pub async fn sweep(self) -> Result<()> {
         let mut write = self.0.write().await?;

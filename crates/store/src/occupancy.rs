@@ -9,12 +9,19 @@ use sqlx::{Executor as _, Row as _};
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 
-/// Joins the servers at a SQLite file until the returned file is dropped or the process ends.
-pub(crate) fn share(database: &Path) -> Result<Option<File>> {
+/// How often and after which pauses it is tried to get a lock that others have for a moment.
+const LOCK_ATTEMPTS: u32 = 5;
+const LOCK_PAUSE: std::time::Duration = std::time::Duration::from_millis(10);
+
+/// Joins the servers at a SQLite file until the returned file is dropped or the process ends. Also says whether nobody
+/// else is there.
+pub(crate) fn share(database: &Path) -> Result<(Option<File>, bool)> {
     let path = lock_of(database);
     let file = open(&path)?;
-    match file.try_lock_shared() {
-        Ok(()) => Ok(Some(file)),
+    // Whoever can have it alone for a moment is alone; others who come at that moment try again.
+    let is_alone = file.try_lock().is_ok() && file.unlock().is_ok();
+    match shared_soon(&file) {
+        Ok(()) => Ok((Some(file), is_alone)),
         Err(TryLockError::WouldBlock) => {
             let path = database.display();
             Err(Error::unavailable(format!(
@@ -24,9 +31,20 @@ pub(crate) fn share(database: &Path) -> Result<Option<File>> {
         Err(TryLockError::Error(error)) => {
             let path = path.display();
             tracing::warn!(%error, "{path} cannot be locked: a restore would not notice this server: {error}");
-            Ok(None)
+            Ok((None, false))
         }
     }
+}
+
+/// Waits a little for those who look whether they are alone.
+fn shared_soon(file: &File) -> std::result::Result<(), TryLockError> {
+    for _ in 0..LOCK_ATTEMPTS {
+        match file.try_lock_shared() {
+            Err(TryLockError::WouldBlock) => std::thread::sleep(LOCK_PAUSE),
+            other => return other,
+        }
+    }
+    file.try_lock_shared()
 }
 
 /// Joins the servers at a PostgreSQL database for as long as the connection lasts: one that is made anew after an

@@ -26,14 +26,15 @@ impl OnceResults {
     }
 
     /// Whoever comes with the same key at the same time waits here until it is decided who is the first.
-    async fn try_begin(&self, tenant: &TenantId, scope: &str, key: &str) -> Result<Begun> {
+    async fn try_begin(&self, tenant: &TenantId, scope: &str, key: &str, digest: &str) -> Result<Begun> {
         check_text("scope", scope)?;
         check_text("key", key)?;
         let mut write = self.store.write().await?;
         let now = leases::now(write.backend());
         let sql = format!(
-            "INSERT INTO once_results (tenant, scope, key, until) VALUES ($1, $2, $3, {now} + $4)
-             ON CONFLICT (tenant, scope, key) DO UPDATE SET result = NULL, until = excluded.until
+            "INSERT INTO once_results (tenant, scope, key, until, digest) VALUES ($1, $2, $3, {now} + $4, $5)
+             ON CONFLICT (tenant, scope, key)
+                 DO UPDATE SET result = NULL, until = excluded.until, digest = excluded.digest
                  WHERE once_results.until <= {now}
              RETURNING key"
         );
@@ -42,22 +43,27 @@ impl OnceResults {
             .bind(scope)
             .bind(key)
             .bind(leases::milliseconds(KEPT))
+            .bind(digest)
             .fetch_optional(write.connection())
             .await?;
         if first.is_some() {
             write.commit().await?;
             return Ok(Begun::First);
         }
-        let found =
-            sqlx::query("SELECT result FROM once_results WHERE tenant = $1 AND scope = $2 AND key = $3")
-                .bind(tenant.as_str())
-                .bind(scope)
-                .bind(key)
-                .fetch_optional(write.connection())
-                .await?;
+        let sql = "SELECT result, digest FROM once_results WHERE tenant = $1 AND scope = $2 AND key = $3";
+        let found = sqlx::query(sql)
+            .bind(tenant.as_str())
+            .bind(scope)
+            .bind(key)
+            .fetch_optional(write.connection())
+            .await?;
         write.commit().await?;
-        let result = found.map(|found| row::optional_text(&found, "result")).transpose()?.flatten();
-        let Some(result) = result else { return Ok(Begun::Unknown) };
+        let Some(found) = found else { return Ok(Begun::Unknown) };
+        let first = row::text(&found, "digest")?;
+        if ![first.as_str(), digest].contains(&"") && first != digest {
+            return Ok(Begun::Other);
+        }
+        let Some(result) = row::optional_text(&found, "result")? else { return Ok(Begun::Unknown) };
         RawValue::from_string(result).map(Begun::Done).map_err(|_| row::undecodable("result"))
     }
 
@@ -79,8 +85,8 @@ impl OnceResults {
 
 #[async_trait]
 impl tool::Once for OnceResults {
-    async fn begin(&self, tenant: &TenantId, scope: &str, key: &str) -> tool::Result<Begun> {
-        Ok(within(self.timeout, self.try_begin(tenant, scope, key)).await?)
+    async fn begin(&self, tenant: &TenantId, scope: &str, key: &str, digest: &str) -> tool::Result<Begun> {
+        Ok(within(self.timeout, self.try_begin(tenant, scope, key, digest)).await?)
     }
 
     async fn finish(&self, tenant: &TenantId, scope: &str, key: &str, result: &RawValue) -> tool::Result<()> {

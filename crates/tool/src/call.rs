@@ -17,6 +17,9 @@ pub struct Call {
     pub options: Options,
     /// For services of the caller's own protocol.
     pub extras: Extras,
+    /// How much of an answer gets to the caller: what is larger is cut. Whoever takes something away for good must take no
+    /// more than that.
+    pub max_answer_bytes: usize,
 }
 
 /// What the caller's request carried besides its name and arguments, by name and as it came.

@@ -17,16 +17,19 @@ pub enum Begun {
     Done(Box<RawValue>),
     /// It was used, and nobody knows what came of it, or it is still going on.
     Unknown,
+    /// It was used for other work.
+    Other,
 }
 
 /// Keeps first results for 24 hours. A scope is what the keys belong to, e.g. one tool of a service.
 #[async_trait]
 pub trait Once: fmt::Debug + Send + Sync + 'static {
-    /// Begins the work under the key, or says that it was begun before.
+    /// Begins the work under the key, or says that it was begun before. The digest tells work from other work; an empty
+    /// one is like every other.
     ///
     /// # Errors
     /// What keeps that from being known: then nothing must be done.
-    async fn begin(&self, tenant: &TenantId, scope: &str, key: &str) -> Result<Begun>;
+    async fn begin(&self, tenant: &TenantId, scope: &str, key: &str, digest: &str) -> Result<Begun>;
 
     /// The work is done, and whoever asks again gets this.
     ///

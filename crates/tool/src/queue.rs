@@ -3,6 +3,7 @@
 use crate::{Result, TenantId};
 use async_trait::async_trait;
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
@@ -27,6 +28,17 @@ pub struct NewMessage {
     pub headers: BTreeMap<String, String>,
     /// How long nobody is to get it.
     pub delay: Duration,
+}
+
+/// A key that a message is published once for, and what whoever asks again is told; its place is put in.
+#[derive(Debug, Clone)]
+pub struct OnceKey {
+    /// What the key belongs to.
+    pub scope: String,
+    /// The key as it was begun.
+    pub key: String,
+    /// An object, which gets the `position`.
+    pub result: Map<String, Value>,
 }
 
 /// What became of a new message.
@@ -118,17 +130,29 @@ pub trait Queue: fmt::Debug + Send + Sync + 'static {
     /// `RateLimited` when the tenant has no room for more, and what keeps it from being written.
     async fn publish(&self, tenant: &TenantId, queue: &str, message: NewMessage) -> Result<Published>;
 
-    /// The next messages that could be had, left where they are.
+    /// The same together with the end of its key, both or neither; nothing where the key has its end already.
+    ///
+    /// # Errors
+    /// As `publish`.
+    async fn publish_once(
+        &self,
+        tenant: &TenantId,
+        queue: &str,
+        message: NewMessage,
+        key: OnceKey,
+    ) -> Result<Option<Published>>;
+
+    /// The next messages that could be had behind the first `skip`, left where they are.
     ///
     /// # Errors
     /// What keeps them from being read.
-    async fn peek(&self, tenant: &TenantId, queue: &str, max: usize) -> Result<Vec<QueuedMessage>>;
-
-    /// Takes the next messages for good.
-    ///
-    /// # Errors
-    /// What keeps them from being taken.
-    async fn receive(&self, tenant: &TenantId, queue: &str, max: usize) -> Result<Vec<QueuedMessage>>;
+    async fn peek(
+        &self,
+        tenant: &TenantId,
+        queue: &str,
+        skip: usize,
+        max: usize,
+    ) -> Result<Vec<QueuedMessage>>;
 
     /// Takes the next messages for `lease`: whoever does not settle or renew them by then loses them to others.
     ///

@@ -58,6 +58,7 @@ async fn call_with(connector: &dyn Connector, options: &str, arguments: Value) -
         arguments: arguments.into(),
         options: uri.options().clone(),
         extras: Default::default(),
+        max_answer_bytes: usize::MAX,
     };
     match bind_and_call(connector, &context(Duration::from_secs(20)), call).await? {
         Outcome::Done(output) => Ok(output),

@@ -1,6 +1,7 @@
 //! Mail that goes no further than a folder: what a service does before it knows a server, and what tests look at.
 
 use super::mime::Message;
+use crate::shared::own_folder::{make_private, private_file};
 use crate::shared::sending::{Fate, Status};
 use std::io;
 use std::path::PathBuf;
@@ -37,15 +38,15 @@ impl Folder {
     }
 
     pub(super) async fn check(&self) -> Result<()> {
-        fs::create_dir_all(&self.0).await.map_err(|error| {
+        make_private(&self.0).await.map_err(|error| {
             Error::unavailable("the folder of the mail service cannot be made").caused_by(error).retryable()
         })
     }
 
     async fn write(&self, name: &str, message: &Message) -> io::Result<()> {
-        fs::create_dir_all(&self.0).await?;
+        make_private(&self.0).await?;
         let unfinished = self.0.join(format!("{name}.part"));
-        let mut file = fs::File::create_new(&unfinished).await?;
+        let mut file = private_file().write(true).create_new(true).open(&unfinished).await?;
         file.write_all(message.head.as_bytes()).await?;
         file.write_all(&message.body).await?;
         file.flush().await?;

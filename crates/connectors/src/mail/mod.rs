@@ -71,10 +71,7 @@ impl Connector for Mail {
         let tool = self.tools.iter().find(|tool| tool.id == call.tool);
         let tool =
             tool.ok_or_else(|| Error::not_found(format!("the service has no tool '{}'", call.tool)))?;
-        let late = "the mail server did not answer in time; the mail may have been sent";
-        let limited = self.bounds.limited(cx, &call.options);
-        let work = Box::pin(self.send(&limited, tool, &call));
-        self.bounds.within(cx, &call.options, late, work).await.map(Outcome::Done)
+        Box::pin(self.send(cx, tool, &call)).await.map(Outcome::Done)
     }
 
     async fn health(&self, cx: &Context) -> Result<()> {

@@ -3,39 +3,35 @@
 use super::mime::{self, Message};
 use super::tools::MailTool;
 use super::{Carrier, Mail};
-use crate::shared::arguments::{text, wrong};
-use crate::shared::sending::once::{Keyed, Words};
-use crate::shared::sending::{Carry, Fate, Pace, Report, carry_all, is_surely_nothing};
+use crate::shared::arguments::wrong;
+use crate::shared::sending::once::{Keyed, Late, Words};
+use crate::shared::sending::{Carry, Fate, Pace, Report, carry_all};
 use async_trait::async_trait;
 use serde_json::Value;
-use std::sync::atomic::{AtomicBool, Ordering};
-use tool::once::MAX_KEY_CHARACTERS;
+use std::sync::atomic::AtomicBool;
 use tool::{Call, Context, Output, Result};
+
+const LATE: Late = Late {
+    doubtful: "the mail server did not answer in time; the mail may have been sent",
+    unsent: "the time was over before the mail server had the mail, or what is attached to it was there; it was not sent",
+};
 
 impl Mail {
     pub(super) async fn send(&self, cx: &Context, tool: &MailTool, call: &Call) -> Result<Output> {
         let arguments = call.arguments.as_map()?;
-        let given = text(arguments, "idempotencyKey", MAX_KEY_CHARACTERS)?;
         let scope = format!("mail/{}/{}", self.service.as_deref().unwrap_or_default(), tool.id);
         let words = Words { parameter: "idempotencyKey", done: "sent" };
-        let keyed = Keyed::of(cx, given, self.once.as_ref(), scope, words)?;
+        let keyed = Keyed::of(cx, arguments, self.once.as_ref(), scope, words)?;
         let is_doubtful = AtomicBool::new(false);
+        let limited = &self.bounds.limited(cx, &call.options);
         let sending = async {
-            let letter = self.letter(cx, tool, arguments).await?;
+            let letter = self.letter(limited, tool, arguments).await?;
             let messages = mime::messages(&letter)?;
             self.check_size(&messages)?;
-            self.deliver(cx, &messages, &is_doubtful).await
+            self.deliver(limited, &messages, &is_doubtful).await
         };
-        let result = match keyed {
-            None => sending.await?,
-            Some(keyed) => {
-                let surely_not = |end: &Result<Value>| match end {
-                    Ok(result) => is_surely_nothing(result),
-                    Err(_) => !is_doubtful.load(Ordering::Relaxed),
-                };
-                keyed.run(cx, sending, surely_not).await?
-            }
-        };
+        let bounds = (&self.bounds, &call.options);
+        let result = Keyed::send(keyed, cx, bounds, LATE, &is_doubtful, Box::pin(sending)).await?;
         Report::output(&result, self.remark())
     }
 

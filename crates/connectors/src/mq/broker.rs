@@ -1,5 +1,6 @@
 //! What every broker can do for us.
 
+use super::basket::Basket;
 use super::destination::Destination;
 use super::message::{Incoming, Outgoing, Receipt};
 use async_trait::async_trait;
@@ -40,14 +41,19 @@ pub(super) trait Broker: Send + Sync + 'static {
     /// It can hold a message back by itself; otherwise the call is made later.
     fn delays(&self) -> bool;
 
+    /// Ends the key of a message in one with publishing it.
+    fn ends_keys(&self) -> bool {
+        false
+    }
+
     /// Returns when the broker has said that it has the message.
     async fn publish(&self, to: &Destination, message: &Outgoing) -> Result<Receipt>;
 
-    /// Shows the next messages, and leaves them where they are.
-    async fn peek(&self, from: &Destination, max: usize) -> Result<Vec<Incoming>>;
+    /// Shows the next messages, as many as the basket has room for, and leaves them where they are.
+    async fn peek(&self, from: &Destination, basket: &mut Basket<'_>) -> Result<()>;
 
-    /// Takes the next messages for good, waiting for the first.
-    async fn receive(&self, from: &Destination, max: usize, wait: Duration) -> Result<Vec<Incoming>>;
+    /// Takes the next messages for good, waiting for the first. What the basket has no room for stays.
+    async fn receive(&self, from: &Destination, basket: &mut Basket<'_>, wait: Duration) -> Result<()>;
 
     /// Whether it answers, and knows these places.
     async fn health(&self, places: &[Destination]) -> Result<()>;

@@ -1,5 +1,6 @@
 //! Queues in this program's own database.
 
+use super::basket::Basket;
 use super::broker::{Broker, Reader};
 use super::destination::Destination;
 use super::message::{Incoming, Outgoing, Payload, Receipt};
@@ -39,11 +40,27 @@ impl Embedded {
     fn name(&self, destination: &Destination) -> String {
         format!("{}/{destination}", self.service)
     }
+
+    fn reader(&self, from: &Destination, order: Order) -> Result<EmbeddedReader> {
+        let queue = self.queue()?.clone();
+        Ok(EmbeddedReader {
+            changes: tokio::sync::Mutex::new(queue.changes()),
+            queue,
+            tenant: self.tenant.clone(),
+            name: self.name(from),
+            order,
+            lease: self.lease,
+        })
+    }
 }
 
 #[async_trait]
 impl Broker for Embedded {
     fn delays(&self) -> bool {
+        true
+    }
+
+    fn ends_keys(&self) -> bool {
         true
     }
 
@@ -55,7 +72,14 @@ impl Broker for Embedded {
             headers: message.headers.clone(),
             delay: message.delay,
         };
-        let published = self.queue()?.publish(&self.tenant, &self.name(to), new).await;
+        let (queue, name) = (self.queue()?, self.name(to));
+        let published = match &message.once {
+            None => queue.publish(&self.tenant, &name, new).await,
+            Some(key) => {
+                let published = queue.publish_once(&self.tenant, &name, new, key.clone()).await;
+                published.and_then(|published| published.ok_or_else(meanwhile))
+            }
+        };
         let published = published.map_err(|error| match error.kind() {
             // The database may have it although it could not say so.
             ErrorKind::Unavailable => {
@@ -70,40 +94,46 @@ impl Broker for Embedded {
         })
     }
 
-    async fn peek(&self, from: &Destination, max: usize) -> Result<Vec<Incoming>> {
-        let found = self.queue()?.peek(&self.tenant, &self.name(from), max).await?;
-        Ok(found.into_iter().map(incoming).collect())
+    async fn peek(&self, from: &Destination, basket: &mut Basket<'_>) -> Result<()> {
+        let (queue, name) = (self.queue()?, self.name(from));
+        let mut seen = 0;
+        loop {
+            let wanted = basket.wanted();
+            let found = queue.peek(&self.tenant, &name, seen, wanted).await?;
+            seen += found.len();
+            let is_last = found.len() < wanted;
+            if !found.into_iter().all(|message| basket.admit(&incoming(message))) || is_last || wanted == 0 {
+                return Ok(());
+            }
+        }
     }
 
-    async fn receive(&self, from: &Destination, max: usize, wait: Duration) -> Result<Vec<Incoming>> {
-        let (queue, name, until) = (self.queue()?, self.name(from), Instant::now() + wait);
-        let mut changes = queue.changes();
+    async fn receive(&self, from: &Destination, basket: &mut Basket<'_>, wait: Duration) -> Result<()> {
+        let (reader, until) = (self.reader(from, Order::Any)?, Instant::now() + wait);
+        let mut changes = reader.changes.lock().await;
         loop {
             changes.borrow_and_update();
-            let found = queue.receive(&self.tenant, &name, max).await?;
-            let now = Instant::now();
-            if !found.is_empty() || now >= until {
-                return Ok(found.into_iter().map(incoming).collect());
+            let found = match basket.wanted() {
+                0 => Vec::new(),
+                wanted => reader.claim(wanted).await?,
+            };
+            let (now, is_over) = (Instant::now(), found.is_empty());
+            basket.take(&reader, found).await?;
+            match basket.is_empty() && now < until {
+                true => changed(&mut changes, (until - now).min(LOOK)).await,
+                false if is_over => return Ok(()),
+                false => {}
             }
-            changed(&mut changes, (until - now).min(LOOK)).await;
         }
     }
 
     async fn health(&self, places: &[Destination]) -> Result<()> {
         let place = places.first().map(|place| self.name(place)).unwrap_or_default();
-        self.queue()?.peek(&self.tenant, &place, 1).await.map(drop)
+        self.queue()?.peek(&self.tenant, &place, 0, 1).await.map(drop)
     }
 
     async fn subscribe(&self, from: &Destination, wanted: &Subscription) -> Result<Box<dyn Reader>> {
-        let queue = self.queue()?.clone();
-        Ok(Box::new(EmbeddedReader {
-            changes: tokio::sync::Mutex::new(queue.changes()),
-            queue,
-            tenant: self.tenant.clone(),
-            name: self.name(from),
-            order: if wanted.ordered { Order::Strict } else { Order::Any },
-            lease: self.lease,
-        }))
+        Ok(Box::new(self.reader(from, if wanted.ordered { Order::Strict } else { Order::Any })?))
     }
 }
 
@@ -117,6 +147,13 @@ struct EmbeddedReader {
     changes: tokio::sync::Mutex<watch::Receiver<u64>>,
 }
 
+impl EmbeddedReader {
+    async fn claim(&self, max: usize) -> Result<Vec<Incoming>> {
+        let found = self.queue.claim(&self.tenant, &self.name, max, self.order, self.lease).await?;
+        Ok(found.into_iter().map(incoming).collect())
+    }
+}
+
 #[async_trait]
 impl Reader for EmbeddedReader {
     async fn next(&self, max: usize, stop: &CancellationToken) -> Result<Vec<Incoming>> {
@@ -124,9 +161,9 @@ impl Reader for EmbeddedReader {
         let until = Instant::now() + WAIT;
         loop {
             changes.borrow_and_update();
-            let found = self.queue.claim(&self.tenant, &self.name, max, self.order, self.lease).await?;
+            let found = self.claim(max).await?;
             if !found.is_empty() || stop.is_cancelled() || Instant::now() >= until {
-                return Ok(found.into_iter().map(incoming).collect());
+                return Ok(found);
             }
             stop.run_until_cancelled(changed(&mut changes, LOOK)).await;
         }
@@ -150,6 +187,11 @@ impl Reader for EmbeddedReader {
     }
 
     async fn close(&self) {}
+}
+
+fn meanwhile() -> Error {
+    Error::upstream("another call has published it in the meantime; ask again for what came of that")
+        .retryable()
 }
 
 async fn changed(changes: &mut watch::Receiver<u64>, at_most: Duration) {

@@ -153,15 +153,7 @@ impl Listener {
 
     /// What the sink gets, if the message is what the tool says.
     fn delivery(&self, message: &Incoming) -> Result<Delivery, String> {
-        let content = self.format.decode(&message.payload)?;
-        if let Some(schema) = &self.schema {
-            let value = serde_json::from_str(content.get()).map_err(|error| {
-                format!("the message cannot be read: {}", tool::plain(&error.to_string()))
-            })?;
-            if let Some(problem) = schema.check(&value).into_iter().next() {
-                return Err(format!("the message is not of its schema: {}", problem.message));
-            }
-        }
+        let content = message.content(self.format, self.schema.as_deref())?;
         let mut headers = message.headers.clone();
         headers.remove(ATTEMPT_HEADER);
         Ok(Delivery {

@@ -1,13 +1,19 @@
 //! Messages: what a caller gives, what a broker carries, and what a reader sees.
 
 use super::tool_settings::Format;
+use super::tools::QueueTool;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use chrono::{DateTime, SecondsFormat};
+use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use tool::queue::OnceKey;
+use tool::schema::Schema;
 use tool::{Error, Result};
 
 /// The header that carries the message's id where the broker has no place for one.
@@ -35,6 +41,24 @@ pub(super) struct Outgoing {
     pub(super) key: Option<String>,
     pub(super) headers: BTreeMap<String, String>,
     pub(super) delay: Duration,
+    /// Nothing of it has left us: what fails now has surely not been published.
+    pub(super) is_here: Arc<AtomicBool>,
+    /// The key that ends with it, for brokers that can do both at once.
+    pub(super) once: Option<OnceKey>,
+}
+
+impl Outgoing {
+    /// From now on it is only looked for the way there.
+    #[cfg_attr(not(feature = "brokers"), expect(dead_code, reason = "for brokers elsewhere"))]
+    pub(super) fn stays_here(&self) {
+        self.is_here.store(true, Ordering::Relaxed);
+    }
+
+    /// From now on nobody knows, until the broker says something.
+    #[cfg_attr(not(feature = "brokers"), expect(dead_code, reason = "for brokers elsewhere"))]
+    pub(super) fn leaves(&self) {
+        self.is_here.store(false, Ordering::Relaxed);
+    }
 }
 
 /// What the broker said to a message.
@@ -127,23 +151,68 @@ pub(super) fn refused(why: &str) -> Error {
 }
 
 impl Incoming {
-    /// What `_peek` and `_receive` show. What is not of the format is shown as base64.
-    pub(super) fn shown(&self, format: Format) -> Value {
-        let message = format.decode(&self.payload).or_else(|_| Format::Base64.decode(&self.payload));
-        let message = message.ok().and_then(|message| serde_json::from_str(message.get()).ok());
-        let message: Option<Value> = message.or_else(|| match &self.payload {
-            Payload::Json(json) => serde_json::from_str(json.get()).ok(),
-            Payload::Bytes(_) => None,
-        });
-        json!({
-            "messageId": self.id,
-            "message": message,
-            "key": self.key,
-            "headers": self.headers,
-            "publishedAt": self.published_at.and_then(time),
-            "position": self.position,
-        })
+    /// What the message says, if it is what its tool says.
+    ///
+    /// # Errors
+    /// Why it is not, for people.
+    pub(super) fn content(&self, format: Format, schema: Option<&Schema>) -> Result<Box<RawValue>, String> {
+        let content = format.decode(&self.payload)?;
+        let Some(schema) = schema else { return Ok(content) };
+        let value = serde_json::from_str(content.get())
+            .map_err(|error| format!("the message cannot be read: {}", tool::plain(&error.to_string())))?;
+        match schema.check(&value).into_iter().next() {
+            Some(problem) => Err(format!("the message is not of its schema: {}", problem.message)),
+            None => Ok(content),
+        }
     }
+
+    /// What `_peek` and `_receive` show. What is not as the tool says is marked, and bytes that are none of its format are
+    /// an object that says how they are written.
+    pub(super) fn shown(&self, tool: &QueueTool) -> String {
+        let (message, problem) = match self.content(tool.format, tool.schema.as_deref()) {
+            Ok(content) => (content, None),
+            Err(problem) => {
+                (tool.format.decode(&self.payload).unwrap_or_else(|_| self.foreign()), Some(problem))
+            }
+        };
+        let shown = Shown {
+            message_id: &self.id,
+            message: &message,
+            key: self.key.as_deref(),
+            headers: &self.headers,
+            published_at: self.published_at.and_then(time),
+            position: &self.position,
+            problem,
+        };
+        // Texts and JSON can always be written.
+        serde_json::to_string(&shown).unwrap_or_default()
+    }
+
+    /// What is of another format, told apart from what is of ours.
+    fn foreign(&self) -> Box<RawValue> {
+        let bytes = match &self.payload {
+            Payload::Json(json) => return json.clone(),
+            Payload::Bytes(bytes) => bytes,
+        };
+        let told = match std::str::from_utf8(bytes) {
+            Ok(text) => json!({ "text": text }),
+            Err(_) => json!({ "base64": BASE64_STANDARD.encode(bytes) }),
+        };
+        raw(&told).unwrap_or_default()
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Shown<'a> {
+    message_id: &'a str,
+    message: &'a RawValue,
+    key: Option<&'a str>,
+    headers: &'a BTreeMap<String, String>,
+    published_at: Option<String>,
+    position: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problem: Option<String>,
 }
 
 /// A time as callers see it.

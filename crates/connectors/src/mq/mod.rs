@@ -2,6 +2,7 @@
 
 #[cfg(feature = "brokers")]
 mod address;
+mod basket;
 mod broker;
 mod destination;
 mod embedded;
@@ -31,10 +32,10 @@ pub(crate) use settings::Settings;
 
 use crate::shared::bounds::Bounds;
 use async_trait::async_trait;
+use basket::Basket;
 use broker::Broker;
-use message::Incoming;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use std::sync::Arc;
 use std::time::Duration;
 use tool::{
@@ -68,16 +69,20 @@ impl Mq {
     async fn run(&self, cx: &Context, tool: &QueueTool, action: Action, call: &Call) -> Result<Output> {
         let arguments = call.arguments.as_map()?;
         match action {
-            Action::Publish => self.publish(cx, tool, arguments).await,
+            Action::Publish => self.publish(cx, tool, call).await,
             Action::Peek => {
                 let max = whole(arguments, "max", 10, 1, MAX_MESSAGES)?;
-                messages(tool, &self.broker.peek(&tool.destination, max).await?)
+                let mut basket = Basket::new(tool, max, call.max_answer_bytes);
+                self.broker.peek(&tool.destination, &mut basket).await?;
+                basket.output()
             }
             Action::Receive => {
                 let max = whole(arguments, "max", 1, 1, MAX_MESSAGES)?;
                 let wait = whole(arguments, "waitMs", 0, 0, MAX_WAIT_MS)?;
                 let wait = Duration::from_millis(u64::try_from(wait).unwrap_or(MAX_WAIT_MS));
-                messages(tool, &self.broker.receive(&tool.destination, max, wait).await?)
+                let mut basket = Basket::new(tool, max, call.max_answer_bytes);
+                self.broker.receive(&tool.destination, &mut basket, wait).await?;
+                basket.output()
             }
         }
     }
@@ -96,12 +101,13 @@ impl Connector for Mq {
 
     async fn call(&self, cx: &Context, call: Call) -> Result<Outcome> {
         let (tool, action) = self.find(&call.tool)?;
+        let work = self.run(cx, tool, action, &call);
         let late = match action {
-            Action::Publish => "the broker did not confirm in time; the message may have been published",
+            // What is published once has to know itself how that ended.
+            Action::Publish => return work.await.map(Outcome::Done),
             Action::Peek => "the broker did not answer in time",
             Action::Receive => "the broker did not answer in time; messages may have been taken",
         };
-        let work = self.run(cx, tool, action, &call);
         self.bounds.within(cx, &call.options, late, work).await.map(Outcome::Done)
     }
 
@@ -136,11 +142,6 @@ fn whole(arguments: &Map<String, Value>, name: &str, default: u64, least: u64, m
         let message = format!("parameter '{name}' must be a whole number from {least} to {most}");
         Error::invalid_input(message).of_parameter(name)
     })
-}
-
-fn messages(tool: &QueueTool, found: &[Incoming]) -> Result<Output> {
-    let shown: Vec<_> = found.iter().map(|message| message.shown(tool.format)).collect();
-    output(&json!({ "messages": shown }))
 }
 
 fn output(value: &Value) -> Result<Output> {

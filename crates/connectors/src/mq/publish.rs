@@ -1,6 +1,8 @@
 //! Publishing: from arguments to a message, once where that is asked for, later where the broker cannot wait.
 
-use super::message::{ID_HEADER, KEY_HEADER, MESSAGE_FIELD, Outgoing, Receipt, refused, time};
+use super::message::{
+    ATTEMPT_HEADER, ID_HEADER, KEY_HEADER, MESSAGE_FIELD, Outgoing, Receipt, refused, time,
+};
 use super::tools::{MAX_HEADER_CHARACTERS, MAX_HEADERS, MAX_KEY, QueueTool};
 use super::{Mq, output};
 use crate::shared::arguments::text;
@@ -8,30 +10,46 @@ use crate::shared::sending::once::{Keyed, Words, raw, surely_not_sent};
 use document::{Budget, Node};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tool::once::MAX_KEY_CHARACTERS;
-use tool::queue::LaterCall;
-use tool::{Context, Error, Output, Result};
+use tool::queue::{DEAD_REASON, LaterCall, OnceKey};
+use tool::{Call, Context, Door, Error, ErrorKind, Output, Result};
 
 /// How much work the expression of a key may do.
 const KEY_STEPS: u64 = 100_000;
+/// What is said when nobody knows.
+const LATE: &str = "the broker did not confirm in time; the message may have been published";
+/// What is said when the message never left.
+const NOT_REACHED: &str = "the broker was not reached in time; the message was not published";
 
 impl Mq {
-    pub(super) async fn publish(
-        &self,
-        cx: &Context,
-        tool: &QueueTool,
-        arguments: &Map<String, Value>,
-    ) -> Result<Output> {
-        let message = self.outgoing(cx, tool, arguments)?;
-        let given = text(arguments, "messageId", MAX_KEY_CHARACTERS)?;
+    pub(super) async fn publish(&self, cx: &Context, tool: &QueueTool, call: &Call) -> Result<Output> {
+        let (arguments, options) = (call.arguments.as_map()?, &call.options);
+        let mut message = self.outgoing(cx, tool, arguments)?;
         let scope = format!("mq/{}/{}", self.service.as_deref().unwrap_or_default(), tool.id);
         let words = Words { parameter: "messageId", done: "published" };
-        let sending = self.send(cx, tool, &message);
-        let Some(keyed) = Keyed::of(cx, given, self.once.as_ref(), scope, words)? else {
-            return output(&sending.await?);
+        let keyed = Keyed::of(cx, arguments, self.once.as_ref(), scope, words)?;
+        let keyed = match keyed {
+            Some(keyed) if self.broker.ends_keys() => {
+                let (scope, key) = keyed.place();
+                let result = Map::from_iter(named(&message, tool));
+                message.once = Some(OnceKey { scope: scope.to_owned(), key: key.to_owned(), result });
+                Some(keyed.atomic())
+            }
+            keyed => keyed,
         };
-        let surely_not = |end: &Result<Value>| end.as_ref().is_err_and(surely_not_sent);
+        let sending = async {
+            let sent = self.bounds.within(cx, options, LATE, self.send(cx, tool, &message)).await;
+            sent.map_err(|error| match (error.kind(), message.is_here.load(Ordering::Relaxed)) {
+                (ErrorKind::Timeout, true) => error.restated(NOT_REACHED.to_owned()),
+                _ => error,
+            })
+        };
+        let Some(keyed) = keyed else { return output(&sending.await?) };
+        let is_here = || message.is_here.load(Ordering::Relaxed);
+        let surely_not =
+            |end: &Result<Value>| end.as_ref().is_err_and(|error| is_here() || surely_not_sent(error));
         output(&keyed.run(cx, sending, surely_not).await?)
     }
 
@@ -40,7 +58,7 @@ impl Mq {
             true => self.broker.publish(&tool.destination, message).await?,
             false => self.send_later(cx, tool, message).await?,
         };
-        let mut result = json!({ "messageId": message.id, "destination": tool.destination.to_string() });
+        let mut result = Value::Object(Map::from_iter(named(message, tool)));
         if let Some(position) = receipt.position {
             result["position"] = position.into();
         }
@@ -83,7 +101,11 @@ impl Mq {
             return Err(refused(&format!("has {size} bytes; 'max_message_bytes' allows {most}")));
         }
         let mut headers = headers(arguments)?;
+        // Only we ourselves send it, with what was held back.
         let carried = headers.remove(ID_HEADER);
+        if carried.is_some() && cx.door != Door::System {
+            return Err(own_parameter(ID_HEADER));
+        }
         let id = match text(arguments, "messageId", MAX_KEY_CHARACTERS)? {
             Some(given) => given.to_owned(),
             None => carried.unwrap_or_else(tool::new_id),
@@ -92,7 +114,8 @@ impl Mq {
             Some(query) => key_of(cx, query, message)?,
             None => text(arguments, "key", MAX_KEY)?.map(str::to_owned),
         };
-        Ok(Outgoing { id, json: raw(message)?, bytes, key, headers, delay: self.delay(arguments)? })
+        let (json, delay) = (raw(message)?, self.delay(arguments)?);
+        Ok(Outgoing { id, json, bytes, key, headers, delay, is_here: Default::default(), once: None })
     }
 
     fn delay(&self, arguments: &Map<String, Value>) -> Result<Duration> {
@@ -100,6 +123,12 @@ impl Mq {
         let delay = super::whole(arguments, "delay", 0, 0, most)?;
         Ok(Duration::from_millis(u64::try_from(delay).unwrap_or(most)))
     }
+}
+
+/// What every result of a message says.
+fn named(message: &Outgoing, tool: &QueueTool) -> [(String, Value); 2] {
+    let destination = tool.destination.to_string();
+    [("messageId".to_owned(), message.id.as_str().into()), ("destination".to_owned(), destination.into())]
 }
 
 /// The key that the tool's expression finds; nothing is no key.
@@ -121,6 +150,11 @@ fn key_of(cx: &Context, query: &document::Query, message: &Value) -> Result<Opti
     }
 }
 
+fn own_parameter(header: &str) -> Error {
+    let message = format!("parameter 'headers' has '{header}', which is a parameter of its own");
+    Error::invalid_input(message).of_parameter("headers")
+}
+
 fn headers(arguments: &Map<String, Value>) -> Result<BTreeMap<String, String>> {
     let wrong =
         |why: String| Err(Error::invalid_input(format!("parameter 'headers' {why}")).of_parameter("headers"));
@@ -140,7 +174,7 @@ fn headers(arguments: &Map<String, Value>) -> Result<BTreeMap<String, String>> {
             return wrong(format!("must have texts of at most {MAX_HEADER_CHARACTERS} characters"));
         };
         if [MESSAGE_FIELD, KEY_HEADER].contains(&name.to_ascii_lowercase().as_str()) {
-            return wrong(format!("has '{name}', which is a parameter of its own"));
+            return Err(own_parameter(name));
         }
         if !is_name || text.chars().any(char::is_control) {
             return wrong("has a name or text with characters that no header can have".to_owned());
@@ -148,5 +182,7 @@ fn headers(arguments: &Map<String, Value>) -> Result<BTreeMap<String, String>> {
         // Names differ by more than their case with no broker we know.
         headers.insert(name.to_ascii_lowercase(), text.to_owned());
     }
+    // A dead letter that is published again begins anew.
+    headers.retain(|name, _| ![ATTEMPT_HEADER, DEAD_REASON].contains(&name.as_str()));
     Ok(headers)
 }

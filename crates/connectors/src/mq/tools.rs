@@ -231,6 +231,7 @@ impl QueueTool {
                 "headers": { "type": "object", "additionalProperties": { "type": "string" } },
                 "publishedAt": { "type": ["string", "null"] },
                 "position": { "type": "string" },
+                "problem": { "type": "string", "description": "Why it is not as the tool says; flows get no such message." },
             } },
         } } })
     }

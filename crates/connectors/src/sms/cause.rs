@@ -18,6 +18,8 @@ pub(super) enum Cause {
     /// The template, its values or the signature.
     Template,
     Balance,
+    /// The answer does not say whether it was sent.
+    Unclear,
     Other,
 }
 
@@ -30,13 +32,20 @@ impl Cause {
             Self::Number => "the vendor does not take the number",
             Self::Template => "the vendor does not take the template, its values or the sign_name",
             Self::Balance => "the account has no balance or package left",
+            Self::Unclear => "the vendor's answer does not say whether it was sent, so that it may have been",
             Self::Other => "the vendor does not send it",
         }
     }
 
     /// What became of a message for one number.
     pub(super) fn fate(self, code: &str, words: &str) -> Fate {
-        let status = if self == Self::Throttled { Status::Deferred } else { Status::Refused };
+        let status = match self {
+            Self::Throttled => Status::Deferred,
+            Self::Unclear => Status::Unknown,
+            Self::Credentials | Self::Clock | Self::Number | Self::Template | Self::Balance | Self::Other => {
+                Status::Refused
+            }
+        };
         let words: String = tool::plain(words).chars().take(200).collect();
         Fate::new(status, Some(code.into()), format!("{}: {words}", self.words()))
     }
@@ -66,7 +75,7 @@ pub(super) fn failure(
                 None => error,
             }
         }
-        Cause::Clock | Cause::Number | Cause::Template | Cause::Balance | Cause::Other => {
+        Cause::Clock | Cause::Number | Cause::Template | Cause::Balance | Cause::Unclear | Cause::Other => {
             return Ok(vec![cause.fate(code, words); people]);
         }
     };

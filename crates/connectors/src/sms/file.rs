@@ -3,13 +3,14 @@
 use super::gateway::Gateway;
 use super::number::Number;
 use super::wording::Wording;
+use crate::shared::own_folder::{make_private, private_file};
 use crate::shared::sending::{Fate, Status};
 use async_trait::async_trait;
 use serde_json::json;
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
-use tokio::fs::{self, OpenOptions};
+use tokio::fs;
 use tokio::io::AsyncWriteExt;
 use tokio::sync::Semaphore;
 use tool::{Error, Result};
@@ -30,12 +31,12 @@ impl Lines {
     }
 
     async fn append(&self, lines: &str) -> io::Result<()> {
-        fs::create_dir_all(&self.folder).await?;
+        make_private(&self.folder).await?;
         let path = self.folder.join("messages.jsonl");
         if fs::metadata(&path).await.is_ok_and(|file| file.len() > MAX_BYTES) {
             fs::rename(&path, self.folder.join("messages.old.jsonl")).await?;
         }
-        let mut file = OpenOptions::new().create(true).append(true).open(&path).await?;
+        let mut file = private_file().create(true).append(true).open(&path).await?;
         file.write_all(lines.as_bytes()).await?;
         file.flush().await
     }
@@ -71,7 +72,7 @@ impl Gateway for Lines {
     }
 
     async fn probe(&self) -> Result<()> {
-        fs::create_dir_all(&self.folder).await.map_err(|error| {
+        make_private(&self.folder).await.map_err(|error| {
             Error::unavailable("the folder of the SMS service cannot be made").caused_by(error).retryable()
         })
     }

@@ -18,6 +18,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tool::{Error, Result, Secret};
 
+/// What stands for the code of an answer that has none.
+pub(super) const NO_CODE: &str = "no code";
 /// The most bytes of an answer that are read.
 const MAX_ANSWER: usize = 1024 * 1024;
 
@@ -118,6 +120,8 @@ impl Answer {
 
     /// The whole request failed with this code of the vendor's.
     pub(super) fn failure(&self, code: &str, words: &str, cause: Cause, people: usize) -> Result<Vec<Fate>> {
+        let is_clear = self.status < 500 && code != NO_CODE;
+        let cause = if cause == Cause::Other && !is_clear { Cause::Unclear } else { cause };
         cause::failure(self, code, words, cause, people)
     }
 }
@@ -171,7 +175,11 @@ impl Web {
                 is_doubtful.store(false, Ordering::Relaxed);
                 Ok(Answer { status, headers, json })
             }
-            None => Err(unreadable(status, &headers)),
+            None => {
+                // Whoever says this has not let the request through.
+                is_doubtful.store(![401, 403, 429].contains(&status), Ordering::Relaxed);
+                Err(unreadable(status, &headers))
+            }
         }
     }
 

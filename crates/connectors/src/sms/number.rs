@@ -4,6 +4,9 @@ use crate::shared::arguments::wrong;
 use tool::Result;
 use tool::secret::masked_number;
 
+/// Numbers that have more digits and begin like their country begin with their country.
+const MAX_NATIONAL: usize = 10;
+
 /// A number with its country, in digits alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Number {
@@ -14,10 +17,10 @@ pub(super) struct Number {
 }
 
 impl Number {
-    /// Reads `13800138000` or `+8613800138000`; spaces and hyphens between digits do not count.
+    /// Reads `13800138000`, `+8613800138000` or `008613800138000`; spaces and hyphens between digits do not count.
     pub(super) fn parse(text: &str, country_code: &str, parameter: &str) -> Result<Self> {
         let digits: String = text.trim().chars().filter(|c| !matches!(c, ' ' | '-' | '(' | ')')).collect();
-        let (is_whole, digits) = match digits.strip_prefix('+') {
+        let (is_whole, digits) = match digits.strip_prefix('+').or_else(|| digits.strip_prefix("00")) {
             Some(rest) => (true, rest.to_owned()),
             None => (false, digits),
         };
@@ -26,6 +29,14 @@ impl Number {
         if !is_number || !(5..=most).contains(&digits.len()) || (is_whole && digits.starts_with('0')) {
             let shown = masked_number(&tool::plain(text));
             let why = format!("has '{shown}', which is no telephone number such as +14155550100");
+            return Err(wrong(parameter, &why));
+        }
+        // Too long for a number without its country: it would get the country twice.
+        if !is_whole && digits.len() > MAX_NATIONAL && digits.starts_with(country_code) {
+            let shown = masked_number(&digits);
+            let why = format!(
+                "has '{shown}', which begins like the country {country_code}; write '+' before it, or leave the country out"
+            );
             return Err(wrong(parameter, &why));
         }
         let (country_code, national) = match is_whole {
@@ -70,6 +81,7 @@ mod tests {
         for (text, country_code, e164, national) in [
             ("13800138000", "86", "+8613800138000", "13800138000"),
             ("+8613800138000", "86", "+8613800138000", "13800138000"),
+            ("0086 138 0013 8000", "86", "+8613800138000", "13800138000"),
             ("138-0013 8000", "86", "+8613800138000", "13800138000"),
             ("+14155550100", "86", "+14155550100", "14155550100"),
             ("(415) 555-0100", "1", "+14155550100", "14155550100"),
@@ -82,9 +94,16 @@ mod tests {
     /// SM-7
     #[test]
     fn refuses_what_is_no_number_without_showing_it() {
-        for text in
-            ["", "12", "1380013800a", "+", "+0123456789", "1234567890123456", "13800138000,13900139000"]
-        {
+        for text in [
+            "",
+            "12",
+            "8613800138000",
+            "1380013800a",
+            "+",
+            "+0123456789",
+            "1234567890123456",
+            "13800138000,13900139000",
+        ] {
             let error = Number::parse(text, "86", "to").unwrap_err();
             assert_eq!(error.parameter(), Some("to"));
         }

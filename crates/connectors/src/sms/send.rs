@@ -4,16 +4,21 @@ use super::Sms;
 use super::number::Number;
 use super::tools::SmsTool;
 use super::wording::{self, Wording};
-use crate::shared::arguments::{text, texts, wrong};
+use crate::shared::arguments::{texts, wrong};
 use crate::shared::attempts::{Budget, Failure};
-use crate::shared::sending::once::{Keyed, Words};
-use crate::shared::sending::{Carry, Fate, Pace, Report, carry_all, is_surely_nothing};
+use crate::shared::sending::once::{Keyed, Late, Words};
+use crate::shared::sending::{Carry, Fate, Pace, Report, carry_all};
 use async_trait::async_trait;
 use serde_json::{Map, Value};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use tool::once::MAX_KEY_CHARACTERS;
+use tool::secret::masked_number;
 use tool::{Call, Context, Output, Result};
+
+const LATE: Late = Late {
+    doubtful: "the SMS gateway did not answer in time; the message may have been sent",
+    unsent: "the SMS gateway was not reached in time; the message was not sent",
+};
 
 /// How many requests of one call are on their way at the same time.
 const AT_ONCE: usize = 8;
@@ -24,22 +29,18 @@ impl Sms {
         let numbers = self.numbers(arguments)?;
         let wording = wording::read(tool, arguments, self.provider.takes_words())?;
         self.gateway.check(&wording)?;
-        let given = text(arguments, "idempotencyKey", MAX_KEY_CHARACTERS)?;
         let scope = format!("sms/{}/{}", self.service.as_deref().unwrap_or_default(), tool.id);
         let words = Words { parameter: "idempotencyKey", done: "sent" };
-        let keyed = Keyed::of(cx, given, self.once.as_ref(), scope, words)?;
+        let keyed = Keyed::of(cx, arguments, self.once.as_ref(), scope, words)?;
         let is_doubtful = AtomicBool::new(false);
-        let sending = self.deliver(cx, &wording, &numbers, &is_doubtful);
-        let result = match keyed {
-            None => sending.await?,
-            Some(keyed) => {
-                let surely_not = |end: &Result<Value>| match end {
-                    Ok(result) => is_surely_nothing(result),
-                    Err(_) => !is_doubtful.load(Ordering::Relaxed),
-                };
-                keyed.run(cx, sending, surely_not).await?
-            }
-        };
+        let limited = &self.bounds.limited(cx, &call.options);
+        let sending = self.deliver(limited, &wording, &numbers, &is_doubtful);
+        let bounds = (&self.bounds, &call.options);
+        let mut result = Keyed::send(keyed, cx, bounds, LATE, &is_doubtful, sending).await?;
+        // Results are kept without numbers, which only the caller knows.
+        for (told, number) in result["recipients"].as_array_mut().into_iter().flatten().zip(&numbers) {
+            told["to"] = number.given.as_str().into();
+        }
         Report::output(&result, None)
     }
 
@@ -76,7 +77,7 @@ impl Sms {
         let told = pieces
             .iter()
             .zip(ended)
-            .map(|(piece, ended)| (piece.iter().map(|number| number.given.clone()).collect(), ended));
+            .map(|(piece, ended)| (piece.iter().map(|number| masked_number(&number.given)).collect(), ended));
         Ok(Report::of("accepted", told)?.result())
     }
 }

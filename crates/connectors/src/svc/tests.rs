@@ -62,6 +62,7 @@ async fn call_uri(connector: &dyn Connector, uri: &str, arguments: Value) -> too
         arguments: arguments.into(),
         options: uri.options().clone(),
         extras: Default::default(),
+        max_answer_bytes: usize::MAX,
     };
     match bind_and_call(connector, &context(Duration::from_secs(20)), call).await? {
         Outcome::Done(output) => Ok(output),

@@ -78,7 +78,16 @@ async fn call_with(connector: &dyn Connector, cx: &Context, uri: &str, arguments
     let arguments: Arguments = arguments.as_object().cloned().unwrap().into();
     let tool = uri.tool().unwrap().to_owned();
     let outcome = connector
-        .call(cx, Call { tool, arguments, options: uri.options().clone(), extras: Default::default() })
+        .call(
+            cx,
+            Call {
+                tool,
+                arguments,
+                options: uri.options().clone(),
+                extras: Default::default(),
+                max_answer_bytes: usize::MAX,
+            },
+        )
         .await?;
     let Outcome::Done(output) = outcome else { panic!("a table answers at once") };
     Ok(serde_json::from_str(&output.data().unwrap()).unwrap())

@@ -50,6 +50,11 @@ impl Shape {
         Ok(Self { select, template, budget_bytes, output_schema: None })
     }
 
+    /// The most bytes of an answer.
+    pub(crate) fn budget_bytes(&self) -> usize {
+        self.budget_bytes
+    }
+
     /// The answer as the caller gets it. Errors of the tool pass as they are, within the budget. What takes long
     /// is done where it holds up nobody else.
     ///

@@ -29,6 +29,19 @@ async fn refuses_bad_arguments_before_anything_is_sent() {
     assert!(find.contains(r#""structuredContent":{"query":"x"}"#), "{find}");
 }
 
+/// Whoever takes something away for good has to know how much of it the caller will see.
+#[tokio::test]
+async fn tells_the_connector_how_large_an_answer_may_be() {
+    let world = World::with(vec![service("m", json!({ "echoes": ["room"] }))]).await;
+    let all = world.call("m__room", json!({})).await.unwrap();
+    assert!(all.contains(r#""room":10000"#), "{all}");
+    for (wanted, room) in [(500, 500), (50_000, 10_000)] {
+        let cx = tool::Context { result_bytes: Some(wanted), ..context() };
+        let less = world.call_as(&cx, "m__room", json!({})).await.unwrap();
+        assert!(less.contains(&format!(r#""room":{room}"#)), "{less}");
+    }
+}
+
 /// UR-3
 #[tokio::test]
 async fn says_what_is_not_there() {

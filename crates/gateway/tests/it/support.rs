@@ -121,6 +121,7 @@ impl Connector for Memory {
             }
             "stubborn" => std::future::pending().await,
             "panic" => panic!("on purpose"),
+            "room" => Ok(Outcome::Done(Output::json(raw(&json!({ "room": call.max_answer_bytes }))))),
             "down" => Err(Error::unavailable("nobody is there").retryable()),
             _ => Ok(Outcome::Done(Output::json(call.arguments.to_raw()))),
         }

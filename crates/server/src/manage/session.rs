@@ -84,9 +84,9 @@ async fn redeem(state: &Shared, code: &Secret, extensions: &Extensions) -> Resul
     let session = state.auth.browser(Purpose::Code, code.expose()).ok_or_else(unknown)?;
     let signed_in = session.signed_in;
     let once = OnceResults::new(state.store.clone(), state.options.store_timeout);
-    match once.begin(&signed_in.tenant, CODES, &session.id).await? {
+    match once.begin(&signed_in.tenant, CODES, &session.id, "").await? {
         Begun::First => {}
-        Begun::Done(_) | Begun::Unknown => return Err(unknown()),
+        Begun::Done(_) | Begun::Unknown | Begun::Other => return Err(unknown()),
     }
     let who = (signed_in.caller.identity.kind(), signed_in.caller.identity.id());
     record(state, row_of(&signed_in.tenant, who, &format!("POST {SESSION}"), extensions)).await;

@@ -80,23 +80,27 @@ impl Store {
     /// Connects, brings the schema up to date and checks that the vault belongs to the database. Until it is closed,
     /// nothing can be restored into the database.
     pub async fn open(options: &Options, vault: Vault) -> Result<Self> {
-        let store = Self::connect_as(options, vault, true).await?;
+        let (store, is_alone) = Self::connect_as(options, vault, true).await?;
         migrate::run(&store).await?;
         meta::check_vault(&store).await?;
+        if is_alone {
+            store.leases().release_all().await?;
+        }
         Ok(store)
     }
 
     /// Connects, and changes nothing: to back up what there is, or to put something in its place.
     pub async fn connect(options: &Options, vault: Vault) -> Result<Self> {
-        Self::connect_as(options, vault, false).await
+        Ok(Self::connect_as(options, vault, false).await?.0)
     }
 
-    async fn connect_as(options: &Options, vault: Vault, is_lasting: bool) -> Result<Self> {
+    /// Also says whether it is known that nobody else is at the database.
+    async fn connect_as(options: &Options, vault: Vault, is_lasting: bool) -> Result<(Self, bool)> {
         sqlx::any::install_default_drivers();
         let (backend, pool, writers) = connect(options, is_lasting).await?;
-        let occupied = match backend {
+        let (occupied, is_alone) = match backend {
             Backend::Sqlite if is_lasting => occupancy::share(&sqlite::path_of(options.url.expose())?)?,
-            _ => None,
+            _ => (None, false),
         };
         let occupied = Mutex::new(occupied);
         let url = options.url.clone();
@@ -116,7 +120,7 @@ impl Store {
             is_suspect,
             occupied,
         };
-        Ok(Self(Arc::new(inner)))
+        Ok((Self(Arc::new(inner)), is_alone))
     }
 
     /// Answers when the database does: for readiness probes. After a write that was not completed it must also
@@ -131,6 +135,9 @@ impl Store {
 
     /// Lets the statements under way finish and closes the connections.
     pub async fn close(&self) {
+        if let Err(error) = self.leases().release_own().await {
+            tracing::debug!(%error, "others wait until this process has fallen silent: {error}");
+        }
         self.0.writers.close().await;
         self.0.pool.close().await;
         self.0.occupied.lock().unwrap_or_else(PoisonError::into_inner).take();

@@ -10,7 +10,7 @@ use sqlx::AssertSqlSafe;
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 use tool::TenantId;
-use tool::queue::{Claim, DEAD, DEAD_REASON, NewMessage, Published, Settlement};
+use tool::queue::{Claim, DEAD, DEAD_REASON, NewMessage, OnceKey, Published, Settlement};
 
 /// The longest reason that is kept with a dead letter.
 const MAX_REASON_CHARACTERS: usize = 1000;
@@ -22,12 +22,13 @@ pub(super) async fn write(store: &Store, jobs: &[&Job]) -> Result<Vec<Outcome>> 
     let done = batch.finish_done(jobs).await?;
     for (index, job) in jobs.iter().enumerate() {
         outcomes.push(match &job.work {
-            Work::Publish(message) => batch.publish(index, job, message)?,
+            Work::Publish(_, Some(key)) if !batch.is_open(job, key).await? => Outcome::Stale,
+            Work::Publish(message, _) => batch.publish(index, job, message)?,
             Work::Settle { settlement: Settlement::Done, .. } => settled(done.contains(&index)),
             Work::Settle { claim, settlement } => batch.settle(job, *claim, settlement).await?,
         });
     }
-    batch.commit(&mut outcomes).await?;
+    batch.commit(jobs, &mut outcomes).await?;
     Ok(outcomes)
 }
 
@@ -52,13 +53,46 @@ impl Batch {
         let found = sqlx::query(AssertSqlSafe(sql)).fetch_one(write.connection()).await?;
         let now = row::integer(&found, "now")?;
         let mut room = BTreeMap::new();
-        for job in jobs.iter().filter(|job| matches!(job.work, Work::Publish(_))) {
+        for job in jobs.iter().filter(|job| matches!(job.work, Work::Publish(..))) {
             if !room.contains_key(&job.tenant) {
                 let (messages, bytes) = ledger::held_by(&mut write, &job.tenant).await?;
                 room.insert(job.tenant.clone(), (QUEUE_QUOTA_MESSAGES - messages, QUEUE_QUOTA_BYTES - bytes));
             }
         }
         Ok(Self { write, now, room, ledger: Ledger::default(), rows: Vec::new() })
+    }
+
+    /// Whether nobody has ended the key; nobody else does until this transaction ends.
+    async fn is_open(&mut self, job: &Job, key: &OnceKey) -> Result<bool> {
+        let found = sqlx::query(
+            "UPDATE once_results SET until = until
+             WHERE tenant = $1 AND scope = $2 AND key = $3 AND result IS NULL RETURNING key",
+        )
+        .bind(job.tenant.as_str())
+        .bind(key.scope.as_str())
+        .bind(key.key.as_str())
+        .fetch_optional(self.write.connection())
+        .await?;
+        Ok(found.is_some())
+    }
+
+    /// Ends the keys of what was published.
+    async fn end_keys(&mut self, jobs: &[&Job], outcomes: &[Outcome]) -> Result<()> {
+        for (job, outcome) in jobs.iter().zip(outcomes) {
+            let (Work::Publish(_, Some(key)), Outcome::Published(published)) = (&job.work, outcome) else {
+                continue;
+            };
+            let mut result = key.result.clone();
+            result.insert("position".to_owned(), published.position.to_string().into());
+            sqlx::query("UPDATE once_results SET result = $4 WHERE tenant = $1 AND scope = $2 AND key = $3")
+                .bind(job.tenant.as_str())
+                .bind(key.scope.as_str())
+                .bind(key.key.as_str())
+                .bind(row::to_json(&result)?)
+                .execute(self.write.connection())
+                .await?;
+        }
+        Ok(())
     }
 
     fn publish(&mut self, index: usize, job: &Job, message: &NewMessage) -> Result<Outcome> {
@@ -93,7 +127,7 @@ impl Batch {
             Work::Settle { claim, settlement: Settlement::Done } => {
                 Some((index, (job.tenant.clone(), job.queue.clone(), claim.position), claim.attempt))
             }
-            Work::Settle { .. } | Work::Publish(_) => None,
+            Work::Settle { .. } | Work::Publish(..) => None,
         };
         let wanted: Vec<_> = jobs.iter().enumerate().filter_map(of).collect();
         if wanted.is_empty() {
@@ -188,10 +222,10 @@ impl Batch {
     }
 
     /// Numbers and writes the messages that are new where they are.
-    async fn commit(mut self, outcomes: &mut [Outcome]) -> Result<()> {
-        let mut positions = self.ledger.write(&mut self.write).await?;
+    async fn commit(mut self, jobs: &[&Job], outcomes: &mut [Outcome]) -> Result<()> {
+        let mut positions = std::mem::take(&mut self.ledger).write(&mut self.write).await?;
         let mut rows = Vec::with_capacity(self.rows.len());
-        for (mut row, outcome) in self.rows {
+        for (mut row, outcome) in std::mem::take(&mut self.rows) {
             row.position = positions.next(&row.tenant, &row.queue);
             let outcome = outcome.and_then(|index| outcomes.get_mut(index));
             if let Some(Outcome::Published(published)) = outcome {
@@ -200,6 +234,7 @@ impl Batch {
             rows.push(row);
         }
         message_row::insert(&mut self.write, &rows).await?;
+        self.end_keys(jobs, outcomes).await?;
         self.write.commit().await
     }
 }

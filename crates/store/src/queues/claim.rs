@@ -1,10 +1,9 @@
-//! Reading a queue: looking, taking for good, and taking for a while.
+//! Reading a queue: looking, and taking for a while.
 
 use crate::database::{Backend, Write};
-use crate::queues::ledger::Ledger;
 use crate::queues::row::{COLUMNS, decode, decode_all};
 use crate::queues::whole;
-use crate::{Result, Store, leases, row};
+use crate::{Result, Store, leases};
 use sqlx::AssertSqlSafe;
 use std::time::Duration;
 use tool::TenantId;
@@ -20,16 +19,18 @@ pub(super) async fn peek(
     store: &Store,
     tenant: &TenantId,
     queue: &str,
+    skip: usize,
     max: usize,
 ) -> Result<Vec<QueuedMessage>> {
     let sql = format!(
-        "SELECT {COLUMNS} FROM queue_messages WHERE {} ORDER BY due_at, position LIMIT $3",
+        "SELECT {COLUMNS} FROM queue_messages WHERE {} ORDER BY due_at, position LIMIT $3 OFFSET $4",
         due(store.backend())
     );
     let rows = sqlx::query(AssertSqlSafe(sql))
         .bind(tenant.as_str())
         .bind(queue)
         .bind(whole(max))
+        .bind(whole(skip))
         .fetch_all(store.pool())
         .await?;
     rows.iter().map(decode).collect()
@@ -40,38 +41,6 @@ async fn is_empty(store: &Store, tenant: &TenantId, queue: &str) -> Result<bool>
     let sql = format!("SELECT 1 FROM queue_messages WHERE {} LIMIT 1", due(store.backend()));
     let query = sqlx::query(AssertSqlSafe(sql)).bind(tenant.as_str()).bind(queue);
     Ok(query.fetch_optional(store.pool()).await?.is_none())
-}
-
-pub(super) async fn receive(
-    store: &Store,
-    tenant: &TenantId,
-    queue: &str,
-    max: usize,
-) -> Result<Vec<QueuedMessage>> {
-    if is_empty(store, tenant, queue).await? {
-        return Ok(Vec::new());
-    }
-    let mut write = store.write().await?;
-    let sql = format!(
-        "WITH {} DELETE FROM queue_messages
-         WHERE tenant = $1 AND queue = $2 AND position IN (SELECT position FROM chosen) RETURNING {COLUMNS}",
-        chosen(write.backend(), Order::Any)
-    );
-    let rows = sqlx::query(AssertSqlSafe(sql))
-        .bind(tenant.as_str())
-        .bind(queue)
-        .bind(whole(max))
-        .fetch_all(write.connection())
-        .await?;
-    let mut ledger = Ledger::default();
-    for row in &rows {
-        ledger.remove(tenant, queue, row::integer(row, "bytes")?);
-    }
-    ledger.write(&mut write).await?;
-    write.commit().await?;
-    let mut messages = decode_all(&rows)?;
-    messages.iter_mut().for_each(|message| message.attempt += 1);
-    Ok(messages)
 }
 
 pub(super) async fn claim(

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
 use tool::TenantId;
-use tool::queue::{Claim, Hold, LaterCall, NewMessage, Order, Published, QueuedMessage, Settlement};
+use tool::queue::{Claim, Hold, LaterCall, NewMessage, OnceKey, Order, Published, QueuedMessage, Settlement};
 use writer::{Outcome, Work, Writer};
 
 /// What the queues of one tenant may hold together, in messages and in bytes.
@@ -61,6 +61,28 @@ impl Queues {
         within(self.0.timeout, self.0.writer.write(tenant, queue, work)).await
     }
 
+    async fn add(
+        &self,
+        tenant: &TenantId,
+        queue: &str,
+        message: NewMessage,
+        key: Option<OnceKey>,
+    ) -> tool::Result<Option<Published>> {
+        for (field, text) in [("queue", queue), ("messageId", &message.id)] {
+            check_text(field, text)?;
+        }
+        check_text("key", message.key.as_deref().unwrap_or_default())?;
+        match self.write(tenant, queue, Work::Publish(message, key)).await? {
+            Outcome::Published(published) => {
+                self.tell();
+                Ok(Some(published))
+            }
+            Outcome::Full => Err(full()),
+            Outcome::Stale => Ok(None),
+            Outcome::Settled => Err(mixed_up().into()),
+        }
+    }
+
     fn tell(&self) {
         self.0.changes.send_modify(|version| *version = version.wrapping_add(1));
     }
@@ -69,26 +91,28 @@ impl Queues {
 #[async_trait]
 impl tool::Queue for Queues {
     async fn publish(&self, tenant: &TenantId, queue: &str, message: NewMessage) -> tool::Result<Published> {
-        for (field, text) in [("queue", queue), ("messageId", &message.id)] {
-            check_text(field, text)?;
-        }
-        check_text("key", message.key.as_deref().unwrap_or_default())?;
-        match self.write(tenant, queue, Work::Publish(message)).await? {
-            Outcome::Published(published) => {
-                self.tell();
-                Ok(published)
-            }
-            Outcome::Full => Err(full()),
-            Outcome::Settled | Outcome::Stale => Err(mixed_up().into()),
-        }
+        let published = self.add(tenant, queue, message, None).await?;
+        published.ok_or_else(|| mixed_up().into())
     }
 
-    async fn peek(&self, tenant: &TenantId, queue: &str, max: usize) -> tool::Result<Vec<QueuedMessage>> {
-        Ok(within(self.0.timeout, claim::peek(&self.0.store, tenant, queue, max)).await?)
+    async fn publish_once(
+        &self,
+        tenant: &TenantId,
+        queue: &str,
+        message: NewMessage,
+        key: OnceKey,
+    ) -> tool::Result<Option<Published>> {
+        self.add(tenant, queue, message, Some(key)).await
     }
 
-    async fn receive(&self, tenant: &TenantId, queue: &str, max: usize) -> tool::Result<Vec<QueuedMessage>> {
-        Ok(within(self.0.timeout, claim::receive(&self.0.store, tenant, queue, max)).await?)
+    async fn peek(
+        &self,
+        tenant: &TenantId,
+        queue: &str,
+        skip: usize,
+        max: usize,
+    ) -> tool::Result<Vec<QueuedMessage>> {
+        Ok(within(self.0.timeout, claim::peek(&self.0.store, tenant, queue, skip, max)).await?)
     }
 
     async fn claim(

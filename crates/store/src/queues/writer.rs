@@ -5,7 +5,7 @@ use crate::{Error, Result, Store};
 use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tool::TenantId;
-use tool::queue::{Claim, NewMessage, Published, Settlement};
+use tool::queue::{Claim, NewMessage, OnceKey, Published, Settlement};
 
 /// The most in one transaction.
 const MAX_JOBS: usize = 256;
@@ -31,8 +31,12 @@ pub(super) struct Job {
 }
 
 pub(super) enum Work {
-    Publish(NewMessage),
-    Settle { claim: Claim, settlement: Settlement },
+    /// With the key that ends with it, where there is one.
+    Publish(NewMessage, Option<OnceKey>),
+    Settle {
+        claim: Claim,
+        settlement: Settlement,
+    },
 }
 
 /// What came of it.
@@ -42,7 +46,7 @@ pub(super) enum Outcome {
     /// The tenant has no room.
     Full,
     Settled,
-    /// Somebody else has the message by now.
+    /// Somebody else has the message by now, or has published it.
     Stale,
 }
 
@@ -65,7 +69,7 @@ impl Writer {
 
 fn kib_of(work: &Work) -> u32 {
     let bytes = match work {
-        Work::Publish(message) => message.body.get().len(),
+        Work::Publish(message, _) => message.body.get().len(),
         Work::Settle { .. } => 0,
     };
     u32::try_from((bytes / 1024 + 1).min(WAITING_KIB)).unwrap_or(u32::MAX)

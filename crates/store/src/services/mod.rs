@@ -14,6 +14,7 @@ use crate::{Error, Result, Status, Store, meta, row as column};
 use row::search_text;
 use serde::Serialize;
 use serde_json::Value;
+use sqlx::AssertSqlSafe;
 use tool::TenantId;
 
 /// A configured service, e.g. `api://crm-service`.
@@ -198,6 +199,7 @@ impl Services<'_> {
         if done.rows_affected() == 0 {
             return Err(missing());
         }
+        forget(&mut write, tenant, scheme, id).await?;
         write.commit_change(tenant).await
     }
 
@@ -275,6 +277,24 @@ impl Services<'_> {
             .await?;
         Ok(())
     }
+}
+
+/// What a service leaves behind goes with it: its queues with their messages, calls that wait for it, and keys of what it
+/// sent once.
+async fn forget(write: &mut Write, tenant: &TenantId, scheme: &str, id: &str) -> Result<()> {
+    let begins_with = |column: &str| format!("tenant = $1 AND substr({column}, 1, length($2)) = $2");
+    let place = format!("{scheme}/{id}/");
+    let mut parts = vec![("once_results", "scope", place.clone()), ("later_calls", "id", place)];
+    if scheme == "mq" {
+        // In the order in which others lock them.
+        parts.push(("queue_messages", "queue", format!("{id}/")));
+        parts.push(("queues", "name", format!("{id}/")));
+    }
+    for (table, column, start) in parts {
+        let sql = format!("DELETE FROM {table} WHERE {}", begins_with(column));
+        sqlx::query(AssertSqlSafe(sql)).bind(tenant.as_str()).bind(start).execute(write.connection()).await?;
+    }
+    Ok(())
 }
 
 pub(crate) fn missing() -> Error {

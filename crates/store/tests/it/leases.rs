@@ -1,6 +1,6 @@
 //! Leases: one process at a time, another one when it falls silent, and nothing from whoever comes too late.
 
-use crate::backend::Backend;
+use crate::backend::{Backend, Kind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -10,6 +10,7 @@ use tokio::task::JoinSet;
 on_both! {
     one_of_two_processes_has_a_lease
     takes_over_from_a_process_that_fell_silent
+    takes_over_at_once_from_a_process_that_ended
     a_process_that_renews_keeps_its_lease
     work_under_one_lease_never_runs_twice_at_once
     work_that_lost_its_lease_is_dropped
@@ -50,6 +51,23 @@ async fn takes_over_from_a_process_that_fell_silent(db: Arc<Backend>) {
         "it cannot end the other's lease"
     );
     taken.renew().await.unwrap();
+}
+
+/// A schedule is not late because the server was started anew.
+async fn takes_over_at_once_from_a_process_that_ended(db: Arc<Backend>) {
+    let (first, other) = replicas(&db).await;
+    assert!(first.leases().claim("upkeep", LONG).await.unwrap().is_some());
+    let kept = other.leases().claim("search", LONG).await.unwrap().unwrap();
+    first.close().await;
+    let next = other.leases().claim("upkeep", LONG).await.unwrap();
+    assert!(next.is_some(), "it was given back");
+    kept.renew().await.unwrap();
+    if matches!(db.kind, Kind::Sqlite) {
+        // Killed, and nobody else is there.
+        drop((other, next, kept));
+        let started = db.open().await;
+        assert!(started.leases().claim("upkeep", LONG).await.unwrap().is_some());
+    }
 }
 
 async fn a_process_that_renews_keeps_its_lease(db: Arc<Backend>) {

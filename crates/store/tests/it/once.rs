@@ -11,6 +11,7 @@ use tool::{Begun, Once as _, Queue as _};
 
 on_both! {
     answers_a_second_time_with_the_first_result
+    a_key_stands_for_one_work
     one_of_many_is_the_first
     what_surely_did_not_happen_may_happen
     keeps_calls_for_later_in_order_of_their_time
@@ -26,17 +27,40 @@ fn json(text: &str) -> Box<RawValue> {
 /// MQ-10
 async fn answers_a_second_time_with_the_first_result(db: Arc<Backend>) {
     let once = OnceResults::new(db.open_with_tenants().await, TIMEOUT);
-    assert!(matches!(once.begin(&acme(), "s", "k").await.unwrap(), Begun::First));
-    assert!(matches!(once.begin(&acme(), "s", "k").await.unwrap(), Begun::Unknown), "its end is not known");
+    assert!(matches!(once.begin(&acme(), "s", "k", "").await.unwrap(), Begun::First));
+    assert!(
+        matches!(once.begin(&acme(), "s", "k", "").await.unwrap(), Begun::Unknown),
+        "its end is not known"
+    );
     once.finish(&acme(), "s", "k", &json("{\"id\":1}")).await.unwrap();
-    let Begun::Done(result) = once.begin(&acme(), "s", "k").await.unwrap() else { panic!("it is done") };
+    let Begun::Done(result) = once.begin(&acme(), "s", "k", "").await.unwrap() else { panic!("it is done") };
     assert_eq!(result.get(), "{\"id\":1}");
     for (tenant, scope, key) in [(other(), "s", "k"), (acme(), "t", "k"), (acme(), "s", "l")] {
-        assert!(matches!(once.begin(&tenant, scope, key).await.unwrap(), Begun::First));
+        assert!(matches!(once.begin(&tenant, scope, key, "").await.unwrap(), Begun::First));
     }
     db.execute("UPDATE once_results SET until = 1").await;
-    assert!(matches!(once.begin(&acme(), "s", "k").await.unwrap(), Begun::First), "a day later it is new");
-    assert!(matches!(once.begin(&acme(), "s", "k").await.unwrap(), Begun::Unknown), "and its result is gone");
+    assert!(
+        matches!(once.begin(&acme(), "s", "k", "").await.unwrap(), Begun::First),
+        "a day later it is new"
+    );
+    assert!(
+        matches!(once.begin(&acme(), "s", "k", "").await.unwrap(), Begun::Unknown),
+        "and its result is gone"
+    );
+}
+
+/// MQ-10
+async fn a_key_stands_for_one_work(db: Arc<Backend>) {
+    let once = OnceResults::new(db.open_with_tenants().await, TIMEOUT);
+    assert!(matches!(once.begin(&acme(), "s", "k", "one").await.unwrap(), Begun::First));
+    once.finish(&acme(), "s", "k", &json("1")).await.unwrap();
+    assert!(matches!(once.begin(&acme(), "s", "k", "other").await.unwrap(), Begun::Other));
+    for same in ["one", ""] {
+        assert!(matches!(once.begin(&acme(), "s", "k", same).await.unwrap(), Begun::Done(_)));
+    }
+    db.execute("UPDATE once_results SET until = 1").await;
+    assert!(matches!(once.begin(&acme(), "s", "k", "other").await.unwrap(), Begun::First));
+    assert!(matches!(once.begin(&acme(), "s", "k", "one").await.unwrap(), Begun::Other));
 }
 
 async fn one_of_many_is_the_first(db: Arc<Backend>) {
@@ -45,18 +69,18 @@ async fn one_of_many_is_the_first(db: Arc<Backend>) {
     let mut tasks = JoinSet::new();
     for number in 0..20 {
         let once = OnceResults::new(if number % 2 == 0 { store.clone() } else { replica.clone() }, TIMEOUT);
-        tasks.spawn(async move { matches!(once.begin(&acme(), "s", "k").await.unwrap(), Begun::First) });
+        tasks.spawn(async move { matches!(once.begin(&acme(), "s", "k", "").await.unwrap(), Begun::First) });
     }
     assert_eq!(tasks.join_all().await.into_iter().filter(|is_first| *is_first).count(), 1);
 }
 
 async fn what_surely_did_not_happen_may_happen(db: Arc<Backend>) {
     let once = OnceResults::new(db.open_with_tenants().await, TIMEOUT);
-    assert!(matches!(once.begin(&acme(), "s", "k").await.unwrap(), Begun::First));
-    once.forget(&acme(), "s", "k").await.unwrap();
-    assert!(matches!(once.begin(&acme(), "s", "k").await.unwrap(), Begun::First));
+    assert!(matches!(once.begin(&acme(), "s", "k", "").await.unwrap(), Begun::First));
+    once.forget(&acme(), "s", "k", "").await.unwrap();
+    assert!(matches!(once.begin(&acme(), "s", "k", "").await.unwrap(), Begun::First));
     once.finish(&acme(), "s", "k", &json("1")).await.unwrap();
-    assert!(once.forget(&acme(), "s", "k").await.is_err(), "what is done stays done");
+    assert!(once.forget(&acme(), "s", "k", "").await.is_err(), "what is done stays done");
 }
 
 async fn keeps_calls_for_later_in_order_of_their_time(db: Arc<Backend>) {

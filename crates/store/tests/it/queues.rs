@@ -64,15 +64,20 @@ async fn keeps_messages_in_order_and_shows_them_without_taking_them(db: Arc<Back
     // Another process, after the first has ended.
     let queues = queues(&db.open().await);
     for _ in 0..2 {
-        let found = queues.peek(&acme(), "q", 2).await.unwrap();
+        let found = queues.peek(&acme(), "q", 0, 2).await.unwrap();
         assert_eq!(ids(&found), ["a", "b"]);
         assert_eq!((found[0].body.get(), found[0].key.as_deref()), ("{\"n\":\"a\"}", Some("k")));
         assert_eq!((found[0].headers["a"].as_str(), found[0].position), ("1", 1));
         assert!(found[0].published_at > 1_700_000_000_000);
     }
-    assert_eq!(ids(&queues.receive(&acme(), "q", 2).await.unwrap()), ["a", "b"]);
-    assert_eq!(ids(&queues.receive(&acme(), "q", 2).await.unwrap()), ["c"]);
-    assert!(queues.receive(&acme(), "q", 2).await.unwrap().is_empty());
+    assert_eq!(ids(&queues.peek(&acme(), "q", 2, 2).await.unwrap()), ["c"]);
+    for expected in [&["a", "b"][..], &["c"], &[]] {
+        let taken = claim(&queues, 2, Order::Any, LONG).await;
+        assert_eq!(ids(&taken), expected);
+        for message in &taken {
+            settle(&queues, message, Settlement::Done).await;
+        }
+    }
 }
 
 /// MQ-2, MQ-5
@@ -83,7 +88,7 @@ async fn gives_a_delayed_message_to_nobody_before_its_time(db: Arc<Backend>) {
     let published = queues.publish(&acme(), "q", NewMessage { delay, ..message("late") }).await.unwrap();
     queues.publish(&acme(), "q", message("soon")).await.unwrap();
     assert_eq!(ids(&claim(&queues, 9, Order::Any, LONG).await), ["soon"]);
-    assert!(queues.peek(&acme(), "q", 9).await.unwrap().is_empty());
+    assert!(queues.peek(&acme(), "q", 0, 9).await.unwrap().is_empty());
     // A process that starts later finds it, too.
     let queues = Queues::new(db.open().await, TIMEOUT);
     let found = loop {
@@ -137,7 +142,7 @@ async fn gives_a_message_to_another_when_its_reader_falls_silent(db: Arc<Backend
     tokio::time::sleep(SHORT).await;
     assert!(claim(&alive, 1, Order::Any, SHORT).await.is_empty(), "renewed");
     eventually("the lease ends", TIMEOUT, || async {
-        !alive.peek(&acme(), "q", 1).await.unwrap().is_empty()
+        !alive.peek(&acme(), "q", 0, 1).await.unwrap().is_empty()
     })
     .await;
     let second = claim(&alive, 1, Order::Any, LONG).await.remove(0);
@@ -159,7 +164,7 @@ async fn brings_a_message_again_after_its_pause(db: Arc<Backend>) {
     settle(&queues, &first, Settlement::Again(SHORT)).await;
     assert!(claim(&queues, 1, Order::Any, LONG).await.is_empty());
     eventually("it comes again", TIMEOUT, || async {
-        !queues.peek(&acme(), "q", 1).await.unwrap().is_empty()
+        !queues.peek(&acme(), "q", 0, 1).await.unwrap().is_empty()
     })
     .await;
     assert!(begin.elapsed() >= SHORT);
@@ -201,7 +206,7 @@ async fn puts_dead_letters_aside_with_their_reason(db: Arc<Backend>) {
     let first = claim(&queues, 1, Order::Any, LONG).await.remove(0);
     settle(&queues, &first, Settlement::Dead("no\0 order".to_owned())).await;
     assert_eq!(ids(&claim(&queues, 9, Order::Any, LONG).await), ["good"]);
-    let dead = queues.receive(&acme(), "q.dead", 9).await.unwrap();
+    let dead = queues.peek(&acme(), "q.dead", 0, 9).await.unwrap();
     assert_eq!(ids(&dead), ["bad"]);
     assert_eq!(
         (dead[0].headers[DEAD_REASON].as_str(), dead[0].headers["a"].as_str()),
@@ -213,7 +218,7 @@ async fn puts_dead_letters_aside_with_their_reason(db: Arc<Backend>) {
 async fn keeps_tenants_apart(db: Arc<Backend>) {
     let queues = queues(&db.open_with_tenants().await);
     queues.publish(&acme(), "q", message("a")).await.unwrap();
-    assert!(queues.peek(&other(), "q", 9).await.unwrap().is_empty());
+    assert!(queues.peek(&other(), "q", 0, 9).await.unwrap().is_empty());
     assert!(queues.receive(&other(), "q", 9).await.unwrap().is_empty());
     assert!(queues.claim(&other(), "q", 9, Order::Any, LONG).await.unwrap().is_empty());
     let mine = claim(&queues, 1, Order::Any, LONG).await.remove(0);
@@ -258,7 +263,7 @@ async fn joins_what_many_publish_at_once(db: Arc<Backend>) {
     }
     let positions: BTreeSet<_> = tasks.join_all().await.concat().into_iter().collect();
     assert_eq!(positions.len(), 640, "every position once");
-    assert_eq!(queues.peek(&acme(), "q", 1000).await.unwrap().len(), 320);
+    assert_eq!(queues.peek(&acme(), "q", 0, 1000).await.unwrap().len(), 320);
     let mut tasks = JoinSet::new();
     for message in claim(&queues, 320, Order::Any, LONG).await {
         let queues = queues.clone();
@@ -285,7 +290,7 @@ async fn one_unusable_message_hinders_no_other(db: Arc<Backend>) {
         });
     }
     let kept = tasks.join_all().await.into_iter().filter(|is_kept| *is_kept).count();
-    assert_eq!((kept, queues.peek(&acme(), "q", 100).await.unwrap().len()), (20, 20));
+    assert_eq!((kept, queues.peek(&acme(), "q", 0, 100).await.unwrap().len()), (20, 20));
 }
 
 async fn forgets_what_nobody_came_for(db: Arc<Backend>) {
@@ -296,7 +301,7 @@ async fn forgets_what_nobody_came_for(db: Arc<Backend>) {
     }
     db.execute("UPDATE queue_messages SET due_at = 1 WHERE id = 'old'").await;
     store.sweep_queues().await.unwrap();
-    assert_eq!(ids(&queues.peek(&acme(), "q", 9).await.unwrap()), ["new"]);
+    assert_eq!(ids(&queues.peek(&acme(), "q", 0, 9).await.unwrap()), ["new"]);
     let mut raw = db.raw().await;
     let row = sqlx::query("SELECT messages FROM queues").fetch_one(&mut raw).await.unwrap();
     assert_eq!(sqlx::Row::get::<i64, _>(&row, 0), 1, "there is room again");

@@ -1,9 +1,17 @@
 //! Services: settings and tools that come back as they went in.
 
 use crate::backend::{Backend, acme, new_service, other, service_tool};
+use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 use std::sync::Arc;
-use store::{ErrorKind, NewService, PageRequest, ServiceChanges, ServiceFilter, ServiceTool};
+use std::time::Duration;
+use store::{
+    ErrorKind, NewService, OnceResults, PageRequest, Queues, ServiceChanges, ServiceFilter, ServiceTool,
+};
+use tool::queue::NewMessage;
+use tool::{Begun, Once as _, Queue as _};
+
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 on_both! {
     keeps_a_service_with_its_tools_in_order
@@ -14,6 +22,29 @@ on_both! {
     finds_services_by_type_state_and_text
     keeps_json_of_any_shape
     shows_no_settings_in_debug
+    what_a_service_kept_goes_with_it
+}
+
+/// Whoever makes a service of the same name later finds nothing of the first one.
+async fn what_a_service_kept_goes_with_it(db: Arc<Backend>) {
+    let store = db.open_with_tenants().await;
+    let (queues, once) = (Queues::new(store.clone(), TIMEOUT), OnceResults::new(store.clone(), TIMEOUT));
+    let body = to_raw_value(&json!({ "secret": 1 })).unwrap();
+    let of = |id: &str| NewService { scheme: "mq".into(), ..new_service(id) };
+    for id in ["orders", "orders2"] {
+        store.services().create(&acme(), of(id)).await.unwrap();
+        let (key, headers, delay) = Default::default();
+        let message = NewMessage { id: "m".into(), body: body.clone(), key, headers, delay };
+        queues.publish(&acme(), &format!("{id}/created"), message).await.unwrap();
+        let scope = format!("mq/{id}/created");
+        assert!(matches!(once.begin(&acme(), &scope, "k", "").await.unwrap(), Begun::First));
+    }
+    store.services().delete(&acme(), "mq", "orders").await.unwrap();
+    for (id, left) in [("orders", 0), ("orders2", 1)] {
+        assert_eq!(queues.peek(&acme(), &format!("{id}/created"), 0, 9).await.unwrap().len(), left);
+        let begun = once.begin(&acme(), &format!("mq/{id}/created"), "k", "").await.unwrap();
+        assert_eq!(matches!(begun, Begun::First), left == 0, "{begun:?}");
+    }
 }
 
 async fn keeps_a_service_with_its_tools_in_order(db: Arc<Backend>) {

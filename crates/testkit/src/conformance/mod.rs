@@ -180,6 +180,7 @@ pub fn call(tool: &str, arguments: Map<String, Value>) -> Call {
         arguments: arguments.into(),
         options: Default::default(),
         extras: Default::default(),
+        max_answer_bytes: usize::MAX,
     }
 }
 

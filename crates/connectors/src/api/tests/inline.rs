@@ -158,7 +158,7 @@ proptest! {
         let seen = tool::Inspection::on();
         let cx = tool::Context { inspection: seen.clone(), ..cx };
         let arguments = json!({ "a": value }).as_object().cloned().unwrap();
-        let call = Call { tool: "it".into(), arguments: arguments.into(), options: Default::default(), extras: Default::default() };
+        let call = Call { tool: "it".into(), arguments: arguments.into(), options: Default::default(), extras: Default::default(), max_answer_bytes: usize::MAX };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let _ = runtime.block_on(connector.call(&cx, call));
         if let Some(request) = seen.exchange().request {

@@ -123,7 +123,7 @@ fn any_settings_and_arguments_end_well_and_at_home() {
         let seen = tool::Inspection::on();
         let cx = tool::Context { inspection: seen.clone(), ..context(Duration::from_millis(400)) };
         let arguments = arguments.as_object().cloned().unwrap();
-        let call = Call { tool: "it".into(), arguments: arguments.into(), options: Default::default(), extras: Default::default() };
+        let call = Call { tool: "it".into(), arguments: arguments.into(), options: Default::default(), extras: Default::default(), max_answer_bytes: usize::MAX };
         let result = runtime.block_on(api.call(&cx, call));
         prop_assert!(result.is_err(), "nobody may be reached from here: {:?}", result.map(|_| ()));
         if let Some(url) = seen.exchange().request.map(|request| request["url"].as_str().unwrap().to_owned()) {

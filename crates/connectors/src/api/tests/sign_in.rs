@@ -218,6 +218,7 @@ async fn call_as(connector: &dyn Connector, caller: tool::CallerHeaders) -> tool
         arguments: Map::new().into(),
         options: Default::default(),
         extras: Default::default(),
+        max_answer_bytes: usize::MAX,
     };
     match connector.call(&cx, call).await? {
         Outcome::Done(output) => Ok(output),

@@ -32,15 +32,12 @@ impl Mechanism {
         username: &str,
         password: &Secret,
     ) -> io::Result<Reply> {
-        let encoded = |text: &str| Secret::new(STANDARD.encode(text));
+        let [both, alone] = encoded(username, password);
         match self {
-            Self::Plain => {
-                let both = encoded(&format!("\0{username}\0{}", password.expose()));
-                dialogue.ask(&format!("AUTH PLAIN {}\r\n", both.expose())).await
-            }
+            Self::Plain => dialogue.ask(&format!("AUTH PLAIN {}\r\n", both.expose())).await,
             Self::Login => {
                 let mut reply = dialogue.ask("AUTH LOGIN\r\n").await?;
-                for answer in [encoded(username), encoded(password.expose())] {
+                for answer in [Secret::new(STANDARD.encode(username)), alone] {
                     if reply.code != 334 {
                         break;
                     }
@@ -50,4 +47,10 @@ impl Mechanism {
             }
         }
     }
+}
+
+/// The password as `PLAIN` and `LOGIN` say it.
+pub(super) fn encoded(username: &str, password: &Secret) -> [Secret; 2] {
+    let both = Secret::new(format!("\0{username}\0{}", password.expose()));
+    [&both, password].map(|secret| Secret::new(STANDARD.encode(secret.expose())))
 }

@@ -1,6 +1,6 @@
 //! From nothing to a connection that takes mail: checked, encrypted as configured, signed in.
 
-use super::auth::Mechanism;
+use super::auth::{self, Mechanism};
 use super::dialogue::Dialogue;
 use super::reply::Reply;
 use crate::mail::settings::Security;
@@ -71,9 +71,9 @@ impl Server {
         let mut dialogue = match self.security {
             Security::Tls => {
                 let wire = self.tls.shake_hands(&self.host, stream).await.map_err(not_tls)?;
-                Dialogue::new(wire)
+                Dialogue::new(wire, self.secrets())
             }
-            Security::Starttls | Security::None => Dialogue::new(Box::new(stream)),
+            Security::Starttls | Security::None => Dialogue::new(Box::new(stream), self.secrets()),
         };
         let greeting = dialogue.hear().await.map_err(broken)?;
         expect_good(&greeting, "us")?;
@@ -85,6 +85,14 @@ impl Server {
         }
         self.sign_in(&mut dialogue, &offers).await?;
         Ok(Connection { dialogue, offers })
+    }
+
+    /// The password in all ways that it is said.
+    fn secrets(&self) -> Arc<[Secret]> {
+        let of = |(username, password): &(String, Secret)| {
+            auth::encoded(username, password).into_iter().chain([password.clone()]).collect()
+        };
+        self.credentials.as_ref().map(of).unwrap_or_default()
     }
 
     async fn start_tls(&self, mut dialogue: Dialogue, offers: &Offers) -> Result<Dialogue> {
@@ -101,7 +109,7 @@ impl Server {
             Error::unavailable(message).caused_by(error)
         })?;
         let wire = self.tls.shake_hands(&self.host, wire).await.map_err(not_tls)?;
-        Ok(Dialogue::new(wire))
+        Ok(Dialogue::new(wire, self.secrets()))
     }
 
     async fn sign_in(&self, dialogue: &mut Dialogue, offers: &Offers) -> Result<()> {
@@ -188,7 +196,7 @@ mod tests {
     fn knows_what_a_server_offers() {
         let lines =
             ["mx.example", "size 1000", "AUTH=LOGIN", "AUTH PLAIN LOGIN", "8bitmime", "DSN", "SMTPUTF8"];
-        let reply = Reply { code: 250, lines: lines.map(str::to_owned).to_vec() };
+        let reply = Reply::new(250, lines.map(str::to_owned).to_vec(), &[]);
         let offers = Offers::of(&reply);
         assert_eq!(Mechanism::choose(&offers.mechanisms), Some(Mechanism::Plain));
         assert_eq!(offers.size, Some(1000));

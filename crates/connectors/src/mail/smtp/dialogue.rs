@@ -4,7 +4,9 @@ use super::reply::Reply;
 use crate::shared::wire::Wire;
 use memchr::memchr;
 use std::io;
+use std::sync::Arc;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tool::Secret;
 
 /// The most bytes of one reply; RFC 5321 knows lines of 512.
 const MAX_REPLY: usize = 64 * 1024;
@@ -12,18 +14,22 @@ const MAX_REPLY: usize = 64 * 1024;
 const CHUNK: usize = 32 * 1024;
 
 /// A connection whose two ends speak in turns.
-pub(super) struct Dialogue(BufReader<Wire>);
+pub(super) struct Dialogue {
+    wire: BufReader<Wire>,
+    /// What is shown to nobody, though the server may say it.
+    secrets: Arc<[Secret]>,
+}
 
 impl Dialogue {
-    pub(super) fn new(wire: Wire) -> Self {
-        Self(BufReader::new(wire))
+    pub(super) fn new(wire: Wire, secrets: Arc<[Secret]>) -> Self {
+        Self { wire: BufReader::new(wire), secrets }
     }
 
     /// The connection itself, if the server has said nothing that nobody has read yet: that would be taken for something
     /// said under encryption.
     pub(super) fn into_wire(self) -> io::Result<Wire> {
-        if self.0.buffer().is_empty() {
-            return Ok(self.0.into_inner());
+        if self.wire.buffer().is_empty() {
+            return Ok(self.wire.into_inner());
         }
         Err(malformed("the server spoke before its turn"))
     }
@@ -36,7 +42,7 @@ impl Dialogue {
 
     /// Says one line, or several that need no answers in between.
     pub(super) async fn say(&mut self, lines: &str) -> io::Result<()> {
-        let wire = self.0.get_mut();
+        let wire = self.wire.get_mut();
         wire.write_all(lines.as_bytes()).await?;
         wire.flush().await
     }
@@ -51,7 +57,7 @@ impl Dialogue {
                 parse(&line).ok_or_else(|| malformed("that is no reply of a mail server"))?;
             lines.push(words.to_owned());
             if is_last {
-                return Ok(Reply { code, lines });
+                return Ok(Reply::new(code, lines, &self.secrets));
             }
         }
     }
@@ -59,14 +65,14 @@ impl Dialogue {
     async fn line(&mut self, most: usize) -> io::Result<String> {
         let mut line = Vec::new();
         loop {
-            let heard = self.0.fill_buf().await?;
+            let heard = self.wire.fill_buf().await?;
             if heard.is_empty() {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
             let end = memchr(b'\n', heard);
             let taken = end.map_or(heard.len(), |end| end + 1);
             line.extend_from_slice(&heard[..taken]);
-            self.0.consume(taken);
+            self.wire.consume(taken);
             if line.len() > most {
                 return Err(malformed("the server's reply does not end"));
             }
@@ -84,11 +90,11 @@ impl Dialogue {
         for piece in parts.iter().flat_map(|part| part.chunks(CHUNK)) {
             out.clear();
             stuffing.push(piece, &mut out);
-            self.0.get_mut().write_all(&out).await?;
+            self.wire.get_mut().write_all(&out).await?;
         }
         out.clear();
         stuffing.finish(&mut out);
-        self.0.get_mut().write_all(&out).await
+        self.wire.get_mut().write_all(&out).await
     }
 }
 
@@ -192,7 +198,7 @@ mod tests {
 
     async fn heard(bytes: &'static [u8]) -> io::Result<Reply> {
         let (ours, mut theirs) = tokio::io::duplex(1024);
-        let mut dialogue = Dialogue::new(Box::new(ours));
+        let mut dialogue = Dialogue::new(Box::new(ours), Arc::default());
         let send = async {
             let _ = theirs.write_all(bytes).await;
             drop(theirs);
@@ -213,7 +219,7 @@ mod tests {
     #[tokio::test]
     async fn an_endless_reply_ends() {
         let (ours, mut theirs) = tokio::io::duplex(4096);
-        let mut dialogue = Dialogue::new(Box::new(ours));
+        let mut dialogue = Dialogue::new(Box::new(ours), Arc::default());
         let flood = tokio::spawn(async move { while theirs.write_all(&[b'2'; 4096]).await.is_ok() {} });
         let error = dialogue.hear().await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::InvalidData);

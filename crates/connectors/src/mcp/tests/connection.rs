@@ -58,6 +58,7 @@ async fn relays_arguments_and_results_byte_for_byte() {
         arguments: Arguments::from_raw(raw).unwrap(),
         options: Default::default(),
         extras: Default::default(),
+        max_answer_bytes: usize::MAX,
     };
     let outcome = service.call(&context(Duration::from_secs(10)), call).await.unwrap();
     let result: Value = serde_json::from_str(&conformance::result_of(outcome).unwrap()).unwrap();

@@ -9,10 +9,11 @@ mod reader;
 mod record;
 mod servers;
 
+use super::basket::Basket;
 use super::broker::{Broker, Options, Reader};
 use super::destination::Destination;
 use super::held::Held;
-use super::message::{Incoming, Outgoing, Receipt};
+use super::message::{Outgoing, Receipt};
 use super::settings::Settings;
 use async_trait::async_trait;
 use client::Client;
@@ -71,13 +72,15 @@ impl Kafka {
         Ok(Cursor::new(cluster, topic, group))
     }
 
-    async fn take(&self, topic: &str, max: usize, wait: Duration) -> Result<Vec<Incoming>> {
+    async fn take(&self, topic: &str, basket: &mut Basket<'_>, wait: Duration) -> Result<()> {
         let cursor = self.cursor(topic).await?;
-        let found = cursor.read(max, wait).await?;
-        if !found.is_empty() {
-            cursor.take(&found).await?;
+        let found = cursor.read(basket.max(), wait).await?;
+        let fitting: Vec<_> =
+            found.into_iter().take_while(|record| basket.admit(&record::read(record.clone()))).collect();
+        if fitting.is_empty() {
+            return Ok(());
         }
-        Ok(found.into_iter().map(record::read).collect())
+        cursor.take(&fitting).await
     }
 }
 
@@ -105,8 +108,10 @@ impl Broker for Kafka {
 
     async fn publish(&self, to: &Destination, message: &Outgoing) -> Result<Receipt> {
         let topic = topic_of(to)?;
+        message.stays_here();
         let cluster = self.client.cluster().await?;
         cluster.ensure(topic).await?;
+        message.leaves();
         match cluster.send(record::of(topic, message)).await {
             Ok(sent) => Ok(receipt(&sent)),
             Err(error) => {
@@ -118,19 +123,21 @@ impl Broker for Kafka {
         }
     }
 
-    async fn peek(&self, from: &Destination, max: usize) -> Result<Vec<Incoming>> {
-        let found = self.cursor(topic_of(from)?).await?.read(max, Duration::ZERO).await?;
-        Ok(found.into_iter().map(record::read).collect())
+    async fn peek(&self, from: &Destination, basket: &mut Basket<'_>) -> Result<()> {
+        for record in self.cursor(topic_of(from)?).await?.read(basket.max(), Duration::ZERO).await? {
+            basket.admit(&record::read(record));
+        }
+        Ok(())
     }
 
-    async fn receive(&self, from: &Destination, max: usize, wait: Duration) -> Result<Vec<Incoming>> {
+    async fn receive(&self, from: &Destination, basket: &mut Basket<'_>, wait: Duration) -> Result<()> {
         let topic = topic_of(from)?;
         let turn = self.turn(topic);
         let _alone = turn.lock().await;
-        let Some(queue) = &self.queue else { return self.take(topic, max, wait).await };
+        let Some(queue) = &self.queue else { return self.take(topic, basket, wait).await };
         let name = format!("mq/{}/{topic}/receive", self.service);
         let held = Held::take(Some(queue), &self.tenant, &name).await?;
-        let taken = self.take(topic, max, wait).await;
+        let taken = self.take(topic, basket, wait).await;
         held.release().await;
         taken
     }

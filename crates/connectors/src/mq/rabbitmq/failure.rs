@@ -23,7 +23,7 @@ pub(super) fn of(error: &lapin::Error, place: &str) -> Error {
         return Error::unavailable("the connection to RabbitMQ broke").caused_by(error.clone()).retryable();
     };
     let failure = match code {
-        NOT_FOUND => Error::missing(format!("RabbitMQ has no '{place}', and 'declare' is off")),
+        NOT_FOUND => Error::missing(format!("RabbitMQ has no '{place}'; make it, or switch 'declare' on")),
         ACCESS_REFUSED => Error::upstream(format!(
             "RabbitMQ does not let the user of 'connection_string' use '{place}', or somebody has it alone"
         )),

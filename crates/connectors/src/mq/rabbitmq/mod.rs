@@ -8,12 +8,13 @@ mod reader;
 mod topology;
 
 use super::address::{Address, Spelling};
+use super::basket::Basket;
 use super::broker::{Broker, Options, Reader};
 use super::destination::Destination;
-use super::message::{Incoming, Outgoing, Receipt};
+use super::message::{Outgoing, Receipt};
 use async_trait::async_trait;
 use connection::Connections;
-use lapin::options::{BasicGetOptions, BasicNackOptions};
+use lapin::options::{BasicAckOptions, BasicGetOptions, BasicNackOptions};
 use publisher::Target;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -25,6 +26,13 @@ const SPELLING: Spelling =
 
 /// How often is looked for a message that somebody waits for.
 const LOOK: Duration = Duration::from_millis(50);
+
+/// What becomes of messages that were got.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Then {
+    Take,
+    GiveBack,
+}
 
 /// One virtual host.
 pub(super) struct Rabbitmq {
@@ -39,24 +47,33 @@ impl Rabbitmq {
         Ok(Self { connections: Arc::new(Connections::new(address, options)), declares })
     }
 
-    async fn get(&self, queue: &str, max: usize, options: BasicGetOptions) -> Result<Vec<Incoming>> {
-        let channel = self.connections.channel().await?;
-        let mut found = Vec::new();
-        while found.len() < max {
-            let got = channel.basic_get(properties::short(queue)?, options).await;
-            match got.map_err(|error| failure::of(&error, queue))? {
-                Some(message) => found.push(message.delivery),
-                None => break,
+    /// Gets messages until the basket is full, and settles them: those in the basket as `then` says. What is not settled
+    /// when the channel ends goes back to the queue.
+    async fn get(&self, from: &Destination, basket: &mut Basket<'_>, then: Then) -> Result<()> {
+        let queue = queue_of(from)?;
+        let publisher = self.connections.publisher().await?;
+        publisher.ensure(from, self.declares).await?;
+        let channel = publisher.channel().await?;
+        let failed = |error| publisher.failure(&error, queue);
+        let (mut last, mut last_fitting) = (None, None);
+        while basket.wanted() > 0 {
+            let got = channel.basic_get(properties::short(queue)?, BasicGetOptions { no_ack: false }).await;
+            let Some(message) = got.map_err(failed)? else { break };
+            last = Some(message.delivery.delivery_tag);
+            if basket.admit(&properties::read(message.delivery)) {
+                last_fitting = last;
             }
         }
-        if let Some(last) = found.last().filter(|_| !options.no_ack) {
+        if let Some(tag) = last_fitting.filter(|_| then == Then::Take) {
+            channel.basic_ack(tag, BasicAckOptions { multiple: true }).await.map_err(failed)?;
+        }
+        if let Some(tag) = last.filter(|_| then == Then::GiveBack || last != last_fitting) {
             let back = BasicNackOptions { multiple: true, requeue: true };
-            let back = channel.basic_nack(last.delivery_tag, back).await;
-            back.map_err(|error| failure::of(&error, queue))?;
+            channel.basic_nack(tag, back).await.map_err(failed)?;
         }
         // One that is not closed goes with its connection.
         let _ = channel.close(200, "done".into()).await;
-        Ok(found.into_iter().map(properties::read).collect())
+        Ok(())
     }
 }
 
@@ -74,28 +91,30 @@ impl Broker for Rabbitmq {
     }
 
     async fn publish(&self, to: &Destination, message: &Outgoing) -> Result<Receipt> {
+        message.stays_here();
         let publisher = self.connections.publisher().await?;
         publisher.ensure(to, self.declares).await?;
         let target = match message.delay.is_zero() {
             true => Target::of(to),
             false => publisher.delay_queue(&Target::of(to), message.delay).await?,
         };
-        publisher.publish(&target, &message.bytes, properties::of(message)?).await?;
+        let properties = properties::of(message)?;
+        message.leaves();
+        publisher.publish(&target, &message.bytes, properties).await?;
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default() + message.delay;
         Ok(Receipt { available_at: i64::try_from(now.as_millis()).ok(), ..Receipt::default() })
     }
 
-    async fn peek(&self, from: &Destination, max: usize) -> Result<Vec<Incoming>> {
-        self.get(queue_of(from)?, max, BasicGetOptions { no_ack: false }).await
+    async fn peek(&self, from: &Destination, basket: &mut Basket<'_>) -> Result<()> {
+        self.get(from, basket, Then::GiveBack).await
     }
 
-    async fn receive(&self, from: &Destination, max: usize, wait: Duration) -> Result<Vec<Incoming>> {
-        let (queue, until) = (queue_of(from)?, Instant::now() + wait);
-        self.connections.publisher().await?.ensure(from, self.declares).await?;
+    async fn receive(&self, from: &Destination, basket: &mut Basket<'_>, wait: Duration) -> Result<()> {
+        let until = Instant::now() + wait;
         loop {
-            let taken = self.get(queue, max, BasicGetOptions { no_ack: true }).await?;
-            if !taken.is_empty() || Instant::now() >= until {
-                return Ok(taken);
+            self.get(from, basket, Then::Take).await?;
+            if !basket.is_empty() || Instant::now() >= until {
+                return Ok(());
             }
             tokio::time::sleep(LOOK).await;
         }

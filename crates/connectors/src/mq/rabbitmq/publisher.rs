@@ -9,6 +9,9 @@ use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 use tool::{Error, Result};
 
+/// How often a channel is asked for.
+const CHANNEL_ATTEMPTS: u32 = 5;
+
 /// An open connection with a channel for messages.
 pub(super) struct Publisher {
     connection: Connection,
@@ -74,7 +77,25 @@ impl Publisher {
     }
 
     pub(super) async fn channel(&self) -> Result<Channel> {
-        self.connection.create_channel().await.map_err(|error| failure::of(&error, "channel"))
+        let mut attempts = 0;
+        loop {
+            match self.connection.create_channel().await {
+                Ok(channel) => return Ok(channel),
+                // The number of a channel that has just ended is used again, and its end may come after that.
+                Err(error) if failure::code_of(&error).is_some() && attempts < CHANNEL_ATTEMPTS => {
+                    attempts += 1
+                }
+                Err(error) => return Err(failure::of(&error, "channel")),
+            }
+        }
+    }
+
+    /// What is wrong with a place, which has to be looked for again if it is not there any more.
+    pub(super) fn failure(&self, error: &lapin::Error, place: &str) -> Error {
+        if failure::code_of(error) == Some(failure::NOT_FOUND) {
+            self.forget_all();
+        }
+        failure::of(error, place)
     }
 
     pub(super) fn knows(&self, place: &Destination) -> bool {

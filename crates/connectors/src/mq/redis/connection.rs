@@ -45,14 +45,19 @@ impl Connections {
 
     /// The connection of all calls, opened anew where it has ended.
     pub(super) async fn shared(&self) -> Result<MultiplexedConnection> {
+        Ok(self.shared_connection().await?.commands)
+    }
+
+    /// The same, with what keeps it open.
+    pub(super) async fn shared_connection(&self) -> Result<Connection> {
         let mut shared = self.shared.lock().await;
         if let Some(connection) = shared.as_ref().filter(|connection| !connection.driver.is_finished()) {
-            return Ok(connection.commands.clone());
+            return Ok(connection.clone());
         }
         let budget = self.options.budget();
         let connection = budget.run(|| async { Ok(Box::pin(self.own()).await?) }).await?;
         *shared = Some(connection.clone());
-        Ok(connection.commands)
+        Ok(connection)
     }
 
     /// One for a reader, which waits on it.

@@ -5,19 +5,22 @@ mod connection;
 mod entry;
 mod failure;
 mod stream;
+mod taker;
 
 use super::address::{Address, Spelling, refused};
+use super::basket::Basket;
 use super::broker::{Broker, Options, Reader};
 use super::destination::Destination;
 use super::held::Held;
-use super::message::{Incoming, Outgoing, Receipt};
+use super::message::{Outgoing, Receipt};
 use async_trait::async_trait;
 use channel::ChannelReader;
 use connection::Connections;
-use redis::{AsyncCommands, Cmd, streams::StreamRangeReply};
+use redis::{AsyncCommands, Cmd};
 use std::sync::Arc;
 use std::time::Duration;
 use stream::StreamReader;
+use taker::Taker;
 use tokio::time::Instant;
 use tool::{Env, Error, Problem, Queue, Result, Secret, Subscription, TenantId};
 
@@ -63,14 +66,17 @@ impl Redis {
             return Err(Error::invalid_input(message).of_parameter("headers"));
         }
         let mut connection = self.connections.shared().await?;
+        message.leaves();
         let published: redis::RedisResult<u64> = connection.publish(channel, &message.bytes).await;
         let receivers = published.map_err(|error| failure::of_publishing(&error))?;
         Ok(Receipt { receivers: Some(receivers), ..Receipt::default() })
     }
 
-    async fn range(&self, stream: &str, max: usize) -> Result<StreamRangeReply> {
-        let mut connection = self.connections.shared().await?;
-        connection.xrange_count(stream, "-", "+", max).await.map_err(|error| failure::of(&error))
+    /// Who takes messages of a stream for callers; other groups read it on their own.
+    async fn taker(&self, stream: &str) -> Result<Taker> {
+        let group = format!("mcp-all-in-one.{}.{}", self.tenant, self.service);
+        let connection = self.connections.shared_connection().await?;
+        Ok(Taker::new(connection, stream, group, self.lease, self.declares))
     }
 }
 
@@ -88,6 +94,7 @@ impl Broker for Redis {
     }
 
     async fn publish(&self, to: &Destination, message: &Outgoing) -> Result<Receipt> {
+        message.stays_here();
         let stream = match to {
             Destination::Channel(channel) => return self.publish_to_channel(channel, message).await,
             other => is_reading(other)?,
@@ -100,6 +107,7 @@ impl Broker for Redis {
         add.arg("*");
         entry::write(&mut add, message);
         let mut connection = self.connections.shared().await?;
+        message.leaves();
         let id: Option<String> =
             add.query_async(&mut connection).await.map_err(|error| failure::of_publishing(&error))?;
         let id =
@@ -107,25 +115,16 @@ impl Broker for Redis {
         Ok(Receipt { available_at: entry::time_of(&id), position: Some(id), receivers: None })
     }
 
-    async fn peek(&self, from: &Destination, max: usize) -> Result<Vec<Incoming>> {
-        let found = self.range(is_reading(from)?, max).await?;
-        Ok(found.ids.into_iter().map(entry::read).collect())
+    async fn peek(&self, from: &Destination, basket: &mut Basket<'_>) -> Result<()> {
+        self.taker(is_reading(from)?).await?.show(basket).await
     }
 
-    async fn receive(&self, from: &Destination, max: usize, wait: Duration) -> Result<Vec<Incoming>> {
+    async fn receive(&self, from: &Destination, basket: &mut Basket<'_>, wait: Duration) -> Result<()> {
         let (stream, until) = (is_reading(from)?, Instant::now() + wait);
         loop {
-            let mut taken = Vec::new();
-            for found in self.range(stream, max).await?.ids {
-                let mut connection = self.connections.shared().await?;
-                // Whoever deletes it has it.
-                let deleted: redis::RedisResult<u64> = connection.xdel(stream, &[&found.id]).await;
-                if deleted.map_err(|error| failure::of(&error))? == 1 {
-                    taken.push(entry::read(found));
-                }
-            }
-            if !taken.is_empty() || Instant::now() >= until {
-                return Ok(taken);
+            self.taker(stream).await?.take(basket).await?;
+            if !basket.is_empty() || Instant::now() >= until {
+                return Ok(());
             }
             tokio::time::sleep(LOOK).await;
         }
@@ -163,7 +162,8 @@ impl Broker for Redis {
             }
             (from, held) => {
                 let connection = self.connections.own().await?;
-                let reader = StreamReader::new(connection, is_reading(from)?, wanted, self.lease, held);
+                let consumer = (wanted.group.as_str(), tool::new_id());
+                let reader = StreamReader::new(connection, is_reading(from)?, consumer, self.lease, held);
                 if self.declares {
                     reader.make_group(wanted.from).await?;
                 }

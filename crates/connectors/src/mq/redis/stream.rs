@@ -13,10 +13,10 @@ use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 use tool::queue::{DEAD_REASON, Settlement};
-use tool::{Error, Result, Start, Subscription};
+use tool::{Error, Result, Start};
 
 /// How long Redis is asked to wait for a message; as long, stopping may take.
-const WAIT_MS: u64 = 500;
+const WAIT: Duration = Duration::from_millis(500);
 
 /// One consumer.
 pub(super) struct StreamReader {
@@ -34,15 +34,15 @@ impl StreamReader {
     pub(super) fn new(
         connection: Connection,
         stream: &str,
-        wanted: &Subscription,
+        (group, consumer): (&str, String),
         lease: Duration,
         held: Option<Held>,
     ) -> Self {
         Self {
             connection,
             stream: stream.to_owned(),
-            group: wanted.group.clone(),
-            consumer: tool::new_id(),
+            group: group.to_owned(),
+            consumer,
             lease,
             held,
             looked_at: Mutex::default(),
@@ -79,7 +79,7 @@ impl StreamReader {
     }
 
     /// What other consumers have had for too long.
-    async fn take_over(&self, max: usize) -> Result<Vec<Incoming>> {
+    pub(super) async fn take_over(&self, max: usize) -> Result<Vec<Incoming>> {
         let mut connection = self.connection.commands.clone();
         let mut claim = Cmd::new();
         claim.arg("XAUTOCLAIM").arg(&self.stream).arg(&self.group).arg(&self.consumer).arg(self.lease_ms());
@@ -106,11 +106,14 @@ impl StreamReader {
         Ok(first.map(|one| (one.consumer, u32::try_from(one.times_delivered).unwrap_or(u32::MAX))))
     }
 
-    async fn read(&self, max: usize) -> Result<Vec<Incoming>> {
+    pub(super) async fn read(&self, max: usize, wait: Option<Duration>) -> Result<Vec<Incoming>> {
         let mut connection = self.connection.commands.clone();
         let mut read = Cmd::new();
-        read.arg("XREADGROUP").arg("GROUP").arg(&self.group).arg(&self.consumer);
-        read.arg("COUNT").arg(max).arg("BLOCK").arg(WAIT_MS).arg("STREAMS").arg(&self.stream).arg(">");
+        read.arg("XREADGROUP").arg("GROUP").arg(&self.group).arg(&self.consumer).arg("COUNT").arg(max);
+        if let Some(wait) = wait {
+            read.arg("BLOCK").arg(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
+        }
+        read.arg("STREAMS").arg(&self.stream).arg(">");
         let found: Option<StreamReadReply> =
             read.query_async(&mut connection).await.map_err(|error| failure::of(&error))?;
         let entries = found.into_iter().flat_map(|found| found.keys).flat_map(|key| key.ids);
@@ -158,6 +161,8 @@ impl StreamReader {
             key: message.key.clone(),
             headers,
             delay: Duration::ZERO,
+            is_here: Default::default(),
+            once: None,
         };
         debug_assert!(!dead.headers.contains_key(MESSAGE_FIELD), "fields of ours are no headers");
         let mut add = Cmd::new();
@@ -187,7 +192,7 @@ impl Reader for StreamReader {
                 return Ok(left);
             }
         }
-        self.read(max).await
+        self.read(max, Some(WAIT)).await
     }
 
     fn renews_every(&self) -> Option<Duration> {

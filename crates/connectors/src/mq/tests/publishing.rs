@@ -2,8 +2,9 @@
 
 use super::{Home, call, call_in, cx, problems, service, settings};
 use serde_json::{Value, json};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tool::{Env, ErrorKind, Step};
+use tool::{Caller, Context, Env, ErrorKind, Step};
 
 /// MQ-1, MQ-11
 #[tokio::test]
@@ -69,8 +70,12 @@ async fn publishes_once_for_one_id() {
     let first = call(&orders, "created", json!({ "message": 1, "messageId": "m-1" })).await.unwrap();
     assert_eq!((&first["messageId"], &first["duplicate"]), (&json!("m-1"), &Value::Null));
     for connector in [&orders, &service(settings(), &home.replica().await)] {
-        let second = call(connector, "created", json!({ "message": 2, "messageId": "m-1" })).await.unwrap();
+        let second = call(connector, "created", json!({ "messageId": "m-1", "message": 1 })).await.unwrap();
         assert_eq!((&second["duplicate"], &second["position"]), (&json!(true), &first["position"]));
+        // Another message under the same id would be lost without a word.
+        let other =
+            call(connector, "created", json!({ "message": 2, "messageId": "m-1" })).await.unwrap_err();
+        assert_eq!((other.kind(), other.parameter()), (ErrorKind::InvalidInput, Some("messageId")));
     }
     let nested = cx().nested(Step { idempotency_key: Some("step-1".into()), ..Step::default() });
     for _ in 0..2 {
@@ -82,18 +87,51 @@ async fn publishes_once_for_one_id() {
     assert_eq!(shown, [json!(1), json!(3)]);
 }
 
-/// MQ-10
+/// MQ-10: an id is its caller's own.
 #[tokio::test]
-async fn sends_nothing_while_the_end_of_the_first_is_unknown() {
+async fn nobody_learns_what_came_of_somebody_elses_id() {
+    let home = Home::new().await;
+    let orders = service(settings(), &home.env());
+    let arguments = json!({ "message": 1, "messageId": "m-1" });
+    call(&orders, "created", arguments.clone()).await.unwrap();
+    let somebody_else = Context { caller: Arc::new(Caller::system()), ..cx() };
+    let second = call_in(&orders, &somebody_else, "created", arguments).await.unwrap();
+    assert_eq!((&second["duplicate"], &second["position"]), (&Value::Null, &json!("2")));
+}
+
+/// MQ-10: only `messageId` names a message, and only it publishes once.
+#[tokio::test]
+async fn headers_of_ours_are_not_the_callers() {
+    let home = Home::new().await;
+    let orders = service(settings(), &home.env());
+    for name in ["message-id", "Message-Key", "message"] {
+        let error = call(&orders, "created", json!({ "message": 1, "headers": { name: "m" } })).await;
+        assert_eq!(error.unwrap_err().parameter(), Some("headers"), "{name}");
+    }
+    let again =
+        json!({ "message": 1, "headers": { "X-Attempt": "9", "x-dead-reason": "old", "trace": "t" } });
+    call(&orders, "created", again).await.unwrap();
+    let shown = call(&orders, "created_peek", json!({})).await.unwrap();
+    assert_eq!(shown["messages"][0]["headers"], json!({ "trace": "t" }));
+}
+
+/// MQ-10: our own queues end the key with the message, so that a key without an end is one whose message is not there.
+#[tokio::test]
+async fn a_process_that_was_killed_leaves_no_doubt() {
     let home = Home::new().await;
     let env = home.env();
     let once = env.once.clone().unwrap();
     let orders = service(settings(), &env);
-    once.begin(&env.tenant, "mq/orders/created", "m-1").await.unwrap();
-    let error = call(&orders, "created", json!({ "message": 1, "messageId": "m-1" })).await.unwrap_err();
-    assert_eq!((error.kind(), error.parameter()), (ErrorKind::Upstream, Some("messageId")));
-    assert!(error.message().contains("may have been published"), "{error}");
-    assert_eq!(call(&orders, "created_peek", json!({})).await.unwrap(), json!({ "messages": [] }));
+    let own = cx().caller.identity.clone();
+    let key = format!("{}/{}/m-1", own.kind(), own.id());
+    once.begin(&env.tenant, "mq/orders/created", &key, "").await.unwrap();
+    let arguments = json!({ "message": 1, "messageId": "m-1" });
+    let first = call(&orders, "created", arguments.clone()).await.unwrap();
+    let second = call(&orders, "created", arguments).await.unwrap();
+    assert_eq!((&first["duplicate"], &second["duplicate"]), (&Value::Null, &json!(true)));
+    assert_eq!((&first["position"], &first["availableAt"]), (&second["position"], &second["availableAt"]));
+    let shown = call(&orders, "created_peek", json!({})).await.unwrap();
+    assert_eq!(shown["messages"].as_array().unwrap().len(), 1);
     let without = Env { once: None, ..home.env() };
     let error =
         call(&service(settings(), &without), "created", json!({ "message": 1, "messageId": "m" })).await;

@@ -61,12 +61,12 @@ impl Batch<'_> {
         if self.is_down.load(Ordering::Relaxed) {
             return Err(Error::unavailable("it was not sent, since one before it could not be").retryable());
         }
-        let is_doubtful = AtomicBool::new(false);
+        let doubt = Doubt { own: AtomicBool::new(false), all: self.is_doubtful };
         let work = async {
             if let Some(pace) = carrier.pace() {
                 pace.wait().await;
             }
-            carrier.carry(piece, &is_doubtful).await
+            carrier.carry(piece, &doubt.own).await
         };
         let ended = match self.stop {
             None => Ok(work.await),
@@ -75,17 +75,35 @@ impl Batch<'_> {
         match ended {
             Ok(ended) => {
                 self.is_down.fetch_or(ended.is_err(), Ordering::Relaxed);
-                let is_lost = ended.is_err() && is_doubtful.load(Ordering::Relaxed);
-                self.is_doubtful.fetch_or(is_lost, Ordering::Relaxed);
+                if ended.is_ok() {
+                    doubt.end();
+                }
                 ended
             }
-            Err(_) if is_doubtful.load(Ordering::Relaxed) => {
-                Ok(vec![Fate::unknown(); carrier.recipients(piece)])
-            }
+            Err(_) if doubt.end() => Ok(vec![Fate::unknown(); carrier.recipients(piece)]),
             Err(_) => {
                 let message = "no time was left to send it; it was not sent";
                 Err(Error::timeout(message).because(Reason::AttemptTimedOut).retryable())
             }
         }
+    }
+}
+
+/// Whether nobody knows of one piece. Where it is given up half-way, nobody knows of the call.
+struct Doubt<'a> {
+    own: AtomicBool,
+    all: &'a AtomicBool,
+}
+
+impl Doubt<'_> {
+    /// What became of the piece is told; says whether there was any doubt.
+    fn end(&self) -> bool {
+        self.own.swap(false, Ordering::Relaxed)
+    }
+}
+
+impl Drop for Doubt<'_> {
+    fn drop(&mut self) {
+        self.all.fetch_or(*self.own.get_mut(), Ordering::Relaxed);
     }
 }

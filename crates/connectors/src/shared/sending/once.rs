@@ -1,17 +1,31 @@
 //! What is sent once for one key, however often it is asked for.
 
-use serde_json::Value;
+use super::is_surely_nothing;
+use crate::shared::arguments::text;
+use crate::shared::bounds::Bounds;
 use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Map, Value};
+use sha2::{Digest as _, Sha256};
+use std::fmt::Write as _;
 use std::sync::Arc;
-use tool::{Begun, Context, Error, ErrorKind, Once, Result};
+use std::sync::atomic::{AtomicBool, Ordering};
+use tool::once::MAX_KEY_CHARACTERS;
+use tool::uri::Options;
+use tool::{Begun, Context, Error, ErrorKind, Once, Reason, Result};
 
 /// A key, and where it is remembered.
 pub(crate) struct Keyed<'a> {
     once: &'a dyn Once,
-    key: &'a str,
+    /// As it was given, for people.
+    given: &'a str,
+    /// The caller's own: nobody learns what came of somebody else's message.
+    key: String,
+    /// Of what is to be sent, so that a key stands for one message.
+    digest: String,
     /// What the key belongs to, e.g. one tool of a service.
     scope: String,
     words: Words,
+    is_atomic: bool,
 }
 
 /// How callers know the key, and what may have happened.
@@ -22,6 +36,15 @@ pub(crate) struct Words {
     pub(crate) done: &'static str,
 }
 
+/// What is said when the time is over.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Late {
+    /// While nobody knows whether the other end has it.
+    pub(crate) doubtful: &'static str,
+    /// While nothing has left.
+    pub(crate) unsent: &'static str,
+}
+
 impl<'a> Keyed<'a> {
     /// The key that was given, or that of the step of a flow, which is sent once when it is tried again — where somebody
     /// remembers that.
@@ -30,21 +53,76 @@ impl<'a> Keyed<'a> {
     /// `Unsupported` where a key is given, and nobody remembers any.
     pub(crate) fn of(
         cx: &'a Context,
-        given: Option<&'a str>,
+        arguments: &'a Map<String, Value>,
         once: Option<&'a Arc<dyn Once>>,
         scope: String,
         words: Words,
     ) -> Result<Option<Self>> {
+        let given = text(arguments, words.parameter, MAX_KEY_CHARACTERS)?;
         let found = match (given, once) {
             (Some(_), None) => {
                 let Words { parameter, done } = words;
                 let message = format!("nothing is {done} once without a server; leave {parameter} out");
                 return Err(Error::unsupported(message));
             }
-            (Some(key), Some(once)) => Some((key, once)),
-            (None, once) => cx.idempotency_key().zip(once),
+            (Some(given), Some(once)) => {
+                let identity = &cx.caller.identity;
+                let key = format!("{}/{}/{given}", identity.kind(), identity.id());
+                Some((given, once, key, digest_of(arguments)))
+            }
+            // A step is one message, whatever its arguments say the next time.
+            (None, once) => cx
+                .idempotency_key()
+                .zip(once)
+                .map(|(step, once)| (step, once, step.to_owned(), String::new())),
         };
-        Ok(found.map(|(key, once)| Self { once: &**once, key, scope, words }))
+        Ok(found.map(|(given, once, key, digest)| Self {
+            once: &**once,
+            given,
+            key,
+            digest,
+            scope,
+            words,
+            is_atomic: false,
+        }))
+    }
+
+    /// The work ends the key by itself, in one with what it does.
+    pub(crate) fn atomic(self) -> Self {
+        Self { is_atomic: true, ..self }
+    }
+
+    /// Where the key is kept, for work that ends it by itself.
+    pub(crate) fn place(&self) -> (&str, &str) {
+        (&self.scope, &self.key)
+    }
+
+    /// The same for messages to people: within the bounds of their service, and with `is_doubtful` set from when on nobody
+    /// knows whether the other end has one.
+    pub(crate) async fn send(
+        keyed: Option<Self>,
+        cx: &Context,
+        bounds: (&Bounds, &Options),
+        late: Late,
+        is_doubtful: &AtomicBool,
+        work: impl Future<Output = Result<Value>>,
+    ) -> Result<Value> {
+        let is_lost = || is_doubtful.load(Ordering::Relaxed);
+        let work = async {
+            let sent = bounds.0.within(cx, bounds.1, late.doubtful, work).await;
+            sent.map_err(|error| match error.reason() {
+                Some(Reason::AttemptTimedOut) if !is_lost() && error.kind() == ErrorKind::Timeout => {
+                    error.restated(late.unsent.to_owned())
+                }
+                _ => error,
+            })
+        };
+        let Some(keyed) = keyed else { return work.await };
+        let surely_not = |end: &Result<Value>| match end {
+            Ok(result) => is_surely_nothing(result),
+            Err(_) => !is_lost(),
+        };
+        keyed.run(cx, work, surely_not).await
     }
 
     /// Does the work, unless that was done, or may have been, under the same key. `surely_not` says of an end that nothing has
@@ -55,21 +133,30 @@ impl<'a> Keyed<'a> {
         work: impl Future<Output = Result<Value>>,
         surely_not: impl Fn(&Result<Value>) -> bool,
     ) -> Result<Value> {
-        match self.once.begin(&cx.tenant, &self.scope, self.key).await? {
+        let (given, Words { parameter, done }) = (self.given, self.words);
+        match self.once.begin(&cx.tenant, &self.scope, &self.key, &self.digest).await? {
             Begun::First => {}
             Begun::Done(result) => return repeated(&result),
+            // Whoever does the work ends the key with it: what has no end has not happened.
+            Begun::Unknown if self.is_atomic => {}
             Begun::Unknown => {
-                let (key, Words { parameter, done }) = (self.key, self.words);
                 let message = format!(
-                    "a message '{key}' was begun before, and its end is not known: it may have been {done}; nothing was sent now"
+                    "a message '{given}' was begun before, and its end is not known: it may have been {done}; nothing was sent now"
                 );
                 return Err(Error::upstream(message).of_parameter(parameter));
+            }
+            Begun::Other => {
+                let message = format!(
+                    "parameter '{parameter}' is '{given}', which stands for another message that was sent within 24 hours; \
+                     nothing was sent now. Take another one, or repeat that call as it was"
+                );
+                return Err(Error::invalid_input(message).of_parameter(parameter));
             }
         }
         let ended = work.await;
         let written = match &ended {
-            end if surely_not(end) => self.once.forget(&cx.tenant, &self.scope, self.key).await,
-            Ok(result) => self.once.finish(&cx.tenant, &self.scope, self.key, &raw(result)?).await,
+            end if surely_not(end) => self.once.forget(&cx.tenant, &self.scope, &self.key).await,
+            Ok(result) => self.once.finish(&cx.tenant, &self.scope, &self.key, &raw(result)?).await,
             Err(_) => Ok(()),
         };
         if let Err(error) = written {
@@ -77,6 +164,18 @@ impl<'a> Keyed<'a> {
         }
         ended
     }
+}
+
+/// The same for the same arguments, in whatever order they stand.
+fn digest_of(arguments: &Map<String, Value>) -> String {
+    let mut sorted = Value::Object(arguments.clone());
+    sorted.sort_all_objects();
+    let mut digest = String::new();
+    for byte in Sha256::digest(sorted.to_string()) {
+        // Writing to a string cannot fail.
+        let _ = write!(digest, "{byte:02x}");
+    }
+    digest
 }
 
 /// The result of the first time, marked.
@@ -96,7 +195,9 @@ pub(crate) fn surely_not_sent(error: &Error) -> bool {
         | ErrorKind::RateLimited
         | ErrorKind::CircuitOpen
         | ErrorKind::Unsupported => true,
-        _ => error.is_retryable() && error.kind() == ErrorKind::Unavailable,
+        // Whoever says that it can be tried again says that nothing has happened.
+        ErrorKind::Unavailable | ErrorKind::Upstream => error.is_retryable() || error.is_about_credentials(),
+        _ => false,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Aliyun: `SendSms` of 2017-05-25, signed with ACS3-HMAC-SHA256.
 
 use super::super::cause::Cause;
-use super::super::gateway::{Account, Answer, Vendor, Web, put};
+use super::super::gateway::{Account, Answer, NO_CODE, Vendor, Web, put};
 use super::super::number::Number;
 use super::super::sign::{Stamp, hex, hmac_sha256, pairs, sha256};
 use super::super::wording::Wording;
@@ -47,7 +47,7 @@ impl Vendor for Aliyun {
 
     fn read(answer: &Answer, numbers: &[Number]) -> Result<Vec<Fate>> {
         let (code, words) =
-            (answer.text("/Code").unwrap_or("no code"), answer.text("/Message").unwrap_or_default());
+            (answer.text("/Code").unwrap_or(NO_CODE), answer.text("/Message").unwrap_or_default());
         if code != "OK" {
             return answer.failure(code, words, cause(code), numbers.len());
         }
@@ -100,6 +100,10 @@ fn cause(code: &str) -> Cause {
         }
         "isv.AMOUNT_NOT_ENOUGH" | "isv.OUT_OF_SERVICE" => Cause::Balance,
         "IllegalTimestamp" => Cause::Clock,
+        "isp.SYSTEM_ERROR" => Cause::Unclear,
+        _ if ["InternalError", "ServiceUnavailable"].iter().any(|start| code.starts_with(start)) => {
+            Cause::Unclear
+        }
         _ if code.starts_with("InvalidTimeStamp") => Cause::Clock,
         _ if ["InvalidAccessKeyId", "MissingAccessKeyId", "Forbidden"]
             .iter()

@@ -1,7 +1,7 @@
 //! Huawei Cloud: `batchSendSms`, signed with SDK-HMAC-SHA256.
 
 use super::super::cause::Cause;
-use super::super::gateway::{Account, Answer, Vendor, Web, put};
+use super::super::gateway::{Account, Answer, NO_CODE, Vendor, Web, put};
 use super::super::number::Number;
 use super::super::sign::{Stamp, hex, hmac_sha256, pairs, sha256};
 use super::super::wording::Wording;
@@ -49,7 +49,7 @@ impl Vendor for Huawei {
     fn read(answer: &Answer, numbers: &[Number]) -> Result<Vec<Fate>> {
         let told = answer.json["result"].as_array().map(Vec::as_slice).unwrap_or_default();
         if told.is_empty() {
-            let code = answer.text("/code").or_else(|| answer.text("/error_code")).unwrap_or("no code");
+            let code = answer.text("/code").or_else(|| answer.text("/error_code")).unwrap_or(NO_CODE);
             let words = answer.text("/description").or_else(|| answer.text("/error_msg")).unwrap_or_default();
             return answer.failure(code, words, cause(code), numbers.len());
         }
@@ -84,7 +84,7 @@ impl Huawei {
 }
 
 fn fate(told: &Value) -> Fate {
-    let code = told["status"].as_str().unwrap_or("no code");
+    let code = told["status"].as_str().unwrap_or(NO_CODE);
     if code != SUCCESS {
         return cause(code).fate(code, "see the vendor's list of status codes");
     }
@@ -97,6 +97,8 @@ fn cause(code: &str) -> Cause {
         "E200015" | "E000623" | "APIG.0308" => Cause::Throttled,
         "E200028" | "E200029" | "E200030" | "E200031" | "E200033" | "E200034" => Cause::Template,
         "E200041" => Cause::Number,
+        // It took the request, and does not say of whom; or says nothing.
+        SUCCESS | NO_CODE => Cause::Unclear,
         // Frozen, most often since nothing was paid.
         "E000112" => Cause::Balance,
         "E000000" => Cause::Other,

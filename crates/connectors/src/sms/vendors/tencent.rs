@@ -108,6 +108,7 @@ fn cause(code: &str) -> Cause {
         _ if code.starts_with("LimitExceeded") || code.starts_with("RequestLimitExceeded") => {
             Cause::Throttled
         }
+        _ if code.starts_with("InternalError") => Cause::Unclear,
         _ if code.contains("PhoneNumber") => Cause::Number,
         _ if code.contains("Template") || code.contains("Signature") || code.contains("SignName") => {
             Cause::Template

@@ -277,6 +277,7 @@ impl Service {
             arguments: arguments.into(),
             options: Default::default(),
             extras: Default::default(),
+            max_answer_bytes: usize::MAX,
         };
         match self.0.call(cx, call).await? {
             Outcome::Done(output) => Ok(serde_json::from_str(&output.data().unwrap()).unwrap()),

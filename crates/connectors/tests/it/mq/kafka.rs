@@ -33,6 +33,8 @@ macro_rules! on_both {
 on_both! {
     /// MQ-1, MQ-4, MQ-11
     others_read_what_we_publish_and_we_what_they_do,
+    /// MQ-11
+    takes_only_what_fits,
     /// MQ-3, MQ-6, MQ-7
     what_was_not_settled_comes_again,
     /// MQ-8
@@ -90,6 +92,11 @@ async fn others_read_what_we_publish_and_we_what_they_do(servers: &str) {
     assert_eq!((count(&first), count(&rest)), (1, 1), "{first} {rest}");
     assert_ne!(first["messages"][0]["position"], rest["messages"][0]["position"]);
     assert_eq!(count(&run(&orders, "created_receive", json!({ "waitMs": 300 })).await.unwrap()), 0);
+}
+
+async fn takes_only_what_fits(servers: &str) {
+    let home = Home::new().await;
+    super::room::takes_only_what_fits(&home.service("kafka", servers, &tools(&name("room")))).await;
 }
 
 async fn what_was_not_settled_comes_again(servers: &str) {

@@ -8,4 +8,5 @@ mod kafka;
 mod rabbitmq;
 #[cfg(feature = "redis")]
 mod redis;
+mod room;
 pub(crate) mod support;

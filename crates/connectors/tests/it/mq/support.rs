@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use store::{NewTenant, OnceResults, Options, Queues, Store, Vault};
 use testkit::conformance::{bind_and_call, call, context};
-use tool::{Connector, Context, Env, Outcome, TenantId};
+use tool::{Call, Connector, Context, Env, Outcome, TenantId};
 
 const TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -63,6 +63,20 @@ pub(crate) fn cx() -> Context {
 
 pub(crate) async fn run(connector: &Arc<dyn Connector>, tool: &str, arguments: Value) -> tool::Result<Value> {
     run_within(connector, &cx(), tool, arguments).await
+}
+
+/// The same where an answer has no more room than that.
+pub(crate) async fn run_with_room(
+    connector: &Arc<dyn Connector>,
+    max_answer_bytes: usize,
+    tool: &str,
+    arguments: Value,
+) -> tool::Result<Value> {
+    let call = Call { max_answer_bytes, ..call(tool, arguments.as_object().cloned().unwrap()) };
+    match bind_and_call(&**connector, &cx(), call).await? {
+        Outcome::Done(output) => Ok(serde_json::from_str(&output.data().unwrap()).unwrap()),
+        other => panic!("{other:?}"),
+    }
 }
 
 pub(crate) async fn run_within(

@@ -1,6 +1,7 @@
 //! Gateways that break.
 
-use super::support::{VENDORS, call, cx, open, settings, somebody};
+use super::support::{VENDORS, call, cx, open, open_in, settings, somebody};
+use crate::mq::support::Home;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -46,6 +47,64 @@ fn at(endpoint: &str, vendor: &str) -> Value {
 
 fn message() -> Value {
     json!({ "to": somebody(), "params": ["1", "5"] })
+}
+
+fn answering(status: &str, body: &str) -> &'static str {
+    let length = body.len();
+    format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\nContent-Type: application/json\r\n\r\n{body}")
+        .leak()
+}
+
+/// An answer that does not say whether a message was sent is no refusal, and its key is used up.
+#[tokio::test]
+async fn an_answer_that_is_not_clear_leaves_doubt() {
+    let home = Home::new().await;
+    let unclear = r#"{"Code":"InternalError","Message":"The request processing has failed due to some unknown error."}"#;
+    let late = r#"{"Response":{"Error":{"Code":"InternalError.Timeout","Message":"late"},"RequestId":"r"}}"#;
+    for (vendor, answer) in [
+        ("aliyun", answering("500 Internal Server Error", unclear)),
+        ("aliyun", answering("503 Service Unavailable", r#"{"Code":"Strange","Message":"x"}"#)),
+        ("aliyun", answering("200 OK", "{}")),
+        ("aliyun", answering("200 OK", "[]")),
+        ("aliyun", answering("200 OK", "null")),
+        ("tencent", answering("200 OK", late)),
+        ("twilio", answering("500 Internal Server Error", r#"{"code":20500,"message":"x"}"#)),
+        ("twilio", answering("201 Created", "{}")),
+        ("huawei", answering("200 OK", r#"{"code":"000000","description":"Success","result":[]}"#)),
+    ] {
+        let (endpoint, requests) = scripted(Some(answer)).await;
+        let service = open_in(&at(&endpoint, vendor), &home.env);
+        let mut arguments = message();
+        arguments["idempotencyKey"] = json!(tool::new_id::<String>());
+        for _ in 0..2 {
+            let (result, is_error, _) = call(&service, "verification_code", arguments.clone()).await.unwrap();
+            assert!(
+                is_error && result["recipients"][0]["status"] == "unknown",
+                "{vendor} {answer}: {result}"
+            );
+            assert_eq!(result["recipients"][0]["to"], arguments["to"]);
+        }
+        assert_eq!(requests.load(Ordering::SeqCst), 1, "{vendor} {answer}");
+    }
+}
+
+/// Somebody between who lets nothing through has sent nothing, so that the key can be used again.
+#[tokio::test]
+async fn a_request_that_was_not_let_through_can_be_made_again() {
+    let home = Home::new().await;
+    for status in ["429 Too Many Requests", "401 Unauthorized", "403 Forbidden"] {
+        let (endpoint, requests) = scripted(Some(answering(status, "<html>no</html>"))).await;
+        let mut settings = at(&endpoint, "aliyun");
+        settings["retry"] = json!({ "max_attempts": 1 });
+        let service = open_in(&settings, &home.env);
+        let mut arguments = message();
+        arguments["idempotencyKey"] = json!(tool::new_id::<String>());
+        for made in 1..=2 {
+            let error = call(&service, "verification_code", arguments.clone()).await.unwrap_err();
+            assert!(!error.message().contains("may have been"), "{error}");
+            assert_eq!(requests.load(Ordering::SeqCst), made, "{status}");
+        }
+    }
 }
 
 /// F23: 200 with an error code.
