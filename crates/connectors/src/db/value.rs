@@ -16,7 +16,7 @@ pub(super) fn bound(column: &Column, argument: &str, value: &Value, db_type: DbT
     let wrong = |wanted: &str| {
         Err(Error::invalid_input(format!("Parameter '{argument}' must be {wanted}")).of_parameter(argument))
     };
-    Ok(match (&column.kind, value) {
+    let made = match (&column.kind, value) {
         (_, Value::Null) => Bound::Null,
         (Kind::Boolean, Value::Bool(is_true)) => Bound::Boolean(*is_true),
         (Kind::Boolean, _) => return wrong("true or false"),
@@ -66,7 +66,13 @@ pub(super) fn bound(column: &Column, argument: &str, value: &Value, db_type: DbT
         (Kind::List(element), Value::Array(items)) => Bound::Text(list(element, items)),
         (Kind::List(_), _) => return wrong("a list"),
         (Kind::Any, value) => any(value),
-    })
+    };
+    match made {
+        Bound::Unsigned(_) if db_type == DbType::Sqlite => {
+            wrong("at most 9223372036854775807: SQLite has no larger whole numbers and would round it")
+        }
+        made => Ok(made),
+    }
 }
 
 /// A value that belongs to no column, as its own type says.
