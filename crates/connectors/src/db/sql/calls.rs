@@ -30,7 +30,9 @@ pub(in crate::db) struct Called {
 pub(super) fn of(sql: &str, tokens: &[(Token, Range<usize>)]) -> Uses {
     let names: BTreeSet<_> = tokens.iter().filter_map(|(token, _)| name(token)).map(str::to_owned).collect();
     let makes_rows = |name: &String| name.contains("populate") || name.contains("record");
-    let is_typed = |pair: &[(Token, Range<usize>)]| name(&pair[0].0).is_some() && pair[1].0 == Token::Text;
+    // A pattern behind LIKE is no value of a type.
+    let is_type = |token: &Token| name(token).is_some_and(|name| !matches!(name, "like" | "ilike"));
+    let is_typed = |pair: &[(Token, Range<usize>)]| is_type(&pair[0].0) && pair[1].0 == Token::Text;
     let operators = operators(sql, tokens);
     let converts = operators.contains("::")
         || names.contains("cast")
