@@ -172,13 +172,15 @@ mod tests {
             bind(Kind::BigInteger, json!("9007199254740993")).unwrap(),
             Bound::Integer(9_007_199_254_740_993)
         );
-        assert_eq!(bind(Kind::BigInteger, json!(u64::MAX)).unwrap(), Bound::Unsigned(u64::MAX));
+        let large = bound(&column(Kind::BigInteger), "c", &json!(u64::MAX), DbType::Mysql);
+        assert_eq!(large.unwrap(), Bound::Unsigned(u64::MAX));
         assert_eq!(bind(Kind::Decimal, json!("0.10")).unwrap(), Bound::Text("0.10".into()));
         assert_eq!(bind(Kind::Bytes, json!("AP8=")).unwrap(), Bound::Bytes(vec![0, 255]));
         assert_eq!(bind(Kind::Text, Value::Null).unwrap(), Bound::Null);
         for (kind, value) in [
             (Kind::Integer, json!(1.5)),
             (Kind::Integer, json!("1")),
+            (Kind::BigInteger, json!(u64::MAX)),
             (Kind::BigInteger, json!("1; DROP TABLE x")),
             (Kind::Decimal, json!("NaN")),
             (Kind::Decimal, json!("1e")),

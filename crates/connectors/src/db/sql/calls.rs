@@ -4,6 +4,10 @@ use super::scan::Token;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+/// Words before a text that are not its type.
+const KEYWORDS: [&str; 12] =
+    ["and", "between", "case", "else", "ilike", "like", "not", "or", "select", "then", "when", "where"];
+
 /// All that may make a database call a function.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(in crate::db) struct Uses {
@@ -30,8 +34,7 @@ pub(in crate::db) struct Called {
 pub(super) fn of(sql: &str, tokens: &[(Token, Range<usize>)]) -> Uses {
     let names: BTreeSet<_> = tokens.iter().filter_map(|(token, _)| name(token)).map(str::to_owned).collect();
     let makes_rows = |name: &String| name.contains("populate") || name.contains("record");
-    // A pattern behind LIKE is no value of a type.
-    let is_type = |token: &Token| name(token).is_some_and(|name| !matches!(name, "like" | "ilike"));
+    let is_type = |token: &Token| name(token).is_some_and(|name| !KEYWORDS.contains(&name));
     let is_typed = |pair: &[(Token, Range<usize>)]| is_type(&pair[0].0) && pair[1].0 == Token::Text;
     let operators = operators(sql, tokens);
     let converts = operators.contains("::")
