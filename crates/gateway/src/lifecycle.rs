@@ -278,6 +278,7 @@ impl Gateway {
             let env = Env {
                 tenant: tenant.clone(),
                 service: Some(wanted.id.clone()),
+                made_at_ms: wanted.made_at_ms,
                 allow_private_network,
                 ..env.clone()
             };

@@ -1,5 +1,6 @@
 //! Objects behind links: the link is the permission, as long as its service is there and switched on.
 
+use crate::audit::Record;
 use crate::{Gateway, within_deadline};
 use std::sync::Arc;
 use tool::objects::{Body, Part, Reading};
@@ -11,9 +12,16 @@ impl Gateway {
     /// # Errors
     /// When the link is for something else, its service is gone or switched off, or there is no such object.
     pub async fn read_object(&self, cx: &Context, link: &Link, part: Part) -> Result<Reading> {
-        let connector = self.keeper(cx, link, LinkMethod::Get)?;
-        let objects = connector.objects().ok_or_else(gone)?;
-        within_deadline(cx, objects.read(cx, &link.key, part)).await
+        let record = Record::by_link(cx, link);
+        let reading = async {
+            let connector = self.keeper(cx, link, LinkMethod::Get)?;
+            let objects = connector.objects().ok_or_else(gone)?;
+            within_deadline(cx, objects.read(cx, &link.key, part)).await
+        };
+        let result = reading.await;
+        let size = result.as_ref().map(|reading| reading.range.end - reading.range.start);
+        self.audit.write(record.end_of_object(size)).await;
+        result
     }
 
     /// Writes what a link leads to.
@@ -27,9 +35,16 @@ impl Gateway {
         content_type: Option<&str>,
         body: Body,
     ) -> Result<Object> {
-        let connector = self.keeper(cx, link, LinkMethod::Put)?;
-        let objects = connector.objects().ok_or_else(gone)?;
-        within_deadline(cx, objects.write(cx, &link.key, content_type, body)).await
+        let record = Record::by_link(cx, link);
+        let writing = async {
+            let connector = self.keeper(cx, link, LinkMethod::Put)?;
+            let objects = connector.objects().ok_or_else(gone)?;
+            within_deadline(cx, objects.write(cx, &link.key, content_type, body)).await
+        };
+        let result = writing.await;
+        let size = result.as_ref().map(|object| object.size);
+        self.audit.write(record.end_of_object(size)).await;
+        result
     }
 
     /// The service that keeps the object.
@@ -39,6 +54,9 @@ impl Gateway {
         }
         let tenant = self.catalog.tenant(&link.tenant).ok_or_else(gone)?;
         let service = tenant.service(&link.scheme, &link.service).ok_or_else(gone)?;
+        if service.made_at_ms != link.made_at_ms {
+            return Err(gone());
+        }
         service.connector().cloned()
     }
 }

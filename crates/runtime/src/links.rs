@@ -64,6 +64,7 @@ mod tests {
             tenant: "acme".parse().unwrap(),
             scheme: "oss".to_owned(),
             service: "docs".to_owned(),
+            made_at_ms: Some(7),
             key: "中文 a+b&c.txt".to_owned(),
             method: LinkMethod::Get,
             expires_at,

@@ -1,6 +1,6 @@
 //! Limits of one SQLite connection: how large a text or blob may become, and what else a statement may take.
 //!
-//! sqlx lets others reach the connection's handle and has no function for limits, so that the C function must be called.
+//! sqlx lets others reach the connection's handle and has no functions for limits and memory, so that those of C must be called.
 
 use libsqlite3_sys as ffi;
 use sqlx::sqlite::LockedSqliteHandle;
@@ -24,5 +24,15 @@ pub fn set(handle: &mut LockedSqliteHandle<'_>, value_bytes: usize) {
         unsafe {
             ffi::sqlite3_limit(handle.as_ptr(), limit, most);
         }
+    }
+}
+
+/// What SQLite has allocated now, for all connections of this process together, in bytes.
+#[must_use]
+pub fn memory_used() -> i64 {
+    // SAFETY: the function takes nothing, reads one number under a lock of its own, and may be called at any time.
+    #[expect(unsafe_code, reason = "a function of C, which sqlx does not offer")]
+    unsafe {
+        ffi::sqlite3_memory_used()
     }
 }

@@ -16,6 +16,9 @@ pub struct Env {
     pub tenant: TenantId,
     /// The id of the service that is opened, where it has one, for messages.
     pub service: Option<String>,
+    /// When that service was made, in milliseconds since 1970, where that is known. What an earlier one of the same id had
+    /// kept is not its.
+    pub made_at_ms: Option<i64>,
     /// Services may call private, loopback and link-local addresses without saying so themselves.
     pub allow_private_network: bool,
     /// Services that say so themselves may. Whoever manages the platform decides that for each tenant.
@@ -57,6 +60,7 @@ impl Default for Env {
         Self {
             tenant: TenantId::default_tenant(),
             service: None,
+            made_at_ms: None,
             allow_private_network: false,
             may_use_private_network: true,
             tasks: TaskTracker::new(),

@@ -16,6 +16,9 @@ pub struct Link {
     /// The service that keeps it.
     #[serde(rename = "s")]
     pub service: String,
+    /// When that service was made: a link leads to no other one that has its name later.
+    #[serde(rename = "g", default, skip_serializing_if = "Option::is_none")]
+    pub made_at_ms: Option<i64>,
     /// Its name there.
     #[serde(rename = "k")]
     pub key: String,

@@ -53,7 +53,8 @@ impl Backup {
         let written = write(&store, &self.file).await?;
         store.close().await;
         super::print(&format!(
-            "{} rows are in {}. The master key is not: keep it in another place, without it nobody can read the secrets.",
+            "{} rows are in {}. The master key is not: keep it in another place, without it nobody can read the secrets. \
+             Files of services are not either (objects of provider fs, SQLite files): copy the folder tenants of the data dir.",
             written.rows,
             self.file.display()
         ));

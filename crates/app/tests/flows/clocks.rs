@@ -6,7 +6,6 @@ use crate::world::{PATIENCE, publish, shop, start, until};
 use chrono::{DateTime, Utc};
 use serde_json::json;
 use std::path::PathBuf;
-use std::process::Command;
 use std::time::{Duration, Instant};
 use testkit::process::{self, Server};
 use testkit::{Backend, Database, eventually, http};
@@ -32,7 +31,7 @@ fn compiled(folder: &tempfile::TempDir) -> PathBuf {
     let (source, library) = (folder.path().join("shift.c"), folder.path().join("shift.so"));
     std::fs::write(&source, SHIFT).unwrap();
     let made =
-        Command::new("cc").args(["-shared", "-fPIC", "-o"]).args([&library, &source]).arg("-ldl").status();
+        sheltered("cc").args(["-shared", "-fPIC", "-o"]).args([&library, &source]).arg("-ldl").status();
     assert!(made.unwrap().success(), "cc makes no library");
     library
 }

@@ -1,5 +1,6 @@
 //! Links to objects of this machine: `/o/{token}`.
 
+use crate::setup::audited;
 use reqwest::Method;
 use serde_json::{Value, json};
 use testkit::client::{Client, Reply, send};
@@ -157,4 +158,24 @@ async fn nobody_makes_a_link_but_us() {
     // Only those who manage the machine name its folders.
     let taken = json!({ "type": "oss", "id": "mine", "config": { "root": folder.path() } });
     other.post("services", taken).await.is(403);
+}
+
+/// OS-5: what a deleted service kept, and the links to it, go to nobody; whoever uses a link is audited.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_of_a_deleted_service_goes_to_the_next_one() {
+    let app = TestApp::start(Backend::Sqlite).await;
+    let make = || app.service(json!({ "type": "oss", "id": "docs", "config": {} }));
+    make().await;
+    save(&app, "a.txt", "of the first").await;
+    let path = link(&app, json!({ "key": "a.txt" })).await;
+    assert_eq!(fetch(&app, Method::GET, &path, &[], "").await.is(200).text, "of the first");
+    let calls = "tool=GET%20by%20link";
+    assert_eq!(audited(&app, calls, 1).await[0]["uri"], "oss://docs");
+    app.delete("services/oss/docs").await.is(204);
+    make().await;
+    fetch(&app, Method::GET, &path, &[], "").await.is(404);
+    let listed = app.call("oss://docs/list", json!({})).await.is(200);
+    assert_eq!(listed.body["structuredContent"]["objects"], json!([]));
+    save(&app, "a.txt", "of the second").await;
+    fetch(&app, Method::GET, &path, &[], "").await.is(404);
 }

@@ -1,6 +1,7 @@
 //! How sessions begin: the driver's options, the guarded way to the server, and the mode of a file.
 
 use super::address::{Address, Encryption, Server};
+use super::clear_text::SignIn;
 use super::engine::Session;
 use super::engine::postgres::PostgresSession;
 use super::engine::sqlite::SqliteSession;
@@ -15,6 +16,7 @@ use sqlx::postgres::{PgConnectOptions, PgSslMode};
 use sqlx::sqlite::SqliteConnectOptions;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tool::{Error, Result};
 
@@ -72,15 +74,26 @@ impl Opener {
     }
 
     async fn open_postgres(&self, server: &Server, access: Access) -> Result<Box<dyn Session>> {
-        let (folder, wire) = self.wire(server, &format!(".s.PGSQL.{}", server.port)).await?;
+        let sign_in = SignIn::new(server.encryption != Encryption::Off);
+        let (folder, wire) = self.wire(server, &format!(".s.PGSQL.{}", server.port), Some(sign_in)).await?;
         let options = self.postgres_options(server, access).socket(folder.path());
+        let has_asked_in_clear = wire.has_asked_in_clear();
         let session = PostgresSession::open(&options, Some(wire)).await;
-        Ok(Box::new(session.map_err(|error| failure::of_opening(&error))?))
+        let session = session.map_err(|error| match has_asked_in_clear.load(Ordering::Relaxed) {
+            true => failure::asked_in_clear(),
+            false => failure::of_opening(&error),
+        });
+        Ok(Box::new(session?))
     }
 
-    async fn wire(&self, server: &Server, name: &str) -> Result<(relay::Folder, relay::Wire)> {
+    async fn wire(
+        &self,
+        server: &Server,
+        name: &str,
+        sign_in: Option<SignIn>,
+    ) -> Result<(relay::Folder, relay::Wire)> {
         let most_bytes = self.max_bytes.saturating_mul(WIRE_FACTOR) + WIRE_BYTES;
-        relay::connect((&server.host, server.port), &self.policy, most_bytes, name).await
+        relay::connect((&server.host, server.port), &self.policy, most_bytes, name, sign_in).await
     }
 
     /// Every option is set: what is not would come from variables of this process.
@@ -137,7 +150,7 @@ impl Opener {
     async fn open_mysql(&self, server: &Server, access: Access) -> Result<Box<dyn Session>> {
         use super::engine::mysql::MysqlSession;
         const SOCKET: &str = "mysql.sock";
-        let (folder, wire) = self.wire(server, SOCKET).await?;
+        let (folder, wire) = self.wire(server, SOCKET, None).await?;
         let options = self.mysql_options(server).socket(folder.path().join(SOCKET));
         let session = MysqlSession::open(&options, Some(wire), access, self.statement_timeout).await;
         Ok(Box::new(session.map_err(|error| failure::of_opening(&error))?))

@@ -24,6 +24,13 @@ pub(super) fn of_opening(error: &sqlx::Error) -> Error {
     }
 }
 
+/// The server wanted the password so that everybody on the way could read it.
+pub(super) fn asked_in_clear() -> Error {
+    Error::upstream(
+        "the database asks for the password in clear text over a connection without TLS, and does not get it; add ?sslmode=require to 'connection_string', or let the server ask by scram-sha-256",
+    )
+}
+
 fn not_encrypted(cause: &dyn std::fmt::Display) -> Error {
     let message = format!("no encrypted connection to the database: {cause}; check 'tls' and 'sslmode'");
     Error::unavailable(message).retryable()

@@ -3,7 +3,7 @@
 use super::connect::Opener;
 use super::engine::{Described, Interrupt, Origin, Session, Statement};
 use super::failure;
-use super::rows::{Cut, Finished, Limits, Rows, too_large};
+use super::rows::{Cut, Finished, Limits, Rows, needs_memory, too_large};
 use super::sql::Access;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -229,7 +229,11 @@ impl Lease {
         done.map_err(|error| {
             self.is_spent |= failure::is_broken(&error);
             let is_outgrown = self.held.as_ref().is_some_and(|held| held.session.is_outgrown());
-            if is_outgrown { too_large(self.pool.opener.max_bytes) } else { failure::of(&error) }
+            match self.interrupt() {
+                _ if !is_outgrown => failure::of(&error),
+                Some(Interrupt::Flag(_)) => needs_memory(),
+                Some(Interrupt::Statement(_)) | None => too_large(self.pool.opener.max_bytes),
+            }
         })
     }
 

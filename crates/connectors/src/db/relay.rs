@@ -3,6 +3,7 @@
 //! The driver resolves names and connects by itself, and reads a row whole, however large it is. So it is given a Unix
 //! socket in a folder that nobody else can open, and what goes through it is counted.
 
+use super::clear_text::SignIn;
 use crate::shared::network::{Policy, dial};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -19,6 +20,7 @@ const BUFFER_BYTES: usize = 32 * 1024;
 #[derive(Debug)]
 pub(super) struct Wire {
     is_outgrown: Arc<AtomicBool>,
+    has_asked_in_clear: Arc<AtomicBool>,
     /// Carries the bytes until the driver or the server ends it.
     _task: AbortOnDropHandle<()>,
 }
@@ -27,6 +29,11 @@ impl Wire {
     /// The server sent more at once than an answer may hold.
     pub(super) fn is_outgrown(&self) -> bool {
         self.is_outgrown.load(Ordering::Relaxed)
+    }
+
+    /// Set where the server was cut off because it asked for the password in clear text.
+    pub(super) fn has_asked_in_clear(&self) -> Arc<AtomicBool> {
+        self.has_asked_in_clear.clone()
     }
 }
 
@@ -54,7 +61,8 @@ impl Drop for Folder {
     }
 }
 
-/// Connects to the server and lets one driver in, through the socket `name` of the folder.
+/// Connects to the server and lets one driver in, through the socket `name` of the folder. A sign-in that is read along is
+/// cut off before the driver hears that it is to send the password in clear text.
 ///
 /// # Errors
 /// `Denied` when the policy allows none of the server's addresses, `Unavailable` when it cannot be reached.
@@ -63,6 +71,7 @@ pub(super) async fn connect(
     policy: &Arc<Policy>,
     most_bytes: usize,
     name: &str,
+    mut sign_in: Option<SignIn>,
 ) -> Result<(Folder, Wire)> {
     let server = dial(host, port, policy).await.map_err(|error| error.about("database"))?;
     // Answers to small questions must not wait for more.
@@ -72,18 +81,30 @@ pub(super) async fn connect(
     let folder = Folder::create().map_err(failed)?;
     let listener = UnixListener::bind(folder.path().join(name)).map_err(failed)?;
     let is_outgrown = Arc::new(AtomicBool::new(false));
-    let flag = is_outgrown.clone();
+    let has_asked_in_clear = Arc::new(AtomicBool::new(false));
+    let (outgrown, asked) = (is_outgrown.clone(), has_asked_in_clear.clone());
     let task = tokio::spawn(async move {
         if let Ok((driver, _)) = listener.accept().await {
             drop(listener);
-            carry(driver, server, most_bytes, &flag).await;
+            let may_pass = |bytes: &[u8]| {
+                let is_asking = sign_in.as_mut().is_some_and(|sign_in| sign_in.asks_in_clear(bytes));
+                asked.fetch_or(is_asking, Ordering::Relaxed);
+                !is_asking
+            };
+            carry(driver, server, most_bytes, &outgrown, may_pass).await;
         }
     });
-    Ok((folder, Wire { is_outgrown, _task: AbortOnDropHandle::new(task) }))
+    Ok((folder, Wire { is_outgrown, has_asked_in_clear, _task: AbortOnDropHandle::new(task) }))
 }
 
 /// Carries bytes both ways. The count begins anew with each question, so that it is the size of one answer.
-async fn carry(mut driver: UnixStream, mut server: TcpStream, most_bytes: usize, is_outgrown: &AtomicBool) {
+async fn carry(
+    mut driver: UnixStream,
+    mut server: TcpStream,
+    most_bytes: usize,
+    is_outgrown: &AtomicBool,
+    mut may_pass: impl FnMut(&[u8]) -> bool,
+) {
     let received = AtomicUsize::new(0);
     let (mut from_driver, mut to_driver) = driver.split();
     let (mut from_server, mut to_server) = server.split();
@@ -107,6 +128,9 @@ async fn carry(mut driver: UnixStream, mut server: TcpStream, most_bytes: usize,
             }
             if received.fetch_add(count, Ordering::Relaxed) + count > most_bytes {
                 is_outgrown.store(true, Ordering::Relaxed);
+                return Ok(());
+            }
+            if !may_pass(&buffer[..count]) {
                 return Ok(());
             }
             to_driver.write_all(&buffer[..count]).await?;

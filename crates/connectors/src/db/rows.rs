@@ -142,6 +142,13 @@ pub(super) fn too_large(bytes: usize) -> Error {
     ))
 }
 
+/// A statement of SQLite was ended because of its memory.
+pub(super) fn needs_memory() -> Error {
+    Error::invalid_input(
+        "the statement needs more memory than there is for one and was ended; select, sort or group fewer or smaller values",
+    )
+}
+
 /// Columns of the same name would hide one another.
 fn distinguish(headings: &mut [Heading]) {
     for index in 1..headings.len() {

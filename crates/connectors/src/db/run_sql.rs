@@ -5,6 +5,7 @@ use super::arguments::Arguments;
 use super::bounds;
 use super::engine::{Bound, Described, Origin, Statement};
 use super::filter::wrong;
+use super::functions::Author;
 use super::pool::{Check, Lease};
 use super::query::{NamedQuery, TENANT};
 use super::rows::{Finished, Limits, Rows};
@@ -22,7 +23,7 @@ impl Db {
         let rows = arguments.number("maxRows", most, 1, most)?;
         let limits = Limits { rows: usize::try_from(rows).unwrap_or(usize::MAX), ..self.offer.limits };
         let (template, params) = self.statement_of(arguments, Access::Read)?;
-        self.read_template(cx, &template, &params, limits).await
+        self.read_template(cx, (&template, Author::Caller), &params, limits).await
     }
 
     /// A query with a name.
@@ -33,7 +34,7 @@ impl Db {
         arguments: Arguments<'_>,
     ) -> Result<Output> {
         let values = query.values(arguments.0)?;
-        self.read_template(cx, &query.template, &values, self.offer.limits).await
+        self.read_template(cx, (&query.template, Author::Settings), &values, self.offer.limits).await
     }
 
     /// The tool `execute`.
@@ -60,18 +61,18 @@ impl Db {
     async fn read_template(
         &self,
         cx: &Context,
-        template: &Template,
+        written: (&Template, Author),
         params: &Map<String, Value>,
         limits: Limits,
     ) -> Result<Output> {
-        check_params(template, params)?;
+        check_params(written.0, params)?;
         let (mut lease, is_fresh) = self.client.lease(Access::Read, self.check_for(Access::Read)).await?;
-        let mut found = self.read_once(cx, &mut lease, template, params, limits).await;
+        let mut found = self.read_once(cx, &mut lease, written, params, limits).await;
         let is_dead = found.as_ref().is_err_and(|error| error.kind() == ErrorKind::Unavailable);
         if is_dead && lease.is_spent() && !is_fresh {
             drop(lease);
             lease = self.client.lease(Access::Read, Check::Always).await?.0;
-            found = self.read_once(cx, &mut lease, template, params, limits).await;
+            found = self.read_once(cx, &mut lease, written, params, limits).await;
         }
         if self.keeps_traces(Access::Read) {
             lease.spend();
@@ -116,12 +117,12 @@ impl Db {
         &self,
         cx: &Context,
         lease: &mut Lease,
-        template: &Template,
+        written: (&Template, Author),
         params: &Map<String, Value>,
         limits: Limits,
     ) -> Result<Finished> {
         lease.begin_reading().await?;
-        let found = self.read_within(cx, lease, template, params, limits).await;
+        let found = self.read_within(cx, lease, written, params, limits).await;
         lease.take_back().await;
         found
     }
@@ -130,12 +131,13 @@ impl Db {
         &self,
         cx: &Context,
         lease: &mut Lease,
-        template: &Template,
+        written: (&Template, Author),
         params: &Map<String, Value>,
         limits: Limits,
     ) -> Result<Finished> {
         let db_type = self.selection.db_type;
-        self.check_functions(lease, template, Access::Read).await?;
+        let (template, author) = written;
+        self.check_functions(lease, template, Access::Read, author).await?;
         let Described { headings, parameter_types } =
             lease.describe(&template.render(db_type, &[]).0).await?;
         let (sql, names) = template.render(db_type, &parameter_types);
@@ -162,7 +164,7 @@ impl Db {
         params: &Map<String, Value>,
     ) -> Result<u64> {
         check_params(template, params)?;
-        self.check_functions(lease, template, Access::Write).await?;
+        self.check_functions(lease, template, Access::Write, Author::Caller).await?;
         let db_type = self.selection.db_type;
         let plain = template.render(db_type, &[]).0;
         let types = match template.parameters().is_empty() {

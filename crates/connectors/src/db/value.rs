@@ -16,7 +16,7 @@ pub(super) fn bound(column: &Column, argument: &str, value: &Value, db_type: DbT
     let wrong = |wanted: &str| {
         Err(Error::invalid_input(format!("Parameter '{argument}' must be {wanted}")).of_parameter(argument))
     };
-    Ok(match (&column.kind, value) {
+    let made = match (&column.kind, value) {
         (_, Value::Null) => Bound::Null,
         (Kind::Boolean, Value::Bool(is_true)) => Bound::Boolean(*is_true),
         (Kind::Boolean, _) => return wrong("true or false"),
@@ -66,7 +66,13 @@ pub(super) fn bound(column: &Column, argument: &str, value: &Value, db_type: DbT
         (Kind::List(element), Value::Array(items)) => Bound::Text(list(element, items)),
         (Kind::List(_), _) => return wrong("a list"),
         (Kind::Any, value) => any(value),
-    })
+    };
+    match made {
+        Bound::Unsigned(_) if db_type == DbType::Sqlite => {
+            wrong("at most 9223372036854775807: SQLite has no larger whole numbers and would round it")
+        }
+        made => Ok(made),
+    }
 }
 
 /// A value that belongs to no column, as its own type says.
@@ -166,13 +172,15 @@ mod tests {
             bind(Kind::BigInteger, json!("9007199254740993")).unwrap(),
             Bound::Integer(9_007_199_254_740_993)
         );
-        assert_eq!(bind(Kind::BigInteger, json!(u64::MAX)).unwrap(), Bound::Unsigned(u64::MAX));
+        let large = bound(&column(Kind::BigInteger), "c", &json!(u64::MAX), DbType::Mysql);
+        assert_eq!(large.unwrap(), Bound::Unsigned(u64::MAX));
         assert_eq!(bind(Kind::Decimal, json!("0.10")).unwrap(), Bound::Text("0.10".into()));
         assert_eq!(bind(Kind::Bytes, json!("AP8=")).unwrap(), Bound::Bytes(vec![0, 255]));
         assert_eq!(bind(Kind::Text, Value::Null).unwrap(), Bound::Null);
         for (kind, value) in [
             (Kind::Integer, json!(1.5)),
             (Kind::Integer, json!("1")),
+            (Kind::BigInteger, json!(u64::MAX)),
             (Kind::BigInteger, json!("1; DROP TABLE x")),
             (Kind::Decimal, json!("NaN")),
             (Kind::Decimal, json!("1e")),

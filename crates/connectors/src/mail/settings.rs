@@ -212,7 +212,7 @@ impl tool::Settings for Settings {
             allow_list,
             templates,
             tools,
-            sources: Sources::new(env, policy),
+            sources: Sources::new(env, policy, Duration::from_millis(self.timeout_ms)),
             service: env.service.clone(),
             once: env.once.clone(),
         }))

@@ -15,6 +15,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::Semaphore;
 use tool::connector::invalid_settings;
 use tool::{Connector, Env, Problem, Result, Secret};
@@ -161,7 +162,12 @@ impl tool::Settings for Settings {
             permits: self.max_concurrent_calls.map(Semaphore::new),
         };
         let tools = tools::all(offer.is_read_only)?;
-        Ok(Arc::new(Oss { client, sources: Sources::new(env, policy), offer, tools }))
+        Ok(Arc::new(Oss {
+            client,
+            sources: Sources::new(env, policy, Duration::from_millis(self.timeout_ms)),
+            offer,
+            tools,
+        }))
     }
 }
 

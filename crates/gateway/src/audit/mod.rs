@@ -1,5 +1,6 @@
 //! Audit: one record for every call, refused ones too, written in batches off the call's path.
 
+mod address;
 mod kept;
 mod mask;
 mod redact;
@@ -12,14 +13,14 @@ pub use writer::{Audit, Sink};
 
 use crate::catalog::{Route, Service, shortened};
 use kept::Looked;
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use tool::secret::SecretValues;
 use tool::uri::Options;
 use tool::{
-    Account, Arguments, Caller, Context, Door, Error, Inspection, Nested, Outcome, Target, TenantId, Trace,
+    Account, Arguments, Caller, Context, Door, Error, Inspection, Link, Nested, Outcome, Target, TenantId, Trace,
 };
 
 /// Arguments longer than this are counted, not kept.
@@ -167,6 +168,27 @@ impl Record {
         let mut record = Self::begin(cx, &target, &Arguments::default());
         record.subject = Some(subject);
         record
+    }
+
+    /// Somebody who holds a link reads or writes what it leads to.
+    pub(crate) fn by_link(cx: &Context, link: &Link) -> Box<Self> {
+        let target = Target::Name(format!("{} by link", link.method.as_str()));
+        let arguments = Map::from_iter([("key".to_owned(), Value::from(link.key.as_str()))]);
+        let mut record = Self::begin(cx, &target, &Arguments::from(arguments));
+        record.subject = Some(Subject {
+            name: target.to_string(),
+            uri: format!("{}://{}", link.scheme, link.service),
+            service: link.service.clone(),
+        });
+        record
+    }
+
+    /// How that ended, and with how many bytes.
+    pub(crate) fn end_of_object(self: Box<Self>, result: Result<u64, &Error>) -> Box<Self> {
+        match result {
+            Ok(size) => self.finish(Status::Ok, None, usize::try_from(size).unwrap_or(usize::MAX)),
+            Err(error) => self.finish(status_of(error), Some(error), 0),
+        }
     }
 
     /// What happened.

@@ -1,5 +1,6 @@
 //! Redaction: what the schema or the name calls a secret never reaches the audit.
 
+use super::address::masked;
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
@@ -164,8 +165,8 @@ impl<'de> Visitor<'de> for SecretDetector<'_> {
         Ok(false)
     }
 
-    fn visit_str<E>(self, _: &str) -> Result<bool, E> {
-        Ok(false)
+    fn visit_str<E>(self, text: &str) -> Result<bool, E> {
+        Ok(masked(text).is_some())
     }
 
     fn visit_unit<E>(self) -> Result<bool, E> {
@@ -199,7 +200,13 @@ fn redact_value(value: &mut Value, redaction: Option<&Redaction>, hidden: &mut V
                 }
             }
         }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        Value::String(text) => {
+            if let Some((shown, secrets)) = masked(text) {
+                hidden.extend(secrets.into_iter().map(Value::from));
+                *text = shown;
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 

@@ -5,6 +5,7 @@ mod read;
 mod rights;
 
 pub(super) use kind::Kind;
+pub(super) use rights::IS_MIGHTY;
 
 use super::client::Client;
 use super::selection::Selection;

@@ -6,17 +6,20 @@ use crate::db::engine::{Bound, Origin, Statement};
 use crate::db::rows::Limits;
 use crate::db::selection::Selection;
 use crate::db::settings::DbType;
+use aws_lc_rs::digest::{SHA256, digest};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use tool::{Error, Result};
 
 /// Tables beyond these are not looked at.
 const MOST: Limits = Limits { rows: 10_000, bytes: 4 * 1024 * 1024 };
 
-/// The longest a tool's name may be, less the longest operation and what tells two of the same name apart.
+/// The longest a tool's name may be, less the longest operation and some room.
 const MAX_PREFIX: usize = 52;
+/// So many that nobody finds two names with the same ones.
+const HASH_DIGITS: usize = 12;
 
 #[derive(Debug, Deserialize)]
 struct TableRow {
@@ -97,7 +100,6 @@ async fn with_columns(client: &Client, selection: &Selection, tables: Vec<TableR
         let columns = columns.remove(&row.name).unwrap_or_default();
         made.extend(table(row, columns, selection)?);
     }
-    set_prefixes(&mut made);
     Ok(made)
 }
 
@@ -132,7 +134,7 @@ fn table(row: TableRow, columns: Vec<ColumnRow>, selection: &Selection) -> Resul
     let position = |(_, name): &(i64, String)| made.iter().position(|column| column.name == *name);
     let key = key.iter().filter_map(position).collect();
     Ok(Some(Table {
-        prefix: String::new(),
+        prefix: prefix(&row.name),
         name: row.name,
         comment: row.comment.filter(|comment| !comment.is_empty()),
         is_view: row.is_view.is_set(),
@@ -162,28 +164,25 @@ fn check_tenant_column(table: &str, column: &Column, db_type: DbType) -> Result<
     )))
 }
 
-/// What the names of tools begin with: the table's own name where it is one. The others are numbered, so that a new table
-/// takes no name away from one that bears it.
-fn set_prefixes(tables: &mut [Table]) {
-    let legal: Vec<String> = tables.iter().map(|table| legal(&table.name)).collect();
-    let mut taken: BTreeSet<String> = BTreeSet::new();
-    for is_exact in [true, false] {
-        for (table, legal) in
-            tables.iter_mut().zip(&legal).filter(|(table, legal)| (table.name == **legal) == is_exact)
-        {
-            let numbered = (2..).map(|number| format!("{legal}_{number}"));
-            let mut candidates = std::iter::once(legal.clone()).chain(numbered);
-            table.prefix = candidates.find(|prefix| !taken.contains(prefix)).unwrap_or_default();
-            taken.insert(table.prefix.clone());
-        }
+/// What the names of a table's tools begin with: its own name where that is one. To every other a part of its hash is added,
+/// so that a tool means the same table whatever tables come and go.
+fn prefix(name: &str) -> String {
+    let is_legal = |character: char| character.is_ascii_alphanumeric() || "_.-".contains(character);
+    if name.len() <= MAX_PREFIX && name.chars().all(is_legal) && !looks_hashed(name) {
+        return name.to_owned();
     }
+    let legal = name.chars().map(|character| if is_legal(character) { character } else { '_' });
+    let legal: String = legal.take(MAX_PREFIX - HASH_DIGITS - 1).collect();
+    let hash = digest(&SHA256, name.as_bytes());
+    let bits =
+        hash.as_ref().iter().take(HASH_DIGITS / 2).fold(0_u64, |bits, byte| (bits << 8) | u64::from(*byte));
+    format!("{legal}_{bits:0HASH_DIGITS$x}")
 }
 
-/// A table's name as a tool's may be.
-fn legal(name: &str) -> String {
-    let is_legal = |character: char| character.is_ascii_alphanumeric() || "_.-".contains(character);
-    let legal = name.chars().map(|character| if is_legal(character) { character } else { '_' });
-    legal.take(MAX_PREFIX).collect()
+/// A name that a hash could have been added to: it gets one of its own, so that no table can take another's.
+fn looks_hashed(name: &str) -> bool {
+    let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+    name.rsplit_once('_').is_some_and(|(_, end)| end.len() == HASH_DIGITS && end.bytes().all(is_digit))
 }
 
 pub(super) async fn rows<T: DeserializeOwned>(client: &Client, statement: Statement) -> Result<Vec<T>> {
@@ -267,5 +266,29 @@ fn columns_statement(selection: &Selection, tables: &[String]) -> Statement {
             let names = tables.iter().map(|name| Bound::Text(name.clone()));
             ours(sql, std::iter::once(schema).chain(names).collect())
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tools_are_named_by_their_table_alone() {
+        for (table, expected) in [
+            ("orders", "orders"),
+            ("Order.Items-2", "Order.Items-2"),
+            ("\u{8868}", "__c35f80840b4b"),
+            ("\u{5355}", "__"),
+            ("a b", "a_b_"),
+            ("a_b", "a_b"),
+            ("t_0123456789ab", "t_0123456789ab_"),
+            (&"x".repeat(60), &format!("{}_", "x".repeat(39))),
+        ] {
+            let found = prefix(table);
+            assert!(found.starts_with(expected) && found.len() <= MAX_PREFIX, "{table}: {found}");
+            assert_eq!(found == table, expected == table, "{table}: {found}");
+        }
+        assert_ne!(prefix("\u{8868}"), prefix("\u{5355}"));
     }
 }

@@ -9,9 +9,9 @@ use tool::Result;
 
 /// Roles that may do anything, or reach the server's files and programs, whoever gave them to the user and however: what
 /// is not inherited can be taken on.
-const POSTGRES: &str = "SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_roles r WHERE (r.rolsuper OR r.rolname IN \
+pub(in crate::db) const IS_MIGHTY: &str = "EXISTS (SELECT 1 FROM pg_catalog.pg_roles r WHERE (r.rolsuper OR r.rolname IN \
      ('pg_read_server_files', 'pg_write_server_files', 'pg_execute_server_program')) \
-     AND (pg_has_role(current_user, r.oid, 'MEMBER') OR pg_has_role(session_user, r.oid, 'MEMBER'))) AS is_superuser";
+     AND (pg_has_role(current_user, r.oid, 'MEMBER') OR pg_has_role(session_user, r.oid, 'MEMBER')))";
 
 /// Rights over the whole server that reach its files or break its walls.
 const MYSQL: [&str; 3] = ["FILE", "SUPER", "ALL PRIVILEGES"];
@@ -28,7 +28,8 @@ pub(super) async fn is_superuser(client: &Client, db_type: DbType) -> Result<boo
     match db_type {
         DbType::Sqlite => Ok(false),
         DbType::Postgresql => {
-            let found: Vec<Row> = rows(client, ours(POSTGRES, Vec::new())).await?;
+            let found: Vec<Row> =
+                rows(client, ours(format!("SELECT {IS_MIGHTY} AS is_superuser"), Vec::new())).await?;
             Ok(found.first().is_some_and(|row| row.is_superuser.is_set()))
         }
         // With those of the roles that are on in the session; no statement of a caller can turn on others.

@@ -11,10 +11,12 @@ use sqlx::{
     SqliteConnection, Statement as _, TypeInfo, ValueRef,
 };
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
-/// After so many steps of its machine the engine looks whether it is to stop: a fraction of a millisecond.
-const STEPS: i32 = 10_000;
+/// After so many steps of its machine the engine looks whether it is to stop. Each may make a value as large as there may be.
+const STEPS: i32 = 50;
+/// A statement may take so much memory. What is sorted and grouped goes to files long before.
+const MAX_MEMORY: i64 = 64 * 1024 * 1024;
 
 /// The column that names one whose value has no place in a stream.
 pub(in crate::db) const MISFIT: &str = "\u{1}misfit";
@@ -23,6 +25,31 @@ pub(in crate::db) const MISFIT: &str = "\u{1}misfit";
 pub(in crate::db) struct SqliteSession {
     connection: SqliteConnection,
     is_interrupted: Arc<AtomicBool>,
+    memory: Arc<Memory>,
+}
+
+/// What a statement may take. SQLite counts for all connections of the process together, so that others who take much at the
+/// same time count, too.
+#[derive(Debug, Default)]
+struct Memory {
+    /// What was taken when the statement began.
+    before: AtomicI64,
+    is_outgrown: AtomicBool,
+}
+
+impl Memory {
+    fn begin(&self) {
+        self.before.store(sqlitelimits::memory_used(), Ordering::Relaxed);
+        self.is_outgrown.store(false, Ordering::Relaxed);
+    }
+
+    fn has_room(&self) -> bool {
+        let has_room = sqlitelimits::memory_used() - self.before.load(Ordering::Relaxed) <= MAX_MEMORY;
+        if !has_room {
+            self.is_outgrown.store(true, Ordering::Relaxed);
+        }
+        has_room
+    }
 }
 
 impl SqliteSession {
@@ -33,18 +60,21 @@ impl SqliteSession {
     ) -> sqlx::Result<Self> {
         let mut connection = options.connect().await?;
         let is_interrupted = Arc::new(AtomicBool::new(false));
-        let flag = is_interrupted.clone();
+        let memory = Arc::new(Memory::default());
+        let (flag, room) = (is_interrupted.clone(), memory.clone());
+        memory.begin();
         let mut handle = connection.lock_handle().await?;
-        handle.set_progress_handler(STEPS, move || !flag.load(Ordering::Relaxed));
+        handle.set_progress_handler(STEPS, move || !flag.load(Ordering::Relaxed) && room.has_room());
         sqlitelimits::set(&mut handle, value_bytes);
         drop(handle);
-        Ok(Self { connection, is_interrupted })
+        Ok(Self { connection, is_interrupted, memory })
     }
 }
 
 #[async_trait]
 impl Session for SqliteSession {
     async fn fetch(&mut self, statement: &Statement, rows: &mut Rows) -> sqlx::Result<()> {
+        self.memory.begin();
         let mut stream = query(statement).fetch(&mut self.connection);
         while let Some(row) = stream.try_next().await? {
             rows.set_headings(|| shown_headings(row.columns()));
@@ -56,6 +86,7 @@ impl Session for SqliteSession {
     }
 
     async fn execute(&mut self, statement: &Statement) -> sqlx::Result<u64> {
+        self.memory.begin();
         query(statement).execute(&mut self.connection).await.map(|done| done.rows_affected())
     }
 
@@ -84,6 +115,10 @@ impl Session for SqliteSession {
 
     fn interrupt(&self) -> Interrupt {
         Interrupt::Flag(self.is_interrupted.clone())
+    }
+
+    fn is_outgrown(&self) -> bool {
+        self.memory.is_outgrown.load(Ordering::Relaxed)
     }
 
     async fn close(self: Box<Self>) {

@@ -4,8 +4,9 @@ mod calls;
 mod scan;
 mod walls;
 
-pub(super) use calls::Called;
+pub(super) use calls::Uses;
 
+use super::query::TENANT;
 use super::settings::DbType;
 use scan::{Token, scan};
 use std::collections::BTreeSet;
@@ -25,8 +26,8 @@ pub(super) struct Template {
     pieces: Vec<Piece>,
     /// What it begins with, in lower case.
     pub(super) first_word: String,
-    /// What stands where functions are called.
-    pub(super) calls: BTreeSet<Called>,
+    /// What may make the database call functions.
+    pub(super) uses: Uses,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,7 +48,7 @@ impl Template {
         }
         let end = tokens.last().map_or(0, |(_, range)| range.end);
         let first_word = walls::check(sql, &tokens, access, db_type)?;
-        let calls = calls::of(sql, &tokens);
+        let uses = calls::of(sql, &tokens);
         let mut pieces = Vec::new();
         let mut from = 0;
         for (token, range) in tokens {
@@ -58,7 +59,7 @@ impl Template {
             }
         }
         pieces.push(Piece::Text(sql[from..end].to_owned()));
-        Ok(Self { pieces, first_word, calls })
+        Ok(Self { pieces, first_word, uses })
     }
 
     /// The parameters, each once.
@@ -92,8 +93,19 @@ impl Template {
                 }
             };
             let number = position + 1;
-            // Writing to a String does not fail.
+            let is_text = |name: &String| {
+                matches!(
+                    name.to_ascii_lowercase().as_str(),
+                    "text" | "varchar" | "char" | "bpchar" | "citext" | "name"
+                )
+            };
+            // Writing to a String does not fail. A tenant is compared as it is written, whatever columns take for equal.
             let _ = match (db_type, types.get(position)) {
+                (DbType::Postgresql, Some(known)) if name == TENANT && is_text(known) => {
+                    write!(sql, "(CAST(${number} AS text) COLLATE \"C\")")
+                }
+                (DbType::Sqlite, _) if name == TENANT => write!(sql, "(?{number} COLLATE BINARY)"),
+                (DbType::Mysql, _) if name == TENANT => write!(sql, "CAST(? AS BINARY)"),
                 (DbType::Postgresql, Some(name)) => write!(sql, "CAST(CAST(${number} AS text) AS {name})"),
                 (DbType::Postgresql, None) => write!(sql, "${number}"),
                 (DbType::Sqlite, _) => write!(sql, "?{number}"),

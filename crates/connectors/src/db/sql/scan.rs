@@ -222,11 +222,14 @@ impl Scanner<'_> {
 
     /// What follows must not run into it: older servers end the number in `1e'…'` and begin a text with escapes.
     fn number(&mut self) -> Token {
+        let begin = self.at;
         while self.peek(0).is_some_and(|byte| (is_word_part(byte) && byte != b'$') || byte == b'.') {
             self.at += 1;
         }
+        let is_joined = self.db_type == DbType::Postgresql && !is_plain_number(&self.sql[begin..self.at]);
         match self.peek(0) {
             Some(b'\'' | b'"' | b'`' | b'$') => self.single(Token::Unclear),
+            _ if is_joined => Token::Unclear,
             _ => Token::Other,
         }
     }
@@ -246,6 +249,17 @@ impl Scanner<'_> {
             self.at += 1;
         }
     }
+}
+
+/// A number and nothing behind it that could be a name of its own: older servers of PostgreSQL read `1.f` as two things.
+fn is_plain_number(text: &str) -> bool {
+    let text = text.to_ascii_lowercase();
+    let (digits, is_digit): (&str, fn(&u8) -> bool) = match text.as_bytes() {
+        [b'0', b'x' | b'o' | b'b', ..] => (&text[2..], u8::is_ascii_hexdigit),
+        _ => (text.trim_end_matches(|character: char| character.is_ascii_digit()), u8::is_ascii_digit),
+    };
+    let digits = digits.strip_suffix('e').unwrap_or(digits);
+    digits.bytes().all(|byte| is_digit(&byte) || matches!(byte, b'_' | b'.'))
 }
 
 fn is_word_start(byte: u8) -> bool {
@@ -303,6 +317,7 @@ mod tests {
             (Postgresql, "a -- b\r\nc", vec!["a", "c"]),
             (Postgresql, "1e'x' b", vec!["Unclear", "x", "Unended"]),
             (Postgresql, "1$$ a $$", vec!["Unclear", "a", "Unended"]),
+            (Postgresql, "1.f 1or 0x1F 1e5 1.5e+10 1_000.5", vec!["Unclear", "Unclear"]),
             (Postgresql, "a \0 b", vec!["a", "Unclear", "b"]),
             (Mysql, "a --\u{7f} '\nb", vec!["a", "b"]),
             (Sqlite, "#a(')", vec!["Placeholder", "a", "Unended"]),

@@ -109,6 +109,15 @@ pub(super) fn check(
         if pair[0] == "into" && matches!(pair[1], "outfile" | "dumpfile") {
             return Err(refused(format!("'sql' writes a file with INTO {}; leave that out", pair[1])));
         }
+        // Both show the hashes of passwords.
+        if db_type == DbType::Mysql
+            && words[0] == "show"
+            && matches!(pair, ["show", "grants"] | ["create", "user"])
+        {
+            return Err(refused(
+                "'sql' shows how users sign in, which is nobody's to read here; leave that out",
+            ));
+        }
         // Sequences of MariaDB and of the standard.
         if access == Access::Read && matches!(pair, ["next" | "previous", "value"]) {
             return Err(refused("'sql' moves a sequence, and this tool only reads"));
@@ -146,6 +155,10 @@ fn check_token(sql: &str, tokens: &[(Token, Range<usize>)], index: usize, db_typ
         // A name in another spelling, which would hide what it names.
         Token::Word(word) if word == "u" && sql[range.end..].starts_with("&\"") => {
             return Err(refused("'sql' holds a name with Unicode escapes, U&\"…\"; write it plainly"));
+        }
+        // It calls the function that its type is called like.
+        Token::Word(word) if word == "treat" && db_type == DbType::Postgresql && next.starts_with('(') => {
+            return Err(refused("'sql' uses TREAT, which calls functions by another name; use CAST"));
         }
         Token::Word(word) | Token::Name(word) if is_place(word, db_type) => {
             return Err(refused("'sql' asks where files of this machine lie; leave that out"));

@@ -36,6 +36,13 @@ pub(super) async fn load(cloud: &Cloud, key: &Key, part: Part) -> Result<Reading
             found => found?,
         },
     };
+    // A store that takes no notice of a range, or sends another one, would have us show other bytes than were asked for.
+    if range != part.within(object.size) {
+        return Err(Error::upstream(format!(
+            "the store sent the bytes {} to {} of {}, which are not those that were asked for",
+            range.start, range.end, object.size
+        )));
+    }
     let download = Download {
         cloud: cloud.clone(),
         key: key.clone(),

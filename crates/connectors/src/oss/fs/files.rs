@@ -2,12 +2,14 @@
 
 use super::failure;
 use super::folder::Folder;
+use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 use tool::{Error, Result};
 
 /// The folder of our own; no key can lead into it.
@@ -19,13 +21,16 @@ const RECORDS: &str = "records";
 /// Writers of one key wait for one another; more locks than this would hardly be used.
 const LOCKS: usize = 64;
 
+/// How long a file may be there before its writer has locked it.
+const FRESH: Duration = Duration::from_secs(5);
+
 /// All files of one service.
 #[derive(Debug)]
 pub(super) struct Files {
     root: PathBuf,
     locks: Vec<Mutex<()>>,
     /// What others have left half written was looked for.
-    pub(super) is_swept: AtomicBool,
+    is_swept: AtomicBool,
 }
 
 impl Files {
@@ -51,6 +56,23 @@ impl Files {
         let top = self.make_top().map_err(failure::of_top)?;
         let made = top.make_child(OWN).and_then(|own| own.make_child(NEW));
         made.map_err(|error| failure::of_top(error.into()))
+    }
+
+    /// Removes once what processes have left that did not end well: nobody holds the lock of such a file any more.
+    pub(super) fn sweep(&self) {
+        if self.is_swept.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let Ok(folder) = self.top().and_then(|top| top.child(OWN)?.child(NEW)) else { return };
+        for (name, _) in folder.entries(10_000).unwrap_or_default() {
+            let Ok(file) = folder.open_file(&name) else { continue };
+            // One that was made a moment ago may not be locked yet.
+            let age = file.metadata().ok().and_then(|about| about.modified().ok()?.elapsed().ok());
+            let is_old = age.is_some_and(|age| age > FRESH);
+            if is_old && flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok() {
+                let _ = folder.remove_file(&name);
+            }
+        }
     }
 
     /// The folder of records, where there is one.

@@ -51,7 +51,11 @@ impl Store for Fs {
         // The walk goes on without us unless it is told.
         let end = cx.cancel.child_token();
         let _guard = end.clone().drop_guard();
-        blocking(move || list::list(&files, &request, &end)).await
+        blocking(move || {
+            files.sweep();
+            list::list(&files, &request, &end)
+        })
+        .await
     }
 
     async fn delete(&self, _: &Context, key: &Key) -> Result<()> {

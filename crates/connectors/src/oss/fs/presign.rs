@@ -13,11 +13,17 @@ pub(super) struct Linker {
     links: Option<Arc<dyn Links>>,
     tenant: TenantId,
     service: Option<String>,
+    made_at_ms: Option<i64>,
 }
 
 impl Linker {
     pub(super) fn new(env: &Env) -> Self {
-        Self { links: env.links.clone(), tenant: env.tenant.clone(), service: env.service.clone() }
+        Self {
+            links: env.links.clone(),
+            tenant: env.tenant.clone(),
+            service: env.service.clone(),
+            made_at_ms: env.made_at_ms,
+        }
     }
 
     pub(super) fn presign(&self, request: PresignRequest<'_>) -> Result<Presigned> {
@@ -30,6 +36,7 @@ impl Linker {
             tenant: self.tenant.clone(),
             scheme: Settings::SCHEME.to_owned(),
             service: service.clone(),
+            made_at_ms: self.made_at_ms,
             key: request.key.as_str().to_owned(),
             method: request.method,
             expires_at: seconds,

@@ -23,6 +23,9 @@ pub(super) struct Record {
     pub(super) metadata: BTreeMap<String, String>,
     pub(super) etag: String,
     file: Identity,
+    /// That of the content before, which is still read until the new one has taken its place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    before: Option<Box<Self>>,
 }
 
 /// Which file with which content.
@@ -48,7 +51,12 @@ impl Record {
         etag: String,
         file: &Metadata,
     ) -> Self {
-        Self { key: key.to_owned(), content_type, metadata, etag, file: Identity::of(file) }
+        Self { key: key.to_owned(), content_type, metadata, etag, file: Identity::of(file), before: None }
+    }
+
+    /// The same, with the record of the content that it is to replace.
+    pub(super) fn after(self, before: Option<Self>) -> Self {
+        Self { before: before.map(|before| Box::new(Self { before: None, ..before })), ..self }
     }
 
     /// The record of an object, if there is one that belongs to this file.
@@ -57,7 +65,12 @@ impl Record {
         let found = files.records().ok()?.open_file(&name(key)).ok()?;
         found.take(MAX_BYTES).read_to_string(&mut text).ok()?;
         let record: Self = serde_json::from_str(&text).ok()?;
-        (record.key == key && record.file == Identity::of(file)).then_some(record)
+        let wanted = Identity::of(file);
+        let is_its = |record: &Self| record.key == key && record.file == wanted;
+        if is_its(&record) {
+            return Some(record);
+        }
+        record.before.map(|before| *before).filter(is_its)
     }
 
     /// Puts the record in the place of an older one. `new` is a name that nobody else uses.

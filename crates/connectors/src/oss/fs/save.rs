@@ -6,20 +6,16 @@ use super::record::{Record, hex};
 use super::{blocking, failure};
 use crate::oss::store::SaveOptions;
 use aws_lc_rs::digest::{self, SHA256};
+use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use std::fs::{File, Metadata};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 use tool::objects::Body;
 use tool::{Context, Object, Result};
 
 /// How often the way to the place is gone again because somebody has removed a folder that was empty.
 const MAX_TRIES: usize = 8;
-/// Files that were being written so long ago were given up.
-const OLD: Duration = Duration::from_secs(24 * 60 * 60);
-
 /// A file that is being written. It is gone unless it is put in its place.
 #[derive(Debug)]
 struct NewFile {
@@ -53,25 +49,13 @@ pub(super) async fn save(
 
 fn begin(files: &Files) -> Result<(NewFile, File)> {
     let folder = files.new_files()?;
-    if !files.is_swept.swap(true, Ordering::Relaxed) {
-        sweep(&folder);
-    }
+    files.sweep();
     let name: String = tool::new_id();
     let file = folder.create_file(&name).map_err(|error| failure::of_writing(error.into()))?;
+    // Held for as long as somebody writes, so that nobody takes it for a leftover.
+    flock(&file, FlockOperation::NonBlockingLockExclusive)
+        .map_err(|error| failure::of_writing(error.into()))?;
     Ok((NewFile { folder, name }, file))
-}
-
-/// Removes what processes have left that did not end well.
-fn sweep(folder: &Folder) {
-    for (name, _) in folder.entries(10_000).unwrap_or_default() {
-        let age = folder
-            .open_file(&name)
-            .ok()
-            .and_then(|file| file.metadata().ok()?.modified().ok()?.elapsed().ok());
-        if age.is_some_and(|age| age > OLD) {
-            let _ = folder.remove_file(&name);
-        }
-    }
 }
 
 /// Writes the content, and names it by its hash.
@@ -97,16 +81,24 @@ fn finish(
     // A new name must not lead to half a content when the power fails.
     let about = file.sync_data().and_then(|()| file.metadata()).map_err(failure::of_writing)?;
     let _lock = files.lock(key);
-    match put(files, key, new, options.if_not_exists) {
-        Err(Errno::EXIST) if options.if_not_exists => return failure::exists(),
-        placed => placed.map_err(|error| failure::of_writing(error.into()))?,
-    }
-    let record = Record::new(key, options.content_type, options.metadata, etag, &about);
+    // Written first, and with what is known of the old content: whoever reads meanwhile finds what belongs to either.
+    let record =
+        Record::new(key, options.content_type, options.metadata, etag, &about).after(present(files, key));
     if let Err(error) = record.write(files, &new.name) {
         // The content is what counts; its type is guessed from now on.
         tracing::warn!(%error, "what is known of an object could not be written: {error}");
     }
+    match put(files, key, new, options.if_not_exists) {
+        Err(Errno::EXIST) if options.if_not_exists => return failure::exists(),
+        placed => placed.map_err(|error| failure::of_writing(error.into()))?,
+    }
     Ok(to_object(key, record, &about))
+}
+
+/// What is known of the content that is there now.
+fn present(files: &Files, key: &str) -> Option<Record> {
+    let (folder, name) = files.place(key).ok()?;
+    Record::find(files, key, &folder.open_file(name).ok()?.metadata().ok()?)
 }
 
 fn put(files: &Files, key: &str, new: &NewFile, is_only_new: bool) -> Result<(), Errno> {

@@ -6,6 +6,7 @@ use crate::shared::network::{Policy, Resolver};
 use fetch::{Tls, Url};
 use serde_json::{Map, Value};
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 use tool::objects::{Part, Whole};
 use tool::{
     Arguments, CallTools, Context, Env, Error, Links, Outcome, Output, Request, Result, Step, Target,
@@ -23,13 +24,15 @@ pub(crate) struct Sources {
     links: Option<Arc<dyn Links>>,
     policy: Arc<Policy>,
     http: fetch::Client,
+    /// How long an address may say nothing.
+    timeout: Duration,
 }
 
 impl Sources {
     /// Sources under the policy of the service, whatever its own way to its remote is.
-    pub(crate) fn new(env: &Env, policy: Arc<Policy>) -> Self {
+    pub(crate) fn new(env: &Env, policy: Arc<Policy>, timeout: Duration) -> Self {
         let http = fetch::Client::new(Arc::new(Resolver(policy.clone())), Tls::default());
-        Self { tools: env.tools.clone(), links: env.links.clone(), policy, http }
+        Self { tools: env.tools.clone(), links: env.links.clone(), policy, http, timeout }
     }
 
     /// The content that a `source` leads to.
@@ -58,7 +61,7 @@ impl Sources {
             });
         }
         let url = Url::parse(url).map_err(|_| wrong("parameter 'source.url' is no address"))?;
-        web::get(&self.http, &self.policy, url).await
+        web::get(&self.http, &self.policy, url, self.timeout).await
     }
 
     async fn open_tool(&self, cx: &Context, uri: &str, arguments: Map<String, Value>) -> Result<Content> {

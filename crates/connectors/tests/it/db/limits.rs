@@ -133,6 +133,34 @@ async fn functions_of_sqlite_make_no_large_values() {
     assert_eq!(service.query("SELECT 2 AS n").await.unwrap()["rows"], json!([{ "n": 2 }]));
 }
 
+/// Many values that are not large by themselves. DB-4
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn statements_of_sqlite_take_no_more_than_their_memory_and_time() {
+    const MANY: &str = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 1500)";
+    let place = Place::make(Engine::Sqlite).await;
+    let service = place.open(json!({ "statement_timeout_ms": 2000, "pool_size": 1 }));
+    service.query("SELECT 1").await.unwrap();
+    let before = peak();
+    for sql in [
+        format!(
+            "SELECT count(*) FROM ({MANY} SELECT hex(zeroblob(500000)) || x AS b FROM c ORDER BY b LIMIT 100000)"
+        ),
+        format!("SELECT count(DISTINCT b) FROM ({MANY} SELECT x || hex(zeroblob(400000)) AS b FROM c)"),
+    ] {
+        let begin = std::time::Instant::now();
+        let outcome = service.query(&sql).await;
+        // The next one needs the session, so that this one has really ended.
+        assert_eq!(service.query("SELECT 2 AS n").await.unwrap()["rows"], json!([{ "n": 2 }]));
+        let grown = peak().saturating_sub(before) / 1024 / 1024;
+        assert!(grown < 300, "memory grew by {grown} MiB: {:.80}: {outcome:?}", sql);
+        assert!(begin.elapsed().as_secs() < 6, "{:?}: {:.80}: {outcome:?}", begin.elapsed(), sql);
+        if let Err(error) = outcome {
+            let is_told = error.message().contains("memory") || error.kind() == ErrorKind::Timeout;
+            assert!(is_told || error.kind() == ErrorKind::InvalidInput, "{error:?}");
+        }
+    }
+}
+
 /// The driver makes room for a row before it comes, so a large value is not even sent. DB-4
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn large_values_do_not_leave_postgresql() {

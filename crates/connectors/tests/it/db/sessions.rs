@@ -341,3 +341,48 @@ async fn waiting_for_a_session_opens_no_breaker() {
     assert!(waited >= 1, "{errors:?}");
     assert_eq!(service.query("SELECT 1 AS n").await.unwrap()["rows"][0]["n"], 1);
 }
+
+/// Whoever stands in for the server gets no password.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sends_no_password_in_clear_text() {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    for encryption in ["prefer", "disable"] {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let heard = tokio::spawn(async move {
+            let (mut socket, _) = listener.accept().await.unwrap();
+            let mut heard = vec![0; 4096];
+            if encryption == "prefer" {
+                assert_eq!(socket.read(&mut heard).await.unwrap(), 8);
+                socket.write_all(b"N").await.unwrap();
+            }
+            let _ = socket.read(&mut heard).await.unwrap();
+            socket.write_all(b"R\0\0\0\x08\0\0\0\x03").await.unwrap();
+            let mut rest = Vec::new();
+            socket.read_to_end(&mut rest).await.unwrap();
+            rest
+        });
+        let settings = json!({
+            "db_type": "postgresql", "connection_string": format!("postgres://u:s3cr3t@{address}/d?sslmode={encryption}"),
+            "allow_private_network": true, "retry": { "max_attempts": 1 },
+        });
+        let kind = connectors::find("db").unwrap();
+        let service = super::support::Service(kind.open(settings, &tool::Env::default()).unwrap());
+        let error = service.error("tables", json!({})).await;
+        assert!(error.message().contains("clear text"), "{error:?}");
+        assert_eq!(heard.await.unwrap(), b"", "{encryption}");
+    }
+}
+
+/// DB-2
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn shows_nobody_how_users_of_mariadb_sign_in() {
+    let place = Place::make(Engine::Mariadb).await;
+    let service = place.open(json!({}));
+    for sql in ["SHOW GRANTS", "show /* all */ grants for CURRENT_USER", "SHOW CREATE USER CURRENT_USER"] {
+        let error = service.query(sql).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidInput, "{sql}: {error:?}");
+        assert!(!error.message().contains('*'), "{error}");
+    }
+    service.query("SHOW TABLES").await.unwrap();
+}

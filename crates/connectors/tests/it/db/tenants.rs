@@ -123,7 +123,17 @@ async fn tells_tenants_apart_by_every_byte(place: Place) {
             .run(&format!("INSERT INTO {table} VALUES (1, 'acme'), (2, 'Acme'), (3, 'acme '), (4, 'ACME')"))
             .await;
     }
-    let service = place.open(json!({ "tenant_column": "owner", "read_only": false, "operations": ["list", "take", "modify", "delete"] }));
+    let named = json!([
+        { "id": "equal", "sql": "SELECT id FROM docs WHERE owner = :tenantId" },
+        { "id": "among", "sql": "SELECT id FROM docs WHERE owner IN ('nobody', :tenantId) AND :tenantId = owner" },
+    ]);
+    let service = place.open(json!({
+        "tenant_column": "owner", "read_only": false, "operations": ["list", "take", "modify", "delete"], "tools": named,
+    }));
+    for query in ["equal", "among"] {
+        let found = service.call_as(&of("acme"), query, json!({})).await.unwrap();
+        assert_eq!(found["rows"], json!([{ "id": 1 }]), "{query}");
+    }
     for table in ["docs", "padded"] {
         let listed = service.call_as(&of("acme"), &format!("{table}_list"), json!({})).await.unwrap();
         assert_eq!(listed["rows"], json!([{ "id": 1 }]), "{table}");

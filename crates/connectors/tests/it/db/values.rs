@@ -143,3 +143,18 @@ async fn reads_the_types_of_mariadb() {
     let flags = json!([{ "id": 1, "flag": 5 }, { "id": 2, "flag": true }, { "id": 3, "flag": false }]);
     assert_eq!(rows["rows"], flags);
 }
+
+/// SQLite would round it, and nobody would be told. DB-3
+#[tokio::test]
+async fn refuses_whole_numbers_that_sqlite_does_not_have() {
+    let place = Place::make(Engine::Sqlite).await;
+    place.run("CREATE TABLE t (id INTEGER PRIMARY KEY, n INTEGER)").await;
+    let service = place.open(json!({ "read_only": false, "operations": ["create", "take"] }));
+    for number in [json!(9_223_372_036_854_775_808_u64), json!("18446744073709551615")] {
+        let error = service.error("t_create", json!({ "id": 1, "n": number })).await;
+        assert_eq!(error.kind(), tool::ErrorKind::InvalidInput, "{error:?}");
+        assert!(error.message().contains("'n'"), "{error}");
+    }
+    service.call("t_create", json!({ "id": 1, "n": i64::MAX })).await.unwrap();
+    assert_eq!(place.number("SELECT n FROM t").await, i64::MAX);
+}

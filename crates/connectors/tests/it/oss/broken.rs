@@ -1,0 +1,112 @@
+//! Stores and sources that answer wrongly, slowly or not at all, and readers in the middle of a write.
+
+use super::support::Store;
+use serde_json::json;
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
+use tool::ErrorKind;
+
+/// Gives the same answer to everybody, and then says nothing more.
+async fn answering(answer: &'static str) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        loop {
+            let (mut socket, _) = listener.accept().await.unwrap();
+            tokio::spawn(async move {
+                let mut request = vec![0; 8192];
+                while socket.read(&mut request).await.is_ok_and(|count| count > 0) {
+                    socket.write_all(answer.as_bytes()).await.unwrap();
+                }
+            });
+        }
+    });
+    address
+}
+
+/// F9: other bytes than were asked for are no success.
+#[cfg(feature = "oss")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn refuses_bytes_that_were_not_asked_for() {
+    for (answer, arguments) in [
+        (
+            "HTTP/1.1 200 OK\r\ncontent-length: 10\r\netag: \"e\"\r\n\r\n0123456789",
+            json!({ "key": "a", "offset": 5, "length": 3 }),
+        ),
+        (
+            "HTTP/1.1 206 Partial Content\r\ncontent-length: 4\r\ncontent-range: bytes 0-3/10\r\netag: \"e\"\r\n\r\n0123",
+            json!({ "key": "a", "offset": 5, "length": 3 }),
+        ),
+        (
+            "HTTP/1.1 206 Partial Content\r\ncontent-length: 4\r\ncontent-range: bytes 0-3/10\r\netag: \"e\"\r\n\r\n0123",
+            json!({ "key": "a" }),
+        ),
+    ] {
+        let store = Store::open(json!({
+            "provider": "minio", "bucket": "b", "endpoint": format!("http://{}", answering(answer).await),
+            "credentials": { "access_key_id": "k", "secret_access_key": "s" }, "allow_private_network": true,
+            "retry": { "max_attempts": 1 }, "timeout_ms": 2000,
+        }));
+        let error = store.fails("load", arguments).await;
+        assert_eq!(error.kind(), ErrorKind::Upstream, "{error:?}");
+        assert!(error.message().contains("not those that were asked for"), "{error}");
+    }
+}
+
+/// F3: what stands still is ended after `timeout_ms`.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_source_that_stands_still_is_ended() {
+    let address = answering("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n0123456789").await;
+    let store = Store::in_folder(json!({ "allow_private_network": true, "timeout_ms": 500 }));
+    let begin = Instant::now();
+    let error =
+        store.fails("save", json!({ "key": "a", "source": { "url": format!("http://{address}/") } })).await;
+    assert_eq!(error.kind(), ErrorKind::Timeout, "{error:?}");
+    assert!(error.message().contains("timeout_ms"), "{error}");
+    assert!(begin.elapsed() < Duration::from_secs(20), "{:?}", begin.elapsed());
+}
+
+/// Whoever reads while an object is replaced finds what belongs to the old content or to the new one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_known_of_an_object_does_not_vanish_while_it_is_replaced() {
+    let store = Store::in_folder(json!({}));
+    let save = |number: usize| {
+        let kind = ["text/x-odd", "text/x-even"][number % 2];
+        store.call(
+            "save",
+            json!({ "key": "a.bin", "content": "x", "contentType": kind, "metadata": { "by": "me" } }),
+        )
+    };
+    save(0).await;
+    let writing = async {
+        for number in 1..60 {
+            save(number).await;
+        }
+    };
+    let reading = async {
+        for _ in 0..200 {
+            let found = store.call("stat", json!({ "key": "a.bin" })).await;
+            let kind = found["contentType"].as_str().unwrap_or_default();
+            assert!(kind.starts_with("text/x-") && found["metadata"]["by"] == "me", "{found}");
+        }
+    };
+    tokio::join!(writing, reading);
+}
+
+/// What a process left that was killed is gone when the next one looks.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn removes_what_was_left_half_written() {
+    let store = Store::in_folder(json!({}));
+    let folder = store.root().join(".mcp-all-in-one/new");
+    std::fs::create_dir_all(&folder).unwrap();
+    let leftover = std::fs::File::create(folder.join("half")).unwrap();
+    leftover.set_modified(std::time::SystemTime::now() - Duration::from_secs(60)).unwrap();
+    let held = std::fs::File::create(folder.join("held")).unwrap();
+    held.set_modified(std::time::SystemTime::now() - Duration::from_secs(60)).unwrap();
+    held.lock().unwrap();
+    drop(leftover);
+    store.call("list", json!({})).await;
+    assert!(!folder.join("half").exists() && folder.join("held").exists());
+}
