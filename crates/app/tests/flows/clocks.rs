@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use serde_json::json;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use testkit::process::{self, Server};
+use testkit::process::{self, Server, sheltered};
 use testkit::{Backend, Database, eventually, http};
 
 /// Tells programs that are started with it another time of day.

@@ -42,7 +42,10 @@ impl<'a> Basket<'a> {
     }
 
     /// How many were asked for.
-    #[cfg_attr(not(feature = "kafka"), expect(dead_code, reason = "for brokers that are read at once"))]
+    #[cfg_attr(
+        not(any(feature = "kafka", feature = "grpc")),
+        expect(dead_code, reason = "for brokers that are read at once")
+    )]
     pub(super) fn max(&self) -> usize {
         self.max
     }
@@ -68,6 +71,11 @@ impl<'a> Basket<'a> {
         true
     }
 
+    /// Shows a message no more that could not be taken after all.
+    pub(super) fn withdraw(&mut self, message: &Incoming) {
+        self.messages.retain(|(position, _)| *position != message.position);
+    }
+
     /// Takes for good what there is room for, and gives back the rest. What could not be taken is not shown.
     pub(super) async fn take(&mut self, reader: &dyn Reader, found: Vec<Incoming>) -> Result<()> {
         let (taken, rest): (Vec<_>, Vec<_>) = found.into_iter().partition(|message| self.admit(message));
@@ -75,7 +83,7 @@ impl<'a> Basket<'a> {
         let mut failure = None;
         for (message, settled) in taken.iter().zip(settled) {
             if let Err(error) = settled {
-                self.messages.retain(|(position, _)| *position != message.position);
+                self.withdraw(message);
                 // Somebody else got it in the meantime.
                 failure = Some(error).filter(|error| error.kind() != ErrorKind::Missing).or(failure);
             }

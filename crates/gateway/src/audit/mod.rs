@@ -20,7 +20,8 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use tool::secret::SecretValues;
 use tool::uri::Options;
 use tool::{
-    Account, Arguments, Caller, Context, Door, Error, Inspection, Link, Nested, Outcome, Target, TenantId, Trace,
+    Account, Arguments, Caller, Context, Door, Error, Inspection, Link, Nested, Outcome, Target, TenantId,
+    Trace,
 };
 
 /// Arguments longer than this are counted, not kept.

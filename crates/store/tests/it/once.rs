@@ -77,10 +77,10 @@ async fn one_of_many_is_the_first(db: Arc<Backend>) {
 async fn what_surely_did_not_happen_may_happen(db: Arc<Backend>) {
     let once = OnceResults::new(db.open_with_tenants().await, TIMEOUT);
     assert!(matches!(once.begin(&acme(), "s", "k", "").await.unwrap(), Begun::First));
-    once.forget(&acme(), "s", "k", "").await.unwrap();
+    once.forget(&acme(), "s", "k").await.unwrap();
     assert!(matches!(once.begin(&acme(), "s", "k", "").await.unwrap(), Begun::First));
     once.finish(&acme(), "s", "k", &json("1")).await.unwrap();
-    assert!(once.forget(&acme(), "s", "k", "").await.is_err(), "what is done stays done");
+    assert!(once.forget(&acme(), "s", "k").await.is_err(), "what is done stays done");
 }
 
 async fn keeps_calls_for_later_in_order_of_their_time(db: Arc<Backend>) {

@@ -219,7 +219,6 @@ async fn keeps_tenants_apart(db: Arc<Backend>) {
     let queues = queues(&db.open_with_tenants().await);
     queues.publish(&acme(), "q", message("a")).await.unwrap();
     assert!(queues.peek(&other(), "q", 0, 9).await.unwrap().is_empty());
-    assert!(queues.receive(&other(), "q", 9).await.unwrap().is_empty());
     assert!(queues.claim(&other(), "q", 9, Order::Any, LONG).await.unwrap().is_empty());
     let mine = claim(&queues, 1, Order::Any, LONG).await.remove(0);
     let refused = queues.settle(&other(), "q", mine.claim(), Settlement::Done).await.unwrap_err();
@@ -240,7 +239,8 @@ async fn refuses_more_than_the_tenant_has_room_for(db: Arc<Backend>) {
     }
     // What is read makes room again.
     db.execute(&format!("UPDATE queues SET messages = {QUEUE_QUOTA_MESSAGES} WHERE tenant = 'acme'")).await;
-    assert_eq!(queues.receive(&acme(), "q", 1).await.unwrap().len(), 1);
+    let taken = claim(&queues, 1, Order::Any, LONG).await.remove(0);
+    settle(&queues, &taken, Settlement::Done).await;
     queues.publish(&acme(), "q", message("b")).await.unwrap();
 }
 

@@ -14,10 +14,11 @@ mod signature;
 #[cfg(test)]
 mod tests;
 
+use super::basket::Basket;
 use super::broker::{Broker, Options, Reader};
 use super::destination::Destination;
 use super::held::Held;
-use super::message::{Incoming, Outgoing, Receipt};
+use super::message::{Outgoing, Receipt};
 use super::settings::Settings;
 use crate::shared::grpc::connection::{Connections, Security};
 use async_trait::async_trait;
@@ -110,8 +111,10 @@ impl Broker for Rocketmq {
 
     async fn publish(&self, to: &Destination, message: &Outgoing) -> Result<Receipt> {
         let topic = topic_of(to)?;
+        message.stays_here();
         let prepare = || async { Ok(self.prepare(topic, message).await?) };
         let (session, request) = self.client.options.budget().run(prepare).await?;
+        message.leaves();
         let sent: Result<SendResponse, _> = self.client.exchange(session.at(), SEND, &request).await;
         let sent = sent.map_err(|failure| {
             self.client.forget_route(topic);
@@ -125,31 +128,35 @@ impl Broker for Rocketmq {
     }
 
     /// Takes them, and gives them back at once.
-    async fn peek(&self, from: &Destination, max: usize) -> Result<Vec<Incoming>> {
+    async fn peek(&self, from: &Destination, basket: &mut Basket<'_>) -> Result<()> {
         let taker = self.taker(topic_of(from)?);
-        let mut shown = Vec::new();
-        for taken in taker.take(max, Duration::ZERO).await? {
+        for taken in taker.take(basket.max(), Duration::ZERO).await? {
             taker.give_back(&taken.receipt).await;
-            shown.push(taken.incoming);
+            basket.admit(&taken.incoming);
         }
-        Ok(shown)
+        Ok(())
     }
 
-    async fn receive(&self, from: &Destination, max: usize, wait: Duration) -> Result<Vec<Incoming>> {
+    async fn receive(&self, from: &Destination, basket: &mut Basket<'_>, wait: Duration) -> Result<()> {
         let taker = self.taker(topic_of(from)?);
-        let mut ours = Vec::new();
-        for taken in taker.take(max, wait).await? {
-            // What was not acknowledged comes again, and so is not ours.
-            match taker.acknowledge(&taken.receipt).await {
-                Ok(()) => ours.push(taken.incoming),
-                Err(error) if ours.is_empty() => return Err(error),
-                Err(error) => {
-                    tracing::warn!(%error, "RocketMQ did not take an acknowledgement: {error}");
-                    break;
-                }
+        let mut failure = None;
+        for taken in taker.take(basket.max(), wait).await? {
+            if !basket.admit(&taken.incoming) {
+                taker.give_back(&taken.receipt).await;
+            } else if let Err(error) = taker.acknowledge(&taken.receipt).await {
+                // What was not acknowledged comes again, and so is not ours.
+                basket.withdraw(&taken.incoming);
+                failure = Some(error);
             }
         }
-        Ok(ours)
+        match failure {
+            Some(error) if basket.is_empty() => Err(error),
+            Some(error) => {
+                tracing::warn!(%error, "RocketMQ did not take an acknowledgement: {error}");
+                Ok(())
+            }
+            None => Ok(()),
+        }
     }
 
     async fn health(&self, places: &[Destination]) -> Result<()> {

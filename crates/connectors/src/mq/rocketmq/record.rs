@@ -117,6 +117,8 @@ mod tests {
 
     fn outgoing(id: &str, key: Option<&str>, delay: u64) -> Outgoing {
         Outgoing {
+            is_here: Default::default(),
+            once: None,
             id: id.to_owned(),
             json: Default::default(),
             bytes: b"1".to_vec(),
