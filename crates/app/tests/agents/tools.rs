@@ -16,7 +16,7 @@ fn wide(upstream: &http::Server, count: usize) -> Value {
     json!({ "type": "api", "id": "wide", "config": { "base_url": upstream.url() }, "tools": tools })
 }
 
-fn agent(model: &Model, tools: Value) -> Value {
+fn agent(model: &Model, tools: &Value) -> Value {
     json!({ "type": "agent", "id": "clerk", "config": {
         "provider": "openai", "base_url": model.url(), "model": "m-1", "tools": tools } })
 }
@@ -35,7 +35,7 @@ async fn start(count: usize, tools: Value, replies: Vec<Reply>) -> (TestApp, Mod
     let (upstream, model) = (http::Server::start().await, Model::replies(replies).await);
     let app = TestApp::start(Backend::Sqlite).await;
     app.service(wide(&upstream, count)).await;
-    app.service(agent(&model, tools)).await;
+    app.service(agent(&model, &tools)).await;
     (app, model, upstream)
 }
 
@@ -108,7 +108,7 @@ async fn searching_without_end_is_a_loop() {
 async fn no_tool_of_an_agent_has_a_reserved_name() {
     let model = Model::replies(vec![Reply::says("Yes.")]).await;
     let app = TestApp::start(Backend::Sqlite).await;
-    let settings = agent(&model, json!([{ "uri": "api://wide/t1", "as": "call_tool" }]));
+    let settings = agent(&model, &json!([{ "uri": "api://wide/t1", "as": "call_tool" }]));
     let refused = app.post("services", settings).await.is(422);
     assert!(refused.text.contains("ReservedName"), "{}", refused.text);
 }

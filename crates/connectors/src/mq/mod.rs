@@ -101,7 +101,7 @@ impl Connector for Mq {
 
     async fn call(&self, cx: &Context, call: Call) -> Result<Outcome> {
         let (tool, action) = self.find(&call.tool)?;
-        let work = self.run(cx, tool, action, &call);
+        let work = Box::pin(self.run(cx, tool, action, &call));
         let late = match action {
             // What is published once has to know itself how that ended.
             Action::Publish => return work.await.map(Outcome::Done),

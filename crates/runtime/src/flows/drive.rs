@@ -30,17 +30,17 @@ pub(super) enum Driven {
 
 /// What is known of a run without reading it.
 pub(super) enum Known {
-    Flow(KnownFlow),
-    Agent(KnownWork),
+    Flow(Box<KnownFlow>),
+    Agent(Box<KnownWork>),
 }
 
 impl Known {
     fn flow(self) -> Option<KnownFlow> {
-        if let Self::Flow(known) = self { Some(known) } else { None }
+        if let Self::Flow(known) = self { Some(*known) } else { None }
     }
 
     fn agent(self) -> Option<KnownWork> {
-        if let Self::Agent(known) = self { Some(known) } else { None }
+        if let Self::Agent(known) = self { Some(*known) } else { None }
     }
 }
 

@@ -135,7 +135,7 @@ impl Flows {
             (Inserted::Claimed(claimed), Some(permit)) => {
                 let run = claimed.run.clone();
                 let known = KnownFlow { version: start.version, given: start.given, events: start.events };
-                let driven = self.take_up(claimed, Some(Known::Flow(known)), permit);
+                let driven = self.take_up(claimed, Some(Known::Flow(Box::new(known))), permit);
                 StartedRun { run, is_known: false, driven: Some(driven) }
             }
             (Inserted::Created(run) | Inserted::Claimed(ClaimedRun { run, .. }), _) => started(run, false),

@@ -140,9 +140,8 @@ impl Thinking<'_> {
         Some(match bound.filter(|bound| is_repeatable(&bound.callable)) {
             Some(bound) => Plan::Again(bound, Chosen::of(call.id.clone(), called)),
             None => Plan::Tell(format!(
-                "'{}' was being called when the run was interrupted. Its outcome is unknown, and it is not called again \
-                 by itself: check first whether it has happened",
-                name
+                "'{name}' was being called when the run was interrupted. Its outcome is unknown, and it is not called \
+                 again by itself: check first whether it has happened"
             )),
         })
     }

@@ -152,8 +152,8 @@ async fn statements_of_sqlite_take_no_more_than_their_memory_and_time() {
         // The next one needs the session, so that this one has really ended.
         assert_eq!(service.query("SELECT 2 AS n").await.unwrap()["rows"], json!([{ "n": 2 }]));
         let grown = peak().saturating_sub(before) / 1024 / 1024;
-        assert!(grown < 300, "memory grew by {grown} MiB: {:.80}: {outcome:?}", sql);
-        assert!(begin.elapsed().as_secs() < 6, "{:?}: {:.80}: {outcome:?}", begin.elapsed(), sql);
+        assert!(grown < 300, "memory grew by {grown} MiB: {sql:.80}: {outcome:?}");
+        assert!(begin.elapsed().as_secs() < 6, "{:?}: {sql:.80}: {outcome:?}", begin.elapsed());
         if let Err(error) = outcome {
             let is_told = error.message().contains("memory") || error.kind() == ErrorKind::Timeout;
             assert!(is_told || error.kind() == ErrorKind::InvalidInput, "{error:?}");

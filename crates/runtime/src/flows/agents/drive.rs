@@ -261,6 +261,7 @@ fn interrupted() -> Failure {
     }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "the argument of map_err")]
 fn lost(lost: Lost) -> Error {
     Error::unavailable(lost.to_string())
 }

@@ -20,13 +20,16 @@ pub(super) struct Kept {
     told: Mutex<Told>,
 }
 
+/// Arguments that somebody is asked about, and until when.
+type Question = (Map<String, Value>, Option<DateTime<Utc>>);
+
 /// What the records say, in the order in which they became true.
 #[derive(Debug, Default)]
 struct Told {
     steps: HashMap<String, Noted>,
     last_called: HashMap<String, Map<String, Value>>,
     /// What people are asked, by path.
-    asked: HashMap<String, (Map<String, Value>, Option<DateTime<Utc>>)>,
+    asked: HashMap<String, Question>,
     decided: HashMap<String, Decision>,
     is_cancelled: bool,
     is_paused: bool,
@@ -134,6 +137,7 @@ pub(super) fn to_record(at: DateTime<Utc>, note: Note) -> Record {
     Record { at, path, attempt: 1, fact }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "the argument of map_err")]
 fn unwritten(lost: Lost) -> Error {
     Error::unavailable(format!("the run cannot be written down, so that nothing more is done: {}", lost.0))
         .retryable()

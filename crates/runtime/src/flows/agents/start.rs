@@ -46,7 +46,7 @@ impl Flows {
             (Inserted::Claimed(claimed), Some(permit)) => {
                 let run = claimed.run.id.clone();
                 let known = KnownWork { given, cx: Some(cx.clone()) };
-                drop(self.take_up(claimed, Some(Known::Agent(known)), permit));
+                drop(self.take_up(claimed, Some(Known::Agent(Box::new(known))), permit));
                 run
             }
             (Inserted::Created(run) | Inserted::Known(run), _)

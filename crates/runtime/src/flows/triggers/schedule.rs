@@ -29,8 +29,11 @@ const HANDOVER: TimeDelta = TimeDelta::seconds(30);
 pub(super) struct Plan {
     /// Since when this process would have noticed that nobody watches.
     up_since: DateTime<Utc>,
-    known: HashMap<(TenantId, String, String), (String, Option<String>, Option<DateTime<Utc>>)>,
+    known: HashMap<(TenantId, String, String), Due>,
 }
+
+/// The settings and the mark of a trigger, and when it is due next.
+type Due = (String, Option<String>, Option<DateTime<Utc>>);
 
 impl Plan {
     pub(super) fn new(up_since: DateTime<Utc>) -> Self {
