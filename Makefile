@@ -28,7 +28,7 @@ test: nextest        ## Every test, with real servers and a browser that it inst
 	$(CARGO) test --quiet --doc -p gotemplate
 	CARGO_TARGET_DIR=$${CARGO_TARGET_DIR:-$$PWD/target} $(CARGO) test --quiet --manifest-path crates/gotemplate/differential/Cargo.toml --tests
 	scripts/flaky run scripts/mcp-servers run scripts/postgres run scripts/servers run -- $(NEXTEST) $(FULL)
-	$(BROWSE)
+	$(if $(WITHOUT_BROWSER),@echo "WITHOUT_BROWSER is set: the console is not tested in a browser",$(BROWSE))
 
 test-brokers: nextest ## Tests on brokers that are built from source, once: minutes the first time
 	scripts/servers run tansu rocketmq rnacos -- $(CARGO) nextest run -p connectors $(FULL) --profile brokers

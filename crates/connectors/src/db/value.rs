@@ -24,12 +24,9 @@ pub(super) fn bound(column: &Column, argument: &str, value: &Value, db_type: DbT
             Some(bound) => bound,
             None => return wrong("a whole number"),
         },
-        (Kind::BigInteger, Value::String(text)) => match text.parse::<i64>() {
-            Ok(number) => Bound::Integer(number),
-            Err(_) => match text.parse::<u64>() {
-                Ok(number) => Bound::Unsigned(number),
-                Err(_) => return wrong("a whole number"),
-            },
+        (Kind::BigInteger, Value::String(text)) => match written_integer(text) {
+            Some(bound) => bound,
+            None => return wrong("a whole number"),
         },
         (Kind::Integer | Kind::BigInteger, _) => return wrong("a whole number"),
         // As it was written, so that no digit is lost.
@@ -73,6 +70,11 @@ pub(super) fn bound(column: &Column, argument: &str, value: &Value, db_type: DbT
         }
         made => Ok(made),
     }
+}
+
+fn written_integer(text: &str) -> Option<Bound> {
+    let signed = text.parse().map(Bound::Integer);
+    signed.or_else(|_| text.parse().map(Bound::Unsigned)).ok()
 }
 
 /// A value that belongs to no column, as its own type says.
