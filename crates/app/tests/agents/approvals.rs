@@ -1,9 +1,9 @@
 //! Calls that somebody has to approve who is not there: the run waits, and goes on when it was decided.
 
-use crate::world::{agent, begin, count, crm, ended, until};
+use crate::world::{PATIENCE, agent, begin, count, crm, ended, until};
 use serde_json::{Value, json};
 use testkit::model::{Model, Reply};
-use testkit::{Backend, Client, TestApp, http, on_both_databases};
+use testkit::{Backend, Client, TestApp, eventually, http, on_both_databases};
 
 on_both_databases! {
     a_run_waits_for_approval_and_does_what_was_approved
@@ -101,6 +101,8 @@ async fn a_flow_waits_with_its_agent(backend: Backend) {
     app.post("flows/f/publish", json!({})).await.is(200);
     let run = app.post("flows/f/runs", json!({})).await.is(202).string("id");
     until(&app, &run, "waiting").await;
+    // The flow waits as soon as the agent has begun.
+    eventually("somebody is asked", PATIENCE, async || asked(&app).await.len() == 1).await;
     let wanted = asked(&app).await.remove(0);
     decide(&app, &wanted, "approve").await.is(200);
     let ended = until(&app, &run, "succeeded").await;
