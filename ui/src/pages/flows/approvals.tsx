@@ -14,7 +14,11 @@ export default function Approvals() {
   const format = useFormat();
   const query = useQuery({ ...approvals, refetchInterval: 5_000 });
   const columns: Column<Approval>[] = [
-    { id: "title", label: words.flows.question, cell: (one) => (typeof one.title === "string" ? one.title : JSON.stringify(one.title)) },
+    {
+      id: "title",
+      label: words.flows.question,
+      cell: (one) => (typeof one.title === "string" ? one.title : JSON.stringify(one.title)),
+    },
     { id: "run", label: words.flows.run, cell: (one) => <Link to={`/ui/runs/${one.run_id}`}>{one.path}</Link> },
     { id: "at", label: words.field.at, kind: "nowrap", cell: (one) => format.time(one.asked_at) },
     { id: "until", label: words.flows.until, kind: "nowrap", cell: (one) => one.until && format.time(one.until) },
