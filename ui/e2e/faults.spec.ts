@@ -1,4 +1,5 @@
 // What goes wrong on the way loses nothing that was typed.
+import type { Page } from "@playwright/test";
 import { ADMIN, expect, rest, signIn, test, url } from "./base";
 
 test.beforeEach(({ page }) => signIn(page));
@@ -22,19 +23,23 @@ test("problems land on their fields", async ({ page }) => {
   await expect(address).toHaveAccessibleDescription(/no URL/);
 });
 
+/** Whatever asks the server first notices: the button, or something that asks by itself. */
+async function saveSignedOut(page: Page): Promise<void> {
+  const heading = page.getByRole("heading", { name: "Sign in" });
+  await page
+    .getByRole("button", { name: "Save" })
+    .click({ timeout: 5000 })
+    .catch(() => expect(heading).toBeVisible());
+  await expect(heading).toBeVisible();
+}
+
 /** UI-8 and UI-20: signed out in the middle of a form, the draft is there afterwards, and no secret. */
 test("a form outlives being signed out", async ({ page, context }) => {
   const id = await makeService();
   await page.goto(`${url()}/ui/services/api/${id}?tab=settings`);
   await page.getByRole("textbox", { name: "Description" }).fill("typed before");
   await context.clearCookies();
-  const signIn = page.getByRole("heading", { name: "Sign in" });
-  // Whatever asks the server first notices: the button, or something that asks by itself.
-  await page
-    .getByRole("button", { name: "Save" })
-    .click({ timeout: 5000 })
-    .catch(() => expect(signIn).toBeVisible());
-  await expect(signIn).toBeVisible();
+  await saveSignedOut(page);
   await page.getByRole("textbox", { name: "Key" }).fill(ADMIN);
   await page.getByRole("button", { name: "Sign in" }).click();
   await expect(page.getByRole("textbox", { name: "Description" })).toHaveValue("typed before");
@@ -144,7 +149,7 @@ test("a flow outlives 401, 409, 5xx and a lost connection", async ({ page, conte
   await expect(page.getByRole("alert", { name: /cannot be reached/ })).toBeVisible();
   await context.setOffline(false);
   await context.clearCookies();
-  await save.click();
+  await saveSignedOut(page);
   await page.getByRole("textbox", { name: "Key" }).fill(ADMIN);
   await page.getByRole("button", { name: "Sign in" }).click();
   await expect(yaml).toContainText("# mine");

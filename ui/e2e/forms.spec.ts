@@ -104,7 +104,9 @@ test("a field changes its own value alone", async ({ page }) => {
   await json.focus();
   await page.keyboard.press("Control+Home");
   await page.keyboard.press("ArrowRight");
-  await page.keyboard.type('"days": 7,');
+  await page.keyboard.type('"more": 7,');
   await page.getByRole("tab", { name: "Form" }).click();
   await expect(page.getByRole("textbox", { name: "City" })).toHaveValue("Basel");
+  await page.getByRole("tab", { name: "JSON" }).click();
+  expect(JSON.parse((await json.textContent()) ?? "")).toEqual({ more: 7, ...args, city: "Basel" });
 });

@@ -137,13 +137,7 @@ async fn call(service: &Arc<dyn Connector>, tool: &str, arguments: Value) {
     );
     let Value::Object(arguments) = arguments else { unreachable!("arguments are objects") };
     let arguments: Map<String, Value> = arguments;
-    let call = Call {
-        tool: tool.to_owned(),
-        arguments: arguments.into(),
-        options: Default::default(),
-        extras: Default::default(),
-        max_answer_bytes: usize::MAX,
-    };
+    let call = Call::new(tool, arguments.into());
     service.call(&cx, call).await.unwrap();
 }
 

@@ -61,13 +61,7 @@ async fn publish(connector: &Arc<dyn Connector>) {
     let caller = Arc::new(Caller::local());
     let cx = Context::new(TenantId::default_tenant(), caller, Door::Local, Duration::from_secs(60));
     let message = json!({ "orderId": "O001", "text": "x".repeat(1000) });
-    let call = Call {
-        tool: "bench".to_owned(),
-        arguments: Map::from_iter([("message".to_owned(), message)]).into(),
-        options: Default::default(),
-        extras: Default::default(),
-        max_answer_bytes: usize::MAX,
-    };
+    let call = Call::new("bench", Map::from_iter([("message".to_owned(), message)]).into());
     connector.call(&cx, call).await.unwrap();
 }
 

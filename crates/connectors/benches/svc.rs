@@ -113,13 +113,7 @@ async fn call(service: &Arc<dyn Connector>, arguments: &Map<String, Value>) {
         Door::Local,
         Duration::from_secs(20),
     );
-    let call = Call {
-        tool: TOOL.to_owned(),
-        arguments: arguments.clone().into(),
-        options: Default::default(),
-        extras: Default::default(),
-        max_answer_bytes: usize::MAX,
-    };
+    let call = Call::new(TOOL, arguments.clone().into());
     let Outcome::Done(output) = service.call(&cx, call).await.unwrap() else { panic!("it is not done") };
     assert!(output.data().unwrap().contains("9007199254740993"));
 }

@@ -39,6 +39,8 @@ use crate::calling::{in_callers_words, name_service, on_route, raw_of, within_de
 use crate::metrics::GatewayMetrics;
 use crate::pins::{MemoryPins, PinStore};
 use crate::service_metrics::AllServices;
+use crate::tool_search::DoorTool;
+use futures::future::BoxFuture;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Weak};
 use std::time::Instant;
@@ -175,8 +177,19 @@ impl Gateway {
     pub async fn call(&self, cx: &Context, request: Request) -> Result<Outcome> {
         match self.door_tool(cx, &request.target) {
             None => self.call_one(cx, request, None).await,
-            Some(door_tool) => Box::pin(self.call_door_tool(cx, door_tool, request)).await,
+            Some(door_tool) => self.through_door_tool(cx, door_tool, request).await,
         }
+    }
+
+    /// Apart, so that other calls carry nothing of its state.
+    #[inline(never)]
+    fn through_door_tool<'a>(
+        &'a self,
+        cx: &'a Context,
+        door_tool: DoorTool,
+        request: Request,
+    ) -> BoxFuture<'a, Result<Outcome>> {
+        Box::pin(self.call_door_tool(cx, door_tool, request))
     }
 
     /// Calls one tool, perhaps through another, which the record tells.

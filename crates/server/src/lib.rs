@@ -304,7 +304,8 @@ fn router(state: Shared) -> Router {
         .route("/o/{token}", get(objects::get).put(objects::put))
         .route("/metrics", get(health::metrics))
         .route("/", get(ui::page))
-        .route("/ui", get(ui::page))
+        .route("/ui", get(ui::home))
+        .route("/ui/", get(ui::home))
         .route("/ui/{*path}", get(ui::page))
         .route("/assets/{*path}", get(ui::asset))
         .fallback(edge::no_such_path)
@@ -312,7 +313,11 @@ fn router(state: Shared) -> Router {
     let base = state.options.base_path.clone();
     let router = match base.as_str() {
         "" => router,
-        base => Router::new().nest(base, router).fallback(edge::no_such_path),
+        // Nested, `/` is the base alone; the links that we print end with a slash.
+        base => Router::new()
+            .nest(base, router)
+            .route(&format!("{base}/"), get(ui::page))
+            .fallback(edge::no_such_path),
     };
     // Its pages name themselves by their whole paths.
     let router = router.merge(manage::documentation(&base).route_layer(guard));

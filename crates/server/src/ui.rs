@@ -5,7 +5,7 @@
 
 use crate::Shared;
 use axum::extract::{Path, State};
-use axum::response::{IntoResponse, Response};
+use axum::response::{IntoResponse, Redirect, Response};
 use bytes::Bytes;
 use http::header::{
     ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY,
@@ -74,6 +74,11 @@ fn policy(nonce: &str) -> String {
         "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-{nonce}'; img-src 'self' data:; \
          connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
     )
+}
+
+/// Nothing stands at the root of the pages; the first of them is at the door.
+pub(crate) async fn home(State(state): State<Shared>) -> Redirect {
+    Redirect::temporary(&format!("{}/", state.options.base_path))
 }
 
 /// A script, a style, a picture: named after what it holds, so that browsers may keep it for good.

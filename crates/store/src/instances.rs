@@ -2,13 +2,14 @@
 
 use crate::error::check_text;
 use crate::keys::{KeyHash, prefix_of};
+use crate::page::List;
 use crate::vault::random_text;
 use crate::{Error, Page, PageRequest, Result, Status, Store, row as column};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::Serialize;
+use sqlx::AssertSqlSafe;
 use sqlx::any::AnyRow;
-use sqlx::{AssertSqlSafe, Row as _};
 use tool::{InstanceId, Secret, TenantId, ToolSearch};
 
 const COLUMNS: &str = "tenant, id, name, description, status, owner, prefix, hash, created_at, updated_at, version, tool_search";
@@ -118,19 +119,16 @@ impl Instances<'_> {
         page: PageRequest,
     ) -> Result<Page<Instance>> {
         const WHERE: &str = "tenant = $1 AND ($2 IS NULL OR owner = $2)";
-        let mut snapshot = self.0.snapshot().await?;
         let bound = |sql: String| {
             sqlx::query(AssertSqlSafe(sql)).bind(tenant.as_str().to_owned()).bind(owner.map(str::to_owned))
         };
-        let total = bound(format!("SELECT COUNT(*) FROM instances WHERE {WHERE}"));
-        let total = total.fetch_one(&mut *snapshot).await?.try_get(0)?;
-        let rows = bound(format!(
-            "SELECT {COLUMNS} FROM instances WHERE {WHERE} ORDER BY created_at, id LIMIT $3 OFFSET $4"
-        ))
-        .bind(page.limit())
-        .bind(page.offset())
-        .fetch_all(&mut *snapshot)
-        .await?;
+        let list = List {
+            columns: COLUMNS,
+            from: &format!("instances WHERE {WHERE}"),
+            order: "created_at, id",
+            values: 2,
+        };
+        let (rows, total) = page.read(self.0, &list, bound).await?;
         Ok(page.of(rows.iter().map(decode).collect::<Result<_>>()?, total))
     }
 

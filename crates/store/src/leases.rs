@@ -50,22 +50,21 @@ impl Leases<'_> {
         done
     }
 
-    /// Gives back what this process has, so that nobody has to wait for it to fall silent.
-    pub(crate) async fn release_own(self) -> Result<()> {
+    /// Gives back what a process has, so that nobody has to wait for it to fall silent.
+    pub(crate) async fn release_those_of(self, owner: &str) -> Result<()> {
         let mut write = self.0.write().await?;
         let now = now(self.0.backend());
         let sql = format!("UPDATE leases SET until = {now} WHERE owner = $1 AND until > {now}");
-        sqlx::query(AssertSqlSafe(sql)).bind(self.0.process()).execute(write.connection()).await?;
+        sqlx::query(AssertSqlSafe(sql)).bind(owner).execute(write.connection()).await?;
         write.commit().await
     }
 
-    /// Nobody else is there: whoever has a lease has ended without giving it back.
-    pub(crate) async fn release_all(self) -> Result<()> {
-        let mut write = self.0.write().await?;
+    /// The processes that have a lease.
+    pub(crate) async fn owners(self) -> Result<Vec<String>> {
         let now = now(self.0.backend());
-        let sql = format!("UPDATE leases SET until = {now} WHERE until > {now}");
-        sqlx::query(AssertSqlSafe(sql)).execute(write.connection()).await?;
-        write.commit().await
+        let sql = format!("SELECT DISTINCT owner FROM leases WHERE until > {now}");
+        let rows = sqlx::query(AssertSqlSafe(sql)).fetch_all(self.0.pool()).await?;
+        rows.iter().map(|row| Ok(row.try_get(0)?)).collect()
     }
 
     /// Forgets leases that ended long ago.

@@ -1,6 +1,22 @@
 //! Lists in pages, the way the REST interface shows them.
 
+use crate::{Result, Store};
 use serde::Serialize;
+use sqlx::any::{AnyArguments, AnyRow};
+use sqlx::{Any, Row as _};
+
+/// A query whose text and values are its own.
+pub(crate) type Query<'q> = sqlx::query::Query<'q, Any, AnyArguments>;
+
+/// A list as it stands in the database.
+pub(crate) struct List<'a> {
+    pub(crate) columns: &'a str,
+    /// The table, and which of its rows.
+    pub(crate) from: &'a str,
+    pub(crate) order: &'a str,
+    /// How many values that condition has.
+    pub(crate) values: usize,
+}
 
 /// Which part of a list is wanted. The caller checks that the limit is reasonable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,6 +40,28 @@ impl PageRequest {
 
     pub(crate) fn offset(self) -> i64 {
         i64::from(self.page.saturating_sub(1)) * i64::from(self.limit)
+    }
+
+    /// The rows of the page and how many there are of all, both from one moment. `bound` gives a query the values of the
+    /// condition.
+    pub(crate) async fn read<'q>(
+        self,
+        store: &Store,
+        list: &List<'_>,
+        bound: impl Fn(String) -> Query<'q>,
+    ) -> Result<(Vec<AnyRow>, i64)> {
+        let mut snapshot = store.snapshot().await?;
+        let total = bound(format!("SELECT COUNT(*) FROM {}", list.from)).fetch_one(&mut *snapshot).await?;
+        let rows = self.select(list, bound).fetch_all(&mut *snapshot).await?;
+        Ok((rows, total.try_get(0)?))
+    }
+
+    /// The rows of the page alone, where nobody has to know how many there are.
+    pub(crate) fn select<'q>(self, list: &List<'_>, bound: impl Fn(String) -> Query<'q>) -> Query<'q> {
+        let List { columns, from, order, values } = list;
+        let (limit, offset) = (values + 1, values + 2);
+        let sql = format!("SELECT {columns} FROM {from} ORDER BY {order} LIMIT ${limit} OFFSET ${offset}");
+        bound(sql).bind(self.limit()).bind(self.offset())
     }
 
     pub(crate) fn of<T>(self, items: Vec<T>, total: i64) -> Page<T> {

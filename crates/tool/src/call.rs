@@ -22,6 +22,19 @@ pub struct Call {
     pub max_answer_bytes: usize,
 }
 
+impl Call {
+    /// A call without options, whose answer is taken whole.
+    pub fn new(tool: impl Into<String>, arguments: Arguments) -> Self {
+        Self {
+            tool: tool.into(),
+            arguments,
+            options: Options::default(),
+            extras: Extras::default(),
+            max_answer_bytes: usize::MAX,
+        }
+    }
+}
+
 /// What the caller's request carried besides its name and arguments, by name and as it came.
 #[derive(Debug, Default, Clone)]
 pub struct Extras(pub Vec<(String, Box<RawValue>)>);

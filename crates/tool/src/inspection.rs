@@ -149,12 +149,20 @@ pub struct Stopwatch {
 
 impl Stopwatch {
     /// The step of this name has ended, and the next one begins.
+    #[inline]
     pub fn step<T>(&mut self, name: &'static str, result: crate::Result<T>) -> crate::Result<T> {
-        if let Some(us) = self.lap() {
-            let error = result.as_ref().err().map(Error::in_words);
-            self.inspection.note(|seen| seen.steps.push(StepTime { name, us, error }));
+        if self.begun.is_some() {
+            self.note_step(name, result.as_ref().err());
         }
         result
+    }
+
+    #[inline(never)]
+    fn note_step(&mut self, name: &'static str, error: Option<&Error>) {
+        if let Some(us) = self.lap() {
+            let error = error.map(Error::in_words);
+            self.inspection.note(|seen| seen.steps.push(StepTime { name, us, error }));
+        }
     }
 
     /// An attempt has ended, and the next one begins.

@@ -1,6 +1,6 @@
 //! The port to a journal: what a piece of work writes down, so that another process can go on with it.
 
-use crate::{Error, Reason, Result, RunId};
+use crate::{Error, InstanceId, Reason, Result, RunId};
 use async_trait::async_trait;
 use serde_json::{Map, Value};
 use std::fmt;
@@ -97,6 +97,8 @@ pub struct Journaled {
     pub journal: Arc<dyn Journal>,
     /// What data of this work are known by among texts of others.
     pub mark: String,
+    /// The MCP instance at whose door it was asked, which knows its own tools only.
+    pub instance: Option<InstanceId>,
     /// Where what is said is kept beyond the run, if it is.
     pub conversation: Option<String>,
     /// What was said there before, in order.

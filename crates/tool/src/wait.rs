@@ -1,6 +1,9 @@
 //! The one way to wait for something on behalf of a call.
 
 use crate::{Context, Error};
+use std::future::poll_fn;
+use std::pin::pin;
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 /// Why a call's wait was over before what it waited for.
@@ -18,6 +21,10 @@ impl Context {
     /// # Errors
     /// Why the call ended.
     pub async fn within<T>(&self, work: impl Future<Output = T>) -> Result<T, Ended> {
+        let mut work = pin!(work);
+        if let Poll::Ready(done) = poll_fn(|task| Poll::Ready(work.as_mut().poll(task))).await {
+            return Ok(done);
+        }
         tokio::select! {
             biased;
             done = work => Ok(done),

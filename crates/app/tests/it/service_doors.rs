@@ -165,6 +165,10 @@ async fn stands_behind_a_base_path() {
         AtDoor::open(&admin, "/tools/x/servers/server/mcp").await.names().await.contains(&"echo".to_owned())
     );
     admin.get("/tools/x/healthz").await.is(200);
+    for page in ["/tools/x", "/tools/x/", "/tools/x/ui", "/tools/x/ui/", "/tools/x/ui/services"] {
+        let page = admin.get(page).await.is(200);
+        assert!(page.text.contains("<html"), "{}", page.text);
+    }
     admin.get("/tools/x/api/v1/services").await.is(200);
     for path in ["/healthz", "/mcp", "/api/v1/services", "/tools/x/nothing", "/tools/xmcp"] {
         admin.get(path).await.is_problem(404, "NOT_FOUND");

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
-use tool::secret::{MASK, names::is_likely_secret};
+use tool::secret::names::masked_fields;
 use tool::uri::Method;
 use tool::{Ability, CallableTool, Context, Error, Question, Result};
 
@@ -108,7 +108,7 @@ pub(super) async fn ask(
             "the call needs approval, and the calling program cannot ask anybody (elicitation)",
         )
     })?;
-    let shown = masked(&Value::Object(arguments.clone()), 0);
+    let shown = masked_fields(&Value::Object(arguments.clone()));
     let message = format!("The agent '{agent}' wants to call {uri} with {shown}");
     let params = json!({
         "message": message,
@@ -137,21 +137,6 @@ fn read(answer: &RawValue) -> Decision {
     Decision::Denied(comment.map(|comment| comment.chars().take(500).collect()))
 }
 
-/// Arguments as they may be shown.
-pub(super) fn masked(value: &Value, depth: usize) -> Value {
-    match value {
-        Value::Object(fields) if depth < 64 => {
-            let mask = |(name, field): (&String, &Value)| {
-                let is_secret = is_likely_secret(name) && !field.is_object();
-                (name.clone(), if is_secret { MASK.into() } else { masked(field, depth + 1) })
-            };
-            Value::Object(fields.iter().map(mask).collect())
-        }
-        Value::Array(items) if depth < 64 => items.iter().map(|item| masked(item, depth + 1)).collect(),
-        other => other.clone(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -175,7 +160,8 @@ mod tests {
 
     #[test]
     fn secrets_are_not_shown() {
-        let shown = masked(&json!({ "to": "x", "auth": { "api_key": "S" }, "list": [{ "token": "S" }] }), 0);
+        let shown =
+            masked_fields(&json!({ "to": "x", "auth": { "api_key": "S" }, "list": [{ "token": "S" }] }));
         assert!(!shown.to_string().contains("\"S\""), "{shown}");
     }
 }

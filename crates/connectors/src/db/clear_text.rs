@@ -32,7 +32,7 @@ impl SignIn {
 
     /// Whether the server asks for the password in clear text with these bytes, on a connection that is not encrypted.
     pub(super) fn asks_in_clear(&mut self, bytes: &[u8]) -> bool {
-        bytes.iter().any(|byte| self.stage != Stage::Over && self.take(*byte))
+        self.stage != Stage::Over && bytes.iter().any(|byte| self.stage != Stage::Over && self.take(*byte))
     }
 
     fn take(&mut self, byte: u8) -> bool {

@@ -43,7 +43,7 @@ impl<'a> Basket<'a> {
 
     /// How many were asked for.
     #[cfg_attr(
-        not(any(feature = "kafka", feature = "grpc")),
+        not(any(feature = "kafka", feature = "grpc", feature = "redis")),
         expect(dead_code, reason = "for brokers that are read at once")
     )]
     pub(super) fn max(&self) -> usize {

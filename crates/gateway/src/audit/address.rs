@@ -28,11 +28,18 @@ pub(super) fn masked(text: &str) -> Option<(String, Vec<String>)> {
         }
         None => authority.to_owned(),
     };
-    let (path, query) = rest.split_once('?').map_or((rest, None), |(path, query)| (path, Some(query)));
+    let (rest, fragment) = parted(rest, '#');
+    let (path, query) = parted(rest, '?');
     let path = without_token(path, &mut hidden);
-    let query = query.map(|query| format!("?{}", without_signature(query, &mut hidden)));
-    (!hidden.is_empty())
-        .then(|| (format!("{scheme}://{authority}{path}{}", query.unwrap_or_default()), hidden))
+    let query = query.map(|query| format!("?{}", without_signature(query, &mut hidden))).unwrap_or_default();
+    // Those who sign people in hand tokens over there.
+    let fragment = fragment.map(|fragment| format!("#{}", without_signature(fragment, &mut hidden)));
+    let shown = format!("{scheme}://{authority}{path}{query}{}", fragment.unwrap_or_default());
+    (!hidden.is_empty()).then_some((shown, hidden))
+}
+
+fn parted(text: &str, mark: char) -> (&str, Option<&str>) {
+    text.split_once(mark).map_or((text, None), |(before, behind)| (before, Some(behind)))
 }
 
 fn without_token(path: &str, hidden: &mut Vec<String>) -> String {
@@ -78,6 +85,14 @@ mod tests {
             ),
             ("https://b.test/k?sv=1&sig=abc", Some("https://b.test/k?sv=1&sig=***".to_owned())),
             (&format!("http://g.test/base/o/{token}"), Some("http://g.test/base/o/***".to_owned())),
+            (
+                "https://h.test/cb#access_token=X&n=1",
+                Some("https://h.test/cb#access_token=***&n=1".to_owned()),
+            ),
+            (
+                "https://h.test/cb?a=b#access_token=X",
+                Some("https://h.test/cb?a=b#access_token=***".to_owned()),
+            ),
             ("https://h.test/o/short?page=2", None),
             ("see https://ann:pw@h.test/", None),
             ("a://", None),

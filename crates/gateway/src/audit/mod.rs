@@ -225,6 +225,11 @@ impl Record {
         });
     }
 
+    /// It has ended, and not well.
+    fn has_failed(&self) -> bool {
+        self.end.as_ref().is_some_and(|end| end.status != Status::Ok)
+    }
+
     /// Where the call went, if it was found.
     pub(crate) fn route(&self) -> Option<&Arc<Route>> {
         self.route.as_ref()

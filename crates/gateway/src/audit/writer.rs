@@ -110,7 +110,7 @@ impl Audit {
         if !self.sink.is_read() {
             return;
         }
-        if self.tx.capacity() < ROOM {
+        if record.inspection.is_on() && !record.has_failed() && self.tx.capacity() < ROOM {
             record.inspection.forget_kept();
         }
         if let Err(record) = self.tx.send(record).await {

@@ -1,7 +1,6 @@
 //! Approvals: what runs ask people, who is asked, and what counts as an answer.
 
 use super::Flows;
-use super::agents;
 use super::given::{Given, spelled};
 use chrono::{DateTime, SecondsFormat};
 use flow::engine::{Decision, Waiting};
@@ -11,6 +10,7 @@ use store::PageRequest;
 use store::runs::{Run, RunData, RunFilter, Wait};
 use tool::schema::Schema;
 use tool::secret::SecretValues;
+use tool::secret::names::masked_fields;
 use tool::{Caller, Error, Problem, Result, RunId, Scope, TenantId};
 
 /// Runs that a run waits for, as many as are looked at.
@@ -94,7 +94,7 @@ impl Flows {
             true => {
                 let run = self.store.runs().get(tenant, &wait.run).await?;
                 if run.agent().is_some() {
-                    return Ok(Some(Approval { wait, title: agents::shown(&title), fields, by }));
+                    return Ok(Some(Approval { wait, title: masked_fields(&title), fields, by }));
                 }
                 let data = self.store.runs().data(tenant, &run.id).await?;
                 self.secrets_of(&run, &data).await.masked(title)

@@ -74,18 +74,19 @@ impl RunCalls {
         call.deadline.map_or(usual, |deadline| self.flows.clock.instant(deadline))
     }
 
-    /// The call as the gateway takes it. A sub-flow gets what it inherits beside its arguments, and a key of its own for
-    /// every attempt: another attempt is another run.
+    /// The call as the gateway takes it. A sub-flow gets what it inherits beside its arguments; it and an agent get a key of
+    /// their own for every attempt: another attempt is another run.
     fn request(&self, gateway: &Gateway, cx: &Context, uri: Uri, call: &Call) -> (Context, Request) {
-        // A Tool of the tenant may lead to a flow, too.
-        let may_be_flow = matches!(uri.scheme(), runs::SCHEME | "tool");
+        // A Tool of the tenant may lead to a flow or an agent, too.
+        let may_be_run = matches!(uri.scheme(), runs::SCHEME | "agent" | "tool");
         let target = Target::Uri(uri);
-        let found = may_be_flow.then(|| gateway.tool(cx, &target).ok()).flatten();
-        let flow = found.filter(|found| found.uri.scheme() == runs::SCHEME);
-        let key = match &flow {
+        let found = may_be_run.then(|| gateway.tool(cx, &target).ok()).flatten();
+        let found = found.filter(|found| matches!(found.uri.scheme(), runs::SCHEME | "agent"));
+        let key = match &found {
             Some(_) => format!("{}#{}.{}", call.key, self.retries, call.attempt),
             None => call.key.clone(),
         };
+        let flow = found.filter(|found| found.uri.scheme() == runs::SCHEME);
         let step = Step {
             run: Some(self.run.clone()),
             path: Some(call.path.as_str().into()),

@@ -10,13 +10,12 @@ pub use tally::{Key, Tally, Window};
 pub(crate) use write::insert;
 
 use crate::Store;
+use crate::page::Query;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use tool::RunId;
 
 const COLUMNS: &str = "tenant, at, id, caller, tool, service, status, arguments, details";
-
-type Query<'q> = sqlx::query::Query<'q, sqlx::Any, sqlx::any::AnyArguments>;
 
 /// What a record is about.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -6,6 +6,7 @@ pub(crate) use turns::turn_place;
 pub use turns::{NewTurn, Turn};
 
 use crate::error::check_text;
+use crate::page::List;
 use crate::{Error, ErrorKind, Page, PageRequest, Result, Store, leases, row};
 use sqlx::any::AnyRow;
 use sqlx::{AssertSqlSafe, Row as _};
@@ -125,16 +126,13 @@ impl Conversations<'_> {
                 .bind(filter.agent.as_deref().map(row::clean))
                 .bind(filter.caller.as_deref().map(row::clean))
         };
-        let mut snapshot = self.0.snapshot().await?;
-        let total = bound(format!("SELECT COUNT(*) FROM conversations c WHERE {fitting}"));
-        let total = total.fetch_one(&mut *snapshot).await?.try_get(0)?;
-        let rows = bound(format!(
-            "SELECT {COLUMNS} FROM conversations c WHERE {fitting} ORDER BY updated_at DESC, id DESC LIMIT $4 OFFSET $5"
-        ))
-        .bind(page.limit())
-        .bind(page.offset())
-        .fetch_all(&mut *snapshot)
-        .await?;
+        let list = List {
+            columns: COLUMNS,
+            from: &format!("conversations c WHERE {fitting}"),
+            order: "updated_at DESC, id DESC",
+            values: 3,
+        };
+        let (rows, total) = page.read(self.0, &list, bound).await?;
         Ok(page.of(rows.iter().map(decode).collect::<Result<_>>()?, total))
     }
 

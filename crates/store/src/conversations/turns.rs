@@ -80,7 +80,7 @@ impl Conversations<'_> {
             "INSERT INTO conversation_turns (tenant, conversation, number, run, at, bytes, said)
              VALUES ($1, $2, $3, $4, {now}, $5, $6) ON CONFLICT (tenant, conversation, run) DO NOTHING"
         );
-        sqlx::query(AssertSqlSafe(sql))
+        let inserted = sqlx::query(AssertSqlSafe(sql))
             .bind(tenant.as_str())
             .bind(id)
             .bind(number)
@@ -89,6 +89,9 @@ impl Conversations<'_> {
             .bind(sealed)
             .execute(write.connection())
             .await?;
+        if inserted.rows_affected() == 0 {
+            return write.commit().await;
+        }
         sqlx::query(
             "DELETE FROM conversation_turns WHERE tenant = $1 AND conversation = $2 AND number <= $3",
         )

@@ -81,10 +81,13 @@ impl Store {
     /// nothing can be restored into the database.
     pub async fn open(options: &Options, vault: Vault) -> Result<Self> {
         let (store, is_alone) = Self::connect_as(options, vault, true).await?;
+        // Whoever had a lease when nobody else was there has ended without giving it back. Asked now, since others may
+        // come while the schema is brought up to date; a new database has no leases yet.
+        let gone = if is_alone { store.leases().owners().await.unwrap_or_default() } else { Vec::new() };
         migrate::run(&store).await?;
         meta::check_vault(&store).await?;
-        if is_alone {
-            store.leases().release_all().await?;
+        for owner in gone {
+            store.leases().release_those_of(&owner).await?;
         }
         Ok(store)
     }
@@ -135,7 +138,7 @@ impl Store {
 
     /// Lets the statements under way finish and closes the connections.
     pub async fn close(&self) {
-        if let Err(error) = self.leases().release_own().await {
+        if let Err(error) = self.leases().release_those_of(self.process()).await {
             tracing::debug!(%error, "others wait until this process has fallen silent: {error}");
         }
         self.0.writers.close().await;

@@ -2,6 +2,7 @@
 
 use crate::flows::row::{BRIEF_COLUMNS, COLUMNS, check_name, decode};
 use crate::flows::{Flow, Flows, missing};
+use crate::page::List;
 use crate::{Error, Page, PageRequest, Result, Status, row as column};
 use serde::Serialize;
 use sqlx::any::AnyRow;
@@ -50,17 +51,15 @@ impl Flows<'_> {
 
     /// The tenant's flows that fit the filter, by id, without their drafts.
     pub async fn list(self, tenant: &TenantId, filter: &FlowFilter, page: PageRequest) -> Result<Page<Flow>> {
-        let mut snapshot = self.0.snapshot().await?;
         let bound = |sql: String| {
             sqlx::query(AssertSqlSafe(sql))
                 .bind(tenant.as_str().to_owned())
                 .bind(filter.is_enabled.map(|on| Status::enabled(on).as_str()))
                 .bind(filter.text.as_deref().map(column::pattern))
         };
-        let total = bound(format!("SELECT COUNT(*) FROM flows WHERE {WHERE}"));
-        let total = total.fetch_one(&mut *snapshot).await?.try_get(0)?;
-        let sql = format!("SELECT {BRIEF_COLUMNS} FROM flows WHERE {WHERE} ORDER BY id LIMIT $4 OFFSET $5");
-        let rows = bound(sql).bind(page.limit()).bind(page.offset()).fetch_all(&mut *snapshot).await?;
+        let list =
+            List { columns: BRIEF_COLUMNS, from: &format!("flows WHERE {WHERE}"), order: "id", values: 3 };
+        let (rows, total) = page.read(self.0, &list, bound).await?;
         Ok(page.of(rows.iter().map(decode).collect::<Result<_>>()?, total))
     }
 

@@ -1,16 +1,21 @@
 //! Reading runs: one, a page, what they were given and gave.
 
+use crate::page::{List, Query};
 use crate::runs::row::{COLUMNS, decode, decode_data};
 use crate::runs::{Run, RunData, Runs, State, missing};
 use crate::{Page, PageRequest, Result, row as column};
-use sqlx::any::AnyArguments;
-use sqlx::{Any, AnyConnection, AssertSqlSafe, Row as _};
+use sqlx::{AnyConnection, AssertSqlSafe};
 use tool::{RunId, TenantId};
 
-/// The condition of every list; `$1` is the tenant.
-const WHERE: &str = "tenant = $1 AND ($2 IS NULL OR flow = $2) AND ($3 IS NULL OR state = $3)
+/// The runs of a tenant, which is `$1`, that fit a filter.
+const LIST: List<'static> = List {
+    columns: COLUMNS,
+    from: "runs WHERE tenant = $1 AND ($2 IS NULL OR flow = $2) AND ($3 IS NULL OR state = $3)
     AND ($4 IS NULL OR parent = $4) AND ($5 IS NULL OR created_at >= $5) AND ($6 IS NULL OR created_at < $6)
-    AND ($7 IS NULL OR SUBSTR(caller, 1, LENGTH($7)) = $7) AND ($8 = 0 OR ended_at IS NULL)";
+    AND ($7 IS NULL OR SUBSTR(caller, 1, LENGTH($7)) = $7) AND ($8 = 0 OR ended_at IS NULL)",
+    order: "created_at DESC, id DESC",
+    values: 8,
+};
 
 /// Which runs to list; what is `None` does not matter.
 #[derive(Debug, Clone, Default)]
@@ -51,17 +56,14 @@ impl Runs<'_> {
 
     /// The tenant's runs that fit the filter, newest first.
     pub async fn list(self, tenant: &TenantId, filter: &RunFilter, page: PageRequest) -> Result<Page<Run>> {
-        let mut snapshot = self.0.snapshot().await?;
-        let total = filtered(format!("SELECT COUNT(*) FROM runs WHERE {WHERE}"), tenant, filter);
-        let total = total.fetch_one(&mut *snapshot).await?.try_get(0)?;
-        let rows = newest(tenant, filter, page).fetch_all(&mut *snapshot).await?;
+        let (rows, total) = page.read(self.0, &LIST, |sql| filtered(sql, tenant, filter)).await?;
         Ok(page.of(rows.iter().map(decode).collect::<Result<_>>()?, total))
     }
 
     /// The first page of [`Runs::list`], for those who ask often: nobody counts the rest.
     pub async fn newest(self, tenant: &TenantId, filter: &RunFilter, limit: u32) -> Result<Vec<Run>> {
         let page = PageRequest { page: 1, limit };
-        let rows = newest(tenant, filter, page).fetch_all(self.0.pool()).await?;
+        let rows = page.select(&LIST, |sql| filtered(sql, tenant, filter)).fetch_all(self.0.pool()).await?;
         rows.iter().map(decode).collect()
     }
 
@@ -93,14 +95,6 @@ impl Runs<'_> {
             .await?;
         decode(&row.ok_or_else(missing)?)
     }
-}
-
-type Query<'q> = sqlx::query::Query<'q, Any, AnyArguments>;
-
-fn newest<'q>(tenant: &TenantId, filter: &RunFilter, page: PageRequest) -> Query<'q> {
-    let order = "ORDER BY created_at DESC, id DESC LIMIT $9 OFFSET $10";
-    let sql = format!("SELECT {COLUMNS} FROM runs WHERE {WHERE} {order}");
-    filtered(sql, tenant, filter).bind(page.limit()).bind(page.offset())
 }
 
 fn filtered<'q>(sql: String, tenant: &TenantId, filter: &RunFilter) -> Query<'q> {

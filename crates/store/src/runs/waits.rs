@@ -2,11 +2,12 @@
 
 use crate::database::Write;
 use crate::error::check_text;
+use crate::page::List;
 use crate::runs::{Claim, NewRecord, Runs, claim, doors};
 use crate::{Error, ErrorKind, Page, PageRequest, Result, leases, row};
 use serde::Serialize;
+use sqlx::AssertSqlSafe;
 use sqlx::any::AnyRow;
-use sqlx::{AssertSqlSafe, Row as _};
 use tool::{RunId, TenantId};
 
 const COLUMNS: &str = "id, run, path, kind, until, data, opened_at, closed_at";
@@ -83,16 +84,13 @@ impl Runs<'_> {
                 .bind(filter.run.as_ref().map(|run| run.as_str().to_owned()))
                 .bind(filter.kind.as_deref().map(row::clean))
         };
-        let mut snapshot = self.0.snapshot().await?;
-        let total = bound(format!("SELECT COUNT(*) FROM run_waits WHERE {WHERE}"));
-        let total = total.fetch_one(&mut *snapshot).await?.try_get(0)?;
-        let rows = bound(format!(
-            "SELECT {COLUMNS} FROM run_waits WHERE {WHERE} ORDER BY opened_at, id LIMIT $4 OFFSET $5"
-        ))
-        .bind(page.limit())
-        .bind(page.offset())
-        .fetch_all(&mut *snapshot)
-        .await?;
+        let list = List {
+            columns: COLUMNS,
+            from: &format!("run_waits WHERE {WHERE}"),
+            order: "opened_at, id",
+            values: 3,
+        };
+        let (rows, total) = page.read(self.0, &list, bound).await?;
         Ok(page.of(rows.iter().map(decode).collect::<Result<_>>()?, total))
     }
 

@@ -11,12 +11,13 @@ pub use quota::TABLE_QUOTA_BYTES;
 pub use steps::TableStep;
 
 use crate::error::check_text;
+use crate::page::List;
 use crate::{Error, Page, PageRequest, Result, Store, row as column};
 use document::{Change, Node};
 use log::Log;
 use serde::Serialize;
 use sqlx::any::AnyRow;
-use sqlx::{AnyConnection, AssertSqlSafe, Row as _};
+use sqlx::{AnyConnection, AssertSqlSafe};
 use tool::{TableId, TenantId};
 
 /// The most bytes of a document.
@@ -159,22 +160,19 @@ impl Tables<'_> {
     ) -> Result<Page<Table>> {
         const WHERE: &str =
             "tenant = $1 AND ($2 IS NULL OR owner = $2) AND ($3 IS NULL OR search LIKE $3 ESCAPE '!')";
-        let mut snapshot = self.0.snapshot().await?;
         let bound = |sql: String| {
             sqlx::query(AssertSqlSafe(sql))
                 .bind(tenant.as_str().to_owned())
                 .bind(filter.owner.clone())
                 .bind(filter.text.as_deref().map(column::pattern))
         };
-        let total = bound(format!("SELECT COUNT(*) FROM tables WHERE {WHERE}"));
-        let total = total.fetch_one(&mut *snapshot).await?.try_get(0)?;
-        let rows = bound(format!(
-            "SELECT {COLUMNS} FROM tables WHERE {WHERE} ORDER BY created_at, id LIMIT $4 OFFSET $5"
-        ))
-        .bind(page.limit())
-        .bind(page.offset())
-        .fetch_all(&mut *snapshot)
-        .await?;
+        let list = List {
+            columns: COLUMNS,
+            from: &format!("tables WHERE {WHERE}"),
+            order: "created_at, id",
+            values: 3,
+        };
+        let (rows, total) = page.read(self.0, &list, bound).await?;
         Ok(page.of(rows.iter().map(decode).collect::<Result<_>>()?, total))
     }
 

@@ -1,9 +1,10 @@
 //! Reading Tools: one, a page, all of a tenant, and what they once were.
 
+use crate::page::List;
 use crate::tools::row::{COLUMNS, decode, decode_version};
 use crate::tools::{Tool, ToolFilter, ToolVersion, Tools, missing};
 use crate::{Error, Page, PageRequest, Result, row as column};
-use sqlx::{AssertSqlSafe, Row as _};
+use sqlx::AssertSqlSafe;
 use tool::{TenantId, ToolId};
 
 /// The condition of every list; `$1` is the tenant.
@@ -31,7 +32,6 @@ impl Tools<'_> {
 
     /// The tenant's Tools that fit the filter, oldest first.
     pub async fn list(self, tenant: &TenantId, filter: &ToolFilter, page: PageRequest) -> Result<Page<Tool>> {
-        let mut snapshot = self.0.snapshot().await?;
         let bound = |sql: String| {
             sqlx::query(AssertSqlSafe(sql))
                 .bind(tenant.as_str().to_owned())
@@ -40,17 +40,14 @@ impl Tools<'_> {
                 .bind(filter.owner.clone())
                 .bind(filter.text.as_deref().map(column::pattern))
         };
-        let total = bound(format!("SELECT COUNT(*) FROM tools WHERE {WHERE}"));
-        let total = total.fetch_one(&mut *snapshot).await?.try_get(0)?;
-        let rows = bound(format!(
-            "SELECT {COLUMNS} FROM tools WHERE {WHERE} ORDER BY created_at, id LIMIT $6 OFFSET $7"
-        ))
-        .bind(page.limit())
-        .bind(page.offset())
-        .fetch_all(&mut *snapshot)
-        .await?;
-        let items = rows.iter().map(|row| decode(self.0.vault(), row)).collect::<Result<_>>()?;
-        Ok(page.of(items, total))
+        let list = List {
+            columns: COLUMNS,
+            from: &format!("tools WHERE {WHERE}"),
+            order: "created_at, id",
+            values: 5,
+        };
+        let (rows, total) = page.read(self.0, &list, bound).await?;
+        Ok(page.of(rows.iter().map(|row| decode(self.0.vault(), row)).collect::<Result<_>>()?, total))
     }
 
     /// Every Tool of the tenant: for the catalog.

@@ -175,13 +175,7 @@ pub fn context(time: Duration) -> Context {
 /// A call of `tool` without URI options.
 #[must_use]
 pub fn call(tool: &str, arguments: Map<String, Value>) -> Call {
-    Call {
-        tool: tool.to_owned(),
-        arguments: arguments.into(),
-        options: Default::default(),
-        extras: Default::default(),
-        max_answer_bytes: usize::MAX,
-    }
+    Call::new(tool, arguments.into())
 }
 
 /// Calls as the gateway does: with arguments that fit the tool's schema, and within the URI's `timeout`.

@@ -3,6 +3,7 @@
 use super::MASK;
 use percent_encoding::percent_decode_str;
 use schemars::{Schema, SchemaGenerator, json_schema};
+use serde_json::Value;
 use std::borrow::Cow;
 
 /// In a settings schema: what kind of a secret a text may be. [`HEADER`] or [`QUERY`] stands there.
@@ -43,6 +44,30 @@ pub fn is_likely_secret(name: &str) -> bool {
             || word.ends_with("auth")
             || word.ends_with("key")
     })
+}
+
+/// How deep [`masked_fields`] looks; what lies deeper is not shown.
+const MAX_DEPTH: usize = 64;
+
+/// Data as people may see them: the fields whose names smell are masked.
+#[must_use]
+pub fn masked_fields(value: &Value) -> Value {
+    masked_to(value, MAX_DEPTH)
+}
+
+fn masked_to(value: &Value, depth: usize) -> Value {
+    match value {
+        Value::Object(_) | Value::Array(_) if depth == 0 => MASK.into(),
+        Value::Object(fields) => {
+            let mask = |(name, field): (&String, &Value)| {
+                let is_secret = is_likely_secret(name) && !field.is_object();
+                (name.clone(), if is_secret { MASK.into() } else { masked_to(field, depth - 1) })
+            };
+            Value::Object(fields.iter().map(mask).collect())
+        }
+        Value::Array(items) => items.iter().map(|item| masked_to(item, depth - 1)).collect(),
+        other => other.clone(),
+    }
 }
 
 /// `api` and `Key` of `apiKey`, `api-key` and `api_key`.

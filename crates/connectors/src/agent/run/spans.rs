@@ -2,7 +2,6 @@
 //! that it executes. Model calls have theirs where they are made. What runs use is counted for all agents together, too.
 
 use super::super::Agent;
-use super::super::approval::masked;
 use super::super::model::Usage;
 use super::act::shown;
 use super::metrics;
@@ -10,6 +9,7 @@ use super::offers::Bound;
 use super::plan::Chosen;
 use super::work::AtWork;
 use serde_json::Value;
+use tool::secret::names::masked_fields;
 use tool::{Context, Outcome, Output, Result, Span, SpanKind};
 
 /// An agent that is asked, and what its run had used before.
@@ -80,7 +80,7 @@ pub(super) fn execute_tool(cx: &mut Context, bound: &Bound<'_>, chosen: &Chosen)
         span.note("gen_ai.tool.call.id", chosen.call_id.as_str());
         span.note("mcp_all_in_one.uri", bound.callable.uri.to_string());
         span.note_content("gen_ai.tool.call.arguments", || {
-            masked(&Value::Object(chosen.fields.clone()), 0).to_string()
+            masked_fields(&Value::Object(chosen.fields.clone())).to_string()
         });
     }
     span

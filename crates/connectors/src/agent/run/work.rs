@@ -151,9 +151,9 @@ impl AtWork {
     /// The work of the agent that was asked first, from the beginning or as far as its journal goes.
     fn outermost(agent: &Agent, cx: &Context) -> (Arc<Self>, Context) {
         let journaled = cx.shared.as_ref().and_then(Shared::get::<Journaled>);
-        let run = match journaled {
-            Some(journaled) => Run::kept(agent, &journaled),
-            None => Run::new(agent),
+        let (run, instance) = match journaled {
+            Some(journaled) => (Run::kept(agent, &journaled), journaled.instance.clone()),
+            None => (Run::new(agent), cx.instance.clone()),
         };
         let work = Self {
             run: Arc::new(run),
@@ -165,7 +165,7 @@ impl AtWork {
         };
         let cx = cx.for_at_most(Duration::from_millis(agent.limits.time_ms));
         // The journal is this work's alone.
-        (Arc::new(work), Context { shared: None, ..cx })
+        (Arc::new(work), Context { shared: None, instance, ..cx })
     }
 
     /// The same work, for the agent that it is handed over to.

@@ -213,13 +213,7 @@ fn refuses_certificates_that_are_none_or_do_not_belong_together() {
 
 async fn call_as(connector: &dyn Connector, caller: tool::CallerHeaders) -> tool::Result<Output> {
     let cx = tool::Context { headers: caller, ..context(Duration::from_secs(20)) };
-    let call = Call {
-        tool: "it".into(),
-        arguments: Map::new().into(),
-        options: Default::default(),
-        extras: Default::default(),
-        max_answer_bytes: usize::MAX,
-    };
+    let call = Call::new("it", Map::new().into());
     match connector.call(&cx, call).await? {
         Outcome::Done(output) => Ok(output),
         other => panic!("{other:?}"),

@@ -53,13 +53,7 @@ async fn relays_arguments_and_results_byte_for_byte() {
     assert_eq!(call(&*service, "raw", json!({})).await.unwrap().to_result(), RAW_RESULT);
     let arguments = r#"{ "b": 1.0,"a":9007199254740993, "c":"\u0041" }"#;
     let raw = RawValue::from_string(arguments.to_owned()).unwrap();
-    let call = Call {
-        tool: "params".into(),
-        arguments: Arguments::from_raw(raw).unwrap(),
-        options: Default::default(),
-        extras: Default::default(),
-        max_answer_bytes: usize::MAX,
-    };
+    let call = Call::new("params", Arguments::from_raw(raw).unwrap());
     let outcome = service.call(&context(Duration::from_secs(10)), call).await.unwrap();
     let result: Value = serde_json::from_str(&conformance::result_of(outcome).unwrap()).unwrap();
     let params = result["content"][0]["text"].as_str().unwrap();

@@ -118,7 +118,9 @@ impl Broker for Kafka {
                 if failure::is_final(&error) {
                     self.client.forget(&cluster).await;
                 }
-                Err(cluster.refusal().unwrap_or_else(|| failure::of_publishing(&error, topic)))
+                let failure = failure::of_publishing(&error, topic);
+                // A refusal explains what surely was not published, and nothing else: it may be another broker's.
+                Err(if failure.is_retryable() { cluster.refusal().unwrap_or(failure) } else { failure })
             }
         }
     }

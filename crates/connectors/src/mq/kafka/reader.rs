@@ -107,10 +107,13 @@ impl Reader for TopicReader {
             let polled = self.consumer.poll(WAIT).await;
             fetched.extend(polled.map_err(|error| self.cluster.failure(&error, &self.topic))?);
         }
-        let most = max.min(fetched.len());
         let assigned = self.consumer.assignment().await;
+        let assigned = assigned.get(&self.topic).map(Vec::as_slice).unwrap_or_default();
+        // Whoever has a partition by now gets its records, too.
+        fetched.retain(|record| assigned.contains(&record.partition));
+        let most = max.min(fetched.len());
         let mut progress = self.progress.lock().await;
-        progress.keep_only(assigned.get(&self.topic).map(Vec::as_slice).unwrap_or_default());
+        progress.keep_only(assigned);
         let taken = fetched.drain(..most).map(|record| {
             progress.begin(Position { partition: record.partition, offset: record.offset });
             record::read(record)

@@ -69,7 +69,7 @@ impl Taker {
         let Some(mut after) = self.last_delivered().await? else {
             return self.show_behind(basket, "-".to_owned()).await;
         };
-        for id in self.given_back(basket.wanted()).await? {
+        for id in self.given_back(basket.max()).await? {
             let range: redis::RedisResult<StreamRangeReply> =
                 self.commands.clone().xrange(&self.stream, &id, &id).await;
             let found = range.map_err(|error| failure::of(&error))?;

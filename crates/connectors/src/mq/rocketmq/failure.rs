@@ -51,11 +51,18 @@ pub(super) fn of(failure: Failure) -> Error {
     }
 }
 
+/// Codes of those who have not looked at the message.
+const REFUSALS: [Code; 4] =
+    [Code::Unauthenticated, Code::PermissionDenied, Code::Unimplemented, Code::ResourceExhausted];
+
 /// Of a message that was sent.
 pub(super) fn of_publishing(failure: Failure) -> Error {
     match failure {
         Failure::Broken(_) | Failure::Cut => Error::unavailable(
             "the connection to RocketMQ broke before it confirmed; the message may have been published",
+        ),
+        Failure::Status(status) if !REFUSALS.contains(&status.code) => Error::unavailable(
+            "RocketMQ, or somebody between, failed before it confirmed; the message may have been published",
         ),
         surely_not => of(surely_not),
     }

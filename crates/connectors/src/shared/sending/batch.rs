@@ -1,6 +1,6 @@
 //! The messages of one call, several at a time, until the time is over.
 
-use super::{Fate, Pace};
+use super::{Fate, Pace, Status};
 use async_trait::async_trait;
 use futures::StreamExt;
 use futures::future::BoxFuture;
@@ -75,8 +75,11 @@ impl Batch<'_> {
         match ended {
             Ok(ended) => {
                 self.is_down.fetch_or(ended.is_err(), Ordering::Relaxed);
-                if ended.is_ok() {
+                if let Ok(fates) = &ended {
                     doubt.end();
+                    // Should the others be given up, somebody has something all the same.
+                    let may_have = |fate: &Fate| matches!(fate.status, Status::Taken | Status::Unknown);
+                    self.is_doubtful.fetch_or(fates.iter().any(may_have), Ordering::Relaxed);
                 }
                 ended
             }

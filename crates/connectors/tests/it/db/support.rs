@@ -272,13 +272,7 @@ impl Service {
 
     pub(crate) async fn call_as(&self, cx: &Context, tool: &str, arguments: Value) -> tool::Result<Value> {
         let arguments: Map<String, Value> = arguments.as_object().cloned().unwrap();
-        let call = Call {
-            tool: tool.to_owned(),
-            arguments: arguments.into(),
-            options: Default::default(),
-            extras: Default::default(),
-            max_answer_bytes: usize::MAX,
-        };
+        let call = Call::new(tool, arguments.into());
         match self.0.call(cx, call).await? {
             Outcome::Done(output) => Ok(serde_json::from_str(&output.data().unwrap()).unwrap()),
             other => panic!("the call must be done, not {other:?}"),

@@ -140,6 +140,7 @@ impl Flows {
         let journaled = Journaled {
             journal: kept.clone(),
             mark: work.mark.clone(),
+            instance: work.instance.clone(),
             conversation: work.conversation.as_ref().map(|talk| talk.id.clone()),
             history,
             left_out,
@@ -194,7 +195,7 @@ impl Flows {
     }
 }
 
-/// The call of the agent: inside the run, with its journal, and with an instance's door where it was one.
+/// The call of the agent: inside the run, and with its journal. An instance knows no addresses; its door is the journal's.
 fn asked(
     run: &Run,
     cx: &Context,
@@ -247,7 +248,7 @@ fn succeeded(output: Value) -> Ending {
 
 /// Whoever waited for it has heard nothing, and nobody has said that it is to go on.
 fn is_interrupted(work: &Work, records: &[Record]) -> bool {
-    let goes_on = |record: &Record| matches!(record.fact, Fact::Waiting(_) | Fact::Retry);
+    let goes_on = |record: &Record| matches!(record.fact, Fact::Waiting(_) | Fact::Retry | Fact::Pause);
     work.is_waited_for && !records.is_empty() && !records.iter().any(goes_on)
 }
 

@@ -14,8 +14,6 @@ pub(super) use results::result_of;
 pub(super) use talk::Talk;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
-use tool::secret::{MASK, names::is_likely_secret};
 use tool::{Context, InstanceId};
 
 /// What a run of an agent was given beside its arguments.
@@ -41,28 +39,5 @@ impl Work {
             conversation,
             is_waited_for: new.is_waited_for,
         }
-    }
-}
-
-/// How deep arguments are looked into; what lies deeper is not shown.
-const MAX_DEPTH: usize = 64;
-
-/// What an agent wants to do as it may be shown: what is called like a secret is masked.
-pub(super) fn shown(value: &Value) -> Value {
-    masked(value, 0)
-}
-
-fn masked(value: &Value, depth: usize) -> Value {
-    match value {
-        Value::Object(_) | Value::Array(_) if depth > MAX_DEPTH => MASK.into(),
-        Value::Object(fields) => {
-            let mask = |(name, field): (&String, &Value)| {
-                let is_secret = is_likely_secret(name) && !field.is_object();
-                (name.clone(), if is_secret { MASK.into() } else { masked(field, depth + 1) })
-            };
-            Value::Object(fields.iter().map(mask).collect::<Map<_, _>>())
-        }
-        Value::Array(items) => items.iter().map(|item| masked(item, depth + 1)).collect(),
-        other => other.clone(),
     }
 }

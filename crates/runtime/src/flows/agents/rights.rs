@@ -4,7 +4,7 @@ use super::super::Flows;
 use super::super::given::Starter;
 use store::runs::Run;
 use store::{ErrorKind, Status};
-use tool::{Caller, Error, Identity, Result, Role, TenantId};
+use tool::{Caller, Error, Identity, InstanceId, Result, Role, Scope, TenantId};
 
 /// Who makes the calls of a run that is taken up; or that nobody may any more.
 pub(super) async fn now(flows: &Flows, run: &Run) -> Result<Result<Caller>> {
@@ -20,6 +20,33 @@ pub(super) async fn now(flows: &Flows, run: &Run) -> Result<Result<Caller>> {
         Err(Error::denied(message))
     };
     Ok(found.map_or_else(gone, Ok))
+}
+
+/// An instance holds no more than its owner does now, and nothing once it is closed.
+async fn of_instance(
+    flows: &Flows,
+    tenant: &TenantId,
+    kept: &Caller,
+    id: &InstanceId,
+) -> Result<Option<Caller>> {
+    let instance = match flows.answered(flows.store.instances().get(tenant, id)).await {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        found => found?,
+    };
+    if instance.status != Status::Active {
+        return Ok(None);
+    }
+    let owners = [instance.owner.parse().map(Identity::Key), instance.owner.parse().map(Identity::User)];
+    for identity in owners.into_iter().flatten() {
+        let owner = Caller { identity, ..kept.clone() };
+        if let Some(owner) = Box::pin(find(flows, tenant, &owner)).await? {
+            let caller = Caller { allow: owner.allow.clone(), limits: owner.limits, ..kept.clone() };
+            return Ok(owner.may(Scope::Call).then_some(caller));
+        }
+    }
+    // Where no key and no user was ever named as the owner, nobody can have lost anything.
+    let has_owner = !instance.owner.is_empty() && instance.owner != Identity::Local.id();
+    Ok((!has_owner).then(|| kept.clone()))
 }
 
 /// The caller with the rights of this moment, if the tenant has such a key or user and it may be used.
@@ -39,7 +66,8 @@ async fn find(flows: &Flows, tenant: &TenantId, kept: &Caller) -> Result<Option<
             let caller = |role| Caller { role, ..kept.clone() };
             user.map(|user| (user.status == Status::Active).then(|| caller(user.role)))
         }
-        _ => return Ok(Some(kept.clone())),
+        Identity::Instance(id) => return of_instance(flows, tenant, kept, id).await,
+        Identity::Local | Identity::System => return Ok(Some(kept.clone())),
     };
     match found {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),

@@ -104,9 +104,9 @@ impl Follower {
                 return None;
             }
             self.signed_in = self.state.auth.current(&self.signed_in)?;
-            let (run, records) =
-                tokio::time::timeout(self.state.options.store_timeout, self.look()).await.ok()?.ok()?;
-            self.take(&run, records).await;
+            let time = self.state.options.store_timeout;
+            let (run, records) = tokio::time::timeout(time, self.look()).await.ok()?.ok()?;
+            tokio::time::timeout(time, self.take(&run, records)).await.ok()?;
             if self.waiting.is_empty() && !self.is_over {
                 self.state.stopping.run_until_cancelled(tokio::time::sleep(LOOK)).await?;
             }

@@ -74,7 +74,9 @@ pub(in crate::manage) fn may_see_text(signed_in: &SignedIn) -> Result<()> {
 pub(in crate::manage) async fn find(state: &Shared, signed_in: &SignedIn, id: &RunId) -> Result<Run> {
     signed_in.may_read()?;
     let run = state.store.runs().get(&signed_in.tenant, id).await?;
-    if signed_in.only_own().is_some() && !is_own(signed_in, &run) {
+    // What was said to an agent is for whoever said it, and for managers.
+    let is_private = run.agent().is_some() && !signed_in.caller.may(Scope::Manage);
+    if (is_private || signed_in.only_own().is_some()) && !is_own(signed_in, &run) {
         return Err(Problem::not_found("run"));
     }
     Ok(run)

@@ -15,6 +15,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use tool::RunId;
 use tool::secret::SecretValues;
+use tool::secret::names::masked_fields;
 use utoipa::ToSchema;
 
 #[derive(Serialize, ToSchema)]
@@ -75,6 +76,8 @@ fn agent_steps(run: &str, records: &[flow::engine::Record]) -> Vec<Step> {
         if step.uri.as_ref().is_some_and(|uri| uri == "model") {
             (step.kind, step.uri, step.arguments) = ("model", None, None);
         }
+        let arguments = step.arguments.take().map(|arguments| masked_fields(&Value::Object(arguments)));
+        step.arguments = arguments.and_then(|arguments| arguments.as_object().cloned());
         step.result = step.result.take().map(|result| json!({ "is_error": result["is_error"] == true }));
     }
     steps

@@ -12,13 +12,7 @@ async fn call(tool: Value, arguments: Value) -> Result<Received> {
     let settings = json!({ "base_url": server.url(), "allow_private_network": true, "tools": [tool] });
     let api = crate::find("api").unwrap().open(settings, &Env::default())?;
     let arguments = Arguments::from(arguments.as_object().unwrap().clone());
-    let call = Call {
-        tool: "t".into(),
-        arguments,
-        options: Default::default(),
-        extras: Default::default(),
-        max_answer_bytes: usize::MAX,
-    };
+    let call = Call::new("t", arguments);
     bind_and_call(&*api, &context(Duration::from_secs(20)), call).await?;
     Ok(server.last())
 }

@@ -20,13 +20,7 @@ async fn call_tool(imported: Imported, arguments: Value) -> Received {
     let settings = json!({ "base_url": server.url(), "allow_private_network": true, "tools": tools });
     let api = crate::find("api").unwrap().open(settings, &Env::default()).unwrap();
     let arguments = Arguments::from(arguments.as_object().unwrap().clone());
-    let call = Call {
-        tool: "t".into(),
-        arguments,
-        options: Default::default(),
-        extras: Default::default(),
-        max_answer_bytes: usize::MAX,
-    };
+    let call = Call::new("t", arguments);
     api.call(&context(Duration::from_secs(20)), call).await.unwrap();
     server.last()
 }
