@@ -16,7 +16,7 @@ fi
 bin=${BIN:-$target/release/mcp-all-in-one}
 export MCPBENCH=${MCPBENCH:-$target/release/mcpbench}
 B=$MCPBENCH
-work=$(mktemp -d) pids=()
+work=$(mktemp -d) pids=() key=bench-bench-bench-bench
 export OUT=$work PEERS=${PEERS:-$PWD/.peers}
 finish() {
   [ -f "$work/peers.pids" ] && mapfile -t -O "${#pids[@]}" pids <"$work/peers.pids"
@@ -33,7 +33,7 @@ spawn() { "$@" >/dev/null 2>&1 & pid=$!; pids+=("$pid"); }
 gateway() {
   mkdir -p "$work/$1"
   printf '{"mcpServers":{%s}}' "$3" >"$work/$1/mcp.json"
-  MCP_ALL_IN_ONE_HOME=$work/$1 MCP_ALL_IN_ONE_ADMIN_TOKEN=bench spawn "$bin" --log-level warn serve \
+  MCP_ALL_IN_ONE_HOME=$work/$1 MCP_ALL_IN_ONE_ADMIN_TOKEN=$key spawn "$bin" --log-level warn serve \
     --listen "127.0.0.1:$2" --mcp-config "$work/$1/mcp.json" --allow-private-network
   for _ in $(seq 200); do curl -fs "http://127.0.0.1:$2/readyz" >/dev/null && return; sleep 0.1; done
   echo "the gateway did not start" >&2; exit 1
@@ -53,11 +53,11 @@ spawn "$B" null-proxy --port 9106 --to 127.0.0.1:9105; null_many=$pid
 sleep 0.5
 gateway main 9110 "\"b\":{\"type\":\"http\",\"url\":\"http://127.0.0.1:9101/mcp\"},$(stdio s)"; ours=$pid
 gateway many 9111 '"b":{"type":"http","url":"http://127.0.0.1:9105/mcp"}'; ours_many=$pid
-url=http://127.0.0.1:9110/mcp header='header=Authorization: Bearer bench'
+url=http://127.0.0.1:9110/mcp header="header=Authorization: Bearer $key"
 tool() {
   printf '{"id":"%s","description":"An order.","endpoint":"%s","response_template":"Order {{ .id }}: {{ .status }} {{ toJson . }}","parameters":[{"name":"id","position":"path","required":true},{"name":"oid","position":"path","required":true}]}' "$1" "$2"
 }
-curl -fsS -H 'X-API-Key: bench' http://127.0.0.1:9110/api/v1/services -o /dev/null -d "{\"type\":\"api\",\"id\":\"shop\",
+curl -fsS -H 'X-API-Key: '"$key" http://127.0.0.1:9110/api/v1/services -o /dev/null -d "{\"type\":\"api\",\"id\":\"shop\",
   \"config\":{\"base_url\":\"http://127.0.0.1:9102\",\"allow_private_network\":true},
   \"tools\":[$(tool order '/users/{id}/orders/{oid}'),$(tool full '/users/{id}/orders/{oid}/full')]}"
 ONLY_PEERS=${ONLY_PEERS:-mcp-proxy-rs supergateway fastmcp-openapi} ./peers.sh >"$work/peers.log" 2>&1 || true
@@ -111,11 +111,11 @@ if wants memory; then
   echo; echo "## Memory and start"; echo
   ten=$(for n in $(seq 10); do stdio "s$n"; echo -n ,; done)
   gateway ten 9112 "${ten%,}"; idle=$pid
-  curl -fsS -H 'X-API-Key: bench' 'http://127.0.0.1:9112/api/v1/mcp/tools?limit=1000' -o /dev/null
+  curl -fsS -H 'X-API-Key: '"$key" 'http://127.0.0.1:9112/api/v1/mcp/tools?limit=1000' -o /dev/null
   sleep 3
   echo "- idle with 10 stdio services: $(rss "$idle") KB"
   for streams in "" --streams; do
-    "$B" sessions --url http://127.0.0.1:9112/mcp --pid "$idle" --header 'Authorization: Bearer bench' --count 1000 $streams
+    "$B" sessions --url http://127.0.0.1:9112/mcp --pid "$idle" --header "Authorization: Bearer $key" --count 1000 $streams
   done
   one=$(printf '"slow":{"command":"sh","args":["-c","sleep 1; exec %s backend-stdio"]}' "$B")
   twenty=$(for n in $(seq 20); do printf '"slow%s":{"command":"sh","args":["-c","sleep 1; exec %s backend-stdio"]},' "$n" "$B"; done)

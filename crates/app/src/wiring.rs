@@ -113,6 +113,7 @@ impl Started {
 /// What cannot be opened, and what to do about it.
 pub async fn start(mut settings: Settings) -> Result<Started, Failure> {
     check_no_auth(&settings)?;
+    check_admin_token(&settings)?;
     let listener = listen(settings.listen).await?;
     let address = listener.local_addr().map_err(|error| Failure::new("no address").because(error))?;
     let store =
@@ -170,6 +171,9 @@ pub async fn start(mut settings: Settings) -> Result<Started, Failure> {
     Ok(Started { address, admin_key, sign_in_code, listener, server, spans })
 }
 
+/// Characters of an admin token that nobody guesses.
+const SHORTEST_TOKEN: usize = 16;
+
 fn check_no_auth(settings: &Settings) -> Result<(), Failure> {
     if !settings.server.asks_no_key || settings.listen.ip().is_loopback() {
         return Ok(());
@@ -177,6 +181,23 @@ fn check_no_auth(settings: &Settings) -> Result<(), Failure> {
     Err(Failure::new(format!("--no-auth cannot be used with --listen {}", settings.listen)).advice(
         "without keys everybody who reaches the server may call; listen on 127.0.0.1, or leave --no-auth out",
     ))
+}
+
+/// A short token can be guessed by whoever reaches the server, and whoever guesses it may do everything. On this
+/// machine alone that is its owner's affair.
+fn check_admin_token(settings: &Settings) -> Result<(), Failure> {
+    let count = settings.admin_token.as_ref().map(|token| token.expose().chars().count());
+    let Some(count) = count.filter(|count| *count < SHORTEST_TOKEN) else { return Ok(()) };
+    let advice = format!("take at least {SHORTEST_TOKEN} characters, made at random (openssl rand -hex 32)");
+    if settings.listen.ip().is_loopback() {
+        tracing::warn!("the admin token has {count} characters and can be guessed; {advice}");
+        return Ok(());
+    }
+    Err(Failure::new(format!(
+        "an admin token of {count} characters cannot be used with --listen {}",
+        settings.listen
+    ))
+    .advice(advice))
 }
 
 /// Where the pins of services are that belong to the owner of this machine.

@@ -10,8 +10,10 @@ use std::fmt;
 pub enum Ability {
     /// To let its model write something.
     Sampling,
-    /// To ask the person in front of it.
+    /// To let the person in front of it fill in a form.
     Elicitation,
+    /// To send that person to a page.
+    UrlElicitation,
     /// To say which folders it works on.
     Roots,
 }
@@ -23,6 +25,7 @@ impl Ability {
         match self {
             Self::Sampling => "sampling",
             Self::Elicitation => "elicitation",
+            Self::UrlElicitation => "elicitation.url",
             Self::Roots => "roots",
         }
     }

@@ -1,14 +1,14 @@
 //! What a server asks back in its answer: passed on to programs that take it so, asked of the others.
 
 use super::client::{ReconnectingClient, Repeat};
-use mcp::client::About;
+use mcp::client::{About, ability_of};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::sync::Arc;
 use tool::trace::{TRACEPARENT, TRACESTATE};
-use tool::{Ability, Context, Error, Extras, Fields, InputRequest, Question, QuestionMode, Result};
+use tool::{Context, Error, Extras, Fields, InputRequest, Question, QuestionMode, Result};
 
 /// How often one call may be asked something.
 const MAX_ROUNDS: usize = 16;
@@ -109,8 +109,8 @@ pub(super) fn as_question(result: &RawValue) -> Option<InputRequest> {
     let asked = InputRequired::read(result)?;
     let question = |(name, asked): &(_, &RawValue)| {
         let asked: WrittenRequest<'_> = serde_json::from_str(asked.get()).ok()?;
-        let question =
-            Question { ability: ability(&asked.method)?, params: asked.params.map(ToOwned::to_owned) };
+        let ability = ability_of(&asked.method, asked.params)?;
+        let question = Question { ability, params: asked.params.map(ToOwned::to_owned) };
         Some((ToString::to_string(name), question))
     };
     let questions = asked.requests.0.iter().filter_map(question).collect();
@@ -161,7 +161,7 @@ impl<'a> InputRequired<'a> {
         for (name, request) in &self.requests.0 {
             let request: WrittenRequest<'_> = serde_json::from_str(request.get())
                 .map_err(|error| wrong("asks something unreadable".to_owned()).caused_by(error))?;
-            let ability = ability(&request.method)
+            let ability = ability_of(&request.method, request.params)
                 .ok_or_else(|| wrong(format!("asks for '{}', which is no question", request.method)))?;
             if !client.can(ability) {
                 let what = ability.as_str();
@@ -182,17 +182,11 @@ impl<'a> InputRequired<'a> {
     }
 }
 
-fn ability(method: &str) -> Option<Ability> {
-    [Ability::Sampling, Ability::Elicitation, Ability::Roots]
-        .into_iter()
-        .find(|ability| mcp::client::method_of(*ability) == method)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::time::Duration;
-    use tool::{Step, TenantId};
+    use tool::{Ability, Step, TenantId};
 
     fn raw(text: &str) -> Box<RawValue> {
         RawValue::from_string(text.to_owned()).unwrap()
@@ -224,5 +218,8 @@ mod tests {
         assert_eq!(question.params.as_ref().unwrap().get(), r#"{"message":"Who?"}"#);
         assert_eq!(request.state.unwrap().get(), r#""s""#);
         assert!(as_question(&raw(r#"{"content":[]}"#)).is_none());
+        let page = raw(r#"{"resultType":"input_required","inputRequests":{"go":
+                {"method":"elicitation/create","params":{"mode":"url","url":"https://a.example","message":"Pay"}}}}"#);
+        assert_eq!(as_question(&page).unwrap().questions[0].1.ability, Ability::UrlElicitation);
     }
 }

@@ -13,7 +13,7 @@ pub use diagnosis::Diagnosis;
 pub use failure::Failure;
 pub use handshake::Server;
 pub use inbox::Notification;
-pub use server_requests::method as method_of;
+pub use server_requests::{ability as ability_of, method as method_of};
 pub use transport::Target;
 
 use crate::{Era, Version};

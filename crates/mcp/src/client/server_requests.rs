@@ -2,7 +2,9 @@
 
 use super::transport::Transport;
 use crate::{RpcError, envelope};
+use serde::Deserialize;
 use serde_json::value::RawValue;
+use std::borrow::Cow;
 use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -19,13 +21,28 @@ pub(super) struct ServerRequest {
     pub(super) cx: Context,
 }
 
-/// What a server may ask, by the name of the method.
-pub(super) fn ability(method: &str) -> Option<Ability> {
+/// What a server asks for with a request of this method.
+#[must_use]
+pub fn ability(method: &str, params: Option<&RawValue>) -> Option<Ability> {
     match method {
         "sampling/createMessage" => Some(Ability::Sampling),
-        "elicitation/create" => Some(Ability::Elicitation),
+        "elicitation/create" => Some(mode_of(params)),
         "roots/list" => Some(Ability::Roots),
         _ => None,
+    }
+}
+
+/// A form, unless it says that it is a page.
+fn mode_of(params: Option<&RawValue>) -> Ability {
+    #[derive(Deserialize)]
+    struct Params<'a> {
+        #[serde(borrow, default)]
+        mode: Option<Cow<'a, str>>,
+    }
+    let params = params.and_then(|params| serde_json::from_str::<Params<'_>>(params.get()).ok());
+    match params.and_then(|params| params.mode).as_deref() {
+        Some("url") => Ability::UrlElicitation,
+        _ => Ability::Elicitation,
     }
 }
 
@@ -34,7 +51,7 @@ pub(super) fn ability(method: &str) -> Option<Ability> {
 pub fn method(ability: Ability) -> &'static str {
     match ability {
         Ability::Sampling => "sampling/createMessage",
-        Ability::Elicitation => "elicitation/create",
+        Ability::Elicitation | Ability::UrlElicitation => "elicitation/create",
         Ability::Roots => "roots/list",
     }
 }

@@ -54,6 +54,26 @@ impl Capabilities {
         self.names.iter().any(|known| known == name)
     }
 
+    /// The client can be asked for it. Of elicitation, an empty object means forms, as before there were pages.
+    pub(super) fn can(&self, ability: Ability) -> bool {
+        match ability {
+            Ability::Sampling | Ability::Roots => self.has(ability.as_str()),
+            Ability::Elicitation => self.elicits("form") || self.has("elicitation") && !self.elicits("url"),
+            Ability::UrlElicitation => self.elicits("url"),
+        }
+    }
+
+    fn elicits(&self, mode: &str) -> bool {
+        #[derive(serde::Deserialize)]
+        struct Declared<'a> {
+            #[serde(borrow, default)]
+            elicitation: Fields<'a>,
+        }
+        self.has("elicitation")
+            && serde_json::from_str::<Declared<'_>>(self.declared.get())
+                .is_ok_and(|declared| declared.elicitation.0.iter().any(|(name, _)| *name == mode))
+    }
+
     /// The client knows what to do with work that goes on as a task.
     pub(super) fn speaks_of_tasks(&self) -> bool {
         #[derive(Default, serde::Deserialize)]
@@ -122,7 +142,7 @@ impl Client for CallingClient {
     }
 
     fn can(&self, ability: Ability) -> bool {
-        self.capabilities.names.iter().any(|name| name == ability.as_str())
+        self.capabilities.can(ability)
     }
 
     fn question_mode(&self) -> QuestionMode {
@@ -152,5 +172,26 @@ impl Client for CallingClient {
         };
         let response = cx.within(response).await;
         response.unwrap_or_else(|ended| Err(ended.error("the client did not answer in time")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A form is no page: a client is asked only in the ways it has declared.
+    #[test]
+    fn tells_forms_from_pages() {
+        let modes = |declared: &str| {
+            let declared = RawValue::from_string(declared.to_owned()).unwrap();
+            let capabilities = Capabilities::read(Some(&declared)).unwrap();
+            (capabilities.can(Ability::Elicitation), capabilities.can(Ability::UrlElicitation))
+        };
+        assert_eq!(modes(r#"{"elicitation":{}}"#), (true, false));
+        assert_eq!(modes(r#"{"elicitation":{"form":{}}}"#), (true, false));
+        assert_eq!(modes(r#"{"elicitation":{"url":{}}}"#), (false, true));
+        assert_eq!(modes(r#"{"elicitation":{"form":{},"url":{}}}"#), (true, true));
+        assert_eq!(modes(r#"{"elicitation":true}"#), (true, false));
+        assert_eq!(modes(r#"{"sampling":{}}"#), (false, false));
     }
 }

@@ -26,7 +26,7 @@ impl Inbox {
         if params.is_some_and(|params| is_too_deep(params.get())) {
             return refuse(&RpcError::invalid_params(too_deep("what is asked")));
         }
-        let Some(ability) = server_requests::ability(method) else {
+        let Some(ability) = server_requests::ability(method, params) else {
             return match method {
                 "ping" => Some(envelope::result(id, "{}")),
                 _ => refuse(&RpcError::unknown_method(method)),

@@ -98,7 +98,7 @@ fn note_questions<'q>(
         return Vec::new();
     }
     task["statusMessage"] = "it waits for a decision".into();
-    let can_ask = capabilities.is_some_and(|capabilities| capabilities.has(Ability::Elicitation.as_str()));
+    let can_ask = capabilities.is_some_and(|capabilities| capabilities.can(Ability::Elicitation));
     let own: Vec<_> = asked.iter().filter(|question| can_ask && question.is_for_caller).collect();
     if !own.is_empty() {
         task["status"] = "input_required".into();
