@@ -2,6 +2,7 @@
 
 pub mod cli;
 mod logging;
+pub mod memory;
 mod pins;
 mod telemetry;
 pub mod wiring;

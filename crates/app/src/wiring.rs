@@ -166,7 +166,7 @@ pub async fn start(mut settings: Settings) -> Result<Started, Failure> {
     let own = own_services(followed, settings.one_server.as_ref(), env.shutdown)?;
     let server = Server::new(store, documents, gateway, flows, metrics, own, settings.server).await;
     let server = server.map_err(|error| database_failure("the configuration cannot be loaded", error))?;
-    let server = server.with_background(indexing).with_background(later);
+    let server = server.with_background(indexing).with_background(later).with_background(giving_back());
     let sign_in_code = admin_key.as_ref().and_then(|key| server.sign_in_code(key)).map(Secret::new);
     Ok(Started { address, admin_key, sign_in_code, listener, server, spans })
 }
@@ -253,6 +253,17 @@ fn indexing(
 }
 
 /// Makes calls whose time has come, in the background.
+fn giving_back() -> Background {
+    Box::new(|stop| {
+        Box::pin(async move {
+            tokio::select! {
+                () = stop.cancelled() => {}
+                () = crate::memory::give_back_what_is_unused() => {}
+            }
+        })
+    })
+}
+
 fn later_calls(store: Store, queues: Queues, gateway: &Arc<Gateway>) -> Background {
     let tools: Weak<dyn CallTools> = Arc::downgrade(gateway) as Weak<dyn CallTools>;
     Box::new(move |stop| Box::pin(runtime::make_later_calls(store, queues, tools, stop)))

@@ -63,9 +63,14 @@ impl Stdio {
             BufReader::with_capacity(64 * 1024, pipes::input()),
             pipes::output(),
         );
+        let giving_back = async {
+            crate::memory::give_back_what_is_unused().await;
+            std::future::pending().await
+        };
         tokio::select! {
             () = served => {}
             () = stop.cancelled() => {}
+            () = giving_back => {}
             // Whoever hears nothing needs no answers either.
             () = pipes::output_closed() => {}
         }
