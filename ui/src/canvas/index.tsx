@@ -18,7 +18,8 @@ export type CanvasProps = {
   onRemove: (id: string) => void;
 };
 
-const LazyCanvas = lazily(() => import("./canvas"));
+export const loadCanvas = () => import("./canvas");
+const LazyCanvas = lazily(loadCanvas);
 
 export function Canvas(props: CanvasProps) {
   return (

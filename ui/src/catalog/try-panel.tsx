@@ -10,8 +10,7 @@ import { SchemaForm } from "../form";
 import { ActionErrors, useAction } from "../form/action";
 import { JsonEditor } from "../form/json";
 import { kindOf, resolve, type Schema } from "../form/schema";
-import { useSubmitKey } from "../form/submit-key";
-import { Button, Card, Link, Loaded, LocalTabs, Muted, Row, Split, Stack } from "../kit";
+import { Button, Card, Link, Loaded, LocalTabs, Muted, Row, Split, Stack, useSubmitKey } from "../kit";
 import { useWords } from "../words";
 import { Answer, RawAnswer, Request, Timing } from "./answer";
 

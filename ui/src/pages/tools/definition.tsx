@@ -4,10 +4,10 @@ import { useMemo } from "react";
 import { catalog } from "../../api/catalog";
 import type { Problem } from "../../api/error";
 import type { Table } from "../../api/types";
+import { ProblemsBelow } from "../../form";
 import { HttpEditor } from "../../form/http";
 import { JsonField } from "../../form/json";
-import { useSubmitKey } from "../../form/submit-key";
-import { Combobox, LocalTabs, SelectField, Stack, TextField } from "../../kit";
+import { Combobox, LocalTabs, SelectField, Stack, TextField, useSubmitKey } from "../../kit";
 import { stateWord, useWords } from "../../words";
 
 export type Draft = Record<string, unknown> & { type: string; name: string };
@@ -136,9 +136,11 @@ function Uri({ draft, onDraft, problems }: Props) {
         error={error("uri")}
         onValue={(uri) => onDraft({ ...draft, uri })}
       />
-      {json("arguments", words.tools.presets)}
-      {json("hidden", words.tools.hidden)}
-      {json("rename", words.tools.rename)}
+      <ProblemsBelow problems={problems}>
+        {json("arguments", words.tools.presets)}
+        {json("hidden", words.tools.hidden)}
+        {json("rename", words.tools.rename)}
+      </ProblemsBelow>
     </Stack>
   );
 }
