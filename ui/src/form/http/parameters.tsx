@@ -97,23 +97,20 @@ function useColumns(
     {
       id: "more",
       label: words.http.details,
+      kind: "nowrap",
       cell: ({ parameter, at }) => (
-        <IconButton
-          label={words.http.detailsOf(String(parameter.name ?? ""))}
-          icon={<Pencil size={14} />}
-          onClick={() => onDetails(at)}
-        />
-      ),
-    },
-    {
-      id: "remove",
-      label: words.act.remove,
-      cell: ({ at }) => (
-        <IconButton
-          label={words.act.remove}
-          icon={<Trash2 size={14} />}
-          onClick={() => onValue(value.toSpliced(at, 1))}
-        />
+        <>
+          <IconButton
+            label={words.http.detailsOf(String(parameter.name ?? ""))}
+            icon={<Pencil size={14} />}
+            onClick={() => onDetails(at)}
+          />
+          <IconButton
+            label={words.act.remove}
+            icon={<Trash2 size={14} />}
+            onClick={() => onValue(value.toSpliced(at, 1))}
+          />
+        </>
       ),
     },
   ];

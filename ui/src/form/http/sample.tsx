@@ -33,7 +33,7 @@ export function FetchSample({ of, value, onSample }: Props) {
   return (
     <>
       <Button onClick={() => (parameters.length ? setOpen(true) : run())}>{words.http.fetch}</Button>
-      <Dialog title={words.http.fetch} open={isOpen} onClose={() => setOpen(false)}>
+      <Dialog title={words.http.fetch} open={isOpen} onClose={() => setOpen(false)} onSubmit={run}>
         <Stack>
           {parameters.map(({ name = "", required }) => (
             <TextField
