@@ -58,7 +58,7 @@ test("a flow is drawn, run and published by keys alone", async ({ page }) => {
 });
 
 /** Goes on by Tab until something has the focus: nothing else leads there for whoever has no mouse. */
-async function tabTo(page: Page, role: Role, name: string | RegExp, most = 120): Promise<void> {
+async function tabTo(page: Page, role: Role, name: string, most = 60): Promise<void> {
   const wanted = page.getByRole(role, { name, exact: true }).first();
   await expect(wanted).toBeVisible();
   for (let at = 0; at < most; at++) {
@@ -93,13 +93,17 @@ test("the step's panel is used by Tab alone and keeps every comment", async ({ p
   await rest("POST", "/flows", { id: mark, source: SOURCE.replace("TOOL", mark) });
   await page.goto(`${url()}/ui/flows/${mark}`);
   await tabTo(page, "group", "Step a, not run");
+  await page.keyboard.press("Enter");
   await tabTo(page, "combobox", "Also next");
   await page.keyboard.press("ArrowDown");
   await tabTo(page, "textbox", "Query");
   await page.keyboard.press("End");
   await page.keyboard.type(" | [0]");
   // Back to the canvas and on to the branch.
-  await page.getByRole("group", { name: "Step b, not run" }).focus();
+  await page.keyboard.press("Escape");
+  await expect(page.getByRole("group", { name: "Step a, not run" })).toBeFocused();
+  await tabTo(page, "group", "Step b, not run");
+  await page.keyboard.press("Enter");
   await tabTo(page, "button", "Remove else to d");
   await page.keyboard.press("Enter");
   await press(page, "tab", "YAML");

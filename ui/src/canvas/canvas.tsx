@@ -13,7 +13,7 @@ const nodeTypes = { step: StepNode };
 const edgeTypes = { lane: LaneEdge };
 
 export default function Canvas(props: CanvasProps) {
-  const { flow, graph, states, selected, isBroken, isLocked, onSelect, onOpen, onConnect, onRemove } = props;
+  const { flow, graph, states, selected, isBroken, isLocked, onSelect, onOpen, onEnter, onConnect, onRemove } = props;
   const words = useWords();
   const [moved, setMoved] = useState(() => keptPositions(flow));
   const { positions, lanes } = useMemo(() => layOut(graph, moved), [graph, moved]);
@@ -27,7 +27,7 @@ export default function Canvas(props: CanvasProps) {
       height: SIZE.height,
       selected: step.id === selected,
       focusable: false,
-      data: { step, state, isSelected: step.id === selected, onSelect, onOpen, onRemove, isLocked },
+      data: { step, state, isSelected: step.id === selected, onSelect, onOpen, onEnter, onRemove, isLocked },
     };
   });
   const known = new Set(graph.steps.map((step) => step.id));
