@@ -187,6 +187,35 @@ test("an HTTP tool shows what its template makes, and keeps what parameters mean
   expect(saved.config.HTTP.parameters[0]).toMatchObject({ description: "where it is sent to", default_value: "Bern" });
 });
 
+/** UI-10: the sample is a real answer, also of a tool that is being written; then it is saved, for testing. */
+test("a new HTTP tool fetches its sample and shows what its template makes of it", async ({ page }) => {
+  const shop = await upstream((request, response) => {
+    response.setHeader("Content-Type", "application/json");
+    response.end(JSON.stringify({ asked: request.url }));
+  });
+  const name = mark("sampled");
+  await page.goto(`${url()}/ui/tools/new`);
+  await page.getByRole("textbox", { name: "Endpoint" }).fill(`${shop.url}/orders`);
+  const fetchIt = async () => {
+    await page.getByRole("button", { name: "Fetch a sample" }).click();
+    await page.getByRole("dialog", { name: "Fetch a sample" }).getByRole("button", { name: "Run" }).click();
+  };
+  await fetchIt();
+  await expect(page.getByRole("textbox", { name: "Name" })).toHaveAttribute("aria-invalid", "true");
+  await page.getByRole("textbox", { name: "Name" }).fill(name);
+  await fetchIt();
+  await expect(page.getByRole("textbox", { name: "Sample answer" })).toContainText("/orders");
+  await page.getByRole("textbox", { name: "Response template" }).click();
+  await page.keyboard.insertText("asked {{.asked}}");
+  await expect(page.getByRole("region", { name: "Rendered" })).toContainText("asked /orders");
+  await page.getByRole("button", { name: "Save" }).click();
+  await expect(page.getByRole("heading", { level: 1, name })).toBeVisible();
+  const id = page.url().split("/").pop()?.split("?")[0];
+  const saved = await rest<{ status: string; name: string }>("GET", `/tools/${id}`);
+  expect(saved).toMatchObject({ status: "active", name });
+  shop.stop();
+});
+
 /** UI-9: many problems at once, each at its own field; what is folded away is opened for them. */
 test("many problems stand at many fields", async ({ page }) => {
   await page.goto(`${url()}/ui/services/new`);

@@ -96,6 +96,7 @@ export const pages = {
     template: "Response template",
     sample: "Sample answer",
     fetch: "Fetch a sample",
+    savedFirst: "The tool is saved first, as it is; what is called is the tool that the server knows.",
     rendered: "Rendered",
     nothing: "Nothing to show",
     at: (line: number, column: number) => `Line ${line}, column ${column}`,

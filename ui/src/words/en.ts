@@ -50,6 +50,7 @@ export const en = {
       ["/", "Go to the filter"],
       ["?", "This help"],
       ["Ctrl/⌘ Enter", "Run or save"],
+      ["Enter", "On a step of the canvas: to its panel, and back with Esc"],
       ["Esc", "Close"],
     ] as [string, string][],
   },

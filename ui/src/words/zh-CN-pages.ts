@@ -97,6 +97,7 @@ export const pages: Wide<typeof english> = {
     template: "响应模板",
     sample: "示例响应",
     fetch: "获取示例",
+    savedFirst: "工具会先按当前内容保存；调用的是服务器已知的工具。",
     rendered: "渲染结果",
     nothing: "没有内容",
     at: (line, column) => `第 ${line} 行第 ${column} 列`,

@@ -100,10 +100,18 @@ function EditTool({ at, tool }: { at: At; tool: ServiceTool | null }) {
   const types = useQuery(serviceTypes);
   const first = (tool?.definition ?? { id: "", endpoint: "", method: "GET", parameters: [] }) as FormValue;
   const [draft, setDraft] = useState<FormValue>(at.type === "api" || tool ? first : { id: "" });
-  const action = useAction(() => saveTool(at.type, at.id, tool?.id ?? null, draft), words.done.saved);
+  const action = useAction(() => saveTool(at.type, at.id, (tool ?? made)?.id ?? null, draft), words.done.saved);
+  // Made for a sample, before the rest was ready.
+  const [made, setMade] = useState<ServiceTool | null>(null);
+  const show = (saved: ServiceTool) => navigate({ to: `${serviceAddress(at.type, at.id)}/tools/${saved.id}` });
   const save = async () => {
     const saved = await action.run();
-    if (saved && saved.id !== tool?.id) navigate({ to: `${serviceAddress(at.type, at.id)}/tools/${saved.id}` });
+    if (saved && saved.id !== tool?.id) show(saved);
+  };
+  const make = async () => {
+    const saved = await action.run();
+    if (saved) setMade(saved);
+    return saved && { uri: saved.uri };
   };
   const onKeyDown = useSubmitKey(save);
   const schema = (types.data?.find((type) => type.type === at.type)?.tool_schema ?? {}) as FormValue;
@@ -130,7 +138,8 @@ function EditTool({ at, tool }: { at: At; tool: ServiceTool | null }) {
               onValue={setDraft}
               problems={action.problems}
               prefix=""
-              sample={tool ? { uri: tool.uri } : undefined}
+              sample={tool ? { uri: tool.uri } : make}
+              sampleKey={`${at.type} ${at.id} ${tool?.id ?? ""}`}
             />
           </>
         )}

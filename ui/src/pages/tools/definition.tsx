@@ -18,6 +18,8 @@ type Props = {
   tables: Table[];
   onSubmit: () => void;
   id?: string;
+  /** Makes a new Tool, for testing, and tells its id. */
+  onMake?: () => Promise<string | undefined>;
 };
 
 const TABLE_TYPES = [
@@ -96,7 +98,11 @@ function Fields(props: Props) {
   );
 }
 
-function Http({ draft, onDraft, problems, id }: Props) {
+function Http({ draft, onDraft, problems, id, onMake }: Props) {
+  const make = async () => {
+    const made = await onMake?.();
+    return made ? { tool: made } : undefined;
+  };
   const config = (draft.config ?? {}) as { HTTP?: Record<string, unknown> };
   return (
     <HttpEditor
@@ -104,7 +110,8 @@ function Http({ draft, onDraft, problems, id }: Props) {
       onValue={(HTTP) => onDraft({ ...draft, config: { ...config, HTTP } })}
       problems={problems}
       prefix="config.HTTP"
-      sample={id ? { tool: id } : undefined}
+      sample={id ? { tool: id } : make}
+      sampleKey={id ?? "new Tool"}
     />
   );
 }
