@@ -4,7 +4,7 @@ import { ask, client } from "./client";
 import { ApiError } from "./error";
 import { get, write } from "./raw";
 import { definitionOf, tool } from "./tools";
-import type { CallAnswer, Catalog, Overview, Stats, ToolEntry } from "./types";
+import type { CallAnswer, Catalog, May, Overview, Stats, ToolEntry } from "./types";
 
 export const catalog = queryOptions({
   queryKey: ["catalog"],
@@ -32,13 +32,13 @@ export function partsOf(uri: string): { type: string; service: string; tool: str
   return { type, service: decodeURIComponent(service), tool: decodeURIComponent(tool) };
 }
 
-/** The schema of a tool's arguments. */
-export const inputSchema = (entry: ToolEntry | undefined) =>
+/** The schema of a tool's arguments; null where it is not told to whoever asks. */
+export const inputSchema = (entry: ToolEntry | undefined, may: (what: May) => boolean) =>
   queryOptions({
     queryKey: ["schema", entry?.uri],
     enabled: !!entry,
     staleTime: 10_000,
-    queryFn: () => schemaOf(entry?.uri ?? "", entry?.name ?? "", entry?.id),
+    queryFn: () => (entry ? schemaOf(entry, may("make_tools")) : null),
   });
 
 type Schema = Record<string, unknown>;
@@ -47,10 +47,10 @@ type Schema = Record<string, unknown>;
  * What clients are told of a tool is what every caller may know of it. What they are not told of, because it is no
  * longer or not yet active, is looked up where whoever looks after it may.
  */
-async function schemaOf(uri: string, name: string, id?: string | null): Promise<Schema> {
-  const own = id ? undefined : await unlessRefused(schemaOfService(uri));
-  const told = own ?? (await schemaByName(name));
-  return told ?? (id ? await unlessRefused(schemaOfDraft(id)) : undefined) ?? {};
+async function schemaOf({ uri, name, id }: ToolEntry, canMake: boolean): Promise<Schema | null> {
+  const ofService = id ? undefined : await unlessRefused(schemaOfService(uri));
+  const told = ofService ?? (await schemaByName(name));
+  return told ?? (id && canMake ? await unlessRefused(schemaOfDraft(id)) : undefined) ?? null;
 }
 
 /** Nothing, where it is not there or not for us. */

@@ -18,7 +18,8 @@ export const flow = (id: string) =>
 export const flowVersions = (id: string) =>
   queryOptions({
     queryKey: ["flows", id, "versions"],
-    queryFn: async () => (await ask(client.GET("/api/v1/flows/{id}/versions", at(id)))).items,
+    queryFn: () =>
+      everything((query) => ask(client.GET("/api/v1/flows/{id}/versions", { params: { path: { id }, query } }))),
   });
 
 export const flowVersion = (id: string, version: number) =>

@@ -53,7 +53,8 @@ export function pickOf(type: "array" | "object", keys: string[]): string {
 export const versions = (id: string) =>
   queryOptions({
     queryKey: ["tables", id, "versions"],
-    queryFn: async () => (await ask(client.GET("/api/v1/tables/{id}/versions", at(id)))).items,
+    queryFn: () =>
+      everything((query) => ask(client.GET("/api/v1/tables/{id}/versions", { params: { path: { id }, query } }))),
   });
 
 export const create = (body: { name: string; data: unknown }) =>

@@ -167,6 +167,7 @@ export const en = {
     form: "Form",
     groups: { sign_in: "Sign-in", network: "Network", limits: "Limits", tools: "Tools" },
     badJson: "This is no JSON yet.",
+    unknownArguments: "What this tool takes is told to those who may call it. Arguments can be given as JSON.",
     noArguments: "This tool takes no arguments.",
   },
   field: {

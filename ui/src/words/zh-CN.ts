@@ -162,6 +162,7 @@ export const zhCN: Words = {
     form: "表单",
     groups: { sign_in: "登录", network: "网络", limits: "限制", tools: "工具" },
     badJson: "这还不是有效的 JSON。",
+    unknownArguments: "此工具的参数只告知可以调用它的人。参数可以 JSON 形式给出。",
     noArguments: "此工具不需要参数。",
   },
   field: {

@@ -1,6 +1,7 @@
 // The panel of a step: which tool, with which arguments, and what comes next.
 import { useQuery } from "@tanstack/react-query";
 import { catalog, inputSchema } from "../../api/catalog";
+import { useMay } from "../../api/session";
 import type { Step } from "../../canvas/source";
 import { SchemaForm } from "../../form";
 import { JsonEditor } from "../../form/json";
@@ -85,7 +86,7 @@ type Props = { step: Step; draft: FlowDraft; entry: Parameters<typeof inputSchem
 
 function Arguments({ step, draft, entry }: Props) {
   const words = useWords();
-  const { data } = useQuery(inputSchema(entry));
+  const { data } = useQuery(inputSchema(entry, useMay()));
   const args = (step.args && typeof step.args === "object" ? step.args : {}) as Record<string, unknown>;
   const set = (value: unknown) => {
     const isEmpty = !value || Object.keys(value).length === 0;
