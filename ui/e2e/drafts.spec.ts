@@ -37,7 +37,13 @@ test("a draft that comes back saves over nobody's work", async ({ page }) => {
   await openYaml(page, id);
   await typeMine(page);
   const source = "name: Kept\nnodes: {a: {with: 2}} # theirs\n";
-  await leaveAndReturn(page, () => rest("PUT", `/flows/${id}/draft`, { source }));
+  const [read] = await Promise.all([
+    page.waitForResponse((response) => response.url().endsWith(`/flows/${id}`)),
+    leaveAndReturn(page, () => rest("PUT", `/flows/${id}/draft`, { source })),
+  ]);
+  expect(await read.text()).toContain("# theirs");
+  // Now the console knows what is new there; the draft is based on what was there before, all the same.
+  await leaveAndReturn(page, async () => undefined);
   await expect(page.getByRole("textbox", { name: "YAML" })).toContainText("# mine");
   await page.getByRole("button", { name: "Save" }).click();
   const dialog = page.getByRole("dialog", { name: "Changed meanwhile" });
