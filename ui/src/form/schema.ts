@@ -125,11 +125,12 @@ export function fieldsOf(
   }));
 }
 
-/** Fields of one group stand together, where the first of them stands. */
+/** Fields of one group stand together, where the first of them stands; what belongs to none comes first. */
 export function groupsOf(fields: FormField[]): { group: string; fields: FormField[] }[] {
   const groups = new Map<string, FormField[]>();
   for (const field of fields) groups.set(field.group, [...(groups.get(field.group) ?? []), field]);
-  return [...groups].map(([group, fields]) => ({ group, fields }));
+  const all = [...groups].map(([group, fields]) => ({ group, fields }));
+  return [...all.filter(({ group }) => group === "general"), ...all.filter(({ group }) => group !== "general")];
 }
 
 function isWanted(when: Hints["when"], value: unknown, whole: unknown): boolean {
