@@ -2,7 +2,7 @@
 CARGO ?= cargo
 FULL := --features full
 NEXTEST := $(CARGO) nextest run --workspace
-BROWSE = MCP_BIN=$${CARGO_TARGET_DIR:-$$PWD/target}/debug/mcp-all-in-one scripts/servers run aimock -- scripts/console --browse
+BROWSE = MCP_BIN=$${CARGO_TARGET_DIR:-$$PWD/target}/debug/mcp-all-in-one scripts/mcp-servers run scripts/servers run aimock -- scripts/console --browse
 CLIPPY := $(CARGO) clippy --workspace --all-targets
 .PHONY: run test test-brokers test-model test-console screenshots console check bench bench-tools dev release generate fmt features docs deny nextest cargo-deny help
 

@@ -56,3 +56,66 @@ test("a flow is drawn, run and published by keys alone", async ({ page }) => {
   await press(page, "button", "Publish");
   await expect(page.getByRole("status", { name: "Published" })).toBeVisible();
 });
+
+/** Goes on by Tab until something has the focus: nothing else leads there for whoever has no mouse. */
+async function tabTo(page: Page, role: Role, name: string, most = 60): Promise<void> {
+  const wanted = page.getByRole(role, { name, exact: true }).first();
+  await expect(wanted).toBeVisible();
+  for (let at = 0; at < most; at++) {
+    if (await wanted.evaluate((element) => element === document.activeElement)) return;
+    await page.keyboard.press("Tab");
+  }
+  throw new Error(`${most} times Tab lead to no ${role} "${name}"`);
+}
+type Role = Parameters<Page["getByRole"]>[0];
+
+const SOURCE = `# The intake
+name: Commented
+nodes:
+  # where it begins
+  a:
+    exec: tool://TOOL/call
+    args:
+      # what is looked for
+      query: "[].id" # all of them
+    next: b # then this
+  b: {when: "true", then: c, else: d} # a branch
+  c: {with: 1}
+  d: {with: 2}
+`;
+
+/** UI-5 and UI-6: by Tab and Enter alone; a second next step, an edge taken away, and every comment is still there. */
+test("the step's panel is used by Tab alone and keeps every comment", async ({ page }) => {
+  test.setTimeout(120_000);
+  const mark = `c${Date.now()}`;
+  const table = await rest<{ id: string }>("POST", "/tables", { name: mark, data: { orders: [{ id: "o1" }] } });
+  await rest("POST", "/tools", { name: mark, type: "query_data", table_id: table.id, json_path: "/orders" });
+  await rest("POST", "/flows", { id: mark, source: SOURCE.replace("TOOL", mark) });
+  await page.goto(`${url()}/ui/flows/${mark}`);
+  await tabTo(page, "group", "Step a, not run");
+  await page.keyboard.press("Enter");
+  await tabTo(page, "combobox", "Also next");
+  await page.keyboard.press("ArrowDown");
+  await tabTo(page, "textbox", "Query");
+  await page.keyboard.press("End");
+  await page.keyboard.type(" | [0]");
+  // Back to the canvas and on to the branch.
+  await page.keyboard.press("Escape");
+  await expect(page.getByRole("group", { name: "Step a, not run" })).toBeFocused();
+  await tabTo(page, "group", "Step b, not run");
+  await page.keyboard.press("Enter");
+  await tabTo(page, "button", "Remove else to d");
+  await page.keyboard.press("Enter");
+  await press(page, "tab", "YAML");
+  const yaml = page.getByRole("textbox", { name: "YAML" });
+  for (const comment of ["# The intake", "# where it begins", "# what is looked for", "# all of them", "# a branch"]) {
+    await expect(yaml).toContainText(comment);
+  }
+  await expect(yaml).toContainText('"[].id | [0]"');
+  await expect(yaml).not.toContainText("else");
+  await press(page, "button", "Save");
+  await expect(page.getByRole("status", { name: "Saved" })).toBeVisible();
+  const { source } = await rest<{ source: string }>("GET", `/flows/${mark}`);
+  expect(source).toContain("# what is looked for");
+  expect(source).toMatch(/next:[\s\S]*b[\s\S]*c/);
+});

@@ -7,6 +7,8 @@ const LISTS = ["services", "tools", "tables", "doors", "flows", "agents", "calls
 /** Pages of what everybody may see, and of what those who only call may not. */
 const shared = ["/", ...LISTS.map((list) => `/ui/${list}`), `/ui/flows/${mark}`];
 const ofAdmin: string[] = [];
+/** Whoever may call a tool, and whoever only looks, sees what it takes. */
+const tries: string[] = [];
 
 test.beforeAll(async () => {
   const table = await rest<Made>("POST", "/tables", { name: mark, data: { orders: [{ id: "o1" }] } });
@@ -15,10 +17,16 @@ test.beforeAll(async () => {
   const door = await rest<Made>("POST", "/mcp", { name: mark });
   await rest("POST", `/mcp/id/${door.id}/bindings`, { bindings: [{ tool_id: tool.id }] });
   const config = { base_url: "http://127.0.0.1:9" };
-  await rest("POST", "/services", { type: "api", id: mark, config, tools: [{ id: "get", endpoint: "/x" }] });
+  await rest("POST", "/services", {
+    type: "api",
+    id: mark,
+    config,
+    tools: [{ id: "get", endpoint: "/x", parameters: [{ name: "query", position: "query" }] }],
+  });
   await rest("POST", "/flows", { id: mark, source: "nodes: {a: {with: 1}}\n" });
   await rest("POST", `/flows/${mark}/publish`, {});
   shared.push(`/ui/try?uri=flow://${mark}`);
+  tries.push(`/ui/try?uri=tool://query_${mark}/call`, `/ui/try?uri=api://${mark}/get`);
   const service = `/ui/services/api/${mark}`;
   ofAdmin.push(service, `${service}?tab=settings`, `${service}/tools/get`, `/ui/tools/${tool.id}`);
   ofAdmin.push(`/ui/tables/${table.id}`, `/ui/tables/${table.id}?tab=versions`, `/ui/doors/${door.id}`);
@@ -29,6 +37,7 @@ test.beforeAll(async () => {
 const CHANGES = [
   ...["Add service", "Add tool", "Add table", "Add door", "Add flow", "Add agent", "Add step", "Upload", "Make a tool"],
   ...["Save", "Delete", "Publish", "Run", "Test", "Rotate key", "Bind tools", "Roll back", "Approve", "Reject"],
+  ...["Bind to a door"],
 ];
 const MAKES = ["Add tool", "Add table", "Add door", "Upload", "Run"];
 
@@ -51,7 +60,7 @@ for (const { who, key: wanted, offered, sees, looksAfter } of ROLES) {
     const { key } = await rest<{ key: string }>("POST", "/keys", { name: `${who} ${mark}`, ...wanted });
     const refused: string[] = [];
     page.on("response", (response) => {
-      if (response.status() === 403) refused.push(`${page.url()}: ${response.url()}`);
+      if ([403, 404].includes(response.status())) refused.push(`${page.url()}: ${response.url()}`);
     });
     await signIn(page, key);
     const seen = new Set<string>();
@@ -64,6 +73,17 @@ for (const { who, key: wanted, offered, sees, looksAfter } of ROLES) {
         for (const name of await main.getByRole(kind).allTextContents()) seen.add(name.trim());
       }
     }
+    for (const path of tries) {
+      await page.goto(url() + path);
+      const form = page.getByRole("form", { name: "Arguments" });
+      // Viewers call nothing, and the server tells them of a Tool's arguments as little.
+      const isTold = who !== "viewer" || path.includes("api://");
+      if (isTold) await expect.soft(form.getByRole("textbox", { name: "Query" }), path).toBeVisible();
+      else await expect.soft(form).toContainText("those who may call it");
+    }
+    await page.goto(`${url()}/ui/calls`);
+    await expect.soft(page.getByRole("button", { name: "Pause" })).toBeVisible();
+    await expect.soft(page.getByRole("link", { name: "Export" })).toHaveCount(looksAfter ? 1 : 0);
     const found = CHANGES.filter((word) => seen.has(word)).sort();
     expect.soft(refused).toEqual([]);
     // Other tests may have made an agent.

@@ -71,6 +71,23 @@ test("ten thousand tools are filtered at once", async ({ page }) => {
   expect(part(times, 0.5)).toBeLessThan(50);
 });
 
+/** UI-16, where tables are cards: few of them are in the page, wherever one has scrolled to. */
+test("ten thousand tools are few cards where it is narrow", async ({ page }) => {
+  await page.setViewportSize({ width: 390, height: 844 });
+  await signIn(page, undefined, server.url);
+  await page.goto(`${server.url}/ui/tools`);
+  const table = page.getByRole("table", { name: "Tools" });
+  const rows = table.getByRole("row");
+  await expect(table).toHaveAttribute("aria-rowcount", `${WITH_TOOLS * TOOLS + 1}`);
+  await expect.poll(() => rows.count()).toBeGreaterThan(3);
+  expect(await rows.count()).toBeLessThanOrEqual(100);
+  const first = await rows.nth(1).textContent();
+  await rows.nth(1).hover();
+  await page.mouse.wheel(0, 100_000);
+  await expect.poll(() => rows.nth(1).textContent()).not.toBe(first);
+  expect(await rows.count()).toBeLessThanOrEqual(100);
+});
+
 test("pages change at once, however much there is", async ({ page }) => {
   await signIn(page, undefined, server.url);
   await page.goto(server.url);

@@ -17,26 +17,48 @@ export async function freePort(): Promise<number> {
   return typeof address === "object" && address ? address.port : 0;
 }
 
-export type Started = { url: string; api: string; stop: () => Promise<void> };
+export const binary = () => resolve(process.env.MCP_BIN ?? "../target/debug/mcp-all-in-one");
 
-export async function start(files: Record<string, string> = {}): Promise<Started> {
-  const binary = resolve(process.env.MCP_BIN ?? "../target/debug/mcp-all-in-one");
+export type Started = {
+  url: string;
+  api: string;
+  /** What it has printed so far. */
+  said: () => string;
+  /** Ends the program and leaves its home; `resume` starts it again. */
+  halt: () => Promise<void>;
+  resume: () => Promise<void>;
+  stop: () => Promise<void>;
+};
+
+export async function start(files: Record<string, string> = {}, { withoutToken = false } = {}): Promise<Started> {
   const home = mkdtempSync(join(tmpdir(), "console-e2e-"));
   for (const [name, text] of Object.entries(files)) writeFileSync(join(home, name), text);
   const port = await freePort();
-  const env = { ...process.env, MCP_ALL_IN_ONE_HOME: home, MCP_ALL_IN_ONE_ADMIN_TOKEN: ADMIN };
+  const token = withoutToken ? {} : { MCP_ALL_IN_ONE_ADMIN_TOKEN: ADMIN };
+  const env = { ...process.env, MCP_ALL_IN_ONE_HOME: home, ...token };
   const args = ["serve", "--listen", `127.0.0.1:${port}`, "--allow-private-network", "--log-level", "warn"];
-  const child = spawn(binary, args, { env, stdio: ["ignore", "ignore", "inherit"] });
   const api = `http://127.0.0.1:${port}`;
-  await answers(`${api}/readyz`, child);
+  let said = "";
+  let child: ChildProcess;
+  const resume = async () => {
+    child = spawn(binary(), args, { env, stdio: ["ignore", "pipe", "inherit"] });
+    child.stdout?.on("data", (text) => {
+      said += text;
+    });
+    await answers(`${api}/readyz`, child);
+  };
+  const halt = async () => {
+    child.kill("SIGTERM");
+    await new Promise((done) => child.once("exit", done));
+  };
+  await resume();
   const console = await consoleBefore(api);
   const stop = async () => {
     await console.close();
-    child.kill("SIGTERM");
-    await new Promise((done) => child.once("exit", done));
+    await halt();
     rmSync(home, { recursive: true, force: true });
   };
-  return { url: console.url, api, stop };
+  return { url: console.url, api, said: () => said, halt, resume, stop };
 }
 
 async function answers(url: string, child: ChildProcess): Promise<void> {

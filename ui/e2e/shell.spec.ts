@@ -52,6 +52,19 @@ test("services of the mcp.json are read-only", async ({ page }) => {
   await expect(page.getByRole("button", { name: "Save" })).toHaveCount(0);
 });
 
+/** UI-11: and their health is told like that of all others. */
+test("a service of the mcp.json that nobody answers for says so", async ({ page }) => {
+  await page.goto(`${url()}/ui/services`);
+  await page.getByRole("searchbox", { name: "Filter services" }).fill("filed");
+  const row = page.getByRole("table", { name: "Services" }).getByRole("row").filter({ hasText: "filed" });
+  await expect(row).toContainText("failing");
+  await expect(row).toContainText("mcp.json");
+  await page.goto(`${url()}/ui/settings?tab=health`);
+  await expect(page.getByRole("table", { name: "Health" }).getByRole("row").filter({ hasText: "filed" })).toContainText(
+    "nobody listens",
+  );
+});
+
 test("signing out ends the session", async ({ page }) => {
   await page.goto(url());
   await page.getByRole("button", { name: "Account" }).click();

@@ -3,6 +3,17 @@ import { expect, rest } from "./base";
 
 type Made = { id: string };
 
+const ASKING = `name: Asking
+nodes:
+  ok:
+    approval:
+      title: Ship it?
+      fields:
+        type: object
+        required: [reason]
+        properties: {reason: {type: string, title: Reason}, urgent: {type: boolean}}
+`;
+
 /** Makes it, and tells the paths of all pages. The mark is part of every name that there may be once only. */
 export async function makeWorld(mark: string): Promise<string[]> {
   const paths: string[] = [];
@@ -31,12 +42,16 @@ export async function makeWorld(mark: string): Promise<string[]> {
   const source = `name: Pages\nnodes:\n  a: {exec: "api://${mark}/get", next: b}\n  b: {return: ok}\n`;
   await rest("POST", "/flows", { id: mark, source });
   const run = await rest<Made>("POST", `/flows/${mark}/runs`, { version: "draft", inputs: {}, wait_seconds: 20 });
+  await rest("POST", "/flows", { id: `${mark}-ask`, source: ASKING });
+  await rest("POST", `/flows/${mark}-ask/runs`, { version: "draft", inputs: {}, wait_seconds: 1 });
+  const model = { provider: "openai", base_url: "http://127.0.0.1:9/v1", api_key: "sk-none", model: "none" };
+  await rest("POST", "/services", { type: "agent", id: `${mark}-agent`, config: model });
   const calls = await failedCall(mark);
   const service = `/ui/services/api/${mark}`;
   const ofService = ["overview", "tools", "settings", "changes", "used"].map((tab) => `${service}?tab=${tab}`);
   const ofTool = ["definition", "try", "versions", "doors"].map((tab) => `/ui/tools/${tool.id}?tab=${tab}`);
   const ofTable = ["tree", "grid", "query", "versions"].map((tab) => `/ui/tables/${table.id}?tab=${tab}`);
-  const ofFlow = ["canvas", "yaml", "runs", "versions"].map((tab) => `/ui/flows/${mark}?tab=${tab}`);
+  const ofFlow = ["canvas", "yaml", "runs", "triggers", "versions"].map((tab) => `/ui/flows/${mark}?tab=${tab}`);
   const ofPeople = ["keys", "users", "tenants"].map((tab) => `/ui/people?tab=${tab}`);
   const ofSettings = ["health", "doctor", "about", "preferences"].map((tab) => `/ui/settings?tab=${tab}`);
   paths.push(
@@ -58,7 +73,9 @@ export async function makeWorld(mark: string): Promise<string[]> {
     ...ofFlow,
   );
   paths.push(`/ui/runs/${run.id}`, "/ui/approvals", "/ui/agents", "/ui/calls", `/ui/calls/${calls}`, "/ui/metrics");
-  paths.push(...ofPeople, ...ofSettings);
+  paths.push(...ofPeople, ...ofSettings, `/ui/agents/${mark}-agent`);
+  // Nothing is there, and each says so.
+  paths.push("/ui/nowhere", "/ui/tools/00000000-0000-4000-8000-000000000000", `${service}/tools/nothing`);
   return paths;
 }
 

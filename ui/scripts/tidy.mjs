@@ -1,10 +1,13 @@
 // Holds the sources to the rules of the folders: short files, short components, pages apart, colours in the kit alone.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import ts from "typescript";
 
 const FILE_LINES = 250;
 const COMPONENT_LINES = 80;
 const problems = [];
+/** Attributes that people read or hear. */
+const SAID = new Set(["label", "title", "hint", "placeholder", "alt", "aria-label", "detail", "error", "empty"]);
 
 const names = readdirSync("src", { recursive: true }).map((name) => join("src", String(name)));
 for (const path of names.filter((name) => /\.(tsx?|css)$/.test(name) && !name.endsWith("schema.d.ts"))) {
@@ -13,6 +16,7 @@ for (const path of names.filter((name) => /\.(tsx?|css)$/.test(name) && !name.en
   // Style sheets are lists; they belong to the kit and have no length.
   if (!path.endsWith(".css") && lines.length > FILE_LINES) problems.push(`${path}: ${lines.length} lines`);
   if (path.endsWith(".tsx")) components(path, lines);
+  if (path.endsWith(".tsx")) wording(path, text);
   const page = /^src\/pages\/([^/]+)\//.exec(path)?.[1];
   for (const [, to] of text.matchAll(/from "\.\.\/([a-z]+)(?:\/[^"]*)?"/g)) {
     const isOther = page && names.some((name) => name === `src/pages/${to}`) && path.split("/").length === 4;
@@ -32,6 +36,23 @@ function components(path, lines) {
       start = -1;
     }
   }
+}
+
+/** UI-15: what people read stands in src/words, in both languages; the product's name is the same in all. */
+function wording(path, text) {
+  const file = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true, ts.ScriptKind.TSX);
+  const check = (node, said) => {
+    if (!/\p{L}{2}/u.test(said) || said.trim() === "mcp-all-in-one") return;
+    const { line } = file.getLineAndCharacterOfPosition(node.getStart(file));
+    problems.push(`${path}:${line + 1}: "${said.trim()}" is not in src/words`);
+  };
+  const visit = (node) => {
+    if (ts.isJsxText(node)) check(node, node.text);
+    const isSaid = ts.isJsxAttribute(node) && SAID.has(node.name.getText(file));
+    if (isSaid && node.initializer && ts.isStringLiteral(node.initializer)) check(node, node.initializer.text);
+    ts.forEachChild(node, visit);
+  };
+  visit(file);
 }
 
 for (const problem of problems) console.error(problem);

@@ -1,6 +1,7 @@
 // Calls: the audit, and what is still kept of each.
 import { queryOptions } from "@tanstack/react-query";
 import { address } from "./client";
+import { everything } from "./everything";
 import { get } from "./raw";
 import type { Call, Inspection, Page } from "./types";
 
@@ -28,14 +29,13 @@ export const exportAddress = (filter: CallFilter) => address("/api/v1/audit/expo
 
 /** The calls of a run, the oldest first. */
 export async function callsOfRun(run: string): Promise<Call[]> {
-  const { items } = await get<Page<Call>>("/audit", { kind: "call", run, limit: LIMIT });
+  const items = await everything(({ page, limit }) =>
+    get<Page<Call>>("/audit", { kind: "call", run, page: String(page), limit: String(limit) }),
+  );
   return items.toReversed();
 }
 
 /** The call that a step of a run made last. */
 export async function findStepCall(run: string, node: string): Promise<Call | undefined> {
-  const { items } = await get<Page<Call>>("/audit", { kind: "call", run, limit: LIMIT }).catch(() =>
-    get<Page<Call>>("/audit", { kind: "call", limit: LIMIT }),
-  );
-  return items.find((call) => call.run_id === run && call.node === node);
+  return (await callsOfRun(run)).findLast((call) => call.node === node);
 }

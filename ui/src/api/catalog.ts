@@ -1,9 +1,10 @@
 // Everything that can be called, in a line each, and what one needs to call it.
 import { queryOptions } from "@tanstack/react-query";
 import { ask, client } from "./client";
+import { ApiError } from "./error";
 import { get, write } from "./raw";
 import { definitionOf, tool } from "./tools";
-import type { CallAnswer, Catalog, Overview, Stats, ToolEntry } from "./types";
+import type { CallAnswer, Catalog, May, Overview, Stats, ToolEntry } from "./types";
 
 export const catalog = queryOptions({
   queryKey: ["catalog"],
@@ -31,42 +32,56 @@ export function partsOf(uri: string): { type: string; service: string; tool: str
   return { type, service: decodeURIComponent(service), tool: decodeURIComponent(tool) };
 }
 
-/** The schema of a tool's arguments. */
-export const inputSchema = (entry: ToolEntry | undefined) =>
+/** The schema of a tool's arguments; null where it is not told to whoever asks. */
+export const inputSchema = (entry: ToolEntry | undefined, may: (what: May) => boolean) =>
   queryOptions({
     queryKey: ["schema", entry?.uri],
     enabled: !!entry,
     staleTime: 10_000,
-    queryFn: () => (entry?.id ? schemaOfOwn(entry.id) : schemaOfService(entry?.uri ?? "", entry?.name ?? "")),
+    queryFn: () => (entry ? schemaOf(entry, may("make_tools")) : null),
   });
 
 type Schema = Record<string, unknown>;
 
-async function schemaOfOwn(id: string): Promise<Schema> {
+/**
+ * What clients are told of a tool is what every caller may know of it. What they are not told of, because it is no
+ * longer or not yet active, is looked up where whoever looks after it may.
+ */
+async function schemaOf({ uri, name, id }: ToolEntry, canMake: boolean): Promise<Schema | null> {
+  const ofService = id ? undefined : await unlessRefused(schemaOfService(uri));
+  const told = ofService ?? (await schemaByName(name));
+  return told ?? (id && canMake ? await unlessRefused(schemaOfDraft(id)) : undefined) ?? null;
+}
+
+/** Nothing, where it is not there or not for us. */
+async function unlessRefused<T>(asked: Promise<T>): Promise<T | undefined> {
+  return asked.catch((error: unknown) => {
+    if (error instanceof ApiError && (error.status === 403 || error.status === 404)) return undefined;
+    throw error;
+  });
+}
+
+async function schemaOfDraft(id: string): Promise<Schema | undefined> {
   const body = definitionOf(await tool(id));
   const checked = await ask(client.POST("/api/v1/tools/validate", { body: body as never }));
-  return (checked.inputSchema ?? {}) as Schema;
+  return (checked.inputSchema ?? undefined) as Schema | undefined;
 }
 
-async function schemaOfService(uri: string, name: string): Promise<Schema> {
+async function schemaOfService(uri: string): Promise<Schema | undefined> {
   const { type, service, tool: id } = partsOf(uri);
+  if (!service || !id) return undefined;
   const params = { path: { type, id: service, tool: id } };
-  try {
-    const found = await ask(client.GET("/api/v1/services/{type}/{id}/tools/{tool}", { params }));
-    return (found.inputSchema ?? {}) as Schema;
-  } catch {
-    return schemaByName(name);
-  }
+  const found = await ask(client.GET("/api/v1/services/{type}/{id}/tools/{tool}", { params }));
+  return (found.inputSchema ?? undefined) as Schema | undefined;
 }
 
-/** Flows and agents are tools without a service of their own: what clients are told of them is all there is. */
-async function schemaByName(name: string): Promise<Schema> {
+async function schemaByName(name: string): Promise<Schema | undefined> {
   for (let page = 1; ; page++) {
     const { tools, total, limit } = await ask(
-      client.GET("/api/v1/mcp/tools", { params: { query: { page, limit: 500 } } }),
+      client.GET("/api/v1/mcp/tools", { params: { query: { page, limit: 1000 } } }),
     );
     const found = tools.find((tool) => tool.name === name);
-    if (found || page * limit >= total) return (found?.inputSchema ?? {}) as Schema;
+    if (found || page * limit >= total) return found?.inputSchema as Schema | undefined;
   }
 }
 

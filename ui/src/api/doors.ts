@@ -1,6 +1,7 @@
 // Doors: MCP instances with a key of their own and chosen tools.
 import { queryOptions } from "@tanstack/react-query";
 import { ask, client } from "./client";
+import { everything } from "./everything";
 import { get, write } from "./raw";
 import * as tools from "./tools";
 import type { BoundTool, ConnectClient, Door, ToolEntry } from "./types";
@@ -9,7 +10,7 @@ const at = (id: string) => ({ params: { path: { mcp_id: id } } });
 
 export const doors = queryOptions({
   queryKey: ["doors"],
-  queryFn: async () => (await ask(client.GET("/api/v1/mcp", { params: { query: { limit: 500 } } }))).items,
+  queryFn: () => everything((query) => ask(client.GET("/api/v1/mcp", { params: { query } }))),
 });
 
 export const door = (id: string) =>
@@ -18,10 +19,11 @@ export const door = (id: string) =>
 export const bindings = (id: string) =>
   queryOptions({
     queryKey: ["doors", id, "bindings"],
-    queryFn: async () => {
-      const params = { path: { mcp_id: id }, query: { include_disabled: true, limit: 500 } };
-      return (await ask(client.GET("/api/v1/mcp/id/{mcp_id}/tools", { params }))).items as BoundTool[];
-    },
+    queryFn: () =>
+      everything((page): Promise<{ items: BoundTool[]; total: number }> => {
+        const params = { path: { mcp_id: id }, query: { include_disabled: true, ...page } };
+        return ask(client.GET("/api/v1/mcp/id/{mcp_id}/tools", { params }));
+      }),
   });
 
 export const connect = (id: string) =>

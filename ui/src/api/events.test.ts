@@ -1,6 +1,7 @@
 // The stream of events: what was missed is asked for once it is back, and not before.
 import type { QueryClient } from "@tanstack/react-query";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { setTenant } from "./client";
 import { listen } from "./events";
 
 class Stream {
@@ -8,13 +9,16 @@ class Stream {
   onopen = () => {};
   onerror = () => {};
   heard: Record<string, () => void> = {};
-  constructor() {
+  isOpen = true;
+  constructor(readonly address: string) {
     Stream.all.push(this);
   }
   addEventListener(topic: string, hear: () => void) {
     this.heard[topic] = hear;
   }
-  close() {}
+  close() {
+    this.isOpen = false;
+  }
 }
 
 beforeEach(() => {
@@ -42,4 +46,14 @@ it("asks for everything again after a gap, and not at every attempt (UI-12)", ()
   vi.advanceTimersByTime(5000);
   expect(invalidateQueries).toHaveBeenCalledTimes(2);
   stop();
+});
+
+it("follows whoever looks at another tenant (UI-12)", () => {
+  const stop = listen({ invalidateQueries: vi.fn() } as unknown as QueryClient);
+  setTenant("other");
+  expect(Stream.all.map(({ isOpen }) => isOpen)).toEqual([false, true]);
+  expect(Stream.all[1]?.address).toContain("tenant_id=other");
+  stop();
+  setTenant("");
+  expect(Stream.all).toHaveLength(2);
 });

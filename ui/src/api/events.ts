@@ -1,7 +1,7 @@
 // The stream of what happens: what changed is asked for anew, calls are handed on as they come.
 import type { QueryClient } from "@tanstack/react-query";
 import { useSyncExternalStore } from "react";
-import { address } from "./client";
+import { address, whenTenantChanges } from "./client";
 import type { Call } from "./types";
 
 const TOPICS = "changed,health,call,stats,index,run";
@@ -55,12 +55,20 @@ export function listen(queries: QueryClient): () => void {
       void queries.invalidateQueries({ queryKey: ["runs"] });
     });
   };
-  open();
-  return () => {
-    clearTimeout(timer);
+  const close = () => {
     clearTimeout(retry);
     source?.close();
     setLive(false);
+  };
+  open();
+  whenTenantChanges(() => {
+    close();
+    open();
+  });
+  return () => {
+    whenTenantChanges(() => undefined);
+    clearTimeout(timer);
+    close();
   };
 }
 

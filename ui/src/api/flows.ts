@@ -1,6 +1,7 @@
 // Flows, their runs, and what waits for somebody's word.
 import { queryOptions } from "@tanstack/react-query";
 import { address, ask, client } from "./client";
+import { everything } from "./everything";
 import { write } from "./raw";
 import type { FlowProblem, Run } from "./types";
 
@@ -8,7 +9,7 @@ const at = (id: string) => ({ params: { path: { id } } });
 
 export const flows = queryOptions({
   queryKey: ["flows"],
-  queryFn: async () => (await ask(client.GET("/api/v1/flows", { params: { query: { limit: 500 } } }))).items,
+  queryFn: () => everything((query) => ask(client.GET("/api/v1/flows", { params: { query } }))),
 });
 
 export const flow = (id: string) =>
@@ -17,11 +18,25 @@ export const flow = (id: string) =>
 export const flowVersions = (id: string) =>
   queryOptions({
     queryKey: ["flows", id, "versions"],
-    queryFn: async () => (await ask(client.GET("/api/v1/flows/{id}/versions", at(id)))).items,
+    queryFn: () =>
+      everything((query) => ask(client.GET("/api/v1/flows/{id}/versions", { params: { path: { id }, query } }))),
   });
 
 export const flowVersion = (id: string, version: number) =>
   ask(client.GET("/api/v1/flows/{id}/versions/{version}", { params: { path: { id, version } } }));
+
+export const triggers = (id: string) =>
+  queryOptions({
+    queryKey: ["flows", id, "triggers"],
+    queryFn: async () => (await ask(client.GET("/api/v1/flows/{id}/triggers", at(id)))).items,
+  });
+
+export const setTriggerEnabled = (id: string, name: string, isOn: boolean) => {
+  const params = { path: { id, name } };
+  return isOn
+    ? ask(client.POST("/api/v1/flows/{id}/triggers/{name}/enable", { params }))
+    : ask(client.POST("/api/v1/flows/{id}/triggers/{name}/disable", { params }));
+};
 
 export const create = (id: string, source: string) => ask(client.POST("/api/v1/flows", { body: { id, source } }));
 export const saveDraft = (id: string, source: string, revision: number | undefined) =>
@@ -48,7 +63,7 @@ export const start = (id: string, inputs: object, version: unknown) =>
     client.POST("/api/v1/flows/{id}/runs", { ...at(id), body: { inputs: inputs as never, version } }),
   ) as Promise<Run>;
 
-export const runs = (filter: { flow?: string; state?: string }) =>
+export const runs = (filter: { flow?: string; state?: string; page?: number }) =>
   queryOptions({
     queryKey: ["runs", filter],
     queryFn: () => ask(client.GET("/api/v1/runs", { params: { query: { ...(filter as object), limit: 100 } } })),
@@ -62,10 +77,10 @@ export const run = (id: string) =>
 export const steps = (id: string) =>
   queryOptions({
     queryKey: ["runs", id, "steps"],
-    queryFn: async () => {
-      const params = { path: { run_id: id }, query: { limit: 500 } };
-      return (await ask(client.GET("/api/v1/runs/{run_id}/steps", { params }))).items;
-    },
+    queryFn: () =>
+      everything((query) =>
+        ask(client.GET("/api/v1/runs/{run_id}/steps", { params: { path: { run_id: id }, query } })),
+      ),
   });
 
 export const runEvents = (id: string) => address(`/api/v1/runs/${encodeURIComponent(id)}/events`);
@@ -75,13 +90,10 @@ export const act = (id: string, action: "cancel" | "pause" | "resume" | "retry")
 
 export const approvals = queryOptions({
   queryKey: ["approvals"],
-  queryFn: async () => (await ask(client.GET("/api/v1/approvals", { params: { query: { limit: 100 } } }))).items,
+  queryFn: () => everything((query) => ask(client.GET("/api/v1/approvals", { params: { query } }))),
 });
 
-export const decide = (approval_id: string, decision: "approve" | "reject", comment: string) =>
-  ask(
-    client.POST("/api/v1/approvals/{approval_id}", {
-      params: { path: { approval_id } },
-      body: { decision, comment: comment || undefined },
-    }),
-  );
+export type Decision = { decision: "approve" | "reject"; comment?: string; data?: object };
+
+export const decide = (approval_id: string, body: Decision) =>
+  ask(client.POST("/api/v1/approvals/{approval_id}", { params: { path: { approval_id } }, body: body as never }));

@@ -1,28 +1,32 @@
 // Keys, users and tenants; the server's own health.
 import { queryOptions } from "@tanstack/react-query";
 import { ask, client } from "./client";
+import { everything } from "./everything";
 import { get, write } from "./raw";
 import type { Doctor, Key } from "./types";
 
-const many = { params: { query: { limit: 500 } } };
-
 export const keys = queryOptions({
   queryKey: ["keys"],
-  queryFn: async () => (await ask(client.GET("/api/v1/keys", many))).items,
+  queryFn: () => everything((query) => ask(client.GET("/api/v1/keys", { params: { query } }))),
 });
+export const key = (id: string) =>
+  queryOptions({
+    queryKey: ["keys", id],
+    queryFn: () => ask(client.GET("/api/v1/keys/{id}", { params: { path: { id } } })),
+  });
 export const users = queryOptions({
   queryKey: ["users"],
-  queryFn: async () => (await ask(client.GET("/api/v1/users", many))).items,
+  queryFn: () => everything((query) => ask(client.GET("/api/v1/users", { params: { query } }))),
 });
 export const tenants = queryOptions({
   queryKey: ["tenants"],
-  queryFn: async () => (await ask(client.GET("/api/v1/tenants", many))).items,
+  queryFn: () => everything((query) => ask(client.GET("/api/v1/tenants", { params: { query } }))),
 });
 
 export type Person = "keys" | "users" | "tenants";
 export const create = (what: Person, body: object) => write<Key & { key?: string }>("POST", `/${what}`, body);
-export const update = (what: Person, id: string, body: object) =>
-  write<unknown>("PATCH", `/${what}/${encodeURIComponent(id)}`, body);
+export const update = <T = unknown>(what: Person, id: string, body: object) =>
+  write<T>("PATCH", `/${what}/${encodeURIComponent(id)}`, body);
 export const remove = (what: Person, id: string) => write<void>("DELETE", `/${what}/${encodeURIComponent(id)}`);
 
 export const doctor = queryOptions({ queryKey: ["doctor"], queryFn: () => get<Doctor>("/doctor") });

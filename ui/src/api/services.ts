@@ -1,7 +1,8 @@
 // Services: what is outside, as it is configured.
 import { queryOptions } from "@tanstack/react-query";
 import { ask, client } from "./client";
-import type { Problem } from "./error";
+import { ApiError, type Problem } from "./error";
+import { everything } from "./everything";
 import { post } from "./raw";
 import type { ImportPreview, Service } from "./types";
 
@@ -22,9 +23,24 @@ export const service = (type: string, id: string) =>
 export const serviceTools = (type: string, id: string) =>
   queryOptions({
     queryKey: ["services", type, id, "tools"],
+    queryFn: () =>
+      everything((query) =>
+        ask(client.GET("/api/v1/services/{type}/{id}/tools", { params: { path: { type, id }, query } })),
+      ),
+  });
+
+/** One tool of a service; nothing, where there is none of that name. */
+export const serviceTool = (type: string, id: string, tool: string) =>
+  queryOptions({
+    queryKey: ["services", type, id, "tools", tool],
     queryFn: async () => {
-      const params = { path: { type, id }, query: { limit: 500 } };
-      return (await ask(client.GET("/api/v1/services/{type}/{id}/tools", { params }))).items;
+      const params = { path: { type, id, tool } };
+      try {
+        return await ask(client.GET("/api/v1/services/{type}/{id}/tools/{tool}", { params }));
+      } catch (error) {
+        if (error instanceof ApiError && error.status === 404) return null;
+        throw error;
+      }
     },
   });
 

@@ -6,19 +6,27 @@ import type { May, Me } from "./types";
 
 export type Credentials = { key: string } | { code: string } | { tenant: string; username: string; password: string };
 
-/** Nobody is an answer, too. */
+let wasIn = false;
+
+/** Nobody is an answer, too; but not for whoever was in: they stay who they were while they sign in again. */
 async function whoAmI(): Promise<Me | null> {
   try {
-    return await ask(client.GET("/api/v1/auth/me"));
+    const who = await ask(client.GET("/api/v1/auth/me"));
+    wasIn = true;
+    return who;
   } catch (error) {
-    if (error instanceof ApiError && error.status === 401) return null;
+    if (!wasIn && error instanceof ApiError && error.status === 401) return null;
     throw error;
   }
 }
 
 export const me = queryOptions({ queryKey: ["me"], queryFn: whoAmI, staleTime: 60_000, retry: false });
 
-export const signIn = (body: Credentials) => ask(client.POST("/api/v1/auth/session", { body }));
+export async function signIn(body: Credentials): Promise<Me> {
+  const who = await ask(client.POST("/api/v1/auth/session", { body }));
+  wasIn = true;
+  return who;
+}
 export const signOut = () => ask(client.DELETE("/api/v1/auth/session"));
 
 /** Whether whoever is signed in may do that; what they may not is not offered. */

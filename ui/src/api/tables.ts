@@ -1,13 +1,15 @@
 // Tables: JSON documents that the server keeps.
 import { queryOptions } from "@tanstack/react-query";
 import { address, ask, client, send } from "./client";
+import { everything } from "./everything";
+import { jmespath } from "./tools";
 import type { Table } from "./types";
 
 const at = (id: string) => ({ params: { path: { id } } });
 
 export const tables = queryOptions({
   queryKey: ["tables"],
-  queryFn: async () => (await ask(client.GET("/api/v1/tables", { params: { query: { limit: 500 } } }))).items,
+  queryFn: () => everything((query) => ask(client.GET("/api/v1/tables", { params: { query } }))),
 });
 
 export const table = (id: string) =>
@@ -20,16 +22,39 @@ export const children = (id: string, json_path: string, page: number) =>
       ask(client.GET("/api/v1/tables/{id}/children", { params: { path: { id }, query: { json_path, page } } })),
   });
 
-export const data = (id: string, json_path: string) =>
+export type Row = { key: string; value: unknown };
+export const ROWS = 100;
+
+/** A page of what is at one place, with its values: however large the document is, this much of it comes. */
+export const rows = (id: string, json_path: string, page: number) =>
   queryOptions({
-    queryKey: ["tables", id, "data", json_path],
-    queryFn: () => ask(client.GET("/api/v1/tables/{id}/data", { params: { path: { id }, query: { json_path } } })),
+    queryKey: ["tables", id, "rows", json_path, page],
+    queryFn: async (): Promise<{ rows: Row[]; total: number }> => {
+      const query = { json_path, page, limit: ROWS };
+      const { items, total, type } = await ask(
+        client.GET("/api/v1/tables/{id}/children", { params: { path: { id }, query } }),
+      );
+      if (type !== "array" && type !== "object") {
+        return { rows: [{ key: "", value: (await jmespath("@", id, json_path)).data }], total: 1 };
+      }
+      if (items.length === 0) return { rows: [], total };
+      const keys = items.map(({ key }) => key);
+      const values = (await jmespath(pickOf(type, keys), id, json_path)).data as unknown[] | null;
+      return { rows: keys.map((key, at) => ({ key, value: values?.[at] })), total };
+    },
   });
+
+/** The JMESPath of these items, or of these fields in their order. */
+export function pickOf(type: "array" | "object", keys: string[]): string {
+  if (type === "array") return `[${keys[0]}:${Number(keys.at(-1)) + 1}]`;
+  return `[${keys.map((key) => JSON.stringify(key)).join(", ")}]`;
+}
 
 export const versions = (id: string) =>
   queryOptions({
     queryKey: ["tables", id, "versions"],
-    queryFn: async () => (await ask(client.GET("/api/v1/tables/{id}/versions", at(id)))).items,
+    queryFn: () =>
+      everything((query) => ask(client.GET("/api/v1/tables/{id}/versions", { params: { path: { id }, query } }))),
   });
 
 export const create = (body: { name: string; data: unknown }) =>

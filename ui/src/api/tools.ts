@@ -1,6 +1,7 @@
 // Tools of the tenant's own.
 import { queryOptions } from "@tanstack/react-query";
 import { ask, client } from "./client";
+import { everything } from "./everything";
 import type { Picked, Rendered, Tool, ToolVersion } from "./types";
 
 const at = (id: string) => ({ params: { path: { id } } });
@@ -12,7 +13,11 @@ export const toolQuery = (id: string) => queryOptions({ queryKey: ["tools", id],
 export const toolVersions = (id: string) =>
   queryOptions({
     queryKey: ["tools", id, "versions"],
-    queryFn: async () => (await ask(client.GET("/api/v1/tools/{id}/versions", at(id)))).items as ToolVersion[],
+    queryFn: () =>
+      everything((query): Promise<{ items: ToolVersion[]; total: number }> => {
+        const params = { path: { id }, query };
+        return ask(client.GET("/api/v1/tools/{id}/versions", { params })) as never;
+      }),
   });
 
 const MADE_BY_SERVER = ["owner", "address", "created_at", "updated_at", "version", "dropped_secrets"];

@@ -20,6 +20,7 @@ export type Run = Schemas["RunView"];
 export type RunSummary = Schemas["RunSummary"];
 export type RunStep = Schemas["StepView"];
 export type Approval = Schemas["ApprovalView"];
+export type Trigger = Schemas["TriggerView"];
 export type Key = Schemas["KeyView"];
 export type User = Schemas["UserView"];
 export type Tenant = Schemas["TenantView"];

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { begin, push, redo, undo } from "./history";
 import { ends, layOut, SIZE } from "./layout";
-import { addStep, connect, parse, removeStep, setKey } from "./source";
+import { addStep, connect, disconnect, parse, removeStep, setArgs, setNext } from "./source";
 
 const SOURCE = `# The intake of orders
 name: Order intake   # shown in lists
@@ -67,7 +67,7 @@ describe("edits", () => {
   it("keep comments, order and everything that was not touched", () => {
     const { text, id } = addStep(SOURCE, "mail://alerts/send");
     expect(id).toBe("send");
-    const next = connect(setKey(text, "send", "args", { to: "a@b.c" }), "ok", "send");
+    const next = connect(setArgs(text, "send", { to: "a@b.c" }), "ok", "send");
     for (const comment of ["# The intake of orders", "# shown in lists", "# first of all", "# a branch"]) {
       expect(next).toContain(comment);
     }
@@ -89,6 +89,79 @@ describe("edits", () => {
     expect(graph?.steps.map((step) => step.id)).not.toContain("ship");
     expect(graph?.edges.some((edge) => edge.to === "ship")).toBe(false);
     expect(next).toContain("# a branch");
+  });
+
+  it("change one argument and keep the words between the others (UI-6)", () => {
+    const source = `nodes:
+  a:
+    exec: api://x/y
+    args:
+      # who it is for
+      to: "a@b.c" # quoted
+      lines:
+        - {id: 1} # the first
+        - {id: 2}
+      1: kept
+      gone: true
+    next: # both of them
+      - b # the quick one
+      - c # the slow one
+  b: {with: 1}
+  c: {with: 2}
+`;
+    const args = { to: "z@b.c", lines: [{ id: 1 }, { id: 3 }, { id: 4 }], 1: "kept", more: null };
+    const next = setArgs(source, "a", args);
+    for (const comment of ["# who it is for", "# quoted", "# the first"]) expect(next).toContain(comment);
+    expect(next).toContain('to: "z@b.c"');
+    expect(next).toContain("1: kept");
+    expect(next).not.toContain("gone");
+    expect(parse(next).graph?.steps[0]?.args).toEqual(args);
+    const other = setNext(next, "a", 1, undefined);
+    expect(other).toContain("# the quick one");
+    expect(parse(other).graph?.steps[0]?.next).toEqual(["b"]);
+    expect(parse(setNext(next, "a", 0, undefined)).graph?.steps[0]?.next).toEqual(["c"]);
+    expect(setNext(next, "a", 0, undefined)).toContain("# the slow one");
+  });
+
+  it("change one of several next steps, however they are written (UI-6)", () => {
+    const nodes = "  b: {with: 1}\n  c: {with: 2}\n  d: {with: 3}\n";
+    const next = (text: string) => parse(text).graph?.steps[0]?.next;
+    const listed = `nodes:\n  a: {next: [b, c]}\n${nodes}`;
+    expect(next(setNext(listed, "a", 0, "d"))).toEqual(["d", "c"]);
+    expect(next(setNext(listed, "a", 2, "d"))).toEqual(["b", "c", "d"]);
+    expect(setNext(listed, "a", 0, "c")).toContain("next: [b, c]");
+    const commas = `nodes:\n  a: {next: "b, c"}\n${nodes}`;
+    expect(setNext(commas, "a", 2, "d")).toContain('"b, c, d"');
+    expect(next(setNext(commas, "a", 1, undefined))).toEqual(["b"]);
+    const one = `nodes:\n  a: {next: b} # kept\n${nodes}`;
+    expect(setNext(one, "a", 0, "c")).toContain("{next: c} # kept");
+    expect(next(setNext(one, "a", 0, undefined))).toEqual([]);
+  });
+
+  it("leave no edge to a step that is gone (UI-6)", () => {
+    const source = `nodes:
+  a:
+    case: # by size
+      - {when: x > 1, then: big} # large
+      - {when: x > 0, then: [small, big]}
+    else: "big, small"
+  big: {with: 1}
+  small: {with: 2, fail: big}
+`;
+    const { graph } = parse(removeStep(source, "big"));
+    expect(graph?.edges).toEqual([
+      { from: "a", to: "small", kind: "else" },
+      { from: "a", to: "small", kind: "case" },
+    ]);
+    const fewer = disconnect(source, { from: "a", to: "small", kind: "case" });
+    expect(fewer).toContain("# large");
+    expect(parse(fewer).graph?.edges).not.toContainEqual({ from: "a", to: "small", kind: "case" });
+    expect(parse(fewer).graph?.edges).toContainEqual({ from: "a", to: "small", kind: "else" });
+    expect(parse(disconnect(source, { from: "small", to: "big", kind: "fail" })).graph?.edges).not.toContainEqual({
+      from: "small",
+      to: "big",
+      kind: "fail",
+    });
   });
 
   it("leave broken text alone", () => {

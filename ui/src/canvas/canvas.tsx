@@ -1,7 +1,7 @@
 // Steps and edges on a plane. Everything here can also be done by keys and in the step's panel.
-import { Background, Controls, type Edge, type Node, ReactFlow } from "@xyflow/react";
+import { Background, Controls, type Edge, type Node, ReactFlow, type ReactFlowInstance } from "@xyflow/react";
 import "@xyflow/react/dist/style.css";
-import { useMemo, useState } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 import css from "../kit/canvas.module.css";
 import { useWords } from "../words";
 import type { CanvasProps } from ".";
@@ -11,10 +11,31 @@ import { StepNode } from "./step-node";
 
 const nodeTypes = { step: StepNode };
 const edgeTypes = { lane: LaneEdge };
+const FIT = { maxZoom: 1, padding: 0.15 };
+
+/** All steps stay in sight when the panel takes room beside them, until somebody has moved the plane. */
+function useFit() {
+  const host = useRef<HTMLDivElement>(null);
+  const hasMoved = useRef(false);
+  const [plane, setPlane] = useState<ReactFlowInstance | null>(null);
+  useEffect(() => {
+    if (!plane || !host.current) return;
+    // The plane learns of its size as we do; a frame later it knows.
+    const fit = () => requestAnimationFrame(() => !hasMoved.current && void plane.fitView(FIT));
+    const watch = new ResizeObserver(fit);
+    watch.observe(host.current);
+    return () => watch.disconnect();
+  }, [plane]);
+  const onMoveStart = (event: unknown) => {
+    if (event) hasMoved.current = true;
+  };
+  return { host, props: { onInit: setPlane, onMoveStart, fitViewOptions: FIT } };
+}
 
 export default function Canvas(props: CanvasProps) {
-  const { flow, graph, states, selected, isBroken, isLocked, onSelect, onOpen, onConnect, onRemove } = props;
+  const { flow, graph, states, selected, isBroken, isLocked, onSelect, onOpen, onEnter, onConnect, onRemove } = props;
   const words = useWords();
+  const { host, props: fitted } = useFit();
   const [moved, setMoved] = useState(() => keptPositions(flow));
   const { positions, lanes } = useMemo(() => layOut(graph, moved), [graph, moved]);
   const nodes = graph.steps.map((step): Node => {
@@ -27,7 +48,7 @@ export default function Canvas(props: CanvasProps) {
       height: SIZE.height,
       selected: step.id === selected,
       focusable: false,
-      data: { step, state, isSelected: step.id === selected, onSelect, onOpen, onRemove, isLocked },
+      data: { step, state, isSelected: step.id === selected, onSelect, onOpen, onEnter, onRemove, isLocked },
     };
   });
   const known = new Set(graph.steps.map((step) => step.id));
@@ -46,14 +67,14 @@ export default function Canvas(props: CanvasProps) {
       }),
     );
   return (
-    <div role="application" aria-label={words.flows.canvas} className={isBroken ? css.locked : css.canvas}>
+    <div ref={host} role="application" aria-label={words.flows.canvas} className={isBroken ? css.locked : css.canvas}>
       <ReactFlow
         nodes={nodes}
         edges={edges}
         nodeTypes={nodeTypes}
         edgeTypes={edgeTypes}
         fitView
-        fitViewOptions={{ maxZoom: 1, padding: 0.15 }}
+        {...fitted}
         minZoom={0.2}
         nodesDraggable={!isLocked}
         nodesConnectable={!isLocked}

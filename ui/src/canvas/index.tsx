@@ -14,11 +14,14 @@ export type CanvasProps = {
   isLocked: boolean;
   onSelect: (id: string | null) => void;
   onOpen: (id: string) => void;
+  /** By a key: whoever has no mouse goes on in the step's panel, wherever that is. */
+  onEnter: (id: string) => void;
   onConnect: (from: string, to: string) => void;
   onRemove: (id: string) => void;
 };
 
-const LazyCanvas = lazily(() => import("./canvas"));
+export const loadCanvas = () => import("./canvas");
+const LazyCanvas = lazily(loadCanvas);
 
 export function Canvas(props: CanvasProps) {
   return (

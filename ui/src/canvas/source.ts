@@ -1,6 +1,7 @@
 // A flow's YAML as a syntax tree: what it draws, and edits that leave comments and order alone.
 import { type Document, isMap, isScalar, isSeq, parseDocument, type YAMLMap } from "yaml";
 import type { Mark } from "../editor";
+import { writeAt } from "./write";
 
 export type StepKind =
   | "tool"
@@ -124,44 +125,99 @@ export function addStep(text: string, uri: string): { text: string; id: string }
   return { text: next, id };
 }
 
+const KINDS_OF_EDGES = ["next", "then", "else", "fail"] as const;
+
+/** Takes a step away, with every edge that led to it. */
 export function removeStep(text: string, id: string): string {
-  return edit(text, (_, nodes) => {
+  return edit(text, (document, nodes) => {
     nodes.delete(id);
-    for (const { key, value } of nodes.items) {
+    for (const { value } of nodes.items) {
       if (!isMap(value)) continue;
-      for (const kind of ["next", "then", "else", "fail"]) unlink(value, kind, id, String(key));
+      for (const kind of KINDS_OF_EDGES) unlink(document, value, kind, id);
+      unlinkCases(document, value, id);
     }
   });
 }
 
-function unlink(node: YAMLMap, kind: string, id: string, _from: string): void {
-  const value = node.get(kind);
-  if (value === id) node.delete(kind);
-  else if (isSeq(value)) {
-    const rest = (value.toJSON() as string[]).filter((to) => to !== id);
-    if (rest.length > 0) node.set(kind, rest.length === 1 ? rest[0] : rest);
-    else node.delete(kind);
-  }
+/** Takes one edge away; the steps at its ends stay. */
+export function disconnect(text: string, { from, to, kind }: Edge): string {
+  return edit(text, (document, nodes) => {
+    const node = nodes.get(from);
+    if (!isMap(node)) return;
+    if (kind === "case") unlinkCases(document, node, to);
+    else unlink(document, node, kind, to);
+  });
 }
 
-/** Sets one key of a step; `undefined` takes it away. */
-export function setKey(text: string, id: string, key: string, value: unknown): string {
+/** A branch without a target says nothing; the last one takes `case` with it. */
+function unlinkCases(document: Document, node: YAMLMap, id: string): void {
+  const branches = node.get("case");
+  if (!isSeq(branches)) return;
+  for (let at = branches.items.length - 1; at >= 0; at--) {
+    const branch = branches.items[at];
+    if (!isMap(branch) || !list(plain(document, branch.get("then"))).includes(id)) continue;
+    unlink(document, branch, "then", id);
+    if (!branch.has("then")) branches.delete(at);
+  }
+  if (branches.items.length === 0) node.delete("case");
+}
+
+const plain = (document: Document, value: unknown): unknown => (isSeq(value) ? value.toJS(document) : value);
+
+function unlink(document: Document, node: YAMLMap, kind: string, id: string): void {
+  const now = list(plain(document, node.get(kind)));
+  if (!now.includes(id)) return;
+  setTargets(
+    document,
+    node,
+    kind,
+    now.filter((to) => to !== id),
+  );
+}
+
+/** Where edges of a kind lead to, as its author writes them: one name, a list, or names with commas. */
+function setTargets(document: Document, node: YAMLMap, kind: string, targets: string[]): void {
+  const now = node.get(kind);
+  const [only] = targets;
+  if (only === undefined) node.delete(kind);
+  else if (isSeq(now)) {
+    for (let at = now.items.length - 1; at >= 0; at--) {
+      if (!targets.includes(String(now.get(at)))) now.delete(at);
+    }
+    // Those that stay keep their places and their comments.
+    for (const [at, target] of targets.entries()) if (now.get(at) !== target) now.set(at, target);
+  } else if (targets.length === 1) writeAt(document, node, kind, only);
+  else if (typeof now === "string" && now.includes(",")) writeAt(document, node, kind, targets.join(", "));
+  else node.set(kind, document.createNode(targets));
+}
+
+/** What comes next, at one of its places; `undefined` takes that away, a place behind the last adds one. */
+export function setNext(text: string, from: string, at: number, to: string | undefined): string {
+  if (from === to) return text;
+  return edit(text, (document, nodes) => {
+    const node = nodes.get(from);
+    if (!isMap(node)) return;
+    const now = list(plain(document, node.get("next")));
+    if (to !== undefined && now.includes(to)) return;
+    const known = node.get("next");
+    if (isSeq(known) && to !== undefined) known.set(at, to);
+    else setTargets(document, node, "next", to === undefined ? now.toSpliced(at, 1) : now.toSpliced(at, 1, to));
+  });
+}
+
+/** Sets the arguments of a step: only what is another value is written, so that comments between the others stay. */
+export function setArgs(text: string, id: string, args: unknown): string {
   return edit(text, (document, nodes) => {
     const node = nodes.get(id);
     if (!isMap(node)) return;
-    if (value === undefined) node.delete(key);
-    else node.set(key, document.createNode(value));
+    if (args === undefined) node.delete("args");
+    else writeAt(document, node, "args", args);
   });
 }
 
 /** Draws an edge: one more step that comes next. */
 export function connect(text: string, from: string, to: string): string {
-  const step = parse(text).graph?.steps.find((one) => one.id === from);
-  const now =
-    parse(text)
-      .graph?.edges.filter((edge) => edge.from === from && edge.kind === "next")
-      .map((edge) => edge.to) ?? [];
-  if (!step || from === to || now.includes(to)) return text;
-  const next = [...now, to];
-  return setKey(text, from, "next", next.length === 1 ? next[0] : next);
+  const graph = parse(text).graph;
+  if (!graph?.steps.some((one) => one.id === from)) return text;
+  return setNext(text, from, graph.edges.filter((edge) => edge.from === from && edge.kind === "next").length, to);
 }

@@ -1,4 +1,4 @@
-// One step on the canvas: Enter opens it, Delete takes it away.
+// One step on the canvas: Enter leads to its panel, Delete takes it away.
 import { Handle, Position } from "@xyflow/react";
 import type { KeyboardEvent } from "react";
 import { StateBadge } from "../catalog/badges";
@@ -13,16 +13,17 @@ type Data = {
   isLocked: boolean;
   onSelect: (id: string) => void;
   onOpen: (id: string) => void;
+  onEnter: (id: string) => void;
   onRemove: (id: string) => void;
 };
 
 export function StepNode({ data }: { data: Data }) {
   const words = useWords();
-  const { step, state, isSelected, isLocked, onSelect, onOpen, onRemove } = data;
+  const { step, state, isSelected, isLocked, onSelect, onOpen, onEnter, onRemove } = data;
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key === "Enter" || event.key === " ") {
       event.preventDefault();
-      onOpen(step.id);
+      onEnter(step.id);
     } else if ((event.key === "Delete" || event.key === "Backspace") && !isLocked) {
       onRemove(step.id);
     }
@@ -36,6 +37,7 @@ export function StepNode({ data }: { data: Data }) {
       tabIndex={0}
       aria-label={words.flows.step(step.id, word)}
       aria-current={isSelected || undefined}
+      data-step={step.id}
       data-state={state}
       className={css.step}
       onFocus={() => onSelect(step.id)}

@@ -10,8 +10,7 @@ import { SchemaForm } from "../form";
 import { ActionErrors, useAction } from "../form/action";
 import { JsonEditor } from "../form/json";
 import { kindOf, resolve, type Schema } from "../form/schema";
-import { useSubmitKey } from "../form/submit-key";
-import { Button, Card, Link, Loaded, LocalTabs, Muted, Row, Split, Stack } from "../kit";
+import { Button, Card, Link, Loaded, LocalTabs, Muted, Row, Split, Stack, useSubmitKey } from "../kit";
 import { useWords } from "../words";
 import { Answer, RawAnswer, Request, Timing } from "./answer";
 
@@ -20,7 +19,7 @@ type Args = Record<string, unknown>;
 export function TryPanel({ entry, first }: { entry: ToolEntry; first?: Args }) {
   const words = useWords();
   const may = useMay();
-  const schema = useQuery(inputSchema(entry));
+  const schema = useQuery(inputSchema(entry, may));
   const [args, setArgs] = useState<Args>(first ?? {});
   const [answer, setAnswer] = useState<CallAnswer | null>(null);
   const stopper = useRef<AbortController | null>(null);
@@ -69,11 +68,11 @@ export function TryPanel({ entry, first }: { entry: ToolEntry; first?: Args }) {
   );
 }
 
-type ArgumentsProps = { schema: Schema; value: Args; onValue: (value: Args) => void; problems: Problem[] };
+type ArgumentsProps = { schema: Schema | null; value: Args; onValue: (value: Args) => void; problems: Problem[] };
 
 function Arguments({ schema, value, onValue, problems }: ArgumentsProps) {
   const words = useWords();
-  const canDraw = kindOf(resolve(schema, schema), schema) === "object";
+  const canDraw = schema && kindOf(resolve(schema, schema), schema) === "object";
   const json = {
     id: "json",
     label: words.form.json,
@@ -86,7 +85,7 @@ function Arguments({ schema, value, onValue, problems }: ArgumentsProps) {
       canDraw ? (
         <SchemaForm schema={schema} value={value} onValue={onValue} problems={problems} />
       ) : (
-        <Muted>{words.form.noArguments}</Muted>
+        <Muted>{schema ? words.form.noArguments : words.form.unknownArguments}</Muted>
       ),
   };
   return <LocalTabs label={words.trying.args} tabs={[form, json]} />;

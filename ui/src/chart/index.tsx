@@ -7,7 +7,8 @@ import css from "../kit/show.module.css";
 export type Line = { name: string; values: (number | null)[] };
 export type ChartProps = { label: string; times: number[]; lines: Line[] };
 
-const LazyPlot = lazily(() => import("./plot"));
+export const loadPlot = () => import("./plot");
+const LazyPlot = lazily(loadPlot);
 
 export function Chart(props: ChartProps) {
   return (

@@ -1,6 +1,6 @@
 // CodeMirror in React's hands: the text is the parent's, the rest is the editor's.
 import { type Diagnostic, setDiagnostics } from "@codemirror/lint";
-import { EditorState } from "@codemirror/state";
+import { Compartment, EditorState } from "@codemirror/state";
 import { EditorView } from "@codemirror/view";
 import { useEffect, useRef } from "react";
 import type { EditorProps, Mark } from ".";
@@ -18,13 +18,26 @@ export default function CodeMirror(props: EditorProps) {
       const text = update.state.doc.toString();
       if (update.docChanged && text !== latest.current.value) latest.current.onValue?.(text);
     });
-    const state = EditorState.create({ doc: latest.current.value, extensions: [extensions(latest.current), change] });
+    const state = EditorState.create({
+      doc: latest.current.value,
+      extensions: [extensions(latest.current), change, problem.of(said(latest.current.error))],
+    });
     view.current = new EditorView({ state, parent: host.current });
     return () => view.current?.destroy();
   }, [props.language, props.label, props.isReadOnly]);
   useEffect(() => replace(view.current, props.value), [props.value]);
   useEffect(() => mark(view.current, props.marks ?? []), [props.marks]);
+  useEffect(() => {
+    view.current?.dispatch({ effects: problem.reconfigure(said(props.error)) });
+  }, [props.error]);
   return <div ref={host} className={props.isTall ? "editor tall" : "editor"} />;
+}
+
+const problem = new Compartment();
+
+/** `aria-description`, as the message stands elsewhere in the page. */
+function said(error: string | undefined) {
+  return EditorView.contentAttributes.of(error ? { "aria-invalid": "true", "aria-description": error } : {});
 }
 
 /** Puts another text in, without moving the cursor more than needed. */

@@ -12,11 +12,14 @@ export type EditorProps = {
   marks?: Mark[];
   isReadOnly?: boolean;
   isTall?: boolean;
+  /** What is wrong with the whole of it; shown by the parent, said here. */
+  error?: string;
   /** Whether the editor has its own undo; the parent may have one for more than this text. */
   hasHistory?: boolean;
 };
 
-const LazyEditor = lazily(() => import("./codemirror"));
+export const loadEditor = () => import("./codemirror");
+const LazyEditor = lazily(loadEditor);
 const LazyDiff = lazily(() => import("./diff"));
 
 export function Editor(props: EditorProps) {

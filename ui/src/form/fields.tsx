@@ -1,11 +1,11 @@
 // The controls of a form, one per kind of value.
-import { useState } from "react";
-import { Button, Card, Group, Muted, Row, SelectField, Stack, SwitchField, TextField } from "../kit";
+import { Card, Group, SelectField, Stack, SwitchField, TextField } from "../kit";
 import { useWords } from "../words";
 import { useForm, useHasProblemBelow, useProblem } from "./context";
 import { JsonField } from "./json";
+import { ListInput, MapInput } from "./many";
 import { getAt, type Path, setAt } from "./path";
-import { choicesOf, emptyOf, type FormField, fieldsOf, isSchema, kindOf, resolve, type Schema } from "./schema";
+import { choicesOf, type FormField, fieldsOf, groupsOf, kindOf, type Schema } from "./schema";
 import { SecretField } from "./secret";
 
 type Props = { schema: Schema; value: unknown; path: Path; onValue: (value: unknown) => void };
@@ -28,9 +28,22 @@ export function ObjectFields({ schema, value, path, onValue }: Props) {
     />
   );
   const advanced = fields.filter((field) => field.advanced);
+  const words = useWords();
+  // Inside of another object everything belongs together already.
+  const parts = path.length === 0 ? groupsOf(fields.filter((field) => !field.advanced)) : [];
   return (
     <>
-      {fields.filter((field) => !field.advanced).map(draw)}
+      {path.length > 0 && fields.filter((field) => !field.advanced).map(draw)}
+      {parts.map(({ group, fields }) => {
+        const title = (words.form.groups as Record<string, string>)[group];
+        return title && fields.length > 1 && parts.length > 1 ? (
+          <Group key={group} label={title}>
+            {fields.map(draw)}
+          </Group>
+        ) : (
+          fields.map(draw)
+        );
+      })}
       {advanced.length > 0 && (
         <Advanced paths={advanced.map((field) => [...path, field.key])}>{advanced.map(draw)}</Advanced>
       )}
@@ -76,14 +89,18 @@ export function Input(props: InputProps) {
     case "map":
       return <MapInput {...props} />;
     case "object":
-      return (
-        <Group label={props.label} hint={props.hint}>
-          <ObjectFields {...props} />
-        </Group>
-      );
+      return <ObjectInput {...props} />;
     case "json":
       return <JsonField {...props} />;
   }
+}
+
+function ObjectInput(props: InputProps) {
+  return (
+    <Group label={props.label} hint={props.hint} error={useProblem(props.path)}>
+      <ObjectFields {...props} />
+    </Group>
+  );
 }
 
 function TextInput({ value, onValue, schema, path, label, hint, required }: InputProps) {
@@ -118,15 +135,11 @@ function NumberInput({ value, onValue, schema, path, label, hint, required }: In
   );
 }
 
-function FlagInput({ value, onValue, schema, label, hint }: InputProps) {
+function FlagInput({ value, onValue, schema, path, label, hint }: InputProps) {
   const { isReadOnly } = useForm();
+  const error = useProblem(path);
   const isOn = value === undefined || value === null ? schema.default === true : value === true;
-  return (
-    <Stack gap="tight">
-      <SwitchField label={label} checked={isOn} onChecked={onValue} disabled={isReadOnly} />
-      {hint && <Muted small>{hint}</Muted>}
-    </Stack>
-  );
+  return <SwitchField {...{ label, hint, error }} checked={isOn} onChecked={onValue} disabled={isReadOnly} />;
 }
 
 function ChoiceInput({ value, onValue, schema, path, label, hint, required }: InputProps) {
@@ -144,84 +157,5 @@ function ChoiceInput({ value, onValue, schema, path, label, hint, required }: In
       disabled={isReadOnly}
       onValue={(text) => onValue(text === "" ? undefined : JSON.parse(text))}
     />
-  );
-}
-
-function ListInput({ value, onValue, schema, path, label, hint }: InputProps) {
-  const words = useWords();
-  const { root, isReadOnly } = useForm();
-  const error = useProblem(path);
-  const items = Array.isArray(value) ? value : [];
-  const inner = resolve(schema.items, root);
-  return (
-    <Group label={label} hint={error ?? hint}>
-      {items.map((item, at) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: an item is known by its place alone
-        <Row key={at} at="bottom">
-          <div style={{ flex: 1, minWidth: 0 }}>
-            <Input
-              schema={inner}
-              label={words.form.item(at + 1)}
-              required={false}
-              value={item}
-              path={[...path, at]}
-              onValue={(next) => onValue(items.with(at, next ?? emptyOf(inner, root)))}
-            />
-          </div>
-          {!isReadOnly && <Button onClick={() => onValue(items.toSpliced(at, 1))}>{words.act.remove}</Button>}
-        </Row>
-      ))}
-      {!isReadOnly && (
-        <div>
-          <Button onClick={() => onValue([...items, emptyOf(inner, root)])}>{words.act.add}</Button>
-        </div>
-      )}
-    </Group>
-  );
-}
-
-function MapInput({ value, onValue, schema, path, label, hint }: InputProps) {
-  const words = useWords();
-  const { root, isReadOnly } = useForm();
-  const entries = Object.entries(isSchema(value) ? value : {});
-  const inner = resolve(schema.additionalProperties, root);
-  const set = (at: number, entry: [string, unknown]) => onValue(Object.fromEntries(entries.with(at, entry)));
-  // While a name is typed it may be that of another entry, which must not be lost for it.
-  const [typed, setTyped] = useState<{ at: number; name: string } | null>(null);
-  const rename = (at: number, name: string, item: unknown) => {
-    const isTaken = entries.some(([key], other) => other !== at && key === name);
-    setTyped(isTaken ? { at, name } : null);
-    if (!isTaken) set(at, [name, item]);
-  };
-  return (
-    <Group label={label} hint={hint}>
-      {entries.map(([key, item], at) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: the key itself is being typed
-        <Row key={at} at="bottom">
-          <TextField
-            label={words.form.name}
-            value={typed?.at === at ? typed.name : key}
-            onValue={(name) => rename(at, name, item)}
-            readOnly={isReadOnly}
-          />
-          <Input
-            schema={inner}
-            label={words.form.value}
-            required={false}
-            value={item}
-            path={[...path, key]}
-            onValue={(next) => set(at, [key, next ?? ""])}
-          />
-          {!isReadOnly && (
-            <Button onClick={() => onValue(Object.fromEntries(entries.toSpliced(at, 1)))}>{words.act.remove}</Button>
-          )}
-        </Row>
-      ))}
-      {!isReadOnly && (
-        <div>
-          <Button onClick={() => onValue(Object.fromEntries([...entries, ["", ""]]))}>{words.act.add}</Button>
-        </div>
-      )}
-    </Group>
   );
 }

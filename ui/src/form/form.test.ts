@@ -1,7 +1,7 @@
 // Form ⇄ JSON: what a form does not show stays, and what it shows comes back as it was.
 import { describe, expect, it } from "vitest";
 import { getAt, parsePath, setAt } from "./path";
-import { emptyOf, fieldsOf, humanise, kindOf, resolve } from "./schema";
+import { emptyOf, fieldsOf, groupsOf, humanise, kindOf, resolve } from "./schema";
 
 describe("places", () => {
   it("are read as the server writes them", () => {
@@ -95,6 +95,17 @@ describe("fields", () => {
     expect([label("en"), label("zh-CN")]).toEqual(["Sign-in", "登录方式"]);
     expect(humanise("base_url")).toBe("Base URL");
     expect(humanise("maxAttempts")).toBe("Max attempts");
+  });
+
+  it("stand in their groups, those of none first", () => {
+    const property = (group?: string) => ({ type: "string", ...(group && { "x-ui": { group } }) });
+    const properties = { a: property("limits"), b: property(), c: property("sign_in"), d: property("limits") };
+    const grouped = groupsOf(fieldsOf({ properties }, {}, {}, {}, "en"));
+    expect(grouped.map(({ group, fields }) => [group, fields.map(({ key }) => key)])).toEqual([
+      ["general", ["b"]],
+      ["limits", ["a", "d"]],
+      ["sign_in", ["c"]],
+    ]);
   });
 
   it("begin with something of their kind", () => {

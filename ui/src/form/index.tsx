@@ -1,5 +1,5 @@
 // A form of a JSON Schema. The server alone says what is wrong; here its problems only find their fields.
-import { useMemo } from "react";
+import { type ReactNode, useMemo } from "react";
 import type { Problem } from "../api/error";
 import { Stack } from "../kit";
 import { useLanguage } from "../words";
@@ -18,6 +18,16 @@ type Props = {
   prefix?: string;
   isReadOnly?: boolean;
 };
+
+/** Lets fields below it find their problems, where no schema draws them. */
+export function ProblemsBelow({ problems, children }: { problems: Problem[]; children: ReactNode }) {
+  const language = useLanguage();
+  const context = useMemo(() => {
+    const placed = problems.map((problem) => ({ at: parsePath(problem.path), message: problem.message }));
+    return { root: {}, whole: {}, problems: placed, language, isReadOnly: false };
+  }, [problems, language]);
+  return <FormContext value={context}>{children}</FormContext>;
+}
 
 export function SchemaForm({ schema, value, onValue, problems = [], prefix = "", isReadOnly = false }: Props) {
   const language = useLanguage();

@@ -14,16 +14,22 @@ export function JsonField({ value, onValue, path, label, hint }: InputProps) {
   return (
     <Stack gap="tight">
       <strong aria-hidden>{label}</strong>
-      <JsonEditor label={label} value={value} onValue={onValue} isReadOnly={isReadOnly} />
+      <JsonEditor label={label} value={value} onValue={onValue} isReadOnly={isReadOnly} error={error} />
       {hint && <Muted small>{hint}</Muted>}
       {error && <FieldError>{error}</FieldError>}
     </Stack>
   );
 }
 
-type Props = { label: string; value: unknown; onValue: (value: unknown) => void; isReadOnly?: boolean };
+type Props = {
+  label: string;
+  value: unknown;
+  onValue: (value: unknown) => void;
+  isReadOnly?: boolean;
+  error?: string;
+};
 
-export function JsonEditor({ label, value, onValue, isReadOnly }: Props) {
+export function JsonEditor({ label, value, onValue, isReadOnly, error }: Props) {
   const words = useWords();
   const [text, setText] = useState(() => write(value));
   const [isBad, setBad] = useState(false);
@@ -48,7 +54,14 @@ export function JsonEditor({ label, value, onValue, isReadOnly }: Props) {
   };
   return (
     <Stack gap="tight">
-      <Editor label={label} language="json" value={text} onValue={change} isReadOnly={isReadOnly} />
+      <Editor
+        label={label}
+        language="json"
+        value={text}
+        onValue={change}
+        isReadOnly={isReadOnly}
+        error={isBad ? words.form.badJson : error}
+      />
       {isBad && <FieldError>{words.form.badJson}</FieldError>}
     </Stack>
   );

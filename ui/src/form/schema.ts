@@ -20,6 +20,7 @@ export type FormField = {
   hint?: string;
   required: boolean;
   advanced: boolean;
+  group: string;
 };
 
 const NESTING = 8;
@@ -119,8 +120,17 @@ export function fieldsOf(
     schema: own,
     required: isRequired,
     advanced: !!hints.advanced && !isRequired,
+    group: hints.group ?? "general",
     ...wordsOf(key, own, hints, language),
   }));
+}
+
+/** Fields of one group stand together, where the first of them stands; what belongs to none comes first. */
+export function groupsOf(fields: FormField[]): { group: string; fields: FormField[] }[] {
+  const groups = new Map<string, FormField[]>();
+  for (const field of fields) groups.set(field.group, [...(groups.get(field.group) ?? []), field]);
+  const all = [...groups].map(([group, fields]) => ({ group, fields }));
+  return [...all.filter(({ group }) => group === "general"), ...all.filter(({ group }) => group !== "general")];
 }
 
 function isWanted(when: Hints["when"], value: unknown, whole: unknown): boolean {

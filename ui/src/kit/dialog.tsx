@@ -6,16 +6,30 @@ import { useWords } from "../words";
 import { Button, IconButton } from "./button";
 import { names } from "./css";
 import css from "./overlay.module.css";
+import { useSubmitKey } from "./submit-key";
 
-type DialogProps = { title: string; open: boolean; onClose: () => void; children: ReactNode; wide?: boolean };
+type DialogProps = {
+  title: string;
+  open: boolean;
+  onClose: () => void;
+  children: ReactNode;
+  wide?: boolean;
+  /** What Ctrl or ⌘ Enter does. */
+  onSubmit?: () => void;
+};
 
-export function Dialog({ title, open, onClose, children, wide }: DialogProps) {
+export function Dialog({ title, open, onClose, children, wide, onSubmit }: DialogProps) {
   const words = useWords();
+  const onKeyDown = useSubmitKey(() => onSubmit?.());
   return (
     <RadixDialog.Root open={open} onOpenChange={(isOpen) => !isOpen && onClose()}>
       <RadixDialog.Portal>
         <RadixDialog.Overlay className={css.veil} />
-        <RadixDialog.Content className={names(css.dialog, wide && css.wide)} aria-describedby={undefined}>
+        <RadixDialog.Content
+          className={names(css.dialog, wide && css.wide)}
+          aria-describedby={undefined}
+          onKeyDown={onKeyDown}
+        >
           <RadixDialog.Title asChild>
             <h2>{title}</h2>
           </RadixDialog.Title>

@@ -114,9 +114,15 @@ export function SelectField(props: SelectProps) {
   );
 }
 
-type CheckProps = { label: string; checked: boolean; onChecked: (checked: boolean) => void; disabled?: boolean };
+type CheckProps = {
+  label: string;
+  checked: boolean;
+  onChecked: (checked: boolean) => void;
+  disabled?: boolean;
+  hideLabel?: boolean;
+};
 
-export function CheckField({ label, checked, onChecked, disabled, hideLabel }: CheckProps & { hideLabel?: boolean }) {
+export function CheckField({ label, checked, onChecked, disabled, hideLabel }: CheckProps) {
   return (
     <label className={css.check}>
       <input
@@ -130,13 +136,17 @@ export function CheckField({ label, checked, onChecked, disabled, hideLabel }: C
   );
 }
 
-export function SwitchField({ label, checked, onChecked, disabled, hideLabel }: CheckProps & { hideLabel?: boolean }) {
+export function SwitchField(props: CheckProps & { hint?: ReactNode; error?: string }) {
+  const { label, checked, onChecked, disabled, hideLabel, hint, error } = props;
   const id = useId();
-  return (
+  const described = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(" ");
+  const control = (
     <span className={css.check}>
       <RadixSwitch.Root
         id={id}
         aria-label={label}
+        aria-describedby={described || undefined}
+        aria-invalid={error ? true : undefined}
         className={css.switch}
         checked={checked}
         disabled={disabled}
@@ -146,6 +156,18 @@ export function SwitchField({ label, checked, onChecked, disabled, hideLabel }: 
       </RadixSwitch.Root>
       {!hideLabel && <label htmlFor={id}>{label}</label>}
     </span>
+  );
+  if (!described) return control;
+  return (
+    <div className={css.field}>
+      {control}
+      {hint && (
+        <span id={`${id}-hint`} className={css.hint}>
+          {hint}
+        </span>
+      )}
+      {error && <FieldError id={`${id}-error`}>{error}</FieldError>}
+    </div>
   );
 }
 
@@ -174,12 +196,14 @@ export function Choices(props: { label: string; value: string; options: Option[]
 }
 
 /** Fields that belong together below a word. */
-export function Group({ label, children, hint }: { label: string; children: ReactNode; hint?: ReactNode }) {
+export function Group({ label, children, hint, error }: FieldProps & { children: ReactNode }) {
+  const id = useId();
   return (
-    <fieldset>
+    <fieldset aria-invalid={error ? true : undefined} aria-describedby={error ? `${id}-error` : undefined}>
       <legend className={css.legend}>{label}</legend>
       <div className={css.group}>
         {hint && <span className={css.hint}>{hint}</span>}
+        {error && <FieldError id={`${id}-error`}>{error}</FieldError>}
         {children}
       </div>
     </fieldset>

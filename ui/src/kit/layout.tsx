@@ -1,7 +1,7 @@
 // How things stand beside and below one another.
-import { type ReactNode, useEffect, useRef } from "react";
+import { type ReactNode, useEffect, useLayoutEffect, useRef } from "react";
 import { names } from "./css";
-import { takeFocusWish } from "./focus";
+import { takeFocusWish, wishFocus } from "./focus";
 import css from "./layout.module.css";
 
 type Box = { children: ReactNode };
@@ -51,6 +51,13 @@ export function Header({ title, children, badge }: { title: string; children?: R
     document.title = `${title} · mcp-all-in-one`;
     if (takeFocusWish()) ref.current?.focus();
   }, [title]);
+  // Of a page that was waited for, the heading that comes instead gets the focus of the one that goes.
+  useLayoutEffect(() => {
+    const heading = ref.current;
+    return () => {
+      if (heading && document.activeElement === heading) wishFocus();
+    };
+  }, []);
   return (
     <header className={css.header}>
       <div className={css.row}>

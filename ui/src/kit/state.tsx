@@ -4,7 +4,7 @@ import { type ReactNode, useEffect, useState } from "react";
 import { useWords } from "../words";
 import { Button } from "./button";
 import { names } from "./css";
-import { Muted } from "./layout";
+import { Header, Muted } from "./layout";
 import layout from "./layout.module.css";
 import css from "./show.module.css";
 
@@ -96,6 +96,17 @@ export function Loaded<T>({ query, children }: { query: Query<T>; children: (dat
   if (query.data !== undefined) return children(query.data);
   if (query.error) return <ErrorNote error={query.error as unknown as Failure} onRetry={() => query.refetch()} />;
   return <Skeleton />;
+}
+
+/** The same for a whole page, which has its one heading while it waits and when nothing came, too. */
+export function LoadedPage<T>({ title, ...of }: { title: string; query: Query<T>; children: (data: T) => ReactNode }) {
+  if (of.query.data !== undefined) return of.children(of.query.data);
+  return (
+    <div className={layout.stack}>
+      <Header title={title} />
+      <Loaded {...of} />
+    </div>
+  );
 }
 
 export function Problems({ title, all }: { title: string; all: { path: string; message: string }[] }) {

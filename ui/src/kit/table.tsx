@@ -2,6 +2,7 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type ReactNode, useState } from "react";
 import { names } from "./css";
+import { useNarrow } from "./narrow";
 import css from "./show.module.css";
 
 export type Column<T> = { id: string; label: string; cell: (row: T) => ReactNode; kind?: "number" | "nowrap" };
@@ -10,6 +11,10 @@ type Props<T> = { label: string; columns: Column<T>[]; rows: T[]; id: (row: T) =
 /** So many rows are drawn as they are; more are drawn as they are scrolled to. */
 const PLAIN_ROWS = 60;
 const ROW_HEIGHT = 37;
+/** A card has a line per column, and a gap below it, as the style sheet says. */
+const CARD_LINE_HEIGHT = 27;
+const CARD_GAP = 8;
+const OVERSCAN = 12;
 
 export function Table<T>(props: Props<T>) {
   // A state and no ref: rows are drawn into what scrolls, so that they wait for it.
@@ -80,11 +85,13 @@ function wrapped(content: ReactNode): ReactNode {
 }
 
 function LongBody<T>({ scroller, ...props }: Props<T> & { scroller: HTMLDivElement | null }) {
+  const isNarrow = useNarrow();
   const virtual = useVirtualizer({
     count: props.rows.length,
     getScrollElement: () => scroller,
-    estimateSize: () => ROW_HEIGHT,
-    overscan: 12,
+    estimateSize: () => (isNarrow ? props.columns.length * CARD_LINE_HEIGHT : ROW_HEIGHT),
+    gap: isNarrow ? CARD_GAP : 0,
+    overscan: isNarrow ? OVERSCAN / 2 : OVERSCAN,
   });
   const items = virtual.getVirtualItems();
   const first = items[0]?.index ?? 0;

@@ -13,7 +13,8 @@ import { nav } from "../routes";
 import { useWords } from "../words";
 
 type Target = { label: string; detail?: string; to: string; search?: Record<string, string> };
-const REQUEST_ID = /^[0-9a-f]{8}-[0-9a-f-]{27}$/i;
+const OUR_REQUEST_ID = /^[0-9a-f]{8}-[0-9a-f-]{27}$/i;
+const REQUEST_ID = /^\S{4,200}$/;
 const SHOWN = 12;
 
 export function Palette({ open, onClose }: { open: boolean; onClose: () => void }) {
@@ -81,11 +82,14 @@ function useTargets(text: string, open: boolean): [string, Target[]][] {
     );
     const id = text.trim();
     const call: Target = { label: words.shell.openCall(id), to: "/ui/calls", search: { request_id: id } };
+    const isOurs = OUR_REQUEST_ID.test(id);
     const groups: [string, Target[]][] = [
-      [words.nav.calls, REQUEST_ID.test(id) ? [call] : []],
+      [words.nav.calls, isOurs ? [call] : []],
       [words.shell.pages, find(pages, text, SHOWN)],
       [words.nav.services, find(services, text, SHOWN)],
       [words.nav.tools, find(tools, text, SHOWN)],
+      // Clients may give requests ids of their own, which look like anything.
+      [words.nav.calls, !isOurs && REQUEST_ID.test(id) ? [call] : []],
     ];
     return groups.filter(([, targets]) => targets.length > 0);
   }, [data, text, words, may]);

@@ -5,7 +5,7 @@ import { setTenant, whenSignedOut } from "../api/client";
 import { listen } from "../api/events";
 import { me, signIn } from "../api/session";
 import { SIGNED_OUT } from "../form/secret";
-import { ErrorNote, Skeleton, Toasts } from "../kit";
+import { ErrorNote, Header, Skeleton, Stack, Toasts } from "../kit";
 import css from "../kit/shell.module.css";
 import { Frame } from "./frame";
 import { Login } from "./login";
@@ -48,8 +48,9 @@ export function Root() {
     await queries.invalidateQueries();
   };
   const isOut = who.data === null || isLost;
-  if (link === "trying" || who.isPending) return <Skeleton />;
-  if (who.error) return <ErrorNote error={who.error} onRetry={() => who.refetch()} />;
+  if (link === "trying" || who.isPending) return <Alone />;
+  // Whoever was in stays in front of what they typed, whatever becomes of asking who they are.
+  if (who.error && !who.data) return <Alone error={who.error} onRetry={() => who.refetch()} />;
   return (
     <>
       {isOut && <Login onIn={enter} isAgain={isLost} isLinkSpent={link === "spent"} />}
@@ -61,6 +62,20 @@ export function Root() {
       )}
       <Toasts />
     </>
+  );
+}
+
+/** Before anybody is known: the product's name, and whether it waits or failed. */
+function Alone({ error, onRetry }: { error?: Error; onRetry?: () => void }) {
+  return (
+    <main className={css.login}>
+      <div>
+        <Stack>
+          <Header title="mcp-all-in-one" />
+          {error ? <ErrorNote error={error} onRetry={onRetry} /> : <Skeleton />}
+        </Stack>
+      </div>
+    </main>
   );
 }
 

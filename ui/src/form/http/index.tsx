@@ -6,7 +6,7 @@ import { useWords } from "../../words";
 import { useKept } from "./kept";
 import { Parameters } from "./parameters";
 import { Rendered } from "./rendered";
-import { FetchSample, type SampleSource } from "./sample";
+import { FetchSample, type Sampled } from "./sample";
 
 export type HttpValue = Record<string, unknown>;
 type Props = {
@@ -14,14 +14,16 @@ type Props = {
   onValue: (value: HttpValue) => void;
   problems: Problem[];
   prefix: string;
-  sample?: SampleSource;
+  sample: Sampled;
+  /** Under which the sample answer is kept. */
+  sampleKey: string;
 };
 
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"].map((value) => ({ value, label: value }));
 
-export function HttpEditor({ value, onValue, problems, prefix, sample }: Props) {
+export function HttpEditor({ value, onValue, problems, prefix, sample, sampleKey }: Props) {
   const words = useWords();
-  const [answer, setAnswer] = useKept(`sample ${JSON.stringify(sample ?? value.endpoint)}`);
+  const [answer, setAnswer] = useKept(sampleKey);
   const set = (field: string) => (next: unknown) => onValue({ ...value, [field]: next });
   const error = (field: string) => problems.find((problem) => problem.path === join(prefix, field))?.message;
   const template = String(value.response_template ?? "");
@@ -54,10 +56,7 @@ export function HttpEditor({ value, onValue, problems, prefix, sample }: Props) 
         </Region>
       </Stack>
       <Stack>
-        <Region
-          title={words.http.sample}
-          actions={sample && <FetchSample of={sample} value={value} onSample={setAnswer} />}
-        >
+        <Region title={words.http.sample} actions={<FetchSample of={sample} value={value} onSample={setAnswer} />}>
           <Editor label={words.http.sample} language="json" value={answer} onValue={setAnswer} />
         </Region>
         <Rendered template={template} sample={answer} error={error("response_template")} />

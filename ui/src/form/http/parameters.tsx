@@ -1,8 +1,10 @@
 // The parameters of an HTTP tool, one in a row.
-import { Trash2 } from "lucide-react";
+import { Pencil, Trash2 } from "lucide-react";
+import { useState } from "react";
 import type { Problem } from "../../api/error";
 import { Button, CheckField, type Column, IconButton, Region, SelectField, Table, TextField } from "../../kit";
 import { useWords } from "../../words";
+import { ParameterDetails } from "./details";
 
 type Parameter = Record<string, unknown>;
 type Props = {
@@ -19,11 +21,37 @@ const options = (values: string[]) => values.map((value) => ({ value, label: val
 export function Parameters({ value, onValue, problems, prefix }: Props) {
   const words = useWords();
   const rows = value.map((parameter, at) => ({ parameter, at }));
-  const set = (at: number, field: string) => (next: unknown) =>
-    onValue(value.with(at, { ...value[at], [field]: next }));
   const error = (at: number, field: string) =>
     problems.find((problem) => problem.path === `${prefix}[${at}].${field}`)?.message;
-  type Line = (typeof rows)[number];
+  const [shown, setShown] = useState<number | null>(null);
+  const columns = useColumns(value, onValue, error, setShown);
+  const add = () => onValue([...value, { name: "", parameter_type: "String", position: "query", required: false }]);
+  return (
+    <Region title={words.http.parameters} actions={<Button onClick={add}>{words.http.addParameter}</Button>}>
+      <Table label={words.http.parameters} columns={columns} rows={rows} id={({ at }) => String(at)} />
+      {shown !== null && value[shown] && (
+        <ParameterDetails
+          value={value[shown]}
+          onValue={(next) => onValue(value.with(shown, next))}
+          error={(field) => error(shown, field)}
+          onClose={() => setShown(null)}
+        />
+      )}
+    </Region>
+  );
+}
+
+type Line = { parameter: Parameter; at: number };
+
+function useColumns(
+  value: Parameter[],
+  onValue: (value: Parameter[]) => void,
+  error: (at: number, field: string) => string | undefined,
+  onDetails: (at: number) => void,
+): Column<Line>[] {
+  const words = useWords();
+  const set = (at: number, field: string) => (next: unknown) =>
+    onValue(value.with(at, { ...value[at], [field]: next }));
   const choice = (field: string, label: string, values: string[], first: string): Column<Line> => ({
     id: field,
     label,
@@ -38,7 +66,7 @@ export function Parameters({ value, onValue, problems, prefix }: Props) {
       />
     ),
   });
-  const columns: Column<Line>[] = [
+  return [
     {
       id: "name",
       label: words.field.name,
@@ -67,21 +95,23 @@ export function Parameters({ value, onValue, problems, prefix }: Props) {
       ),
     },
     {
-      id: "remove",
-      label: words.act.remove,
-      cell: ({ at }) => (
-        <IconButton
-          label={words.act.remove}
-          icon={<Trash2 size={14} />}
-          onClick={() => onValue(value.toSpliced(at, 1))}
-        />
+      id: "more",
+      label: words.http.details,
+      kind: "nowrap",
+      cell: ({ parameter, at }) => (
+        <>
+          <IconButton
+            label={words.http.detailsOf(String(parameter.name ?? ""))}
+            icon={<Pencil size={14} />}
+            onClick={() => onDetails(at)}
+          />
+          <IconButton
+            label={words.act.remove}
+            icon={<Trash2 size={14} />}
+            onClick={() => onValue(value.toSpliced(at, 1))}
+          />
+        </>
       ),
     },
   ];
-  const add = () => onValue([...value, { name: "", parameter_type: "String", position: "query", required: false }]);
-  return (
-    <Region title={words.http.parameters} actions={<Button onClick={add}>{words.http.addParameter}</Button>}>
-      <Table label={words.http.parameters} columns={columns} rows={rows} id={({ at }) => String(at)} />
-    </Region>
-  );
 }

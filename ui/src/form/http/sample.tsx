@@ -2,12 +2,14 @@
 import { useState } from "react";
 import { call } from "../../api/catalog";
 import { trial } from "../../api/tools";
-import { Button, Dialog, Row, Stack, TextField } from "../../kit";
+import { Button, Dialog, Muted, Row, Stack, TextField } from "../../kit";
 import { useWords } from "../../words";
 import { ActionErrors, useAction } from "../action";
 
 export type SampleSource = { tool: string } | { uri: string };
-type Props = { of: SampleSource; value: Record<string, unknown>; onSample: (text: string) => void };
+/** The server calls what it knows: something new is saved first, and then it is known where. */
+export type Sampled = SampleSource | (() => Promise<SampleSource | undefined>);
+type Props = { of: Sampled; value: Record<string, unknown>; onSample: (text: string) => void };
 type Parameter = { name?: string; required?: boolean; parameter_type?: string };
 
 /** What came from the service itself, before anything was made of it. */
@@ -23,18 +25,25 @@ export function FetchSample({ of, value, onSample }: Props) {
   const [isOpen, setOpen] = useState(false);
   const [args, setArgs] = useState<Record<string, string>>({});
   const parameters = ((value.parameters ?? []) as Parameter[]).filter((parameter) => parameter.name);
-  const action = useAction(() => fetchRaw(of, read(args, parameters)));
+  const action = useAction(async () => {
+    const source = typeof of === "function" ? await of() : of;
+    return source ? { raw: await fetchRaw(source, read(args, parameters)) } : null;
+  });
   const run = async () => {
-    const raw = await action.run();
-    if (raw === undefined) return;
-    onSample(typeof raw === "string" ? raw : JSON.stringify(raw, null, 2));
+    const fetched = await action.run();
+    if (fetched === undefined) return;
+    // What could not be saved says why at its fields, which are below the dialog.
     setOpen(false);
+    if (fetched) onSample(typeof fetched.raw === "string" ? fetched.raw : (JSON.stringify(fetched.raw, null, 2) ?? ""));
   };
   return (
     <>
-      <Button onClick={() => (parameters.length ? setOpen(true) : run())}>{words.http.fetch}</Button>
-      <Dialog title={words.http.fetch} open={isOpen} onClose={() => setOpen(false)}>
+      <Button onClick={() => (parameters.length || typeof of === "function" ? setOpen(true) : run())}>
+        {words.http.fetch}
+      </Button>
+      <Dialog title={words.http.fetch} open={isOpen} onClose={() => setOpen(false)} onSubmit={run}>
         <Stack>
+          {typeof of === "function" && <Muted>{words.http.savedFirst}</Muted>}
           {parameters.map(({ name = "", required }) => (
             <TextField
               key={name}

@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { call } from "../../api/calls";
-import { partsOf } from "../../api/catalog";
+import { catalog, partsOf } from "../../api/catalog";
 import type { Call, Inspection } from "../../api/types";
 import { serviceAddress } from "../../catalog/address";
 import { adviceFor, RawAnswer, Request, Timing } from "../../catalog/answer";
@@ -13,7 +13,7 @@ import {
   Facts,
   Header,
   LinkButton,
-  Loaded,
+  LoadedPage,
   Mono,
   Muted,
   Note,
@@ -28,7 +28,12 @@ type Inspected = Call & { inspection?: Inspection | null };
 
 export default function CallPage() {
   const { id = "" } = useParams({ strict: false }) as { id?: string };
-  return <Loaded query={useQuery(call(id))}>{(data) => <Inspector of={data} />}</Loaded>;
+  const words = useWords();
+  return (
+    <LoadedPage title={words.nav.calls} query={useQuery(call(id))}>
+      {(data) => <Inspector of={data} />}
+    </LoadedPage>
+  );
 }
 
 function Inspector({ of }: { of: Inspected }) {
@@ -63,14 +68,19 @@ function Inspector({ of }: { of: Inspected }) {
 function Actions({ of }: { of: Inspected }) {
   const words = useWords();
   const { type, service } = partsOf(of.uri ?? "");
+  const known = useQuery(catalog);
+  // The address in the audit is where the call led to. A Tool of the tenant's own is called as itself, with its own
+  // arguments, which its target may call otherwise.
+  const own = known.data?.tools.find((tool) => tool.id && tool.name === of.tool);
+  const uri = own?.uri ?? of.uri;
   const args = JSON.stringify(of.arguments ?? {});
   return (
     <>
       {of.service && type && type !== "tool" && (
         <LinkButton to={serviceAddress(type, service)}>{words.calls.openService}</LinkButton>
       )}
-      {of.uri && (
-        <LinkButton to="/ui/try" search={{ uri: of.uri, args }} look="primary">
+      {uri && !known.isPending && (
+        <LinkButton to="/ui/try" search={{ uri, args }} look="primary">
           {words.calls.runAgain}
         </LinkButton>
       )}

@@ -4,9 +4,10 @@ import { Pause, Play } from "lucide-react";
 import { useEffect, useState } from "react";
 import { type CallFilter, calls, exportAddress } from "../../api/calls";
 import { hear } from "../../api/events";
+import { useMay } from "../../api/session";
 import type { Call } from "../../api/types";
 import { StateBadge } from "../../catalog/badges";
-import { Button, type Column, Empty, Header, Link, Loaded, Muted, Row, Stack, Table, useAddress } from "../../kit";
+import { Button, type Column, Empty, Header, Link, Loaded, Muted, Pager, Stack, Table, useAddress } from "../../kit";
 import control from "../../kit/control.module.css";
 import { useWords } from "../../words";
 import { useFormat } from "../../words/format";
@@ -17,6 +18,7 @@ const REFRESH_MS = 1000;
 
 export default function Calls() {
   const words = useWords();
+  const may = useMay();
   const [address, setAddress] = useAddress<Fields>();
   const [isPaused, setPaused] = useState(false);
   const { page = "1", ...rest } = address;
@@ -30,9 +32,11 @@ export default function Calls() {
         <Button icon={<Icon size={14} aria-hidden />} aria-pressed={isPaused} onClick={() => setPaused(!isPaused)}>
           {words.calls.pause}
         </Button>
-        <a className={control.button} href={exportAddress(filter)} download="calls.csv">
-          {words.act.export}
-        </a>
+        {may("manage") && (
+          <a className={control.button} href={exportAddress(filter)} download="calls.csv">
+            {words.act.export}
+          </a>
+        )}
       </Header>
       <Filters filter={filter} onFilter={(changes) => setAddress({ ...changes, page: undefined })} />
       <Loaded query={query}>
@@ -93,23 +97,4 @@ function CallTable({ rows }: { rows: Call[] }) {
   ];
   if (rows.length === 0) return <Empty title={words.things.calls.none} />;
   return <Table label={words.things.calls.many} columns={columns} rows={rows} id={(call) => call.id} />;
-}
-
-type PagerProps = { page: number; total: number; limit: number; onPage: (page: number) => void };
-
-function Pager({ page, total, limit, onPage }: PagerProps) {
-  const words = useWords();
-  const pages = Math.max(1, Math.ceil(total / limit));
-  if (pages === 1) return null;
-  return (
-    <Row>
-      <Button disabled={page <= 1} onClick={() => onPage(page - 1)}>
-        {words.act.previous}
-      </Button>
-      <Muted>{words.calls.page(page, pages)}</Muted>
-      <Button disabled={page >= pages} onClick={() => onPage(page + 1)}>
-        {words.act.next}
-      </Button>
-    </Row>
-  );
 }

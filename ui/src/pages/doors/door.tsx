@@ -17,6 +17,7 @@ import {
   Header,
   Link,
   Loaded,
+  LoadedPage,
   Muted,
   Row,
   SelectField,
@@ -31,7 +32,12 @@ import { ConnectDialog } from "./connect";
 
 export default function DoorPage() {
   const { id = "" } = useParams({ strict: false }) as { id?: string };
-  return <Loaded query={useQuery(door(id))}>{(data) => <OneDoor key={data.id} of={data} />}</Loaded>;
+  const words = useWords();
+  return (
+    <LoadedPage title={words.nav.doors} query={useQuery(door(id))}>
+      {(data) => <OneDoor key={data.id} of={data} />}
+    </LoadedPage>
+  );
 }
 
 function OneDoor({ of }: { of: Door }) {

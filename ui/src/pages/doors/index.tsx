@@ -58,6 +58,7 @@ function AddDoor({ open, onClose }: { open: boolean; onClose: () => void }) {
   const [name, setName] = useState("");
   const [made, setMade] = useState<NewDoor | null>(null);
   const action = useAction(() => create(name), words.done.saved);
+  const error = action.problems.find((problem) => problem.path === "name")?.message;
   const save = async () => {
     const door = await action.run();
     if (!door) return;
@@ -67,12 +68,12 @@ function AddDoor({ open, onClose }: { open: boolean; onClose: () => void }) {
   };
   return (
     <>
-      <Dialog title={words.things.doors.add} open={open} onClose={onClose}>
+      <Dialog title={words.things.doors.add} open={open} onClose={onClose} onSubmit={save}>
         <Stack>
-          <TextField label={words.field.name} required value={name} onValue={setName} />
+          <TextField label={words.field.name} required value={name} error={error} onValue={setName} />
           <ActionErrors of={action} />
           <Row at="end">
-            <Button look="primary" disabled={action.isBusy || !name} onClick={save}>
+            <Button look="primary" disabled={action.isBusy} onClick={save}>
               {words.act.save}
             </Button>
           </Row>

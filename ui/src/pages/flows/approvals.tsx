@@ -4,6 +4,7 @@ import { useState } from "react";
 import { approvals, decide } from "../../api/flows";
 import { useMay } from "../../api/session";
 import type { Approval } from "../../api/types";
+import { type FormValue, SchemaForm } from "../../form";
 import { ActionErrors, useAction } from "../../form/action";
 import { Button, type Column, Empty, Header, Link, Loaded, Row, Stack, Table, TextField } from "../../kit";
 import { useWords } from "../../words";
@@ -44,11 +45,24 @@ function Decide({ one }: { one: Approval }) {
   const words = useWords();
   const may = useMay();
   const [comment, setComment] = useState("");
-  const yes = useAction(() => decide(one.id, "approve", comment), words.done.approved);
-  const no = useAction(() => decide(one.id, "reject", comment), words.done.rejected);
+  const [data, setData] = useState<FormValue>({});
+  const fields = one.fields as FormValue | null | undefined;
+  const word = (decision: "approve" | "reject") =>
+    decide(one.id, { decision, comment: comment || undefined, data: fields ? data : undefined });
+  const yes = useAction(() => word("approve"), words.done.approved);
+  const no = useAction(() => word("reject"), words.done.rejected);
   if (!may("call")) return null;
   return (
     <Stack gap="tight">
+      {fields && (
+        <SchemaForm
+          schema={fields}
+          value={data}
+          onValue={setData}
+          problems={[...yes.problems, ...no.problems]}
+          prefix="data"
+        />
+      )}
       <TextField label={words.flows.comment} value={comment} onValue={setComment} />
       <Row>
         <Button look="primary" disabled={yes.isBusy || no.isBusy} onClick={() => yes.run()}>

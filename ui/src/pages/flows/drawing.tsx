@@ -1,5 +1,6 @@
 // The canvas with the panel of the step that is chosen.
 import { useNavigate } from "@tanstack/react-router";
+import { type KeyboardEvent, useRef } from "react";
 import { findStepCall } from "../../api/calls";
 import { Canvas } from "../../canvas";
 import { Empty } from "../../kit";
@@ -21,12 +22,22 @@ export function Drawing({ draft, run, selected, canEdit, onSelect }: Props) {
   const words = useWords();
   const navigate = useNavigate();
   const step = draft.graph.steps.find((one) => one.id === selected);
+  const panel = useRef<HTMLDivElement>(null);
   // A step that failed opens what it failed of.
   const open = async (id: string) => {
     onSelect(id);
     if (run.states[id] !== "failed" || !run.id) return;
     const call = await findStepCall(run.id, id).catch(() => undefined);
     if (call) navigate({ to: `/ui/calls/${call.id}` });
+  };
+  const enter = async (id: string) => {
+    await open(id);
+    panel.current?.querySelector<HTMLElement>("select, input, button")?.focus();
+  };
+  // Back to where one came from; otherwise Tab would lead through all other steps, and choose them.
+  const leave = (event: KeyboardEvent) => {
+    if (event.key !== "Escape" || !selected) return;
+    document.querySelector<HTMLElement>(`[data-step="${CSS.escape(selected)}"]`)?.focus();
   };
   if (draft.graph.steps.length === 0) return <Empty title={words.flows.noSteps}>{words.flows.noStepsHint}</Empty>;
   return (
@@ -40,10 +51,16 @@ export function Drawing({ draft, run, selected, canEdit, onSelect }: Props) {
         isLocked={draft.isBroken || !canEdit}
         onSelect={onSelect}
         onOpen={open}
+        onEnter={enter}
         onConnect={draft.connect}
         onRemove={draft.removeStep}
       />
-      {step && canEdit && !draft.isBroken && <StepPanel key={step.id} step={step} draft={draft} />}
+      {step && canEdit && !draft.isBroken && (
+        // biome-ignore lint/a11y/noStaticElementInteractions: one key for the whole panel
+        <div ref={panel} onKeyDown={leave}>
+          <StepPanel key={step.id} step={step} draft={draft} />
+        </div>
+      )}
     </div>
   );
 }

@@ -1,17 +1,31 @@
 // The editor of a flow: one text, drawn twice, with one stack of undo.
+import { useNavigate } from "@tanstack/react-router";
 import { Redo2, Undo2 } from "lucide-react";
 import { type KeyboardEvent, useState } from "react";
+import { remove, setEnabled } from "../../api/flows";
 import { useMay } from "../../api/session";
 import type { Flow } from "../../api/types";
 import { Editor } from "../../editor";
-import { ActionErrors } from "../../form/action";
+import { ActionErrors, useAction } from "../../form/action";
 import { ConflictDialog } from "../../form/conflict";
-import { Button, Header, LinkButton, Note, PageTabs, Row, Stack, TextField } from "../../kit";
+import {
+  Button,
+  DeleteButton,
+  Header,
+  LinkButton,
+  Note,
+  PageTabs,
+  Row,
+  Stack,
+  SwitchField,
+  TextField,
+} from "../../kit";
 import { useWords } from "../../words";
 import { AddStep } from "./add-step";
 import { Drawing } from "./drawing";
 import { RunButton } from "./run-button";
 import { Runs } from "./runs";
+import { Triggers } from "./triggers";
 import { type FlowDraft, useFlowDraft } from "./use-draft";
 import { type FlowRun, useRun } from "./use-run";
 import { FlowVersions } from "./versions";
@@ -48,6 +62,7 @@ export function FlowEditor({ flow, source }: { flow: Flow | null; source: string
   const known = flow
     ? [
         { id: "runs", label: words.things.runs.many, body: () => <Runs flow={flow.id} /> },
+        { id: "triggers", label: words.flows.triggers, body: () => <Triggers flow={flow} canEdit={canEdit} /> },
         { id: "versions", label: words.tools.versions, body: () => <FlowVersions flow={flow} text={draft.text} /> },
       ]
     : [];
@@ -55,7 +70,8 @@ export function FlowEditor({ flow, source }: { flow: Flow | null; source: string
     <div onKeyDownCapture={onKeyDown}>
       <Stack>
         <Header title={flow?.name ?? words.flows.new}>{canEdit && <Actions draft={draft} run={run} />}</Header>
-        {!flow && <TextField label={words.field.id} hint={words.flows.idHint} value={draft.id} onValue={draft.setId} />}
+        {flow && <Life of={flow} canEdit={canEdit} />}
+        {!flow && <NewId draft={draft} />}
         {canEdit && <Tools draft={draft} run={run} onAdd={add} />}
         <ActionErrors of={draft.saving} />
         <ActionErrors of={draft.publishing} />
@@ -71,6 +87,41 @@ export function FlowEditor({ flow, source }: { flow: Flow | null; source: string
         <ConflictDialog {...draft.conflict} />
       </Stack>
     </div>
+  );
+}
+
+/** Whether new runs may begin, and the end of it. */
+function Life({ of, canEdit }: { of: Flow; canEdit: boolean }) {
+  const words = useWords();
+  const navigate = useNavigate();
+  const enable = useAction((isOn: boolean) => setEnabled(of.id, isOn), words.done.saved);
+  const gone = useAction(async () => {
+    await remove(of.id);
+    navigate({ to: "/ui/flows" });
+  }, words.done.deleted);
+  return (
+    <>
+      <Row at="between">
+        <SwitchField
+          label={words.field.enabled}
+          checked={of.enabled}
+          disabled={!canEdit || enable.isBusy}
+          onChecked={(isOn) => enable.run(isOn)}
+        />
+        {canEdit && <DeleteButton what={of.name} detail={words.ask.deleteFlow} onDelete={() => gone.run()} />}
+      </Row>
+      <ActionErrors of={enable} />
+      <ActionErrors of={gone} />
+    </>
+  );
+}
+
+function NewId({ draft }: { draft: FlowDraft }) {
+  const words = useWords();
+  const problems = [...draft.saving.problems, ...draft.publishing.problems];
+  const error = problems.find((problem) => problem.path === "id")?.message;
+  return (
+    <TextField label={words.field.id} hint={words.flows.idHint} error={error} value={draft.id} onValue={draft.setId} />
   );
 }
 

@@ -4,7 +4,7 @@ import { useParams } from "@tanstack/react-router";
 import { flow } from "../../api/flows";
 import type { Flow } from "../../api/types";
 import { TryPanel } from "../../catalog/try-panel";
-import { Header, Loaded, Muted, Stack } from "../../kit";
+import { Header, LoadedPage, Muted, Stack } from "../../kit";
 import { FlowEditor } from "./editor";
 
 const FRESH = "name: New flow\nnodes: {}\n";
@@ -17,11 +17,11 @@ export default function FlowPage() {
 function KnownFlow({ id }: { id: string }) {
   const query = useQuery(flow(id));
   return (
-    <Loaded query={query}>
+    <LoadedPage title={id} query={query}>
       {(data: Flow) =>
         typeof data.source === "string" ? <FlowEditor flow={data} source={data.source} /> : <Call of={data} />
       }
-    </Loaded>
+    </LoadedPage>
   );
 }
 

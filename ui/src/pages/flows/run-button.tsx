@@ -24,7 +24,7 @@ export function RunButton({ draft, run }: { draft: FlowDraft; run: FlowRun }) {
         {words.act.run}
       </Button>
       {!isOpen && <ActionErrors of={action} />}
-      <Dialog title={words.flows.inputs} open={isOpen} onClose={() => setOpen(false)}>
+      <Dialog title={words.flows.inputs} open={isOpen} onClose={() => setOpen(false)} onSubmit={() => action.run()}>
         <Stack>
           <JsonEditor label={words.flows.inputs} value={inputs} onValue={setInputs} />
           <ActionErrors of={action} />

@@ -8,14 +8,32 @@ import type { Run, RunStep } from "../../api/types";
 import { adviceFor, pretty } from "../../catalog/answer";
 import { StateBadge } from "../../catalog/badges";
 import { ActionErrors, useAction } from "../../form/action";
-import { Button, Code, type Column, Header, LinkButton, Loaded, Note, Region, Split, Stack, Table } from "../../kit";
+import {
+  Button,
+  Code,
+  type Column,
+  Header,
+  LinkButton,
+  Loaded,
+  LoadedPage,
+  Note,
+  Region,
+  Split,
+  Stack,
+  Table,
+} from "../../kit";
 import { useWords } from "../../words";
 import { useFormat } from "../../words/format";
 
 export default function RunPage() {
   const { id = "" } = useParams({ strict: false }) as { id?: string };
   useLiveRun(id);
-  return <Loaded query={useQuery(run(id))}>{(data) => <OneRun of={data} />}</Loaded>;
+  const words = useWords();
+  return (
+    <LoadedPage title={words.things.runs.many} query={useQuery(run(id))}>
+      {(data) => <OneRun of={data} />}
+    </LoadedPage>
+  );
 }
 
 /** Asks anew whenever the run has gone on. */

@@ -1,16 +1,18 @@
 // The runs of a flow.
 import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
 import { runs } from "../../api/flows";
 import type { RunSummary } from "../../api/types";
 import { StateBadge } from "../../catalog/badges";
-import { type Column, Empty, Link, Loaded, Table } from "../../kit";
+import { type Column, Empty, Link, Loaded, Pager, Stack, Table } from "../../kit";
 import { useWords } from "../../words";
 import { useFormat } from "../../words/format";
 
 export function Runs({ flow }: { flow: string }) {
   const words = useWords();
   const format = useFormat();
-  const query = useQuery({ ...runs({ flow }), refetchInterval: 5_000 });
+  const [page, setPage] = useState(1);
+  const query = useQuery({ ...runs({ flow, page }), refetchInterval: 5_000, placeholderData: (old) => old });
   const columns: Column<RunSummary>[] = [
     { id: "id", label: words.field.id, cell: (run) => <Link to={`/ui/runs/${run.id}`}>{run.id}</Link> },
     { id: "state", label: words.field.status, cell: (run) => <StateBadge state={run.state} /> },
@@ -20,9 +22,12 @@ export function Runs({ flow }: { flow: string }) {
   ];
   return (
     <Loaded query={query}>
-      {({ items }) =>
-        items.length > 0 ? (
-          <Table label={words.things.runs.many} columns={columns} rows={items} id={(run) => run.id} />
+      {({ items, total, limit }) =>
+        total > 0 ? (
+          <Stack>
+            <Table label={words.things.runs.many} columns={columns} rows={items} id={(run) => run.id} />
+            <Pager page={page} total={total} limit={limit} onPage={setPage} />
+          </Stack>
         ) : (
           <Empty title={words.things.runs.none} />
         )

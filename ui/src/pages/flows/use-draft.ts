@@ -5,11 +5,22 @@ import { useEffect, useMemo, useRef, useState } from "react";
 import { ApiError } from "../../api/error";
 import * as api from "../../api/flows";
 import type { Flow } from "../../api/types";
-import { begin, type History, push, redo, undo } from "../../canvas/history";
-import { addStep, connect, type Graph, parse, removeStep, setKey } from "../../canvas/source";
+import { push, redo, undo } from "../../canvas/history";
+import {
+  addStep,
+  connect,
+  disconnect,
+  type Edge,
+  type Graph,
+  parse,
+  removeStep,
+  setArgs,
+  setNext,
+} from "../../canvas/source";
 import type { Mark } from "../../editor";
 import { useAction } from "../../form/action";
 import { useWords } from "../../words";
+import { useKeptDraft } from "./kept";
 
 const NOTHING: Graph = { steps: [], edges: [], hasInputs: false };
 const CHECK_MS = 400;
@@ -20,9 +31,13 @@ export function useFlowDraft(flow: Flow | null, source: string) {
   const words = useWords();
   const navigate = useNavigate();
   const queries = useQueryClient();
-  const [id, setId] = useState(flow?.id ?? `flow-${Date.now().toString(36)}`);
-  const [history, setHistory] = useKeptHistory(id, source);
-  const revision = useRef(flow?.revision);
+  const [freshId] = useState(() => `flow-${Date.now().toString(36)}`);
+  const { id, setId, base, setBase, history, setHistory } = useKeptDraft(flow, source, freshId);
+  // Of the last save, which may have ended after this was drawn.
+  const revision = useRef(base.revision);
+  useEffect(() => {
+    revision.current = base.revision;
+  }, [base.revision]);
   const inLine = useRef<Promise<unknown>>(Promise.resolve());
   const [theirs, setTheirs] = useState<Flow | null>(null);
   const text = history.now;
@@ -32,11 +47,17 @@ export function useFlowDraft(flow: Flow | null, source: string) {
   const problems = useChecks(id, text, parsed.graph !== null);
   const set = (next: string) => setHistory((old) => push(old, next));
 
+  const take = (saved: Flow, source: string) => {
+    revision.current = saved.revision;
+    setBase({ source, revision: saved.revision });
+    // Whoever comes back sees what was saved, and not what was there before.
+    queries.setQueryData(api.flow(saved.id).queryKey, { ...saved, source });
+  };
   const writeNow = async (): Promise<Flow> => {
     try {
       const isKnown = revision.current !== undefined;
       const saved = isKnown ? await api.saveDraft(id, text, revision.current) : await api.create(id, text);
-      revision.current = saved.revision;
+      take(saved, text);
       return saved;
     } catch (error) {
       const isStale = revision.current !== undefined && error instanceof ApiError && error.isConflict;
@@ -70,10 +91,13 @@ export function useFlowDraft(flow: Flow | null, source: string) {
       void saving.run();
     },
     onTheirs: () => {
-      if (theirs?.source) set(theirs.source);
-      revision.current = theirs?.revision;
+      if (typeof theirs?.source === "string") {
+        set(theirs.source);
+        take(theirs, theirs.source);
+      }
       setTheirs(null);
       saving.clear();
+      publishing.clear();
     },
     onClose: () => setTheirs(null),
   };
@@ -97,7 +121,9 @@ export function useFlowDraft(flow: Flow | null, source: string) {
     },
     removeStep: (step: string) => set(removeStep(text, step)),
     connect: (from: string, to: string) => set(connect(text, from, to)),
-    setKey: (step: string, key: string, value: unknown) => set(setKey(text, step, key, value)),
+    disconnect: (edge: Edge) => set(disconnect(text, edge)),
+    setNext: (step: string, at: number, to: string | undefined) => set(setNext(text, step, at, to)),
+    setArgs: (step: string, args: unknown) => set(setArgs(text, step, args)),
     saving,
     publishing,
     save,
@@ -109,15 +135,6 @@ export function useFlowDraft(flow: Flow | null, source: string) {
     },
     conflict,
   };
-}
-
-const kept = new Map<string, History>();
-
-/** What was typed, and the way back through it, stays for as long as the console is open. */
-function useKeptHistory(id: string, source: string) {
-  const [history, setHistory] = useState<History>(() => kept.get(id) ?? begin(source));
-  useEffect(() => void kept.set(id, history), [id, history]);
-  return [history, setHistory] as const;
 }
 
 /** What the server finds wrong, on its lines. */

@@ -3,10 +3,10 @@ import { useState } from "react";
 import type { Overview, TrafficNode } from "../../api/types";
 import { healthOf, StateBadge } from "../../catalog/badges";
 import { Button, type Column, Empty, Region, Table } from "../../kit";
+import { useNarrow } from "../../kit/narrow";
 import { useWords } from "../../words";
 import { useFormat } from "../../words/format";
 import { Graph } from "./graph";
-import { useNarrow } from "./narrow";
 
 export function Traffic({ data }: { data: Overview }) {
   const words = useWords();

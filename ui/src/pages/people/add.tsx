@@ -1,20 +1,35 @@
-// The dialog that makes a key, user or tenant, and the row actions that all three have.
+// The dialogs that make and change keys, users and tenants, and the row actions that all three have.
 import { type ReactNode, useState } from "react";
+import type { Problem } from "../../api/error";
 import { create, type Person, remove, update } from "../../api/people";
+import { useMay } from "../../api/session";
 import { KeyDialog } from "../../catalog/key-dialog";
 import { ActionErrors, useAction } from "../../form/action";
-import { Button, DeleteButton, Dialog, Row, SelectField, Stack, SwitchField, TextField } from "../../kit";
+import {
+  Button,
+  CheckField,
+  DeleteButton,
+  Dialog,
+  Group,
+  Row,
+  SelectField,
+  Stack,
+  SwitchField,
+  TextField,
+} from "../../kit";
 import { useWords } from "../../words";
 
-type FieldSpec = {
+export type FieldSpec = {
   name: string;
   label: string;
   type?: "password" | "datetime-local" | "number";
   required?: boolean;
   hint?: string;
+  /** Any of these, each to be ticked; kept as words with spaces between them. */
+  choices?: { value: string; label: string }[];
 };
-type Props = { what: Person; label: string; fields: FieldSpec[]; hasRole?: boolean; body?: (values: Values) => object };
 export type Values = Record<string, string>;
+type Props = { what: Person; label: string; fields: FieldSpec[]; hasRole?: boolean; body?: (values: Values) => object };
 
 const ROLES = ["viewer", "caller", "manager", "admin"] as const;
 
@@ -31,44 +46,101 @@ export function AddPerson({ what, label, fields, hasRole, body = (values) => val
     setValues({ role: "caller" });
     setKey(made.key ?? null);
   };
-  const error = (path: string) => action.problems.find((problem) => problem.path === path)?.message;
-  const roles = ROLES.map((value) => ({ value, label: words.people.roles[value] }));
-  const field = ({ name, ...spec }: FieldSpec): ReactNode => (
-    <TextField
-      key={name}
-      {...spec}
-      value={values[name] ?? ""}
-      error={error(name)}
-      onValue={(value) => setValues({ ...values, [name]: value })}
-    />
-  );
   return (
     <>
       <Button look="primary" onClick={() => setOpen(true)}>
         {label}
       </Button>
-      <Dialog title={label} open={isOpen} onClose={() => setOpen(false)}>
-        <Stack>
-          {fields.map(field)}
-          {hasRole && (
-            <SelectField
-              label={words.field.role}
-              value={values.role ?? ""}
-              options={roles}
-              error={error("role")}
-              onValue={(role) => setValues({ ...values, role })}
-            />
-          )}
-          <ActionErrors of={action} />
-          <Row at="end">
-            <Button look="primary" disabled={action.isBusy} onClick={save}>
-              {words.act.save}
-            </Button>
-          </Row>
-        </Stack>
-      </Dialog>
+      <PersonDialog
+        {...{ title: label, fields, values, action, hasRole }}
+        open={isOpen}
+        onClose={() => setOpen(false)}
+        onValues={setValues}
+        onSave={save}
+      />
       <KeyDialog value={key} onClose={() => setKey(null)} />
     </>
+  );
+}
+
+type DialogProps = {
+  title: string;
+  open: boolean;
+  onClose: () => void;
+  fields: FieldSpec[];
+  hasRole?: boolean;
+  values: Values;
+  onValues: (values: Values) => void;
+  action: { isBusy: boolean; error: Error | null; problems: Problem[] };
+  onSave: () => void;
+};
+
+export function PersonDialog(props: DialogProps) {
+  const { title, open, onClose, fields, hasRole, values, onValues, action, onSave } = props;
+  const words = useWords();
+  const may = useMay();
+  const error = (path: string) => action.problems.find((problem) => problem.path.split(/[.[]/).includes(path))?.message;
+  // Nobody gives more than they have.
+  const granted = ROLES.filter((role) => role !== "admin" || may("administer") || values.role === "admin");
+  const roles = granted.map((value) => ({ value, label: words.people.roles[value] }));
+  const set = (name: string) => (value: string) => onValues({ ...values, [name]: value });
+  const field = ({ name, choices, ...spec }: FieldSpec): ReactNode => {
+    const given = { value: values[name] ?? "", error: error(name), onValue: set(name) };
+    if (choices) return <Ticks key={name} {...spec} {...given} choices={choices} />;
+    return <TextField key={name} {...spec} {...given} />;
+  };
+  return (
+    <Dialog title={title} open={open} onClose={onClose} onSubmit={() => !action.isBusy && onSave()}>
+      <Stack>
+        {fields.map(field)}
+        {hasRole && (
+          <SelectField
+            label={words.field.role}
+            value={values.role ?? ""}
+            options={roles}
+            error={error("role")}
+            onValue={set("role")}
+          />
+        )}
+        <ActionErrors of={action} />
+        <Row at="end">
+          <Button look="primary" disabled={action.isBusy} onClick={onSave}>
+            {words.act.save}
+          </Button>
+        </Row>
+      </Stack>
+    </Dialog>
+  );
+}
+
+type TicksProps = {
+  label: string;
+  hint?: string;
+  error?: string;
+  value: string;
+  choices: { value: string; label: string }[];
+  onValue: (value: string) => void;
+};
+
+function Ticks({ label, hint, error, value, choices, onValue }: TicksProps) {
+  const chosen = value.split(" ").filter(Boolean);
+  const flip = (one: string, isOn: boolean) =>
+    onValue(
+      choices
+        .flatMap((choice) => ((choice.value === one ? isOn : chosen.includes(choice.value)) ? choice.value : []))
+        .join(" "),
+    );
+  return (
+    <Group label={label} hint={hint} error={error}>
+      {choices.map((choice) => (
+        <CheckField
+          key={choice.value}
+          label={choice.label}
+          checked={chosen.includes(choice.value)}
+          onChecked={(isOn) => flip(choice.value, isOn)}
+        />
+      ))}
+    </Group>
   );
 }
 
@@ -76,9 +148,9 @@ function without({ role: _role, ...rest }: Values): Values {
   return rest;
 }
 
-type ActionProps = { what: Person; id: string; name: string; status: string; version: number };
+type ActionProps = { what: Person; id: string; name: string; status: string; version: number; children?: ReactNode };
 
-export function PersonActions({ what, id, name, status, version }: ActionProps) {
+export function PersonActions({ what, id, name, status, version, children }: ActionProps) {
   const words = useWords();
   const flip = useAction(
     (isOn: boolean) => update(what, id, { status: isOn ? "active" : "disabled", version }),
@@ -95,6 +167,7 @@ export function PersonActions({ what, id, name, status, version }: ActionProps) 
           disabled={flip.isBusy}
           onChecked={(isOn) => flip.run(isOn)}
         />
+        {children}
         <DeleteButton what={name} onDelete={() => gone.run()} />
       </Row>
       <ActionErrors of={flip} />

@@ -6,15 +6,26 @@ import { StateBadge } from "../../catalog/badges";
 import { type Column, List, Loaded, Row, Stack } from "../../kit";
 import { useWords, type Words } from "../../words";
 import { useFormat } from "../../words/format";
-import { AddPerson, PersonActions, type Values } from "./add";
+import { AddPerson, PersonActions } from "./add";
+import { bodyOf, EditKey } from "./edit-key";
 
 const text = (key: Key) => `${key.name} ${key.role} ${key.prefix}`;
 const id = (key: Key) => key.id;
+const SCOPES = ["read", "call", "manage"] as const;
 
 export function Keys() {
   const words = useWords();
   const format = useFormat();
   const all = useQuery(keys);
+  const scopes = SCOPES.map((value) => ({ value, label: words.people.scope[value] }));
+  const fields = [
+    { name: "name", label: words.field.name, required: true },
+    { name: "allow", label: words.people.allow, hint: words.people.allowHint },
+    { name: "scopes", label: words.people.scopes, hint: words.people.scopesHint, choices: scopes },
+    { name: "calls_per_minute", label: words.people.perMinute, type: "number" as const },
+    { name: "concurrent_calls", label: words.people.concurrent, type: "number" as const },
+    { name: "expires_at", label: words.people.expires, type: "datetime-local" as const },
+  ];
   const columns: Column<Key>[] = [
     { id: "name", label: words.field.name, cell: (key) => key.name },
     { id: "prefix", label: words.people.begins, cell: (key) => <code>{key.prefix}…</code> },
@@ -28,13 +39,15 @@ export function Keys() {
       cell: (key) => key.expires_at && format.time(key.expires_at),
     },
     { id: "status", label: words.field.status, cell: (key) => <StateBadge state={key.status} /> },
-    { id: "act", label: words.people.actions, cell: (key) => <PersonActions what="keys" {...key} /> },
-  ];
-  const fields = [
-    { name: "name", label: words.field.name, required: true },
-    { name: "allow", label: words.people.allow, hint: words.people.allowHint },
-    { name: "calls_per_minute", label: words.people.perMinute, type: "number" as const },
-    { name: "expires_at", label: words.people.expires, type: "datetime-local" as const },
+    {
+      id: "act",
+      label: words.people.actions,
+      cell: (key) => (
+        <PersonActions what="keys" {...key}>
+          <EditKey of={key} fields={fields} />
+        </PersonActions>
+      ),
+    },
   ];
   return (
     <Stack>
@@ -56,14 +69,4 @@ function limitsOf(key: Key, words: Words): string {
   ]
     .filter(Boolean)
     .join(", ");
-}
-
-function bodyOf({ name, role, allow, calls_per_minute, expires_at }: Values): object {
-  return {
-    name: name ?? "",
-    role,
-    ...(allow && { allow: allow.split(/[\s,]+/).filter(Boolean) }),
-    ...(calls_per_minute && { limits: { calls_per_minute: Number(calls_per_minute) } }),
-    ...(expires_at && { expires_at: new Date(expires_at).toISOString() }),
-  };
 }

@@ -7,8 +7,19 @@ import type { ServiceType } from "../../api/types";
 import { serviceAddress } from "../../catalog/address";
 import { type FormValue, SchemaForm } from "../../form";
 import { ActionErrors, useAction } from "../../form/action";
-import { useSubmitKey } from "../../form/submit-key";
-import { Button, Choices, Header, Loaded, LocalTabs, Problems, Row, Stack, TextField, useAddress } from "../../kit";
+import {
+  Button,
+  Choices,
+  Header,
+  Loaded,
+  LocalTabs,
+  Problems,
+  Row,
+  Stack,
+  TextField,
+  useAddress,
+  useSubmitKey,
+} from "../../kit";
 import { useWords, type Words } from "../../words";
 import { Import } from "./import";
 import { ProbeNote } from "./probe";

@@ -26,7 +26,8 @@ export function Pins({ of }: { of: Service }) {
       id: "approve",
       label: words.act.approve,
       cell: (pin) =>
-        pin.state !== "pinned" && may("manage") && <Button onClick={() => yes.run(pin)}>{words.act.approve}</Button>,
+        pin.state !== "pinned" &&
+        may("make_services") && <Button onClick={() => yes.run(pin)}>{words.act.approve}</Button>,
     },
   ];
   return (

@@ -32,7 +32,12 @@ export function Operations({ preview, onCreate, creating }: Props) {
         error={error("id")}
         onValue={(id) => setDraft({ ...draft, id })}
       />
-      <TextField label={words.field.name} value={draft.name} onValue={(name) => setDraft({ ...draft, name })} />
+      <TextField
+        label={words.field.name}
+        value={draft.name}
+        error={error("name")}
+        onValue={(name) => setDraft({ ...draft, name })}
+      />
       {(preview.credentials as unknown as Credential[]).map(({ setting, description }) => (
         <TextField
           key={setting}

@@ -7,7 +7,7 @@ import { useMay } from "../../api/session";
 import type { Service } from "../../api/types";
 import { StateBadge } from "../../catalog/badges";
 import { ActionErrors, useAction } from "../../form/action";
-import { Button, DeleteButton, Facts, Header, Loaded, Mono, Note, PageTabs, Stack, SwitchField } from "../../kit";
+import { Button, DeleteButton, Facts, Header, LoadedPage, Mono, Note, PageTabs, Stack, SwitchField } from "../../kit";
 import { useWords } from "../../words";
 import { useFormat } from "../../words/format";
 import { Pins, UsedBy } from "./changes";
@@ -18,7 +18,11 @@ import { ServiceTools } from "./tools";
 export default function ServicePage() {
   const { type = "", id = "" } = useParams({ strict: false }) as { type?: string; id?: string };
   const query = useQuery(service(type, id));
-  return <Loaded query={query}>{(data) => <ServiceTabs key={`${type} ${id}`} of={data} />}</Loaded>;
+  return (
+    <LoadedPage title={id} query={query}>
+      {(data) => <ServiceTabs key={`${type} ${id}`} of={data} />}
+    </LoadedPage>
+  );
 }
 
 function ServiceTabs({ of }: { of: Service }) {
@@ -51,7 +55,7 @@ function Head({ of }: { of: Service }) {
     await remove(of.type, of.id);
     navigate({ to: "/ui/services" });
   }, words.done.deleted);
-  const isOurs = of.source === "store" && may("manage");
+  const isOurs = of.source === "store" && may("make_services");
   return (
     <>
       <Header title={of.name} badge={<StateBadge state={of.health.state} />}>

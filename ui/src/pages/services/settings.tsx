@@ -1,15 +1,13 @@
 // The settings of a service. Nothing typed is lost when somebody else has saved meanwhile.
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
-import { ApiError } from "../../api/error";
 import { service, serviceTypes, update } from "../../api/services";
 import { useMay } from "../../api/session";
 import type { Service } from "../../api/types";
 import { type FormValue, SchemaForm } from "../../form";
-import { ActionErrors, useAction } from "../../form/action";
+import { type Action, ActionErrors } from "../../form/action";
 import { ConflictDialog } from "../../form/conflict";
-import { useSubmitKey } from "../../form/submit-key";
-import { Button, Loaded, Row, Stack, TextField } from "../../kit";
+import { useGuarded } from "../../form/guarded";
+import { Button, Loaded, Row, Stack, TextField, useSubmitKey } from "../../kit";
 import { useWords } from "../../words";
 
 type Draft = { name: string; description: string; config: FormValue; version: number | null | undefined };
@@ -25,38 +23,17 @@ const write = ({ version: _version, ...draft }: Draft) => JSON.stringify(draft, 
 export function ServiceSettings({ of }: { of: Service }) {
   const words = useWords();
   const queries = useQueryClient();
-  const [draft, setDraft] = useState<Draft>(() => draftOf(of));
-  const [theirs, setTheirs] = useState<Service | null>(null);
-  const action = useAction(async (mine: Draft) => {
-    try {
-      const saved = await update(of.type, of.id, { ...mine, description: mine.description || null });
-      setDraft(draftOf(saved));
-    } catch (error) {
-      if (!(error instanceof ApiError && error.isConflict)) throw error;
-      setTheirs(await queries.fetchQuery({ ...service(of.type, of.id), staleTime: 0 }));
-      throw error;
-    }
-  }, words.done.saved);
-  const keepMine = () => {
-    const mine = { ...draft, version: theirs?.version };
-    setTheirs(null);
-    void action.run(mine);
-  };
-  const takeTheirs = () => {
-    if (theirs) setDraft(draftOf(theirs));
-    setTheirs(null);
-    action.clear();
-  };
+  const { draft, setDraft, action, save, conflict } = useGuarded<Draft, Service>(of, {
+    save: (mine) => update(of.type, of.id, { ...mine, description: mine.description || null }),
+    read: () => queries.fetchQuery({ ...service(of.type, of.id), staleTime: 0 }),
+    draftOf,
+    write,
+    done: words.done.saved,
+  });
   return (
     <>
-      <Fields of={of} draft={draft} onDraft={setDraft} action={action} onSave={() => action.run(draft)} />
-      <ConflictDialog
-        mine={write(draft)}
-        theirs={theirs && write(draftOf(theirs))}
-        onMine={keepMine}
-        onTheirs={takeTheirs}
-        onClose={() => setTheirs(null)}
-      />
+      <Fields of={of} draft={draft} onDraft={setDraft} action={action} onSave={save} />
+      <ConflictDialog {...conflict} />
     </>
   );
 }
@@ -65,7 +42,7 @@ type FieldsProps = {
   of: Service;
   draft: Draft;
   onDraft: (draft: Draft) => void;
-  action: ReturnType<typeof useAction<[Draft], void>>;
+  action: Action<[Draft, Service], Service>;
   onSave: () => void;
 };
 
@@ -73,8 +50,9 @@ function Fields({ of, draft, onDraft, action, onSave }: FieldsProps) {
   const words = useWords();
   const may = useMay();
   const types = useQuery(serviceTypes);
-  const isReadOnly = of.source !== "store" || !may("manage");
+  const isReadOnly = of.source !== "store" || !may("make_services");
   const onKeyDown = useSubmitKey(() => !isReadOnly && onSave());
+  const error = (path: string) => action.problems.find((problem) => problem.path === path)?.message;
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: one key for the whole form
     <div onKeyDown={onKeyDown}>
@@ -83,12 +61,14 @@ function Fields({ of, draft, onDraft, action, onSave }: FieldsProps) {
         <TextField
           label={words.field.name}
           value={draft.name}
+          error={error("name")}
           readOnly={isReadOnly}
           onValue={(name) => onDraft({ ...draft, name })}
         />
         <TextField
           label={words.field.description}
           value={draft.description}
+          error={error("description")}
           readOnly={isReadOnly}
           onValue={(description) => onDraft({ ...draft, description })}
         />

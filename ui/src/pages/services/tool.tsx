@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { useState } from "react";
-import { removeTool, saveTool, serviceTools, serviceTypes } from "../../api/services";
+import { removeTool, saveTool, serviceTool, serviceTypes } from "../../api/services";
 import { useMay } from "../../api/session";
 import type { ServiceTool } from "../../api/types";
 import { serviceAddress } from "../../catalog/address";
@@ -10,8 +10,19 @@ import { TryPanel } from "../../catalog/try-panel";
 import { type FormValue, SchemaForm } from "../../form";
 import { ActionErrors, useAction } from "../../form/action";
 import { HttpEditor } from "../../form/http";
-import { useSubmitKey } from "../../form/submit-key";
-import { Button, Code, DeleteButton, Header, Loaded, PageTabs, Row, Stack, TextField } from "../../kit";
+import {
+  Button,
+  Code,
+  DeleteButton,
+  Empty,
+  Header,
+  LoadedPage,
+  PageTabs,
+  Row,
+  Stack,
+  TextField,
+  useSubmitKey,
+} from "../../kit";
 import { useWords } from "../../words";
 
 type At = { type: string; id: string };
@@ -19,15 +30,24 @@ type At = { type: string; id: string };
 export default function ServiceToolPage() {
   const words = useWords();
   const { type = "", id = "", tool = "" } = useParams({ strict: false }) as Partial<At & { tool: string }>;
-  const query = useQuery(serviceTools(type, id));
+  const query = useQuery(serviceTool(type, id, tool));
   return (
-    <Loaded query={query}>
-      {(tools) => {
-        const known = tools.find((one) => one.id === tool);
-        if (!known) return <NewTool at={{ type, id }} />;
-        return <KnownTool key={known.id} at={{ type, id }} tool={known} label={words.nav.tools} />;
+    <LoadedPage title={tool === "new" ? words.things.tools.add : tool} query={query}>
+      {(known) => {
+        if (known) return <KnownTool key={known.id} at={{ type, id }} tool={known} label={words.nav.tools} />;
+        return tool === "new" ? <NewTool at={{ type, id }} /> : <NoTool name={tool} />;
       }}
-    </Loaded>
+    </LoadedPage>
+  );
+}
+
+function NoTool({ name }: { name: string }) {
+  const words = useWords();
+  return (
+    <Stack>
+      <Header title={name} />
+      <Empty title={words.services.noTool}>{words.missing.detail}</Empty>
+    </Stack>
   );
 }
 
@@ -45,7 +65,7 @@ function KnownTool({ at, tool, label }: { at: At; tool: ServiceTool; label: stri
   const words = useWords();
   const may = useMay();
   const navigate = useNavigate();
-  const canEdit = tool.definition !== null && tool.definition !== undefined && may("manage");
+  const canEdit = tool.definition !== null && tool.definition !== undefined && may("make_services");
   const gone = useAction(async () => {
     await removeTool(at.type, at.id, tool.id);
     navigate({ to: serviceAddress(at.type, at.id), search: { tab: "tools" } as never });
@@ -80,10 +100,18 @@ function EditTool({ at, tool }: { at: At; tool: ServiceTool | null }) {
   const types = useQuery(serviceTypes);
   const first = (tool?.definition ?? { id: "", endpoint: "", method: "GET", parameters: [] }) as FormValue;
   const [draft, setDraft] = useState<FormValue>(at.type === "api" || tool ? first : { id: "" });
-  const action = useAction(() => saveTool(at.type, at.id, tool?.id ?? null, draft), words.done.saved);
+  const action = useAction(() => saveTool(at.type, at.id, (tool ?? made)?.id ?? null, draft), words.done.saved);
+  // Made for a sample, before the rest was ready.
+  const [made, setMade] = useState<ServiceTool | null>(null);
+  const show = (saved: ServiceTool) => navigate({ to: `${serviceAddress(at.type, at.id)}/tools/${saved.id}` });
   const save = async () => {
     const saved = await action.run();
-    if (saved && saved.id !== tool?.id) navigate({ to: `${serviceAddress(at.type, at.id)}/tools/${saved.id}` });
+    if (saved && saved.id !== tool?.id) show(saved);
+  };
+  const make = async () => {
+    const saved = await action.run();
+    if (saved) setMade(saved);
+    return saved && { uri: saved.uri };
   };
   const onKeyDown = useSubmitKey(save);
   const schema = (types.data?.find((type) => type.type === at.type)?.tool_schema ?? {}) as FormValue;
@@ -99,13 +127,19 @@ function EditTool({ at, tool }: { at: At; tool: ServiceTool | null }) {
         {isHttp && (
           <>
             <TextField label={words.field.name} required value={text("id")} error={error("id")} onValue={set("id")} />
-            <TextField label={words.field.description} value={text("description")} onValue={set("description")} />
+            <TextField
+              label={words.field.description}
+              value={text("description")}
+              error={error("description")}
+              onValue={set("description")}
+            />
             <HttpEditor
               value={draft}
               onValue={setDraft}
               problems={action.problems}
               prefix=""
-              sample={tool ? { uri: tool.uri } : undefined}
+              sample={tool ? { uri: tool.uri } : make}
+              sampleKey={`${at.type} ${at.id} ${tool?.id ?? ""}`}
             />
           </>
         )}

@@ -34,7 +34,7 @@ export function ServiceTools({ of }: { of: Service }) {
   ];
   return (
     <Stack>
-      {hasOwn && of.source === "store" && may("manage") && (
+      {hasOwn && of.source === "store" && may("make_services") && (
         <Row at="end">
           <LinkButton to={`${at}/new`} icon={<Plus size={16} aria-hidden />}>
             {words.things.tools.add}

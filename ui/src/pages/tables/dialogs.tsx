@@ -17,14 +17,16 @@ export function UploadDialog({ open, onClose }: { open: boolean; onClose: () => 
     setFile(chosen ?? null);
     if (chosen && !name) setName(chosen.name.replace(/\.[^.]+$/, ""));
   };
+  const error = (path: string) => action.problems.find((problem) => problem.path === path)?.message;
   const send = async () => {
+    if (!file || action.isBusy) return;
     const made = await action.run();
     if (made) navigate({ to: `/ui/tables/${made.id}` });
   };
   return (
-    <Dialog title={words.tables.upload} open={open} onClose={onClose}>
+    <Dialog title={words.tables.upload} open={open} onClose={onClose} onSubmit={send}>
       <Stack>
-        <Field label={words.tables.file} hint={words.tables.fileHint}>
+        <Field label={words.tables.file} hint={words.tables.fileHint} error={error("data") ?? error("file")}>
           {(described) => (
             <input
               {...described}
@@ -35,10 +37,10 @@ export function UploadDialog({ open, onClose }: { open: boolean; onClose: () => 
             />
           )}
         </Field>
-        <TextField label={words.field.name} required value={name} onValue={setName} />
+        <TextField label={words.field.name} required value={name} error={error("name")} onValue={setName} />
         <ActionErrors of={action} />
         <Row at="end">
-          <Button look="primary" disabled={action.isBusy || !file || !name} onClick={send}>
+          <Button look="primary" disabled={action.isBusy || !file} onClick={send}>
             {words.tables.upload}
           </Button>
         </Row>
@@ -52,17 +54,18 @@ export function AddDialog({ open, onClose }: { open: boolean; onClose: () => voi
   const navigate = useNavigate();
   const [name, setName] = useState("");
   const action = useAction(() => create({ name, data: {} }), words.done.saved);
+  const error = action.problems.find((problem) => problem.path === "name")?.message;
   const save = async () => {
     const made = await action.run();
     if (made) navigate({ to: `/ui/tables/${made.id}` });
   };
   return (
-    <Dialog title={words.things.tables.add} open={open} onClose={onClose}>
+    <Dialog title={words.things.tables.add} open={open} onClose={onClose} onSubmit={save}>
       <Stack>
-        <TextField label={words.field.name} required value={name} onValue={setName} />
+        <TextField label={words.field.name} required value={name} error={error} onValue={setName} />
         <ActionErrors of={action} />
         <Row at="end">
-          <Button look="primary" disabled={action.isBusy || !name} onClick={save}>
+          <Button look="primary" disabled={action.isBusy} onClick={save}>
             {words.act.save}
           </Button>
         </Row>

@@ -1,20 +1,12 @@
-// A list of objects as rows and columns.
+// A list of objects as rows and columns, a page at a time: a document may be larger than a browser has room for.
 import { useQuery } from "@tanstack/react-query";
-import { useMemo } from "react";
-import { data } from "../../api/tables";
+import { useMemo, useState } from "react";
+import { type Row as Line, ROWS, rows } from "../../api/tables";
 import type { Table as TableType } from "../../api/types";
-import { type Column, Empty, Loaded, Table } from "../../kit";
+import { type Column, Empty, Loaded, Pager, Stack, Table } from "../../kit";
 import { useWords } from "../../words";
 
-type Line = { key: string; value: unknown };
 const MOST_COLUMNS = 20;
-
-/** Items of a list, fields of an object; one value is one line. */
-export function linesOf(value: unknown): Line[] {
-  if (Array.isArray(value)) return value.map((item, at) => ({ key: String(at), value: item }));
-  if (value && typeof value === "object") return Object.entries(value).map(([key, item]) => ({ key, value: item }));
-  return [{ key: "", value }];
-}
 
 const show = (value: unknown) => (typeof value === "string" ? value : value === undefined ? "" : JSON.stringify(value));
 
@@ -23,23 +15,24 @@ const cut = (text: string) => (text.length > CELL_CHARACTERS ? `${text.slice(0, 
 
 export function Grid({ of, path }: { of: TableType; path: string }) {
   const words = useWords();
-  const query = useQuery(data(of.id, path));
-  const lines = useMemo(() => linesOf(query.data?.data), [query.data]);
+  const [page, setPage] = useState(1);
+  const query = useQuery({ ...rows(of.id, path, page), placeholderData: (old) => old });
+  const lines = useMemo(() => query.data?.rows ?? [], [query.data]);
   const columns = useMemo(() => {
     const fields = new Set<string>();
-    for (const { value } of lines.slice(0, 200)) {
+    for (const { value } of lines) {
       if (value && typeof value === "object" && !Array.isArray(value))
         for (const key of Object.keys(value)) fields.add(key);
     }
     const shown = [...fields].slice(0, MOST_COLUMNS);
     const key: Column<Line> = { id: " key", label: words.tables.key, cell: (line) => line.key };
     if (shown.length === 0)
-      return [key, { id: " value", label: words.form.value, cell: (line: Line) => show(line.value) }];
+      return [key, { id: " value", label: words.form.value, cell: (line: Line) => cut(show(line.value)) }];
     const own = shown.map(
       (field): Column<Line> => ({
         id: field,
         label: field,
-        cell: ({ value }) => show((value as Record<string, unknown> | null)?.[field]),
+        cell: ({ value }) => cut(show((value as Record<string, unknown> | null)?.[field])),
       }),
     );
     const isPlain = ({ value }: Line) => !value || typeof value !== "object" || Array.isArray(value);
@@ -52,9 +45,12 @@ export function Grid({ of, path }: { of: TableType; path: string }) {
   }, [lines, words]);
   return (
     <Loaded query={query}>
-      {() =>
+      {({ total }) =>
         lines.length > 0 ? (
-          <Table label={words.tables.rows} columns={columns} rows={lines} id={(line) => line.key} />
+          <Stack>
+            <Table label={words.tables.rows} columns={columns} rows={lines} id={(line) => line.key} />
+            <Pager page={page} total={total} limit={ROWS} onPage={setPage} />
+          </Stack>
         ) : (
           <Empty title={words.tables.nothing} />
         )

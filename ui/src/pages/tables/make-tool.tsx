@@ -4,8 +4,7 @@ import { useState } from "react";
 import { create } from "../../api/tools";
 import type { Table } from "../../api/types";
 import { ActionErrors, useAction } from "../../form/action";
-import { useSubmitKey } from "../../form/submit-key";
-import { Button, Dialog, Mono, Row, SelectField, Stack, TextField } from "../../kit";
+import { Button, Dialog, Mono, Row, SelectField, Stack, TextField, useSubmitKey } from "../../kit";
 import { useWords } from "../../words";
 
 const TYPES = [

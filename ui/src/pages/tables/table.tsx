@@ -7,7 +7,7 @@ import { useMay } from "../../api/session";
 import { exportAddress, remove, table } from "../../api/tables";
 import type { Table } from "../../api/types";
 import { ActionErrors, useAction } from "../../form/action";
-import { Button, DeleteButton, Header, Loaded, Mono, PageTabs, Row, Stack } from "../../kit";
+import { Button, DeleteButton, Header, LoadedPage, Mono, PageTabs, Row, Stack } from "../../kit";
 import control from "../../kit/control.module.css";
 import { useWords } from "../../words";
 import { Grid } from "./grid";
@@ -18,7 +18,12 @@ import { TableVersions } from "./versions";
 
 export default function TablePage() {
   const { id = "" } = useParams({ strict: false }) as { id?: string };
-  return <Loaded query={useQuery(table(id))}>{(data) => <TableTabs key={data.id} of={data} />}</Loaded>;
+  const words = useWords();
+  return (
+    <LoadedPage title={words.nav.tables} query={useQuery(table(id))}>
+      {(data) => <TableTabs key={data.id} of={data} />}
+    </LoadedPage>
+  );
 }
 
 function TableTabs({ of }: { of: Table }) {
@@ -54,7 +59,7 @@ function TableTabs({ of }: { of: Table }) {
         label={of.name}
         tabs={[
           { id: "tree", label: words.tables.tree, body: () => <Tree of={of} path={path} onPath={setPath} /> },
-          { id: "grid", label: words.tables.grid, body: () => <Grid of={of} path={path} /> },
+          { id: "grid", label: words.tables.grid, body: () => <Grid key={path} of={of} path={path} /> },
           { id: "query", label: words.tables.query, body: () => <Query of={of} path={path} /> },
           { id: "versions", label: words.tools.versions, body: () => <TableVersions of={of} /> },
         ]}

@@ -4,7 +4,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { catalog } from "../../api/catalog";
 import { tables } from "../../api/tables";
-import { create } from "../../api/tools";
+import { create, update } from "../../api/tools";
 import { ActionErrors, useAction } from "../../form/action";
 import { Button, Choices, Header, Row, Stack, useAddress } from "../../kit";
 import { useWords } from "../../words";
@@ -19,10 +19,20 @@ export default function AddTool() {
   useQuery(catalog);
   const [{ table_id, json_path, type = "http" }] = useAddress<"table_id" | "json_path" | "type">();
   const [draft, setDraft] = useState<Draft>(() => startOf(type, { table_id, json_path }));
-  const action = useAction(() => create(draft), words.done.saved);
+  // Made for a sample, before the rest was ready: from then on it is changed, and active when it is saved.
+  const [known, setKnown] = useState<string | null>(null);
+  const action = useAction((status: "active" | "testing") => {
+    const { type: _type, ...changes } = draft;
+    return known ? update(known, { ...changes, status }) : create({ ...draft, status });
+  }, words.done.saved);
   const save = async () => {
-    const made = await action.run();
+    const made = await action.run("active");
     if (made) navigate({ to: `/ui/tools/${made.id}` });
+  };
+  const make = async () => {
+    const made = await action.run("testing");
+    if (made) setKnown(made.id);
+    return made?.id;
   };
   const group = draft.type === "http" || draft.type === "uri" ? draft.type : "query_data";
   const options = KINDS.map((value) => ({ value, label: words.tools.kinds[value] }));
@@ -33,10 +43,20 @@ export default function AddTool() {
         label={words.field.type}
         value={group}
         options={options}
-        onValue={(next) => setDraft({ ...startOf(next, {}), name: draft.name, description: draft.description })}
+        onValue={(next) => {
+          setKnown(null);
+          setDraft({ ...startOf(next, {}), name: draft.name, description: draft.description });
+        }}
       />
       <ActionErrors of={action} />
-      <Definition draft={draft} onDraft={setDraft} problems={action.problems} tables={data ?? []} onSubmit={save} />
+      <Definition
+        draft={draft}
+        onDraft={setDraft}
+        problems={action.problems}
+        tables={data ?? []}
+        onSubmit={save}
+        onMake={make}
+      />
       <Row>
         <Button look="primary" disabled={action.isBusy} onClick={save}>
           {words.act.save}

@@ -4,10 +4,10 @@ import { useMemo } from "react";
 import { catalog } from "../../api/catalog";
 import type { Problem } from "../../api/error";
 import type { Table } from "../../api/types";
+import { ProblemsBelow } from "../../form";
 import { HttpEditor } from "../../form/http";
 import { JsonField } from "../../form/json";
-import { useSubmitKey } from "../../form/submit-key";
-import { Combobox, LocalTabs, SelectField, Stack, TextField } from "../../kit";
+import { Combobox, LocalTabs, SelectField, Stack, TextField, useSubmitKey } from "../../kit";
 import { stateWord, useWords } from "../../words";
 
 export type Draft = Record<string, unknown> & { type: string; name: string };
@@ -18,6 +18,8 @@ type Props = {
   tables: Table[];
   onSubmit: () => void;
   id?: string;
+  /** Makes a new Tool, for testing, and tells its id. */
+  onMake?: () => Promise<string | undefined>;
 };
 
 const TABLE_TYPES = [
@@ -96,7 +98,11 @@ function Fields(props: Props) {
   );
 }
 
-function Http({ draft, onDraft, problems, id }: Props) {
+function Http({ draft, onDraft, problems, id, onMake }: Props) {
+  const make = async () => {
+    const made = await onMake?.();
+    return made ? { tool: made } : undefined;
+  };
   const config = (draft.config ?? {}) as { HTTP?: Record<string, unknown> };
   return (
     <HttpEditor
@@ -104,7 +110,8 @@ function Http({ draft, onDraft, problems, id }: Props) {
       onValue={(HTTP) => onDraft({ ...draft, config: { ...config, HTTP } })}
       problems={problems}
       prefix="config.HTTP"
-      sample={id ? { tool: id } : undefined}
+      sample={id ? { tool: id } : make}
+      sampleKey={id ?? "new Tool"}
     />
   );
 }
@@ -136,9 +143,11 @@ function Uri({ draft, onDraft, problems }: Props) {
         error={error("uri")}
         onValue={(uri) => onDraft({ ...draft, uri })}
       />
-      {json("arguments", words.tools.presets)}
-      {json("hidden", words.tools.hidden)}
-      {json("rename", words.tools.rename)}
+      <ProblemsBelow problems={problems}>
+        {json("arguments", words.tools.presets)}
+        {json("hidden", words.tools.hidden)}
+        {json("rename", words.tools.rename)}
+      </ProblemsBelow>
     </Stack>
   );
 }

@@ -1,7 +1,6 @@
 // One Tool of the tenant's own.
-import { useQuery } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useParams } from "@tanstack/react-router";
-import { useCallback, useEffect, useState } from "react";
 import { useMay } from "../../api/session";
 import { tables } from "../../api/tables";
 import { definitionOf, remove, toolQuery, update } from "../../api/tools";
@@ -11,15 +10,24 @@ import { StateBadge } from "../../catalog/badges";
 import { BindToDoor } from "../../catalog/bind-to-door";
 import { TryPanel } from "../../catalog/try-panel";
 import { ActionErrors, useAction } from "../../form/action";
-import { Button, DeleteButton, Header, Loaded, PageTabs, Row, Stack } from "../../kit";
+import { ConflictDialog } from "../../form/conflict";
+import { useGuarded } from "../../form/guarded";
+import { Button, DeleteButton, Header, LoadedPage, PageTabs, Row, Stack } from "../../kit";
 import { useWords } from "../../words";
 import { Definition, type Draft } from "./definition";
 import { ToolDoors } from "./doors";
 import { Versions } from "./versions";
 
+type Edited = Draft & { version?: number | null };
+
 export default function ToolPage() {
+  const words = useWords();
   const { id = "" } = useParams({ strict: false }) as { id?: string };
-  return <Loaded query={useQuery(toolQuery(id))}>{(tool) => <ToolTabs key={tool.id} tool={tool} />}</Loaded>;
+  return (
+    <LoadedPage title={words.nav.tools} query={useQuery(toolQuery(id))}>
+      {(tool) => <ToolTabs key={tool.id} tool={tool} />}
+    </LoadedPage>
+  );
 }
 
 function ToolTabs({ tool }: { tool: Tool }) {
@@ -33,12 +41,8 @@ function ToolTabs({ tool }: { tool: Tool }) {
   return (
     <Stack>
       <Header title={tool.name} badge={<StateBadge state={tool.status} />}>
-        {may("make_tools") && (
-          <>
-            <BindToDoor tool={tool} />
-            <DeleteButton what={tool.name} onDelete={() => gone.run()} />
-          </>
-        )}
+        {may("make_instances") && <BindToDoor tool={tool} />}
+        {may("make_tools") && <DeleteButton what={tool.name} onDelete={() => gone.run()} />}
       </Header>
       <ActionErrors of={gone} />
       <PageTabs
@@ -57,30 +61,22 @@ function ToolTabs({ tool }: { tool: Tool }) {
 function Edit({ tool }: { tool: Tool }) {
   const words = useWords();
   const may = useMay();
+  const queries = useQueryClient();
   const { data } = useQuery(tables);
-  const [draft, setDraft] = useState<Draft>(() => definitionOf(tool) as Draft);
-  const [base, setBase] = useState(tool);
-  const action = useAction(() => update(tool.id, changesOf(draft, base)), words.done.saved);
-  const show = useCallback((next: Tool) => {
-    setBase(next);
-    setDraft(definitionOf(next) as Draft);
-  }, []);
-  // Another version came in: shown, unless something has been typed here.
-  const isTyped = JSON.stringify(draft) !== JSON.stringify(definitionOf(base));
-  useEffect(() => {
-    if (tool.version !== base.version && !isTyped) show(tool);
-  }, [tool, base, isTyped, show]);
-  const save = async () => {
-    const saved = await action.run();
-    if (saved) show(saved);
-  };
+  const { draft, setDraft, action, save, conflict } = useGuarded<Edited, Tool>(tool, {
+    save: (mine, over) => update(tool.id, { ...changesOf(mine, over), version: mine.version }),
+    read: () => queries.fetchQuery({ ...toolQuery(tool.id), staleTime: 0 }),
+    draftOf: (saved) => ({ ...(definitionOf(saved) as Draft), version: saved.version }),
+    write: ({ version: _version, ...mine }) => JSON.stringify(mine, null, 2),
+    done: words.done.saved,
+  });
   return (
     <Stack>
       <ActionErrors of={action} />
       <Definition
         id={tool.id}
         draft={draft}
-        onDraft={setDraft}
+        onDraft={(next) => setDraft({ ...next, version: draft.version })}
         problems={action.problems}
         tables={data ?? []}
         onSubmit={save}
@@ -92,12 +88,13 @@ function Edit({ tool }: { tool: Tool }) {
           </Button>
         </Row>
       )}
+      <ConflictDialog {...conflict} />
     </Stack>
   );
 }
 
 /** Only what is another value than before; what was taken away is null. */
-function changesOf(draft: Draft, tool: Tool): Record<string, unknown> {
+function changesOf({ version: _version, ...draft }: Edited, tool: Tool): Record<string, unknown> {
   const before = definitionOf(tool);
   const keys = new Set([...Object.keys(before), ...Object.keys(draft)]);
   keys.delete("id");

@@ -1,0 +1,61 @@
+// Saving what others save, too: nobody's work is written over without being seen.
+import { useState } from "react";
+import { ApiError } from "../api/error";
+import { useAction } from "./action";
+
+type Versioned = { version?: number | null };
+type Of<D extends Versioned, T extends Versioned> = {
+  /** Saves over the version that the draft is based on. */
+  save: (draft: D, over: T) => Promise<T>;
+  read: () => Promise<T>;
+  draftOf: (saved: T) => D;
+  write: (draft: D) => string;
+  done: string;
+};
+
+/** A draft, its saving, and what the dialog "Changed meanwhile" needs where somebody else was first. */
+export function useGuarded<D extends Versioned, T extends Versioned>(first: T, of: Of<D, T>) {
+  const [base, setBase] = useState(first);
+  const [draft, setDraft] = useState<D>(() => of.draftOf(first));
+  const [theirs, setTheirs] = useState<T | null>(null);
+  const show = (next: T) => {
+    setBase(next);
+    setDraft(of.draftOf(next));
+  };
+  const action = useAction(async (mine: D, over: T) => {
+    try {
+      const saved = await of.save(mine, over);
+      show(saved);
+      return saved;
+    } catch (error) {
+      if (error instanceof ApiError && error.isConflict) {
+        const now = await of.read();
+        // A name that is taken is a conflict as well, and none that anybody could choose a side in.
+        if (now.version !== mine.version) setTheirs(now);
+      }
+      throw error;
+    }
+  }, of.done);
+  const isTyped = of.write(draft) !== of.write(of.draftOf(base));
+  // Another version came in: shown, unless something has been typed here.
+  if (!isTyped && !action.isBusy && (first.version ?? 0) > (base.version ?? 0)) show(first);
+  const conflict = {
+    mine: of.write(draft),
+    theirs: theirs && of.write(of.draftOf(theirs)),
+    onMine: () => {
+      if (!theirs) return;
+      const mine = { ...draft, version: theirs.version };
+      setDraft(mine);
+      setBase(theirs);
+      setTheirs(null);
+      void action.run(mine, theirs);
+    },
+    onTheirs: () => {
+      if (theirs) show(theirs);
+      setTheirs(null);
+      action.clear();
+    },
+    onClose: () => setTheirs(null),
+  };
+  return { draft, setDraft, action, save: () => action.run(draft, base), conflict };
+}
