@@ -11,7 +11,8 @@ use tool::{Fields, Trace};
 
 /// The key under which a subscription's notifications carry its id.
 pub const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
-const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
+/// The key under which a result says who made it.
+pub const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
 /// What a request says about itself in its `_meta`.
 #[derive(Debug, Default, Deserialize)]

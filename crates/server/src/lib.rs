@@ -2,6 +2,7 @@
 
 mod auth;
 mod body;
+mod call_error;
 mod connections;
 mod edge;
 mod error;

@@ -1,6 +1,6 @@
 //! Certificates made for one test: an authority, a server that asks clients for theirs, and a client.
 
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use rustls::pki_types::PrivateKeyDer;
 use rustls::server::WebPkiClientVerifier;
 use std::sync::Arc;
@@ -44,7 +44,9 @@ impl Authority {
     #[must_use]
     pub fn identity(&self, name: &str) -> Identity {
         let key = KeyPair::generate().expect("a key");
-        let params = CertificateParams::new(vec![name.to_owned()]).expect("a legal name");
+        let mut params = CertificateParams::new(vec![name.to_owned()]).expect("a legal name");
+        // Databases know their users by it.
+        params.distinguished_name.push(DnType::CommonName, name);
         let certificate = params.signed_by(&key, &self.issuer).expect("a certificate");
         Identity { certificate: certificate.pem(), key: key.serialize_pem() }
     }

@@ -4,6 +4,7 @@ use serde_json::Value;
 use std::path::Path;
 use testkit::model::{Model, Reply};
 use testkit::process;
+use testkit::registry::{Consul, ConsulService};
 use testkit::{Backend, TestApp};
 
 /// The shell blocks of a guide, in order.
@@ -180,4 +181,32 @@ async fn the_guide_to_short_messages_does_what_it_says() {
     assert_eq!(out.matches(r#""duplicate":true"#).count(), 1, "{out}");
     let file = own_folder(&app, "sms", "crm-sms").join("messages.jsonl");
     assert_eq!(std::fs::read_to_string(file).unwrap().lines().count(), 3);
+}
+
+/// SV-2, SV-3, SV-4: the guide's service, behind a registry of our own instead of one called `consul`.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_guide_to_registries_does_what_it_says() {
+    let (consul, server) = (Consul::start().await, testkit::http::Server::start().await);
+    consul.register(ConsulService::new("one", "loyalty", server.address()));
+    let guide = include_str!("../../../../docs/guides/services-behind-a-registry.md");
+    let command = commands(guide)[0].replace("http://consul:8500", &consul.url());
+    let command = command.replace("10.0.0.0/8", "127.0.0.0/8");
+    let app = TestApp::start(Backend::Sqlite).await;
+    let key = app.with_key(serde_json::json!({ "name": "guide", "role": "manager" })).await;
+    let mut shell = process::sheltered("bash");
+    shell.arg("-c").arg(command).env("SERVER", format!("http://{}", app.address()));
+    shell.env("TOKEN", key.key().unwrap());
+    let output = tokio::task::spawn_blocking(move || shell.output().unwrap()).await.unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let listed = app.call("svc://loyalty/customers_list", serde_json::json!({ "q": "Ada" })).await.is(200);
+    assert_eq!(listed.body["structuredContent"]["path"], "/customers", "{}", listed.text);
+    assert!(server.last().header("authorization").unwrap().starts_with("Bearer ey"));
+    app.call("svc://loyalty/customers_create", serde_json::json!({ "name": "Ada" })).await.is(200);
+    app.post("services/svc/loyalty/test", serde_json::json!({})).await.is(200);
+    drop(server);
+    for _ in 0..5 {
+        app.call("svc://loyalty/customers_create", serde_json::json!({ "name": "Ada" })).await;
+    }
+    let fallback = app.call("svc://loyalty/customers_list", serde_json::json!({ "q": "Ada" })).await.is(200);
+    assert_eq!(fallback.body["structuredContent"]["customers"], serde_json::json!([]), "{}", fallback.text);
 }

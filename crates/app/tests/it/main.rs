@@ -108,6 +108,7 @@ mod static_secrets;
 mod stdio;
 mod stdio_ends;
 mod stdio_slow;
+mod svc_seed;
 mod svc_services;
 mod switched_off;
 mod table_isolation;

@@ -70,7 +70,7 @@ async fn a_real_client_calls_a_grpc_service() {
 }
 
 /// An MCP endpoint with some of the service's tools, under names of its own.
-async fn door_with(app: &TestApp, tools: &[(&str, &str)]) -> String {
+pub(crate) async fn door_with(app: &TestApp, tools: &[(&str, &str)]) -> String {
     let door = instance(app, "door").await;
     let mut bindings = Vec::new();
     for (name, tool) in tools {
@@ -177,7 +177,7 @@ async fn importing_replaces_another_kind_of_description() {
     }
 }
 
-/// Requirement SV-11: who may not save the pod's identity may not use it by trying an import out, either.
+/// Who may not save the pod's identity may not use it by trying an import out, either.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn managers_do_not_import_as_the_pod() {
     let app = TestApp::start(Backend::Sqlite).await;

@@ -35,6 +35,7 @@ async fn conforms_like_every_connector() {
         bad_argument: "prompt",
         slow: Capability::Has(Sample::new("ask", json!({ "prompt": "slow" }))),
         echo: Capability::Has(Echo { tool: "ask", argument: "prompt" }),
+        undescribed: Capability::Absent("an agent answers as its settings say"),
     };
     conformance::check(&subject).await;
 }

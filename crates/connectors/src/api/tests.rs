@@ -2,6 +2,7 @@
 
 mod arguments;
 mod bodies;
+mod doubt;
 mod garbage;
 mod guard;
 mod inline;
@@ -104,6 +105,7 @@ async fn conforms_like_every_connector() {
         bad_argument: "count",
         slow: Capability::Has(Sample::new("slow", json!({}))),
         echo: Capability::Has(Echo { tool: "echo", argument: "text" }),
+        undescribed: Capability::Absent("what a request is answered with is known to the service alone"),
     };
     conformance::check(&subject).await;
 }

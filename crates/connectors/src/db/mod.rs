@@ -39,6 +39,7 @@ mod write;
 
 pub(crate) use settings::Settings;
 
+use crate::shared::doubt::{Repetition, settle};
 use arguments::Arguments;
 use async_trait::async_trait;
 use catalog::{Catalog, MAX_TABLES, Table};
@@ -195,7 +196,13 @@ impl Db {
     async fn run(&self, cx: &Context, call: &Call) -> Result<Output> {
         let known = self.known().await?;
         let Some(entry) = known.tools.get(&call.tool) else {
-            return Err(Error::not_found(format!("the service has no tool '{}'", call.tool)));
+            let why = match (&self.selection.tenant_column, call.tool.as_str()) {
+                (Some(_), "query" | "execute") => {
+                    ": with 'tenant_column' callers send no SQL; call a query with a name that uses :tenantId"
+                }
+                _ => "",
+            };
+            return Err(Error::not_found(format!("the service has no tool '{}'{why}", call.tool)));
         };
         let arguments = Arguments(call.arguments.as_map()?);
         let result = match &entry.action {
@@ -220,6 +227,18 @@ impl Db {
             }));
         }
         result
+    }
+
+    /// What it would do to call a tool again.
+    fn repetition(&self, tool: &str) -> Repetition {
+        let known = self.remembered();
+        match known.as_ref().and_then(|known| known.tools.get(tool)).map(|entry| &entry.action) {
+            Some(Action::Table(_, operation)) => operation.repetition(),
+            Some(Action::Execute) => Repetition::Doubles,
+            Some(Action::Tables | Action::Describe | Action::Query | Action::Named(_)) | None => {
+                Repetition::Reads
+            }
+        }
     }
 
     async fn run_operation(
@@ -303,8 +322,8 @@ impl Connector for Db {
     }
 
     async fn call(&self, cx: &Context, call: Call) -> Result<Outcome> {
-        let output = self.client.within(cx, &call.options, self.run(cx, &call)).await?;
-        Ok(Outcome::Done(output))
+        let output = self.client.within(cx, &call.options, self.run(cx, &call)).await;
+        output.map(Outcome::Done).map_err(|error| settle(error, self.repetition(&call.tool)))
     }
 
     async fn health(&self, cx: &Context) -> Result<()> {

@@ -1,6 +1,7 @@
 //! What can be done with a table.
 
 use super::catalog::Table;
+use crate::shared::doubt::Repetition;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -42,15 +43,21 @@ impl Operation {
     }
 
     pub(super) fn is_reading(self) -> bool {
-        match self {
-            Self::Take | Self::List | Self::Page | Self::Stream | Self::Count => true,
-            Self::Create | Self::Modify | Self::Save | Self::Delete | Self::Bulk | Self::Execute => false,
-        }
+        self.repetition() == Repetition::Reads
     }
 
     /// A second time changes nothing more.
     pub(super) fn is_idempotent(self) -> bool {
-        !matches!(self, Self::Create | Self::Bulk | Self::Execute)
+        self.repetition() != Repetition::Doubles
+    }
+
+    /// What a second time does.
+    pub(super) fn repetition(self) -> Repetition {
+        match self {
+            Self::Take | Self::List | Self::Page | Self::Stream | Self::Count => Repetition::Reads,
+            Self::Modify | Self::Save | Self::Delete => Repetition::Idempotent,
+            Self::Create | Self::Bulk | Self::Execute => Repetition::Doubles,
+        }
     }
 
     /// Whether the table is made for it: some need a key, and views are not written.

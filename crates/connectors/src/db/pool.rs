@@ -220,7 +220,7 @@ impl Lease {
         let Ok(done) = done else {
             let message =
                 "the statement took longer than 'statement_timeout_ms' of the service and was ended";
-            let error = Error::timeout(message).retryable();
+            let error = Error::timeout(message).retryable().in_doubt();
             // A server ends statements by itself, so one that did not is out of order; a file is merely busy.
             let is_server = matches!(self.interrupt(), Some(Interrupt::Statement(_)));
             return Err(if is_server { error.because(Reason::AttemptTimedOut) } else { error });

@@ -273,7 +273,7 @@ fn check_patterns(settings: &Settings, problems: &mut Vec<Problem>) {
 fn check_tenants(settings: &Settings, problems: &mut Vec<Problem>) {
     let at = settings.operations.iter().position(|operation| *operation == Operation::Execute);
     if let Some(index) = at.filter(|_| settings.tenant_column.is_some()) {
-        let message = "with 'tenant_column' callers send no SQL: it could reach rows of other tenants; leave 'execute' out";
+        let message = "with 'tenant_column' callers send no SQL, not even with :tenantId: no check can tell whose rows it reaches; leave 'execute' out, and offer queries with a name ('tools') that use :tenantId";
         problems.push(Problem::new(format!("operations[{index}]"), "NotWithTenants", message));
     }
 }

@@ -4,6 +4,7 @@ use super::Settings;
 use serde_json::{Value, json};
 use sqlx::{Connection, Executor, SqliteConnection};
 use std::path::Path;
+use std::time::Duration;
 use testkit::conformance::{self, Capability, Echo, Sample, Subject, Tested};
 use testkit::http::dead_address;
 use tool::{Env, ErrorKind, Kind, Settings as _};
@@ -32,6 +33,10 @@ fn subject(settings: Value, dead_settings: Value, secrets: Vec<String>) -> Subje
         bad_argument: "count",
         slow: Capability::Has(Sample::new("slow", json!({}))),
         echo: Capability::Has(Echo { tool: "echo", argument: "text" }),
+        undescribed: Capability::Has(&[(
+            "*_take",
+            "it answers a row or null, and what an outputSchema describes must be an object",
+        )]),
     }
 }
 
@@ -152,4 +157,30 @@ async fn keeps_a_file_of_its_own_in_the_folder_of_the_tenant() {
             assert_eq!(found, mode, "{place:?} has the mode {found:o}");
         }
     }
+}
+
+/// DB-1: the catalog is read again from time to time, and whoever follows the tools is told when they have changed.
+#[tokio::test]
+async fn a_new_table_has_tools_before_anybody_asks() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("shop.db").display().to_string();
+    let mut connection = SqliteConnection::connect(&format!("sqlite://{file}?mode=rwc")).await.unwrap();
+    connection.execute("CREATE TABLE t (id INTEGER PRIMARY KEY)").await.unwrap();
+    let settings = json!({ "db_type": "sqlite", "connection_string": file });
+    let mut settings: Settings = serde_json::from_value(settings).unwrap();
+    settings.refresh = Duration::from_millis(50);
+    let service = settings.open(&Env::default()).unwrap();
+    let cx = || conformance::context(Duration::from_secs(20));
+    let count = |table: &str| conformance::call(&format!("{table}_count"), Default::default());
+    service.call(&cx(), count("t")).await.unwrap();
+    let mut changes = service.changes().unwrap();
+    assert_eq!(service.call(&cx(), count("u")).await.unwrap_err().kind(), ErrorKind::NotFound);
+    connection.execute("CREATE TABLE u (id INTEGER PRIMARY KEY)").await.unwrap();
+    let told = tokio::time::timeout(Duration::from_secs(20), changes.changed()).await;
+    told.expect("it is told").unwrap();
+    // A call looks at what is remembered alone.
+    service.call(&cx(), count("u")).await.unwrap();
+    connection.execute("DROP TABLE u").await.unwrap();
+    tokio::time::timeout(Duration::from_secs(20), changes.changed()).await.expect("it is told").unwrap();
+    assert_eq!(service.call(&cx(), count("u")).await.unwrap_err().kind(), ErrorKind::NotFound);
 }

@@ -21,6 +21,7 @@ fn subject(settings: Value, dead_settings: Capability<Value>, env: Env, secrets:
         bad_argument: "to",
         slow: Capability::Absent("a folder of this machine is never slow"),
         echo: Capability::Absent("a mail needs more than one argument"),
+        undescribed: Capability::Has(&[]),
     }
 }
 

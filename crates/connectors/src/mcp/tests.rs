@@ -142,5 +142,6 @@ fn subject(settings: Value, dead_settings: Value) -> Subject {
         bad_argument: "count",
         slow: Capability::Has(Sample::new("slow", json!({ "ms": 8_000 }))),
         echo: Capability::Has(Echo { tool: "echo", argument: "text" }),
+        undescribed: Capability::Absent("what tools say is their server's affair"),
     }
 }

@@ -119,6 +119,7 @@ fn subject(settings: Value, dead_settings: Capability<Value>, env: Env, secrets:
         bad_argument: "delay",
         slow: Capability::Has(Sample::new("slow_receive", json!({ "waitMs": 20000 }))),
         echo: Capability::Absent("publishing does not say the message back"),
+        undescribed: Capability::Has(&[]),
     }
 }
 

@@ -18,6 +18,7 @@ fn subject(settings: Value, env: Env) -> Subject {
         bad_argument: "key",
         slow: Capability::Absent("a folder of this machine is never slow"),
         echo: Capability::Has(Echo { tool: "delete", argument: "key" }),
+        undescribed: Capability::Has(&[]),
     }
 }
 

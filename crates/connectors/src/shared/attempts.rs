@@ -185,7 +185,7 @@ pub(crate) fn timed_out(time: Duration, attempts: u32) -> Error {
     // What is left of 500 ms a moment later is still 500 ms to whoever reads it.
     let ms = time.as_micros().div_ceil(1000);
     let tried = if attempts > 1 { format!(", {attempts} times") } else { String::new() };
-    Error::timeout(format!("the service did not answer within {ms} ms{tried}")).retryable()
+    Error::timeout(format!("the service did not answer within {ms} ms{tried}")).retryable().in_doubt()
 }
 
 /// How long to wait, told in seconds or as a date.

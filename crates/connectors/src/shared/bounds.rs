@@ -73,7 +73,7 @@ impl Bounds {
                            'max_concurrent_calls' say";
                 Err(ended.error(why))
             }
-            Ended::TimedOut => Err(ended.error(late).because(Reason::AttemptTimedOut)),
+            Ended::TimedOut => Err(ended.error(late).because(Reason::AttemptTimedOut).in_doubt()),
         });
         pass.judge(&result, if is_callers { TimeSetBy::Caller } else { TimeSetBy::Service });
         result

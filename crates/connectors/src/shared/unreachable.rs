@@ -21,6 +21,8 @@ pub(crate) fn explain(error: fetch::Error) -> Error {
         (false, false) => "the connection broke before the service answered",
     };
     let advice = error.advice().map(|advice| format!(": {advice}")).unwrap_or_default();
-    let explained = Error::unavailable(format!("{message}{advice}")).caused_by(error);
-    explained.retryable()
+    let is_unsent = error.is_connect();
+    let explained = Error::unavailable(format!("{message}{advice}")).caused_by(error).retryable();
+    // The request was on its way.
+    if is_unsent { explained } else { explained.in_doubt() }
 }

@@ -21,6 +21,7 @@ fn subject(settings: Value, dead_settings: Capability<Value>, env: Env, secrets:
         bad_argument: "to",
         slow: Capability::Absent("a file of this machine is never slow, and a vendor is tried elsewhere"),
         echo: Capability::Absent("a message needs more than one argument"),
+        undescribed: Capability::Has(&[]),
     }
 }
 

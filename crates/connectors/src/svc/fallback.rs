@@ -1,6 +1,8 @@
 //! What tools answer while the service is left alone.
 
 use serde_json::Value;
+#[cfg(feature = "grpc")]
+use serde_json::json;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 #[cfg(feature = "grpc")]
@@ -22,12 +24,17 @@ impl Fallbacks {
         Some(Output::json_with_remark(json, &format!("fallback: {}", open.message())))
     }
 
-    /// Whether a tool keeps what this schema promises of its answers, also while the service is left alone: strict
-    /// clients take an answer that does not for a failure of ours.
+    /// What a tool promises of its answers, also of those while the service is left alone: strict clients take an answer
+    /// that does not keep it for a failure of ours. A fallback that is no object leaves nothing to promise.
     #[cfg(feature = "grpc")]
-    pub(super) fn keeps(&self, tool: &str, output_schema: &Value) -> bool {
-        let Some(value) = self.of(tool) else { return true };
-        Schema::compile(output_schema, "field").is_ok_and(|schema| schema.accepts(value))
+    pub(super) fn promise(&self, tool: &str, output_schema: Value) -> Option<Value> {
+        let Some(value) = self.of(tool) else { return Some(output_schema) };
+        let is_kept = Schema::compile(&output_schema, "field").is_ok_and(|schema| schema.accepts(value));
+        match value {
+            _ if is_kept => Some(output_schema),
+            Value::Object(_) => Some(json!({ "type": "object" })),
+            _ => None,
+        }
     }
 
     fn of(&self, tool: &str) -> Option<&Value> {

@@ -1,5 +1,6 @@
 //! What the connector must do, against real servers on this machine.
 
+mod balancing;
 mod calls;
 mod discovery;
 mod kubernetes;
@@ -125,6 +126,7 @@ async fn conforms_like_every_connector() {
         bad_argument: "count",
         slow: Capability::Has(Sample::new("slow", json!({}))),
         echo: Capability::Has(Echo { tool: "echo", argument: "text" }),
+        undescribed: Capability::Absent("what a request is answered with is known to the service alone"),
     };
     conformance::check(&subject).await;
 }

@@ -4,6 +4,7 @@ use super::call_events;
 use super::inspection::InspectionView;
 use crate::Shared;
 use crate::auth::{SignedIn, caller_headers};
+use crate::call_error::CallError;
 use crate::edge::{ClientTrace, RequestId};
 use crate::error::{Code, Problem, Result};
 use crate::finish::{Finish, finish};
@@ -50,22 +51,6 @@ pub(super) struct CallResult {
     error: Option<CallError>,
     /// What was sent and what came back, where somebody asked with `inspect`.
     inspection: Option<InspectionView>,
-}
-
-#[derive(Serialize, ToSchema)]
-pub(super) struct CallError {
-    code: Code,
-    /// The service's HTTP status, where it has one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    status: Option<u16>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    service: Option<String>,
-    /// The service's own word for the failure, e.g. `conflict` or an SQLSTATE.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    service_code: Option<String>,
-    /// Why an agent failed, e.g. `MODEL_UNREACHABLE` or `STEP_LIMIT`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<&'static str>,
 }
 
 #[derive(Deserialize)]
@@ -198,18 +183,7 @@ fn failure(error: &Error) -> String {
 
 /// The result with the reason beside it, for programs.
 fn with_error(result: String, error: &Error) -> String {
-    let code = match error.kind() {
-        tool::ErrorKind::InvalidConfig => Code::Unavailable,
-        kind => kind.into(),
-    };
-    let detail = CallError {
-        code,
-        status: error.status(),
-        service: error.service().map(str::to_owned),
-        service_code: error.service_code().map(str::to_owned),
-        reason: error.reason().and_then(tool::Reason::code),
-    };
-    with_field(result, "error", &detail)
+    with_field(result, "error", &CallError::of(error))
 }
 
 /// One more field at the end of an object that has some.

@@ -1,15 +1,19 @@
 //! What becomes of a request at a service, in the words of the client's version.
 
 use super::Answered;
+use crate::call_error::CallError;
 use mcp::error::{Failure, failure_of_call};
 use mcp::modern::{self, Cache};
 use mcp::{Era, RpcError, Version};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
-use tool::{ErrorKind, InputRequest, Outcome, Output, Question, RunId, Structured};
+use tool::{ErrorKind, Fields, InputRequest, Outcome, Output, Question, RunId, Structured};
 
 pub(super) const SERVER_INFO: &str =
     concat!("{\"name\":\"mcp-all-in-one\",\"version\":\"", env!("CARGO_PKG_VERSION"), "\"}");
+
+/// Where a result that is an error holds what programs decide by: the same object as REST's `error`.
+const FAILURE: &str = "mcp-all-in-one/error";
 
 /// How a client hears of work that goes on after its answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,7 +39,7 @@ pub(super) fn of_call(outcome: tool::Result<Outcome>, version: Version, goes_on:
         Ok(Outcome::NeedsInput(request)) => unanswerable(&request, version),
         Err(error) => match failure_of_call(&error, version) {
             Failure::Error(error) => return Err(error),
-            Failure::Result(text) => failed(&text),
+            Failure::Result(text) => failed(&text, &error, version),
         },
     };
     Ok(for_era(version.era(), result, Cache::No))
@@ -43,12 +47,32 @@ pub(super) fn of_call(outcome: tool::Result<Outcome>, version: Version, goes_on:
 
 /// What a tool gave.
 pub(super) fn of_output(output: Output, version: Version) -> String {
-    as_known(output, version).into_result(structured_for(version))
+    let failure = output.failure().map(CallError::of);
+    let result = as_known(output, version).into_result(structured_for(version));
+    match failure {
+        Some(failure) => noting(result, &failure, version),
+        None => result,
+    }
 }
 
 /// Why a tool gave nothing.
-pub(super) fn failed(text: &str) -> String {
-    Output::text(text).failed().to_result()
+pub(super) fn failed(text: &str, error: &tool::Error, version: Version) -> String {
+    noting(Output::text(text).failed().to_result(), &CallError::of(error), version)
+}
+
+/// The result of a call that failed, with what programs decide by. A `_meta` of the service's own stays as it is.
+fn noting(mut result: String, failure: &CallError, version: Version) -> String {
+    let has_meta = serde_json::from_str::<Fields<'_>>(&result).is_ok_and(|it| it.get("_meta").is_some());
+    let (Ok(failure), false, Some(end)) = (serde_json::to_string(failure), has_meta, result.rfind('}'))
+    else {
+        return result;
+    };
+    let server = match version.era() {
+        Era::Legacy => String::new(),
+        Era::Modern => format!("\"{}\":{SERVER_INFO},", modern::SERVER_INFO),
+    };
+    result.insert_str(end, &format!(",\"_meta\":{{{server}\"{FAILURE}\":{failure}}}"));
+    result
 }
 
 /// What goes on, and how to ask about it.
@@ -186,6 +210,34 @@ mod tests {
         let own = r#"{"resultType":"input_required","inputRequests":{},"x":1e2}"#;
         let asked = InputRequest { original: Some(raw(own)), ..request() };
         assert_eq!(questions(&asked), own);
+    }
+
+    /// SV-1, DB-5: clients of MCP decide by the same facts as those of REST, in either era.
+    #[test]
+    fn a_failure_carries_what_programs_decide_by() {
+        let error = || {
+            tool::Error::upstream("the service answered RESOURCE_EXHAUSTED")
+                .with_service_code("RESOURCE_EXHAUSTED")
+                .with("grpc_status", "RESOURCE_EXHAUSTED")
+                .with_retry_after(std::time::Duration::from_millis(1500))
+                .of_service("loyalty")
+        };
+        let expected = json!({
+            "code": "UPSTREAM_ERROR", "service": "loyalty", "service_code": "RESOURCE_EXHAUSTED",
+            "grpc_status": "RESOURCE_EXHAUSTED", "retry_after_ms": 1500,
+        });
+        for (version, has_server) in [(Version::V2025_06_18, false), (Version::V2026_07_28, true)] {
+            let known = Output::json(raw(r#"{"sent":0}"#)).failed_because(error());
+            for outcome in [Err(error()), Ok(Outcome::Done(known))] {
+                let text = of_call(outcome, version, GoesOn::Run).unwrap();
+                let result: Value = serde_json::from_str(&text).unwrap();
+                assert_eq!((&result["isError"], &result["_meta"][FAILURE]), (&json!(true), &expected));
+                assert_eq!(result["_meta"][modern::SERVER_INFO]["name"] == "mcp-all-in-one", has_server);
+            }
+            let own = r#"{"content":[],"isError":true,"_meta":{"theirs":1}}"#;
+            let relayed = Output::relayed(raw(own)).unwrap().failed_because(error());
+            assert!(of_output(relayed, version).contains(r#""_meta":{"theirs":1}"#));
+        }
     }
 
     #[test]

@@ -8,7 +8,7 @@ use tool::schema::Schema;
 use tool::{Connector, Context, Error, ErrorKind, Events, Outcome};
 
 /// Enough for anything that is meant to succeed.
-const PLENTY: Duration = Duration::from_secs(20);
+pub(super) const PLENTY: Duration = Duration::from_secs(20);
 /// How soon a call must end once it has to.
 const SOON: Duration = Duration::from_secs(1);
 const AT_ONCE: usize = 32;

@@ -3,6 +3,7 @@
 //! A connector's tests describe it as a [`Subject`] and call [`check`]. Each rule is a function
 //! whose name is the rule; what it answers says what to fix.
 
+mod answers;
 mod calls;
 mod logs;
 mod schema;
@@ -43,6 +44,8 @@ pub struct Subject {
     pub slow: Capability<Sample>,
     /// A tool whose answer holds the text it was given as this argument.
     pub echo: Capability<Echo>,
+    /// Tools say what they answer, in an `outputSchema`; these (`*` stands for any beginning) do not, each for its reason.
+    pub undescribed: Capability<&'static [(&'static str, &'static str)]>,
 }
 
 /// Something that not every connector can have; the rules about it hold for those that do.
@@ -143,6 +146,7 @@ pub async fn check(subject: &Subject) {
             "tools are sorted, legal and unique, with valid schemas",
             calls::tools_are_sorted_legal_and_unique(subject).await,
         ),
+        ("tools say what they answer, and keep it", answers::tools_say_what_they_answer(subject).await),
         ("a good call succeeds and health agrees", calls::good_call_succeeds(subject).await),
         ("an unknown tool is not found", calls::unknown_tool_is_not_found(subject).await),
         ("a bad argument is refused by name", calls::bad_argument_is_refused_by_name(subject).await),

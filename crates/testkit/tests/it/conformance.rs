@@ -28,6 +28,8 @@ enum Fault {
     NotRetryable,
     HealthDisagrees,
     MixesAnswers,
+    UndescribedAnswer,
+    BreaksItsWord,
     SecretInError,
     SecretInLog,
     SecretInEvent,
@@ -109,7 +111,15 @@ impl Connector for Fake {
         if self.has(Fault::UnsortedTools) {
             names.reverse();
         }
-        names.iter().map(|name| Tool::new(*name, "Does it.", &json!({ "type": "object" }))).collect()
+        let tool = |name: &&str| {
+            let mut tool =
+                json!({ "name": name, "description": "Does it.", "inputSchema": { "type": "object" } });
+            if !self.has(Fault::UndescribedAnswer) {
+                tool["outputSchema"] = json!({ "type": "object", "required": ["said"] });
+            }
+            Tool::from_raw(&serde_json::value::to_raw_value(&tool).unwrap())
+        };
+        names.iter().map(tool).collect()
     }
 
     async fn call(&self, cx: &Context, call: Call) -> Result<Outcome> {
@@ -140,7 +150,9 @@ impl Connector for Fake {
             _ => return Err(Error::invalid_input("Parameter 'text' must be a string")),
         };
         self.reach()?;
-        Ok(Outcome::Done(Output::text(&self.echo(&text).await)))
+        let field = if self.has(Fault::BreaksItsWord) { "told" } else { "said" };
+        let answer = json!({ field: self.echo(&text).await });
+        Ok(Outcome::Done(Output::json(serde_json::value::to_raw_value(&answer).unwrap())))
     }
 
     async fn health(&self, _: &Context) -> Result<()> {
@@ -162,6 +174,7 @@ fn subject(fault: &'static str) -> Subject {
         bad_argument: "text",
         slow: Capability::Has(Sample::new("slow", json!({}))),
         echo: Capability::Has(Echo { tool: "echo", argument: "text" }),
+        undescribed: Capability::Has(&[]),
     }
 }
 
@@ -216,9 +229,20 @@ async fn asks_nothing_of_a_connector_that_it_cannot_have() {
     echo.echo = Capability::Absent("it repeats nothing");
     let mut dead = subject("open_needs_remote");
     dead.dead_settings = Capability::Absent("it has no remote");
-    for subject in [slow, echo, dead] {
+    let mut silent = subject("undescribed_answer");
+    silent.undescribed = Capability::Has(&[("echo", "for the test"), ("*low", "for the test")]);
+    let mut unknown = subject("undescribed_answer");
+    unknown.undescribed = Capability::Absent("nobody knows");
+    for subject in [slow, echo, dead, silent, unknown] {
         assert_eq!(verdict(subject).await, None);
     }
+}
+
+#[tokio::test]
+async fn an_exception_that_is_none_is_struck() {
+    let excused = Subject { undescribed: Capability::Has(&[("echo", "it was so")]), ..subject("none") };
+    let found = verdict(excused).await.expect("it has an outputSchema");
+    assert!(found.contains("'echo' has an outputSchema, so strike the exception: it was so"), "{found}");
 }
 
 #[tokio::test]
@@ -236,6 +260,8 @@ async fn catches_each_fault_by_its_rule() {
         ("not_retryable", "call must be .retryable()"),
         ("health_disagrees", "health succeeds although nobody listens"),
         ("mixes_answers", "32 calls at once each get their own answer"),
+        ("undescribed_answer", "give 'echo' an outputSchema"),
+        ("breaks_its_word", "the answer of 'echo' does not keep its outputSchema"),
         ("secret_in_error", "an error shows a secret"),
         ("secret_in_log", "the log shows a secret"),
         ("secret_in_event", "an event shows a secret"),

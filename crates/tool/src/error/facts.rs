@@ -7,6 +7,7 @@ use std::time::Duration;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Facts {
     pub(super) is_retryable: bool,
+    is_in_doubt: bool,
     reason: Option<Reason>,
     service: Option<String>,
     status: Option<u16>,
@@ -159,6 +160,12 @@ impl Error {
         self.0.facts.is_retryable
     }
 
+    /// Nobody knows whether it happened: the request was on its way.
+    #[must_use]
+    pub fn is_in_doubt(&self) -> bool {
+        self.0.facts.is_in_doubt
+    }
+
     /// Why it failed, where something is done about that.
     #[must_use]
     pub fn reason(&self) -> Option<Reason> {
@@ -217,6 +224,20 @@ impl Error {
     #[must_use]
     pub fn retryable(mut self) -> Self {
         self.0.facts.is_retryable = true;
+        self
+    }
+
+    /// Takes that back: nobody is to try again unasked.
+    #[must_use]
+    pub fn not_retryable(mut self) -> Self {
+        self.0.facts.is_retryable = false;
+        self
+    }
+
+    /// Marks that it may have happened all the same.
+    #[must_use]
+    pub fn in_doubt(mut self) -> Self {
+        self.0.facts.is_in_doubt = true;
         self
     }
 

@@ -5,6 +5,7 @@ use super::response;
 use super::tools::{Definition, is_idempotent};
 use crate::shared::attempts::{Backoff, Budget, Failure, retry_after, timed_out};
 use crate::shared::breaker::TimeSetBy;
+use crate::shared::doubt::{Repetition, settle};
 use crate::shared::headers::add_trace;
 use crate::shared::network::Policy;
 use crate::shared::oauth::Token;
@@ -14,6 +15,7 @@ use fetch::{Request, Response};
 use metrics::{Histogram, Unit, describe_histogram, histogram};
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
 use tool::secret::Redactor;
@@ -73,6 +75,9 @@ pub(crate) struct Prepared<'a> {
     method: Method,
     request: Request,
     budget: Budget,
+    repetition: Repetition,
+    /// Somebody may have got the request.
+    was_sent: AtomicBool,
     pub(crate) time_set_by: TimeSetBy,
 }
 
@@ -121,7 +126,8 @@ impl<W: Way> Client<W> {
         self.building.record(begun.elapsed());
         cx.inspection.note(|seen| seen.request = Some(self.base.shown(&request, seen)));
         let (budget, time_set_by) = self.budget(cx, definition, call, method);
-        Ok(Prepared { definition, method, request, budget, time_set_by })
+        let (repetition, was_sent) = (repetition_of(definition, method), AtomicBool::new(false));
+        Ok(Prepared { definition, method, request, budget, repetition, was_sent, time_set_by })
     }
 
     /// Runs a tool, all attempts included, until the deadline or the caller ends it.
@@ -136,9 +142,13 @@ impl<W: Way> Client<W> {
             };
             prepared.budget.run_seen(cx, |trace| self.attempt(cx, prepared, trace)).await
         };
-        let Prepared { definition, method, .. } = prepared;
+        let Prepared { definition, method, repetition, was_sent, .. } = prepared;
         let what = || format!("{} {}", method.as_str(), definition.endpoint);
-        until_done(cx, run).await.map_err(|error| error.with("request", what()))
+        until_done(cx, run).await.map_err(|error| {
+            let was_sent = was_sent.load(Ordering::Relaxed);
+            let error = if was_sent { settle(error, *repetition) } else { error };
+            error.with("request", what())
+        })
     }
 
     fn budget(
@@ -150,10 +160,10 @@ impl<W: Way> Client<W> {
     ) -> (Budget, TimeSetBy) {
         let Limits { timeout, max_attempts, backoff, .. } = self.limits;
         let own = definition.timeout.unwrap_or(timeout);
-        let is_idempotent = definition.is_idempotent.unwrap_or_else(|| is_idempotent(method));
+        let may_repeat = repetition_of(definition, method) != Repetition::Doubles;
         // A caller may want less than the service allows, never more.
         let wanted = call.options.timeout.filter(|timeout| *timeout < own);
-        let attempts = if is_idempotent { max_attempts } else { 1 };
+        let attempts = if may_repeat { max_attempts } else { 1 };
         let budget = Budget {
             deadline: cx.deadline,
             attempt: wanted.unwrap_or(own),
@@ -199,7 +209,14 @@ impl<W: Way> Client<W> {
         let template = definition.error_template.as_ref();
         let (error, body) = response::read_error(response, template, &Redactor::new(secrets)).await;
         cx.inspection.note(|seen| seen.raw = Some(body));
-        let error = if may_pass(status) { error.retryable() } else { error };
+        let error = match (may_pass(status), retry_after) {
+            (false, _) => error,
+            (true, Some(pause)) => error.retryable().with_retry_after(pause),
+            // Somebody on the way has lost the answer.
+            (true, None) if matches!(status.as_u16(), 502 | 504) => error.retryable().in_doubt(),
+            // It has not looked at the request.
+            (true, None) => error.retryable(),
+        };
         Err(Failure { error, retry_after })
     }
 
@@ -214,6 +231,7 @@ impl<W: Way> Client<W> {
         let patience = (prepared.time_set_by == TimeSetBy::Service).then_some(prepared.budget.attempt);
         let request = in_trace(&prepared.request, trace.as_deref());
         let Some(tokens) = self.base.tokens() else {
+            prepared.was_sent.store(true, Ordering::Relaxed);
             let (response, turn) = self.way.send(cx, &request, patience).await?;
             return Ok(Exchange { request, response, token: None, turn });
         };
@@ -223,6 +241,7 @@ impl<W: Way> Client<W> {
             let mut request = request.clone().into_owned();
             request.headers.insert(AUTHORIZATION, token.header.clone());
             cx.inspection.note(|seen| seen.request = Some(self.base.shown(&request, seen)));
+            prepared.was_sent.store(true, Ordering::Relaxed);
             let (response, turn) = self.way.send(cx, &request, patience).await?;
             if !may_renew || response.status() != StatusCode::UNAUTHORIZED {
                 return Ok(Exchange { request: Cow::Owned(request), response, token: Some(token), turn });
@@ -231,6 +250,16 @@ impl<W: Way> Client<W> {
             turn.end(None);
             may_renew = false;
         }
+    }
+}
+
+/// What it would do to send the request of a tool again.
+fn repetition_of(definition: &Definition, method: Method) -> Repetition {
+    let is_idempotent = definition.is_idempotent.unwrap_or_else(|| is_idempotent(method));
+    match (is_idempotent, method) {
+        (false, _) => Repetition::Doubles,
+        (true, Method::Get | Method::Head) => Repetition::Reads,
+        (true, Method::Post | Method::Put | Method::Patch | Method::Delete) => Repetition::Idempotent,
     }
 }
 

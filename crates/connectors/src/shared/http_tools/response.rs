@@ -127,7 +127,8 @@ async fn read_body(response: &mut Response, max_bytes: usize) -> Result<Body> {
         ))
         .caused_by(error),
         false => {
-            Error::unavailable("the connection broke while the answer was read").caused_by(error).retryable()
+            let message = "the connection broke while the answer was read";
+            Error::unavailable(message).caused_by(error).retryable().in_doubt()
         }
     };
     while let Some(chunk) = response.chunk().await.map_err(broken)? {

@@ -17,7 +17,7 @@ pub(crate) use settings::{AllowPrivateNetwork, allow_private_network_schema};
 
 use fetch::{Resolve, Resolving, Url};
 use public::{innermost, is_public};
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use tool::{Env, Error, Problem};
 
@@ -120,16 +120,27 @@ impl Policy {
 #[derive(Debug, Clone)]
 pub(crate) struct Resolver(pub(crate) Arc<Policy>);
 
+impl Resolver {
+    /// The addresses of a name that may be connected to.
+    ///
+    /// # Errors
+    /// When there are some and none of them may.
+    fn allowed(&self, found: impl Iterator<Item = SocketAddr>) -> Result<Vec<SocketAddr>, Error> {
+        let Self(policy) = self;
+        let (allowed, refused): (Vec<_>, Vec<_>) = found.partition(|address| policy.allows(address.ip()));
+        match refused.first() {
+            Some(address) if allowed.is_empty() => Err(policy.refused(address.ip())),
+            _ => Ok(allowed),
+        }
+    }
+}
+
 impl Resolve for Resolver {
     fn resolve(&self, name: &str) -> Resolving {
-        let (policy, name) = (self.0.clone(), name.to_owned());
+        let (resolver, name) = (self.clone(), name.to_owned());
         Box::pin(async move {
             let found = tokio::net::lookup_host((name, 0)).await?;
-            let (allowed, refused): (Vec<_>, Vec<_>) = found.partition(|address| policy.allows(address.ip()));
-            match refused.first() {
-                Some(address) if allowed.is_empty() => Err(policy.refused(address.ip()).into()),
-                _ => Ok(allowed),
-            }
+            Ok(resolver.allowed(found)?)
         })
     }
 }

@@ -1,6 +1,7 @@
 //! Every way to write an address, and where it may lead.
 
 use super::*;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tool::Reason;
 
 fn public_and(ranges: &[&str]) -> Policy {
@@ -121,4 +122,46 @@ async fn refuses_a_name_that_resolves_to_loopback() {
     assert!(error.downcast_ref::<Error>().unwrap().reason() == Some(Reason::AddressRefused), "{error}");
     assert!(error.to_string().contains("\"allow_private_network\": true"), "{error}");
     assert!(!resolve(Policy::Anywhere).await.unwrap().is_empty());
+}
+
+/// A name whose address is another each time it is asked for; what is found is checked as ever.
+#[derive(Debug)]
+struct Moving(Resolver, std::sync::Mutex<Vec<&'static str>>);
+
+impl Resolve for Moving {
+    fn resolve(&self, _: &str) -> Resolving {
+        let address: IpAddr = self.1.lock().unwrap().remove(0).parse().unwrap();
+        let allowed = self.0.allowed(std::iter::once(SocketAddr::new(address, 0)));
+        Box::pin(async move { Ok(allowed?) })
+    }
+}
+
+/// Answers every connection once, and closes it.
+async fn answering(host: &str) -> SocketAddr {
+    let listener = tokio::net::TcpListener::bind((host, 0)).await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let _ = stream.read(&mut [0; 1024]).await;
+            let answer = b"HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n";
+            let _ = stream.write_all(answer).await;
+        }
+    });
+    address
+}
+
+/// F27: a name that is answered with an allowed address first and with our own then. 127.0.0.2 stands for the public one.
+#[tokio::test]
+async fn refuses_the_second_connection_to_a_name_that_has_moved() {
+    let address = answering("127.0.0.2").await;
+    let resolver = Resolver(Arc::new(public_and(&["127.0.0.2"])));
+    let names = vec!["127.0.0.2", "127.0.0.1", "127.0.0.2"];
+    let moving = Moving(resolver, std::sync::Mutex::new(names));
+    let client = fetch::Client::new(Arc::new(moving), fetch::Tls::default());
+    let url: Url = format!("http://rebinding.test:{}/", address.port()).parse().unwrap();
+    let send = async || client.send(fetch::Request::new(fetch::http::Method::GET, url.clone())).await;
+    assert_eq!(send().await.unwrap().status(), 204);
+    let error = crate::shared::unreachable::explain(send().await.unwrap_err());
+    assert_eq!((error.kind(), error.reason()), (tool::ErrorKind::Denied, Some(Reason::AddressRefused)));
+    assert_eq!(send().await.unwrap().status(), 204);
 }

@@ -2,7 +2,9 @@
 
 use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::signature::{
-    ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyPair, RSA_PKCS1_SHA256, RsaKeyPair,
+    ECDSA_P256_SHA256_FIXED_SIGNING, ECDSA_P384_SHA384_FIXED_SIGNING, ECDSA_P521_SHA512_FIXED_SIGNING,
+    EcdsaKeyPair, EcdsaSigningAlgorithm, Ed25519KeyPair, RSA_PKCS1_SHA256, RSA_PKCS1_SHA384,
+    RSA_PKCS1_SHA512, RSA_PSS_SHA256, RSA_PSS_SHA384, RSA_PSS_SHA512, RsaEncoding, RsaKeyPair,
 };
 use aws_lc_rs::{error::Unspecified, hmac};
 use rustls::pki_types::PrivateKeyDer;
@@ -23,8 +25,22 @@ pub(super) enum Algorithm {
     Hs512,
     #[serde(rename = "RS256")]
     Rs256,
+    #[serde(rename = "RS384")]
+    Rs384,
+    #[serde(rename = "RS512")]
+    Rs512,
+    #[serde(rename = "PS256")]
+    Ps256,
+    #[serde(rename = "PS384")]
+    Ps384,
+    #[serde(rename = "PS512")]
+    Ps512,
     #[serde(rename = "ES256")]
     Es256,
+    #[serde(rename = "ES384")]
+    Es384,
+    #[serde(rename = "ES512")]
+    Es512,
     #[serde(rename = "EdDSA")]
     EdDsa,
     // The schema has refused it; here it only must not keep the rest from being checked.
@@ -41,7 +57,14 @@ impl Algorithm {
             Self::Hs384 => "HS384",
             Self::Hs512 => "HS512",
             Self::Rs256 => "RS256",
+            Self::Rs384 => "RS384",
+            Self::Rs512 => "RS512",
+            Self::Ps256 => "PS256",
+            Self::Ps384 => "PS384",
+            Self::Ps512 => "PS512",
             Self::Es256 => "ES256",
+            Self::Es384 => "ES384",
+            Self::Es512 => "ES512",
             Self::EdDsa => "EdDSA",
             Self::Unknown => "unknown",
         }
@@ -51,7 +74,7 @@ impl Algorithm {
 /// A key, ready to sign.
 pub(super) enum SigningKey {
     Hmac(Box<hmac::Key>),
-    Rsa(RsaKeyPair),
+    Rsa(Box<RsaKeyPair>, &'static dyn RsaEncoding),
     Ecdsa(EcdsaKeyPair),
     Ed25519(Ed25519KeyPair),
 }
@@ -67,13 +90,29 @@ impl SigningKey {
             Algorithm::Hs256 => hmac(hmac::HMAC_SHA256),
             Algorithm::Hs384 => hmac(hmac::HMAC_SHA384),
             Algorithm::Hs512 => hmac(hmac::HMAC_SHA512),
-            Algorithm::Rs256 => {
-                rsa(text).map(Self::Rsa).ok_or("an RSA private key of 2048 to 8192 bits in PEM")
-            }
-            Algorithm::Es256 => ecdsa(text).map(Self::Ecdsa).ok_or("a private key of the curve P-256 in PEM"),
+            Algorithm::Rs256 => Self::rsa(&RSA_PKCS1_SHA256, text),
+            Algorithm::Rs384 => Self::rsa(&RSA_PKCS1_SHA384, text),
+            Algorithm::Rs512 => Self::rsa(&RSA_PKCS1_SHA512, text),
+            Algorithm::Ps256 => Self::rsa(&RSA_PSS_SHA256, text),
+            Algorithm::Ps384 => Self::rsa(&RSA_PSS_SHA384, text),
+            Algorithm::Ps512 => Self::rsa(&RSA_PSS_SHA512, text),
+            Algorithm::Es256 => ecdsa(&ECDSA_P256_SHA256_FIXED_SIGNING, text)
+                .map(Self::Ecdsa)
+                .ok_or("a private key of the curve P-256 in PEM"),
+            Algorithm::Es384 => ecdsa(&ECDSA_P384_SHA384_FIXED_SIGNING, text)
+                .map(Self::Ecdsa)
+                .ok_or("a private key of the curve P-384 in PEM"),
+            Algorithm::Es512 => ecdsa(&ECDSA_P521_SHA512_FIXED_SIGNING, text)
+                .map(Self::Ecdsa)
+                .ok_or("a private key of the curve P-521 in PEM"),
             Algorithm::EdDsa => ed25519(text).map(Self::Ed25519).ok_or("an Ed25519 private key in PEM"),
             Algorithm::Unknown => Err("a key for a known algorithm"),
         }
+    }
+
+    fn rsa(encoding: &'static dyn RsaEncoding, text: &str) -> Result<Self, &'static str> {
+        let key = rsa(text).ok_or("an RSA private key of 2048 to 8192 bits in PEM")?;
+        Ok(Self::Rsa(Box::new(key), encoding))
     }
 
     fn hmac(algorithm: hmac::Algorithm, text: &str) -> Result<Self, &'static str> {
@@ -91,9 +130,9 @@ impl SigningKey {
     pub(super) fn sign(&self, message: &[u8]) -> Result<Vec<u8>, Unspecified> {
         match self {
             Self::Hmac(key) => Ok(hmac::sign(key, message).as_ref().to_vec()),
-            Self::Rsa(key) => {
+            Self::Rsa(key, encoding) => {
                 let mut signature = vec![0; key.public_modulus_len()];
-                key.sign(&RSA_PKCS1_SHA256, &SystemRandom::new(), message, &mut signature)?;
+                key.sign(*encoding, &SystemRandom::new(), message, &mut signature)?;
                 Ok(signature)
             }
             Self::Ecdsa(key) => Ok(key.sign(&SystemRandom::new(), message)?.as_ref().to_vec()),
@@ -110,8 +149,7 @@ fn rsa(text: &str) -> Option<RsaKeyPair> {
     }
 }
 
-fn ecdsa(text: &str) -> Option<EcdsaKeyPair> {
-    let algorithm = &ECDSA_P256_SHA256_FIXED_SIGNING;
+fn ecdsa(algorithm: &'static EcdsaSigningAlgorithm, text: &str) -> Option<EcdsaKeyPair> {
     match private_key(text)? {
         PrivateKeyDer::Sec1(key) => EcdsaKeyPair::from_private_key_der(algorithm, key.secret_sec1_der()).ok(),
         PrivateKeyDer::Pkcs8(key) => EcdsaKeyPair::from_pkcs8(algorithm, key.secret_pkcs8_der()).ok(),
@@ -142,8 +180,10 @@ mod tests {
     use aws_lc_rs::encoding::AsDer;
     use aws_lc_rs::rsa::KeySize;
     use aws_lc_rs::signature::{
-        ECDSA_P256_SHA256_FIXED, ECDSA_P384_SHA384_FIXED_SIGNING, ED25519, KeyPair,
-        RSA_PKCS1_2048_8192_SHA256, UnparsedPublicKey, VerificationAlgorithm,
+        ECDSA_P256_SHA256_FIXED, ECDSA_P384_SHA384_FIXED, ECDSA_P521_SHA512_FIXED, ED25519, KeyPair,
+        RSA_PKCS1_2048_8192_SHA256, RSA_PKCS1_2048_8192_SHA384, RSA_PKCS1_2048_8192_SHA512,
+        RSA_PSS_2048_8192_SHA256, RSA_PSS_2048_8192_SHA384, RSA_PSS_2048_8192_SHA512, UnparsedPublicKey,
+        VerificationAlgorithm,
     };
     use base64::Engine;
     use base64::engine::general_purpose::STANDARD;
@@ -159,7 +199,7 @@ mod tests {
         pem(AsDer::<aws_lc_rs::encoding::Pkcs8V1Der<'_>>::as_der(&key).unwrap().as_ref())
     }
 
-    fn ecdsa_pem(algorithm: &'static aws_lc_rs::signature::EcdsaSigningAlgorithm) -> String {
+    fn ecdsa_pem(algorithm: &'static EcdsaSigningAlgorithm) -> String {
         pem(EcdsaKeyPair::generate_pkcs8(algorithm, &SystemRandom::new()).unwrap().as_ref())
     }
 
@@ -167,24 +207,51 @@ mod tests {
         pem(Ed25519KeyPair::generate_pkcs8(&SystemRandom::new()).unwrap().as_ref())
     }
 
+    /// SV-2, with every algorithm of RFC 7518 and RFC 8037 that has a key of its own.
     #[test]
     fn signs_what_the_public_key_verifies() {
         let (rsa_pem, ed_pem) = (rsa_pem(), ed25519_pem());
-        let ec_pem = ecdsa_pem(&ECDSA_P256_SHA256_FIXED_SIGNING);
-        let public = [
-            rsa(&rsa_pem).unwrap().public_key().as_ref().to_vec(),
-            ecdsa(&ec_pem).unwrap().public_key().as_ref().to_vec(),
-            ed25519(&ed_pem).unwrap().public_key().as_ref().to_vec(),
+        let rsa_public = rsa(&rsa_pem).unwrap().public_key().as_ref().to_vec();
+        let ed_public = ed25519(&ed_pem).unwrap().public_key().as_ref().to_vec();
+        let verifiers: [(Algorithm, &'static dyn VerificationAlgorithm); 6] = [
+            (Algorithm::Rs256, &RSA_PKCS1_2048_8192_SHA256),
+            (Algorithm::Rs384, &RSA_PKCS1_2048_8192_SHA384),
+            (Algorithm::Rs512, &RSA_PKCS1_2048_8192_SHA512),
+            (Algorithm::Ps256, &RSA_PSS_2048_8192_SHA256),
+            (Algorithm::Ps384, &RSA_PSS_2048_8192_SHA384),
+            (Algorithm::Ps512, &RSA_PSS_2048_8192_SHA512),
         ];
-        let verifiers: [&'static dyn VerificationAlgorithm; 3] =
-            [&RSA_PKCS1_2048_8192_SHA256, &ECDSA_P256_SHA256_FIXED, &ED25519];
-        let algorithms = [Algorithm::Rs256, Algorithm::Es256, Algorithm::EdDsa];
-        for (at, text) in [rsa_pem, ec_pem, ed_pem].iter().enumerate() {
-            let signature = SigningKey::parse(algorithms[at], text).unwrap().sign(MESSAGE).unwrap();
-            let key = UnparsedPublicKey::new(verifiers[at], &public[at]);
-            key.verify(MESSAGE, &signature).unwrap();
-            assert!(key.verify(b"another", &signature).is_err());
+        for (algorithm, verifier) in verifiers {
+            assert_verifies(algorithm, &rsa_pem, verifier, &rsa_public);
         }
+        assert_verifies(Algorithm::EdDsa, &ed_pem, &ED25519, &ed_public);
+        let curves: [(Algorithm, &'static EcdsaSigningAlgorithm, &'static dyn VerificationAlgorithm); 3] = [
+            (Algorithm::Es256, &ECDSA_P256_SHA256_FIXED_SIGNING, &ECDSA_P256_SHA256_FIXED),
+            (Algorithm::Es384, &ECDSA_P384_SHA384_FIXED_SIGNING, &ECDSA_P384_SHA384_FIXED),
+            (Algorithm::Es512, &ECDSA_P521_SHA512_FIXED_SIGNING, &ECDSA_P521_SHA512_FIXED),
+        ];
+        for (algorithm, signing, verifier) in curves {
+            let pem = ecdsa_pem(signing);
+            let public = ecdsa(signing, &pem).unwrap().public_key().as_ref().to_vec();
+            assert_verifies(algorithm, &pem, verifier, &public);
+        }
+    }
+
+    fn assert_verifies(
+        algorithm: Algorithm,
+        pem: &str,
+        verifier: &'static dyn VerificationAlgorithm,
+        public: &[u8],
+    ) {
+        let signature = SigningKey::parse(algorithm, pem).unwrap().sign(MESSAGE).unwrap();
+        let key = UnparsedPublicKey::new(verifier, public);
+        key.verify(MESSAGE, &signature).unwrap_or_else(|_| panic!("{algorithm:?}"));
+        assert!(key.verify(b"another", &signature).is_err());
+        assert_eq!(algorithm.name().to_lowercase(), format!("{algorithm:?}").to_lowercase());
+    }
+
+    #[test]
+    fn signs_with_a_secret_that_both_sides_know() {
         for (algorithm, hash, bytes) in [
             (Algorithm::Hs256, hmac::HMAC_SHA256, 32),
             (Algorithm::Hs384, hmac::HMAC_SHA384, 48),
@@ -206,7 +273,10 @@ mod tests {
         let locked = "-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n";
         for (algorithm, texts) in [
             (Algorithm::Rs256, [&ec, ed.as_str(), "shared", cut, empty, public, locked]),
+            (Algorithm::Ps512, [&ec, ed.as_str(), "shared", cut, empty, public, locked]),
             (Algorithm::Es256, [&rsa, &ed, &p384, "", empty, public, locked]),
+            (Algorithm::Es384, [&rsa, &ed, &ec, "", empty, public, locked]),
+            (Algorithm::Es512, [&rsa, &ec, &p384, "", empty, public, locked]),
             (Algorithm::EdDsa, [&rsa, &ec, &p384, "shared", empty, public, locked]),
             (Algorithm::Hs256, [&rsa, &ec, &ed, &p384, empty, public, locked]),
         ] {

@@ -12,6 +12,7 @@ use super::stream::{Begun, Limits, Reading};
 use super::tools::Method;
 use crate::shared::attempts::{self, Backoff, Budget, timed_out};
 use crate::shared::breaker::TimeSetBy;
+use crate::shared::doubt::{Repetition, settle};
 use crate::shared::headers::{PassedHeaders, add_trace};
 use crate::shared::network::Policy;
 use crate::shared::oauth::Token;
@@ -89,7 +90,9 @@ impl Client {
             output.map_err(|error| attempts::Failure { retry_after: error.retry_after(), error })
         };
         let result = until_done(cx, budget.run_seen(cx, attempt)).await;
-        (result.map_err(|error| error.with("request", &method.rpc)), time_set_by)
+        let repetition = if method.is_idempotent { Repetition::Reads } else { Repetition::Doubles };
+        let settled = result.map_err(|error| settle(error, repetition).with("request", &method.rpc));
+        (settled, time_set_by)
     }
 
     fn message(&self, cx: &Context, method: &Method, call: &Call) -> Result<Message> {

@@ -26,6 +26,7 @@ impl Failure {
             Self::Broken(error) => {
                 unavailable("the connection broke before the service answered; it may have happened")
                     .caused_by(error)
+                    .in_doubt()
             }
             Self::Cut => Error::upstream("the service ended the call without a status; it may have happened"),
             Self::Status(status) => explain(&status, redactor),
@@ -73,9 +74,12 @@ fn explain(status: &Status, redactor: &Redactor<'_>) -> Error {
         Code::Unavailable | Code::DeadlineExceeded | Code::ResourceExhausted => error.retryable(),
         _ => error,
     };
-    match status.pushback.or(details.retry_after) {
-        Some(pause) => error.with_retry_after(pause),
-        None => error,
+    match (status.pushback.or(details.retry_after), status.code) {
+        // Who says when to come back has done nothing yet.
+        (Some(pause), _) => error.with_retry_after(pause),
+        // What it did before it got into trouble it does not say.
+        (None, Code::Unavailable | Code::DeadlineExceeded) => error.in_doubt(),
+        (None, _) => error,
     }
 }
 

@@ -6,6 +6,7 @@ mod connections;
 mod descriptions;
 mod messages;
 mod reflection;
+mod resilience;
 mod settings;
 mod shapes;
 mod streams;

@@ -186,9 +186,8 @@ impl Maker<'_> {
                 "readOnlyHint": is_reading, "idempotentHint": made.is_idempotent, "openWorldHint": true,
             },
         });
-        let output_schema = self.output_schema(method);
-        if self.manner.fallbacks.keeps(name, &output_schema) {
-            definition["outputSchema"] = output_schema;
+        if let Some(promise) = self.manner.fallbacks.promise(name, self.output_schema(method)) {
+            definition["outputSchema"] = promise;
         }
         let definition = RawValue::from_string(definition.to_string())
             .map_err(|error| Error::internal("a definition cannot be written").caused_by(error))?;

@@ -51,3 +51,19 @@ async fn tools_say_what_their_methods_promise() {
         expected.map(|(name, reads, destroys, repeats)| (name.to_owned(), reads, destroys, repeats))
     );
 }
+
+/// SV-11: what was sent to an instance and would be done twice goes to no other, and is nothing to try again.
+#[tokio::test]
+async fn a_lost_answer_says_that_it_may_have_happened() {
+    let servers = [Server::start().await, Server::start().await];
+    for (method, is_said, is_retryable) in [("GET", false, true), ("PUT", true, true), ("POST", true, false)]
+    {
+        let tool = json!({ "tools": [{ "id": "it", "endpoint": "/drop", "method": method }] });
+        let service = open(with(settings_of(static_of(&servers.each_ref())), &tool)).unwrap();
+        let error = error_of(&*service).await;
+        assert_eq!(error.kind(), tool::ErrorKind::Unavailable, "{error:?}");
+        assert_eq!(error.message().ends_with("; it may have happened"), is_said, "{method}: {error}");
+        assert_eq!(error.is_retryable(), is_retryable, "{method}: {error}");
+    }
+    assert_eq!(servers.iter().map(|server| server.requests().len()).sum::<usize>(), 3);
+}

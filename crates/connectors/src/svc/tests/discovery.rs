@@ -235,9 +235,27 @@ async fn asks_the_addresses_of_a_name() {
         error_of(&*open(with(settings_of(discovery), &json!({ "allow_private_network": false }))).unwrap())
             .await;
     assert_eq!(error.kind(), ErrorKind::Denied);
+}
+
+/// SV-10, F2: a name without addresses is "none", which is believed, and no failure of DNS.
+#[tokio::test]
+async fn believes_that_a_name_has_no_address() {
     let nowhere = json!({ "type": "dns", "name": "no-such-name.invalid", "port": 1 });
-    let error = error_of(&*open(settings_of(nowhere)).unwrap()).await;
-    assert!(error.in_words().contains("'no-such-name.invalid' cannot be resolved"), "{}", error.in_words());
+    let connector = open(settings_of(nowhere)).unwrap();
+    let error = error_of(&*connector).await;
+    assert_eq!(error.kind(), ErrorKind::Unavailable);
+    let words = error.in_words();
+    // Where nobody answers for DNS at all, it is not known.
+    let is_unknown = words.contains("'no-such-name.invalid' cannot be resolved");
+    assert!(words.contains("knows no instance") || is_unknown, "{words}");
+    assert_eq!(
+        is_unknown,
+        std::net::ToSocketAddrs::to_socket_addrs("no-such-name.invalid:1")
+            .unwrap_err()
+            .to_string()
+            .contains("emporary"),
+        "{words}"
+    );
 }
 
 /// F27: an address that was allowed becomes one that is not, between two connections.

@@ -33,7 +33,7 @@ fn ten_million(engine: Engine) -> &'static str {
     }
 }
 
-/// DB-4
+/// DB-4, F25
 async fn ten_million_rows_are_truncated(place: Place) {
     let service = place.open(json!({ "pool_size": 2 }));
     service.query("SELECT 1").await.unwrap();
@@ -77,7 +77,7 @@ async fn bytes_are_limited_at_whole_rows(place: Place) {
     assert_eq!(page["totalPages"], 5);
 }
 
-/// DB-4
+/// DB-4, F25
 async fn a_row_of_200_mib_is_refused(place: Place) {
     const BYTES: usize = 200 * 1024 * 1024;
     let sql = match place.engine {

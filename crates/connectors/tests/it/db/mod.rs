@@ -6,6 +6,8 @@ mod hostile;
 mod hostile_statements;
 mod large_rows;
 mod limits;
+mod own_server;
+mod own_servers;
 mod queries;
 mod sessions;
 mod streams;

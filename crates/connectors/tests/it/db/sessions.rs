@@ -94,6 +94,8 @@ async fn statements_have_a_time_limit(place: Place) {
     assert_idle(&place).await;
 }
 
+/// F26: five hundred callers and ten sessions. They are served in their order, those without time do not wait for ever, and
+/// another service of the same database does not notice.
 async fn callers_wait_for_a_session_in_order(place: Place) {
     let service = place.open(json!({ "pool_size": 10, "circuit_breaker": { "failures": 0 } }));
     service.query("SELECT 1").await.unwrap();
@@ -116,6 +118,10 @@ async fn callers_wait_for_a_session_in_order(place: Place) {
     let is_late = late.is_err_and(|error| error.kind() == ErrorKind::Timeout);
     assert!(is_late || place.engine == Engine::Sqlite);
     assert!(place.sessions().await <= 10);
+    let other = place.open(json!({ "pool_size": 1 }));
+    let cx = context(Duration::from_secs(10));
+    other.call_as(&cx, "query", json!({ "sql": "SELECT 1" })).await.unwrap();
+    drop(other);
     let mut ends = Vec::new();
     while let Some(done) = calls.join_next().await {
         ends.push(done.unwrap().unwrap());
@@ -128,6 +134,7 @@ async fn callers_wait_for_a_session_in_order(place: Place) {
     assert!(place.sessions().await <= 10);
 }
 
+/// F28: the call under way ends on the old settings, and no session is left behind.
 async fn changed_settings_leave_no_connection_behind(place: Place) {
     place.run(ORDERS).await;
     let before = place.open(json!({ "statement_timeout_ms": 60_000 }));
@@ -162,6 +169,7 @@ async fn end_sessions(place: &Place) {
     }
 }
 
+/// F24, DB-5
 #[tokio::test]
 async fn sessions_that_the_server_ended_are_replaced() {
     for engine in [Engine::Postgres, Engine::Mariadb] {
@@ -186,6 +194,7 @@ async fn sessions_that_the_server_ended_are_replaced() {
     }
 }
 
+/// F24, DB-7
 #[tokio::test]
 async fn writes_after_a_failover_to_read_only_say_so() {
     let place = Place::make(Engine::Postgres).await;
@@ -217,6 +226,7 @@ async fn a_server_that_hangs_is_left_alone() {
     }
 }
 
+/// DB-5
 #[tokio::test]
 async fn a_write_whose_answer_is_lost_may_have_happened() {
     for engine in [Engine::Postgres, Engine::Mariadb] {
@@ -241,6 +251,7 @@ async fn a_write_whose_answer_is_lost_may_have_happened() {
     }
 }
 
+/// F27
 #[tokio::test]
 async fn only_addresses_that_are_allowed_are_connected_to() {
     for engine in [Engine::Postgres, Engine::Mariadb] {

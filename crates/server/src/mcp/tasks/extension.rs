@@ -61,7 +61,7 @@ impl Door {
                     task["status"] = "failed".into();
                     task["error"] = json!({ "code": error.code, "message": error.message });
                 }
-                Failure::Result(text) => complete(&mut task, &outcome::failed(&text)),
+                Failure::Result(text) => complete(&mut task, &outcome::failed(&text, &error, VERSION)),
             },
             Some(Ok(output)) => complete(&mut task, &outcome::of_output(output, VERSION)),
         }

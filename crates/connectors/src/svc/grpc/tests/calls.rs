@@ -95,11 +95,11 @@ async fn tells_statuses_apart() {
     for (code, kind, name, is_retryable) in [
         (1, ErrorKind::Upstream, "CANCELLED", false),
         (3, ErrorKind::Upstream, "INVALID_ARGUMENT", false),
-        (4, ErrorKind::Timeout, "DEADLINE_EXCEEDED", true),
+        (4, ErrorKind::Timeout, "DEADLINE_EXCEEDED", false),
         (5, ErrorKind::Missing, "NOT_FOUND", false),
         (8, ErrorKind::Upstream, "RESOURCE_EXHAUSTED", true),
         (12, ErrorKind::Upstream, "UNIMPLEMENTED", false),
-        (14, ErrorKind::Unavailable, "UNAVAILABLE", true),
+        (14, ErrorKind::Unavailable, "UNAVAILABLE", false),
         (16, ErrorKind::Upstream, "UNAUTHENTICATED", false),
         (99, ErrorKind::Upstream, "UNKNOWN", false),
     ] {
@@ -269,10 +269,12 @@ async fn repeats_only_what_may_be_repeated() {
     .await;
     let service =
         open(&[&server], &json!({ "circuit_breaker": { "failures": 0 }, "outlier": { "failures": 100 } }));
-    run(&service, "customers_create", &json!({})).await.unwrap_err();
+    let error = run(&service, "customers_create", &json!({})).await.unwrap_err();
     assert_eq!(server.seen().len(), 1);
-    run(&service, "customers_list", &json!({})).await.unwrap_err();
+    assert!(!error.is_retryable() && error.message().ends_with("; it may have happened"), "{error:?}");
+    let error = run(&service, "customers_list", &json!({})).await.unwrap_err();
     assert_eq!(server.seen().len(), 4, "three attempts at what has no side effects");
+    assert!(error.is_retryable() && !error.message().contains("may have happened"), "{error:?}");
     let tools = json!([{ "id": "add", "rpc": "loyalty.v1.Customers/Create", "idempotent": true }]);
     let service = open(&[&server], &json!({ "tools": tools, "circuit_breaker": { "failures": 0 } }));
     run(&service, "add", &json!({})).await.unwrap_err();

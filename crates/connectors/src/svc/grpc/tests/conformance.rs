@@ -61,6 +61,7 @@ async fn conforms_like_every_connector() {
         bad_argument: "displayName",
         slow: Capability::Has(Sample::new("customers_get", json!({ "id": "1" }))),
         echo: Capability::Has(Echo { tool: "customers_create", argument: "displayName" }),
+        undescribed: Capability::Has(&[]),
     })
     .await;
 }

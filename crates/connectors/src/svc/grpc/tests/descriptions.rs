@@ -27,10 +27,26 @@ fn encoded(files: Vec<FileDescriptorProto>) -> String {
     STANDARD.encode(FileDescriptorSet { file: files }.encode_to_vec())
 }
 
+/// The memory of this process in bytes: what it has now, and the most it has had since `forget_peak`.
+fn memory(field: &str) -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with(field)).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap() * 1024
+}
+
+fn forget_peak() -> usize {
+    std::fs::write("/proc/self/clear_refs", "5").unwrap();
+    memory("VmRSS:")
+}
+
+/// F7: no more is held for it than what may be described, some times over, however much it is.
 fn refusal(text: &str) -> Error {
+    let before = forget_peak();
     let begun = Instant::now();
     let error = Schema::from_base64(text).unwrap_err();
     assert!(begun.elapsed() < Duration::from_secs(10), "it is refused at once");
+    let grown = memory("VmHWM:").saturating_sub(before);
+    assert!(grown < 16 * MAX_BYTES, "memory grew by {} MiB", grown / 1024 / 1024);
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
     assert!(!error.problems().is_empty(), "it can be told of a setting");
     error

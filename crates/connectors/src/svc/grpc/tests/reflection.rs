@@ -182,7 +182,7 @@ async fn does_not_follow_imports_for_ever() {
     assert!(error.message().contains("more than 1000 files"), "{error}");
 }
 
-/// A thousand methods are listed within two seconds; how fast they were is printed.
+/// SV-5: a thousand methods are listed within two seconds by a build that is optimized and alone; here within ten times that.
 #[tokio::test]
 async fn lists_a_thousand_methods() {
     let services: String = (0..50)
@@ -213,6 +213,6 @@ async fn lists_a_thousand_methods() {
     let service = reflected(&server);
     let begun = Instant::now();
     let tools = service.tools(&context(Duration::from_secs(30))).await.unwrap();
-    eprintln!("1000 methods listed by reflection in {:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
     assert_eq!(tools.len(), 1_000);
 }

@@ -5,7 +5,7 @@ use super::super::tools::{Catalog, Manner, Selection};
 use super::{files, loyalty};
 use crate::svc::fallback::Fallbacks;
 use serde_json::{Value, json};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tool::{Pattern, Tool};
 
 fn catalog(include: &[&str], exclude: &[&str]) -> Catalog {
@@ -114,7 +114,8 @@ fn keeps_schemas_of_large_messages_small() {
     assert!((10_000..200_000).contains(&bytes), "{bytes}");
 }
 
-/// A thousand methods are made into tools in much less than the two seconds that listing them may take.
+/// SV-5: a thousand methods are made into tools in much less than the two seconds that listing them may take; here, where
+/// nothing is optimized and nobody is alone, within ten times that.
 #[test]
 fn makes_a_thousand_tools_at_once() {
     let methods: String =
@@ -129,7 +130,11 @@ fn makes_a_thousand_tools_at_once() {
     let selection = Selection::Matching { include: Vec::new(), exclude: Vec::new() };
     let catalog = Catalog::new(&schema, &selection, &Manner::default()).unwrap();
     assert_eq!((catalog.tools.len(), catalog.tools[999].name()), (1_000, "big_method999"));
-    eprintln!("1000 methods: compiled in {compiled:?}, all in {:?}", begun.elapsed());
+    assert!(
+        begun.elapsed() < Duration::from_secs(20),
+        "compiled in {compiled:?}, all in {:?}",
+        begun.elapsed()
+    );
 }
 
 /// Fault F7: what is small in descriptors and large in schemas stays small.
@@ -167,10 +172,15 @@ fn promises_no_more_than_the_fallback_keeps() {
     let manner = Manner { fallbacks: std::sync::Arc::new(fallbacks), ..Manner::default() };
     let selection = Selection::Matching { include: Vec::new(), exclude: Vec::new() };
     let catalog = Catalog::new(&loyalty(), &selection, &manner).unwrap();
-    let promises = |name: &str| {
-        catalog.tools.iter().find(|tool| tool.name() == name).unwrap().field("outputSchema").is_some()
+    let promise = |name: &str| -> Option<Value> {
+        let tool = catalog.tools.iter().find(|tool| tool.name() == name).unwrap();
+        tool.field("outputSchema").map(|schema| serde_json::from_str(schema.get()).unwrap())
     };
-    assert!(promises("customers_create"), "it is a customer");
-    assert!(!promises("customers_watch"), "it is no stream");
-    assert!(!promises("customers_list"), "it is no object");
+    assert!(promise("customers_create").unwrap()["properties"].is_object(), "it is a customer");
+    assert_eq!(
+        promise("customers_watch"),
+        Some(json!({ "type": "object" })),
+        "it is an object, and no stream"
+    );
+    assert_eq!(promise("customers_list"), None, "it is no object");
 }

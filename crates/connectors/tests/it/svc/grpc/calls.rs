@@ -1,10 +1,11 @@
 //! Calls of real servers.
 
-use super::{open, run, run_in};
+use super::{needed, open, run, run_in};
 use crate::on_every_grpc_server;
 use serde_json::json;
 use std::time::{Duration, Instant};
 use testkit::conformance::context;
+use testkit::eventually;
 use tool::{ErrorKind, Events};
 
 on_every_grpc_server! {
@@ -113,4 +114,32 @@ async fn tells_how_calls_failed(address: String) {
 /// One has `grpc.health.v1`, the other has not; both are up.
 async fn is_well(address: String) {
     open(&address, &json!({})).health(&context(Duration::from_secs(20))).await.unwrap();
+}
+
+/// Requirement SV-8: gRPC's own library tells its server that the caller has gone, by a cancel and by the end of its time.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_real_server_hears_that_the_caller_has_gone() {
+    let service = open(&needed("MCP_TEST_GRPC_PYTHON_URL"), &json!({}));
+    // Numbers of this test's own, by which the server names streams that were left.
+    let own = 100_000 + std::process::id() % 100_000 * 10;
+    let left = async |number: u32| {
+        let told = run(&service, "customers_metadata", &json!({})).await.unwrap();
+        told["metadata"]["left"].as_str().unwrap().split(' ').any(|left| left == number.to_string())
+    };
+    let cx = context(Duration::from_secs(60));
+    let (events, mut heard) = Events::channel(100);
+    let cx = tool::Context { events, ..cx };
+    let cancel = async {
+        eventually("the stream has begun", Duration::from_secs(20), async || heard.take().is_some()).await;
+        assert!(!left(own).await, "it goes on");
+        cx.cancel.cancel();
+    };
+    let slow = json!({ "count": own, "pauseMs": 50 });
+    let (result, ()) = tokio::join!(run_in(&cx, &service, "customers_watch", &slow), cancel);
+    assert_eq!(result.unwrap_err().kind(), ErrorKind::Cancelled);
+    eventually("the server hears of the cancel", Duration::from_secs(20), async || left(own).await).await;
+    let slow = json!({ "count": own + 1, "pauseMs": 50 });
+    let late = run_in(&context(Duration::from_millis(500)), &service, "customers_watch", &slow).await;
+    assert_eq!(late.unwrap()["complete"], false);
+    eventually("the server hears of the end", Duration::from_secs(20), async || left(own + 1).await).await;
 }

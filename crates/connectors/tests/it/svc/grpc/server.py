@@ -28,6 +28,8 @@ CUSTOMERS = [
     loyalty_pb2.Customer(id=1, display_name="Ada", tier="TIER_GOLD"),
     loyalty_pb2.Customer(id=9007199254740993, display_name="Zoë", tier="TIER_SILVER"),
 ]
+# The counts that streams were asked for which nobody waits for any more.
+LEFT = []
 CODES = {code.value[0]: code for code in grpc.StatusCode}
 
 
@@ -46,11 +48,14 @@ class Customers(loyalty_pb2_grpc.CustomersServicer):
         return request
 
     def Watch(self, request, context):
+        done = []
+        context.add_callback(lambda: done or LEFT.append(request.count))
         for number in range(request.count):
             if not context.is_active():
                 return
             yield loyalty_pb2.Event(number=number + 1, customer=CUSTOMERS[0])
             time.sleep(request.pause_ms / 1000)
+        done.append(True)
         if request.fail:
             context.abort(grpc.StatusCode.INTERNAL, "it broke")
 
@@ -64,6 +69,7 @@ class Customers(loyalty_pb2_grpc.CustomersServicer):
         told = {}
         for key, value in context.invocation_metadata():
             told[key] = value.hex() if isinstance(value, bytes) else value
+        told["left"] = " ".join(map(str, LEFT))
         return loyalty_pb2.MetadataResponse(metadata=told, left_ms=int(context.time_remaining() * 1000))
 
     def Upper(self, request, context):
