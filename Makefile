@@ -4,7 +4,7 @@ FULL := --features full
 NEXTEST := $(CARGO) nextest run --workspace
 BROWSE = MCP_BIN=$${CARGO_TARGET_DIR:-$$PWD/target}/debug/mcp-all-in-one scripts/mcp-servers run scripts/servers run aimock -- scripts/console --browse
 CLIPPY := $(CARGO) clippy --workspace --all-targets
-.PHONY: run test test-brokers test-model test-console screenshots console check bench bench-tools dev release generate fmt features docs deny nextest cargo-deny help
+.PHONY: run test test-brokers test-kills test-model test-console screenshots console check bench bench-tools dev release generate fmt features docs deny nextest cargo-deny help
 
 help:                ## List the commands
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/: *[^#]*##/\t/' | expand -t 16
@@ -32,6 +32,9 @@ test: nextest        ## Every test, with real servers and a browser that it inst
 
 test-brokers: nextest ## Tests on brokers that are built from source, once: minutes the first time
 	scripts/servers run tansu rocketmq rnacos -- $(CARGO) nextest run -p connectors $(FULL) --profile brokers
+
+test-kills: nextest   ## Processes that die at 200 random moments, on each database; SEED=… repeats a run
+	MCP_TEST_KILLS=$${KILLS:-200} MCP_TEST_SEED=$${SEED:-} scripts/postgres run $(CARGO) nextest run -p app $(FULL) --test flows --profile kills
 
 test-model: nextest   ## Agents on a real language model, small enough for any machine
 	scripts/servers run smollm -- $(CARGO) nextest run -p app $(FULL) --profile model
@@ -69,7 +72,8 @@ bench:               ## Benchmarks that print ratios
 	bench/all.sh
 	bench/tables.sh
 	BIN=$${CARGO_TARGET_DIR:-$$PWD/target}/release/mcp-all-in-one node bench/events.mjs
-	scripts/postgres run bench/flows.sh
+	$(CARGO) bench -p expression
+	MCP_POSTGRES_DURABLE=1 scripts/postgres run bench/flows.sh
 	$(CARGO) bench -p search
 	$(CARGO) bench -p connectors --bench agent
 	scripts/postgres run scripts/servers run -- $(CARGO) bench -p connectors --bench db

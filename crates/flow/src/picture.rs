@@ -70,8 +70,8 @@ fn uri_of(node: &Node) -> Option<String> {
         _ => return None,
     };
     match &call.target {
-        Target::Uri(Ok(uri)) => Some(uri.to_string()),
-        Target::Uri(Err(_)) | Target::Agent(_) => None,
+        Target(Ok(uri)) => Some(uri.to_string()),
+        Target(Err(_)) => None,
     }
 }
 

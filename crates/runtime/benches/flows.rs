@@ -65,6 +65,13 @@ impl Sink for Nowhere {
     }
 }
 
+/// What one node may cost.
+const CPU_MICROSECONDS: f64 = 150.0;
+
+fn verdict(is_met: bool) -> &'static str {
+    if is_met { "met" } else { "MISSED" }
+}
+
 fn setting(name: &str, default: usize) -> usize {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
@@ -72,8 +79,8 @@ fn setting(name: &str, default: usize) -> usize {
 #[tokio::main]
 async fn main() {
     println!(
-        "{:<10} {:>5} {:>14} {:>14} {:>7} {:>7} {:>12}",
-        "database", "runs", "commits/s", "nodes/s", "ratio", "target", "CPU µs/node"
+        "{:<10} {:>5} {:>14} {:>14} {:>7} {:>7} {:>7} {:>12} {:>7} {:>7}",
+        "database", "runs", "commits/s", "nodes/s", "ratio", "target", "", "CPU µs/node", "target", ""
     );
     sqlx::any::install_default_drivers();
     let folder = tempfile::tempdir().unwrap();
@@ -105,7 +112,10 @@ async fn measure(name: &str, url: &str, folder: &Path) {
         measured.sort_by(|one, other| (one.1 / one.0).total_cmp(&(other.1 / other.0)));
         let (commits, nodes, cpu) = measured[measured.len() / 2];
         let ratio = nodes / commits;
-        println!("{name:<10} {runs:>5} {commits:>14.0} {nodes:>14.0} {ratio:>7.2} {target:>7.1} {cpu:>12.0}");
+        let (is_fast, is_light) = (verdict(ratio >= target), verdict(cpu <= CPU_MICROSECONDS));
+        println!(
+            "{name:<10} {runs:>5} {commits:>14.0} {nodes:>14.0} {ratio:>7.2} {target:>7.1} {is_fast:>7} {cpu:>12.0} {CPU_MICROSECONDS:>7.0} {is_light:>7}"
+        );
     }
     match setting("PARKED", 100_000) {
         0 => {}
@@ -136,8 +146,9 @@ async fn park(name: &str, world: &World, count: usize) {
     }
     late.sort_unstable();
     let p99 = late[late.len() * 99 / 100];
+    let (is_small, is_punctual) = (verdict(more <= 20.0), verdict(p99 <= 1000));
     println!(
-        "{name:<10} {count} parked runs: {more:.1} MiB more (target 20); timers p99 {p99} ms late (target 1000)"
+        "{name:<10} {count} parked runs: {more:.1} MiB more (target 20: {is_small}); timers p99 {p99} ms late (target 1000: {is_punctual})"
     );
 }
 

@@ -8,7 +8,7 @@ use sqlx::any::AnyRow;
 use tool::{Role, Secret, TenantId, UserId};
 
 /// Everything but the hash of the password.
-const COLUMNS: &str = "tenant, id, username, display_name, role, status, tokens_valid_after,
+const COLUMNS: &str = "tenant, id, username, display_name, role, bu_code, status, tokens_valid_after,
     created_at, updated_at, version";
 
 /// A person of a tenant. The hash of the password is no part of it.
@@ -24,6 +24,8 @@ pub struct User {
     pub display_name: String,
     /// What the person may do.
     pub role: Role,
+    /// The unit of the tenant that the person works for.
+    pub bu_code: Option<String>,
     /// Whether the person may sign in.
     pub status: Status,
     /// Tokens issued before this time are void. Milliseconds since 1970.
@@ -45,6 +47,8 @@ pub struct NewUser {
     pub display_name: String,
     /// What the person may do.
     pub role: Role,
+    /// The unit of the tenant that the person works for.
+    pub bu_code: Option<String>,
     /// From `password::hash`.
     pub password_hash: Secret,
 }
@@ -56,6 +60,8 @@ pub struct UserChanges {
     pub display_name: Option<String>,
     /// What the person may do.
     pub role: Option<Role>,
+    /// The unit of the tenant that the person works for; `Some(None)` is none.
+    pub bu_code: Option<Option<String>>,
     /// Whether the person may sign in.
     pub status: Option<Status>,
 }
@@ -69,11 +75,12 @@ impl Users<'_> {
     pub async fn create(self, tenant: &TenantId, new: NewUser) -> Result<User> {
         check_text("username", &new.username)?;
         check_text("display_name", &new.display_name)?;
+        check_text("bu_code", new.bu_code.as_deref().unwrap_or_default())?;
         let mut write = self.0.write().await?;
         let row = sqlx::query(AssertSqlSafe(format!(
             "INSERT INTO users (tenant, id, username, display_name, role, status, password_hash,
-                 tokens_valid_after, created_at, updated_at, version)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8, $8, 1) RETURNING {COLUMNS}"
+                 tokens_valid_after, created_at, updated_at, version, bu_code)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8, $8, 1, $9) RETURNING {COLUMNS}"
         )))
         .bind(tenant.as_str())
         .bind(UserId::generate().as_str())
@@ -83,6 +90,7 @@ impl Users<'_> {
         .bind(Status::Active.as_str())
         .bind(new.password_hash.expose())
         .bind(row::now())
+        .bind(new.bu_code)
         .fetch_one(write.connection())
         .await?;
         write.commit_change(tenant).await?;
@@ -160,11 +168,15 @@ impl Users<'_> {
         expected_version: Option<i64>,
     ) -> Result<User> {
         check_text("display_name", changes.display_name.as_deref().unwrap_or_default())?;
+        let changes_unit = changes.bu_code.is_some();
+        let bu_code = changes.bu_code.flatten();
+        check_text("bu_code", bu_code.as_deref().unwrap_or_default())?;
         let mut write = self.0.write().await?;
         let admins = admins::count(&mut write).await?;
         let row = sqlx::query(AssertSqlSafe(format!(
             "UPDATE users SET display_name = COALESCE($4, display_name), role = COALESCE($5, role),
-                 status = COALESCE($6, status), updated_at = $7, version = version + 1
+                 status = COALESCE($6, status), updated_at = $7, version = version + 1,
+                 bu_code = CASE WHEN $8 = 1 THEN $9 ELSE bu_code END
              WHERE tenant = $1 AND id = $2 AND ($3 IS NULL OR version = $3) RETURNING {COLUMNS}"
         )))
         .bind(tenant.as_str())
@@ -174,6 +186,8 @@ impl Users<'_> {
         .bind(changes.role.map(Role::as_str))
         .bind(changes.status.map(Status::as_str))
         .bind(row::now())
+        .bind(i64::from(changes_unit))
+        .bind(bu_code)
         .fetch_optional(write.connection())
         .await?;
         let Some(row) = row else {
@@ -251,6 +265,7 @@ fn decode(row: &AnyRow) -> Result<User> {
         username: row::text(row, "username")?,
         display_name: row::text(row, "display_name")?,
         role: row::parsed(row, "role")?,
+        bu_code: row::optional_text(row, "bu_code")?,
         status: Status::parse(&row::text(row, "status")?)?,
         tokens_valid_after: row::integer(row, "tokens_valid_after")?,
         created_at: row::integer(row, "created_at")?,

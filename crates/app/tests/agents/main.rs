@@ -9,6 +9,7 @@ mod approvals;
 mod clients;
 mod conversations;
 mod crashes;
+mod nodes;
 mod rest;
 mod runs;
 mod tools;

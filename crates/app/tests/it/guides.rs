@@ -78,6 +78,33 @@ fn own_folder(app: &TestApp, scheme: &str, service: &str) -> std::path::PathBuf 
     folders.find(is_its).unwrap()
 }
 
+/// FL-1, FL-14, FL-18, FL-23, FL-26, FL-29: three tools become a flow that is checked, published, run, approved and repeated.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_guide_to_flows_does_what_it_says() {
+    let app = TestApp::start(Backend::Sqlite).await;
+    let folder = tempfile::tempdir().unwrap();
+    let guide = include_str!("../../../../docs/guides/flows.md");
+    let program = format!("mcp-all-in-one() {{ '{}' \"$@\"; }}", crate::binary::BINARY);
+    let guide = guide.replacen("```sh\nexport MCP", &format!("```sh\n{program}\nexport MCP"), 1);
+    let out = said_by(&guide, &app, folder.path()).await;
+    for expected in [
+        "made the draft of flow 'order', revision 1",
+        "published flow 'order' as version 1",
+        r#""output":{"order":7,"to":"Ada"}"#,
+        "approved",
+        "run succeeded",
+    ] {
+        assert!(out.contains(expected), "{expected}\n{out}");
+    }
+    let repeated = out.trim_end().lines().last().unwrap();
+    testkit::eventually("the repeated run has ended", std::time::Duration::from_secs(30), async || {
+        app.get(&format!("runs/{repeated}")).await.is(200).body["output"]["order"] == 7
+    })
+    .await;
+    let mails = std::fs::read_dir(own_folder(&app, "mail", "alerts")).unwrap().count();
+    assert_eq!(mails, 4, "each run has sent one");
+}
+
 /// SV-5, SV-12
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_guide_to_grpc_services_does_what_it_says() {

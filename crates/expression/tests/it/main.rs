@@ -6,6 +6,7 @@ mod hostile;
 mod language;
 mod oracle;
 mod properties;
+mod published;
 mod templates;
 
 use expression::{Error, Expression, Setting};

@@ -73,6 +73,8 @@ pub struct Validation {
     pub problems: Vec<Problem>,
     /// What is bound by name.
     pub bound: Vec<Bound>,
+    /// The tools that it names, also where nodes are missing or edges lead in a circle.
+    pub references: Vec<Reference>,
 }
 
 impl Validation {
@@ -89,16 +91,16 @@ pub fn validate(text: &str, tools: &dyn Tools) -> Validation {
     let document::ParsedFlow { flow, sketch, problems } = document::read(text);
     let mut all = Problems::default();
     all.extend(problems);
-    let mut bound = Vec::new();
+    let (mut bound, mut named) = (Vec::new(), Vec::new());
     if let Some(looked_at) = flow.as_ref().or(sketch.as_ref()) {
         let mut walk = Walk::new(looked_at, tools);
         walk.flow();
-        bound = walk.bound;
+        (bound, named) = (walk.bound, references(looked_at));
         // What edges are left out of a sketch says nothing of those that were meant.
         let is_known = |problem: &Problem| flow.is_some() || !problem.code.is_about_edges();
         all.extend(walk.problems.into_sorted().into_iter().filter(is_known));
     }
-    Validation { flow, problems: all.into_sorted(), bound }
+    Validation { flow, problems: all.into_sorted(), bound, references: named }
 }
 
 impl Walk<'_> {

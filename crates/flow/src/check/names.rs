@@ -113,11 +113,9 @@ impl<'a> Walk<'a> {
 
     fn call(&mut self, node: &'a Node, call: &'a crate::document::Call) {
         self.data(&call.args, None);
-        match &call.target {
-            Target::Agent(definition) => self.data(definition, None),
-            Target::Uri(Ok(uri)) => self.arguments(node, call, uri),
-            // Reported when it was read.
-            Target::Uri(Err(_)) => {}
+        // What is no URI was reported when it was read.
+        if let Target(Ok(uri)) = &call.target {
+            self.arguments(node, call, uri);
         }
     }
 

@@ -37,7 +37,7 @@ fn look(block: &Block, found: &mut Vec<Reference>) {
             },
             _ => None,
         };
-        if let Some(Target::Uri(Ok(uri))) = call.map(|call| &call.target) {
+        if let Some(Target(Ok(uri))) = call.map(|call| &call.target) {
             found.push(Reference { node: node.path.clone(), uri: uri.clone() });
         }
         if let Some(inner) = node.block() {

@@ -13,10 +13,7 @@ use tool::Uri;
 pub(super) fn read(kind: &str, cursor: &Cursor<'_>, problems: &mut Problems) -> Option<Call> {
     let field = cursor.field(kind)?;
     let target = match kind {
-        "agent" if field.is_map() => {
-            field.expect_fields(&part("agent"), problems);
-            Target::Agent(Data::read(&field, problems))
-        }
+        "agent" if field.is_map() => in_place(&field, problems),
         "flow" | "agent" => {
             let text = field.text(problems)?;
             let has_scheme = text.contains("://");
@@ -30,6 +27,15 @@ pub(super) fn read(kind: &str, cursor: &Cursor<'_>, problems: &mut Problems) -> 
     }
     let binds = cursor.field("bind").and_then(|field| field.bool(problems)).unwrap_or(true);
     Some(Call { target, args, binds, is_handoff: kind == "handoff", origin: Origin::of(&field) })
+}
+
+/// An agent is a service, which has a key of its own, is checked when it is saved, and goes on after a crash: one that is
+/// written into a flow would have none of that.
+fn in_place(field: &Cursor<'_>, problems: &mut Problems) -> Target {
+    let reason =
+        "an agent is a service: make one of type 'agent' with these settings, and name it here by its id";
+    problems.add(field.error(Code::Syntax, reason));
+    Target(Err(reason.to_owned()))
 }
 
 /// Reads `{exec, args}`, as approvals have it.
@@ -53,7 +59,7 @@ pub(super) fn uri(text: &str, cursor: &Cursor<'_>, problems: &mut Problems) -> T
     if let Err(reason) = &parsed {
         problems.add(cursor.error(Code::Syntax, format!("'{text}' is no URI of a tool: {reason}")));
     }
-    Target::Uri(parsed)
+    Target(parsed)
 }
 
 fn read_args(cursor: &Cursor<'_>, problems: &mut Problems) -> Data {
@@ -65,22 +71,32 @@ fn read_args(cursor: &Cursor<'_>, problems: &mut Problems) -> Data {
     data
 }
 
-/// What a handoff gives along: the values of some names, and why.
+/// What a handoff gives along: why is what the agent is asked, unless `args` ask something; then it is a part of the
+/// context, as the values of the names are.
 fn with_context(args: Data, cursor: &Cursor<'_>, problems: &mut Problems) -> Data {
     let mut fields = match args {
         Data::Fields(fields) => fields,
         Data::Formula(formula) => vec![Field::Spread(formula)],
         Data::Literal(_) | Data::Text(..) | Data::List(_) => Vec::new(),
     };
-    if let Some(context) = cursor.field("context") {
-        if !context.is_list() {
-            problems.add(context.mismatch("a list of names"));
-        }
-        let names = context.items().filter_map(|item| name(&item, problems)).collect();
-        fields.push(Field::Set(Key::new("context", context.at), Data::Fields(names)));
-    }
+    let mut context = Vec::new();
+    let has_prompt = fields.iter().any(|field| matches!(field, Field::Set(key, _) if key.name == "prompt"));
     if let Some(reason) = cursor.field("reason") {
-        fields.push(Field::Set(Key::new("reason", reason.at), Data::read(&reason, problems)));
+        let data = Data::read(&reason, problems);
+        match has_prompt {
+            true => context.push(Field::Set(Key::new("reason", reason.at), data)),
+            // What is computed as a whole comes behind it, and may ask something else.
+            false => fields.insert(0, Field::Set(Key::new("prompt", reason.at), data)),
+        }
+    }
+    if let Some(names) = cursor.field("context") {
+        if !names.is_list() {
+            problems.add(names.mismatch("a list of names"));
+        }
+        context.extend(names.items().filter_map(|item| name(&item, problems)));
+    }
+    if !context.is_empty() {
+        fields.push(Field::Set(Key::new("context", cursor.at), Data::Fields(context)));
     }
     Data::Fields(fields)
 }

@@ -128,13 +128,9 @@ pub(crate) struct Call {
     pub(crate) origin: Origin,
 }
 
+/// Where a call leads. The reason stands where the text is no URI: a draft with it can be run, and the node fails.
 #[derive(Debug)]
-pub(crate) enum Target {
-    /// The reason stands where the text is no URI: a draft with it can be run, and the node fails.
-    Uri(Result<Uri, String>),
-    /// An agent that is defined in place.
-    Agent(Data),
-}
+pub(crate) struct Target(pub(crate) Result<Uri, String>);
 
 #[derive(Debug)]
 pub(crate) enum Wait {
@@ -256,8 +252,7 @@ impl Node {
     pub(crate) fn kind(&self) -> &'static str {
         match &self.action {
             Action::Call(call) if call.is_handoff => "handoff",
-            Action::Call(Call { target: Target::Agent(_), .. }) => "agent",
-            Action::Call(Call { target: Target::Uri(Ok(uri)), .. }) => match uri.scheme() {
+            Action::Call(Call { target: Target(Ok(uri)), .. }) => match uri.scheme() {
                 "flow" => "flow",
                 "agent" => "agent",
                 _ => "tool",

@@ -109,7 +109,7 @@ pub const KINDS: &[Kind] = &[
         name: "agent",
         about: "asks an agent",
         value: "its answer",
-        own: &[("agent", "`id`, or an agent defined in place"), ARGS, BIND],
+        own: &[("agent", "the `id` of an agent, or a URI like `agent://b`"), ARGS, BIND],
     },
     Kind {
         field: "handoff",
@@ -121,7 +121,7 @@ pub const KINDS: &[Kind] = &[
             ARGS,
             BIND,
             ("context", "names whose values go along"),
-            ("reason", "why, in words"),
+            ("reason", "why, in words: what the agent is asked, unless `args` have a `prompt`"),
         ],
     },
     Kind {
@@ -278,16 +278,6 @@ pub const PARTS: &[Part] = &[
         name: "case",
         short: "",
         fields: &[("when", "an expression"), ("then", "the nodes behind it if so")],
-    },
-    Part {
-        name: "agent",
-        short: "an id",
-        fields: &[
-            ("model", "which model"),
-            ("instructions", "what it is told"),
-            ("tools", "what it may call"),
-            ("output", "what it answers with"),
-        ],
     },
     Part { name: "notify", short: "", fields: &[("exec", "which tool"), ARGS, BIND] },
 ];

@@ -46,6 +46,8 @@ impl Machine {
                 self.bytes += weight(target) + arguments.values().map(weight).sum::<usize>();
                 let call =
                     Calling { target: target.clone(), arguments: arguments.clone(), attempt: record.attempt };
+                // It counts whatever comes of it.
+                self.handoffs += usize::from(self.is_handoff(spot));
                 self.activate(spot, State::Calling(call));
             }
             Fact::Again => self.apply_again(spot, record.attempt),
@@ -66,6 +68,11 @@ impl Machine {
             Fact::Cancelled { .. } => self.settle_node(spot, Value::Null, Exit::Nowhere),
             _ => {}
         }
+    }
+
+    fn is_handoff(&self, (frame, node): Spot) -> bool {
+        let action = self.frames.get(&frame).map(|frame| &frame.block.nodes[node].action);
+        matches!(action, Some(Action::Call(call)) if call.is_handoff)
     }
 
     /// The first decision counts.
@@ -145,10 +152,8 @@ impl Machine {
         self.take_signal(spot);
         self.bytes += weight(value) + sets.iter().map(|(_, value)| weight(value)).sum::<usize>();
         let block = Arc::clone(&self.frames[&spot.0].block);
-        match &block.nodes[spot.1].action {
-            Action::Return(_) => self.returned = Some(value.clone()),
-            Action::Call(call) if call.is_handoff => self.handoffs += 1,
-            _ => {}
+        if let Action::Return(_) = &block.nodes[spot.1].action {
+            self.returned = Some(value.clone());
         }
         self.settle_node(spot, value.clone(), exit);
         for (name, value) in sets {

@@ -20,16 +20,14 @@ impl Machine {
         call: &document::Call,
     ) -> Result<(), Failure> {
         let target = match &call.target {
-            Target::Uri(Ok(uri)) => Value::String(uri.to_string()),
-            Target::Uri(Err(reason)) => return Err(Failure::new("INVALID_URI", reason)),
-            Target::Agent(definition) => self.evaluate(spot, definition)?,
+            Target(Ok(uri)) => Value::String(uri.to_string()),
+            Target(Err(reason)) => return Err(Failure::new("INVALID_URI", reason)),
         };
         if call.is_handoff && self.handoffs >= limits::HANDOFFS {
             let message = format!("a run hands off at most {} times", limits::HANDOFFS);
             return Err(Failure::new("LIMIT", message));
         }
         let arguments = self.arguments(spot, node, call)?;
-        check_value(&target)?;
         self.emit_at(spot, Fact::Called { target, arguments });
         Ok(())
     }

@@ -8,7 +8,7 @@ use super::{Machine, ROOT, expression_failure};
 use crate::document::{Field, Node, weight};
 use crate::limits;
 use crate::settle::Exit;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::sync::Arc;
 
 impl Machine {
@@ -45,6 +45,7 @@ impl Machine {
                     let value = formula.evaluate(&names, &self.setting()).map_err(expression_failure)?;
                     written += weight(&value);
                     if let Value::Object(fields) = value {
+                        self.check_vars(spot, node, &fields)?;
                         sets.extend(fields);
                     }
                 }
@@ -55,6 +56,13 @@ impl Machine {
             }
         }
         Ok(sets)
+    }
+
+    /// What is spread writes vars alone: whoever chooses its names cannot put anything in an input's place.
+    fn check_vars(&self, spot: Spot, node: &Node, fields: &Map<String, Value>) -> Result<(), Failure> {
+        let Some(name) = fields.keys().find(|name| !self.is_var(spot, name)) else { return Ok(()) };
+        let message = format!("{}.sets: there is no var '{name}'; declare it in 'vars'", node.path);
+        Err(Failure::new("EXPRESSION", message))
     }
 
     /// A node failed: its `fail` takes it, or the block fails with it.

@@ -38,14 +38,10 @@ impl Machine {
         }
     }
 
-    /// What an agent says: `{passed, findings?, value?}`. An answer that does not say is no pass.
-    pub(super) fn take_verdict(
-        &mut self,
-        spot: Spot,
-        guard: &Guard,
-        mut answer: Value,
-    ) -> Result<(), Failure> {
+    /// What an agent says: `{passed, findings?, value?}`, as data or as a text. An answer that does not say is no pass.
+    pub(super) fn take_verdict(&mut self, spot: Spot, guard: &Guard, answer: Value) -> Result<(), Failure> {
         let Check::Asked { name, .. } = &guard.check else { return Ok(()) };
+        let mut answer = verdict(answer);
         let Some(has_passed) = answer.get("passed").and_then(Value::as_bool) else {
             return Err(Failure::new(
                 "GUARD",
@@ -92,4 +88,13 @@ impl Machine {
         };
         self.finish(spot, json!({"passed": has_passed, "findings": findings, "value": value}), Exit::Next)
     }
+}
+
+/// The data of a verdict. Models like to put JSON into a fence; what is anything else beside it is not read.
+fn verdict(answer: Value) -> Value {
+    let Value::String(text) = &answer else { return answer };
+    let text = text.trim();
+    let inner = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
+    let inner = inner.map(|inner| inner.strip_prefix("json").unwrap_or(inner));
+    serde_json::from_str(inner.unwrap_or(text).trim()).unwrap_or(answer)
 }

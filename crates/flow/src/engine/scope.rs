@@ -1,7 +1,7 @@
 //! What names stand for inside a run.
 
 use super::Machine;
-use super::frame::{FrameId, State};
+use super::frame::{FrameId, Spot, State};
 use expression::Scope;
 use serde_json::Value;
 
@@ -50,6 +50,19 @@ impl Machine {
         }
         let data = self.vars.get(name).or_else(|| self.inputs.get(name));
         data.or_else(|| self.given.get(name))
+    }
+
+    /// The name is that of a var which the node may write.
+    pub(super) fn is_var(&self, spot: Spot, name: &str) -> bool {
+        let mut next = Some(spot);
+        while let Some((frame, node)) = next {
+            let Some(frame) = self.frames.get(&frame) else { return false };
+            if matches!(frame.states.get(node), Some(State::Loop(passes)) if passes.vars.contains_key(name)) {
+                return true;
+            }
+            next = frame.parent.map(|(owner, _)| owner);
+        }
+        self.flow.vars.iter().any(|(var, _)| var.name == name)
     }
 
     /// Writes a var, where it is declared nearest.

@@ -205,6 +205,17 @@ triggers: [{type: message, from: 'mq://svc/orders'}]
     assert_eq!(found, wanted.map(|(node, uri)| (node.to_owned(), uri.to_owned())));
 }
 
+/// SC-4: a draft whose edges are broken refers to what it names all the same.
+#[test]
+fn broken_edges_hide_no_reference() {
+    for edges in ["a: {with: '1', next: nowhere}", "a: {with: '1', next: c}, c: {with: '1', next: a}"] {
+        let checked = check(&format!("nodes: {{{edges}, x: {{exec: 'api://shop/any'}}}}"));
+        assert!(checked.flow.is_none());
+        let found: Vec<_> = checked.references.iter().map(|one| one.uri.to_string()).collect();
+        assert_eq!(found, ["api://shop/any"]);
+    }
+}
+
 /// FL-18: an edge that leads nowhere, or in a circle, hides nothing else that is wrong.
 #[test]
 fn an_unknown_node_hides_no_other_problem() {

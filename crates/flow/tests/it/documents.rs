@@ -161,8 +161,7 @@ nodes:
   l: {vars: {i: 0}, when: i < 3, max: 10, nodes: {z: {sets: 'i = i + 1'}}, next: b}
   b: {nodes: {p: {with: 1}, q: {with: 2}}, join: any, next: s}
   s: {flow: 'child?version=2', next: ag}
-  ag: {agent: helper, args: {prompt: hi}, next: ai}
-  ai: {agent: {model: m, instructions: Be kind, tools: ['api://a/b'], output: {type: object}}, next: h}
+  ag: {agent: helper, args: {prompt: hi}, next: h}
   h: {handoff: 'agent://b', context: [n], reason: because, next: ap}
   ap: {approval: {title: T, fields: {amount: int}, by: [ann], timeout: 1h, on_timeout: approve}, then: g, else: r, notify: {exec: 'api://mail/send', args: {to: ann}}}
   g: {guard: {check: pii, of: '${ap.comment}', action: redact}, next: g2}
@@ -172,6 +171,15 @@ nodes:
   r: {return: {done: true}}
   t: {throw: {code: NO, message: no}}
 ");
+}
+
+/// An agent in place could only fail: it has no provider, no key and no place in the journal. It is refused where it is
+/// written, and a draft with it fails at the node.
+#[test]
+fn an_agent_in_place_is_refused_with_what_to_do() {
+    let found = problems("nodes: {a: {agent: {model: m, instructions: Be kind, tools: ['api://a/b']}}}");
+    assert_eq!(codes(&found), [(Code::Syntax, 1, 20)]);
+    assert!(found[0].message.contains("make one of type 'agent'"), "{}", found[0].message);
 }
 
 /// FL-17, and the fault "YAML bomb": refused, process unharmed.

@@ -1,6 +1,6 @@
 //! A run without a server: its journal is memory, and ends with the process.
 
-use super::calls::{answer_of, failure_of, invalid_uri};
+use super::calls::{answer_of, failure_of, invalid_uri, no_uri};
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use flow::engine::{
@@ -150,9 +150,7 @@ struct PlainCalls {
 #[async_trait]
 impl Calls for PlainCalls {
     async fn call(&self, call: Call) -> std::result::Result<Answer, Failure> {
-        let Value::String(target) = &call.target else {
-            return Err(Failure::new("TOOL_NOT_FOUND", "agents need a server"));
-        };
+        let Value::String(target) = &call.target else { return Err(no_uri()) };
         let uri: Uri = target.parse().map_err(|error| invalid_uri(&error))?;
         let left = call.deadline.map(|deadline| (deadline - Utc::now()).to_std().unwrap_or(Duration::ZERO));
         let time = left.unwrap_or_else(|| self.cx.remaining());

@@ -3,6 +3,7 @@
 use super::Flows;
 use super::agents;
 use super::service::Inherited;
+use super::start::{MAX_DEPTH, too_deep};
 use async_trait::async_trait;
 use flow::engine::{Answer, Call, Calls, Failure};
 use gateway::Gateway;
@@ -25,6 +26,8 @@ pub(super) struct RunCalls {
     pub(super) gone: CancellationToken,
     /// How often the run was tried again.
     pub(super) retries: usize,
+    /// How many runs it stands inside.
+    pub(super) depth: u32,
     /// What sub-flows see unless their arguments say otherwise.
     pub(super) inherited: Inherited,
     /// What may stand in no record of its calls.
@@ -38,9 +41,7 @@ impl Calls for RunCalls {
     }
 
     async fn call(&self, call: Call) -> Result<Answer, Failure> {
-        let Value::String(target) = &call.target else {
-            return Err(Failure::new("TOOL_NOT_FOUND", "an agent is a service; make one, and name it here"));
-        };
+        let Value::String(target) = &call.target else { return Err(no_uri()) };
         let uri: Uri = target.parse().map_err(|error| invalid_uri(&error))?;
         let gateway = self.flows.gateway().ok_or_else(stopping)?;
         gateway.check_options(&uri).map_err(|error| invalid_uri(&error))?;
@@ -48,7 +49,7 @@ impl Calls for RunCalls {
         let cx = Context { deadline: self.deadline(&call), cancel: cancel.clone(), ..self.cx.clone() };
         let is_async = uri.options().is_async == Some(true);
         let is_agent = agents::is_one(&uri);
-        let (cx, request) = self.request(&gateway, &cx, uri, &call);
+        let (cx, request) = self.request(&gateway, &cx, uri, &call)?;
         let code_of = self.flows.options.code_of;
         // A task of its own: what is begun is audited, whoever goes away.
         let mut task = self.flows.tasks.spawn(async move { Gateway::call(&gateway, &cx, request).await });
@@ -76,12 +77,21 @@ impl RunCalls {
 
     /// The call as the gateway takes it. A sub-flow gets what it inherits beside its arguments; it and an agent get a key of
     /// their own for every attempt: another attempt is another run.
-    fn request(&self, gateway: &Gateway, cx: &Context, uri: Uri, call: &Call) -> (Context, Request) {
+    fn request(
+        &self,
+        gateway: &Gateway,
+        cx: &Context,
+        uri: Uri,
+        call: &Call,
+    ) -> Result<(Context, Request), Failure> {
         // A Tool of the tenant may lead to a flow or an agent, too.
         let may_be_run = matches!(uri.scheme(), runs::SCHEME | "agent" | "tool");
         let target = Target::Uri(uri);
         let found = may_be_run.then(|| gateway.tool(cx, &target).ok()).flatten();
         let found = found.filter(|found| matches!(found.uri.scheme(), runs::SCHEME | "agent"));
+        if found.is_some() && self.depth >= MAX_DEPTH {
+            return Err(Failure::new("LIMIT", too_deep()));
+        }
         let key = match &found {
             Some(_) => format!("{}#{}.{}", call.key, self.retries, call.attempt),
             None => call.key.clone(),
@@ -100,8 +110,13 @@ impl RunCalls {
             let is_declared = |name: &str| declared["properties"].get(name).is_some();
             self.inherited.clone().overridden(&mut arguments, is_declared).write(&mut extras);
         }
-        (cx.nested(step), Request { target, arguments: Arguments::from(arguments), extras })
+        Ok((cx.nested(step), Request { target, arguments: Arguments::from(arguments), extras }))
     }
+}
+
+/// Journals of before may hold agents that were defined in place.
+pub(super) fn no_uri() -> Failure {
+    Failure::new("INVALID_URI", "an agent is a service; make one, and name it here")
 }
 
 pub(super) fn invalid_uri(error: &dyn std::error::Error) -> Failure {

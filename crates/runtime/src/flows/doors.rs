@@ -8,7 +8,7 @@ use super::start::{MAX_DEPTH, NewStart, StartedRun};
 use flow::engine::{Decision, Fact, copied};
 use serde_json::{Map, Value};
 use std::sync::Arc;
-use store::runs::{AtMost, Run, Wait};
+use store::runs::{AtMost, Cancellation, Run, Wait};
 use tool::{Caller, Error, Result, RunId, TenantId};
 
 /// Signals that one run takes: all of them stay in its journal.
@@ -31,9 +31,16 @@ impl Flows {
     /// # Errors
     /// A conflict where it has ended.
     pub async fn cancel(&self, tenant: &TenantId, run: &RunId) -> store::Result<Run> {
+        self.store.runs().cancel(tenant, run, &self.cancellation()).await
+    }
+
+    /// What a run gets that is to end, or the run that waits for it.
+    pub(super) fn cancellation(&self) -> Cancellation {
         let now = self.clock.now_ms();
-        let to_parent = of_others(now, "", Fact::ChildEnded(Err(cancelled())));
-        self.store.runs().cancel(tenant, run, &of_others(now, "", Fact::Cancel), &to_parent).await
+        Cancellation {
+            record: of_others(now, "", Fact::Cancel),
+            to_parent: of_others(now, "", Fact::ChildEnded(Err(cancelled()))),
+        }
     }
 
     /// Lets nothing new start in the run, nor in the runs that it waits for.

@@ -139,12 +139,12 @@ impl Flows {
         }
         journal.progress = Progress::to(known.events.clone());
         let retries = Standing::of(&records).retries;
-        let cx = self.context(&run);
+        let (cx, depth) = (self.context(&run), Origin::read(&run.origin).depth);
         let secrets = known.given.secrets_of(&known.version.flow);
         let inherited = Inherited::of(&known.given, &secrets);
         let secrets = spelled(&secrets);
-        let calls =
-            RunCalls { flows: self.clone(), run: run.id.clone(), cx, gone, retries, inherited, secrets };
+        let flows = self.clone();
+        let calls = RunCalls { flows, run: run.id.clone(), cx, gone, retries, depth, inherited, secrets };
         let start = start_of(&run, &known);
         let mut machine = Machine::new(known.version.flow.clone(), start, &records);
         drop(records);

@@ -13,13 +13,17 @@ use std::sync::Arc;
 use std::time::Duration;
 use store::runs::{ClaimedRun, Inserted, NewRecord, NewRun, Parent, Refusal, Run, Slots};
 use tokio::sync::oneshot;
-use tool::{Caller, Error, Events, Problem, Result, RunId, TenantId};
+use tool::{Caller, Error, Events, Problem, Result, TenantId};
 
 /// How long a key is known.
 pub(super) const DEDUPE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Runs inside one another.
 pub const MAX_DEPTH: u32 = 10;
+
+pub(super) fn too_deep() -> String {
+    format!("sub-flows stand more than {MAX_DEPTH} deep in one another; see that none runs itself")
+}
 
 /// A run to be.
 pub struct NewStart {
@@ -111,13 +115,9 @@ impl Flows {
         worker: Worker,
     ) -> Result<StartedRun> {
         if start.origin.depth > MAX_DEPTH {
-            return Err(Error::unsupported(format!(
-                "sub-flows stand more than {MAX_DEPTH} deep in one another; see that none runs itself"
-            )));
+            return Err(Error::unsupported(too_deep()));
         }
         let new = self.new_run(&start)?;
-        let replaces =
-            new.slots.as_ref().is_some_and(|slots| slots.overflow == store::runs::Overflow::Replace);
         let permit = match worker {
             Worker::Us if !self.stopping.is_cancelled() => self.permits.clone().try_acquire_owned().ok(),
             Worker::Us | Worker::Anybody => None,
@@ -129,7 +129,7 @@ impl Flows {
             None => runs.insert(tenant, &new, queue).await?,
         };
         let started = |run, is_known| StartedRun { run, is_known, driven: None };
-        let started = match (inserted, permit) {
+        Ok(match (inserted, permit) {
             (Inserted::Known(run), _) => started(run, true),
             (Inserted::Refused(refusal), _) => return Err(refused(refusal, &start.flow)),
             (Inserted::Claimed(claimed), Some(permit)) => {
@@ -139,21 +139,7 @@ impl Flows {
                 StartedRun { run, is_known: false, driven: Some(driven) }
             }
             (Inserted::Created(run) | Inserted::Claimed(ClaimedRun { run, .. }), _) => started(run, false),
-        };
-        if replaces && !started.is_known {
-            self.replace(tenant, &started.run.id).await;
-        }
-        Ok(started)
-    }
-
-    /// The run takes the place of those before it.
-    async fn replace(&self, tenant: &TenantId, run: &RunId) {
-        let before = self.store.runs().predecessors(tenant, run).await.unwrap_or_default();
-        for before in before {
-            if let Err(error) = self.cancel(tenant, &before).await {
-                tracing::warn!(run = %before, %error, "run {before} is not replaced: {error}");
-            }
-        }
+        })
     }
 
     fn new_run(&self, start: &NewStart) -> Result<NewRun> {
@@ -174,7 +160,7 @@ impl Flows {
                 overflow: match concurrency.overflow {
                     flow::Overflow::Queue => store::runs::Overflow::Queue,
                     flow::Overflow::Refuse => store::runs::Overflow::Refuse,
-                    flow::Overflow::Replace => store::runs::Overflow::Replace,
+                    flow::Overflow::Replace => store::runs::Overflow::Replace(Box::new(self.cancellation())),
                 },
             }),
             None => start.slots.clone(),

@@ -21,20 +21,20 @@ pub(crate) struct Grant {
 
 impl Grant {
     /// Everything that a role allows, without limits and without end: what people hold.
-    pub(crate) fn of_user(role: Role) -> Self {
+    pub(crate) fn of_user(role: Role, bu_code: Option<String>) -> Self {
         Self {
             role,
             scopes: Vec::new(),
             allow: Vec::new(),
             limits: Limits::default(),
-            bu_code: None,
+            bu_code,
             expires_at_ms: None,
         }
     }
 
     /// What those hold who come through the door of an MCP instance.
     pub(crate) fn of_instance() -> Self {
-        Self { scopes: vec![Scope::Call], ..Self::of_user(Role::Caller) }
+        Self { scopes: vec![Scope::Call], ..Self::of_user(Role::Caller, None) }
     }
 
     /// What a key holds.

@@ -209,7 +209,7 @@ impl SignedIn {
             scopes: Vec::new(),
             allow: Vec::new(),
             limits: Limits::default(),
-            bu_code: None,
+            bu_code: user.bu_code.clone(),
         };
         let signed_in = Self { tenant: user.tenant.clone(), caller: Arc::new(caller), expires_at_ms: None };
         (user.status == Status::Active).then_some(signed_in)

@@ -16,7 +16,8 @@ impl Owners {
     /// Of the keys and users that are active.
     pub(super) fn of(keys: &[Key], users: &[User]) -> Self {
         let keys = keys.iter().map(|key| (key.id.as_str().to_owned(), Grant::of_key(key)));
-        let users = users.iter().map(|user| (user.id.as_str().to_owned(), Grant::of_user(user.role)));
+        let grant = |user: &User| Grant::of_user(user.role, user.bu_code.clone());
+        let users = users.iter().map(|user| (user.id.as_str().to_owned(), grant(user)));
         Self(keys.chain(users).collect())
     }
 

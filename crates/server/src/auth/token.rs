@@ -17,6 +17,9 @@ pub(super) struct Claims {
     pub(super) sub: String,
     tenant_id: String,
     roles: Vec<Role>,
+    /// For those who read the token; here the user's own counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    bu_code: Option<String>,
     iat: i64,
     exp: i64,
     jti: String,
@@ -104,6 +107,7 @@ impl Tokens {
             sub: user.id.to_string(),
             tenant_id: user.tenant.to_string(),
             roles: vec![user.role],
+            bu_code: user.bu_code.clone(),
             iat: now,
             exp: now + LIFETIME_SECONDS,
             jti: tool::new_id(),

@@ -1,5 +1,6 @@
 //! `/users`: the people of a tenant.
 
+use super::keys::given;
 use super::time;
 use super::words;
 use crate::Shared;
@@ -28,6 +29,8 @@ pub(super) struct UserView {
     display_name: String,
     #[schema(value_type = words::Role)]
     role: Role,
+    /// The unit of the tenant that the person works for: `buCode` in flows.
+    bu_code: Option<String>,
     #[schema(value_type = words::Status)]
     status: Status,
     created_at: String,
@@ -43,6 +46,7 @@ impl From<User> for UserView {
             username: user.username,
             display_name: user.display_name,
             role: user.role,
+            bu_code: user.bu_code,
             status: user.status,
             created_at: time::show(user.created_at),
             updated_at: time::show(user.updated_at),
@@ -67,6 +71,9 @@ pub(super) struct Create {
     /// `caller` unless given.
     #[schema(value_type = Option<words::Role>)]
     role: Option<Role>,
+    /// The unit of the tenant that the person works for: `buCode` in flows, which they cannot change.
+    #[schema(min_length = 1, max_length = 128, pattern = r"^[^\x00-\x1F\x7F-\x9F]*$")]
+    bu_code: Option<String>,
 }
 
 #[derive(Deserialize, ToSchema)]
@@ -76,6 +83,10 @@ pub(super) struct Update {
     display_name: Option<String>,
     #[schema(value_type = Option<words::Role>)]
     role: Option<Role>,
+    /// `null` takes the unit away.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<String>, min_length = 1, max_length = 128, pattern = r"^[^\x00-\x1F\x7F-\x9F]*$")]
+    bu_code: Option<Option<String>>,
     #[schema(value_type = Option<words::Status>)]
     status: Option<Status>,
     /// A new password; the person's tokens become void.
@@ -110,13 +121,15 @@ pub(super) async fn create(
     signed_in.may_manage()?;
     let tenant = signed_in.tenant_or(body.tenant)?;
     let role = body.role.unwrap_or(Role::Caller);
-    may_have(&signed_in, role)?;
+    may_have(&signed_in, role, body.bu_code.clone())?;
     check_name("username", &body.username)?;
+    check_unit(body.bu_code.as_deref())?;
     check_password("password", &body.password)?;
     let new = NewUser {
         display_name: body.display_name.unwrap_or_else(|| body.username.clone()),
         username: body.username,
         role,
+        bu_code: body.bu_code,
         password_hash: state.hashing.hash(body.password).await?,
     };
     let user = state.store.users().create(&tenant, new).await?;
@@ -147,8 +160,11 @@ pub(super) async fn update(
 ) -> Result<Answer<UserView>> {
     signed_in.may_manage()?;
     let users = state.store.users();
-    may_have(&signed_in, users.get(&signed_in.tenant, &id).await?.role)?;
-    may_have(&signed_in, body.role.unwrap_or(Role::Viewer))?;
+    let known = users.get(&signed_in.tenant, &id).await?;
+    may_have(&signed_in, known.role, known.bu_code.clone())?;
+    let bu_code = body.bu_code.clone().unwrap_or(known.bu_code);
+    check_unit(bu_code.as_deref())?;
+    may_have(&signed_in, body.role.unwrap_or(Role::Viewer), bu_code)?;
     let new_hash = match body.password {
         Some(password) => {
             check_password("password", &password)?;
@@ -156,7 +172,12 @@ pub(super) async fn update(
         }
         None => None,
     };
-    let changes = UserChanges { display_name: body.display_name, role: body.role, status: body.status };
+    let changes = UserChanges {
+        display_name: body.display_name,
+        role: body.role,
+        bu_code: body.bu_code,
+        status: body.status,
+    };
     let mut user = users.update(&signed_in.tenant, &id, changes, body.version).await?;
     if let Some(new_hash) = new_hash {
         user = users.set_password(&signed_in.tenant, &id, &new_hash).await?;
@@ -175,15 +196,20 @@ pub(super) async fn delete(
 ) -> Result<StatusCode> {
     signed_in.may_manage()?;
     let users = state.store.users();
-    may_have(&signed_in, users.get(&signed_in.tenant, &id).await?.role)?;
+    let known = users.get(&signed_in.tenant, &id).await?;
+    may_have(&signed_in, known.role, known.bu_code)?;
     users.delete(&signed_in.tenant, &id).await?;
     state.reload.catch_up().await;
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Refuses those who hold less than a person with this role.
-fn may_have(signed_in: &SignedIn, role: Role) -> Result<()> {
-    signed_in.holds().must_cover_all(&Grant::of_user(role), "a user")
+/// Refuses those who hold less than a person with this role, or work for another unit.
+fn may_have(signed_in: &SignedIn, role: Role, bu_code: Option<String>) -> Result<()> {
+    signed_in.holds().must_cover_all(&Grant::of_user(role, bu_code), "a user")
+}
+
+fn check_unit(bu_code: Option<&str>) -> Result<()> {
+    bu_code.map_or(Ok(()), |bu_code| check_name("bu_code", bu_code))
 }
 
 /// Refuses names that are empty, endless or hold control characters.

@@ -2,7 +2,8 @@
 
 use crate::database::Write;
 use crate::runs::journal::{self, Line, NewRecord};
-use crate::runs::{Run, Runs, State, claim, commit, missing, slots};
+use crate::runs::replace::Cancellation;
+use crate::runs::{Parent, Run, Runs, State, claim, commit, missing, slots};
 use crate::{Error, ErrorKind, Result, Store, leases, row};
 use sqlx::AssertSqlSafe;
 use tool::{RunId, TenantId};
@@ -57,33 +58,17 @@ impl Runs<'_> {
         Ok(true)
     }
 
-    /// Has the run end as cancelled. One that has not begun does so at once, and its parent gets the record `to_parent`;
-    /// another gets `record`, for its owner to end it.
-    pub async fn cancel(
-        self,
-        tenant: &TenantId,
-        run: &RunId,
-        record: &NewRecord,
-        to_parent: &NewRecord,
-    ) -> Result<Run> {
-        record.check()?;
-        to_parent.check()?;
+    /// Has the run end as cancelled. One that has not begun does so at once, and its parent is told; another is told
+    /// itself, for its owner to end it.
+    pub async fn cancel(self, tenant: &TenantId, run: &RunId, cancellation: &Cancellation) -> Result<Run> {
+        cancellation.record.check()?;
+        cancellation.to_parent.check()?;
         let parent = self.get(tenant, run).await?.parent;
         let mut write = self.0.write().await?;
         let both = [Some(run), parent.as_ref().map(|parent| &parent.run)];
         claim::lock(&mut write, both.into_iter().flatten().map(|run| (tenant, run)).collect()).await?;
-        let before = self.read(write.connection(), tenant, run).await?;
-        let group = match cancel(self.0, &mut write, tenant, run, record).await? {
-            Cancelled::Over => return Err(ended()),
-            Cancelled::Asked => None,
-            Cancelled::Ended { group } => group,
-        };
-        if let Some(parent) = parent.filter(|_| before.state == State::Queued) {
-            let record = NewRecord { path: parent.path, ..to_parent.clone() };
-            leave(self.0, &mut write, tenant, &parent.run, &record).await?;
-        }
-        if let Some(group) = group {
-            slots::release(&mut write, tenant, &group).await?;
+        if !cancel_and_tell(self.0, &mut write, tenant, run, parent, cancellation).await? {
+            return Err(ended());
         }
         let run = self.read(write.connection(), tenant, run).await?;
         write.commit().await?;
@@ -151,6 +136,30 @@ pub(crate) async fn leave(
     let seq = row::integer(&row, "last_seq")?;
     let is_secret = row::integer(&row, "is_secret")? == 1;
     journal::add(store, write, &[Line { tenant, run, seq, is_news: true, is_secret, record }]).await?;
+    Ok(true)
+}
+
+/// Cancels a run whose row is locked, as its parent's is; `false` if it has ended.
+pub(crate) async fn cancel_and_tell(
+    store: &Store,
+    write: &mut Write,
+    tenant: &TenantId,
+    run: &RunId,
+    parent: Option<Parent>,
+    cancellation: &Cancellation,
+) -> Result<bool> {
+    let group = match cancel(store, write, tenant, run, &cancellation.record).await? {
+        Cancelled::Over => return Ok(false),
+        Cancelled::Asked => return Ok(true),
+        Cancelled::Ended { group } => group,
+    };
+    if let Some(parent) = parent {
+        let record = NewRecord { path: parent.path, ..cancellation.to_parent.clone() };
+        leave(store, write, tenant, &parent.run, &record).await?;
+    }
+    if let Some(group) = group {
+        slots::release(write, tenant, &group).await?;
+    }
     Ok(true)
 }
 

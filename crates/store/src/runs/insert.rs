@@ -3,6 +3,7 @@
 use crate::database::{Backend, Write};
 use crate::error::check_text;
 use crate::runs::journal::{self, Line, NewRecord};
+use crate::runs::replace::{Cancellation, make_room};
 use crate::runs::{AGENT, ClaimedRun, Parent, Run, Runs, State, claim, row as run_row, slots};
 use crate::{Error, ErrorKind, Result, Status, leases, meta, row};
 use sqlx::AssertSqlSafe;
@@ -39,7 +40,7 @@ pub struct NewRun {
 }
 
 /// How many runs of a group may be under way at once.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Slots {
     /// Distinguishes groups of the same flow.
     pub key: String,
@@ -50,14 +51,14 @@ pub struct Slots {
 }
 
 /// What becomes of a run for which there is no slot.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum Overflow {
     /// It waits for one.
     Queue,
     /// It is not accepted.
     Refuse,
-    /// It waits, too; the caller has its predecessors cancelled.
-    Replace,
+    /// The oldest of the group are cancelled, so that it begins as soon as they have ended.
+    Replace(Box<Cancellation>),
 }
 
 /// What came of a start.
@@ -119,6 +120,7 @@ impl Runs<'_> {
         if is_queue_full(&mut write, tenant, queue_limit).await? {
             return Ok(Inserted::Refused(Refusal::QueueFull));
         }
+        make_room(self.0, &mut write, tenant, new).await?;
         self.insert_rows(&mut write, tenant, &id, new).await?;
         if !enter_group(&mut write, tenant, new).await? {
             return Ok(Inserted::Refused(Refusal::NoSlot));
@@ -224,7 +226,7 @@ fn check(new: &NewRun) -> Result<()> {
 }
 
 /// Ids of flows hold no `/`, so that no key makes a group of another flow.
-fn group_key(flow: &str, slots: &Slots) -> String {
+pub(super) fn group_key(flow: &str, slots: &Slots) -> String {
     format!("{flow}/{}", slots.key)
 }
 

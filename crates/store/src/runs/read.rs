@@ -67,18 +67,17 @@ impl Runs<'_> {
         rows.iter().map(decode).collect()
     }
 
-    /// The runs of the same group that were accepted before this one and have not ended: those that it replaces.
-    pub async fn predecessors(self, tenant: &TenantId, id: &RunId) -> Result<Vec<RunId>> {
-        let rows = sqlx::query(
-            "SELECT o.id FROM runs r JOIN runs o ON o.tenant = r.tenant AND o.flow = r.flow
-                 AND o.group_key = r.group_key AND (o.created_at, o.id) < (r.created_at, r.id)
-             WHERE r.tenant = $1 AND r.id = $2 AND o.ended_at IS NULL ORDER BY o.created_at, o.id",
+    /// A run of the flow that was started by this, as its JSON says, has not ended.
+    pub async fn is_live(self, tenant: &TenantId, flow: &str, origin: &str) -> Result<bool> {
+        let found = sqlx::query(
+            "SELECT id FROM runs WHERE tenant = $1 AND flow = $2 AND ended_at IS NULL AND origin = $3 LIMIT 1",
         )
         .bind(tenant.as_str())
-        .bind(id.as_str())
-        .fetch_all(self.0.pool())
+        .bind(column::clean(flow))
+        .bind(column::clean(origin))
+        .fetch_optional(self.0.pool())
         .await?;
-        rows.iter().map(|row| column::parsed(row, "id")).collect()
+        Ok(found.is_some())
     }
 
     pub(crate) async fn read(

@@ -151,6 +151,7 @@ pub(crate) fn new_user(username: &str) -> NewUser {
         username: username.into(),
         display_name: username.to_uppercase(),
         role: Role::Caller,
+        bu_code: None,
         password_hash: Secret::new("$argon2id$fake"),
     }
 }

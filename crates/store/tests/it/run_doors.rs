@@ -1,7 +1,9 @@
 //! What others than its owner do to a run: it is told once, answered once, cancelled, and tried again.
 
 use crate::backend::{Backend, acme, other};
-use crate::runs::{MANY, claim_one, claimed, end, ended, new_run, open, parked, record, slots, start, state};
+use crate::runs::{
+    MANY, cancellation, claim_one, claimed, end, ended, new_run, open, parked, record, slots, start, state,
+};
 use std::sync::Arc;
 use std::time::Duration;
 use store::runs::{Commit, NewRun, NewWait, Overflow, Parent, RunFilter, State, Then, WaitFilter};
@@ -136,9 +138,7 @@ async fn cancels_at_once_what_has_not_begun(db: Arc<Backend>) {
     let of = Some(Parent { run: parent.run.clone(), path: "a".into() });
     let first = start(&store, &acme(), &NewRun { parent: of, ..slots(1, Overflow::Queue) }).await;
     let second = start(&store, &acme(), &slots(1, Overflow::Queue)).await;
-    let cancel = async |run: &RunId| {
-        store.runs().cancel(&acme(), run, &record("cancel"), &record("child_ended")).await
-    };
+    let cancel = async |run: &RunId| store.runs().cancel(&acme(), run, &cancellation()).await;
     assert_eq!(cancel(&first.id).await.unwrap().state, State::Cancelled);
     let news = store.runs().news(&acme(), &parent.run, 0).await.unwrap();
     assert_eq!(news.iter().map(|line| line.record.path.as_str()).collect::<Vec<_>>(), ["a"]);

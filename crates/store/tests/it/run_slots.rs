@@ -1,9 +1,13 @@
 //! Who may begin when: by turns among tenants, and never more at once than may be.
 
 use crate::backend::{Backend, acme, other};
-use crate::runs::{MANY, claim_one, claimed, end, new_run, open, parked, queue_many, record, slots, start};
+use crate::runs::{
+    MANY, cancellation, claim_one, claimed, end, new_run, open, parked, queue_many, record, slots, start,
+    state,
+};
 use std::sync::Arc;
-use store::runs::{Inserted, Overflow, Refusal, RunFilter, State};
+use std::time::Duration;
+use store::runs::{Inserted, NewRun, Overflow, Refusal, RunFilter, State};
 use store::{PageRequest, Store};
 use tokio::task::JoinSet;
 
@@ -12,7 +16,8 @@ on_both! {
     a_thousand_starts_never_exceed_their_slots
     gives_a_freed_slot_to_the_next_and_refuses_on_request
     a_tenant_has_no_more_under_way_than_it_may
-    names_the_runs_that_a_new_one_replaces
+    a_new_run_replaces_no_more_than_it_must
+    replacing_at_the_same_time_leaves_one
 }
 
 /// FL-25: whoever has one run waits behind nobody's queue.
@@ -131,21 +136,46 @@ async fn a_tenant_has_no_more_under_way_than_it_may(db: Arc<Backend>) {
     assert_eq!(runs[0].claim(10, 4).await.unwrap().len(), 1);
 }
 
-async fn names_the_runs_that_a_new_one_replaces(db: Arc<Backend>) {
+/// FL-24: with free slots nobody is replaced; without, the oldest is, and only it.
+async fn a_new_run_replaces_no_more_than_it_must(db: Arc<Backend>) {
     let store = open(&db).await;
     let writer = store.runs().writer();
-    let gone = claimed(&store, &slots(1, Overflow::Replace)).await;
+    let gone = claimed(&store, &replacing(2)).await;
     end(&writer, &gone, State::Succeeded).await;
-    start(&store, &acme(), &new_run()).await;
-    let mut runs = Vec::new();
+    let first = claimed(&store, &replacing(2)).await.run;
+    let outside = start(&store, &acme(), &new_run()).await.id;
+    let mut later = Vec::new();
     for _ in 0..3 {
-        runs.push(start(&store, &acme(), &slots(1, Overflow::Replace)).await.id);
+        // Times are whole milliseconds.
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        later.push(start(&store, &acme(), &replacing(2)).await.id);
+        if later.len() == 1 {
+            assert_eq!(state(&store, &first).await, State::Running, "there was a slot");
+        }
     }
-    assert_eq!(store.runs().predecessors(&acme(), &runs[2]).await.unwrap(), runs[..2]);
-    assert!(store.runs().predecessors(&other(), &runs[2]).await.unwrap().is_empty());
-    for run in &runs[..2] {
-        store.runs().cancel(&acme(), run, &record("cancel"), &record("child_ended")).await.unwrap();
+    // The first is at work and has to be asked, the second has not begun.
+    assert_eq!(state(&store, &first).await, State::Cancelling);
+    assert_eq!(state(&store, &later[0]).await, State::Cancelled);
+    for run in [&later[1], &later[2], &outside] {
+        assert_eq!(state(&store, run).await, State::Queued);
     }
-    let held = store.runs().claim(10, MANY).await.unwrap();
-    assert!(held.iter().any(|run| run.run.id == runs[2]), "the newest has the slot");
+}
+
+/// FL-24: starts at the same time know of each other.
+async fn replacing_at_the_same_time_leaves_one(db: Arc<Backend>) {
+    let stores = [open(&db).await, db.open().await];
+    let mut tasks = JoinSet::new();
+    for n in 0..20 {
+        let store = stores[n % 2].clone();
+        tasks.spawn(async move { start(&store, &acme(), &replacing(1)).await });
+    }
+    while let Some(started) = tasks.join_next().await {
+        started.unwrap();
+    }
+    let filter = RunFilter { is_live: true, ..RunFilter::default() };
+    assert_eq!(stores[0].runs().newest(&acme(), &filter, 100).await.unwrap().len(), 1);
+}
+
+fn replacing(limit: u32) -> NewRun {
+    slots(limit, Overflow::Replace(Box::new(cancellation())))
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use store::flows::NewDraft;
 use store::runs::{
-    Claim, ClaimedRun, Commit, Ending, Inserted, NewRecord, NewRun, Overflow, Parking, Refusal, Retention,
-    Run, RunFilter, Slots, State, Then, Writer,
+    Cancellation, Claim, ClaimedRun, Commit, Ending, Inserted, NewRecord, NewRun, Overflow, Parking, Refusal,
+    Retention, Run, RunFilter, Slots, State, Then, Writer,
 };
 use store::{ErrorKind, PageRequest, Store};
 use tokio::task::JoinSet;
@@ -49,6 +49,10 @@ pub(crate) fn record(kind: &str) -> NewRecord {
         kind: kind.into(),
         data: "{\"hunter2\":1}".into(),
     }
+}
+
+pub(crate) fn cancellation() -> Cancellation {
+    Cancellation { record: record("cancel"), to_parent: record("child_ended") }
 }
 
 pub(crate) fn slots(limit: u32, overflow: Overflow) -> NewRun {

@@ -1,5 +1,6 @@
 //! `flow run`: from a flow to its output.
 
+use super::logs::PAGE;
 use super::progress::{line, reason};
 use super::run_file::run_file;
 use crate::Failure;
@@ -78,7 +79,7 @@ impl Run {
     }
 }
 
-fn read_inputs(given: &str) -> Result<Value, Failure> {
+pub(super) fn read_inputs(given: &str) -> Result<Value, Failure> {
     let text = input::read(given, MAX_INPUTS)?;
     let value: Value = serde_json::from_str(&text).map_err(|error| {
         Failure::new("the inputs are no JSON").because(error).advice("write --inputs '{\"name\":\"value\"}'")
@@ -94,7 +95,9 @@ async fn follow(remote: &Remote, id: &str) -> Result<Value, Failure> {
     loop {
         let run: Value = remote.get(&format!("/runs/{id}")).await?;
         if is_watched {
-            let steps: Value = remote.get(&format!("/runs/{id}/steps?limit=1000")).await?;
+            // Steps come in the order in which they began: the newest are on the last page.
+            let page = told.len() / PAGE + 1;
+            let steps: Value = remote.get(&format!("/runs/{id}/steps?limit={PAGE}&page={page}")).await?;
             for step in steps["items"].as_array().into_iter().flatten() {
                 let (path, line) = (step["path"].to_string(), line(step));
                 if told.insert(path, line.clone()).as_ref() != Some(&line) {

@@ -1,5 +1,6 @@
 //! `flow cancel`, `flow retry` and `flow replay`: what is to become of a run.
 
+use super::run::read_inputs;
 use crate::Failure;
 use crate::cli::remote::Remote;
 use clap::Args;
@@ -38,6 +39,9 @@ pub(super) struct Replay {
     /// Another version than that of the run
     #[arg(long = "flow-version", value_name = "NUMBER")]
     number: Option<u32>,
+    /// Other inputs than those of the run, from the start alone: JSON, @FILE, or - for stdin
+    #[arg(long, value_name = "JSON|@FILE|-", conflicts_with = "from")]
+    inputs: Option<String>,
     #[command(flatten)]
     remote: Remote,
 }
@@ -58,7 +62,8 @@ impl Retry {
 
 impl Replay {
     pub(super) async fn run(self) -> Result<ExitCode, Failure> {
-        let body = json!({ "from": self.from, "version": self.number });
+        let inputs = self.inputs.as_deref().map(read_inputs).transpose()?;
+        let body = json!({ "from": self.from, "version": self.number, "inputs": inputs });
         let answer = self.remote.post(&format!("/runs/{}/replay", self.run), &body).await?;
         crate::cli::print(answer["id"].as_str().unwrap_or_default());
         Ok(ExitCode::SUCCESS)

@@ -1,7 +1,7 @@
 //! Calls: keys, attempts, time, children, what publishing bound, cancelling.
 
 use super::world::{Reply, World};
-use super::{failed, run, succeeded};
+use super::{failed, output, run, succeeded};
 use flow::Bound;
 use flow::engine::{Ending, Fact, Failure, Stop};
 use serde_json::json;
@@ -213,13 +213,35 @@ async fn handoffs_are_counted_and_give_context() {
     let (code, _) = failed(run(text, json!({}), &world).await);
     assert_eq!((code.as_str(), world.keys().len()), ("LIMIT", 5));
     let arguments = world.calls.lock().unwrap()[1].arguments.clone();
-    assert_eq!(json!(arguments), json!({"context": {"topic": "money"}, "reason": "no 1"}));
-    let inline = "nodes: {a: {agent: {model: m, instructions: 'Hi ${run.id}'}}}";
-    run(inline, json!({}), &world).await;
-    assert_eq!(
-        world.calls.lock().unwrap().last().unwrap().target,
-        json!({"model": "m", "instructions": "Hi r1"})
-    );
+    assert_eq!(json!(arguments), json!({"context": {"topic": "money"}, "prompt": "no 1"}));
+    let asked = "nodes: {h: {handoff: 'agent://b', args: {prompt: Refund it}, reason: money}}";
+    run(asked, json!({}), &world).await;
+    let arguments = world.calls.lock().unwrap().last().unwrap().arguments.clone();
+    assert_eq!(json!(arguments), json!({"context": {"reason": "money"}, "prompt": "Refund it"}));
+}
+
+/// A handoff that fails is one, too.
+#[tokio::test(start_paused = true)]
+async fn handoffs_that_fail_are_counted() {
+    let world = World::default();
+    world.replies("agent://b", [Reply::Fail(Failure::new("UPSTREAM", "no"))]);
+    let text = "vars: {i: 0}\nnodes: {l: {when: i < 9, nodes: {h: {handoff: 'agent://b', reason: x, fail: n}, n: {sets: {i: '${i + 1}'}}}}}";
+    succeeded(run(text, json!({}), &world).await);
+    assert_eq!(world.keys().len(), 5);
+}
+
+/// What is spread into `sets` writes declared vars alone: no input, no node, nothing of ours.
+#[tokio::test(start_paused = true)]
+async fn spread_sets_write_declared_vars_alone() {
+    let text = "inputs: {x: any}\nvars: {v: 0}\nnodes: {a: {sets: '...x', next: b, fail: f}, b: {with: v}, f: {with: a.error}}";
+    assert_eq!(output(text, json!({"x": {"v": 5}})).await, json!(5));
+    for name in ["x", "a", "tenantId", "run", "other"] {
+        let failed = output(text, json!({"x": {"v": 5, name: 1}})).await;
+        assert_eq!(failed["code"], "EXPRESSION", "{name}");
+        assert!(failed["message"].as_str().unwrap().contains(&format!("'{name}'")), "{failed}");
+    }
+    let looped = "nodes: {l: {vars: {i: 0}, when: i < 3, nodes: {a: {with: {i: '${i + 1}'}, next: b}, b: {sets: '...a'}}, with: i}}";
+    assert_eq!(output(looped, json!({})).await, json!(3));
 }
 
 #[tokio::test(start_paused = true)]

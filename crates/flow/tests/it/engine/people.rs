@@ -127,11 +127,21 @@ async fn guards_by_agents_never_pass_silently() {
         (json!({"passed": false, "value": "**"}), json!("**")),
         (json!({"passed": false}), json!("GUARD")),
         (json!({"fine": true}), json!("GUARD")),
+        // Models answer in texts.
+        (json!("{\"passed\": true}"), json!("hi")),
+        (json!("```json\n{\"passed\": true}\n```"), json!("hi")),
+        (json!("{\"passed\": false, \"value\": \"**\"}"), json!("**")),
+        (json!("it passed"), json!("GUARD")),
+        (json!("{\"passed\": true} and more"), json!("GUARD")),
+        (json!("{\"passed\": \"true\"}"), json!("GUARD")),
     ] {
         let world = World::default();
         world.replies("agent://judge", [Reply::Value(reply)]);
         let found = succeeded(run(text, json!({"t": "hi"}), &world).await);
         assert_eq!(*found.get("value").unwrap_or(&found), wanted);
+        let asked = world.calls.lock().unwrap()[0].arguments.clone();
+        assert_eq!(asked["context"], json!({"check": "moderation", "value": "hi"}));
+        assert!(asked["prompt"].as_str().unwrap().contains("\"passed\""), "{asked:?}");
     }
 }
 

@@ -15,9 +15,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use store::flows::Trigger as KeptTrigger;
-use tool::{
-    Arguments, Caller, Context, Door, Error, Extras, Outcome, Request, Result, Role, Target, TenantId, Uri,
-};
+use tool::{Arguments, Error, Extras, Outcome, Request, Result, Target, TenantId, Uri};
 
 /// Objects that one trigger looks after.
 const MOST: usize = 50_000;
@@ -126,7 +124,7 @@ impl Flows {
     async fn look_at_folder(self: &Arc<Self>, kept: KeptTrigger) -> Result<Duration> {
         let armed = self.in_time(self.armed(kept)).await?;
         let Source::File { from, prefix, every } = &armed.trigger.source else { return Ok(AGAIN) };
-        let listing = self.listed(&armed.kept, from, prefix.as_deref());
+        let listing = self.listed(&armed, from, prefix.as_deref());
         let listed = tokio::time::timeout(LIST_ALL, listing).await.unwrap_or_else(|_| {
             Err(Error::timeout(format!("{from} did not list all objects within {LIST_ALL:?}")))
         })?;
@@ -154,10 +152,10 @@ impl Flows {
     }
 
     /// All objects, page by page.
-    async fn listed(&self, kept: &KeptTrigger, from: &Uri, prefix: Option<&str>) -> Result<Vec<Listed>> {
+    async fn listed(&self, armed: &Armed, from: &Uri, prefix: Option<&str>) -> Result<Vec<Listed>> {
         let (mut listed, mut cursor) = (Vec::new(), None);
         for _ in 0..MAX_PAGES {
-            let page = self.page(kept, from, prefix, cursor.as_deref()).await?;
+            let page = self.page(armed, from, prefix, cursor.as_deref()).await?;
             listed.extend(page.objects);
             if listed.len() > MOST {
                 let advice =
@@ -174,15 +172,13 @@ impl Flows {
 
     async fn page(
         &self,
-        kept: &KeptTrigger,
+        armed: &Armed,
         from: &Uri,
         prefix: Option<&str>,
         cursor: Option<&str>,
     ) -> Result<Page> {
         let gateway = self.gateway().ok_or_else(|| Error::unavailable("the program is stopping"))?;
-        let name = format!("trigger {}", kept.name);
-        let caller = Caller { name, role: Role::Manager, ..Caller::system() };
-        let cx = Context::new(kept.tenant.clone(), Arc::new(caller), Door::System, LIST);
+        let cx = armed.context(LIST);
         let mut arguments = Map::from_iter([("maxKeys".to_owned(), PAGE.into())]);
         for (name, value) in [("prefix", prefix), ("cursor", cursor)] {
             arguments.extend(value.map(|value| (name.to_owned(), value.into())));

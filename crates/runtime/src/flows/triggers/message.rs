@@ -86,8 +86,11 @@ impl Flows {
         listeners: &mut Listeners,
     ) -> Result<()> {
         let armed = self.in_time(self.armed(kept)).await?;
+        let cx = armed.context(NO_DEADLINE);
         let Source::Message { from, limit } = armed.trigger.source else { return Ok(()) };
         let gateway = self.gateway().ok_or_else(|| Error::unavailable("the program is stopping"))?;
+        // What could not be checked when the flow was published is checked now.
+        gateway.find(&cx, &from)?;
         let connector = gateway.source(&armed.kept.tenant, &from)?;
         if listeners.0.get(key).is_some_and(|listener| listener.is_right(&connector, &from, limit)) {
             return Ok(());

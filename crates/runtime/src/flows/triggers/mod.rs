@@ -10,7 +10,7 @@ mod webhook;
 pub use webhook::Delivery;
 
 use super::Flows;
-use super::given::{Given, Origin};
+use super::given::{Given, Origin, Starter};
 use super::start::{NewStart, StartedRun};
 use super::versions::Version;
 use chrono::{DateTime, Utc};
@@ -22,13 +22,30 @@ use std::sync::Arc;
 use std::time::Duration;
 use store::flows::Trigger as KeptTrigger;
 use store::runs::Slots;
-use tool::{Caller, Error, Result};
+use tool::{Caller, Context, Door, Error, Result};
 
 /// A trigger with the document that it stands in.
 struct Armed {
     kept: KeptTrigger,
     version: Arc<Version>,
     trigger: flow::Trigger,
+}
+
+impl Armed {
+    /// What starts the runs of this trigger, and of no other.
+    fn origin(&self) -> Origin {
+        Origin { name: Some(self.kept.name.clone()), kind: self.kept.kind.clone(), ..Origin::default() }
+    }
+
+    fn caller(&self) -> Caller {
+        Caller { name: format!("trigger {}", self.kept.name), ..Caller::system() }
+    }
+
+    /// What the trigger does by itself, it does with the rights of whoever published the flow, as its runs do.
+    fn context(&self, time: Duration) -> Context {
+        let caller = Starter::running(&self.version, &self.caller()).acting();
+        Context::new(self.kept.tenant.clone(), Arc::new(caller), Door::System, time)
+    }
 }
 
 /// What becomes of inputs that do not fit.
@@ -113,14 +130,11 @@ impl Flows {
             (Err(failure), Misfits::Fail) => (Map::new(), None, Some(failure)),
         };
         let given = Given { inputs, trigger: event, refused, ..Given::default() };
-        let kind = kept.kind.clone();
-        let origin = Origin { name: Some(kept.name.clone()), kind: kind.clone(), ..Origin::default() };
-        let caller = Caller { name: format!("trigger {}", kept.name), ..Caller::system() };
         let start = NewStart {
-            dedupe_key: own.or(key).map(|key| format!("{kind}/{}/{key}", kept.name)),
+            dedupe_key: own.or(key).map(|key| format!("{}/{}/{key}", kept.kind, kept.name)),
             is_unattended: misfits == Misfits::Fail,
             slots,
-            ..NewStart::new(&kept.flow, version.clone(), given, origin, &caller)
+            ..NewStart::new(&kept.flow, version.clone(), given, armed.origin(), &armed.caller())
         };
         self.start(&kept.tenant, start).await
     }

@@ -3,21 +3,16 @@
 use super::live::Live;
 use super::{Armed, Misfits};
 use crate::flows::Flows;
-use crate::flows::given::Origin;
+use crate::flows::start::json;
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 use flow::engine::Clock as _;
 use flow::schedule::{firing, next};
 use flow::{Overlap, Source};
-use serde_json::json;
 use std::collections::HashMap;
 use std::sync::Arc;
-use store::PageRequest;
 use store::flows::Trigger as KeptTrigger;
-use store::runs::{Overflow, RunFilter, Slots};
+use store::runs::{Overflow, Slots};
 use tool::{ErrorKind, Result, TenantId};
-
-/// The latest live runs, among which those of before are looked for.
-const LATEST: u32 = 100;
 
 /// Less than lies between two instants of any schedule.
 const MOMENT: TimeDelta = TimeDelta::milliseconds(1);
@@ -101,6 +96,10 @@ impl Flows {
         let Source::Schedule { cron, catch_up, overlap, .. } = &armed.trigger.source else { return Ok(None) };
         let zone = armed.version.flow.zone_of(&armed.trigger);
         for instant in firing(cron, zone, last, watches, now, *catch_up) {
+            if *overlap == Overlap::Queue && self.waits_here(&armed).await? {
+                // It stays due, and those behind it wait with it.
+                return Ok(Some(instant));
+            }
             self.fire_at(&armed, instant, *overlap).await?;
             self.remember(&armed.kept, &mark_of(instant)).await?;
         }
@@ -123,7 +122,7 @@ impl Flows {
             Overlap::Skip | Overlap::Allow => None,
         };
         let at = instant.to_rfc3339_opts(SecondsFormat::Millis, true);
-        let event = json!({ "type": "schedule", "name": armed.kept.name, "at": at });
+        let event = serde_json::json!({ "type": "schedule", "name": armed.kept.name, "at": at });
         match self.fire(armed, event, Some(at.clone()), Misfits::Fail, slots).await {
             Ok(_) => Ok(()),
             // The same would happen again and again.
@@ -136,13 +135,16 @@ impl Flows {
         }
     }
 
+    /// A flow with groups of its own has none for its schedule: the next instant waits here until the run of the one
+    /// before has ended.
+    async fn waits_here(&self, armed: &Armed) -> Result<bool> {
+        Ok(armed.version.flow.concurrency.is_some() && self.has_live_run(armed).await?)
+    }
+
     /// A run that this trigger started before has not ended.
     async fn has_live_run(&self, armed: &Armed) -> Result<bool> {
-        let filter = RunFilter { flow: Some(armed.kept.flow.clone()), is_live: true, ..RunFilter::default() };
-        let page = PageRequest { page: 1, limit: LATEST };
-        let runs = self.store.runs().list(&armed.kept.tenant, &filter, page).await?;
-        let is_own = |origin: &str| Origin::read(origin).name.as_deref() == Some(&armed.kept.name);
-        Ok(runs.items.iter().any(|run| is_own(&run.origin)))
+        let (runs, kept) = (self.store.runs(), &armed.kept);
+        Ok(runs.is_live(&kept.tenant, &kept.flow, &json(&armed.origin())?).await?)
     }
 }
 

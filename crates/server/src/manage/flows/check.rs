@@ -148,13 +148,12 @@ impl Checked {
 
     /// The services that it names, as far as it can be read.
     fn references(&self) -> Vec<NewReference> {
-        let found = self.validation.flow.as_ref().map(flow::references).unwrap_or_default();
-        let reference = |found: flow::Reference| NewReference {
-            node: found.node,
+        let reference = |found: &flow::Reference| NewReference {
+            node: found.node.clone(),
             scheme: found.uri.scheme().to_owned(),
             service: found.uri.service().to_owned(),
             tool: found.uri.tool().unwrap_or_default().to_owned(),
         };
-        found.into_iter().map(reference).collect()
+        self.validation.references.iter().map(reference).collect()
     }
 }
