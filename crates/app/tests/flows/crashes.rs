@@ -91,8 +91,10 @@ nodes:
 
 /// FL-19, FL-21: whenever processes die, every run comes to its end, every node of it ends once, and what may be called at
 /// most once is.
+#[expect(clippy::print_stdout, reason = "whoever asks for many kills wants to know what they did")]
 async fn no_outcome_is_lost_to_random_kills(backend: Backend) {
     let kills: usize = std::env::var("MCP_TEST_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(4);
+    let mut chance = Chance::new();
     let (upstream, database) = (http::Server::start().await, Database::create(backend).await);
     let mut server = serve(&database, None);
     let (mut admin, key) = (server.admin(), server.admin_key().unwrap().to_owned());
@@ -106,9 +108,8 @@ async fn no_outcome_is_lost_to_random_kills(backend: Backend) {
             let inputs = json!({ "ms": 20, "id": format!("{round}-{number}") });
             runs.push(start(&admin, "chain", inputs).await);
         }
-        // Where in their lives the runs are is left to chance: the time differs from round to round.
-        let pause = u64::try_from(round * 37 % 180).unwrap();
-        tokio::time::sleep(Duration::from_millis(pause)).await;
+        // Where in their lives the runs are is left to chance.
+        tokio::time::sleep(Duration::from_millis(chance.below(180))).await;
         server.kill();
         server = serve(&database, None);
         admin = server.client(&key);
@@ -120,6 +121,15 @@ async fn no_outcome_is_lost_to_random_kills(backend: Backend) {
             HashMap::from([("first", 1), ("slow", 1), ("last", 1)].map(owned))
         );
     }
+    let keys = keys_of_calls(&upstream);
+    for run in &runs {
+        for node in ["first", "slow", "last"] {
+            let own: Vec<_> = keys.keys().filter(|key| key.starts_with(&format!("{run}:{node}"))).collect();
+            assert_eq!(own.len(), 1, "every attempt at '{node}' of {run} has one key: {own:?}");
+        }
+    }
+    let again = keys.values().filter(|count| **count > 1).count();
+    println!("{kills} kills, {} runs, {} keys, {again} of them sent again", runs.len(), keys.len());
     for (round, run) in once.iter().enumerate() {
         let ended = until(&admin, run, &["succeeded", "failed"]).await;
         let (sent, output) = (format!("once-{round}-"), &ended["output"]);
@@ -129,6 +139,38 @@ async fn no_outcome_is_lost_to_random_kills(backend: Backend) {
             "{calls}: {ended}"
         );
     }
+}
+
+/// Numbers by chance that can be had again: the seed is printed, and `MCP_TEST_SEED` sets it.
+struct Chance(u64);
+
+impl Chance {
+    #[expect(clippy::print_stdout, reason = "a run that failed can be had again")]
+    fn new() -> Self {
+        let given = std::env::var("MCP_TEST_SEED").ok().and_then(|text| text.parse().ok());
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+        let seed = given.unwrap_or(now.as_secs() ^ u64::from(now.subsec_nanos()) << 20) | 1;
+        println!("MCP_TEST_SEED={seed}");
+        Self(seed)
+    }
+
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % end
+    }
+}
+
+/// How often each idempotency key was sent.
+fn keys_of_calls(upstream: &http::Server) -> HashMap<String, usize> {
+    let mut keys = HashMap::new();
+    for request in upstream.requests() {
+        if let Some(key) = request.header("idempotency-key") {
+            *keys.entry(key.to_owned()).or_default() += 1;
+        }
+    }
+    keys
 }
 
 fn owned((path, count): (&str, usize)) -> (String, usize) {
@@ -236,4 +278,47 @@ async fn a_process_that_ends_gives_its_runs_back(backend: Backend) {
         .await;
     assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
     assert!(ending.wait(Duration::from_secs(60)).success(), "{}", ending.stderr());
+}
+
+/// FL-21: two processes on one PostgreSQL, one of them behind a proxy that says nothing for longer than a claim holds, and
+/// then cuts its connections: every run comes to its end, and every node of it ends once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_processes_share_runs_though_one_is_cut_off() {
+    let (upstream, database) = (http::Server::start().await, Database::create(Backend::Postgres).await);
+    let (proxy, url) = database.behind_proxy().await;
+    let near = serve(&database, None);
+    let (admin, key) = (near.admin(), near.admin_key().unwrap().to_owned());
+    admin.post("services", shop(&upstream)).await.is(201);
+    publish(&admin, &database, "chain", CHAIN).await;
+    let mut command = process::command(BINARY);
+    command.args(["serve", "--listen", "127.0.0.1:0", "--allow-private-network", "--database", &url]);
+    command.arg("--data-dir").arg(database.replica_data_dir("far"));
+    let other = Server::start(command);
+    let far = other.client(&key);
+    for is_silent in [true, false] {
+        let mut runs = Vec::new();
+        for number in 0..20 {
+            let client = if number % 2 == 0 { &far } else { &admin };
+            let inputs = json!({ "ms": 3000, "id": format!("{is_silent}-{number}") });
+            runs.push(start(client, "chain", inputs).await);
+        }
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        if is_silent {
+            proxy.stall()
+        } else {
+            proxy.cut()
+        }
+        for run in &runs {
+            assert_eq!(until(&admin, run, &["succeeded", "failed"]).await["output"], "done");
+        }
+        proxy.restore();
+        eventually("the other one is back", PATIENCE, async || {
+            far.get(&format!("runs/{}", runs[0])).await.status == 200
+        })
+        .await;
+        let once = HashMap::from([("first", 1), ("slow", 1), ("last", 1)].map(owned));
+        for run in &runs {
+            assert_eq!(ends(&far, run).await, once);
+        }
+    }
 }

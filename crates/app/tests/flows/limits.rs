@@ -52,6 +52,20 @@ async fn a_full_group_refuses_or_replaces(backend: Backend) {
     let second = start(&app, "replaces", json!({ "k": "a" })).await;
     until(&app, &first, &["cancelled"]).await;
     until(&app, &second, &["waiting"]).await;
+    // With a slot to spare nobody has to go, and then only the oldest.
+    let two =
+        "inputs: {k: string}\nconcurrency: {limit: 2, overflow: replace}\nnodes: {w: {wait: {signal: go}}}";
+    publish(&app, app.database(), "two", two).await;
+    let mut runs = Vec::new();
+    for k in ["a", "b", "c"] {
+        runs.push(start(&app, "two", json!({ "k": k })).await);
+        until(&app, runs.last().unwrap(), &["waiting"]).await;
+        if k == "b" {
+            until(&app, &runs[0], &["waiting"]).await;
+        }
+    }
+    until(&app, &runs[0], &["cancelled"]).await;
+    until(&app, &runs[1], &["waiting"]).await;
 }
 
 /// FL-32: neither runs nor their steps, events and approvals are there for another tenant; callers see their own.

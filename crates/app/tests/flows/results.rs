@@ -1,6 +1,8 @@
 //! What runs give: at once, later, of which version, and to whom it is told.
 
 use crate::world::{PATIENCE, publish, run, shop, start, until};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use serde_json::{Value, json};
 use testkit::{Backend, TestApp, eventually, http, on_both_databases};
 
@@ -10,6 +12,7 @@ on_both_databases! {
     each_version_stays_what_it_was
     sub_flows_inherit_the_tenant_and_arguments_win
     a_run_sees_the_unit_of_the_key_that_started_it
+    a_run_sees_the_unit_of_the_user_that_started_it
     a_flow_that_takes_longer_than_its_caller_goes_on
     a_known_key_answers_with_the_first_run
 }
@@ -148,6 +151,33 @@ async fn a_run_sees_the_unit_of_the_key_that_started_it(backend: Backend) {
     app.post("keys", key(json!(""))).await.is_problem(422, "VALIDATION_FAILED");
     let ended = run(&app, "parent", json!({})).await.is(200);
     assert_eq!(ended.body["output"]["own"], json!(null));
+}
+
+/// FL-3: a person has a unit as a key has: it is in the token, and the runs of the person see it.
+async fn a_run_sees_the_unit_of_the_user_that_started_it(backend: Backend) {
+    let app = TestApp::start(backend).await;
+    publish(&app, app.database(), "seen", "nodes: {own: {with: buCode}}").await;
+    let user = |name: &str, unit: Value| json!({ "username": name, "password": "long enough", "role": "manager", "bu_code": unit });
+    app.post("users", user("bad", json!(""))).await.is_problem(422, "VALIDATION_FAILED");
+    let made = app.post("users", user("nora", json!("north"))).await.is(201);
+    assert_eq!(made.body["bu_code"], "north", "{}", made.text);
+    let login = json!({ "username": "nora", "password": "long enough" });
+    let token = app.as_nobody().post("auth/login", login).await.is(200).string("token");
+    let claims = BASE64.decode(token.split('.').nth(1).unwrap());
+    let claims: Value = serde_json::from_slice(&claims.unwrap()).unwrap();
+    assert_eq!(claims["bu_code"], "north", "{claims}");
+    let nora = app.as_key(token);
+    assert_eq!(run(&nora, "seen", json!({})).await.is(200).body["output"], "north");
+    // Whoever has a unit gives no other.
+    nora.post("users", user("sam", json!("south"))).await.is_problem(403, "FORBIDDEN");
+    nora.post("users", user("sam", json!(null))).await.is_problem(403, "FORBIDDEN");
+    nora.post("users", user("ned", json!("north"))).await.is(201);
+    let path = format!("users/{}", made.string("id"));
+    nora.patch(&path, json!({ "bu_code": "south" })).await.is_problem(403, "FORBIDDEN");
+    assert_eq!(app.patch(&path, json!({ "display_name": "Nora" })).await.is(200).body["bu_code"], "north");
+    assert_eq!(app.patch(&path, json!({ "bu_code": "south" })).await.is(200).body["bu_code"], "south");
+    assert_eq!(run(&nora, "seen", json!({})).await.is(200).body["output"], "south");
+    assert_eq!(app.patch(&path, json!({ "bu_code": null })).await.is(200).body["bu_code"], Value::Null);
 }
 
 /// A caller whose time is up is told the run, which goes on without it.

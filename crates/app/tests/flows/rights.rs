@@ -1,14 +1,17 @@
 //! What runs may reach: what their publisher might, and of a draft no more than whoever tries it out.
 
-use crate::world::{draft, publish, publish_over_rest, run, shop, start, until};
+use crate::world::{PATIENCE, draft, publish, publish_over_rest, run, shop, start, until};
 use serde_json::json;
+use std::time::Duration;
 use testkit::model::{Model, Reply};
-use testkit::{Backend, TestApp, http, on_both_databases};
+use testkit::{Backend, TestApp, eventually, http, on_both_databases};
+use tool::TenantId;
 
 on_both_databases! {
     a_draft_reaches_what_whoever_tries_it_might
     an_allow_list_holds_for_runs_that_begin_again
     a_run_reaches_what_its_publisher_might
+    a_trigger_reaches_what_its_publisher_might
     an_agent_in_a_flow_has_the_rights_of_the_publisher
 }
 
@@ -84,6 +87,46 @@ async fn a_run_reaches_what_its_publisher_might(backend: Backend) {
     let published = app.post("flows/order/publish", json!({})).await.is(200);
     assert_eq!((&published.body["version"], &published.body["is_new"]), (&json!(2), &json!(true)));
     assert_eq!(run(&ann, "order", json!({})).await.is(200).body["state"], "succeeded");
+}
+
+/// FL-32: what a trigger listens to or lists, and could not be checked when the flow was published, is within the
+/// publisher's rights, or it starts nothing.
+async fn a_trigger_reaches_what_its_publisher_might(backend: Backend) {
+    let app = TestApp::start(backend).await;
+    let queue = json!({ "type": "mq", "id": "orders", "config": {}, "tools": [{ "id": "placed" }] });
+    app.post("services", queue).await.is(201);
+    app.post("services", json!({ "type": "oss", "id": "inbox", "config": {} })).await.is(201);
+    let ann = app.with_key(json!({ "name": "ann", "role": "manager", "allow": ["flow://*"] })).await;
+    let enable = async |is_enabled: bool| {
+        for service in ["mq/orders", "oss/inbox"] {
+            app.patch(&format!("services/{service}"), json!({ "enabled": is_enabled })).await.is(200);
+        }
+    };
+    enable(false).await;
+    let text = "
+triggers:
+  - {type: message, name: placed, from: 'mq://orders/placed'}
+  - {type: file, name: files, from: 'oss://inbox', every: 1s}
+nodes: {a: {with: trigger.type}}
+";
+    publish_over_rest(&ann, "theirs", text).await;
+    publish_over_rest(&app, "ours", text).await;
+    enable(true).await;
+    let total = async |flow: &str| app.get(&format!("runs?flow={flow}")).await.is(200).body["total"].clone();
+    // What is there when a trigger of files begins is not new: it has looked before there is one.
+    let store = crate::world::store(app.database()).await;
+    eventually("it has looked", PATIENCE, async || {
+        let kept = store.flows().triggers(&TenantId::default_tenant(), "ours").await.unwrap();
+        kept.iter().any(|kept| kept.kind == "file" && kept.mark.is_some())
+    })
+    .await;
+    store.close().await;
+    // The other one looks as often, and would have by then.
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    app.call("mq://orders/placed", json!({ "message": {} })).await.is(200);
+    app.call("oss://inbox/save", json!({ "key": "a.txt", "content": "a" })).await.is(200);
+    eventually("the admin's flow has both", PATIENCE, async || total("ours").await == 2).await;
+    assert_eq!(total("theirs").await, 0);
 }
 
 /// FL-32, AG-5: an agent with the rights of its caller has those of whoever published the flow that asks it.
