@@ -70,7 +70,7 @@ impl<'a> Target<'a> {
         // Whoever looks for an input that ended the process begins where that was, and finds it kept.
         let from = setting("FROM");
         for number in from.unwrap_or(0)..inputs {
-            if number % NOTE_EVERY == 0 {
+            if number.is_multiple_of(NOTE_EVERY) {
                 report.note_progress(number);
             }
             let input = corpus.input(&mut Random::new(seed, number));
