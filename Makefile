@@ -4,7 +4,7 @@ FULL := --features full
 NEXTEST := $(CARGO) nextest run --workspace
 BROWSE = MCP_BIN=$${CARGO_TARGET_DIR:-$$PWD/target}/debug/mcp-all-in-one scripts/mcp-servers run scripts/servers run aimock -- scripts/console --browse
 CLIPPY := $(CARGO) clippy --workspace --all-targets
-.PHONY: run test test-brokers test-kills test-model test-console screenshots console check bench bench-tools dev release generate fmt features docs deny nextest cargo-deny help
+.PHONY: run test test-brokers test-kills test-model test-console screenshots console check bench bench-tools fuzz chaos soak dev release generate fmt features docs deny nextest cargo-deny help
 
 help:                ## List the commands
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/: *[^#]*##/\t/' | expand -t 16
@@ -80,6 +80,17 @@ bench:               ## Benchmarks that print ratios
 	$(CARGO) bench -p connectors --features grpc --bench svc
 	scripts/servers run redis rabbitmq -- $(CARGO) bench -p connectors $(FULL) --bench mq
 	scripts/servers run exim sms -- $(CARGO) bench -p connectors --features mail --bench mail
+
+fuzz: nextest        ## Every parser of bytes from outside with N (1,000,000) inputs that nobody would write
+	scripts/fuzz
+
+chaos:               ## Kills, stops, cuts off and starves real processes for SECS (120) on each database, then looks what is lost
+	$(CARGO) build $(FULL) --bin mcp-all-in-one
+	BIN=$${BIN:-$${CARGO_TARGET_DIR:-$$PWD/target}/debug/mcp-all-in-one} scripts/postgres run node bench/campaigns/chaos.mjs
+
+soak:                ## Mixed load through every door and connector for SECS (3600): nothing may grow
+	$(CARGO) build $(FULL) --bin mcp-all-in-one
+	BIN=$${BIN:-$${CARGO_TARGET_DIR:-$$PWD/target}/debug/mcp-all-in-one} node bench/campaigns/soak.mjs
 
 bench-tools:         ## How well and how fast tools are found; TOOL_SETS is the folder of scripts/tool-sets
 	$(CARGO) bench -p ranking --bench tools

@@ -10,6 +10,8 @@ mod connection;
 mod decode;
 mod error;
 mod framing;
+#[cfg(test)]
+mod fuzz_answers;
 mod head;
 mod incoming;
 mod message;

@@ -2,7 +2,7 @@
 
 use crate::schema::Schema;
 use crate::{Arguments, Error, Problem, Result, Tool, Uri, readable};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 
@@ -117,9 +117,7 @@ impl Rules {
         if !self.defaults.iter().any(|default| is_missing(&default)) {
             return Ok(arguments);
         }
-        let mut map: Map<String, Value> = given.clone();
-        map.extend(self.defaults.iter().filter(is_missing).cloned());
-        Ok(map.into())
+        arguments.with(self.defaults.iter().filter(is_missing).cloned())
     }
 }
 

@@ -110,6 +110,26 @@ impl Arguments {
             .ok_or_else(|| Error::invalid_input("the arguments must be a JSON object"))
     }
 
+    /// The same with more: what came stays as it is written, so that whole numbers beyond 64 bits keep their digits.
+    ///
+    /// # Errors
+    /// When they are nested deeper than the parser goes, 128 levels.
+    pub fn with(&self, added: impl Iterator<Item = (String, Value)>) -> Result<Self> {
+        let mut map = self.as_map()?.clone();
+        let came_empty = map.is_empty();
+        let before = self.raw.as_ref().filter(|raw| has_long_number(raw.get()));
+        let Some(before) = before.and_then(|raw| raw.get().trim_end().strip_suffix('}')) else {
+            map.extend(added);
+            return Ok(map.into());
+        };
+        let added: Map<String, Value> = added.collect();
+        let separator = if came_empty || added.is_empty() { "" } else { "," };
+        let text = Value::Object(added.clone()).to_string();
+        let raw = RawValue::from_string(format!("{before}{separator}{}", &text[1..])).ok();
+        map.extend(added);
+        Ok(Self { raw, parsed: Value::Object(map).into() })
+    }
+
     /// The arguments as JSON text, as they came where nobody changed them.
     #[must_use]
     pub fn to_raw(&self) -> Box<RawValue> {
@@ -133,6 +153,17 @@ impl From<Map<String, Value>> for Arguments {
     }
 }
 
+/// There may be a whole number in a JSON text that has more than 64 bits: a run of 19 digits.
+#[must_use]
+pub fn has_long_number(text: &str) -> bool {
+    const DIGITS: usize = 19;
+    let mut run = 0;
+    text.bytes().any(|byte| {
+        run = if byte.is_ascii_digit() { run + 1 } else { 0 };
+        run == DIGITS
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -147,6 +178,20 @@ mod tests {
         assert_eq!(arguments.as_map().unwrap().len(), 2);
         assert_eq!(arguments.to_raw().get(), "{\"b\": 1.0, \"a\":9007199254740993}");
         assert_eq!(Arguments::from_raw(raw("null")).unwrap().to_raw().get(), "{}");
+    }
+
+    #[test]
+    fn what_is_added_leaves_long_numbers_as_they_came() {
+        let with = |text: &str| {
+            let arguments = Arguments::from_raw(raw(text)).unwrap();
+            let arguments = arguments.with([("n".to_owned(), Value::from(1))].into_iter()).unwrap();
+            assert_eq!(arguments.as_map().unwrap()["n"], 1);
+            arguments.to_raw().get().to_owned()
+        };
+        let long = "{\"a\": 123456789012345678901234,\"b\":0.10";
+        assert_eq!(with(&format!("{long} }}")), format!("{long} ,\"n\":1}}"));
+        assert_eq!(with("{}"), "{\"n\":1}");
+        assert_eq!(with("{\"a\":2}"), "{\"a\":2,\"n\":1}");
     }
 
     #[test]

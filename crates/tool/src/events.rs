@@ -1,7 +1,8 @@
 //! What is told while a call runs, and how it reaches whoever listens.
 
 use crate::Content;
-use serde_json::value::RawValue;
+use serde_json::json;
+use serde_json::value::{RawValue, to_raw_value};
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -32,7 +33,8 @@ pub enum Event {
     Step(Box<RawValue>),
 }
 
-/// Where events go. Nobody has to listen: an event that finds no room is dropped.
+/// Where events go. Nobody has to listen: an event that finds no room is dropped. Whoever listens is told how many log
+/// entries were.
 ///
 /// Every call has its own, so it is made of one piece, and nobody is woken when it ends.
 #[derive(Debug, Clone, Default)]
@@ -47,13 +49,40 @@ struct Queue {
     events: VecDeque<Event>,
     capacity: usize,
     listener: Option<Waker>,
+    /// Log entries that found no room since that was last told.
+    dropped_logs: u64,
+}
+
+impl Queue {
+    fn pop(&mut self) -> Option<Event> {
+        let waiting = self.events.pop_front();
+        waiting.or_else(|| dropped(std::mem::take(&mut self.dropped_logs)))
+    }
+}
+
+/// What is told in the place of log entries that found no room.
+fn dropped(count: u64) -> Option<Event> {
+    const LEVEL: &str = "warning";
+    let entries = match count {
+        0 => return None,
+        1 => "1 log entry was".to_owned(),
+        _ => format!("{count} log entries were"),
+    };
+    let data = format!("{entries} dropped here: they came faster than they were read");
+    let entry = json!({ "level": LEVEL, "logger": "mcp-all-in-one", "data": data });
+    Some(Event::Log { level: LEVEL.to_owned(), entry: to_raw_value(&entry).ok()? })
 }
 
 impl Events {
     /// Events and the end where they come out; at most `capacity` wait there.
     #[must_use]
     pub fn channel(capacity: usize) -> (Self, EventReceiver) {
-        let queue = Arc::new(Mutex::new(Queue { events: VecDeque::new(), capacity, listener: None }));
+        let queue = Arc::new(Mutex::new(Queue {
+            events: VecDeque::new(),
+            capacity,
+            listener: None,
+            dropped_logs: 0,
+        }));
         (Self(Some(queue.clone())), EventReceiver(queue))
     }
 
@@ -74,6 +103,8 @@ impl Events {
             if let Some(listener) = listener {
                 listener.wake();
             }
+        } else if let Event::Log { .. } = event {
+            queue.dropped_logs += 1;
         }
     }
 }
@@ -83,7 +114,7 @@ impl EventReceiver {
     pub async fn next(&mut self) -> Event {
         poll_fn(|cx| {
             let mut queue = self.queue();
-            match queue.events.pop_front() {
+            match queue.pop() {
                 Some(event) => Poll::Ready(event),
                 None => {
                     queue.listener.get_or_insert_with(|| cx.waker().clone()).clone_from(cx.waker());
@@ -96,7 +127,7 @@ impl EventReceiver {
 
     /// The next event that waits already.
     pub fn take(&mut self) -> Option<Event> {
-        self.queue().events.pop_front()
+        self.queue().pop()
     }
 
     fn queue(&self) -> MutexGuard<'_, Queue> {
@@ -146,5 +177,21 @@ mod tests {
         assert!(matches!(rx.take(), Some(Event::Progress { progress: 2.0, .. })));
         assert!(matches!(rx.next().await, Event::Progress { progress: 3.0, .. }));
         assert!(rx.take().is_none());
+    }
+
+    #[test]
+    fn a_burst_of_log_entries_says_how_many_were_dropped() {
+        let (events, mut rx) = Events::channel(2);
+        let told = |rx: &mut EventReceiver| match rx.take() {
+            Some(Event::Log { entry, .. }) => entry.get().to_owned(),
+            other => panic!("{other:?}"),
+        };
+        for number in 0..5 {
+            events.emit(Event::Log { level: "info".into(), entry: to_raw_value(&number).unwrap() });
+        }
+        events.emit(progress(1.0));
+        assert_eq!([told(&mut rx), told(&mut rx)], ["0", "1"]);
+        assert!(told(&mut rx).contains("3 log entries were dropped here"), "progress is no log entry");
+        assert!(rx.take().is_none(), "it is said once");
     }
 }

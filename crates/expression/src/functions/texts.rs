@@ -8,6 +8,8 @@ use regex::{Regex, RegexBuilder};
 
 /// A compiled pattern takes at most so much memory.
 const PATTERN_BYTES: usize = 64 * 1024;
+/// Parts of a pattern may stand in one another so deep: its compiler calls itself for each, on a stack of any size.
+const PATTERN_LEVELS: u32 = 32;
 /// Compiling a pattern costs as much as so many bytes of text.
 const COMPILING: usize = 64 * 1024;
 
@@ -41,7 +43,11 @@ pub(super) fn matches<'a>(run: &mut Run<'a>, arguments: &[Val<'a>]) -> Found<'a>
 
 /// A regular expression whose work is linear in the text.
 pub(crate) fn pattern(text: &str) -> Result<Regex, Fault> {
-    let built = RegexBuilder::new(text).size_limit(PATTERN_BYTES).dfa_size_limit(PATTERN_BYTES).build();
+    let built = RegexBuilder::new(text)
+        .size_limit(PATTERN_BYTES)
+        .dfa_size_limit(PATTERN_BYTES)
+        .nest_limit(PATTERN_LEVELS)
+        .build();
     built.map_err(|error| match error {
         regex::Error::CompiledTooBig(_) => Fault::limit("this pattern is too large"),
         _ => {

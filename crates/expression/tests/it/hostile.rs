@@ -88,6 +88,19 @@ fn a_pattern_that_is_too_large_is_refused() {
     assert!(error.message().contains("too large"), "{error}");
 }
 
+/// Found by `make fuzz`: the compiler of patterns calls itself for each repetition of a repetition.
+#[test]
+fn a_pattern_that_is_too_deep_is_refused_on_any_stack() {
+    let work = || {
+        for deep in ["+".repeat(200), "*".repeat(100)] {
+            let error = Expression::parse(&format!("'a'.matches('a{deep}')")).unwrap_err();
+            assert!(error.message().contains("no regular expression"), "{error}");
+        }
+        assert!(Expression::parse("'a'.matches('((a+)+)+')").is_ok());
+    };
+    std::thread::Builder::new().stack_size(1 << 20).spawn(work).unwrap().join().unwrap();
+}
+
 #[test]
 fn limits_can_be_chosen() {
     let setting = Setting { limits: Limits { steps: 10, built_bytes: 100 }, ..setting() };

@@ -174,7 +174,8 @@ impl Service {
         if failure.is_rejected {
             return Some(self.rejected(&failure.message));
         }
-        let message = format!("service {}://{} is not available: {}", self.scheme, self.id, failure.message);
+        // The failure says what is not available; all that it may not say is whose fault that is.
+        let message = format!("{} (service {}://{})", failure.message, self.scheme, self.id);
         Some(Error::unavailable(message).of_service(&self.id).retryable())
     }
 

@@ -32,6 +32,15 @@ async fn one_tenant_never_sees_or_calls_anothers_tools() {
     }
 }
 
+#[tokio::test]
+async fn a_service_that_is_away_is_said_to_be_once() {
+    let why = "the server 'm' is not available: nobody is there";
+    let world = World::with(vec![service("m", json!({ "broken": why }))]).await;
+    let error = world.call("memory://m/say", json!({})).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unavailable);
+    assert_eq!(error.message(), format!("{why} (service memory://m)"));
+}
+
 /// SC-3
 #[tokio::test]
 async fn a_reload_does_not_disturb_a_call_in_flight() {

@@ -35,6 +35,9 @@ pub struct MemorySettings {
     /// How to tell the answer of `data`.
     #[serde(default)]
     template: Option<String>,
+    /// Why it cannot say what it offers.
+    #[serde(default)]
+    broken: Option<String>,
 }
 
 impl Settings for MemorySettings {
@@ -88,6 +91,9 @@ struct Memory(MemorySettings);
 #[async_trait]
 impl Connector for Memory {
     async fn tools(&self, _: &Context) -> Result<Vec<Tool>> {
+        if let Some(why) = &self.0.broken {
+            return Err(Error::unavailable(why.clone()));
+        }
         let query = json!({ "type": "object", "properties": { "query": { "type": "string" } }, "required": ["query"], "additionalProperties": false });
         let any = json!({ "type": "object" });
         let mut tools = vec![

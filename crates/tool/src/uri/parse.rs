@@ -9,7 +9,7 @@ pub enum ParseError {
     /// Nothing was given.
     #[error("the URI is empty; write type://service/tool")]
     Empty,
-    /// More than `MAX_LENGTH` bytes.
+    /// More than `MAX_LENGTH` bytes, as it came or as we would print it.
     #[error("the URI has {0} bytes, at most {MAX_LENGTH} are allowed")]
     TooLong(usize),
     /// A control character, at this byte.
@@ -138,7 +138,22 @@ pub(super) fn parse(text: &str) -> Result<Uri, ParseError> {
         None => return Err(ParseError::MissingTool(format!("{scheme}://{path}"))),
     };
     let options = options.map(parse_options).transpose()?.unwrap_or_default();
-    Ok(Uri { scheme: scheme.to_owned(), service, tool, options })
+    let uri = Uri { scheme: scheme.to_owned(), service, tool, options };
+    check_printed_length(text, &uri)?;
+    Ok(uri)
+}
+
+/// What we print must be a URI again, and escapes make it longer.
+fn check_printed_length(text: &str, uri: &Uri) -> Result<(), ParseError> {
+    /// One byte becomes `%XX` at most.
+    const GROWTH: usize = 3;
+    if text.len() * GROWTH <= MAX_LENGTH {
+        return Ok(());
+    }
+    match uri.to_string().len() {
+        printed if printed > MAX_LENGTH => Err(ParseError::TooLong(printed)),
+        _ => Ok(()),
+    }
 }
 
 fn check_characters(text: &str) -> Result<(), ParseError> {

@@ -172,3 +172,15 @@ proptest! {
         }
     }
 }
+
+/// Found by `make fuzz`.
+#[test]
+fn what_would_be_too_long_with_its_escapes_is_refused() {
+    for (sign, printed) in [("=", 3), ("&", 3), ("%C3%BC", 6), ("a", 1)] {
+        let text = |count: usize| format!("api://s/{}", sign.repeat(count));
+        let most = (MAX_LENGTH - "api://s/".len()) / printed.max(sign.len());
+        let uri: Uri = text(most).parse().unwrap();
+        assert_eq!(uri.to_string().parse::<Uri>().unwrap(), uri);
+        assert!(matches!(text(most + 1).parse::<Uri>(), Err(ParseError::TooLong(_))), "{sign}");
+    }
+}

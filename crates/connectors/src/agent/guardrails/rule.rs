@@ -10,6 +10,8 @@ use tool::{Arguments, Outcome, Problem, Request, Step, Target, Uri};
 
 /// The most a compiled expression may take.
 const MAX_REGEX_BYTES: usize = 1024 * 1024;
+/// Its compiler calls itself for each level, on a stack of any size.
+const MAX_REGEX_LEVELS: u32 = 32;
 
 /// Why a text may not go on.
 #[derive(Debug, PartialEq, Eq)]
@@ -41,7 +43,8 @@ impl Rule {
         match given {
             RuleSettings { max_chars: Some(max), .. } => Some(Self::MaxChars(*max)),
             RuleSettings { pattern: Some(pattern), .. } => {
-                match RegexBuilder::new(pattern).size_limit(MAX_REGEX_BYTES).build() {
+                let mut builder = RegexBuilder::new(pattern);
+                match builder.size_limit(MAX_REGEX_BYTES).nest_limit(MAX_REGEX_LEVELS).build() {
                     Ok(regex) => Some(Self::Pattern(regex, action)),
                     Err(error) => {
                         refuse(".pattern", "InvalidPattern", format!("no regular expression: {error}"))

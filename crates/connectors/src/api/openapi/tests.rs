@@ -2,6 +2,7 @@
 
 mod calls;
 mod forms;
+mod fuzz;
 mod hostile;
 mod large;
 mod oddities;

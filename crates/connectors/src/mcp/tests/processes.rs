@@ -47,6 +47,35 @@ async fn churn_leaves_neither_processes_nor_zombies() {
     assert!(is_true_soon(|| children().is_empty()).await, "{:?}", children());
 }
 
+/// A service whose child leads a session of its own, and the file with that child's id.
+fn with_session_of_its_own(folder: &tempfile::TempDir) -> (Arc<dyn Connector>, std::path::PathBuf) {
+    let file = folder.path().join("id");
+    let script = format!(
+        "setsid sleep 1000 </dev/null >/dev/null 2>&1 & echo $! > {}; exec {} --linger",
+        file.display(),
+        server_path().display()
+    );
+    let service = open(json!({ "command": "sh", "args": ["-c", script] })).unwrap();
+    (service, file)
+}
+
+#[tokio::test]
+async fn a_grandchild_in_a_session_of_its_own_ends_with_its_service() {
+    let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let [(service, file), (other, others_file)] = [0, 1].map(|at| with_session_of_its_own(&folders[at]));
+    for service in [&service, &other] {
+        text(&**service, "pid", json!({})).await;
+    }
+    let [far, others] =
+        [file, others_file].map(|file| std::fs::read_to_string(file).unwrap().trim().to_owned());
+    assert!(is_running(&far) && is_running(&others));
+    drop(service);
+    assert!(is_true_soon(|| !is_running(&far)).await, "{far} is still there");
+    assert!(is_running(&others), "it belongs to another service");
+    drop(other);
+    assert!(is_true_soon(|| !is_running(&others)).await, "{others} is still there");
+}
+
 /// Our children, zombies included.
 fn children() -> Vec<String> {
     let own = std::process::id().to_string();
@@ -81,7 +110,11 @@ async fn nothing_outlives_us_even_when_we_are_killed() {
         let service = stdio(&["--linger"]);
         let pid = text(&*service, "pid", json!({})).await;
         let grandchild = text(&*service, "child", json!({})).await;
-        println!("\nprocesses: {pid} {grandchild}");
+        let folder = tempfile::tempdir().unwrap();
+        let (other, file) = with_session_of_its_own(&folder);
+        let other = text(&*other, "pid", json!({})).await;
+        let far = std::fs::read_to_string(&file).unwrap().trim().to_owned();
+        println!("\nprocesses: {pid} {grandchild} {other} {far}");
         tokio::time::sleep(Duration::from_secs(60)).await;
         return;
     }

@@ -1,5 +1,6 @@
 //! The client of one service: attempts, pauses, tokens, and the end of waiting.
 
+use super::digits::marked;
 use super::request::Base;
 use super::response;
 use super::tools::{Definition, is_idempotent};
@@ -121,7 +122,8 @@ impl<W: Way> Client<W> {
         let own = definition.methods.first().copied();
         let method = call.options.method.or(own).ok_or_else(|| Error::internal("a tool has no method"))?;
         let begun = Instant::now();
-        let mut request = self.base.request(definition, method, call.arguments.as_map()?, &cx.headers)?;
+        let arguments = marked(&call.arguments)?;
+        let mut request = self.base.request(definition, method, &arguments, &cx.headers)?;
         add_idempotency_key(cx, method, &mut request);
         self.building.record(begun.elapsed());
         cx.inspection.note(|seen| seen.request = Some(self.base.shown(&request, seen)));

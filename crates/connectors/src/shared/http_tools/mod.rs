@@ -1,6 +1,7 @@
 //! Tools that are HTTP requests with holes for arguments: their settings, requests and answers, whoever is asked.
 
 mod client;
+mod digits;
 mod endpoint;
 mod error_template;
 mod form;
@@ -30,11 +31,11 @@ pub(crate) fn text_of(value: &Value) -> String {
     /// Up to here every whole number is exact.
     const EXACT: f64 = 9_007_199_254_740_992.0;
     match value {
-        Value::String(text) => text.clone(),
+        Value::String(text) => digits::unmarked(text).to_owned(),
         Value::Number(number) => match number.as_f64().filter(|_| number.is_f64()) {
             Some(float) if float.fract() == 0.0 && float.abs() <= EXACT => format!("{:.0}", float + 0.0),
             _ => number.to_string(),
         },
-        other => other.to_string(),
+        other => digits::to_json(other),
     }
 }

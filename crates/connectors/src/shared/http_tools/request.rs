@@ -1,5 +1,6 @@
 //! From arguments to a request: each value goes where its position says, and nowhere else.
 
+use super::digits::to_json;
 use super::endpoint::Piece;
 use super::form::add_pair;
 use super::parameters::Position;
@@ -187,7 +188,7 @@ fn add_body(request: &mut Request, definition: &Definition, places: Places<'_>) 
             FormEncoding::Multipart => places.form.multipart(),
         }
     } else if definition.has(Position::Body) {
-        ("application/json".to_owned(), Value::Object(places.body).to_string().into_bytes())
+        ("application/json".to_owned(), to_json(&Value::Object(places.body)).into_bytes())
     } else {
         return;
     };
@@ -208,7 +209,7 @@ fn set_whole_body(request: &mut Request, body: WholeBody) {
         WholeBody::Value(value) => {
             let header = request.headers.get(CONTENT_TYPE).and_then(|header| header.to_str().ok());
             let is_json = header.is_none_or(|header| header.to_ascii_lowercase().contains("json"));
-            let text = if is_json { value.to_string() } else { text_of(&value) };
+            let text = if is_json { to_json(&value) } else { text_of(&value) };
             (Some("application/json".to_owned()), text.into_bytes())
         }
     };

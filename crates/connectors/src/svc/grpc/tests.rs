@@ -4,6 +4,7 @@ mod calls;
 mod conformance;
 mod connections;
 mod descriptions;
+mod fuzz;
 mod messages;
 mod reflection;
 mod resilience;

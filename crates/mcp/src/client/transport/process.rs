@@ -4,19 +4,36 @@
 //! We hold the other end of that pipe: however we die, the guard notices and ends the group.
 //! While the guard is there its group id cannot be given to others, so that signals to the group
 //! never reach strangers.
+//!
+//! A process may leave its group, and outlive its parent, by a session of its own. It keeps the environment it was
+//! started with, which has a mark of ours: whoever bears the mark of a group ends with it (decision 99).
 
 use super::super::failure::Failure;
 use super::stdio::Command;
 use rustix::process::{Pid, Signal, kill_process_group};
+#[cfg(target_os = "linux")]
+use rustix::process::{PidfdFlags, pidfd_open, pidfd_send_signal};
 use std::ffi::OsString;
 use std::io;
 use std::process::Stdio;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
 use tokio::process::{Child, ChildStdin};
 use tool::Reason;
 
-/// First politely, as after a closed stdin; then by force. The guard itself ignores the polite part.
-const GUARD: &str = r#"trap "" TERM INT HUP; read _; sleep 1; kill -s TERM 0; sleep 2; kill -s KILL 0"#;
+/// First politely, as after a closed stdin; then by force. The guard itself ignores the polite part. Those that have left
+/// the group are found by their mark, which is the guard's first argument.
+const GUARD: &str = r#"
+trap "" TERM INT HUP
+left() {
+    for found in /proc/[0-9]*/environ; do
+        if grep -qsF "$2" "$found"; then id=${found#/proc/}; kill -s "$1" "${id%/environ}"; fi
+    done
+}
+read _; sleep 1; kill -s TERM 0; left TERM "$1"; sleep 2; left KILL "$1"; kill -s KILL 0"#;
+
+/// The variable that says whose a process is.
+const MARK: &str = "MCP_PROCESS_GROUP";
 
 /// How the names of our own variables begin.
 const OUR_PREFIX: &str = "MCP_ALL_IN_ONE_";
@@ -25,6 +42,8 @@ const OUR_PREFIX: &str = "MCP_ALL_IN_ONE_";
 #[derive(Debug)]
 pub(super) struct Group {
     id: Option<Pid>,
+    /// What stands in the environment of all its processes.
+    mark: String,
     is_ended: AtomicBool,
     /// Held so that the guard stays a zombie, and its id taken, until the group has ended.
     _guard: Child,
@@ -35,8 +54,9 @@ pub(super) struct Group {
 impl Group {
     /// Starts a command in a group of its own.
     pub(super) fn start(command: &Command) -> Result<(Self, Child), Failure> {
+        let mark = new_mark();
         let mut guard = tokio::process::Command::new("/bin/sh")
-            .args(["-c", GUARD])
+            .args(["-c", GUARD, "guard", &format!("{MARK}={mark}")])
             .env_clear()
             .env("PATH", "/usr/bin:/bin")
             .stdin(Stdio::piped())
@@ -51,6 +71,7 @@ impl Group {
         let lifeline = guard.stdin.take();
         let group = Self {
             id: Pid::from_raw(number),
+            mark,
             is_ended: AtomicBool::new(false),
             _guard: guard,
             _lifeline: lifeline,
@@ -62,6 +83,7 @@ impl Group {
         child
             .args(&command.args)
             .envs(command.env.iter().map(|(name, value)| (name, value.expose())))
+            .env(MARK, &group.mark)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -79,10 +101,12 @@ impl Group {
         self.signal(Signal::TERM);
     }
 
-    /// Ends every process of the group.
+    /// Ends every process of the group, and those that have left it.
     pub(super) fn kill(&self) {
         self.signal(Signal::KILL);
-        self.is_ended.store(true, Ordering::Relaxed);
+        if !self.is_ended.swap(true, Ordering::Relaxed) {
+            end_marked(&format!("{MARK}={}", self.mark));
+        }
     }
 
     fn signal(&self, signal: Signal) {
@@ -98,6 +122,43 @@ impl Drop for Group {
         self.kill();
     }
 }
+
+/// A text that no other group of any process has.
+fn new_mark() -> String {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    // The dot ends it, so that no mark is the beginning of another.
+    format!("{}.{}.{count}.", std::process::id(), since.as_nanos())
+}
+
+/// Ends the processes with this in their environment. Linux alone tells of those.
+#[cfg(target_os = "linux")]
+fn end_marked(mark: &str) {
+    let found = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    for process in found {
+        let id = process.file_name().to_str().and_then(|name| name.parse().ok()).and_then(Pid::from_raw);
+        // Opened before it is looked at: its id may be another's a moment later.
+        let Some(open) = id.and_then(|id| pidfd_open(id, PidfdFlags::empty()).ok()) else { continue };
+        // Those of other people cannot be read, and are not ours.
+        let Ok(environment) = std::fs::read(process.path().join("environ")) else { continue };
+        if memchr::memmem::find(&environment, mark.as_bytes()).is_some() {
+            let name = std::fs::read_to_string(process.path().join("comm")).unwrap_or_default();
+            let (id, name) = (process.file_name(), name.trim_end().to_owned());
+            // Fails only when it has just ended.
+            if pidfd_send_signal(&open, Signal::KILL).is_ok() {
+                tracing::debug!(
+                    ?id,
+                    name,
+                    "ended a process {name} that a service had left in its own session"
+                );
+            }
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn end_marked(_mark: &str) {}
 
 /// What configures this program is nobody else's affair: the key of its vault and the token of its admin are among
 /// it. A service that needs one of them has it in its own `env`.
