@@ -78,6 +78,7 @@ bench:               ## Benchmarks that print ratios
 	$(CARGO) bench -p connectors --bench agent
 	scripts/postgres run scripts/servers run -- $(CARGO) bench -p connectors --bench db
 	$(CARGO) bench -p connectors --features grpc --bench svc
+	scripts/servers run seaweedfs -- $(CARGO) bench -p connectors $(FULL) --bench oss
 	scripts/servers run redis rabbitmq -- $(CARGO) bench -p connectors $(FULL) --bench mq
 	scripts/servers run exim sms -- $(CARGO) bench -p connectors --features mail --bench mail
 

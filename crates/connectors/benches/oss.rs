@@ -97,6 +97,6 @@ fn median(mut times: Vec<Duration>) -> f64 {
 
 fn print(what: &str, bare: f64, ours: f64, most: f64) {
     let ratio = ours / bare;
-    let verdict = if ratio <= most { "" } else { "  over the target" };
+    let verdict = if ratio <= most { "  within the target" } else { "  over the target" };
     println!("{what:<12} {bare:>12.1} {ours:>10.1} {ratio:>7.2} (at most {most}){verdict}");
 }

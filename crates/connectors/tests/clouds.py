@@ -6,6 +6,8 @@ server takes each request apart, lets the SDK sign it again with the same key an
     clouds.py PORT FOLDER
 
 The first label of the host is the bucket; what it begins with says whose signature is expected: aliyun-, cos- or obs-.
+The account `late-key` meets a store whose clock is an hour and a minute ahead; `temporary-key` needs the token `tester-token`. Whoever asks
+without a bucket hears how many requests a bucket has seen (`/requests/BUCKET`), and how many uploads it waits for (`/uploads/BUCKET`).
 """
 import base64
 import datetime
@@ -26,9 +28,10 @@ import oss2
 import oss2.http
 import qcloud_cos.cos_auth as cos_auth
 
-KEY, SECRET, REGION = "tester-key", "tester-secret", "cn-hangzhou"
+KEYS, SECRET, REGION, TOKEN = ("tester-key", "late-key", "temporary-key"), "tester-secret", "cn-hangzhou", "tester-token/+="
+TOKEN_NAMES = {"aliyun": "x-oss-security-token", "cos": "x-cos-security-token", "obs": "x-obs-security-token"}
 # By bucket and key: bytes, type, notes, time. Uploads by id: bucket, key, type, notes, parts.
-objects, uploads, lock = {}, {}, threading.Lock()
+objects, uploads, requests, lock = {}, {}, {}, threading.Lock()
 
 
 class Refused(Exception):
@@ -38,6 +41,10 @@ class Refused(Exception):
 def same(wanted, given):
     if not hmac.compare_digest(wanted, given):
         raise Refused("SignatureDoesNotMatch")
+
+
+def ahead(key):
+    return 3660 if key == "late-key" else 0
 
 
 # ---- Aliyun
@@ -52,16 +59,17 @@ class Again:
 
 
 def check_aliyun(request, bucket, key, query):
-    auth, credentials = oss2.AuthV4(KEY, SECRET), oss2.credentials.StaticCredentialsProvider(KEY, SECRET).get_credentials()
+    account = request.account
+    auth, credentials = oss2.AuthV4(account, SECRET), oss2.credentials.StaticCredentialsProvider(account, SECRET).get_credentials()
     # Headers that are signed beside the usual ones, as the request itself says.
     more = [name for name in query.get("x-oss-additional-headers", "").split(";") if name]
     sign = lambda headers, params, stamp: auth._ProviderAuthV4__make_signature(
         Again(request, oss2.CaseInsensitiveDict(headers), params), bucket, key, more or None, credentials, stamp)
-    now = datetime.datetime.utcnow()
+    now = datetime.datetime.utcnow() + datetime.timedelta(seconds=ahead(account))
     if "x-oss-signature" in query:
         stamp = query["x-oss-date"]
         age = (now - datetime.datetime.strptime(stamp, "%Y%m%dT%H%M%SZ")).total_seconds()
-        if age > int(query["x-oss-expires"]) or query["x-oss-credential"] != f"{KEY}/{stamp[:8]}/{REGION}/oss/aliyun_v4_request":
+        if age > int(query["x-oss-expires"]) or query["x-oss-credential"] != f"{account}/{stamp[:8]}/{REGION}/oss/aliyun_v4_request":
             raise Refused("AccessDenied")
         params = {name: value for name, value in query.items() if name != "x-oss-signature"}
         headers = {name: value for name, value in request.headers.items() if name.lower() in ["content-type", "content-md5"] + more}
@@ -71,7 +79,7 @@ def check_aliyun(request, bucket, key, query):
         raise Refused("AccessDenied")
     if abs((now - datetime.datetime.strptime(stamp, "%Y%m%dT%H%M%SZ")).total_seconds()) > 900:
         raise Refused("RequestTimeTooSkewed")
-    wanted = f"OSS4-HMAC-SHA256 Credential={KEY}/{stamp[:8]}/{REGION}/oss/aliyun_v4_request, Signature="
+    wanted = f"OSS4-HMAC-SHA256 Credential={account}/{stamp[:8]}/{REGION}/oss/aliyun_v4_request, Signature="
     same(wanted + sign(dict(request.headers.items()), dict(query), stamp), request.headers.get("authorization", ""))
 
 
@@ -88,26 +96,31 @@ cos_auth.time = Clock()
 
 
 class Account:
-    _secret_id, _secret_key, _anonymous, _sign_params, _sign_host = KEY, SECRET, False, True, False
+    _secret_key, _anonymous, _sign_params, _sign_host = SECRET, False, True, False
+
+    def __init__(self, key):
+        self._secret_id = key
 
 
 def check_cos(request, bucket, key, query):
     text = request.headers.get("authorization")
     given = dict(urllib.parse.parse_qsl(text, keep_blank_values=True)) if text else {name: value for name, value in query.items() if name.startswith("q-")}
-    if given.get("q-ak") != KEY:
-        raise Refused("AccessDenied")
     start, end = (int(part) for part in given["q-sign-time"].split(";"))
-    if time.time() > end:
-        raise Refused("AccessDenied")
-    if time.time() < start - 900:
+    now = time.time() + ahead(request.account)
+    # Links end; a request that was signed just now and is over has been signed by another clock.
+    if now > end:
+        raise Refused("RequestTimeTooSkewed" if text else "AccessDenied")
+    if now < start - 900:
         raise Refused("RequestTimeTooSkewed")
     # A request says which of its headers it has signed; all its parameters must be.
     names = given["q-header-list"].split(";")
+    if any(name.lower().startswith("x-cos-") and name.lower() not in names for name in request.headers):
+        raise Refused("SignatureDoesNotMatch")
     headers = {name: value for name, value in request.headers.items() if name.lower() in names}
     params = {name: value for name, value in query.items() if not name.startswith("q-")}
     cos_auth.time.now = start + 60
     again = type("Request", (), {"method": request.command, "headers": headers, "url": ""})()
-    cos_auth.CosS3Auth(Account, key, params, expire=end - start - 60)(again)
+    cos_auth.CosS3Auth(Account(request.account), key, params, expire=end - start - 60)(again)
     wanted = dict(urllib.parse.parse_qsl(again.headers["Authorization"], keep_blank_values=True))
     same(wanted["q-url-param-list"], given["q-url-param-list"])
     same(wanted["q-signature"], given["q-signature"])
@@ -116,16 +129,17 @@ def check_cos(request, bucket, key, query):
 # ---- Huawei
 
 def check_obs(request, bucket, key, query):
-    auth = obs.auth.Authentication(KEY, SECRET, False, obs.convertor.Adapter("obs"), "", False)
+    account = request.account
+    auth = obs.auth.Authentication(account, SECRET, False, obs.convertor.Adapter("obs"), "", False)
     headers = {name: value for name, value in request.headers.items()}
     params = {name: (value if value else None) for name, value in query.items() if name not in ("Signature", "Expires", "AccessKeyId")}
     if "Signature" in query:
-        if time.time() > int(query["Expires"]) or query["AccessKeyId"] != KEY:
+        if time.time() > int(query["Expires"]) or query["AccessKeyId"] != account:
             raise Refused("AccessDenied")
         signed = auth.getSignature(request.command, bucket, key, params, headers, query["Expires"])
         return same(signed["Signature"], query["Signature"])
     date = email.utils.parsedate_to_datetime(headers.get("Date", headers.get("date", "Thu, 01 Jan 1970 00:00:00 GMT")))
-    if abs(date.timestamp() - time.time()) > 900:
+    if abs(date.timestamp() - time.time() - ahead(account)) > 900:
         raise Refused("RequestTimeTooSkewed")
     given = headers.get("Authorization", headers.get("authorization", ""))
     same(auth.doAuth(request.command, bucket, key, params, headers)["Authorization"], given)
@@ -134,13 +148,36 @@ def check_obs(request, bucket, key, query):
 CHECKS = {"aliyun": check_aliyun, "cos": check_cos, "obs": check_obs}
 
 
+def account_of(request, query):
+    text = request.headers.get("authorization", "")
+    found = re.search(r"Credential=([^/]+)/|q-ak=([^&]+)|^OBS ([^:]+):", text)
+    names = [name for name in found.groups() if name] if found else [
+        query.get("x-oss-credential", "").split("/")[0], query.get("q-ak"), query.get("AccessKeyId")]
+    key = next((name for name in names if name), "")
+    if key not in KEYS:
+        raise Refused("InvalidAccessKeyId")
+    return key
+
+
+def check_token(request, vendor, query):
+    name = TOKEN_NAMES[vendor]
+    given = request.headers.get(name) or query.get(name)
+    if given != (TOKEN if request.account == "temporary-key" else None):
+        raise Refused("InvalidSecurityToken")
+
+
 # ---- what all stores do
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
+    account = ""
+
     def log_message(self, *_):
         pass
+
+    def date_time_string(self, timestamp=None):
+        return email.utils.formatdate(time.time() + ahead(self.account), usegmt=True)
 
     def answer(self, status, body=b"", headers=()):
         self.send_response(status)
@@ -162,10 +199,15 @@ class Handler(BaseHTTPRequestHandler):
         bucket = self.headers.get("Host", "").split(".")[0]
         vendor = bucket.split("-")[0]
         if vendor not in CHECKS:
-            return self.answer(200, b"ready")
+            return self.tell(path)
+        with lock:
+            requests[bucket] = requests.get(bucket, 0) + 1
         key = urllib.parse.unquote(path[1:])
+        self.account = ""
         try:
+            self.account = account_of(self, query)
             CHECKS[vendor](self, bucket, key, query)
+            check_token(self, vendor, query)
         except Refused as refused:
             return self.fail(403, refused.args[0])
         except Exception as error:
@@ -176,6 +218,12 @@ class Handler(BaseHTTPRequestHandler):
             getattr(self, "do_" + self.command.lower())(bucket, key, query, body)
 
     do_GET = do_PUT = do_HEAD = do_DELETE = do_POST = handle_all
+
+    def tell(self, path):
+        what, bucket = (path.strip("/").split("/") + [""])[:2]
+        with lock:
+            counts = {"requests": requests.get(bucket, 0), "uploads": sum(1 for upload in uploads.values() if upload[0] == bucket)}
+        self.answer(200, str(counts.get(what, "ready")).encode())
 
     def notes(self):
         prefix = self.note + "meta-"
@@ -223,6 +271,10 @@ class Handler(BaseHTTPRequestHandler):
             return self.fail(404, "NoSuchKey")
         content, kind, notes, at = found
         headers = [("Content-Type", kind), ("ETag", etag(content)), ("Last-Modified", email.utils.formatdate(at, usegmt=True))]
+        if query.get("response-content-type"):
+            headers[0] = ("Content-Type", query["response-content-type"])
+        if query.get("response-content-disposition"):
+            headers.append(("Content-Disposition", query["response-content-disposition"]))
         headers += [(self.note + "meta-" + name, value) for name, value in notes.items()]
         wanted = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range", ""))
         if wanted:

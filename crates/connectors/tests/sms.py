@@ -6,7 +6,7 @@ each request apart, lets the SDK sign it again with the same key, time and nonce
     sms.py FOLDER
 
 It writes its port to FOLDER/port. Whose request it is shows in its headers. `GET /sent` tells what was taken. Numbers that end with 0000 are
-not taken, those with 9999 too often. The account `late-key` meets a gateway whose clock is an hour ahead.
+not taken; where one ends with 9999, requests come too often, and messages to those with 9009 do. The account `late-key` meets a gateway whose clock is an hour ahead.
 """
 import base64
 import datetime
@@ -112,9 +112,13 @@ def tencent(request, body):
     asked, told = json.loads(body), []
     if len(asked["PhoneNumberSet"]) > 200:
         return 200, {"Response": {"Error": {"Code": "LimitExceeded.PhoneNumberCountLimit", "Message": "too many"}, "RequestId": "1"}}
+    if any(number.endswith("9999") for number in asked["PhoneNumberSet"]):
+        return 200, {"Response": {"Error": {"Code": "RequestLimitExceeded", "Message": "too many requests"}, "RequestId": "1"}}
     for number in asked["PhoneNumberSet"]:
         status = {"SerialNo": "", "PhoneNumber": number, "Fee": 0, "SessionContext": "", "Code": "InvalidParameterValue.IncorrectPhoneNumber", "Message": "the number is wrong", "IsoCode": "CN"}
-        if not number.endswith("0000"):
+        if number.endswith("9009"):
+            status.update(Code="LimitExceeded.PhoneNumberDailyLimit", Message="too many messages to one number today")
+        elif not number.endswith("0000"):
             status.update(SerialNo=uuid.uuid4().hex, Code="Ok", Message="send success", Fee=1)
             keep("tencent", number, sign=asked["SignName"], app=asked["SmsSdkAppId"], template=asked["TemplateId"], params=asked["TemplateParamSet"])
         told.append(status)
@@ -140,10 +144,12 @@ def huawei(request, body):
         return 401, {"error_code": "APIG.0301", "error_msg": "Incorrect IAM authentication information: expired"}
     form = dict(urllib.parse.parse_qsl(body.decode(), keep_blank_values=True))
     numbers, told = form["to"].split(","), []
+    if any(number.endswith("9999") for number in numbers):
+        return 429, {"error_code": "APIG.0308", "error_msg": "The throttling threshold has been reached"}
     for number in numbers:
-        is_fine = not number.endswith("0000")
-        told.append({"originTo": number, "createTime": "2026-01-01T00:00:00Z", "from": form["from"], "smsMsgId": str(uuid.uuid4()), "status": "000000" if is_fine else "E200041"})
-        if is_fine:
+        status = {"0000": "E200041", "9009": "E200015"}.get(number[-4:], "000000")
+        told.append({"originTo": number, "createTime": "2026-01-01T00:00:00Z", "from": form["from"], "smsMsgId": str(uuid.uuid4()), "status": status})
+        if status == "000000":
             keep("huawei", number, sign=form.get("signature"), sender=form["from"], template=form["templateId"], params=json.loads(form.get("templateParas", "[]")))
     return 200, {"result": told, "code": "000000", "description": "Success"}
 

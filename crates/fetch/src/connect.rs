@@ -39,8 +39,10 @@ pub struct Tls {
     pub identity: Option<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)>,
     /// Who else may vouch for servers.
     pub authorities: Vec<CertificateDer<'static>>,
-    /// The name in the certificate of every server, where it is not the host of the URL.
+    /// The name in the certificate of the server, where it is not the host of the URL.
     pub server_name: Option<ServerName<'static>>,
+    /// The only host that is called so, as its URL writes it; every host where none is given.
+    pub named_host: Option<String>,
 }
 
 impl Tls {
@@ -86,7 +88,7 @@ impl Connector {
                 return Ok(MaybeHttpsStream::Http(stream));
             }
             let tls = self.loaded.get_or_try_init(|| load(self.tls.clone())).await?.clone();
-            let mut https = HttpsConnector::new(self.tcp.clone(), tls, true, self.server_name());
+            let mut https = HttpsConnector::new(self.tcp.clone(), tls, true, self.server_name(uri.host()));
             https.call(uri).await.map_err(Error::connect)
         };
         // The shake of hands that TLS needs counts, too.
@@ -95,10 +97,12 @@ impl Connector {
         Ok(Connection::new(stream, origin))
     }
 
-    fn server_name(&self) -> Arc<dyn ResolveServerName + Send + Sync> {
+    /// Whoever else is asked on the way, for a token or by a redirect, has a name of its own.
+    fn server_name(&self, host: Option<&str>) -> Arc<dyn ResolveServerName + Send + Sync> {
+        let is_meant = self.tls.named_host.is_none() || self.tls.named_host.as_deref() == host;
         match &self.tls.server_name {
-            Some(name) => Arc::new(FixedServerNameResolver::new(name.clone())),
-            None => Arc::new(DefaultServerNameResolver::default()),
+            Some(name) if is_meant => Arc::new(FixedServerNameResolver::new(name.clone())),
+            _ => Arc::new(DefaultServerNameResolver::default()),
         }
     }
 }

@@ -70,6 +70,16 @@ impl Authority {
         self.serve(&local(), builder().with_no_client_auth())
     }
 
+    /// A server that talks to everybody, with another name in its certificate than its address.
+    ///
+    /// # Panics
+    /// When the name is none.
+    #[must_use]
+    pub fn server_named(&self, name: &str) -> rustls::ServerConfig {
+        let params = CertificateParams::new(vec![name.to_owned()]).expect("a legal name");
+        self.serve(&params, builder().with_no_client_auth())
+    }
+
     /// The same with a certificate of last century.
     #[must_use]
     pub fn expired_server(&self) -> rustls::ServerConfig {

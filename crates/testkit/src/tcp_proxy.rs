@@ -1,6 +1,8 @@
 //! A TCP proxy on loopback that can be cut, stalled and restored, for servers that go away, hang and come back.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
@@ -10,6 +12,7 @@ use tokio::task::{JoinHandle, JoinSet};
 pub struct TcpProxy {
     address: SocketAddr,
     state: watch::Sender<State>,
+    open: Arc<AtomicUsize>,
     task: JoinHandle<()>,
 }
 
@@ -30,14 +33,21 @@ impl TcpProxy {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port on loopback");
         let address = listener.local_addr().expect("a bound socket has an address");
         let (sender, state) = watch::channel(State::Up);
-        let task = tokio::spawn(accept(listener, server.into(), state));
-        Self { address, state: sender, task }
+        let open = Arc::default();
+        let task = tokio::spawn(accept(listener, server.into(), state, Arc::clone(&open)));
+        Self { address, state: sender, open, task }
     }
 
     /// Where to connect instead of the server.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Connections that neither end has closed.
+    #[must_use]
+    pub fn open(&self) -> usize {
+        self.open.load(Ordering::SeqCst)
     }
 
     /// Closes every connection, and each new one at once.
@@ -62,12 +72,22 @@ impl Drop for TcpProxy {
     }
 }
 
-async fn accept(listener: TcpListener, server: String, state: watch::Receiver<State>) {
+async fn accept(
+    listener: TcpListener,
+    server: String,
+    state: watch::Receiver<State>,
+    open: Arc<AtomicUsize>,
+) {
     // Dropped with this task, which ends the connections too.
     let mut connections = JoinSet::new();
     while let Ok((client, _)) = listener.accept().await {
         if *state.borrow() != State::Down {
-            connections.spawn(forward(client, server.clone(), state.clone()));
+            let (server, state, open) = (server.clone(), state.clone(), open.clone());
+            connections.spawn(async move {
+                open.fetch_add(1, Ordering::SeqCst);
+                forward(client, server, state).await;
+                open.fetch_sub(1, Ordering::SeqCst);
+            });
         }
         while connections.try_join_next().is_some() {}
     }

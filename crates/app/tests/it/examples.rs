@@ -42,9 +42,28 @@ async fn with_services() -> TestApp {
     app
 }
 
+/// OS-1, MQ-1: what needs no server elsewhere works as it is written.
 #[tokio::test]
 async fn every_service_can_be_made() {
-    with_services().await;
+    let app = with_services().await;
+    let of = |kind: &str| {
+        let kind = format!("\"type\": \"{kind}\"");
+        texts("services").iter().filter(|(_, text)| text.contains(&kind)).count()
+    };
+    assert_eq!(["oss", "mq", "mail", "sms"].map(of), [2, 2, 1, 1]);
+    let saved = app
+        .call("oss://sample-bucket/save", json!({ "key": "files/a.txt", "content": "hello" }))
+        .await
+        .is(200);
+    assert_eq!(saved.body["structuredContent"]["size"], 5, "{}", saved.text);
+    let order = json!({ "message": { "orderId": "O001", "status": "created" } });
+    let published = app.call("mq://order-service/order_created", order).await.is(200);
+    let waiting = app.call("mq://order-service/order_created_peek", json!({})).await.is(200);
+    let message = &waiting.body["structuredContent"]["messages"][0];
+    assert_eq!(
+        (&message["messageId"], &message["key"]),
+        (&published.body["structuredContent"]["messageId"], &json!("O001"))
+    );
 }
 
 /// FL-6: every flow is right, also against the tools that it calls, the one in the origin's spelling among them.

@@ -102,7 +102,7 @@ impl tool::Settings for Settings {
         let headers = check_headers(&self.default_headers, "default_headers", &mut problems);
         let passed = PassedHeaders::check(&self.pass_headers, &mut problems);
         check_sign_in_stays(&auth, &passed, &mut problems);
-        let tls = self.tls.unwrap_or_default().check(&mut problems);
+        let mut tls = self.tls.unwrap_or_default().check(&mut problems);
         let policy = Policy::new(self.allow_private_network.as_ref(), env, &mut problems);
         let policy = policy.set_in(self.network_setting);
         let tools = tools::check(&self.tools, Reserved { auth: &auth, passed: &passed }, &mut problems);
@@ -110,6 +110,7 @@ impl tool::Settings for Settings {
         let Some(base_url) = base_url.filter(|_| problems.is_empty()) else {
             return Err(invalid_settings(Self::SCHEME, problems));
         };
+        tls.named_host = base_url.host_str().map(str::to_owned);
         let limits = Limits {
             timeout: Duration::from_millis(self.timeout_ms),
             response_bytes: self.max_response_bytes,

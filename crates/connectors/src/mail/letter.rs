@@ -206,7 +206,7 @@ fn header(name: &str, value: &Value) -> Result<(String, String)> {
 
 /// Whoever can break a line can write headers of his own.
 pub(super) fn check_line(text: &str, parameter: &str) -> Result<()> {
-    if text.chars().any(|c| c.is_control() && c != '\t') {
+    if text.chars().any(char::is_control) {
         return Err(wrong(parameter, "has a line break or another control character; it must be one line"));
     }
     Ok(())

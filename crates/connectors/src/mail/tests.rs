@@ -126,7 +126,7 @@ async fn refuses_line_breaks_wherever_they_could_write_headers() {
     });
     let service = open(settings, folder.path());
     let good = json!({ "to": "a@example.com", "subject": "s", "body": "b" });
-    for evil in ["\r\nBcc: eve@example.com", "\nX: y", "\ry", "\0", "\u{85}", "\u{1b}[2J"] {
+    for evil in ["\r\nBcc: eve@example.com", "\nX: y", "\ry", "\0", "\ty", "\u{85}", "\u{1b}[2J"] {
         for (parameter, change) in [
             ("to", json!({ "to": format!("a@example.com{evil}") })),
             ("to", json!({ "to": [format!("A{evil} <a@example.com>")] })),

@@ -16,7 +16,8 @@ pub(super) struct Web {
 
 impl Web {
     /// For the service at `url`.
-    pub(super) fn new(url: &Url, policy: Policy, tls: Tls) -> Self {
+    pub(super) fn new(url: &Url, policy: Policy, mut tls: Tls) -> Self {
+        tls.named_host = url.host_str().map(str::to_owned);
         let policy = Arc::new(policy);
         let client = Client::new(Arc::new(Resolver(policy.clone())), tls);
         Self { policy, is_loopback: is_loopback(url), client }

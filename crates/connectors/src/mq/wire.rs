@@ -21,7 +21,8 @@ pub(super) async fn connect(address: &Address, policy: &Arc<Policy>, tls: &TlsCo
             Error::invalid_config("the host in the connection_string is no name that TLS knows")
         }
         HandshakeError::Failed(error) => {
-            let message = "the broker does not speak TLS as it should; check 'tls.ca' and the port";
+            let message =
+                "the broker does not speak TLS as it should; check 'tls.ca', 'tls.server_name' and the port";
             Error::unavailable(message).caused_by(error).retryable()
         }
     })

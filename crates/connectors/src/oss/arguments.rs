@@ -4,6 +4,9 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use tool::{Error, LinkMethod, Result};
 
+/// The most characters that keys are joined up to.
+pub(super) const MAX_DELIMITER: usize = 16;
+
 /// The arguments of one call. The tool's schema has let them through.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Arguments<'a>(pub(super) &'a Map<String, Value>);
@@ -27,6 +30,21 @@ impl<'a> Arguments<'a> {
 
     pub(super) fn is_set(self, name: &str) -> bool {
         self.0.get(name).and_then(Value::as_bool).unwrap_or(false)
+    }
+
+    /// Up to where keys are joined.
+    pub(super) fn delimiter(self) -> Result<Option<&'a str>> {
+        match self.text("delimiter") {
+            Some(text)
+                if !(1..=MAX_DELIMITER).contains(&text.chars().count())
+                    || text.contains(char::is_control) =>
+            {
+                let why =
+                    format!("must be 1 to {MAX_DELIMITER} characters without control characters, e.g. '/'");
+                Err(wrong("delimiter", &why))
+            }
+            text => Ok(text),
+        }
     }
 
     /// The type that content is said to have, fit for a header.

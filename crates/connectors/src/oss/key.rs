@@ -38,6 +38,14 @@ impl Key {
         Self::behind(text, parameter, prefix)
     }
 
+    /// Where a page ended: it is compared with keys and never opened, so that it may end within a part.
+    pub(super) fn cursor_of(text: &str, prefix: &str) -> Result<Self> {
+        if text.starts_with('/') || text.contains(|c| c == '\\' || is_hidden(c)) {
+            return Err(refuse("cursor", "is no cursor of an answer of 'list'"));
+        }
+        Self::behind(text, "cursor", prefix)
+    }
+
     fn behind(text: &str, parameter: &str, prefix: &str) -> Result<Self> {
         let key = format!("{prefix}{text}");
         if key.len() > MAX_BYTES {

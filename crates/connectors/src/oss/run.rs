@@ -34,7 +34,7 @@ impl Oss {
 
     pub(super) async fn probe(&self, cx: &Context) -> Result<()> {
         let request =
-            ListRequest { prefix: self.offer.prefix.clone(), after: None, limit: 1, is_joined: false };
+            ListRequest { prefix: self.offer.prefix.clone(), after: None, limit: 1, delimiter: None };
         self.client.once(cx, self.client.store.list(cx, request)).await.map(drop)
     }
 
@@ -161,7 +161,7 @@ impl Oss {
         let prefix =
             Key::prefix_of(arguments.text("prefix").unwrap_or_default(), "prefix", &self.offer.prefix)?;
         let after = match arguments.text("cursor") {
-            Some(cursor) => Some(Key::prefix_of(cursor, "cursor", &self.offer.prefix)?.as_str().to_owned()),
+            Some(cursor) => Some(Key::cursor_of(cursor, &self.offer.prefix)?.as_str().to_owned()),
             None => None,
         };
         let limit = arguments.number("maxKeys").unwrap_or(100).clamp(1, 1000);
@@ -169,7 +169,7 @@ impl Oss {
             prefix: prefix.as_str().to_owned(),
             after,
             limit: usize::try_from(limit).unwrap_or(1000),
-            is_joined: arguments.text("delimiter").is_some(),
+            delimiter: arguments.delimiter()?.map(str::to_owned),
         };
         let attempt = || async { self.client.store.list(cx, request.clone()).await };
         let listing = self.client.again(cx, attempts, attempt).await?;

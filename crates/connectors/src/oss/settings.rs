@@ -45,7 +45,7 @@ pub(crate) struct Settings {
     #[serde(default)]
     #[schemars(extend("x-address" = true))]
     pub(super) endpoint: Option<String>,
-    /// The bucket stands in the path and not before the host. True for `minio` unless given.
+    /// The bucket stands in the path and not before the host. True for `minio` unless given; `cos` and `obs` cannot.
     #[serde(default)]
     pub(super) path_style: Option<bool>,
     /// How to sign in. Nothing of this machine takes the place of what is missing.
@@ -201,6 +201,8 @@ impl Settings {
         let fields = [
             ("bucket", self.bucket.is_some()),
             ("endpoint", self.endpoint.is_some()),
+            ("region", self.region.is_some()),
+            ("path_style", self.path_style.is_some()),
             ("credentials", self.credentials.is_some()),
         ];
         for (field, _) in fields.iter().filter(|(_, is_given)| *is_given) {

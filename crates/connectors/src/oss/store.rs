@@ -50,8 +50,27 @@ pub(super) struct ListRequest {
     /// Only what comes behind it.
     pub(super) after: Option<String>,
     pub(super) limit: usize,
-    /// What has another `/` behind the prefix is joined up to that.
-    pub(super) is_joined: bool,
+    /// What has this behind the prefix is joined up to it.
+    pub(super) delimiter: Option<String>,
+}
+
+impl ListRequest {
+    /// Joined as folders are.
+    pub(super) fn is_by_folder(&self) -> bool {
+        self.delimiter.as_deref() == Some("/")
+    }
+
+    /// What a key is joined to, where it is.
+    pub(super) fn group<'k>(&self, key: &'k str) -> Option<&'k str> {
+        let delimiter = self.delimiter.as_deref()?;
+        let at = key.strip_prefix(&self.prefix)?.find(delimiter)?;
+        key.get(..self.prefix.len() + at + delimiter.len())
+    }
+
+    /// The page before has ended with the key, behind it, or with what it is joined to.
+    pub(super) fn is_seen(&self, key: &str) -> bool {
+        self.after.as_deref().is_some_and(|after| key <= after || self.group(key) == Some(after))
+    }
 }
 
 /// A page of objects.

@@ -1,6 +1,8 @@
 //! What every connector must do, and what the settings refuse; the rest is tried in `tests/it/oss`.
 
 use super::Settings;
+#[cfg(feature = "oss")]
+use crate::shared::{attempts::RetrySettings, breaker::BreakerSettings, content::Sources, network::Policy};
 use serde_json::{Value, json};
 use testkit::conformance::{self, Capability, Echo, Sample, Subject, Tested};
 use tool::{Env, ErrorKind, Kind, Settings as _};
@@ -73,6 +75,8 @@ fn refuses_settings_that_cannot_work() {
         (json!({ "provider": "dropbox" }), "provider"),
         (json!({ "root": "relative/path" }), "root"),
         (json!({ "bucket": "b" }), "bucket"),
+        (json!({ "region": "cn-hangzhou" }), "region"),
+        (json!({ "path_style": true }), "path_style"),
         (json!({ "prefix": "../x" }), "prefix"),
         (json!({ "prefix": "/x" }), "prefix"),
         (json!({ "public_base_url": "cdn.example.com" }), "public_base_url"),
@@ -81,6 +85,23 @@ fn refuses_settings_that_cannot_work() {
     ] {
         let found = problems(settings.clone());
         assert!(found.iter().any(|found| found == path), "{settings}: {found:?}");
+    }
+}
+
+/// A setting that would change nothing is refused by its name.
+#[cfg(feature = "oss")]
+#[test]
+fn refuses_the_bucket_in_the_path_where_the_vendor_cannot() {
+    for (provider, is_taken) in [("cos", false), ("obs", false), ("aliyun", true), ("s3", true)] {
+        let settings = json!({
+            "provider": provider, "bucket": "b", "region": "cn-hangzhou", "endpoint": "https://store.example.com",
+            "path_style": true, "credentials": { "access_key_id": "k", "secret_access_key": "s" },
+        });
+        if is_taken {
+            Kind::of::<Settings>().open(settings, &Env::default()).unwrap();
+        } else {
+            assert_eq!(problems(settings), ["path_style"], "{provider}");
+        }
     }
 }
 
@@ -96,4 +117,78 @@ fn only_a_named_folder_is_privileged() {
     }
     let error = Kind::of::<Settings>().open(json!({}), &Env::default()).err().unwrap();
     assert!(error.to_string().contains("root"), "{error}");
+}
+
+/// The tools over a store that is made already.
+#[cfg(feature = "oss")]
+pub(super) fn service_over(store: impl super::store::Store + 'static) -> super::Oss {
+    let (policy, retry) = (std::sync::Arc::new(Policy::Anywhere), RetrySettings::default());
+    super::Oss {
+        client: super::client::Client {
+            store: std::sync::Arc::new(store),
+            breaker: BreakerSettings::default().into(),
+            max_attempts: 1,
+            backoff: retry.check(&mut Vec::new()),
+            permits: None,
+        },
+        sources: Sources::new(&Env::default(), policy, std::time::Duration::from_secs(20)),
+        offer: super::Offer {
+            prefix: "team/".to_owned(),
+            public_base_url: None,
+            is_read_only: false,
+            max_object_bytes: 1 << 20,
+            max_inline_bytes: 1 << 20,
+            service: "store".to_owned(),
+        },
+        tools: super::tools::all(false).unwrap(),
+    }
+}
+
+/// Calls with keys that lead elsewhere, or hide: the parameter, the tool and the arguments.
+#[cfg(feature = "oss")]
+pub(super) fn hostile_keys() -> Vec<(&'static str, &'static str, Value)> {
+    let mut calls = Vec::new();
+    for key in ["../a", "/a", "a/../../b", "a/./b", "a//b", "a\\b", "a\0b", "a\nb", " a", "a\u{202E}b"] {
+        calls.push(("key", "save", json!({ "key": key, "content": "x" })));
+        calls.push(("key", "copy", json!({ "key": key, "to": "b" })));
+        calls.push(("to", "copy", json!({ "key": "b", "to": key })));
+        for tool in ["load", "delete", "presign", "stat"] {
+            calls.push(("key", tool, json!({ "key": key })));
+        }
+        calls.push(("prefix", "list", json!({ "prefix": key })));
+    }
+    calls
+}
+
+/// OS-7: what leads elsewhere is refused before anything is sent.
+#[cfg(feature = "oss")]
+#[tokio::test]
+async fn sends_nothing_to_s3_for_keys_that_traverse_or_hide() {
+    let server = testkit::http::Server::start().await;
+    for provider in ["s3", "minio"] {
+        let settings = json!({
+            "provider": provider, "bucket": "b", "region": "us-east-1", "endpoint": server.url(), "path_style": true,
+            "credentials": { "access_key_id": "k", "secret_access_key": "s" }, "allow_private_network": true,
+        });
+        let service = Kind::of::<Settings>().open(settings, &Env::default()).unwrap();
+        let cx = conformance::context(std::time::Duration::from_secs(20));
+        for (parameter, tool, arguments) in hostile_keys() {
+            let call = conformance::call(tool, arguments.as_object().cloned().unwrap());
+            let error = service.call(&cx, call).await.map(drop).unwrap_err();
+            assert_eq!(
+                (error.kind(), error.parameter()),
+                (ErrorKind::InvalidInput, Some(parameter)),
+                "{tool} {arguments}"
+            );
+        }
+        assert_eq!(server.requests().len(), 0);
+    }
+    let list = conformance::call("list", Default::default());
+    let settings = json!({
+        "provider": "minio", "bucket": "b", "endpoint": server.url(), "allow_private_network": true,
+        "credentials": { "access_key_id": "k", "secret_access_key": "s" }, "retry": { "max_attempts": 1 },
+    });
+    let service = Kind::of::<Settings>().open(settings, &Env::default()).unwrap();
+    let _ = service.call(&conformance::context(std::time::Duration::from_secs(20)), list).await;
+    assert_eq!(server.requests().len(), 1, "requests are counted");
 }

@@ -1,5 +1,6 @@
 //! The tools of a store: what each is called, takes and gives.
 
+use super::arguments::MAX_DELIMITER;
 use crate::shared::content;
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};
@@ -133,7 +134,7 @@ fn list() -> Definition {
             whole("maxKeys", "How many at the most", 1, 1000, Some(100)),
             (
                 "delimiter".to_owned(),
-                json!({ "type": "string", "enum": ["/"], "description": "Join keys up to the next '/' behind the prefix, as folders are" }),
+                json!({ "type": "string", "minLength": 1, "maxLength": MAX_DELIMITER, "description": "Join keys up to the next of these behind the prefix; '/' joins as folders do" }),
             ),
             text("cursor", "Where the last answer ended: its cursor"),
         ],

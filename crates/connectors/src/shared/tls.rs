@@ -1,9 +1,10 @@
-//! Who we are to a server that asks for a certificate, and whom we believe beside the public authorities.
+//! Who we are to a server that asks for a certificate, whom we believe beside the public authorities, and by which name
+//! we know the server.
 
 use fetch::Tls;
 use rustls::crypto::aws_lc_rs::default_provider;
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::sign::CertifiedKey;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
@@ -19,6 +20,8 @@ pub(crate) struct TlsSettings {
     pub(crate) key: Option<Secret>,
     /// Authorities that may vouch for the server, beside the public ones.
     pub(crate) ca: Option<String>,
+    /// The name in the server's certificate, where it is not the host that is connected to.
+    pub(crate) server_name: Option<String>,
 }
 
 /// Schemars would write `anyOf` with null, whose complaints name no field.
@@ -31,7 +34,7 @@ pub(crate) fn tls_schema(generator: &mut SchemaGenerator) -> Schema {
 impl TlsSettings {
     /// The certificates, if they are whole.
     pub(crate) fn check(&self, problems: &mut Vec<Problem>) -> Tls {
-        let Self { certificate, key, ca } = self;
+        let Self { certificate, key, ca, server_name } = self;
         let identity = match (certificate, key) {
             (None, None) => None,
             (Some(certificate), Some(key)) => check_identity(certificate, key, problems),
@@ -44,7 +47,8 @@ impl TlsSettings {
             }
         };
         let authorities = ca.as_deref().map(|ca| authorities(ca, problems)).unwrap_or_default();
-        Tls { identity, authorities, server_name: None }
+        let server_name = server_name.as_deref().and_then(|name| check_name(name, problems));
+        Tls { identity, authorities, server_name, named_host: None }
     }
 }
 
@@ -76,6 +80,15 @@ fn authorities(pem: &str, problems: &mut Vec<Problem>) -> Vec<CertificateDer<'st
         refuse("ca", "holds no certificates in PEM", problems);
     }
     found
+}
+
+fn check_name(name: &str, problems: &mut Vec<Problem>) -> Option<ServerName<'static>> {
+    let known = ServerName::try_from(name.to_owned()).ok();
+    if known.is_none() {
+        let message = "'tls.server_name' is no name that a certificate can have; write e.g. loyalty.internal";
+        problems.push(Problem::new("tls.server_name", "InvalidName", message));
+    }
+    known
 }
 
 fn certificates(pem: &str) -> Option<Vec<CertificateDer<'static>>> {

@@ -3,6 +3,7 @@
 use fetch::Tls;
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
+use std::borrow::Cow;
 use std::io;
 use std::sync::Arc;
 use tokio::sync::OnceCell;
@@ -54,9 +55,15 @@ impl TlsConfig {
         self.loaded.get_or_try_init(load).await.cloned()
     }
 
-    /// Shakes hands with a server of this name.
+    /// What the certificate of a server must say: the name of the settings, or its host.
+    pub(crate) fn name_of<'a>(&'a self, host: &'a str) -> Cow<'a, str> {
+        self.tls.server_name.as_ref().map_or(Cow::Borrowed(host), ServerName::to_str)
+    }
+
+    /// Shakes hands with the server at this host.
     pub(crate) async fn shake_hands(&self, host: &str, stream: impl Stream) -> Result<Wire, HandshakeError> {
-        let name = ServerName::try_from(host.to_owned()).map_err(|_| HandshakeError::NoName)?;
+        let name = self.name_of(host).into_owned();
+        let name = ServerName::try_from(name).map_err(|_| HandshakeError::NoName)?;
         let config = self.get().await.map_err(HandshakeError::Unprepared)?;
         let stream = TlsConnector::from(config).connect(name, stream).await;
         Ok(Box::new(stream.map_err(HandshakeError::Failed)?))

@@ -40,7 +40,7 @@ pub(crate) struct Settings {
     /// The signature that messages begin with, as the vendor has approved it (not for Twilio).
     #[serde(default)]
     pub(super) sign_name: Option<String>,
-    /// The region, e.g. `cn-hangzhou` (Tencent: `ap-guangzhou` unless given).
+    /// The region of Aliyun, e.g. `cn-hangzhou`, or of Tencent (`ap-guangzhou` unless given).
     #[serde(default)]
     pub(super) region: Option<String>,
     /// Where the gateway is, where it is not at the vendor's usual address. Huawei needs it, e.g.
@@ -197,6 +197,10 @@ impl Settings {
                     format!("the provider 'file' has no {field}; name another provider, or leave it out");
                 problems.push(Problem::new(field, "Unexpected", message));
             }
+        }
+        if self.region.is_some() && !matches!(provider, Provider::Aliyun | Provider::Tencent) {
+            let message = format!("the provider '{}' has no region; leave it out", provider.as_str());
+            problems.push(Problem::new("region", "Unexpected", message));
         }
         let code = &self.country_code;
         if !(1..=3).contains(&code.len())

@@ -146,6 +146,12 @@ fn refuses_settings_that_cannot_work() {
         (aliyun(json!({ "endpoint": "dysmsapi.aliyuncs.com" })), "endpoint"),
         (aliyun(json!({ "endpoint": "http://dysmsapi.aliyuncs.com" })), "endpoint"),
         (aliyun(json!({ "country_code": "+86" })), "country_code"),
+        (aliyun(json!({ "tls": { "server_name": "a b" } })), "tls.server_name"),
+        (json!({ "region": "cn-hangzhou" }), "region"),
+        (
+            json!({ "provider": "twilio", "api_key": "k", "api_secret": "s", "sender": "+1", "region": "us1" }),
+            "region",
+        ),
         (aliyun(json!({ "tools": [{ "id": "a b" }] })), "tools[0].id"),
         (aliyun(json!({ "tools": [{ "id": "a" }, { "id": "a" }] })), "tools[1].id"),
         (aliyun(json!({ "tools": [{ "id": "a", "params": ["x", "x"] }] })), "tools[0].params"),

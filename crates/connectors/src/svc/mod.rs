@@ -11,7 +11,6 @@ mod open;
 mod settings;
 #[cfg(test)]
 mod tests;
-mod tls;
 mod tools;
 mod verdict;
 mod words;

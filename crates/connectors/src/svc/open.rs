@@ -14,7 +14,6 @@ use crate::shared::network::{Policy, Resolver};
 use crate::shared::sign_in::Auth;
 use fetch::Url;
 use fetch::http::HeaderMap;
-use rustls::pki_types::ServerName;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,7 +31,7 @@ pub(super) struct Common {
     pub(super) headers: HeaderMap,
     pub(super) passed: PassedHeaders,
     pub(super) is_secure: bool,
-    pub(super) tls: super::tls::Tls,
+    pub(super) tls: fetch::Tls,
     /// Of one attempt.
     pub(super) timeout: Duration,
     pub(super) max_attempts: u32,
@@ -77,7 +76,7 @@ fn open_http(
     let common = check_common(settings, env, problems);
     let reserved = Reserved { auth: &common.auth, passed: &common.passed };
     let tools = http_tools::tools::check(&tools, reserved, problems);
-    let Common { fleet, policy, auth, headers, passed, is_secure, mut tls, .. } = common;
+    let Common { fleet, policy, auth, headers, passed, is_secure, tls, .. } = common;
     let limits = Limits {
         timeout: common.timeout,
         response_bytes: common.max_response_bytes,
@@ -85,13 +84,11 @@ fn open_http(
         max_attempts: common.max_attempts,
         backoff: common.backoff,
     };
-    let server_name = tls.server_name.as_deref().and_then(header_value);
-    let name = tls.server_name.take().and_then(|name| ServerName::try_from(name).ok());
-    tls.certificates.server_name = name;
+    let server_name = tls.server_name.as_ref().and_then(|name| header_value(&name.to_str()));
     let resolver = Arc::new(Resolver(policy.clone()));
     // Tokens are asked for elsewhere, where nobody has to know us by a certificate.
     let tokens = fetch::Client::new(resolver.clone(), fetch::Tls::default());
-    let http = fetch::Client::new(resolver, tls.certificates);
+    let http = fetch::Client::new(resolver, tls);
     let way = Balanced { fleet, http, policy: policy.clone(), server_name };
     let base = Base::new(&nominal_url(is_secure, env)?, headers, auth, passed);
     Some(Protocol::Http(Box::new(Http { client: Client::new(base, tokens, policy, way, limits), tools })))

@@ -2,12 +2,12 @@
 
 use super::balance::{LoadBalancer, OutlierSettings};
 use super::discovery::DiscoverySettings;
-use super::tls::{TlsSettings, tls_schema};
 use super::tools::ToolSettings;
 use crate::shared::attempts::RetrySettings;
 use crate::shared::breaker::Breaker;
 use crate::shared::network::{AllowPrivateNetwork, allow_private_network_schema};
 use crate::shared::sign_in::{AuthSettings, auth_schema};
+use crate::shared::tls::{TlsSettings, tls_schema};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde_json::Value;

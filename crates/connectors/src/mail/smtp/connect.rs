@@ -182,7 +182,7 @@ fn not_tls(error: HandshakeError) -> Error {
         HandshakeError::Unprepared(error) => error,
         HandshakeError::NoName => Error::invalid_config("the smtp_host is no name that TLS knows"),
         HandshakeError::Failed(error) => {
-            let message = "the mail server does not speak TLS as it should; check 'smtp_host', 'smtp_port', 'security' and 'tls.ca'";
+            let message = "the mail server does not speak TLS as it should; check 'smtp_host', 'smtp_port', 'security', 'tls.ca' and 'tls.server_name'";
             Error::unavailable(message).caused_by(error).retryable()
         }
     }

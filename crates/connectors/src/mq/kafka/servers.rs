@@ -76,6 +76,9 @@ fn in_tls(settings: &TlsSettings) -> TlsConfig {
     if let Some(ca) = &settings.ca {
         tls = tls.with_ca_cert_pem(ca.as_bytes());
     }
+    if let Some(name) = &settings.server_name {
+        tls = tls.with_sni_hostname(name);
+    }
     if let (Some(certificate), Some(key)) = (&settings.certificate, &settings.key) {
         tls = tls.with_client_cert_pem(certificate.expose().as_bytes(), key.expose().as_bytes().to_vec());
     }

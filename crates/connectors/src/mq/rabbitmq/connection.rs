@@ -75,8 +75,9 @@ impl Connections {
             return Ok(stream);
         }
         let connector = RustlsConnector::from(self.tls.get().await?);
-        stream.into_rustls(&connector, host).await.map_err(|error| {
-            let message = "the broker does not speak TLS as it should; check 'tls.ca' and the port";
+        stream.into_rustls(&connector, &self.tls.name_of(host)).await.map_err(|error| {
+            let message =
+                "the broker does not speak TLS as it should; check 'tls.ca', 'tls.server_name' and the port";
             Error::unavailable(message).caused_by(error).retryable()
         })
     }

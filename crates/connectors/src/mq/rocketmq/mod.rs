@@ -56,7 +56,7 @@ impl Rocketmq {
         let credentials = servers::credentials(settings, problems);
         let servers = servers::servers(settings.connection_string.as_ref())?;
         let security = match settings.tls {
-            Some(_) => Security::Tls { tls: Arc::new(std::mem::take(&mut options.tls)), server_name: None },
+            Some(_) => Security::Tls(Arc::new(std::mem::take(&mut options.tls))),
             None => Security::Plain,
         };
         let connections = Connections::new(options.policy.clone(), security, env);

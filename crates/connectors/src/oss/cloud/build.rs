@@ -88,6 +88,10 @@ fn account<'a>(settings: &'a Settings, problems: &mut Vec<Problem>) -> Option<Ac
             ));
         }
     }
+    if settings.path_style == Some(true) && matches!(settings.provider, Provider::Cos | Provider::Obs) {
+        let message = "cos and obs have the bucket before the host only; leave path_style out";
+        problems.push(Problem::new("path_style", "Unexpected", message));
+    }
     let endpoint = endpoint.and_then(|text| check_endpoint(&text, problems));
     (problems.len() == before).then_some(())?;
     Some(Account {

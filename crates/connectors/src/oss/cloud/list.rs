@@ -5,9 +5,10 @@ use crate::oss::store::{ListRequest, Listing};
 use futures::TryStreamExt as _;
 use opendal::Entry;
 use opendal::options::ListOptions;
-use tool::{Error, Result};
+use std::collections::BTreeMap;
+use tool::{Error, Object, Result};
 
-/// How many keys are passed over for a store that cannot begin where the last page ended.
+/// How many keys are passed over for a store that cannot begin where the last page ended, or cannot join.
 const MAX_PASSED: usize = 100_000;
 
 /// What one request gives at the most.
@@ -16,52 +17,63 @@ const MAX_PAGE: usize = 1000;
 pub(super) async fn list(cloud: &Cloud, request: &ListRequest) -> Result<Listing> {
     let explain = |error| failure::explain(error, &request.prefix);
     let capability = cloud.operator.info().capability();
-    let page = if capability.list_with_limit { (request.limit + 1).min(MAX_PAGE) } else { MAX_PAGE };
+    // Only '/' is joined by the store; what others join is passed over here, page by page.
+    let is_by_folder = request.is_by_folder();
+    let is_short = capability.list_with_limit && (is_by_folder || request.delimiter.is_none());
+    let page = if is_short { (request.limit + 1).min(MAX_PAGE) } else { MAX_PAGE };
     let options = ListOptions {
-        recursive: !request.is_joined,
+        recursive: !is_by_folder,
         limit: capability.list_with_limit.then_some(page),
         start_after: request.after.clone().filter(|_| capability.list_with_start_after),
         ..ListOptions::default()
     };
     let mut entries = cloud.operator.lister_options(&request.prefix, options).await.map_err(explain)?;
-    let (mut found, mut passed) = (Vec::new(), 0);
+    let (mut found, mut passed) = (BTreeMap::new(), 0);
     // Folders come before the files of their page, so that it must be there as a whole.
-    let enough = request.limit + 1 + if request.is_joined { page } else { 0 };
+    let enough = request.limit + 1 + if is_by_folder { page } else { 0 };
     while found.len() < enough {
         let Some(entry) = entries.try_next().await.map_err(explain)? else { break };
-        // A marker of an empty folder is no object that anybody can load.
-        let is_object = request.is_joined || !entry.metadata().is_dir();
-        if is_object && is_wanted(request, entry.path()) {
-            found.push(entry);
-            continue;
+        if !put(request, &entry, &mut found) {
+            passed += 1;
         }
-        passed += 1;
         if passed > MAX_PASSED {
             let message = format!(
-                "the store cannot begin where the last page ended, and there are more than {MAX_PASSED} keys before; list with a longer prefix"
+                "the store cannot pass over what is joined or was listed before, and that is more than {MAX_PASSED} keys; list with a longer prefix"
             );
             return Err(Error::unsupported(message));
         }
     }
-    found.sort_by(|one, other| one.path().cmp(other.path()));
-    Ok(to_listing(request, &found))
+    Ok(to_listing(request, found))
 }
 
-/// The key is below the prefix, and the page before has not ended with it, or with the folder it is in.
+/// Keys and what they are joined to, in order; what is joined is no object.
+type Found = BTreeMap<String, Option<Object>>;
+
+/// Whether the entry brings something that was not there yet.
+fn put(request: &ListRequest, entry: &Entry, found: &mut Found) -> bool {
+    let (key, is_folder) = (entry.path(), entry.metadata().is_dir());
+    // A marker of an empty folder is no object that anybody can load.
+    if is_folder && !request.is_by_folder() || !is_wanted(request, key) {
+        return false;
+    }
+    match request.group(key) {
+        Some(group) => found.insert(group.to_owned(), None).is_none(),
+        None => found.insert(key.to_owned(), Some(to_object(key, entry.metadata()))).is_none(),
+    }
+}
+
+/// The key is below the prefix, and no page before has had it.
 fn is_wanted(request: &ListRequest, key: &str) -> bool {
-    let ListRequest { prefix, after, .. } = request;
-    let is_seen =
-        after.as_deref().is_some_and(|after| key <= after || after.ends_with('/') && key.starts_with(after));
-    let is_folder_itself = key == prefix && key.ends_with('/');
-    !is_seen && key.starts_with(prefix.as_str()) && !is_folder_itself && !key.is_empty()
+    let is_folder_itself = key == request.prefix && key.ends_with('/');
+    !request.is_seen(key) && key.starts_with(&request.prefix) && !is_folder_itself && !key.is_empty()
 }
 
-fn to_listing(request: &ListRequest, found: &[Entry]) -> Listing {
+fn to_listing(request: &ListRequest, found: Found) -> Listing {
     let mut listing = Listing { is_truncated: found.len() > request.limit, ..Listing::default() };
-    for entry in found.iter().take(request.limit) {
-        match entry.metadata().is_dir() {
-            true => listing.prefixes.push(entry.path().to_owned()),
-            false => listing.objects.push(to_object(entry.path(), entry.metadata())),
+    for (key, object) in found.into_iter().take(request.limit) {
+        match object {
+            Some(object) => listing.objects.push(object),
+            None => listing.prefixes.push(key),
         }
     }
     listing

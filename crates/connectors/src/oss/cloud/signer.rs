@@ -18,6 +18,8 @@ pub(super) struct Signer {
     vendor: Vendor,
     /// The address of the bucket, without a slash at the end.
     base_url: String,
+    /// What temporary keys have beside, where the vendor's SDK signs it and the library does not, and what it is called.
+    token: Option<(&'static str, Secret)>,
 }
 
 enum Vendor {
@@ -43,7 +45,13 @@ impl Signer {
     ) -> Self {
         let access_key_id = credentials.access_key_id.expose().to_owned();
         let secret = credentials.secret_access_key.expose().to_owned();
-        let token = credentials.session_token.as_ref().map(|token| Secret::expose(token).to_owned());
+        let mut token = credentials.session_token.as_ref().map(|token| Secret::expose(token).to_owned());
+        let ours = match provider {
+            Provider::Cos => Some("x-cos-security-token"),
+            Provider::Obs => Some("x-obs-security-token"),
+            Provider::Fs | Provider::S3 | Provider::Minio | Provider::Aliyun | Provider::Alioss => None,
+        };
+        let ours = ours.and_then(|name| Some((name, Secret::new(token.take()?))));
         let vendor = match provider {
             Provider::Fs | Provider::S3 | Provider::Minio => Vendor::Aws(
                 reqsign_aws_v4::RequestSigner::new("s3", region),
@@ -83,7 +91,7 @@ impl Signer {
                 },
             ),
         };
-        Self { vendor, base_url }
+        Self { vendor, base_url, token: ours }
     }
 
     /// Signs a request in its headers, over what somebody else may have signed.
@@ -91,6 +99,13 @@ impl Signer {
         // Host and length are written by our client; signing them would be one more thing to go wrong.
         for name in [AUTHORIZATION, DATE, HOST, CONTENT_LENGTH] {
             parts.headers.remove(name);
+        }
+        if let Some((name, token)) = &self.token {
+            let mut value = HeaderValue::from_str(token.expose()).map_err(|_| {
+                Error::invalid_config("'credentials.session_token' has characters that no request can carry")
+            })?;
+            value.set_sensitive(true);
+            parts.headers.insert(*name, value);
         }
         self.run(parts, None).await?;
         // The vendor's own SDK leaves out what is empty.
@@ -108,10 +123,7 @@ impl Signer {
     pub(super) async fn presign(&self, wanted: &PresignRequest<'_>) -> Result<(String, HeaderMap)> {
         let mut request = Request::new(());
         let url = format!("{}/{}", self.base_url, escaped(wanted.key.as_str()));
-        let url = match wanted.method {
-            LinkMethod::Get => format!("{url}{}", shown_as(wanted)),
-            LinkMethod::Put => url,
-        };
+        let url = format!("{url}{}", self.query(wanted));
         *request.uri_mut() = url.parse().map_err(|_| Error::internal("a link cannot be written"))?;
         if wanted.method == LinkMethod::Put {
             *request.method_mut() = Method::PUT;
@@ -126,6 +138,20 @@ impl Signer {
             parts.headers.remove(name);
         }
         Ok((parts.uri.to_string(), parts.headers))
+    }
+
+    /// What the link says beside its key, which is signed along.
+    fn query(&self, wanted: &PresignRequest<'_>) -> String {
+        let is_read = wanted.method == LinkMethod::Get;
+        let filename = wanted.filename.filter(|_| is_read).map(disposition);
+        let content_type = wanted.content_type.filter(|_| is_read).map(str::to_owned);
+        let token = self.token.as_ref().map(|(name, token)| (*name, Some(token.expose().to_owned())));
+        let pairs = [("response-content-disposition", filename), ("response-content-type", content_type)];
+        let given = pairs.into_iter().chain(token).filter_map(|(name, value)| Some((name, value?)));
+        let query: Vec<_> = given
+            .map(|(name, value)| format!("{name}={}", utf8_percent_encode(&value, NON_ALPHANUMERIC)))
+            .collect();
+        if query.is_empty() { String::new() } else { format!("?{}", query.join("&")) }
     }
 
     async fn run(&self, parts: &mut Parts, expires: Option<Duration>) -> Result<()> {
@@ -147,17 +173,4 @@ async fn sign_with<S: SignRequest>(
     // It can neither read files nor variables nor ask anybody.
     let signed = signer.sign_request(&Context::new(), parts, Some(credential), expires).await;
     signed.map_err(|_| Error::internal("a request to the store cannot be signed"))
-}
-
-/// What the answer is to say of itself, which is signed along.
-fn shown_as(wanted: &PresignRequest<'_>) -> String {
-    let pairs = [
-        ("response-content-disposition", wanted.filename.map(disposition)),
-        ("response-content-type", wanted.content_type.map(str::to_owned)),
-    ];
-    let given = pairs.iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
-    let query: Vec<_> = given
-        .map(|(name, value)| format!("{name}={}", utf8_percent_encode(value, NON_ALPHANUMERIC)))
-        .collect();
-    if query.is_empty() { String::new() } else { format!("?{}", query.join("&")) }
 }

@@ -76,7 +76,7 @@ impl Walk<'_> {
         if !may_match || is_before {
             return Ok(false);
         }
-        if self.request.is_joined && path.len() > prefix.len() && path.starts_with(prefix.as_str()) {
+        if self.request.is_by_folder() && path.len() > prefix.len() && path.starts_with(prefix.as_str()) {
             return self.joined(parent, name, path);
         }
         match parent.child(name) {
@@ -102,12 +102,19 @@ impl Walk<'_> {
     }
 
     fn file(&mut self, key: &str) -> Result<bool> {
-        let is_behind = self.request.after.as_deref().is_none_or(|after| key > after);
-        if !is_behind || !key.starts_with(&self.request.prefix) {
+        if self.request.is_seen(key) || !key.starts_with(&self.request.prefix) {
+            return Ok(false);
+        }
+        let group = self.request.group(key);
+        if group.is_some() && group == self.listing.prefixes.last().map(String::as_str) {
             return Ok(false);
         }
         if self.is_full() {
             return Ok(true);
+        }
+        if let Some(group) = group {
+            self.listing.prefixes.push(group.to_owned());
+            return Ok(false);
         }
         match find(self.files, key) {
             Ok((_, object)) => self.listing.objects.push(object),

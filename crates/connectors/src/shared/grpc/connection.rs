@@ -35,8 +35,8 @@ const CONNECTION_WINDOW: u32 = 4 * 1024 * 1024;
 pub(crate) enum Security {
     /// HTTP/2 without TLS.
     Plain,
-    /// With TLS, to servers with this name in their certificate, or with that of their instance.
-    Tls { tls: Arc<Tls>, server_name: Option<String> },
+    /// With TLS, to servers with the name of the settings in their certificate, or with that of their instance.
+    Tls(Arc<Tls>),
 }
 
 /// A connection that calls are sent over.
@@ -138,13 +138,16 @@ impl Connections {
 
     async fn connect(&self, instance: &Instance) -> Result<Connection> {
         let stream = dial_instance(instance, &self.policy).await?;
-        let Security::Tls { tls, server_name } = &self.security else {
+        let Security::Tls(tls) = &self.security else {
             return self.shake_hands(stream, Scheme::HTTP, authority(&instance.to_string())?).await;
         };
         let config = self.config.get_or_try_init(|| load(tls.clone())).await?.clone();
-        let name = server_name.as_deref().unwrap_or(&instance.host);
-        let invalid = |_| Error::invalid_config("'tls.server_name' is no name that a certificate can have");
-        let server = ServerName::try_from(name.to_owned()).map_err(invalid)?;
+        let server = match &tls.server_name {
+            Some(name) => name.clone(),
+            None => ServerName::try_from(instance.host.clone()).map_err(|_| {
+                Error::invalid_config("no certificate can have the instance's name; set 'tls.server_name'")
+            })?,
+        };
         let stream = TlsConnector::from(config).connect(server, stream).await.map_err(|error| {
             unreachable("TLS with the instance failed; check its certificate, the name that it is known by, and 'tls.ca'")
                 .caused_by(error)
@@ -152,8 +155,8 @@ impl Connections {
         if stream.get_ref().1.alpn_protocol() != Some(b"h2") {
             return Err(unreachable("the instance does not speak HTTP/2 over TLS, which gRPC needs"));
         }
-        let named = match server_name {
-            Some(name) => format!("{name}:{}", instance.port),
+        let named = match &tls.server_name {
+            Some(name) => format!("{}:{}", name.to_str(), instance.port),
             None => instance.to_string(),
         };
         self.shake_hands(stream, Scheme::HTTPS, authority(&named)?).await

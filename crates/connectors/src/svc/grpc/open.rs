@@ -69,7 +69,7 @@ pub(super) fn client(common: Common, stream: Limits, env: &Env, problems: &mut V
         problems.push(Problem::new("auth.in", "Unsupported", message));
     }
     let security = match common.is_secure {
-        true => Security::Tls { tls: Arc::new(common.tls.certificates), server_name: common.tls.server_name },
+        true => Security::Tls(Arc::new(common.tls)),
         false => Security::Plain,
     };
     let resolver = Arc::new(Resolver(common.policy.clone()));

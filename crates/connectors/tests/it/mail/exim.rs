@@ -123,6 +123,19 @@ async fn renders_templates_that_a_tool_leaves_to_its_callers() {
     assert!(error.kind() == ErrorKind::InvalidInput && error.message().contains("error, system"), "{error}");
 }
 
+/// ML-11: values are escaped on their way to the server, but for those that the template takes as HTML.
+#[tokio::test]
+async fn escapes_values_that_the_template_does_not_take_as_html() {
+    let mut settings = plain(&variable("MCP_TEST_EXIM_URL"));
+    let template = json!({ "subject": "s", "body": "<p>{{ .name }}</p>{{ .table }}", "contentType": "html", "raw": ["table"] });
+    merge(&mut settings, &json!({ "templates": { "report": template } }));
+    let (service, to) = (open(&settings), somebody("raw"));
+    let variables = json!({ "name": "<b>Ada</b>", "table": "<table><tr><td>1</td></tr></table>" });
+    call(&service, "send", json!({ "to": to, "template": "report", "variables": variables })).await.unwrap();
+    let message = arrival(&to).await;
+    assert!(message.contains("<p>&lt;b&gt;Ada&lt;/b&gt;</p><table><tr><td>1</td></tr></table>"), "{message}");
+}
+
 /// ML-6
 #[tokio::test]
 async fn lines_of_a_body_end_nothing_and_bare_line_breaks_are_made_whole() {

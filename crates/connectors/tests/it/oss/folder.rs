@@ -78,6 +78,41 @@ async fn lists_in_the_order_of_bytes_page_by_page() {
     );
 }
 
+/// OS-3: keys are joined at whatever stands between their parts, also over pages.
+#[tokio::test]
+async fn joins_keys_at_any_delimiter() {
+    joins_at_any_delimiter(&Store::in_folder(json!({ "prefix": "team/" }))).await;
+}
+
+/// What every store does with a delimiter.
+pub(super) async fn joins_at_any_delimiter(store: &Store) {
+    for key in ["2026-01-a", "2026-01-b", "2026-02-a", "2026", "a b/c", "a b/d", "a", "x/.-y", "x/.-z", "x/y"]
+    {
+        store.save(key, "x").await;
+    }
+    for page in [1, 2, 100] {
+        let joined = async |delimiter: &str, prefix: &str| {
+            store.keys(json!({ "maxKeys": page, "delimiter": delimiter, "prefix": prefix })).await
+        };
+        assert_eq!(joined("-", "").await, ["2026", "2026-", "a", "a b/c", "a b/d", "x/.-", "x/y"], "{page}");
+        assert_eq!(joined("-", "2026-").await, ["2026-01-", "2026-02-"], "{page}");
+        assert_eq!(joined(" ", "a").await, ["a", "a "], "{page}");
+        assert_eq!(joined(".-", "x").await, ["x/.-", "x/y"], "{page}");
+        assert_eq!(joined("-0", "").await[..2], ["2026", "2026-0"], "{page}");
+        assert_eq!(joined("none of them", "x/").await, ["x/.-y", "x/.-z", "x/y"], "{page}");
+    }
+    for wrong in ["", "\n", "12345678901234567"] {
+        let error = store.fails("list", json!({ "delimiter": wrong })).await;
+        assert_eq!(
+            (error.kind(), error.parameter()),
+            (ErrorKind::InvalidInput, Some("delimiter")),
+            "{wrong:?}"
+        );
+    }
+    let error = store.fails("list", json!({ "delimiter": "-", "cursor": "/a" })).await;
+    assert_eq!((error.kind(), error.parameter()), (ErrorKind::InvalidInput, Some("cursor")));
+}
+
 /// OS-8
 #[tokio::test]
 async fn gives_parts_of_what_is_too_large_for_an_answer() {

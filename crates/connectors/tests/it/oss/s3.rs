@@ -72,6 +72,12 @@ async fn does_everything_on_a_real_server() {
     }
 }
 
+/// OS-3
+#[tokio::test]
+async fn joins_keys_at_any_delimiter() {
+    super::folder::joins_at_any_delimiter(&open(json!({}))).await;
+}
+
 /// OS-5
 #[tokio::test]
 async fn links_are_signed_for_others() {
