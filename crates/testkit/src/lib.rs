@@ -22,6 +22,7 @@ pub mod recorder;
 pub mod registry;
 pub mod rocketmq;
 pub mod tcp_proxy;
+pub mod tls_proxy;
 mod wait;
 
 #[cfg(feature = "app")]
