@@ -22,8 +22,13 @@ const TIME: Duration = Duration::from_secs(60);
 /// The first and the longest pause after a call that failed.
 const RETRY: Duration = Duration::from_secs(1);
 const LONGEST_RETRY: Duration = Duration::from_secs(30);
-/// How often a call is tried that is refused. A service may be back after the next reload.
-const REFUSALS: u32 = 5;
+/// The same after a call that was refused. Others are made meanwhile.
+const REFUSED: Duration = Duration::from_millis(250);
+const LONGEST_REFUSED: Duration = Duration::from_secs(5 * 60);
+/// How often what may come back is looked for, a service or a queue: about a day.
+const LOOKS: u32 = 300;
+/// How often what does not fit is tried: settings may have been changed by mistake, and back at once.
+const MISFITS: u32 = 5;
 
 /// Makes the calls of all tenants whose time has come, through `tools`, until cancelled.
 pub async fn make_later_calls(
@@ -99,28 +104,26 @@ async fn make_due(
     (tenant, service)
 }
 
-/// Makes one call, again and again until it succeeds or is refused for good.
+/// Makes one call, again and again until it succeeds; one that is refused makes room for others.
 async fn make(queues: &Queues, tools: &Weak<dyn CallTools>, call: &DueCall) {
-    let (mut pause, mut refusals) = (RETRY, 0);
+    let mut pause = RETRY;
     loop {
         let settled = match make_once(tools, call).await {
             Ok(()) => queues.later().done(call).await,
-            Err(error) if is_final(error.kind()) => {
-                refusals += 1;
-                if refusals < REFUSALS {
+            Err(error) => match tries(error.kind()) {
+                Some(tries) if call.refusals + 1 < tries => {
+                    let pause = REFUSED.saturating_mul(2u32.saturating_pow(call.refusals));
+                    tracing::debug!(uri = call.uri, %error, "a later call was refused, and is put off: {error}");
+                    queues.later().put_off(call, pause.min(LONGEST_REFUSED)).await
+                }
+                Some(_) => give_up(queues, tools, call, &error).await,
+                None => {
+                    tracing::debug!(uri = call.uri, %error, "a later call failed, trying again: {error}");
                     tokio::time::sleep(pause).await;
+                    pause = (pause * 2).min(LONGEST_RETRY);
                     continue;
                 }
-                let (tenant, uri) = (&call.tenant, &call.uri);
-                tracing::warn!(%tenant, uri, %error, "a call to {uri} that was to be made later is given up: {error}");
-                queues.later().give_up(call, error.message()).await
-            }
-            Err(error) => {
-                tracing::debug!(uri = call.uri, %error, "a later call failed, trying again: {error}");
-                tokio::time::sleep(pause).await;
-                pause = (pause * 2).min(LONGEST_RETRY);
-                continue;
-            }
+            },
         };
         match settled {
             Ok(()) => return,
@@ -133,9 +136,33 @@ async fn make(queues: &Queues, tools: &Weak<dyn CallTools>, call: &DueCall) {
     }
 }
 
-fn is_final(kind: ErrorKind) -> bool {
+/// How often a call is tried that is refused so; nothing where it was not refused, but failed.
+fn tries(kind: ErrorKind) -> Option<u32> {
     use ErrorKind::{Denied, InvalidInput, Missing, NotFound, Unsupported};
-    matches!(kind, NotFound | InvalidInput | Missing | Denied | Unsupported)
+    match kind {
+        NotFound | Missing | Denied => Some(LOOKS),
+        InvalidInput | Unsupported => Some(MISFITS),
+        _ => None,
+    }
+}
+
+/// Keeps the call with its reason, and says so where people look: in the log and in the audit.
+async fn give_up(
+    queues: &Queues,
+    tools: &Weak<dyn CallTools>,
+    call: &DueCall,
+    error: &tool::Error,
+) -> store::Result<()> {
+    queues.later().give_up(call, error.message()).await?;
+    let (tenant, id, uri) = (&call.tenant, &call.id, &call.uri);
+    let tries = call.refusals + 1;
+    tracing::warn!(%tenant, id, uri, %error, "a call to {uri} that was to be made later ('{id}') is given up after {tries} tries: {error}");
+    if let Some(tools) = tools.upgrade() {
+        let message = format!("given up after {tries} tries ('{id}'): {}", error.message());
+        let cx = Context::system(tenant.clone(), TIME);
+        tools.refuse(&cx, uri, error.restated(message)).await;
+    }
+    Ok(())
 }
 
 async fn make_once(tools: &Weak<dyn CallTools>, call: &DueCall) -> Result<()> {

@@ -19,7 +19,7 @@ const FORMAT: u32 = 1;
 const MAX_LINE_BYTES: u64 = 1024 * 1024 * 1024;
 
 /// What is kept, each table behind those that its rows refer to.
-pub const TABLES: [&str; 34] = [
+pub const TABLES: [&str; 35] = [
     "meta",
     "revisions",
     "tenants",
@@ -51,6 +51,7 @@ pub const TABLES: [&str; 34] = [
     "queues",
     "queue_messages",
     "later_calls",
+    "later_totals",
     "once_results",
     "audit",
     "management",

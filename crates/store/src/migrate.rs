@@ -31,6 +31,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration::both(include_str!("../migrations/0015_flow_rights.sql")),
     Migration::both(include_str!("../migrations/0016_once_digest.sql")),
     Migration::both(include_str!("../migrations/0017_units_and_groups.sql")),
+    Migration::both(include_str!("../migrations/0018_later_totals.sql")),
 ];
 
 /// One step: what both databases understand, then what only one does.

@@ -6,7 +6,7 @@ use super::message::{
 use super::tools::{MAX_HEADER_CHARACTERS, MAX_HEADERS, MAX_KEY, QueueTool};
 use super::{Mq, output};
 use crate::shared::arguments::text;
-use crate::shared::sending::once::{Keyed, Words, raw, surely_not_sent};
+use crate::shared::sending::once::{Keyed, Words, digest, raw, surely_not_sent};
 use document::{Budget, Node};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -108,7 +108,7 @@ impl Mq {
         }
         let id = match text(arguments, "messageId", MAX_KEY_CHARACTERS)? {
             Some(given) => given.to_owned(),
-            None => carried.unwrap_or_else(tool::new_id),
+            None => carried.or_else(|| step_id(cx)).unwrap_or_else(tool::new_id),
         };
         let key = match &tool.key {
             Some(query) => key_of(cx, query, message)?,
@@ -123,6 +123,16 @@ impl Mq {
         let delay = super::whole(arguments, "delay", 0, 0, most)?;
         Ok(Duration::from_millis(u64::try_from(delay).unwrap_or(most)))
     }
+}
+
+/// The id of the message that a step of a flow publishes: the step's own key, so that whoever reads the message again, or
+/// one that an attempt before has left, sees that it is the same.
+fn step_id(cx: &Context) -> Option<String> {
+    let key = cx.idempotency_key()?;
+    Some(match key.chars().count() {
+        0..=MAX_KEY_CHARACTERS => key.to_owned(),
+        _ => digest(key),
+    })
 }
 
 /// What every result of a message says.

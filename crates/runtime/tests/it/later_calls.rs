@@ -24,6 +24,10 @@ struct Tools {
     calls: Mutex<Vec<(String, Instant)>>,
     failures: Mutex<HashMap<String, usize>>,
     under_way: AtomicUsize,
+    /// How often the service `away` is looked for before it is there.
+    away: AtomicUsize,
+    /// What was recorded beside calls.
+    refusals: Mutex<Vec<(String, String)>>,
 }
 
 #[async_trait]
@@ -34,7 +38,13 @@ impl CallTools for Tools {
             self.under_way.fetch_add(1, Ordering::SeqCst);
             return std::future::pending().await;
         }
-        if address.starts_with("mq://gone") {
+        if address.starts_with("mq://strict") {
+            return Err(Error::invalid_input("the message is not of its schema"));
+        }
+        let is_there = |left: usize| left.checked_sub(1);
+        if address.starts_with("mq://away")
+            && self.away.fetch_update(Ordering::SeqCst, Ordering::SeqCst, is_there).is_ok()
+        {
             return Err(Error::not_found("there is no such service"));
         }
         if let Some(left) = self.failures.lock().unwrap().get_mut(&address).filter(|left| **left > 0) {
@@ -46,7 +56,9 @@ impl CallTools for Tools {
         Ok(Outcome::Done(Output::text("done")))
     }
 
-    async fn refuse(&self, _: &Context, _: &str, _: Error) {}
+    async fn refuse(&self, _: &Context, called: &str, error: Error) {
+        self.refusals.lock().unwrap().push((called.to_owned(), error.message().to_owned()));
+    }
 
     fn tools(&self, _: &Context) -> Vec<CallableTool> {
         Vec::new()
@@ -170,17 +182,33 @@ async fn a_service_that_fails_or_hangs_keeps_nobody_else_waiting() {
     stop.cancel();
 }
 
+/// MQ-5: what does not fit is given up, and that is recorded; nobody waits behind it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn gives_up_what_is_refused_for_good() {
+async fn gives_up_what_is_refused_for_good_and_says_so() {
     let (_home, store) = Home::new().await;
     let tools = Arc::new(Tools::default());
     let (queues, _task, stop) = replica(&store, &tools);
-    later(&queues, "gone", "mq://gone/created", 0).await;
+    later(&queues, "wrong", "mq://strict/created", 0).await;
     later(&queues, "good", "mq://good/created", 0).await;
     testkit::eventually("nothing waits any more", PLENTY, async || {
         queues.later().next_in().await.unwrap().is_none()
     })
     .await;
     assert_eq!(tools.made(), ["good"]);
+    let said = "given up after 5 tries ('wrong'): the message is not of its schema";
+    assert_eq!(*tools.refusals.lock().unwrap(), [("mq://strict/created".to_owned(), said.to_owned())]);
+    stop.cancel();
+}
+
+/// MQ-5: a service that is away for longer than a reload takes is waited for, and what comes after it is not.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn waits_for_a_service_that_comes_back() {
+    let (_home, store) = Home::new().await;
+    let tools = Arc::new(Tools { away: 6.into(), ..Tools::default() });
+    let (queues, _task, stop) = replica(&store, &tools);
+    later(&queues, "first", "mq://away/created", 0).await;
+    testkit::eventually("all are made", PLENTY, async || tools.made() == ["first"]).await;
+    assert_eq!(tools.away.load(Ordering::SeqCst), 0, "it was looked for six times in vain");
+    assert!(tools.refusals.lock().unwrap().is_empty());
     stop.cancel();
 }

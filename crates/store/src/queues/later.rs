@@ -1,6 +1,8 @@
 //! Calls that are made later: kept in order of their time, made by whoever holds the lease.
 
+use crate::database::Write;
 use crate::error::check_text;
+use crate::queues::{totals, whole};
 use crate::{Result, Store, leases, row};
 use serde_json::value::RawValue;
 use sqlx::AssertSqlSafe;
@@ -8,8 +10,6 @@ use std::time::Duration;
 use tool::TenantId;
 use tool::queue::LaterCall;
 
-/// The most that one tenant may have waiting.
-const MAX_CALLS: i64 = 100_000;
 /// How many are read at once.
 const CHUNK: i64 = 100;
 
@@ -28,6 +28,8 @@ pub struct DueCall {
     pub uri: String,
     /// An object.
     pub arguments: Box<RawValue>,
+    /// How often it was refused so far.
+    pub refusals: u32,
 }
 
 impl Later<'_> {
@@ -38,17 +40,10 @@ impl Later<'_> {
             check_text(field, text)?;
         }
         let mut write = self.0.write().await?;
-        let sql = "SELECT COUNT(*) AS found FROM
-             (SELECT 1 FROM later_calls WHERE tenant = $1 AND failure IS NULL LIMIT $2) AS waiting";
-        let found =
-            sqlx::query(sql).bind(tenant.as_str()).bind(MAX_CALLS).fetch_one(write.connection()).await?;
-        if row::integer(&found, "found")? >= MAX_CALLS {
-            return Ok(None);
-        }
         let now = leases::now(write.backend());
         let sql = format!(
             "INSERT INTO later_calls (tenant, id, service, uri, arguments, due_at) VALUES ($1, $2, $3, $4, $5, {now} + $6)
-             ON CONFLICT (tenant, id) DO UPDATE SET id = excluded.id RETURNING due_at"
+             ON CONFLICT (tenant, id) DO NOTHING RETURNING due_at"
         );
         let kept = sqlx::query(AssertSqlSafe(sql))
             .bind(tenant.as_str())
@@ -57,8 +52,12 @@ impl Later<'_> {
             .bind(call.uri.as_str())
             .bind(call.arguments.get())
             .bind(leases::milliseconds(call.delay))
-            .fetch_one(write.connection())
+            .fetch_optional(write.connection())
             .await?;
+        let Some(kept) = kept else { return due_at(&mut write, tenant, &call.id).await.map(Some) };
+        if !totals::add(&mut write, tenant, call.arguments.get()).await?.has_room() {
+            return Ok(None);
+        }
         write.commit().await?;
         Ok(Some(row::integer(&kept, "due_at")?))
     }
@@ -77,7 +76,7 @@ impl Later<'_> {
     /// The calls to one service that are due, the earliest first.
     pub async fn due(self, tenant: &TenantId, service: &str) -> Result<Vec<DueCall>> {
         let sql = format!(
-            "SELECT id, uri, arguments FROM later_calls
+            "SELECT id, uri, arguments, refusals FROM later_calls
              WHERE tenant = $1 AND service = $2 AND failure IS NULL AND due_at <= {} ORDER BY due_at, id LIMIT $3",
             leases::now(self.0.backend())
         );
@@ -90,6 +89,8 @@ impl Later<'_> {
                 id: row::text(found, "id")?,
                 uri: row::text(found, "uri")?,
                 arguments: arguments.map_err(|_| row::undecodable("arguments"))?,
+                refusals: u32::try_from(row::integer(found, "refusals")?)
+                    .map_err(|_| row::undecodable("refusals"))?,
             })
         };
         rows.iter().map(decode).collect()
@@ -107,25 +108,61 @@ impl Later<'_> {
     /// The call was made.
     pub async fn done(self, call: &DueCall) -> Result<()> {
         let mut write = self.0.write().await?;
-        sqlx::query("DELETE FROM later_calls WHERE tenant = $1 AND id = $2")
+        let ended = sqlx::query("DELETE FROM later_calls WHERE tenant = $1 AND id = $2 AND failure IS NULL")
             .bind(call.tenant.as_str())
             .bind(call.id.as_str())
             .execute(write.connection())
             .await?;
-        write.commit().await
+        end(write, call, ended.rows_affected()).await
     }
 
     /// The call cannot be made, and is kept with the reason.
     pub async fn give_up(self, call: &DueCall, reason: &str) -> Result<()> {
         let mut write = self.0.write().await?;
-        sqlx::query("UPDATE later_calls SET failure = $3 WHERE tenant = $1 AND id = $2")
+        let sql = "UPDATE later_calls SET failure = $3 WHERE tenant = $1 AND id = $2 AND failure IS NULL";
+        let ended = sqlx::query(sql)
             .bind(call.tenant.as_str())
             .bind(call.id.as_str())
             .bind(row::clean(reason))
             .execute(write.connection())
             .await?;
+        end(write, call, ended.rows_affected()).await
+    }
+
+    /// The call was refused, and is made again after the pause. Others are made meanwhile.
+    pub async fn put_off(self, call: &DueCall, pause: Duration) -> Result<()> {
+        let mut write = self.0.write().await?;
+        let now = leases::now(write.backend());
+        let sql = format!(
+            "UPDATE later_calls SET due_at = {now} + $3, refusals = refusals + 1
+             WHERE tenant = $1 AND id = $2 AND failure IS NULL"
+        );
+        sqlx::query(AssertSqlSafe(sql))
+            .bind(call.tenant.as_str())
+            .bind(call.id.as_str())
+            .bind(leases::milliseconds(pause))
+            .execute(write.connection())
+            .await?;
         write.commit().await
     }
+}
+
+/// When a call is due that was kept before; now, where it was made in the meantime.
+async fn due_at(write: &mut Write, tenant: &TenantId, id: &str) -> Result<i64> {
+    let now = leases::now(write.backend());
+    let sql = format!(
+        "SELECT COALESCE((SELECT due_at FROM later_calls WHERE tenant = $1 AND id = $2), {now}) AS due_at"
+    );
+    let query = sqlx::query(AssertSqlSafe(sql)).bind(tenant.as_str()).bind(id);
+    row::integer(&query.fetch_one(write.connection()).await?, "due_at")
+}
+
+/// Counts a call no more that another process has not ended before.
+async fn end(mut write: Write, call: &DueCall, ended: u64) -> Result<()> {
+    if ended > 0 {
+        totals::remove(&mut write, &call.tenant, 1, whole(call.arguments.get().len())).await?;
+    }
+    write.commit().await
 }
 
 /// The address up to the tool: what is called in order.

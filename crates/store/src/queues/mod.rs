@@ -8,9 +8,11 @@ mod later;
 mod ledger;
 mod retention;
 mod row;
+mod totals;
 mod writer;
 
 pub use later::{DueCall, Later};
+pub(crate) use totals::forget_later_calls;
 
 use crate::error::check_text;
 use crate::{Error, Result, Store, leases, row as column, within};

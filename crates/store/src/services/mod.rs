@@ -10,6 +10,7 @@ pub(crate) use row::{service_place, tool_place};
 
 use crate::database::Write;
 use crate::error::check_text;
+use crate::queues::forget_later_calls;
 use crate::{Error, Result, Status, Store, meta, row as column};
 use row::search_text;
 use serde::Serialize;
@@ -284,7 +285,8 @@ impl Services<'_> {
 async fn forget(write: &mut Write, tenant: &TenantId, scheme: &str, id: &str) -> Result<()> {
     let begins_with = |column: &str| format!("tenant = $1 AND substr({column}, 1, length($2)) = $2");
     let place = format!("{scheme}/{id}/");
-    let mut parts = vec![("once_results", "scope", place.clone()), ("later_calls", "id", place)];
+    forget_later_calls(write, tenant, &place).await?;
+    let mut parts = vec![("once_results", "scope", place)];
     if scheme == "mq" {
         // In the order in which others lock them.
         parts.push(("queue_messages", "queue", format!("{id}/")));

@@ -29,7 +29,7 @@ async fn migrates_once_when_many_start_together(db: Arc<Backend>) {
     }
     let mut connection = db.raw().await;
     let rows = sqlx::query("SELECT version FROM schema_version").fetch_all(&mut connection).await.unwrap();
-    assert_eq!(rows.len(), 17);
+    assert_eq!(rows.len(), 18);
 }
 
 async fn refuses_a_schema_from_the_future(db: Arc<Backend>) {

@@ -4,10 +4,10 @@ use crate::backend::{Backend, acme, eventually, other};
 use serde_json::value::RawValue;
 use std::sync::Arc;
 use std::time::Duration;
-use store::{OnceResults, Queues};
+use store::{OnceResults, QUEUE_QUOTA_BYTES, Queues};
 use tokio::task::JoinSet;
 use tool::queue::LaterCall;
-use tool::{Begun, Once as _, Queue as _};
+use tool::{Begun, ErrorKind, Once as _, Queue as _};
 
 on_both! {
     answers_a_second_time_with_the_first_result
@@ -15,6 +15,8 @@ on_both! {
     one_of_many_is_the_first
     what_surely_did_not_happen_may_happen
     keeps_calls_for_later_in_order_of_their_time
+    counts_what_waits_and_refuses_more
+    a_call_that_is_put_off_lets_others_pass
     one_process_holds_a_name
 }
 
@@ -83,14 +85,17 @@ async fn what_surely_did_not_happen_may_happen(db: Arc<Backend>) {
     assert!(once.forget(&acme(), "s", "k").await.is_err(), "what is done stays done");
 }
 
-async fn keeps_calls_for_later_in_order_of_their_time(db: Arc<Backend>) {
-    let queues = Queues::new(db.open_with_tenants().await, TIMEOUT);
-    let call = |id: &str, uri: &str, delay| LaterCall {
+fn call(id: &str, uri: &str, delay_ms: u64) -> LaterCall {
+    LaterCall {
         id: id.to_owned(),
         uri: uri.to_owned(),
         arguments: json("{\"a\":1}"),
-        delay: Duration::from_millis(delay),
-    };
+        delay: Duration::from_millis(delay_ms),
+    }
+}
+
+async fn keeps_calls_for_later_in_order_of_their_time(db: Arc<Backend>) {
+    let queues = Queues::new(db.open_with_tenants().await, TIMEOUT);
     assert_eq!(queues.later().next_in().await.unwrap(), None);
     queues.call_later(&acme(), call("third", "mq://x/a", 3_600_000)).await.unwrap();
     queues.call_later(&acme(), call("second", "mq://x/a", 400)).await.unwrap();
@@ -115,6 +120,56 @@ async fn keeps_calls_for_later_in_order_of_their_time(db: Arc<Backend>) {
     assert!(due().await.is_empty());
     let wait = queues.later().next_in().await.unwrap();
     assert_eq!(wait, Some(Duration::ZERO), "the other tenant's");
+}
+
+/// Calls and bytes of a tenant that wait, as they are counted.
+async fn waiting(db: &Backend) -> (i64, i64) {
+    let mut raw = db.raw().await;
+    let sql = "SELECT calls, bytes FROM later_totals WHERE tenant = 'acme'";
+    let row = sqlx::query(sql).fetch_one(&mut raw).await.unwrap();
+    (sqlx::Row::get(&row, 0), sqlx::Row::get(&row, 1))
+}
+
+/// MQ-5: what waits is counted with each change, whoever ends it, and a tenant that has too much gets no more.
+async fn counts_what_waits_and_refuses_more(db: Arc<Backend>) {
+    let queues = Queues::new(db.open_with_tenants().await, TIMEOUT);
+    for id in ["a", "b", "c", "mq/orders/x/d"] {
+        queues.call_later(&acme(), call(id, "mq://x/a", 0)).await.unwrap();
+    }
+    queues.call_later(&acme(), call("a", "mq://x/a", 0)).await.unwrap();
+    queues.call_later(&other(), call("a", "mq://x/a", 0)).await.unwrap();
+    assert_eq!(waiting(&db).await, (4, 4 * 7), "one that is there is not counted again");
+    let due = queues.later().due(&acme(), "mq://x").await.unwrap();
+    for _ in 0..2 {
+        // Another process may have made it, too.
+        queues.later().done(&due[0]).await.unwrap();
+        queues.later().give_up(&due[1], "no such service").await.unwrap();
+    }
+    assert_eq!(waiting(&db).await, (2, 2 * 7));
+    for (column, full) in [("calls", 100_000), ("bytes", QUEUE_QUOTA_BYTES)] {
+        db.execute(&format!("UPDATE later_totals SET {column} = {full} WHERE tenant = 'acme'")).await;
+        let refused = queues.call_later(&acme(), call("e", "mq://x/a", 0)).await.unwrap_err();
+        assert_eq!((refused.kind(), refused.is_retryable()), (ErrorKind::RateLimited, true));
+        queues.call_later(&acme(), call("c", "mq://x/a", 0)).await.unwrap();
+        queues.call_later(&other(), call(column, "mq://x/a", 0)).await.unwrap();
+        db.execute(&format!("UPDATE later_totals SET {column} = 2 WHERE tenant = 'acme'")).await;
+    }
+}
+
+/// MQ-5
+async fn a_call_that_is_put_off_lets_others_pass(db: Arc<Backend>) {
+    let queues = Queues::new(db.open_with_tenants().await, TIMEOUT);
+    for id in ["first", "second"] {
+        queues.call_later(&acme(), call(id, "mq://x/a", 0)).await.unwrap();
+    }
+    let due = async || queues.later().due(&acme(), "mq://x").await.unwrap();
+    let (first, pause) = (due().await.remove(0), Duration::from_millis(400));
+    queues.later().put_off(&first, pause).await.unwrap();
+    assert_eq!(due().await.iter().map(|call| call.id.as_str()).collect::<Vec<_>>(), ["second"]);
+    eventually("it is due again", TIMEOUT, || async { due().await.len() == 2 }).await;
+    let refusals: Vec<_> = due().await.iter().map(|call| (call.id.clone(), call.refusals)).collect();
+    assert_eq!(refusals, [("second".to_owned(), 0), ("first".to_owned(), 1)]);
+    assert_eq!(waiting(&db).await.0, 2);
 }
 
 async fn one_process_holds_a_name(db: Arc<Backend>) {

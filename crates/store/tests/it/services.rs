@@ -8,7 +8,7 @@ use std::time::Duration;
 use store::{
     ErrorKind, NewService, OnceResults, PageRequest, Queues, ServiceChanges, ServiceFilter, ServiceTool,
 };
-use tool::queue::NewMessage;
+use tool::queue::{LaterCall, NewMessage};
 use tool::{Begun, Once as _, Queue as _};
 
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -38,12 +38,19 @@ async fn what_a_service_kept_goes_with_it(db: Arc<Backend>) {
         queues.publish(&acme(), &format!("{id}/created"), message).await.unwrap();
         let scope = format!("mq/{id}/created");
         assert!(matches!(once.begin(&acme(), &scope, "k", "").await.unwrap(), Begun::First));
+        let (uri, id, delay) = (format!("mq://{id}/created"), format!("{scope}/m"), TIMEOUT);
+        queues.call_later(&acme(), LaterCall { id, uri, arguments: body.clone(), delay }).await.unwrap();
     }
     store.services().delete(&acme(), "mq", "orders").await.unwrap();
     for (id, left) in [("orders", 0), ("orders2", 1)] {
         assert_eq!(queues.peek(&acme(), &format!("{id}/created"), 0, 9).await.unwrap().len(), left);
         let begun = once.begin(&acme(), &format!("mq/{id}/created"), "k", "").await.unwrap();
         assert_eq!(matches!(begun, Begun::First), left == 0, "{begun:?}");
+    }
+    let mut raw = db.raw().await;
+    for sql in ["SELECT COUNT(*) FROM later_calls", "SELECT calls FROM later_totals"] {
+        let row = sqlx::query(sql).fetch_one(&mut raw).await.unwrap();
+        assert_eq!(sqlx::Row::get::<i64, _>(&row, 0), 1, "{sql}");
     }
 }
 

@@ -7,7 +7,7 @@ use crate::shared::network::Policy;
 use krafka::admin::{AdminClient, CreateTopicsOptions, DescribeTopicsOptions, NewTopic};
 use krafka::auth::AuthConfig;
 use krafka::error::ErrorCode;
-use krafka::producer::{Producer, RecordMetadata};
+use krafka::producer::{Acks, Producer, RecordMetadata};
 use krafka::{Kafka, KrafkaError, Record};
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -89,6 +89,9 @@ impl Client {
         let kafka = builder.connect().await.map_err(refused)?;
         let producer = kafka
             .producer()
+            // "Sent" means that all replicas in step have it, once: both are said, not left to the library's defaults.
+            .acks(Acks::All)
+            .idempotent(true)
             .linger(Duration::ZERO)
             .delivery_timeout(options.timeout)
             .max_block(options.timeout)

@@ -125,8 +125,8 @@ impl Reader for TopicReader {
             Settlement::Again(pause) => self.consumer.hide(&receipt, pause, None).await.map(drop)?,
             Settlement::Dead(reason) => {
                 self.consumer.bury(&receipt).await?;
-                // RocketMQ's dead letters have no room for it.
-                tracing::debug!(
+                // RocketMQ's dead letters have no room for it, so that this line alone says why.
+                tracing::warn!(
                     id = message.id,
                     reason,
                     "message '{}' is a dead letter: {reason}",

@@ -170,8 +170,13 @@ impl<'a> Keyed<'a> {
 fn digest_of(arguments: &Map<String, Value>) -> String {
     let mut sorted = Value::Object(arguments.clone());
     sorted.sort_all_objects();
+    digest(&sorted.to_string())
+}
+
+/// A text that stands for a longer one.
+pub(crate) fn digest(text: &str) -> String {
     let mut digest = String::new();
-    for byte in Sha256::digest(sorted.to_string()) {
+    for byte in Sha256::digest(text) {
         // Writing to a string cannot fail.
         let _ = write!(digest, "{byte:02x}");
     }
