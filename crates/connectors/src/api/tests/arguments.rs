@@ -341,31 +341,3 @@ async fn sends_the_key_of_a_step_unless_it_reads_or_has_that_header() {
         assert_eq!(server.last().header("idempotency-key"), sent.filter(|key| *key == "mine"), "{method}");
     }
 }
-
-/// HT-1.4, HT-1.5
-#[tokio::test]
-async fn whole_numbers_beyond_64_bits_keep_their_digits() {
-    const LONG: &str = "123456789012345678901234";
-    let server = Server::start().await;
-    let mut parameters: Vec<_> = ["path", "query", "header", "body"]
-        .map(|position| parameter(&format!("in-{position}"), position))
-        .into();
-    for parameter in &mut parameters {
-        parameter["parameter_type"] = "Integer".into();
-    }
-    parameters.push(json!({ "name": "list", "position": "query", "parameter_type": "Array" }));
-    parameters.push(json!({ "name": "left", "parameter_type": "Integer", "default": 7 }));
-    let tool = json!({ "endpoint": "/things/{in-path}", "method": "POST", "parameters": parameters });
-    let api = with_tool(&server, tool);
-    let text = format!(
-        r#"{{"in-path":{LONG},"in-query":{LONG},"in-header":-{LONG},"in-body":{LONG},"list":[1,{LONG}]}}"#
-    );
-    let raw = serde_json::value::RawValue::from_string(text).unwrap();
-    let call = Call::new("it", tool::Arguments::from_raw(raw).unwrap());
-    bind_and_call(&*api, &context(Duration::from_secs(20)), call).await.unwrap();
-    let received = server.last();
-    assert_eq!(received.path, format!("/things/{LONG}"));
-    assert_eq!(received.query, format!("in-query={LONG}&list=1&list={LONG}"));
-    assert_eq!(received.header("in-header"), Some(format!("-{LONG}").as_str()));
-    assert_eq!(received.body, format!(r#"{{"in-body":{LONG},"left":7}}"#));
-}
