@@ -24,9 +24,7 @@ impl Failure {
                     .caused_by(error)
             }
             Self::Broken(error) => {
-                unavailable("the connection broke before the service answered; it may have happened")
-                    .caused_by(error)
-                    .in_doubt()
+                unavailable("the connection broke before the service answered").caused_by(error).in_doubt()
             }
             Self::Cut => Error::upstream("the service ended the call without a status; it may have happened"),
             Self::Status(status) => explain(&status, redactor),
