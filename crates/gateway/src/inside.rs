@@ -4,7 +4,10 @@ use crate::{Gateway, Route, policy};
 use async_trait::async_trait;
 use std::time::Instant;
 use tool::objects::{Part, Reading};
-use tool::{CallTools, CallableTool, Context, Error, ErrorKind, Link, Outcome, Request, Result, Target};
+use tool::{
+    Arguments, CallTools, CallableTool, Context, Error, ErrorKind, Finding, Link, Outcome, Request, Result,
+    Target,
+};
 
 #[async_trait]
 impl CallTools for Gateway {
@@ -14,6 +17,10 @@ impl CallTools for Gateway {
 
     async fn refuse(&self, cx: &Context, called: &str, error: Error) {
         Self::refuse(self, cx, called, error).await;
+    }
+
+    async fn find(&self, cx: &Context, arguments: Arguments, find: &Finding<'_>) -> Result<Outcome> {
+        self.find_among(cx, &arguments, find).await
     }
 
     fn tools(&self, cx: &Context) -> Vec<CallableTool> {

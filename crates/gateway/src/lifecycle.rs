@@ -346,7 +346,7 @@ impl Gateway {
     async fn swap(&self, tenant: &TenantId, parts: TenantParts, previous: Option<&TenantCatalog>) {
         let budget = self.options.result_budget_bytes;
         let catalog = TenantCatalog::build(tenant, &self.types, parts, previous, budget);
-        let catalog = Arc::new(catalog.with_words(previous).await);
+        let catalog = Arc::new(catalog.with_words(previous, &self.options.tool_search).await);
         self.catalog.replace(tenant, Some(catalog.clone()));
         self.find_meanings(&catalog);
     }

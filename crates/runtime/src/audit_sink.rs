@@ -157,6 +157,8 @@ fn row(entry: &Entry, code_of: fn(ErrorKind) -> &'static str) -> AuditRow<'_> {
             parent_request_id: entry.parent_request_id.as_deref().map(Into::into),
             run_id: entry.run_id.as_deref().map(Into::into),
             node: entry.node.as_deref().map(Into::into),
+            agent: entry.agent.as_deref().map(Into::into),
+            step: entry.step,
             via: entry.via.map(Into::into),
             usage: entry.usage.as_deref().map(Into::into),
         },

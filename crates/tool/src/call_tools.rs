@@ -1,8 +1,9 @@
 //! The port to all other tools, for connectors that work through them: flows, agents.
 
 use crate::objects::{Part, Reading};
-use crate::{Context, Error, Link, Outcome, Request, Result, Target, Tool, Uri};
+use crate::{Arguments, Context, Error, Link, Outcome, Request, Result, Target, Tool, Uri};
 use async_trait::async_trait;
+use serde_json::value::RawValue;
 use std::sync::{Arc, Weak};
 
 /// The one way to call tools from inside, under the same policy and audit as every other call.
@@ -16,6 +17,12 @@ pub trait CallTools: Send + Sync {
 
     /// Leaves a record of a call that was asked for inside and not made.
     async fn refuse(&self, cx: &Context, called: &str, error: Error);
+
+    /// Looks for tools among those that somebody inside has: a call like any other, within limits and with a record.
+    ///
+    /// # Errors
+    /// Why it was refused, or what `find` says is wrong with the arguments.
+    async fn find(&self, cx: &Context, arguments: Arguments, find: &Finding<'_>) -> Result<Outcome>;
 
     /// The tools that `cx` may call by name, by that name.
     fn tools(&self, cx: &Context) -> Vec<CallableTool>;
@@ -32,6 +39,9 @@ pub trait CallTools: Send + Sync {
     /// When the link is another tenant's, or there is no such object.
     async fn read_object(&self, cx: &Context, link: &Link, part: Part) -> Result<Reading>;
 }
+
+/// How tools are found: what the arguments lead to, as JSON.
+pub type Finding<'a> = dyn Fn(&Arguments) -> Result<Box<RawValue>> + Send + Sync + 'a;
 
 /// A tool as those see it who are about to call it.
 #[derive(Debug, Clone)]
@@ -58,6 +68,10 @@ impl CallTools for Nobody {
     }
 
     async fn refuse(&self, _: &Context, _: &str, _: Error) {
+        match *self {}
+    }
+
+    async fn find(&self, _: &Context, _: Arguments, _: &Finding<'_>) -> Result<Outcome> {
         match *self {}
     }
 

@@ -1,8 +1,8 @@
 //! What a call carries with it: for whom it runs, until when, and how it is taken back.
 
 use crate::{
-    Caller, CallerHeaders, Client, Events, Inspection, InstanceId, Nested, QuestionMode, SearchMode, Shared,
-    Step, TenantId, Trace,
+    Around, Caller, CallerHeaders, Client, Events, Inspection, InstanceId, Nested, QuestionMode, SearchMode,
+    Shared, Step, TenantId, Trace,
 };
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -46,6 +46,8 @@ pub struct Context {
     pub trace: Option<Arc<Trace>>,
     /// The call that made this one, where one did.
     pub nested: Option<Arc<Nested>>,
+    /// The agents and flows that the call stands in, where there are such.
+    pub around: Option<Arc<Around>>,
     /// What the work that this call is a part of shares with all its calls, where it does.
     pub shared: Option<Shared>,
     /// The most bytes of the answer, where the caller wants less than the tool may give.
@@ -84,6 +86,7 @@ impl Context {
             request_id,
             trace: None,
             nested: None,
+            around: None,
             shared: None,
             result_bytes: None,
         }

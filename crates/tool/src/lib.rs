@@ -1,6 +1,7 @@
 //! The domain: what a tool is, how it is named, called, and fails.
 
 pub mod ambient;
+mod around;
 mod bind;
 pub mod call;
 pub mod call_tools;
@@ -59,9 +60,10 @@ pub mod whole;
 pub mod words;
 
 pub use ambient::Ambient;
+pub use around::Around;
 pub use bind::Binder;
 pub use call::{Arguments, Call, Extras};
-pub use call_tools::{CallTools, CallableTool};
+pub use call_tools::{CallTools, CallableTool, Finding};
 pub use caller::{Limits, Pattern, Role, Scope};
 pub use client::{Ability, Client, Question, QuestionMode};
 pub use compute::Compute;
@@ -83,7 +85,7 @@ pub use inspection::Inspection;
 pub use json_words::plain;
 pub use library::{Item, Library, Offer, Reference, Update, Wanted};
 pub use links::{Link, LinkMethod, Links};
-pub use nested::{Nested, Step};
+pub use nested::{ChosenBy, Nested, Step};
 pub use objects::{Object, Objects};
 pub use once::{Begun, Once};
 pub use only_client::OnlyClient;

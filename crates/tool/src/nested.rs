@@ -22,6 +22,17 @@ pub struct Step {
     pub secrets: SecretValues,
     /// The run has a journal, so that it can be told later what came of the call.
     pub is_journaled: bool,
+    /// The agent whose model has chosen the call.
+    pub chosen_by: Option<ChosenBy>,
+}
+
+/// Whose model has chosen a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChosenBy {
+    /// The agent's id.
+    pub agent: Arc<str>,
+    /// Which model call of the run it was, from 1.
+    pub step: u32,
 }
 
 /// The place of a call inside another.

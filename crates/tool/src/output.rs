@@ -26,6 +26,8 @@ pub struct Output {
 pub struct Account {
     /// The run that the call was.
     pub run: RunId,
+    /// The agent that has worked on it last.
+    pub agent: String,
     /// What was used, as a JSON object.
     pub usage: Box<RawValue>,
 }

@@ -6,6 +6,7 @@ use super::remote::Remote;
 use crate::Failure;
 use clap::Args;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
@@ -16,6 +17,7 @@ const GOES_ON: u8 = 3;
 const MAX_CONTEXT: u64 = 16 * 1024 * 1024;
 
 /// Ask an agent and print its answer while it is written; exits with 1 when the run failed, and with 3 when it waits or goes on.
+/// At a terminal the approvals that the run waits for are asked.
 #[derive(Args)]
 #[command(group(clap::ArgGroup::new("what").required(true).args(["prompt", "run"])))]
 pub(super) struct Ask {
@@ -64,6 +66,19 @@ impl Ask {
             super::print(begun["structuredContent"]["run"].as_str().unwrap_or_default());
             return Ok(ExitCode::SUCCESS);
         }
+        let mut result = self.follow(&path, &body).await?;
+        while super::ask::is_possible() && waits_for_us(&result) {
+            if !self.decide(&result).await? {
+                break;
+            }
+            let run = &result["structuredContent"]["run"];
+            result = self.follow(&path, &json!({ "run": run })).await?;
+        }
+        Ok(self.told(&result))
+    }
+
+    /// Asks, and writes the answer while it comes.
+    async fn follow(&self, path: &str, body: &Value) -> Result<Value, Failure> {
         let tells_steps = std::io::stderr().is_terminal();
         let mut is_written = false;
         let heard = |name: &str, data: &Value| match (name, data["text"].as_str()) {
@@ -74,22 +89,62 @@ impl Ask {
             ("step", _) if tells_steps && data["kind"] != "model" => super::note(&step(data)),
             _ => {}
         };
-        let result = self.remote.follow(&path, &body, heard).await?;
-        let is_error = result["isError"].as_bool().unwrap_or(false);
-        match is_written && !is_error {
+        let result = self.remote.follow(path, body, heard).await?;
+        let is_whole = is_written && !is_error(&result) && !waits_for_us(&result);
+        match is_whole {
             true => super::write(b"\n"),
             false => super::print(&text_of(&result)),
         }
+        Ok(result)
+    }
+
+    /// Asks the person at the terminal about every call that waits; whether all of it is decided.
+    async fn decide(&self, result: &Value) -> Result<bool, Failure> {
+        let told = &result["structuredContent"];
+        for approval in told["approvals"].as_array().into_iter().flatten() {
+            let (agent, uri) = (shown(&told["agent"]), shown(&approval["uri"]));
+            let arguments = shown(&approval["arguments"]);
+            let is_approved =
+                super::ask::confirm(&format!("{agent} wants to call {uri} with {arguments}. May it?"))?;
+            let decision = json!({ "decision": if is_approved { "approve" } else { "reject" } });
+            let id = approval["id"].as_str().unwrap_or_default();
+            if let Err(failure) = self.remote.post(&format!("/approvals/{id}"), &decision).await {
+                super::note(&failure.to_string());
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Says what is worth a word at the end, and how it went.
+    fn told(&self, result: &Value) -> ExitCode {
         let told = &result["structuredContent"];
         if let Some(conversation) = told["conversation"].as_str().filter(|_| self.conversation.is_some()) {
             super::note(&format!("conversation {conversation}"));
         }
-        Ok(match (is_error, told["state"].as_str()) {
+        match (is_error(result), told["state"].as_str()) {
             (true, _) => ExitCode::FAILURE,
             (false, None | Some("succeeded")) => ExitCode::SUCCESS,
             (false, Some(_)) => ExitCode::from(GOES_ON),
-        })
+        }
     }
+}
+
+fn is_error(result: &Value) -> bool {
+    result["isError"].as_bool().unwrap_or(false)
+}
+
+/// The run waits, and says for what.
+fn waits_for_us(result: &Value) -> bool {
+    let approvals = result["structuredContent"]["approvals"].as_array();
+    approvals.is_some_and(|approvals| !approvals.is_empty())
+}
+
+/// What a model has chosen, in letters that a terminal shows and does not obey.
+fn shown(value: &Value) -> String {
+    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let clean = tool::sanitize::clean(&text, &mut BTreeSet::new()).into_owned();
+    clean.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
 /// A step in a line.

@@ -50,6 +50,7 @@ fn about_reason(
         | Reason::HandoffLimit
         | Reason::TokenLimit
         | Reason::CostLimit
+        | Reason::DepthLimit
         | Reason::TimeLimit
         | Reason::Interrupted
         | Reason::Parked => None,

@@ -5,10 +5,17 @@
 
 mod world;
 
+#[path = "../it/guide_commands.rs"]
+mod guide_commands;
+
 mod approvals;
+mod ask;
 mod clients;
 mod conversations;
 mod crashes;
+mod faults;
+mod guide;
+mod inside;
 mod nodes;
 mod rest;
 mod runs;

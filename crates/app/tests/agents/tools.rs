@@ -77,7 +77,14 @@ async fn a_model_with_many_tools_finds_and_calls_them() {
     assert!(nearest.len() < 500, "not all names are told: {nearest}");
     let run = answer["structuredContent"]["run"].as_str().unwrap();
     let records = app.get(&format!("audit?run={run}")).await.is(200).items();
-    assert_eq!(records.len(), 4, "{records:#?}");
+    assert_eq!(records.len(), 5, "{records:#?}");
+    let found = records.iter().find(|record| record["tool"] == "find_tools").unwrap();
+    assert_eq!(
+        (&found["status"], &found["arguments"]["query"]),
+        (&json!("ok"), &json!("ship parcels")),
+        "{found}"
+    );
+    assert_eq!((&found["agent"], &found["step"]), (&json!("clerk"), &json!(1)), "{found}");
     let refused = records.iter().find(|record| record["tool"] == "wide__t999").unwrap();
     assert_eq!(refused["status"], "refused", "{refused}");
 }

@@ -1,32 +1,10 @@
 //! Guides whose commands are run as they stand.
 
+use crate::guide_commands::{commands, said_by};
 use serde_json::Value;
-use std::path::Path;
-use testkit::model::{Model, Reply};
 use testkit::process;
 use testkit::registry::{Consul, ConsulService};
 use testkit::{Backend, TestApp};
-
-/// The shell blocks of a guide, in order.
-fn commands(guide: &str) -> Vec<&str> {
-    let blocks = guide.split("```sh\n").skip(1);
-    blocks.map(|block| block.split("\n```").next().unwrap()).collect()
-}
-
-/// Runs the commands of a guide in this folder, as a manager, and gives back what they print.
-async fn said_by(guide: &str, app: &TestApp, folder: &Path) -> String {
-    let key = app.with_key(serde_json::json!({ "name": "guide", "role": "manager" })).await;
-    let blocks = commands(guide);
-    assert!(blocks[0].contains("export SERVER="), "the first block is what the reader fills in");
-    let script = format!("set -euo pipefail\n{}", blocks[1..].join("\n"));
-    let mut shell = process::sheltered("bash");
-    shell.arg("-c").arg(script).current_dir(folder);
-    shell.env("SERVER", format!("http://{}", app.address())).env("TOKEN", key.key().unwrap());
-    let output = tokio::task::spawn_blocking(move || shell.output().unwrap()).await.unwrap();
-    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{out}\n{err}");
-    out.into_owned()
-}
 
 /// TB-1.1, TB-2.1, TB-4.3, TB-8.1, TB-9.2
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -145,27 +123,6 @@ async fn the_guide_to_objects_does_what_it_says() {
     }
     let file = own_folder(&app, "oss", "docs").join("reports/june.csv");
     assert!(file.exists(), "the service keeps its files with its tenant");
-}
-
-/// AG-1, AG-2, AG-14, AG-15
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_guide_to_agents_does_what_it_says() {
-    let app = TestApp::start(Backend::Sqlite).await;
-    let folder = tempfile::tempdir().unwrap();
-    let model = Model::start(|number, _| match number % 2 {
-        0 => Reply::calls(&[("tickets__open", serde_json::json!({ "message": { "number": number } }))]),
-        _ => Reply::says("I have opened a ticket."),
-    })
-    .await;
-    let guide = include_str!("../../../../docs/guides/agents.md");
-    let guide = guide.replacen("```sh\napi()", &format!("```sh\nexport MODEL={}/v1\napi()", model.url()), 1);
-    let out = said_by(&guide, &app, folder.path()).await;
-    assert!(out.contains(r#""text":"I have opened a ticket.""#), "{out}");
-    for event in ["event: run", "event: step", "event: text", "event: end", "id: 1"] {
-        assert!(out.contains(event), "{event}\n{out}");
-    }
-    assert_eq!(out.matches(r#""state":"succeeded""#).count(), 4, "{out}");
-    assert_eq!(model.asked().len(), 10, "the queue has answered five times");
 }
 
 /// MQ-1, MQ-10, MQ-11

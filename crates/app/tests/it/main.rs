@@ -43,6 +43,7 @@ mod full_connection;
 mod full_disk;
 mod generated;
 mod grants;
+mod guide_commands;
 mod guides;
 mod hostile_answers;
 mod inputs;

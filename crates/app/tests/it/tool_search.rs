@@ -8,7 +8,7 @@ use futures::StreamExt as _;
 use reqwest::Method;
 use serde_json::{Value, json};
 use testkit::client::send_json;
-use testkit::{Backend, Client, TestApp, on_both_databases};
+use testkit::{Backend, Client, Database, TestApp, http, on_both_databases, process};
 
 on_both_databases! {
     finds_and_calls_in_every_version
@@ -264,5 +264,46 @@ fn finds_and_calls_over_stdio() {
     assert_eq!(
         pid["result"]["content"],
         client.ask("tools/call", call("test__pid", json!({})))["result"]["content"]
+    );
+}
+
+/// A service with so many tools, each of which has much to say.
+fn wordy(upstream: &http::Server, count: usize, length: usize) -> Value {
+    let tool = |at: usize| json!({ "id": format!("t{at}"), "endpoint": "/echo", "description": "word ".repeat(length / 5) });
+    let tools: Vec<_> = (0..count).map(tool).collect();
+    json!({ "type": "api", "id": "wordy", "config": { "base_url": upstream.url() }, "tools": tools })
+}
+
+/// TS-1: a door that decides by itself does so by the characters of its list, too; what it finds is measured.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn few_tools_with_many_words_are_found_where_the_door_decides() {
+    let (app, upstream) = (TestApp::start(Backend::Sqlite).await, http::Server::start().await);
+    app.patch("tenants/default", json!({ "tool_search": { "mode": "auto" } })).await.is(200);
+    app.service(wordy(&upstream, 20, 100)).await;
+    assert_eq!(Mcp::open(&app, "/mcp", "2025-11-25").await.names().await.len(), 20);
+    app.delete("services/api/wordy").await.is(204);
+    app.service(wordy(&upstream, 20, 2_100)).await;
+    let mcp = Mcp::open(&app, "/mcp", "2025-11-25").await;
+    assert_eq!(mcp.names().await, ["call_tool", "find_tools"]);
+    assert_eq!(mcp.found(json!({ "names": ["wordy__t7"] })).await, ["wordy__t7"]);
+    let metrics = app.get("/metrics").await.is(200).text;
+    let count = metrics.lines().find(|line| line.starts_with("mcp_all_in_one_tool_search_seconds_count"));
+    assert!(count.is_some_and(|line| line.ends_with(" 1")), "{count:?}");
+}
+
+/// TS-1: `serve --tool-search` says how `/mcp` tells of its tools.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_program_is_told_how_its_door_tells_of_tools() {
+    let (database, upstream) = (Database::create(Backend::Sqlite).await, http::Server::start().await);
+    let mut command = process::serve(env!("CARGO_BIN_EXE_mcp-all-in-one"), &database, &database.data_dir());
+    command.args(["--allow-private-network", "--tool-search", "on"]);
+    let server = process::Server::start(command);
+    let admin = server.admin();
+    admin.post("services", wordy(&upstream, 2, 50)).await.is(201);
+    let mcp = Mcp::open(&admin, "/mcp", "2026-07-28").await;
+    assert_eq!(mcp.names().await, ["call_tool", "find_tools"]);
+    assert_eq!(
+        Mcp::open(&admin, "/mcp?tools=all", "2026-07-28").await.names().await,
+        ["wordy__t0", "wordy__t1"]
     );
 }

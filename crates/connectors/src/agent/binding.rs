@@ -1,6 +1,7 @@
 //! What an agent may call, and whom it may hand over to, as the settings say.
 
 use super::approval::Approval;
+use super::names::{MAX_NAME, model_name};
 use super::settings::check_template;
 use gotemplate::Template;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -8,8 +9,6 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tool::{Pattern, Problem, Uri};
 
-/// The longest name that every model takes.
-pub(super) const MAX_NAME: usize = 64;
 /// How deep a preset may be.
 const MAX_DEPTH: usize = 32;
 
@@ -75,13 +74,6 @@ pub(super) struct HandoffSettings {
     history: History,
 }
 
-impl HandoffSettings {
-    /// The handoff is to the agent of that id.
-    pub(super) fn is_to(&self, id: &str) -> bool {
-        self.to.strip_prefix("agent://").is_some_and(|to| to == id)
-    }
-}
-
 /// What the next agent gets to know.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -105,6 +97,17 @@ pub(super) struct Binding {
 }
 
 impl Binding {
+    /// It stands for all tools whose address fits.
+    pub(super) fn is_pattern(&self) -> bool {
+        matches!(self.target, BoundTo::Many(_))
+    }
+
+    /// The address of the one tool that it stands for, as catalogs have it.
+    pub(super) fn address(&self) -> Option<String> {
+        let BoundTo::One(uri) = &self.target else { return None };
+        Some(uri.with_options(Default::default()).to_string())
+    }
+
     /// What it stands for, as it was written.
     pub(super) fn pattern(&self) -> Pattern {
         match &self.target {
@@ -280,10 +283,4 @@ pub(super) fn check_handoffs(
         }
     }
     checked
-}
-
-/// A name as every model takes it.
-pub(super) fn model_name(name: &str) -> String {
-    let legal = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '_' };
-    name.chars().take(MAX_NAME).map(legal).collect()
 }

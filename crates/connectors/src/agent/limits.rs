@@ -20,7 +20,7 @@ pub(super) struct LimitSettings {
     /// Handoffs to other agents.
     #[schemars(range(min = 0, max = 100))]
     pub(super) handoffs: u32,
-    /// Agents inside one another.
+    /// Agents and flows inside one another, from the agent that was asked first on.
     #[schemars(range(min = 1, max = 15))]
     pub(super) depth: usize,
     /// Time, in milliseconds.

@@ -6,6 +6,7 @@ mod guardrails;
 mod kept;
 mod limits;
 mod model;
+mod names;
 mod output_check;
 mod provider;
 mod run;

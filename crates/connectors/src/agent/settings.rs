@@ -2,10 +2,11 @@
 
 use super::Agent;
 use super::approval::{Approval, ApprovalBy};
-use super::binding::{Binding, HandoffSettings, ToolSettings, check_handoffs, check_tools};
+use super::binding::{HandoffSettings, ToolSettings, check_handoffs, check_tools};
 use super::guardrails::{GuardrailSettings, Guardrails};
 use super::limits::{ConversationSettings, LimitSettings, PriceSettings, RetryOfModels};
 use super::model::{Client, Model, Parameters, Sampling};
+use super::names::check_names;
 use super::output_check::OutputCheck;
 use super::provider::{FallbackSettings, Provider, check_endpoint};
 use crate::shared::headers::check_headers;
@@ -160,7 +161,7 @@ impl tool::Settings for Settings {
         let instructions = check_template("instructions", &self.instructions, &mut problems);
         let bindings = check_tools(&self.tools, &mut problems);
         let handoffs = check_handoffs(&self.handoffs, env.service.as_deref(), &mut problems);
-        check_names(&bindings, &self.handoffs, &mut problems);
+        check_names(&bindings, &handoffs, &mut problems);
         let guardrails = Guardrails::check(&self.guardrails, &mut problems);
         let schema = self.output_schema.as_ref();
         let output = schema.map(|schema| OutputCheck::new(schema, self.output_retries, &mut problems));
@@ -266,28 +267,6 @@ pub(super) fn check_template(path: &str, source: &str, problems: &mut Vec<Proble
             let problem = Problem::new(path, "InvalidTemplate", message);
             problems.push(problem.at(error.line(), error.column()));
             None
-        }
-    }
-}
-
-/// No two things may have one name for the model.
-fn check_names(bindings: &[Binding], handoffs: &[HandoffSettings], problems: &mut Vec<Problem>) {
-    let mut known: BTreeMap<&str, usize> = BTreeMap::new();
-    let is_handoff = |name: &str| {
-        name.strip_prefix("handoff_to_").is_some_and(|id| handoffs.iter().any(|to| to.is_to(id)))
-    };
-    for (at, binding) in bindings.iter().enumerate() {
-        let Some(name) = binding.name.as_deref() else { continue };
-        if ranking::is_reserved(name) {
-            let message =
-                format!("'{name}' is what tools are found with; give the tool another name in 'as'");
-            problems.push(Problem::new(format!("tools[{at}].as"), "ReservedName", message));
-        }
-        let is_taken = known.insert(name, at).is_some() || is_handoff(name);
-        if is_taken {
-            let message =
-                format!("two tools would be called '{name}'; give one of them another name in 'as'");
-            problems.push(Problem::new(format!("tools[{at}].as"), "DuplicateName", message));
         }
     }
 }

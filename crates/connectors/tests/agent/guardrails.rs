@@ -126,3 +126,50 @@ async fn a_rule_that_fails_blocks() {
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
     assert!(model.asked().is_empty());
 }
+
+/// AG-18: what an agent must not let pass, one that it asks must not either.
+#[tokio::test]
+async fn an_agent_inside_keeps_the_rules_of_the_one_around_it() {
+    let outer =
+        Model::replies(vec![Reply::calls(&[("b__ask", json!({ "prompt": "Look." }))]), Reply::says("Done.")])
+            .await;
+    let inner = Model::replies(vec![
+        Reply::calls(&[("crm__echo", json!({ "text": "secret" })), ("crm__echo", json!({ "text": "mine" }))]),
+        Reply::says("I looked."),
+    ])
+    .await;
+    let a = json!({ "tools": ["agent://b"], "guardrails": { "tool_input": [{ "pattern": "secret" }] } });
+    let b = json!({ "tools": ["api://crm/echo"], "guardrails": { "tool_input": [{ "pattern": "mine" }] } });
+    let world = World::with(vec![("a", agent(&outer, a)), ("b", agent(&inner, b))]).await;
+    world.ask("a", json!({ "prompt": "x" })).await.unwrap();
+    assert!(world.api.requests().is_empty(), "both rules hold");
+    let alone = Model::replies(vec![
+        Reply::calls(&[("crm__echo", json!({ "text": "secret" }))]),
+        Reply::says("I looked."),
+    ])
+    .await;
+    let world = World::with(vec![("b", agent(&alone, json!({ "tools": ["api://crm/echo"] })))]).await;
+    world.ask("b", json!({ "prompt": "x" })).await.unwrap();
+    assert_eq!(world.api.requests().len(), 1, "asked by itself it keeps its own alone");
+}
+
+/// AG-18: every kind of what concerns a person is found, and a tool may decide, too.
+#[tokio::test]
+async fn every_kind_of_personal_data_is_masked() {
+    for (kind, text) in [
+        ("phone", "+49 30 901820"),
+        ("id", "123-45-6789"),
+        ("bank", "DE89 3704 0044 0532 0130 00"),
+        ("key", "sk-abcdefghijklmnopqrstuvwx0123456789"),
+    ] {
+        let model = Model::replies(vec![Reply::says("ok")]).await;
+        let rules = json!({ "input": [{ "pii": [kind], "action": "mask" }] });
+        let world = World::with(vec![("a", agent(&model, json!({ "guardrails": rules })))]).await;
+        world.ask("a", json!({ "prompt": format!("It is {text} today") })).await.unwrap();
+        let read = &model.asked()[0].text;
+        assert!(
+            !read.contains(text) && read.contains(&format!("[{}_1]", kind.to_uppercase())),
+            "{kind}: {read}"
+        );
+    }
+}

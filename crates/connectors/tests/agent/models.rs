@@ -2,10 +2,14 @@
 
 use crate::world::*;
 use serde_json::{Value, json};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use testkit::http::dead_address;
 use testkit::model::{Model, Reply};
-use tool::{Caller, ErrorKind, Event, Reason};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
+use tool::{Caller, ErrorKind, Event};
 
 fn hello() -> Value {
     json!({ "prompt": "What is the time?" })
@@ -86,9 +90,11 @@ async fn a_model_that_is_not_there_is_named() {
     let mut settings = agent(&model, json!({}));
     settings["base_url"] = format!("http://{}", dead_address().await).into();
     let world = World::with(vec![("gone", settings), ("well", agent(&model, json!({})))]).await;
-    let error = world.ask("gone", hello()).await.unwrap_err();
-    assert_eq!((error.kind(), error.reason()), (ErrorKind::Unavailable, Some(Reason::ModelUnreachable)));
-    assert_eq!((error.service(), error.context("attempts")), (Some("gone"), Some("3")));
+    let result = world.ask("gone", hello()).await.unwrap();
+    let (told, message) = (&result["structuredContent"], &result["structuredContent"]["error"]["message"]);
+    let expected = json!({ "code": "UNAVAILABLE", "reason": "MODEL_UNREACHABLE", "service": "gone", "message": message });
+    assert_eq!((&result["isError"], &told["error"]), (&json!(true), &expected));
+    assert_eq!((&told["state"], &told["usage"]["model_calls"]), (&json!("failed"), &json!(0)), "{told}");
     assert_eq!(world.ask("well", hello()).await.unwrap()["isError"], false);
 }
 
@@ -120,13 +126,59 @@ async fn a_stream_that_is_cut_is_never_told_twice() {
     let model = Model::replies(vec![Reply::Cut("Half an ans".into()), Reply::says("whole")]).await;
     let world = World::with(vec![("a", agent(&model, json!({})))]).await;
     let (cx, _rx) = heard(context(Caller::local()));
-    let error = world.ask_as(&cx, "a", hello()).await.unwrap_err();
-    assert_eq!(error.reason(), Some(Reason::ModelUnreachable));
+    let error = world.failure(&cx, "a", hello()).await;
+    assert_eq!(error["reason"], "MODEL_UNREACHABLE");
     assert_eq!(model.asked().len(), 1, "no second text");
     let model = Model::replies(vec![Reply::Cut(String::new()), Reply::says("whole")]).await;
     let world = World::with(vec![("a", agent(&model, json!({})))]).await;
     let (cx, _rx) = heard(context(Caller::local()));
     assert_eq!(world.ask_as(&cx, "a", hello()).await.unwrap()["structuredContent"]["answer"], "whole");
+}
+
+/// A model whose first answer is this part of a stream, before the connection ends; the next one is whole. Where it is, and how often it was
+/// asked.
+async fn cut_in_the_middle(part: String) -> (String, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let (url, asked) = (format!("http://{}", listener.local_addr().unwrap()), Arc::new(AtomicUsize::new(0)));
+    let count = asked.clone();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let _ = stream.read(&mut [0; 65_536]).await;
+            let head =
+                "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
+            let whole = format!("{}data: [DONE]\n\n", event(json!({ "content": "Nothing was sent." })));
+            let (text, end) = match count.fetch_add(1, Ordering::Relaxed) {
+                0 => (part.as_str(), ""),
+                _ => (whole.as_str(), "0\r\n\r\n"),
+            };
+            let answer = format!("{head}{:x}\r\n{text}\r\n{end}", text.len());
+            stream.write_all(answer.as_bytes()).await.unwrap();
+        }
+    });
+    (url, asked)
+}
+
+fn event(delta: Value) -> String {
+    format!("data: {}\n\n", json!({ "choices": [{ "index": 0, "delta": delta }] }))
+}
+
+/// F3: a stream that is cut in the middle of a call's arguments makes no call of what has come; it is asked for again.
+#[tokio::test]
+async fn half_an_argument_makes_no_call() {
+    // The second is JSON by itself, and yet perhaps not all of it.
+    for half in ["{\"text\":\"ha", "{\"text\":\"half\"}"] {
+        let call = json!({ "index": 0, "id": "c0", "function": { "name": "crm__send", "arguments": half } });
+        let (url, asked) = cut_in_the_middle(event(json!({ "tool_calls": [call] }))).await;
+        let unused = Model::replies(vec![Reply::says("x")]).await;
+        let mut settings = agent(&unused, json!({ "tools": ["api://crm/send"], "approval": "never" }));
+        settings["base_url"] = url.into();
+        let world = World::with(vec![("a", settings)]).await;
+        let (cx, _rx) = heard(context(Caller::local()));
+        let result = world.ask_as(&cx, "a", hello()).await.unwrap();
+        assert_eq!(result["structuredContent"]["answer"], "Nothing was sent.", "{result}");
+        assert!(world.api.requests().is_empty(), "{half}");
+        assert_eq!(asked.load(Ordering::Relaxed), 2);
+    }
 }
 
 /// F4: what is no answer is never an empty success.
@@ -145,9 +197,9 @@ async fn what_is_no_answer_is_said_to_be_none() {
         let world = World::with(vec![("a", agent(&model, json!({})))]).await;
         assert_eq!(world.reason("a", hello()).await, "BAD_MODEL_ANSWER", "{body}");
         let (cx, _rx) = heard(context(Caller::local()));
-        let error = world.ask_as(&cx, "a", hello()).await.unwrap_err();
-        let expected = [Some(Reason::BadModelAnswer), Some(Reason::ModelUnreachable)];
-        assert!(expected.contains(&error.reason()), "{body}: {error:?}");
+        let error = world.failure(&cx, "a", hello()).await;
+        let expected = [json!("BAD_MODEL_ANSWER"), json!("MODEL_UNREACHABLE")];
+        assert!(expected.contains(&error["reason"]), "{body}: {error:?}");
     }
 }
 
@@ -159,8 +211,8 @@ async fn an_endless_answer_is_refused_at_the_limit() {
         let world = World::with(vec![("a", agent(&model, json!({})))]).await;
         assert_eq!(world.reason("a", hello()).await, "BAD_MODEL_ANSWER");
         let (cx, _rx) = heard(context(Caller::local()));
-        let error = world.ask_as(&cx, "a", hello()).await.unwrap_err();
-        assert_eq!(error.reason(), Some(Reason::BadModelAnswer));
+        let error = world.failure(&cx, "a", hello()).await;
+        assert_eq!(error["reason"], "BAD_MODEL_ANSWER");
     }
 }
 
@@ -179,9 +231,14 @@ async fn every_refusal_of_a_provider_has_a_reason_and_no_key_in_it() {
     ] {
         let model = Model::replies(vec![Reply::error(status, message)]).await;
         let world = World::with(vec![("a", agent(&model, json!({})))]).await;
-        let error = world.ask("a", hello()).await.unwrap_err();
-        assert_eq!(error.reason().and_then(Reason::code), Some(expected), "{status}: {error}");
-        assert!(!error.full_message().contains("hunter2"), "{error}");
+        let result = world.ask("a", hello()).await.unwrap();
+        let error = &result["structuredContent"]["error"];
+        assert_eq!(
+            (&error["reason"], &error["service"]),
+            (&json!(expected), &json!("a")),
+            "{status}: {result}"
+        );
+        assert!(!result.to_string().contains("hunter2"), "{result}");
         let attempts = if status >= 500 { 3 } else { 1 };
         assert_eq!(model.asked().len(), attempts, "{status}");
     }
@@ -217,9 +274,9 @@ async fn nothing_is_sent_where_the_guard_does_not_allow_it() {
     by_name["base_url"] = named.into();
     let world = World::with(vec![("a", guarded), ("b", by_name)]).await;
     for agent in ["a", "b"] {
-        let error = world.ask(agent, hello()).await.unwrap_err();
-        assert_eq!(error.reason(), Some(Reason::ModelUnreachable));
-        assert!(error.message().contains("is not public"), "{error}");
+        let error = world.failure(&context(Caller::local()), agent, hello()).await;
+        assert_eq!(error["reason"], "MODEL_UNREACHABLE");
+        assert!(error["message"].as_str().unwrap().contains("is not public"), "{error}");
     }
     assert!(target.asked().is_empty());
 }

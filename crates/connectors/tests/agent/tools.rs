@@ -215,3 +215,35 @@ async fn results_are_cut_to_what_the_agent_reads() {
     let heard = &results(&model.asked()[1])[0];
     assert!(heard.len() < 1400 && heard.contains("Cut to 1000 bytes"), "{heard}");
 }
+
+/// AG-7: what has a binding of its own keeps its preset and its name, wherever a pattern stands; what then has a name that
+/// is taken is told.
+#[tokio::test]
+async fn a_binding_of_its_own_wins_over_a_pattern() {
+    let echo = json!({ "text": "x", "customer": "theirs" });
+    let model = Model::replies(vec![Reply::calls(&[("crm__echo", echo)]), Reply::says("ok")]).await;
+    let tools = json!(["api://crm/*", { "uri": "api://crm/echo", "preset": { "customer": "c-7" } },
+        { "uri": "api://crm/must", "as": "crm__send" }]);
+    let world = World::with(vec![("a", agent(&model, json!({ "tools": tools })))]).await;
+    let result = world.ask("a", json!({ "prompt": "x" })).await.unwrap();
+    assert_eq!(world.api.last().query, "text=x&customer=c-7", "{result}");
+    let warnings = result["structuredContent"]["warnings"].to_string();
+    assert!(warnings.contains("two tools would be called 'crm__send'"), "{warnings}");
+}
+
+/// AG-9: no more calls of one answer run at once than the settings say.
+#[tokio::test]
+async fn no_more_than_parallel_calls_run_at_once() {
+    let calls: Vec<_> = (0..6).map(|n| ("crm__slow", json!({ "n": n.to_string() }))).collect();
+    for (parallel, least) in [(2, 900), (1, 1800)] {
+        let model = Model::replies(vec![Reply::calls(&calls), Reply::says("ok")]).await;
+        let settings = json!({ "tools": ["api://crm/slow"], "parallel": parallel });
+        let world = World::with(vec![("a", agent(&model, settings))]).await;
+        let begun = Instant::now();
+        world.ask("a", hello()).await.unwrap();
+        let took = begun.elapsed().as_millis();
+        // A busy machine is slower, and never faster.
+        assert!(took >= least, "{parallel} at once took {took} ms");
+        assert_eq!(world.api.requests().len(), 6);
+    }
+}

@@ -87,6 +87,13 @@ impl World {
         }
     }
 
+    /// How a run failed, as clients are told.
+    pub async fn failure(&self, cx: &Context, agent: &str, arguments: Value) -> Value {
+        let result = self.ask_as(cx, agent, arguments).await.unwrap();
+        assert_eq!(result["isError"], true, "{result}");
+        result["structuredContent"]["error"].clone()
+    }
+
     /// What the audit has.
     pub async fn records(&self) -> Vec<Entry> {
         self.gateway.audit().flush(Duration::from_secs(5)).await;

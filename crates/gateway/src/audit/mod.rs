@@ -116,6 +116,8 @@ pub struct Entry {
     pub parent_request_id: Option<String>,
     pub run_id: Option<String>,
     pub node: Option<String>,
+    pub agent: Option<String>,
+    pub step: Option<u32>,
     pub via: Option<&'static str>,
     pub result_bytes: i64,
     pub usage: Option<String>,
@@ -284,16 +286,11 @@ impl Record {
         let secrets = self.nested.as_deref().map(|nested| nested.step.secrets.clone()).unwrap_or_default();
         let (arguments, hidden) = kept_arguments(&self.arguments, route, &secrets);
         let duration_us = self.begun.elapsed().as_micros().try_into().unwrap_or(i64::MAX);
-        let end = self.end.unwrap_or(End {
-            duration_us,
-            status: Status::Error,
-            code: Some(tool::ErrorKind::Internal),
-            message: Some("the call did not end".into()),
-            result_bytes: 0,
-            account: None,
-        });
+        let end = self.end.unwrap_or_else(|| End::none(duration_us));
         let of_nested = self.nested.as_deref().and_then(|nested| nested.step.run.clone());
-        let of_account = end.account.as_ref().map(|account| account.run.clone());
+        let run_of_account = end.account.as_ref().map(|account| account.run.clone());
+        let of_account = end.account.as_ref().map(|account| account.agent.clone());
+        let chosen_by = self.nested.as_deref().and_then(|nested| nested.step.chosen_by.as_ref());
         let mut exchange = self.inspection.take();
         if let (Err(_), Some(exchange)) = (&self.arguments, &mut exchange) {
             kept::omit_bodies(exchange); // nobody knows what of it is secret
@@ -322,8 +319,10 @@ impl Record {
             request_id: self.request_id.to_string(),
             trace_id: self.trace.as_deref().map(|trace| format!("{:032x}", trace.id)),
             parent_request_id: self.nested.as_deref().map(|nested| nested.parent.to_string()),
-            run_id: of_nested.or(of_account).map(String::from),
+            run_id: of_nested.or(run_of_account).map(String::from),
             node: self.nested.as_deref().and_then(|nested| Some(nested.step.path.as_deref()?.to_owned())),
+            agent: chosen_by.map(|by| by.agent.to_string()).or(of_account),
+            step: chosen_by.map(|by| by.step),
             via: self.via,
             result_bytes: end.result_bytes,
             usage: end.account.map(|account| account.usage.get().to_owned()),
@@ -336,6 +335,20 @@ impl Record {
             secrets,
         });
         (entry, looked)
+    }
+}
+
+impl End {
+    /// Of a call that has none.
+    fn none(duration_us: i64) -> Self {
+        Self {
+            duration_us,
+            status: Status::Error,
+            code: Some(tool::ErrorKind::Internal),
+            message: Some("the call did not end".into()),
+            result_bytes: 0,
+            account: None,
+        }
     }
 }
 

@@ -79,6 +79,11 @@ impl TenantCatalog {
         self.instances.get(instance)?.tool_search.as_ref()
     }
 
+    /// The doors of instances that say how they tell of their tools, and those.
+    pub(crate) fn doors(&self) -> impl Iterator<Item = (&ToolSearch, &[Arc<Route>])> {
+        self.instances.values().filter_map(|tools| Some((tools.tool_search.as_ref()?, &*tools.listed)))
+    }
+
     /// What an instance offers of what stands at a place among all of the tenant's.
     pub(crate) fn offered_at(&self, instance: &InstanceId, place: usize) -> Option<&Arc<Route>> {
         self.instances.get(instance)?.places.get(&place)

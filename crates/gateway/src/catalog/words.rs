@@ -1,18 +1,19 @@
 //! What the tools of a snapshot are found by: an index of their words, and vectors where there are such.
 
 use super::{Route, TenantCatalog};
+use crate::tool_search::has_searched_door;
 use arc_swap::ArcSwap;
 use ranking::{Description, Index};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
 use tokio::sync::OnceCell;
-use tool::runs;
+use tool::{ToolSearch, runs};
 
 /// What the routes of a tenant are found by, in the order of the routes.
 #[derive(Default)]
 pub(crate) struct Words {
-    /// Made for the first who searches; most tenants never do.
+    /// Made with the snapshot where a door is in search mode, else for the first who searches; most tenants never do.
     index: Arc<OnceCell<Index>>,
     /// What each means, as far as that is known yet.
     pub(crate) vectors: ArcSwap<Vec<Option<Arc<[f32]>>>>,
@@ -26,9 +27,18 @@ impl TenantCatalog {
         &self.words
     }
 
-    /// Takes over what the tools are found by as far as nothing has changed. Where somebody has searched before, what is
-    /// new is made now, so that nobody waits for it.
-    pub(crate) async fn with_words(mut self, previous: Option<&Self>) -> Self {
+    /// Takes over what the tools are found by as far as nothing has changed. Where somebody has searched before, or a door
+    /// is in search mode, what is new is made now, so that nobody waits for it.
+    pub(crate) async fn with_words(self, previous: Option<&Self>, usual: &ToolSearch) -> Self {
+        let has_searched = previous.is_some_and(|previous| previous.words.index.initialized());
+        let catalog = self.with_known_words(previous);
+        if has_searched || has_searched_door(&catalog, usual) {
+            catalog.index_words().await;
+        }
+        catalog
+    }
+
+    fn with_known_words(mut self, previous: Option<&Self>) -> Self {
         let is_same = |previous: &&Self| {
             self.listed.len() == previous.listed.len()
                 && self.listed.iter().zip(&previous.listed).all(|(now, then)| Arc::ptr_eq(now, then))
@@ -43,9 +53,6 @@ impl TenantCatalog {
         let is_searched =
             previous.is_some_and(|previous| previous.words.is_searched.load(Ordering::Relaxed)).into();
         self.words = Words { index: Arc::default(), vectors, is_searched };
-        if previous.is_some_and(|previous| previous.words.index.initialized()) {
-            self.index_words().await;
-        }
         self
     }
 

@@ -15,8 +15,8 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 use std::time::Instant;
 use tool::{
-    Arguments, Context, Door, Error, ErrorKind, Outcome, Output, Request, Result, SearchMode, Target,
-    ToolSearch,
+    Arguments, Context, Door, Error, ErrorKind, Finding, Outcome, Output, Request, Result, SearchMode,
+    Target, ToolSearch,
 };
 use view::View;
 
@@ -139,9 +139,38 @@ impl Gateway {
     /// # Errors
     /// Why the caller may not, or which argument is wrong.
     pub async fn find_tools(&self, cx: &Context, arguments: Arguments) -> Result<Outcome> {
-        let record = Record::begin(cx, &Target::Name(FIND_TOOLS.to_owned()), &arguments);
+        self.as_call(cx, &arguments, self.find_in_catalog(cx, &arguments)).await
+    }
+
+    /// The same for whoever inside has tools of its own.
+    ///
+    /// # Errors
+    /// Why the caller may not, or what is wrong with the arguments.
+    pub(crate) async fn find_among(
+        &self,
+        cx: &Context,
+        arguments: &Arguments,
+        find: &Finding<'_>,
+    ) -> Result<Outcome> {
+        let found = async {
+            policy::may_call(&cx.caller)?;
+            let tenant: Arc<TenantCatalog> = self.catalog.tenant(&cx.tenant).unwrap_or_default();
+            let _permit = self.policy.admit_within_limits(cx, tenant.limiter.clone())?;
+            Ok(Outcome::Done(Output::json(find(arguments)?)))
+        };
+        self.as_call(cx, arguments, found).await
+    }
+
+    /// What is found, measured and recorded.
+    async fn as_call(
+        &self,
+        cx: &Context,
+        arguments: &Arguments,
+        found: impl Future<Output = Result<Outcome>>,
+    ) -> Result<Outcome> {
+        let record = Record::begin(cx, &Target::Name(FIND_TOOLS.to_owned()), arguments);
         let begun = Instant::now();
-        let result = self.find_in_catalog(cx, &arguments).await;
+        let result = found.await;
         self.metrics.tool_search_seconds.record(begun.elapsed());
         if result.is_err() {
             self.metrics.refused.increment(1);
@@ -231,6 +260,13 @@ impl Gateway {
             }
         }
     }
+}
+
+/// A door of the tenant is in search mode, so that somebody will search.
+pub(crate) fn has_searched_door(tenant: &TenantCatalog, usual: &ToolSearch) -> bool {
+    let own = tenant.tool_search().unwrap_or(usual);
+    is_searched(own.mode, tenant.routes())
+        || tenant.doors().any(|(search, routes)| is_searched(search.mode, routes))
 }
 
 /// The caller gets the two instead of these.

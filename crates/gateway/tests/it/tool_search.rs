@@ -64,6 +64,21 @@ async fn tells_of_two_tools_and_the_pinned_ones() {
     assert_eq!(error.kind(), ErrorKind::NotFound);
 }
 
+/// TS-6: where a door is in search mode the index is there before anybody searches; where none is, nothing is made.
+#[tokio::test]
+async fn the_index_is_made_with_the_catalog_where_a_door_is_in_search_mode() {
+    let world = World::new();
+    let indexed = || {
+        let tenant = world.gateway.catalog().tenant(&"acme".parse().unwrap());
+        let shown = format!("{tenant:?}");
+        shown.split("words: Words of ").nth(1).unwrap().split(' ').next().unwrap().to_owned()
+    };
+    for (mode, expected) in [(SearchMode::Off, "0"), (SearchMode::Auto, "0"), (SearchMode::On, "7")] {
+        load(&world, vec![service("m", json!({}))], Some(ToolSearch { mode, pinned: Vec::new() })).await;
+        assert_eq!(indexed(), expected, "{mode:?}");
+    }
+}
+
 /// TS-1
 #[tokio::test]
 async fn decides_by_itself_what_is_many() {

@@ -218,7 +218,9 @@ impl Flows {
         let caller = Arc::new(Starter::read(&run.caller).acting());
         let door = origin.by_door();
         let request_id = origin.request_id.map_or_else(tool::new_id, |id| id.as_str().into());
-        Context::for_request(request_id, run.tenant.clone(), caller, door, self.options.call_timeout)
+        let cx =
+            Context::for_request(request_id, run.tenant.clone(), caller, door, self.options.call_timeout);
+        Context { around: origin.around.map(Arc::new), ..cx }
     }
 }
 

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
 use tool::secret::SecretValues;
-use tool::{Caller, Door, Identity, Limits, Pattern, Role, RunId, Scope};
+use tool::{Around, Caller, Door, Identity, Limits, Pattern, Role, RunId, Scope};
 
 /// On whose behalf a run works. Its calls count for this one, and reach what those might who answer for it: the publisher,
 /// or of a draft this one.
@@ -138,6 +138,9 @@ pub struct Origin {
     /// How many runs it stands inside.
     #[serde(default)]
     pub depth: u32,
+    /// The agents and flows that it stands in, itself included where it is a flow's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub around: Option<Around>,
     /// The run that it repeats.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay_of: Option<RunId>,

@@ -12,7 +12,9 @@ use serde_json::{Map, Value, json};
 use std::sync::{Arc, Weak};
 use store::runs::Parent;
 use tool::secret::SecretValues;
-use tool::{Call, Connector, Context, Error, Extras, Outcome, Result, RunId, Step, TenantId, Tool, runs};
+use tool::{
+    Call, Connector, Context, Error, Extras, Outcome, Result, RunId, Step, TenantId, Tool, Uri, runs,
+};
 
 /// What a start brings along beside its arguments.
 const EXTRA: &str = "mcp-all-in-one/flow";
@@ -217,7 +219,9 @@ impl Connector for FlowService {
             inherited_secrets: inherited.secrets,
             ..Given::default()
         };
-        let origin = flows.origin_of(cx).await?;
+        let mut origin = flows.origin_of(cx).await?;
+        let address = Uri::of_service(runs::SCHEME, &self.id).to_string();
+        origin.around = cx.around.as_deref().map(|around| around.with(&address)).transpose()?;
         let key = asked.dedupe_key.as_deref().or_else(|| cx.idempotency_key());
         let mut start = NewStart::new(&self.id, version, given, origin, &cx.caller).once(key, &cx.caller);
         let is_waited_for = parent.is_none() && !asked.is_async && call.options.is_async != Some(true);

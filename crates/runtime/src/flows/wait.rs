@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use store::runs::{Run, RunData, State, Wait, WaitFilter};
 use store::{ErrorKind, PageRequest};
 use tool::{
-    Context, Door, Ended, Error, NewWork, Outcome, Output, Result, RunAnswer, RunId, RunQuestion,
+    Context, Door, Ended, Error, NewWork, Outcome, Output, Reason, Result, RunAnswer, RunId, RunQuestion,
     RunStanding, TenantId, Uri, runs,
 };
 
@@ -234,6 +234,10 @@ fn error_of(failure: &Failure) -> Error {
     let error = match failure.code.as_str() {
         "TIMEOUT" => Error::timeout(message),
         _ => Error::upstream(message).with_service_code(&failure.code),
+    };
+    let error = match failure.reason.as_deref().and_then(Reason::of_code) {
+        Some(reason) => error.because(reason),
+        None => error,
     };
     match failure.status {
         Some(status) => error.with_status(status),

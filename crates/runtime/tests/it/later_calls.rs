@@ -12,8 +12,8 @@ use tokio_util::sync::CancellationToken;
 use tool::objects::{Part, Reading};
 use tool::queue::LaterCall;
 use tool::{
-    CallTools, CallableTool, Context, Error, Link, Outcome, Output, Queue as _, Request, Result, Target,
-    TenantId,
+    Arguments, CallTools, CallableTool, Context, Error, Finding, Link, Outcome, Output, Queue as _, Request,
+    Result, Target, TenantId,
 };
 
 const PLENTY: Duration = Duration::from_secs(40);
@@ -58,6 +58,10 @@ impl CallTools for Tools {
 
     async fn refuse(&self, _: &Context, called: &str, error: Error) {
         self.refusals.lock().unwrap().push((called.to_owned(), error.message().to_owned()));
+    }
+
+    async fn find(&self, _: &Context, _: Arguments, _: &Finding<'_>) -> Result<Outcome> {
+        Err(Error::unsupported("nobody looks for tools here"))
     }
 
     fn tools(&self, _: &Context) -> Vec<CallableTool> {

@@ -61,6 +61,12 @@ pub(super) struct AuditView {
     /// The node of the run that made it.
     #[serde(skip_serializing_if = "Option::is_none")]
     node: Option<String>,
+    /// The agent whose model has chosen the call; of the call of an agent itself, the one that has answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agent: Option<String>,
+    /// At which model call of the run that was, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    step: Option<u32>,
     /// `call_tool` where the tool was called through that.
     #[serde(skip_serializing_if = "Option::is_none")]
     via: Option<String>,
@@ -97,6 +103,8 @@ impl AuditView {
             parent_request_id: details.parent_request_id.map(Cow::into_owned),
             run_id: details.run_id.map(Cow::into_owned),
             node: details.node.map(Cow::into_owned),
+            agent: details.agent.map(Cow::into_owned),
+            step: details.step,
             via: details.via.map(Cow::into_owned),
             usage: details.usage.and_then(|text| serde_json::from_str(&text).ok()),
         }

@@ -167,6 +167,8 @@ pub(super) fn row_of(
             parent_request_id: None,
             run_id: None,
             node: None,
+            agent: None,
+            step: None,
             via: None,
             usage: None,
         },

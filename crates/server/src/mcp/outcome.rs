@@ -2,12 +2,13 @@
 
 use super::Answered;
 use crate::call_error::CallError;
+use crate::error::Code;
 use mcp::error::{Failure, failure_of_call};
 use mcp::modern::{self, Cache};
 use mcp::{Era, RpcError, Version};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
-use tool::{ErrorKind, Fields, InputRequest, Outcome, Output, Question, RunId, Structured};
+use tool::{Content, ErrorKind, Fields, InputRequest, Outcome, Output, Question, Reason, RunId, Structured};
 
 pub(super) const SERVER_INFO: &str =
     concat!("{\"name\":\"mcp-all-in-one\",\"version\":\"", env!("CARGO_PKG_VERSION"), "\"}");
@@ -39,7 +40,12 @@ pub(super) fn of_call(outcome: tool::Result<Outcome>, version: Version, goes_on:
         Ok(Outcome::NeedsInput(request)) => unanswerable(&request, version),
         Err(error) => match failure_of_call(&error, version) {
             Failure::Error(error) => return Err(error),
-            Failure::Result(text) => failed(&text, &error, version),
+            Failure::Result(text) => match error.reason().and_then(Reason::code) {
+                Some(reason) => {
+                    noting(failed_because(&text, &error, reason), &CallError::of(&error), version)
+                }
+                None => failed(&text, &error, version),
+            },
         },
     };
     Ok(for_era(version.era(), result, Cache::No))
@@ -73,6 +79,15 @@ fn noting(mut result: String, failure: &CallError, version: Version) -> String {
     };
     result.insert_str(end, &format!(",\"_meta\":{{{server}\"{FAILURE}\":{failure}}}"));
     result
+}
+
+/// The same with what programs go by, where there is a word for it.
+fn failed_because(text: &str, error: &tool::Error, reason: &str) -> String {
+    let told = json!({
+        "code": Code::from(error.kind()), "reason": reason, "service": error.service(), "message": error.message(),
+    });
+    let text = Content::text(text);
+    format!("{{\"content\":[{}],\"structuredContent\":{{\"error\":{told}}},\"isError\":true}}", text.get())
 }
 
 /// What goes on, and how to ask about it.
@@ -237,6 +252,21 @@ mod tests {
             let own = r#"{"content":[],"isError":true,"_meta":{"theirs":1}}"#;
             let relayed = Output::relayed(raw(own)).unwrap().failed_because(error());
             assert!(of_output(relayed, version).contains(r#""_meta":{"theirs":1}"#));
+        }
+    }
+
+    /// AG-20: a run of an agent that failed elsewhere is told with its reason, in every era.
+    #[test]
+    fn a_failure_that_has_a_word_for_programs_is_told_with_it() {
+        let error =
+            || tool::Error::unavailable("the process has ended").because(Reason::Interrupted).of_service("a");
+        for version in [Version::V2025_06_18, Version::V2026_07_28] {
+            let text = of_call(Err(error()), version, GoesOn::Run).unwrap();
+            let result: Value = serde_json::from_str(&text).unwrap();
+            assert_eq!(result["isError"], true, "{text}");
+            let told = &result["structuredContent"]["error"];
+            assert_eq!(told["code"], "UNAVAILABLE", "{text}");
+            assert_eq!((&told["reason"], &told["service"]), (&json!("INTERRUPTED"), &json!("a")), "{text}");
         }
     }
 

@@ -105,6 +105,12 @@ pub struct AuditDetails<'a> {
     /// The node of the run that made it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<Cow<'a, str>>,
+    /// The agent that made it, or that was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<Cow<'a, str>>,
+    /// At which model call of its run the agent made it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<u32>,
     /// The tool through which it was called, where that was another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub via: Option<Cow<'a, str>>,

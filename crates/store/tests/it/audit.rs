@@ -38,6 +38,8 @@ pub(crate) fn row(tenant: &str, id: &str, at: i64) -> AuditRow<'static> {
             parent_request_id: None,
             run_id: None,
             node: None,
+            agent: None,
+            step: None,
             via: None,
             usage: None,
         },

@@ -79,6 +79,8 @@ pub enum Reason {
     TokenLimit,
     /// It has cost as much as it may.
     CostLimit,
+    /// Agents and flows stand in one another as deep as they may.
+    DepthLimit,
     /// It has taken as long as it may.
     TimeLimit,
     /// The process that worked on it has ended before it.
@@ -106,6 +108,7 @@ impl Reason {
             Self::HandoffLimit => "HANDOFF_LIMIT",
             Self::TokenLimit => "TOKEN_LIMIT",
             Self::CostLimit => "COST_LIMIT",
+            Self::DepthLimit => "DEPTH_LIMIT",
             Self::TimeLimit => "TIME_LIMIT",
             Self::Interrupted => "INTERRUPTED",
             Self::CredentialsRejected
@@ -133,7 +136,7 @@ impl Reason {
         Self::CODED.into_iter().find(|reason| reason.code() == Some(code))
     }
 
-    const CODED: [Self; 16] = [
+    const CODED: [Self; 17] = [
         Self::ModelUnreachable,
         Self::ModelRateLimited,
         Self::ModelAuth,
@@ -148,6 +151,7 @@ impl Reason {
         Self::HandoffLimit,
         Self::TokenLimit,
         Self::CostLimit,
+        Self::DepthLimit,
         Self::TimeLimit,
         Self::Interrupted,
     ];

@@ -7,13 +7,14 @@ use super::frame::framed;
 use super::offers::{Bound, Offered, acting};
 use super::plan::{Chosen, Plan};
 use super::think::Thinking;
-use super::{progress, spans};
+use super::{progress, search, spans, spent};
 use futures::future::BoxFuture;
 use futures::{StreamExt, stream};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::collections::HashMap;
 use tool::journal::parked;
-use tool::{Ended, ErrorKind, Outcome, Output, Reason, Request, Result, Step};
+use tool::{ChosenBy, Ended, Error, ErrorKind, Outcome, Output, Reason, Request, Result, Step};
 
 /// What came of one call, for the model.
 #[derive(Debug, Serialize, Deserialize)]
@@ -50,6 +51,7 @@ impl Thinking<'_> {
         offered: &Offered<'_>,
         calls: Vec<ToolCall>,
     ) -> Result<Option<Output>> {
+        self.check_repeats(offered, &calls)?;
         // Those that are refused count, too: each is answered and recorded.
         let wanted = calls.iter().filter(|call| !offered.is_handoff(&call.name)).count();
         self.work.run.spent().may_call(wanted, &self.work.run.limits)?;
@@ -69,6 +71,21 @@ impl Thinking<'_> {
         let came = self.make_all(plans).await?;
         self.tell(calls, came).await?;
         Ok(None)
+    }
+
+    /// One tool with the same arguments again and again in one answer is told as what it is, whatever else there is too
+    /// much of.
+    fn check_repeats(&self, offered: &Offered<'_>, calls: &[ToolCall]) -> Result<()> {
+        let most = self.work.run.limits.repeats.saturating_add(1);
+        let mut counts: HashMap<(&str, String), u32> = HashMap::new();
+        for call in calls.iter().filter(|call| offered.has(&call.name)) {
+            let count = counts.entry((call.name.as_str(), search::repeated_as(call))).or_default();
+            *count += 1;
+            if *count > most {
+                return Err(spent::in_a_loop(&call.name));
+            }
+        }
+        Ok(())
     }
 
     /// Those that need no approval run first, and none waits for another's.
@@ -148,6 +165,10 @@ impl Thinking<'_> {
             run: Some(self.work.run.id.clone()),
             idempotency_key: Some(format!("{}:{path}", self.work.run.id).into()),
             path: Some(path.into()),
+            chosen_by: Some(ChosenBy {
+                agent: self.agent.id.as_str().into(),
+                step: self.work.run.spent().model_calls,
+            }),
             ..Step::default()
         }
     }
@@ -183,13 +204,16 @@ impl Thinking<'_> {
         let called = tools.call(&cx, Request::new(bound.target.clone(), arguments)).await;
         spans::end_tool(span, &called);
         Ok(match called {
+            Ok(Outcome::Done(output)) if output.failure().is_some_and(is_too_deep) => {
+                return Err(too_deep_inside(&output));
+            }
             Ok(Outcome::Done(output)) => from_outside(shown(&output), output.is_error()),
             Ok(Outcome::Started(run)) if run == self.work.run.id => return Err(parked()),
             Ok(Outcome::Started(run)) => from_outside(format!("it goes on as run {run}"), false),
             Ok(Outcome::NeedsInput(_)) => {
                 Came::told("the tool asks for more input, which an agent cannot give")
             }
-            Err(error) if error.reason() == Some(Reason::Parked) => return Err(error),
+            Err(error) if error.reason() == Some(Reason::Parked) || is_too_deep(&error) => return Err(error),
             // What has become of it nobody knows.
             Err(_) if self.cx.cancel.is_cancelled() => return Err(Ended::Cancelled.error("")),
             // The words may be the service's own.
@@ -229,6 +253,16 @@ impl Thinking<'_> {
         }
         self.add(Turn::Results(results))
     }
+}
+
+/// How deep a run goes is a limit of the whole of it.
+fn is_too_deep(error: &Error) -> bool {
+    error.reason() == Some(Reason::DepthLimit)
+}
+
+fn too_deep_inside(output: &Output) -> Error {
+    let words = output.failure().map(Error::message).unwrap_or_default();
+    Error::upstream(words).because(Reason::DepthLimit)
 }
 
 /// A result as text; what is none is described.

@@ -36,13 +36,14 @@ pub(super) fn output(thinking: &Thinking<'_>, answered: &Answered) -> Result<Out
     Ok(output.accounted(account(thinking)?))
 }
 
-/// What is told of a run that failed. As long as no model has answered, there is nothing to tell but why.
+/// What is told of a run that failed. What is refused before anything was sent is a refusal, as of every tool.
 pub(super) async fn failure(thinking: &Thinking<'_>, error: Error) -> Result<Output> {
     let error =
         if error.kind() == ErrorKind::Timeout && error.reason().is_none() { thinking.late() } else { error };
     let error = error.of_service(&thinking.agent.id);
     let is_over = error.kind() == ErrorKind::Cancelled || thinking.cx.cancel.is_cancelled();
-    if is_over || !thinking.has_thought {
+    let is_refusal = error.kind().is_refusal() || error.kind() == ErrorKind::Internal;
+    if is_over || !thinking.has_thought && is_refusal {
         return Err(error);
     }
     let said = match error.reason() {
@@ -64,7 +65,7 @@ pub(super) async fn failure(thinking: &Thinking<'_>, error: Error) -> Result<Out
 /// The kinds of failure that end a run, in REST's words.
 fn code_of(kind: ErrorKind) -> &'static str {
     match kind {
-        ErrorKind::Unavailable => "UNAVAILABLE",
+        ErrorKind::Unavailable | ErrorKind::InvalidConfig => "UNAVAILABLE",
         ErrorKind::Timeout => "TIMEOUT",
         ErrorKind::Denied => "FORBIDDEN",
         ErrorKind::Unsupported => "BAD_REQUEST",
@@ -102,7 +103,7 @@ fn relayed(text: &str, told: &Value, is_error: bool) -> Result<Output> {
 
 fn account(thinking: &Thinking<'_>) -> Result<Account> {
     let run = &thinking.work.run;
-    Ok(Account { run: run.id.clone(), usage: raw(&run.spent().told())? })
+    Ok(Account { run: run.id.clone(), agent: thinking.agent.id.clone(), usage: raw(&run.spent().told())? })
 }
 
 fn raw(value: &impl Serialize) -> Result<Box<RawValue>> {

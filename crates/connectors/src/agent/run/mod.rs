@@ -57,7 +57,7 @@ impl Prompt {
 /// Asks the agent and gives its answer, or what became of the run.
 ///
 /// # Errors
-/// Why nothing was sent, why the first model call failed, or that the caller took the call back.
+/// Why nothing was sent, or that the caller took the call back.
 pub(super) async fn ask(agent: &Agent, cx: &Context, arguments: &Map<String, Value>) -> Result<Outcome> {
     let prompt = Prompt::read(arguments, agent.limits.prompt_bytes)?;
     let (work, cx) = AtWork::begin(agent, cx)?;

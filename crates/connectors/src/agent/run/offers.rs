@@ -1,8 +1,9 @@
 //! What the model is offered before each model call: what the agent has, as far as its caller may call it.
 
 use super::super::Agent;
-use super::super::binding::{Binding, BoundTo, Handoff, model_name};
+use super::super::binding::{Binding, BoundTo, Handoff};
 use super::super::model::Offer;
+use super::super::names::{handoff_name, model_name};
 use super::super::settings::RunAs;
 use super::work::AtWork;
 use ranking::Toolbox;
@@ -15,8 +16,6 @@ use tool::{CallTools, CallableTool, Caller, CallerHeaders, Context, Error, Resul
 
 /// The most tools that patterns may stand for; all of them are looked up before each model call.
 const MAX_TOOLS: usize = 1_000;
-/// What a handoff is called, before the agent's id.
-pub(super) const HANDOFF: &str = "handoff_to_";
 
 /// A tool that the model may call now.
 pub(super) struct Bound<'a> {
@@ -39,6 +38,11 @@ impl Offered<'_> {
     /// A call of that name is a handoff.
     pub(super) fn is_handoff(&self, name: &str) -> bool {
         self.handoffs.iter().any(|(known, _)| known == name)
+    }
+
+    /// The model may call something by that name.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.is_searched() && ranking::is_reserved(name) || self.tools.iter().any(|bound| bound.name == name)
     }
 
     /// The same as the model is told of it.
@@ -139,16 +143,29 @@ fn add_tools<'a>(
     tools: &dyn CallTools,
 ) -> usize {
     let lookup = Lookup::new(acting(agent, cx, Step::default()), tools);
-    let (mut left_out, mut known) = (0, HashSet::new());
-    for binding in &agent.bindings {
+    // What has a binding of its own is meant by that, wherever a pattern stands.
+    let of_their_own: HashSet<_> = agent.bindings.iter().filter_map(Binding::address).collect();
+    let (mut left_out, mut known, mut names) = (0, HashSet::new(), HashSet::new());
+    // A name that settings give is not taken by a pattern before.
+    let (patterns, single): (Vec<_>, Vec<_>) =
+        agent.bindings.iter().partition(|binding| binding.is_pattern());
+    for binding in single.into_iter().chain(patterns) {
         let mut callables = lookup.callables(binding).peekable();
         left_out += usize::from(callables.peek().is_none());
         for (callable, target) in callables {
-            let is_at_work = callable.uri.scheme() == "agent"
-                && work.agents.iter().any(|agent| agent == callable.uri.service());
+            let address = callable.uri.with_options(Default::default()).to_string();
+            let is_at_work = callable.uri.scheme() == "agent" && work.around.has(&address);
+            let is_meant_elsewhere =
+                binding.is_pattern() && (of_their_own.contains(&address) || !known.insert(address));
+            if is_at_work || is_meant_elsewhere {
+                continue;
+            }
             let name = binding.name.clone().unwrap_or_else(|| model_name(&callable.name));
-            let address = callable.uri.to_string();
-            if is_at_work || known.contains(&name) || known.contains(&address) {
+            if !names.insert(name.clone()) {
+                let uri = &callable.uri;
+                let warning =
+                    format!("two tools would be called '{name}', and {uri} is left out; name it in 'as'");
+                work.run.spent().warn(warning);
                 continue;
             }
             if found.tools.len() >= MAX_TOOLS {
@@ -156,7 +173,6 @@ fn add_tools<'a>(
                 work.run.spent().warn(warning);
                 return left_out;
             }
-            known.extend([name.clone(), address]);
             let parameters = without_presets(&callable, binding);
             found.tools.push(Bound { name, callable, target, binding, parameters });
         }
@@ -170,8 +186,7 @@ fn add_handoffs<'a>(found: &mut Offered<'a>, agent: &'a Agent, cx: &Context, too
     let lookup = Lookup::new(of_caller, tools);
     for handoff in &agent.handoffs {
         if lookup.find(&handoff.to).is_some() {
-            let name = model_name(&format!("{HANDOFF}{}", handoff.to.service()));
-            found.handoffs.push((name, handoff));
+            found.handoffs.push((handoff_name(&handoff.to), handoff));
         }
     }
     agent.handoffs.len() - found.handoffs.len()
@@ -262,7 +277,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::time::Duration;
     use tool::objects::{Part, Reading};
-    use tool::{Door, InstanceId, Link, Outcome, Request, TenantId, Tool};
+    use tool::{Arguments, Door, Finding, InstanceId, Link, Outcome, Request, TenantId, Tool};
 
     /// So many tools, and how often somebody wanted them all.
     struct Many(usize, AtomicUsize);
@@ -274,6 +289,10 @@ mod tests {
         }
 
         async fn refuse(&self, _: &Context, _: &str, _: Error) {}
+
+        async fn find(&self, _: &Context, _: Arguments, _: &Finding<'_>) -> Result<Outcome> {
+            Err(Error::internal("nothing is found here"))
+        }
 
         fn tools(&self, _: &Context) -> Vec<CallableTool> {
             self.1.fetch_add(1, Ordering::Relaxed);

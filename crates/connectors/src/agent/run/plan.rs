@@ -10,7 +10,7 @@ use super::spent::Repeat;
 use super::think::Thinking;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
-use tool::{Arguments, Error, Result};
+use tool::{Arguments, Error, Outcome, Result};
 
 /// What becomes of a call.
 pub(super) enum Plan<'o, 'a> {
@@ -83,17 +83,29 @@ impl Thinking<'_> {
                 self.refuse(call, Error::invalid_input(why.clone())).await;
                 Ok(Plan::Tell(why))
             }
-            Some(Meant::Found(found)) => {
-                let arguments = search::repeated_as(call);
-                let repeat = self.work.run.spent().repeated(&call.name, &arguments, &self.work.run.limits)?;
+            Some(Meant::Find(arguments)) => {
+                let repeated = search::repeated_as(call);
+                let repeat = self.work.run.spent().repeated(&call.name, &repeated, &self.work.run.limits)?;
                 Ok(match repeat {
-                    Repeat::Fine => Plan::Answer(found),
+                    Repeat::Fine => self.find(offered, at, arguments).await,
                     Repeat::Told => {
                         Plan::Tell("you have looked for this before; use what was found".to_owned())
                     }
                 })
             }
             None => self.plan_call(offered, call).await,
+        }
+    }
+
+    /// Looks for tools among those that are offered: a call like any other, with limits and a record.
+    async fn find<'o, 'a>(&self, offered: &'o Offered<'a>, at: usize, arguments: Arguments) -> Plan<'o, 'a> {
+        let Some(tools) = &self.tools else { return Plan::Tell("there are no tools".to_owned()) };
+        let cx = super::offers::acting(self.agent, &self.cx, self.step(at));
+        let toolbox = offered.toolbox();
+        match tools.find(&cx, arguments, &|arguments: &Arguments| toolbox.find(arguments)).await {
+            Ok(Outcome::Done(output)) => Plan::Answer(super::act::shown(&output)),
+            Ok(_) => Plan::Tell("nothing was found".to_owned()),
+            Err(error) => Plan::Tell(error.in_words()),
         }
     }
 

@@ -15,8 +15,8 @@ const NEAREST: usize = 3;
 
 /// What a model means by a call of one of the two.
 pub(super) enum Meant {
-    /// It looks for tools, and this is found.
-    Found(String),
+    /// It looks for tools with these arguments.
+    Find(Arguments),
     /// It calls a tool.
     Call(ToolCall),
     /// It has written something that is neither.
@@ -41,7 +41,7 @@ impl Offered<'_> {
             return None;
         }
         let meant = arguments(call).and_then(|arguments| match is_find {
-            true => self.toolbox().find(&arguments).map(|found| Meant::Found(found.get().to_owned())),
+            true => Ok(Meant::Find(arguments)),
             false => meant_by_call_tool(&arguments).map(|through| {
                 let arguments = through.arguments.to_raw().get().to_owned();
                 Meant::Call(ToolCall { name: through.name, arguments, ..call.clone() })
@@ -64,7 +64,8 @@ impl Offered<'_> {
         }
     }
 
-    fn toolbox(&self) -> &Toolbox {
+    /// What the tools are found by.
+    pub(super) fn toolbox(&self) -> &Toolbox {
         self.toolbox.get_or_init(|| Toolbox::of(self.tools.iter().map(told).collect()))
     }
 }

@@ -43,7 +43,7 @@ impl Invocation {
             cached: now.cached.saturating_sub(before.cached),
         };
         // What agents inside have used is counted with the one that was asked first.
-        if work.agents.len() == 1 && work.handover.is_none() {
+        if !work.is_inside {
             match result {
                 Ok(Outcome::Done(output)) => metrics::count(spent, cost - cost_before, output.is_error()),
                 // It goes on later, and is counted then.

@@ -106,9 +106,7 @@ impl Spent {
         if *count == limits.repeats + 1 {
             return Ok(Repeat::Told);
         }
-        let message =
-            format!("the run has ended: the model calls '{tool}' with the same arguments again and again");
-        Err(Error::upstream(message).because(Reason::Loop))
+        Err(in_a_loop(tool))
     }
 
     /// Counts calls that are about to be made.
@@ -158,6 +156,13 @@ impl Spent {
             cost_usd: self.cost_usd,
         }
     }
+}
+
+/// Why a run ends whose model repeats itself.
+pub(super) fn in_a_loop(tool: &str) -> Error {
+    let message =
+        format!("the run has ended: the model calls '{tool}' with the same arguments again and again");
+    Error::upstream(message).because(Reason::Loop)
 }
 
 fn digest_of(tool: &str, arguments: &str) -> [u8; 32] {

@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tool::journal::{Journaled, Said};
-use tool::{Context, Error, Result, RunId, Shared, new_id};
+use tool::{Around, Context, Error, Result, RunId, Shared, Uri, new_id};
 
 /// What model calls are called in a journal; with them goes what stands for what the model is not to see.
 pub(super) const MODEL: &str = "model";
@@ -90,9 +90,9 @@ impl Run {
 #[derive(Debug)]
 pub(super) struct AtWork {
     pub(super) run: Arc<Run>,
-    /// The agents inside one another, the innermost last.
-    pub(super) agents: Vec<String>,
-    /// The guardrails of every agent that this one answers for.
+    /// The agents and flows inside one another, this one last.
+    pub(super) around: Arc<Around>,
+    /// The guardrails of every agent that it works for, and its own.
     pub(super) guards: Vec<Arc<Guardrails>>,
     /// What the agent before this one has said.
     pub(super) handover: Option<Handover>,
@@ -119,37 +119,31 @@ impl AtWork {
     /// # Errors
     /// When the agent is at work already, or too many are.
     pub(super) fn begin(agent: &Agent, cx: &Context) -> Result<(Arc<Self>, Context)> {
-        let around = cx.shared.as_ref().filter(|_| cx.nested.is_some()).and_then(Shared::get::<Self>);
-        let Some(around) = around else {
-            return Ok(Self::outermost(agent, cx));
+        let outer = cx.shared.as_ref().filter(|_| cx.nested.is_some()).and_then(Shared::get::<Self>);
+        let Some(outer) = outer else {
+            return Self::outermost(agent, cx);
         };
-        if around.handover.as_ref().is_some_and(|handover| handover.to == agent.id) {
-            let mut guards = around.guards.clone();
-            guards.push(agent.guardrails.clone());
-            let (run, agents, handover) =
-                (around.run.clone(), around.agents.clone(), around.handover.clone());
-            let path = around.path.clone();
-            return Ok((Arc::new(Self { run, agents, guards, handover, path, is_inside: true }), cx.clone()));
-        }
-        if around.agents.contains(&agent.id) {
-            let chain = around.agents.join(" → ");
-            let message =
-                format!("the agent '{}' is at work already ({chain}); it cannot be asked inside", agent.id);
-            return Err(Error::unsupported(message));
-        }
-        let mut agents = around.agents.clone();
-        agents.push(agent.id.clone());
-        if agents.len() > around.run.limits.depth {
-            let depth = around.run.limits.depth;
-            return Err(Error::unsupported(format!("agents are more than {depth} deep inside one another")));
-        }
-        let (guards, path) = (vec![agent.guardrails.clone()], around.path.clone());
-        let run = around.run.clone();
-        Ok((Arc::new(Self { run, agents, guards, handover: None, path, is_inside: true }), cx.clone()))
+        let is_handed_over = outer.handover.as_ref().is_some_and(|handover| handover.to == agent.id);
+        let around = match is_handed_over {
+            true => outer.around.clone(),
+            false => Arc::new(entered(&outer.around, agent)?),
+        };
+        let work = Self {
+            run: outer.run.clone(),
+            around: around.clone(),
+            guards: with(&outer.guards, &agent.guardrails),
+            handover: outer.handover.clone().filter(|_| is_handed_over),
+            path: outer.path.clone(),
+            is_inside: true,
+        };
+        Ok((Arc::new(work), Context { around: Some(around), ..cx.clone() }))
     }
 
     /// The work of the agent that was asked first, from the beginning or as far as its journal goes.
-    fn outermost(agent: &Agent, cx: &Context) -> (Arc<Self>, Context) {
+    fn outermost(agent: &Agent, cx: &Context) -> Result<(Arc<Self>, Context)> {
+        // Behind a flow whoever was asked first says how deep it goes.
+        let nobody = || Arc::new(Around::at_most(agent.limits.depth));
+        let around = Arc::new(entered(&cx.around.clone().unwrap_or_else(nobody), agent)?);
         let journaled = cx.shared.as_ref().and_then(Shared::get::<Journaled>);
         let (run, instance) = match journaled {
             Some(journaled) => (Run::kept(agent, &journaled), journaled.instance.clone()),
@@ -157,7 +151,7 @@ impl AtWork {
         };
         let work = Self {
             run: Arc::new(run),
-            agents: vec![agent.id.clone()],
+            around: around.clone(),
             guards: vec![agent.guardrails.clone()],
             handover: None,
             path: String::new(),
@@ -165,23 +159,46 @@ impl AtWork {
         };
         let cx = cx.for_at_most(Duration::from_millis(agent.limits.time_ms));
         // The journal is this work's alone.
-        (Arc::new(work), Context { shared: None, instance, ..cx })
+        Ok((Arc::new(work), Context { shared: None, instance, around: Some(around), ..cx }))
     }
 
     /// The same work, for the agent that it is handed over to.
     pub(super) fn handed_over(&self, handover: Handover, at: &str) -> Arc<Self> {
-        let mut agents = self.agents.clone();
-        if let Some(last) = agents.last_mut() {
-            last.clone_from(&handover.to);
-        }
+        let around = Arc::new(self.around.handed_to(&address_of(&handover.to)));
         let (run, guards, path) = (self.run.clone(), self.guards.clone(), format!("{at}/"));
-        Arc::new(Self { run, agents, guards, handover: Some(handover), path, is_inside: true })
+        Arc::new(Self { run, around, guards, handover: Some(handover), path, is_inside: true })
     }
 
     /// The same work for calls inside, which are no handoff.
     pub(super) fn inside(&self, at: &str) -> Shared {
-        let (run, agents, guards) = (self.run.clone(), self.agents.clone(), self.guards.clone());
+        let (run, around, guards) = (self.run.clone(), self.around.clone(), self.guards.clone());
         let path = format!("{at}/");
-        Shared::new(Arc::new(Self { run, agents, guards, handover: None, path, is_inside: true }))
+        Shared::new(Arc::new(Self { run, around, guards, handover: None, path, is_inside: true }))
     }
+}
+
+/// An agent's address, as others know it.
+pub(super) fn address_of(agent: &str) -> String {
+    Uri::of_service("agent", agent).to_string()
+}
+
+/// Those around an agent that begins, and itself.
+fn entered(around: &Around, agent: &Agent) -> Result<Around> {
+    let address = address_of(&agent.id);
+    if around.has(&address) {
+        let chain = around.told();
+        let message =
+            format!("the agent '{}' is at work already ({chain}); it cannot be asked inside", agent.id);
+        return Err(Error::unsupported(message));
+    }
+    around.with(&address).map_err(|error| error.of_service(&agent.id))
+}
+
+/// All of these, each once.
+fn with(guards: &[Arc<Guardrails>], more: &Arc<Guardrails>) -> Vec<Arc<Guardrails>> {
+    let mut guards = guards.to_vec();
+    if !guards.iter().any(|known| Arc::ptr_eq(known, more)) {
+        guards.push(more.clone());
+    }
+    guards
 }

@@ -190,8 +190,9 @@ impl Flows {
             Ok(caller) => Arc::new(caller),
             Err(denied) => return Ok(Err(denied)),
         };
-        let door = Origin::read(&run.origin).by_door();
-        Ok(Ok(Context::new(run.tenant.clone(), caller, door, LONGEST)))
+        let origin = Origin::read(&run.origin);
+        let cx = Context::new(run.tenant.clone(), caller, origin.by_door(), LONGEST);
+        Ok(Ok(Context { around: origin.around.map(Arc::new), ..cx }))
     }
 }
 

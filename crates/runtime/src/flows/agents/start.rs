@@ -55,7 +55,10 @@ impl Flows {
     }
 
     async fn new_work(&self, cx: &Context, work: &NewWork, given: &Given) -> Result<NewRun> {
-        let origin = self.origin_of(cx).await?;
+        let mut origin = self.origin_of(cx).await?;
+        // It may have begun before it was to be kept, and stands inside of itself no more than any other.
+        let address = Run::of_agent(&work.agent);
+        origin.around = cx.around.as_deref().and_then(|around| around.before(&address));
         if origin.depth > MAX_DEPTH {
             let message =
                 format!("runs stand more than {MAX_DEPTH} deep in one another; see that none runs itself");

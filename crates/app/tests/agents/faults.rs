@@ -1,0 +1,219 @@
+//! Faults of models, tools and callers, at the program's public edge.
+
+use crate::clients::{MODERN, capable, send, session};
+use crate::world::{PATIENCE, agent, begin, count, crm, until};
+use reqwest::Method;
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+use testkit::http::dead_address;
+use testkit::model::{Asked, Model, Reply};
+use testkit::process::{self, Server};
+use testkit::{Backend, Database, TestApp, eventually, http, proc};
+
+async fn world(
+    script: impl Fn(usize, &Asked) -> Reply + Send + Sync + 'static,
+    more: Value,
+) -> (TestApp, http::Server, Model) {
+    let (app, upstream) = (TestApp::start(Backend::Sqlite).await, http::Server::start().await);
+    app.post("services", crm(&upstream)).await.is(201);
+    let model = Model::start(script).await;
+    app.post("services", agent("a", &model, more)).await.is(201);
+    (app, upstream, model)
+}
+
+async fn ask(app: &TestApp, id: &str) -> Value {
+    app.post(&format!("agents/{id}/runs"), json!({ "prompt": "Go." })).await.is(200).body
+}
+
+/// F1, AG-20: a model that is not there is named after three attempts, `test` agrees, and other agents answer.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_model_that_is_not_there_is_told_by_the_ask_and_by_the_test() {
+    let (app, _upstream, _model) = world(|_, _| Reply::says("I am here."), json!({})).await;
+    let gone = json!({ "provider": "openai", "base_url": format!("http://{}", dead_address().await), "model": "m",
+        "retry": { "initial_delay_ms": 1, "max_delay_ms": 5 } });
+    app.post("services", json!({ "type": "agent", "id": "gone", "config": gone })).await.is(201);
+    let answer = ask(&app, "gone").await;
+    for error in [&answer["error"], &answer["structuredContent"]["error"]] {
+        let words = [&error["code"], &error["reason"], &error["service"]];
+        assert_eq!(words, [&json!("UNAVAILABLE"), &json!("MODEL_UNREACHABLE"), &json!("gone")], "{answer}");
+    }
+    let tested = app.post("services/agent/gone/test", json!({})).await.is(200).body;
+    assert_eq!((&tested["ok"], &tested["error"]["code"]), (&json!(false), &json!("UNAVAILABLE")), "{tested}");
+    assert_eq!(ask(&app, "a").await["structuredContent"]["answer"], "I am here.");
+}
+
+/// F5: an answer without end costs neither memory nor the process.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_endless_answer_costs_little_memory() {
+    let database = Database::create(Backend::Sqlite).await;
+    let mut command = process::serve(env!("CARGO_BIN_EXE_mcp-all-in-one"), &database, &database.data_dir());
+    command.arg("--allow-private-network");
+    let server = Server::start(command);
+    let admin = server.admin();
+    let call = json!({ "index": 0, "id": "c", "function": { "name": "x", "arguments": "{}" } });
+    let calls =
+        format!("data: {}\n\n", json!({ "choices": [{ "delta": { "tool_calls": vec![call; 1000] } }] }));
+    for (id, bytes) in [("line", vec![b'x'; 65_536]), ("calls", calls.into_bytes())] {
+        let model = Model::replies(vec![Reply::Endless(bytes)]).await;
+        admin.post("services", agent(id, &model, json!({ "tools": [] }))).await.is(201);
+        let before = proc::resident_kib(server.id());
+        let answer = admin.post(&format!("agents/{id}/runs"), json!({ "prompt": "Go." })).await.is(200).body;
+        assert_eq!(answer["error"]["reason"], "BAD_MODEL_ANSWER", "{answer}");
+        let grown = proc::resident_kib(server.id()).saturating_sub(before);
+        assert!(grown < 64 * 1024, "'{id}' took {grown} KiB");
+    }
+}
+
+/// F6: what another tenant has is no tool of this one, and the audit has the refusal.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_tool_of_another_tenant_is_none() {
+    let script = |number, _: &Asked| match number {
+        0 => Reply::calls(&[("theirs__echo", json!({})), ("find_tools", json!({}))]),
+        _ => Reply::says("There is none."),
+    };
+    let (app, upstream, model) = world(script, json!({ "tools": ["api://crm/*", "api://theirs/*"] })).await;
+    let acme = app.with_tenant("acme").await;
+    let mut theirs = crm(&upstream);
+    theirs["id"] = "theirs".into();
+    acme.post("services", theirs).await.is(201);
+    let answer = ask(&app, "a").await;
+    assert_eq!(answer["structuredContent"]["answer"], "There is none.", "{answer}");
+    let heard = &model.asked()[1].text;
+    assert!(heard.contains("no tool 'theirs__echo'") && heard.contains("no tool 'find_tools'"), "{heard}");
+    assert!(upstream.requests().is_empty());
+    let run = answer["structuredContent"]["run"].as_str().unwrap();
+    let records = app.get(&format!("audit?run={run}&status=refused")).await.is(200).items();
+    assert_eq!(records.len(), 2, "{records:?}");
+    assert!(acme.get("audit?status=refused").await.is(200).items().is_empty());
+}
+
+/// F8: a tool that hangs is told as late, and the run goes on; the time of the run ends what still hangs.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_tool_that_hangs_is_told_and_the_run_ends_in_time() {
+    let script = |number, _: &Asked| match number % 2 {
+        0 => Reply::calls(&[("crm__wait", json!({}))]),
+        _ => Reply::says("It hangs."),
+    };
+    let (app, upstream, model) = world(script, json!({ "tools": ["api://crm/wait?timeout=300"] })).await;
+    let answer = ask(&app, "a").await;
+    assert_eq!(answer["structuredContent"]["answer"], "It hangs.", "{answer}");
+    assert!(model.asked()[1].text.contains("the tool failed"), "{}", model.asked()[1].text);
+    app.post(
+        "services",
+        agent("b", &model, json!({ "tools": ["api://crm/wait"], "limits": { "time_ms": 500 } })),
+    )
+    .await
+    .is(201);
+    let begun = Instant::now();
+    assert_eq!(ask(&app, "b").await["error"]["reason"], "TIME_LIMIT");
+    assert!(begun.elapsed() < Duration::from_millis(2500), "{:?}", begun.elapsed());
+    assert_eq!(count(&upstream, "/slow/4002"), 2);
+}
+
+/// F9: a caller who goes away, in the words of each door, ends the run, and with it the model's connection; one record.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_caller_who_goes_away_ends_the_run_at_every_door() {
+    let late = |_, _: &Asked| Reply::Late(Duration::from_secs(60), Box::new(Reply::says("late")));
+    let (app, _upstream, model) = world(late, json!({})).await;
+    let under_way = async |number: usize| {
+        eventually("the model is asked", PATIENCE, async || model.asked().len() == number).await;
+    };
+    let ended = async |number: usize| {
+        eventually("the model's connection ends", Duration::from_secs(5), async || {
+            model.given_up() == number
+        })
+        .await;
+        eventually("the audit has it", PATIENCE, async || {
+            app.get("audit?tool=a__ask").await.is(200).items().len() == number
+        })
+        .await;
+    };
+    let call = |id: u64, meta: Value| {
+        let params = json!({ "name": "a__ask", "arguments": { "prompt": "Go." }, "_meta": meta });
+        json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params })
+    };
+    let session = session(&app).await;
+    let stream = send(&app, &session, &call(7, json!({}))).await;
+    under_way(1).await;
+    let cancel =
+        json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 7 } });
+    send(&app, &session, &cancel).await;
+    ended(1).await;
+    drop(stream);
+    let request = app.request(Method::POST, "/mcp").header("accept", "application/json, text/event-stream");
+    let request = request.header("mcp-protocol-version", MODERN).header("mcp-method", "tools/call");
+    let request = request.header("mcp-name", "a__ask").json(&call(8, capable()));
+    let closed = tokio::spawn(async move { request.send().await.unwrap().text().await });
+    under_way(2).await;
+    closed.abort();
+    ended(2).await;
+    let request = app.request(Method::POST, "agents/a/runs").json(&json!({ "prompt": "Go." }));
+    let closed = tokio::spawn(async move { request.send().await });
+    under_way(3).await;
+    closed.abort();
+    ended(3).await;
+}
+
+/// F11: a tool that is deleted during the run is not there at the next step; an agent that is deleted ends as it would.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_deleted_during_a_run_is_gone_at_the_next_step() {
+    let soon = Duration::from_millis(1500);
+    let script = move |number, _: &Asked| match number {
+        0 => {
+            Reply::Late(soon, Box::new(Reply::calls(&[("crm__echo", json!({})), ("keep__echo", json!({}))])))
+        }
+        _ => Reply::says("Gone."),
+    };
+    let (app, upstream, model) =
+        world(script, json!({ "tools": ["api://crm/echo", "api://keep/echo"] })).await;
+    let mut keep = crm(&upstream);
+    keep["id"] = "keep".into();
+    app.post("services", keep).await.is(201);
+    let run = begin(&app, "a", "Go.").await;
+    eventually("the model is asked", PATIENCE, async || !model.asked().is_empty()).await;
+    app.delete("services/api/crm").await;
+    app.delete("services/agent/a").await;
+    let ended = until(&app, &run, "succeeded").await;
+    assert_eq!(ended["output"]["answer"], "Gone.", "{ended}");
+    assert_eq!(count(&upstream, "/echo"), 1, "only what is still there is called");
+    let offered = model.asked()[1].body["tools"].to_string();
+    assert!(!offered.contains("crm__echo") && offered.contains("keep__echo"), "{offered}");
+}
+
+/// AG-6: with the saver's rights a tool gets nothing of the caller's headers; with the caller's it does.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn headers_of_the_caller_reach_tools_with_the_caller_s_rights_alone() {
+    let (app, upstream) = (TestApp::start(Backend::Sqlite).await, http::Server::start().await);
+    let service = json!({ "type": "api", "id": "crm", "tools": [{ "id": "echo", "endpoint": "/echo" }],
+        "config": { "base_url": upstream.url(), "pass_headers": ["X-User"] } });
+    app.post("services", service).await.is(201);
+    for (run_as, expected) in [("caller", Some("ada")), ("agent", None)] {
+        let model = Model::replies(vec![Reply::calls(&[("crm__echo", json!({}))]), Reply::says("ok")]).await;
+        app.post("services", agent(run_as, &model, json!({ "tools": ["api://crm/echo"], "run_as": run_as })))
+            .await
+            .is(201);
+        let request = app.request(Method::POST, &format!("agents/{run_as}/runs")).header("x-user", "ada");
+        testkit::client::send_json(request, &json!({ "prompt": "Go." })).await.is(200);
+        assert_eq!(upstream.last().header("x-user"), expected, "{run_as}");
+    }
+}
+
+/// AG-21: runs, tokens and cost are counted for whoever watches the program.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn runs_tokens_and_cost_are_metrics() {
+    let script = |number, _: &Asked| if number == 0 { Reply::says("ok") } else { Reply::error(401, "no") };
+    let price = json!({ "input": 100_000.0, "output": 0.0 });
+    let (app, _upstream, _model) = world(script, json!({ "price": price })).await;
+    ask(&app, "a").await;
+    ask(&app, "a").await;
+    let metrics = app.get("/metrics").await.is(200).text;
+    for line in [
+        "mcp_all_in_one_agent_runs_total{state=\"succeeded\"} 1",
+        "mcp_all_in_one_agent_runs_total{state=\"failed\"} 1",
+        "mcp_all_in_one_agent_tokens_total{kind=\"input\"} 10",
+        "mcp_all_in_one_agent_tokens_total{kind=\"output\"} 5",
+        "mcp_all_in_one_agent_cost_usd 1",
+    ] {
+        assert!(metrics.contains(line), "{line}\n{metrics}");
+    }
+}
