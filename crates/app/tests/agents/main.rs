@@ -9,6 +9,8 @@ mod approvals;
 mod clients;
 mod conversations;
 mod crashes;
+mod faults;
+mod questions;
 mod rest;
 mod runs;
 mod tools;
