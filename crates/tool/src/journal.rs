@@ -88,6 +88,13 @@ pub trait Journal: fmt::Debug + Send + Sync + 'static {
     /// # Errors
     /// What keeps them from being asked.
     async fn decided(&self, path: &str, approval: Approval) -> Result<Option<Decided>>;
+
+    /// What the model of the caller's own program says to `params`, at the step at this path; nothing as long as it has
+    /// said nothing. It is asked once.
+    ///
+    /// # Errors
+    /// `Timeout` when it has not answered for `time`, and what keeps it from being asked.
+    async fn sampled(&self, path: &str, params: Value, time: Duration) -> Result<Option<Value>>;
 }
 
 /// What a context shares with work that has a journal.
@@ -99,6 +106,8 @@ pub struct Journaled {
     pub mark: String,
     /// The MCP instance at whose door it was asked, which knows its own tools only.
     pub instance: Option<InstanceId>,
+    /// The caller's own program lets its model answer, as often as it comes back.
+    pub can_sample: bool,
     /// Where what is said is kept beyond the run, if it is.
     pub conversation: Option<String>,
     /// What was said there before, in order.

@@ -1,6 +1,7 @@
 //! The domain: what a tool is, how it is named, called, and fails.
 
 pub mod ambient;
+pub mod approving;
 mod around;
 mod bind;
 pub mod call;

@@ -40,6 +40,8 @@ pub struct RunQuestion {
     pub fields: Option<Value>,
     /// Whoever asks about the run may decide it.
     pub is_for_caller: bool,
+    /// What the model of the caller's own program is asked, where no person is.
+    pub sampling: Option<Value>,
 }
 
 /// What somebody says to that.
@@ -127,6 +129,19 @@ pub trait Runs: fmt::Debug + Send + Sync + 'static {
     /// `Denied` for those who are not asked, `InvalidInput` for what was not filled in as it should be.
     async fn answer(&self, _cx: &Context, _id: &RunId, _question: &str, _answer: RunAnswer) -> Result<()> {
         Ok(())
+    }
+
+    /// Seals what leaves us with a question of a run, and comes back with its answer to any process.
+    ///
+    /// # Errors
+    /// What keeps it from being sealed.
+    fn seal(&self, _text: &str) -> Result<String> {
+        Err(Error::unsupported("questions of runs are kept by servers only"))
+    }
+
+    /// What was sealed, if it was by us.
+    fn open(&self, _sealed: &str) -> Option<String> {
+        None
     }
 
     /// Accepts work of an agent, and gives its run: that of an earlier call with the same idempotency key, if there was one.

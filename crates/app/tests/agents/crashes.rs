@@ -7,14 +7,15 @@ use testkit::model::{Model, Reply};
 use testkit::process::{self, Server};
 use testkit::{Backend, Database, eventually, http, on_both_databases};
 
-const BINARY: &str = env!("CARGO_BIN_EXE_mcp-all-in-one");
+pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_mcp-all-in-one");
 
 on_both_databases! {
     a_run_goes_on_after_its_process_was_killed
     approvals_outlive_the_process
+    a_flow_finds_the_run_of_its_agent_again
 }
 
-fn serve(database: &Database) -> Server {
+pub(crate) fn serve(database: &Database) -> Server {
     let mut command = process::serve(BINARY, database, &database.data_dir());
     command.arg("--allow-private-network");
     Server::start(command)
@@ -79,4 +80,32 @@ async fn approvals_outlive_the_process(backend: Backend) {
     let answer = ended(&admin, "a", run).await;
     assert_eq!(answer["structuredContent"]["answer"], "It is gone.", "{answer}");
     assert_eq!((count(&upstream, "/remove"), model.asked().len()), (1, 2));
+}
+
+/// AG-15, F10: a flow whose process is killed while its agent is at work finds the run of the agent again: what may not be
+/// repeated is not, and the flow ends with what the agent answers.
+async fn a_flow_finds_the_run_of_its_agent_again(backend: Backend) {
+    let (upstream, database) = (http::Server::start().await, Database::create(backend).await);
+    let model = Model::start(|number, asked| match number {
+        0 => Reply::calls(&[("crm__send", json!({}))]),
+        _ if asked.text.contains("outcome is unknown") => Reply::says("Nobody knows."),
+        _ => Reply::says("It is sent."),
+    })
+    .await;
+    let mut server = serve(&database);
+    let (admin, key) = (server.admin(), server.admin_key().unwrap().to_owned());
+    admin.post("services", crm(&upstream)).await.is(201);
+    admin.post("services", agent("a", &model, json!({ "approval": "never" }))).await.is(201);
+    let source = "nodes:\n  think: {agent: a, args: {prompt: Send it.}}\noutput: {said: \"${think}\"}";
+    admin.post("flows", json!({ "id": "f", "source": source })).await.is(201);
+    admin.post("flows/f/publish", json!({})).await.is(200);
+    let run = admin.post("flows/f/runs", json!({})).await.is(202).string("id");
+    eventually("the call is under way", PATIENCE, async || count(&upstream, "/slow/4001") == 1).await;
+    server.kill();
+    server = serve(&database);
+    let admin = server.client(&key);
+    let ended = until(&admin, &run, "succeeded").await;
+    assert_eq!(ended["output"], json!({ "said": "Nobody knows." }), "{ended}");
+    assert_eq!((count(&upstream, "/slow/4001"), model.asked().len()), (1, 2), "it is made once");
+    assert_eq!(admin.get("runs?agent=a").await.is(200).items().len(), 1, "it is one run of the agent");
 }

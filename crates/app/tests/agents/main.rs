@@ -17,6 +17,8 @@ mod faults;
 mod guide;
 mod inside;
 mod nodes;
+mod outages;
+mod questions;
 mod rest;
 mod runs;
 mod tools;

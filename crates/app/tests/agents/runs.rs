@@ -11,6 +11,7 @@ on_both_databases! {
     a_run_is_there_for_its_caller_alone
     a_run_is_cancelled_paused_and_tried_again
     a_run_can_be_followed_again_from_where_one_was
+    a_streamed_conversation_is_numbered_as_its_journal_is
 }
 
 async fn world(backend: Backend, model: &Model, more: Value) -> (TestApp, http::Server) {
@@ -108,18 +109,6 @@ async fn a_run_is_cancelled_paused_and_tried_again(backend: Backend) {
 async fn a_run_can_be_followed_again_from_where_one_was(backend: Backend) {
     let model = Model::replies(twelve()).await;
     let (app, _upstream) = world(backend, &model, json!({})).await;
-    let heard = async |request: reqwest::RequestBuilder| {
-        let text = request.send().await.unwrap().text().await.unwrap();
-        let field = |name: &'static str| {
-            text.lines().filter_map(move |line| line.strip_prefix(name)).map(str::to_owned)
-        };
-        let events: Vec<(String, String, String)> = field("event: ")
-            .zip(field("id: "))
-            .zip(field("data: "))
-            .map(|((name, id), data)| (name, id, data))
-            .collect();
-        events
-    };
     let ask = app.request(Method::POST, "agents/a/runs").header("accept", "text/event-stream");
     let all = heard(ask.json(&json!({ "prompt": "When?", "wait_seconds": 30 }))).await;
     let names: Vec<_> = all.iter().map(|(name, ..)| name.as_str()).collect();
@@ -132,4 +121,55 @@ async fn a_run_can_be_followed_again_from_where_one_was(backend: Backend) {
         let rest = heard(follow.header("last-event-id", (seen + 1).to_string())).await;
         assert_eq!(rest, all[seen + 1..], "behind event {seen}");
     }
+}
+
+/// The events of a stream, as name, number and data.
+async fn heard(request: reqwest::RequestBuilder) -> Vec<(String, String, String)> {
+    let text = request.send().await.unwrap().text().await.unwrap();
+    let field =
+        |name: &'static str| text.lines().filter_map(move |line| line.strip_prefix(name)).map(str::to_owned);
+    let events = field("event: ").zip(field("id: ")).zip(field("data: "));
+    events.map(|((name, id), data)| (name, id, data)).collect()
+}
+
+/// AG-16: a run of a conversation that is followed while its caller waits has the numbers of its journal: whoever comes back
+/// misses nothing and hears no step twice. Tools have their names there, and handoffs are steps.
+async fn a_streamed_conversation_is_numbered_as_its_journal_is(backend: Backend) {
+    let model = Model::replies(vec![
+        Reply::calls(&[("crm__echo", json!({ "text": "x" }))]),
+        Reply::calls(&[("handoff_to_b", json!({ "reason": "b knows" }))]),
+        Reply::says("It is twelve."),
+    ])
+    .await;
+    let handoffs = json!([{ "to": "agent://b", "when": "always" }]);
+    let (app, upstream) = (TestApp::start(backend).await, http::Server::start().await);
+    app.post("services", crm(&upstream)).await.is(201);
+    app.post("services", agent("b", &model, json!({}))).await.is(201);
+    app.post("services", agent("a", &model, json!({ "handoffs": handoffs }))).await.is(201);
+    let ask = app.request(Method::POST, "agents/a/runs").header("accept", "text/event-stream");
+    let live = heard(ask.json(&json!({ "prompt": "When?", "conversation": "new" }))).await;
+    let end: Value = serde_json::from_str(&live.last().unwrap().2).unwrap();
+    assert_eq!(end["structuredContent"]["answer"], "It is twelve.", "{live:?}");
+    let run = end["structuredContent"]["run"].as_str().unwrap().to_owned();
+    let follow = |seen: &str| {
+        let follow = app.request(Method::GET, &format!("runs/{run}/events"));
+        follow.header("last-event-id", seen.to_owned())
+    };
+    let kept = heard(follow("0")).await;
+    let steps = |events: &[(String, String, String)]| -> Vec<(String, String, String)> {
+        events.iter().filter(|(name, ..)| matches!(name.as_str(), "run" | "step" | "end")).cloned().collect()
+    };
+    assert_eq!(steps(&live), steps(&kept), "{live:?}");
+    let told: Vec<Value> = kept.iter().map(|(.., data)| serde_json::from_str(data).unwrap()).collect();
+    let named = |kind: &str| told.iter().find(|step| step["kind"] == kind).map(|step| step["name"].clone());
+    assert_eq!((named("tool"), named("handoff")), (Some(json!("crm__echo")), Some(json!("b"))), "{kept:?}");
+    assert!(live.iter().any(|(name, _, data)| name == "text" && data.contains("twelve")), "{live:?}");
+    for (_, seen, _) in &live {
+        let rest = heard(follow(seen)).await;
+        let number = |id: &str| id.parse::<u64>().unwrap();
+        let behind: Vec<_> = kept.iter().filter(|(_, id, _)| number(id) > number(seen)).cloned().collect();
+        assert_eq!(rest, behind, "behind event {seen}");
+    }
+    let steps = app.get(&format!("runs/{run}/steps")).await.is(200).items();
+    assert!(steps.iter().any(|step| step["kind"] == "handoff" && step["state"] == "succeeded"), "{steps:?}");
 }

@@ -6,7 +6,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 use tool::secret::names::masked_fields;
 use tool::uri::Method;
-use tool::{Ability, CallableTool, Context, Error, Question, Result};
+use tool::{Ability, CallableTool, Context, Error, Question, Result, approving};
 
 /// Which calls need approval.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -109,32 +109,26 @@ pub(super) async fn ask(
         )
     })?;
     let shown = masked_fields(&Value::Object(arguments.clone()));
-    let message = format!("The agent '{agent}' wants to call {uri} with {shown}");
-    let params = json!({
-        "message": message,
-        "requestedSchema": {
-            "type": "object",
-            "properties": {
-                "decision": { "type": "string", "enum": ["approve", "reject"], "title": "Decision" },
-                "comment": { "type": "string", "title": "Comment" }
-            },
-            "required": ["decision"]
-        }
-    });
+    let message = approving::message(agent, uri, &shown);
+    let params = json!({ "message": message, "requestedSchema": approving::form() });
     let params = to_raw_value(&params).ok();
     let answer = client.ask(cx, Question { ability: Ability::Elicitation, params }).await?;
     Ok(read(&answer))
+}
+
+/// The person has said something that may be a yes: what was filled in says whether it is.
+pub(super) fn is_approved(answer: &Value) -> bool {
+    answer["action"] == "accept"
 }
 
 /// Whatever is no clear yes is a no.
 fn read(answer: &RawValue) -> Decision {
     let answer: Value = serde_json::from_str(answer.get()).unwrap_or_default();
     let content = &answer["content"];
-    if answer["action"] == "accept" && content["decision"] == "approve" {
-        return Decision::Approved;
+    match is_approved(&answer) && approving::is_yes(content) {
+        true => Decision::Approved,
+        false => Decision::Denied(approving::comment(content)),
     }
-    let comment = content["comment"].as_str().filter(|comment| !comment.trim().is_empty());
-    Decision::Denied(comment.map(|comment| comment.chars().take(500).collect()))
 }
 
 #[cfg(test)]

@@ -1,12 +1,14 @@
 //! Runs that go on by themselves: how one is begun, and how it is waited for.
 
-use super::{Agent, run};
+use super::{Agent, asking, run};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tool::journal::Journaled;
 use tool::{
-    Content, Context, Ended, Error, InConversation, NewWork, Outcome, Output, Result, RunId, Runs, Scope, Uri,
+    Content, Context, Ended, Error, Extras, InConversation, NewWork, Outcome, Output, Result, RunId, Runs,
+    Scope, Uri,
 };
 
 /// The answer leaves before the time is up.
@@ -28,7 +30,7 @@ pub(super) async fn start(
     is_async: bool,
 ) -> Result<Outcome> {
     let runs = port(agent)?;
-    run::check(agent, cx, arguments).await?;
+    run::check(agent, cx, arguments, is_async).await?;
     let is_of_flow = is_of_flow(cx);
     let new = NewWork {
         run: RunId::generate(),
@@ -40,7 +42,7 @@ pub(super) async fn start(
         is_waited_for: !is_async && !is_of_flow,
     };
     if !is_async {
-        return accept(agent, cx, new).await;
+        return accept(agent, cx, arguments, new).await;
     }
     let run = runs.accept(cx, new).await?;
     told(agent, cx, &**runs, &run).await
@@ -56,7 +58,7 @@ fn conversation(agent: &Agent, arguments: &Map<String, Value>) -> Option<InConve
 }
 
 /// A node of a flow waits for the run itself.
-fn is_of_flow(cx: &Context) -> bool {
+pub(super) fn is_of_flow(cx: &Context) -> bool {
     cx.nested.as_ref().is_some_and(|nested| nested.step.is_journaled)
 }
 
@@ -64,13 +66,33 @@ fn is_of_flow(cx: &Context) -> bool {
 ///
 /// # Errors
 /// Why it is not kept, or what came of it.
-pub(super) async fn accept(agent: &Agent, cx: &Context, new: NewWork) -> Result<Outcome> {
+pub(super) async fn accept(
+    agent: &Agent,
+    cx: &Context,
+    arguments: &Map<String, Value>,
+    new: NewWork,
+) -> Result<Outcome> {
     let runs = port(agent)?;
     let run = runs.accept(cx, new).await?;
     if is_of_flow(cx) {
         return Ok(Outcome::Started(run));
     }
-    settled(agent, cx, &run).await
+    settled(agent, cx, arguments, &run).await
+}
+
+/// Goes on with a run whose questions the calling program answers.
+///
+/// # Errors
+/// `InvalidInput` for what was not asked of it so, and what came of the run.
+pub(super) async fn go_on(
+    agent: &Agent,
+    cx: &Context,
+    arguments: &Map<String, Value>,
+    state: &RawValue,
+    extras: &Extras,
+) -> Result<Outcome> {
+    let run = asking::answered(agent, cx, &**port(agent)?, arguments, state, extras).await?;
+    settled(agent, cx, arguments, &run).await
 }
 
 /// Waits for a run that the caller knows by its id.
@@ -91,11 +113,16 @@ pub(super) async fn wait_for(agent: &Agent, cx: &Context, arguments: &Map<String
     if !is_own || found.address != Uri::of_service("agent", &agent.id).to_string() {
         return Err(missing());
     }
-    settled(agent, cx, &run).await
+    settled(agent, cx, arguments, &run).await
 }
 
 /// What has come of a run when it has ended, asks somebody, or the time is up.
-async fn settled(agent: &Agent, cx: &Context, run: &RunId) -> Result<Outcome> {
+async fn settled(
+    agent: &Agent,
+    cx: &Context,
+    arguments: &Map<String, Value>,
+    run: &RunId,
+) -> Result<Outcome> {
     let runs = port(agent)?;
     let until = cx.deadline.checked_sub(MARGIN).unwrap_or_else(Instant::now);
     let waiting = Context { deadline: until, ..cx.clone() };
@@ -105,15 +132,18 @@ async fn settled(agent: &Agent, cx: &Context, run: &RunId) -> Result<Outcome> {
         Err(Ended::TimedOut) => {}
     }
     let found = runs.find(&cx.tenant, run).await?;
-    match found.and_then(|found| found.result) {
-        Some(result) => result.map(Outcome::Done),
+    if let Some(result) = found.and_then(|found| found.result) {
+        return result.map(Outcome::Done);
+    }
+    match asking::questions(agent, cx, &**runs, run, arguments).await? {
+        Some(questions) => Ok(Outcome::NeedsInput(questions)),
         None => told(agent, cx, &**runs, run).await,
     }
 }
 
 fn port(agent: &Agent) -> Result<&Arc<dyn Runs>> {
-    let message = "runs that go on by themselves need a server that keeps them, and a model that is not the caller's own";
-    agent.runs.as_ref().filter(|_| agent.can_wait()).ok_or_else(|| Error::unsupported(message))
+    let message = "runs that go on by themselves need a server that keeps them";
+    agent.runs.as_ref().ok_or_else(|| Error::unsupported(message))
 }
 
 /// What is told of a run that goes on.

@@ -1,6 +1,7 @@
 //! `agent://`: a model with instructions and the tools that it may call, itself a tool.
 
 mod approval;
+mod asking;
 mod binding;
 mod guardrails;
 mod kept;
@@ -60,9 +61,11 @@ struct Agent {
 }
 
 impl Agent {
-    /// A run of it can wait for somebody, and go on without its caller.
-    fn can_wait(&self) -> bool {
-        self.runs.is_some() && matches!(self.model, Model::Http(_))
+    /// A run of it can wait for somebody, and go on without its caller. The caller's own model is there as long as the
+    /// call, unless its program takes questions as the outcome and comes back with the answers.
+    fn can_wait(&self, cx: &Context) -> bool {
+        let comes_back = || cx.client.as_deref().is_some_and(asking::comes_back);
+        self.runs.is_some() && (matches!(self.model, Model::Http(_)) || comes_back())
     }
 }
 
@@ -101,12 +104,17 @@ impl Connector for Agent {
             return Err(Error::not_found(format!("the agent has no tool '{}'; it has '{ASK}'", call.tool)));
         }
         let arguments = call.arguments.as_map()?;
+        if let Some(state) = call.extras.get(asking::STATE) {
+            return kept::go_on(self, cx, arguments, state, &call.extras).await;
+        }
         if arguments.contains_key("run") {
             return kept::wait_for(self, cx, arguments).await;
         }
         let is_async = call.options.is_async == Some(true);
         let is_said = arguments.get("conversation").is_some_and(|id| !id.is_null());
-        if (is_async || is_said) && !kept::is_kept(cx) {
+        // A flow that is taken up again calls with the same key, and has to find the run that it began.
+        let is_of_flow = kept::is_of_flow(cx) && self.can_wait(cx);
+        if (is_async || is_said || is_of_flow) && !kept::is_kept(cx) {
             return kept::start(self, cx, arguments, is_async).await;
         }
         run::ask(self, cx, arguments).await

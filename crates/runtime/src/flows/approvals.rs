@@ -27,6 +27,8 @@ pub struct Approval {
     pub fields: Option<Value>,
     /// Who may decide: `managers`, or names and ids of users and keys.
     pub by: Value,
+    /// An agent asks before a call: `title` says which.
+    pub is_of_agent: bool,
 }
 
 impl Approval {
@@ -94,14 +96,15 @@ impl Flows {
             true => {
                 let run = self.store.runs().get(tenant, &wait.run).await?;
                 if run.agent().is_some() {
-                    return Ok(Some(Approval { wait, title: masked_fields(&title), fields, by }));
+                    let title = masked_fields(&title);
+                    return Ok(Some(Approval { wait, title, fields, by, is_of_agent: true }));
                 }
                 let data = self.store.runs().data(tenant, &run.id).await?;
                 self.secrets_of(&run, &data).await.masked(title)
             }
             false => title,
         };
-        Ok(Some(Approval { wait, title, fields, by }))
+        Ok(Some(Approval { wait, title, fields, by, is_of_agent: false }))
     }
 
     /// The caller may decide so.

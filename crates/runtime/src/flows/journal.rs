@@ -182,6 +182,12 @@ impl RunJournal {
         self.writer.commit(&self.claim, commit).await.map_err(|error| Lost(error.to_string()))
     }
 
+    /// Writes one record, and gives its number.
+    pub(super) async fn append_one(&self, record: &Record) -> Result<i64, Lost> {
+        let commit = self.commit_of(std::slice::from_ref(record));
+        self.write(commit).await.map(|committed| committed.last_seq)
+    }
+
     /// Gives the run back, so that somebody else takes it up at once.
     pub(super) async fn release(&self) -> Result<(), Lost> {
         self.write(Commit::then(Then::Release)).await.map(drop)

@@ -40,8 +40,8 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Duration;
-use store::Store;
 use store::runs::{Claim, Writer};
+use store::{Store, Tokens};
 use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -111,6 +111,8 @@ pub struct Flows {
     /// Runs at work, and their calls.
     tasks: TaskTracker,
     stopping: CancellationToken,
+    /// Seals what goes out with a question of a run.
+    states: Tokens,
     /// Itself, for runs that it takes up by a port.
     me: Weak<Self>,
 }
@@ -136,6 +138,7 @@ impl Flows {
     /// When the store does not say what time it is.
     pub async fn new(store: Store, options: FlowOptions) -> store::Result<Arc<Self>> {
         let clock = Arc::new(DatabaseClock::new(&store).await?);
+        let states = Tokens::new(&store.meta().jwt_key().await?, "request state")?;
         let (writer, writing) = store.runs().writing();
         Ok(Arc::new_cyclic(|me| Self {
             permits: Arc::new(Semaphore::new(options.runs_at_once)),
@@ -149,6 +152,7 @@ impl Flows {
             active: Mutex::default(),
             tasks: TaskTracker::new(),
             stopping: CancellationToken::new(),
+            states,
             me: me.clone(),
         }))
     }

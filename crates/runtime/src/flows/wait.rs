@@ -7,7 +7,7 @@ use super::given::{Given, Starter};
 use super::journal::cancelled;
 use super::start::StartedRun;
 use async_trait::async_trait;
-use flow::engine::{Decision, Ending, Fact, Failure, Record, Waiting};
+use flow::engine::{Ending, Fact, Failure, Record, Waiting};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -70,9 +70,7 @@ impl Flows {
             if now.state.is_ended() {
                 return self.ending(&now).await.map(Some);
             }
-            if now.state == State::Waiting
-                && !self.approvals_of(&run.tenant, run.id.clone(), 0).await?.is_empty()
-            {
+            if self.is_asking(&now).await? {
                 return Ok(None);
             }
             self.pause_until(changed).await;
@@ -278,31 +276,19 @@ impl tool::Runs for Flows {
     }
 
     async fn questions(&self, cx: &Context, id: &RunId) -> Result<Vec<RunQuestion>> {
-        let asked = self.approvals_of(&cx.tenant, id.clone(), 0).await?;
-        Ok(asked
-            .into_iter()
-            .map(|approval| RunQuestion {
-                is_for_caller: approval.is_for(&cx.caller),
-                title: approval.title.as_str().map_or_else(|| approval.title.to_string(), str::to_owned),
-                id: approval.wait.id,
-                fields: approval.fields,
-            })
-            .collect())
+        self.questions_of(cx, id).await
     }
 
     async fn answer(&self, cx: &Context, id: &RunId, question: &str, answer: RunAnswer) -> Result<()> {
-        let asked = self.approvals_of(&cx.tenant, id.clone(), 0).await?;
-        let Some(approval) = asked.into_iter().find(|approval| approval.wait.id == question) else {
-            return Ok(());
-        };
-        let RunAnswer { is_approved, data } = answer;
-        let decision = Decision { is_approved, by: cx.caller.name.clone(), comment: None, data };
-        self.may_decide(&cx.tenant, &approval, &cx.caller, &decision).await?;
-        match self.decide(&cx.tenant, &approval.wait, decision).await {
-            // Somebody else was faster.
-            Err(error) if error.kind() == ErrorKind::Conflict => Ok(()),
-            decided => Ok(decided?),
-        }
+        self.answer_question(cx, id, question, answer).await
+    }
+
+    fn seal(&self, text: &str) -> Result<String> {
+        Ok(self.states.seal(text)?)
+    }
+
+    fn open(&self, sealed: &str) -> Option<String> {
+        self.states.open(sealed).map(|text| text.as_str().to_owned())
     }
 
     async fn accept(&self, cx: &Context, work: NewWork) -> Result<RunId> {

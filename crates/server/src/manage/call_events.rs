@@ -1,6 +1,7 @@
 //! A call as a stream of events: what it does, what it writes, and how it ended.
 
 use super::call::result_of;
+use super::runs::agent_events::{Names, told};
 use crate::Shared;
 use crate::error::{Code, Problem, Result};
 use crate::finish::Ended;
@@ -36,6 +37,10 @@ struct Followed {
     ended: Option<tool::Result<Outcome>>,
     events: EventReceiver,
     number: u64,
+    /// Where the run has a journal: its events have the numbers of their records.
+    kept: Option<Names>,
+    /// The model's text was told as it was written.
+    has_written: bool,
     _gone: DropGuard,
     _place: OwnedSemaphorePermit,
 }
@@ -48,13 +53,21 @@ pub(super) async fn follow(
     gone: DropGuard,
 ) -> Result<Response> {
     let place = state.stream_place()?;
-    let mut followed =
-        Followed { calling: Some(calling), ended: None, events, number: 0, _gone: gone, _place: place };
+    let mut followed = Followed {
+        calling: Some(calling),
+        ended: None,
+        events,
+        number: 0,
+        kept: None,
+        has_written: false,
+        _gone: gone,
+        _place: place,
+    };
     let first = followed.next().await?;
     let rest = stream::unfold(followed, |mut followed| async move {
         let event = match followed.next().await {
             Ok(event) => event?,
-            Err(problem) => followed.numbered("end", &json!({ "isError": true, "error": problem.told() })),
+            Err(problem) => followed.end(&json!({ "isError": true, "error": problem.told() })),
         };
         Some((Ok::<_, Infallible>(event), followed))
     });
@@ -74,7 +87,7 @@ impl Followed {
             }
             if let Some(ended) = self.ended.take() {
                 let result: Value = serde_json::from_str(&result_of(ended)?).unwrap_or_default();
-                return Ok(Some(self.numbered("end", &result)));
+                return Ok(Some(self.end(&result)));
             }
             let Some(calling) = &mut self.calling else { return Ok(None) };
             let ended = tokio::select! {
@@ -97,19 +110,63 @@ impl Followed {
         let (name, data) = match event {
             tool::Event::Step(step) => {
                 let step: Value = serde_json::from_str(step.get()).ok()?;
+                if step["kind"] == "record" {
+                    return self.of_record(&step);
+                }
+                // Its record tells of it.
+                if self.kept.is_some() {
+                    return None;
+                }
                 (if step["kind"] == "run" { "run" } else { "step" }, step)
             }
             tool::Event::Content(content) => {
                 let block: Value = serde_json::from_str(content.get()).ok()?;
-                ("text", json!({ "text": block["text"] }))
+                let told = json!({ "text": block["text"] });
+                if self.kept.is_some() {
+                    // Whoever comes back behind it reads the whole text in its record.
+                    self.has_written = true;
+                    return Some(self.event("text", &told));
+                }
+                ("text", told)
             }
             tool::Event::Progress { .. } | tool::Event::Log { .. } => return None,
         };
         Some(self.numbered(name, &data))
     }
 
+    /// The event of a record, as whoever follows the run later gets it.
+    fn of_record(&mut self, step: &Value) -> Option<Event> {
+        let names = self.kept.get_or_insert_default();
+        let text = |name: &str| step[name].as_str().unwrap_or_default();
+        let (mut name, mut data) = told(step, text("fact"), text("path"), &step["data"], names);
+        if name == "text" && std::mem::take(&mut self.has_written) {
+            (name, data) = ("progress", json!({ "kind": "came", "path": step["path"] }));
+        }
+        self.number = self.number.max(step["seq"].as_u64()?);
+        Some(self.event(name, &data))
+    }
+
+    /// The last event. That of a run which goes on stands where whoever comes back goes on.
+    fn end(&mut self, result: &Value) -> Event {
+        let state = result["structuredContent"]["state"].as_str();
+        let goes_on = state.is_some_and(|state| ["queued", "running", "waiting", "paused"].contains(&state));
+        match (goes_on, &self.kept) {
+            (true, Some(_)) => self.event("end", result),
+            // It had no journal until now: whoever follows it hears all of it.
+            (true, None) => {
+                self.number = 0;
+                self.event("end", result)
+            }
+            (false, _) => self.numbered("end", result),
+        }
+    }
+
     fn numbered(&mut self, name: &str, data: &Value) -> Event {
         self.number += 1;
+        self.event(name, data)
+    }
+
+    fn event(&self, name: &str, data: &Value) -> Event {
         Event::default().event(name).id(self.number.to_string()).data(data.to_string())
     }
 }

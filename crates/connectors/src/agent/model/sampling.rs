@@ -65,23 +65,63 @@ enum Block<'a> {
 
 impl Sampling {
     pub(super) async fn ask(&self, cx: &Context, asked: &Asked<'_>) -> Result<Answer> {
-        let client = cx.client.as_deref().filter(|client| client.can(Ability::Sampling));
-        let client = client.ok_or_else(|| lacks("sampling"))?;
-        if !asked.tools.is_empty() && !takes_tools(client) {
-            return Err(lacks("sampling.tools"));
-        }
-        let params = Params {
-            messages: asked.turns.iter().map(message).collect(),
-            system_prompt: super::body::with_schema(asked.system, asked.schema),
-            max_tokens: asked.parameters.max_output_tokens,
-            temperature: asked.parameters.temperature,
-            tools: asked.tools.iter().map(tool).collect(),
-        };
-        let params = to_raw_value(&params)
-            .map_err(|error| Error::internal("a question cannot be written").caused_by(error))?;
+        let client = self.client(cx, !asked.tools.is_empty())?;
+        let params = written(&params(asked))?;
         let question = Question { ability: Ability::Sampling, params: Some(params) };
         let answer = client.ask(cx, question).await?;
-        read(&answer).ok_or_else(|| failure::bad("it is not what a client's model answers"))
+        read(&answer).ok_or_else(unusable)
+    }
+
+    /// The calling program, if it lets its model answer.
+    ///
+    /// # Errors
+    /// `Unsupported`, naming what it has not declared.
+    pub(in super::super) fn client<'c>(&self, cx: &'c Context, has_tools: bool) -> Result<&'c dyn Client> {
+        let client = cx.client.as_deref().filter(|client| client.can(Ability::Sampling));
+        let client = client.ok_or_else(|| lacks("sampling"))?;
+        match has_tools && !takes_tools(client) {
+            true => Err(lacks("sampling.tools")),
+            false => Ok(client),
+        }
+    }
+
+    /// What it is asked, for one that is asked later.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(in super::super) fn params(&self, asked: &Asked<'_>) -> Result<Value> {
+        serde_json::to_value(params(asked)).map_err(unwritten)
+    }
+
+    /// What it has answered later.
+    ///
+    /// # Errors
+    /// `BadModelAnswer` where that is none.
+    pub(in super::super) fn read(&self, answer: &Value) -> Result<Answer> {
+        read(&written(answer)?).ok_or_else(unusable)
+    }
+}
+
+fn unusable() -> Error {
+    failure::bad("it is not what a client's model answers")
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "the argument of map_err")]
+fn unwritten(error: serde_json::Error) -> Error {
+    Error::internal("a question cannot be written").caused_by(error)
+}
+
+fn written(value: &impl Serialize) -> Result<Box<RawValue>> {
+    to_raw_value(value).map_err(unwritten)
+}
+
+fn params<'a>(asked: &'a Asked<'_>) -> Params<'a> {
+    Params {
+        messages: asked.turns.iter().map(message).collect(),
+        system_prompt: super::body::with_schema(asked.system, asked.schema),
+        max_tokens: asked.parameters.max_output_tokens,
+        temperature: asked.parameters.temperature,
+        tools: asked.tools.iter().map(tool).collect(),
     }
 }
 
@@ -92,7 +132,7 @@ fn lacks(ability: &str) -> Error {
     ))
 }
 
-fn takes_tools(client: &dyn Client) -> bool {
+pub(in super::super) fn takes_tools(client: &dyn Client) -> bool {
     let declared: Value = serde_json::from_str(client.capabilities().get()).unwrap_or_default();
     declared["sampling"]["tools"].is_object()
 }

@@ -1,6 +1,7 @@
 //! Asking before a call: the person behind the client, or whoever may decide while the run waits.
 
 use super::super::approval::{self, ApprovalBy, Decision};
+use super::super::model::Model;
 use super::notes::Notes;
 use super::offers::Bound;
 use super::plan::Chosen;
@@ -8,7 +9,7 @@ use super::progress;
 use super::think::Thinking;
 use std::time::Duration;
 use tool::journal::{Approval, Decided};
-use tool::{Ability, ErrorKind, Result};
+use tool::{Ability, ErrorKind, QuestionMode, Result};
 
 /// What was said to a call.
 pub(super) enum Allowed {
@@ -37,9 +38,8 @@ impl Thinking<'_> {
         let event = progress::event("approval", agent, self.work.run.spent().model_calls, &bound.name);
         progress::step(&self.cx, &self.work.run, format!("asks whether it may call {}", bound.name), &event);
         let by_caller = self.agent.approval_by == ApprovalBy::Caller;
-        let can_be_asked = self.cx.client.as_ref().is_some_and(|client| client.can(Ability::Elicitation));
-        match (&self.work.run.notes, by_caller && can_be_asked) {
-            (Notes::Kept(journal), false) => {
+        match (&self.work.run.notes, by_caller && self.can_ask_during_call()) {
+            (Notes::Kept(journal), false) if self.goes_on_without_caller() => {
                 let decided = journal.decided(&self.call_path(at), self.approval(bound, &chosen)).await?;
                 Ok(match decided {
                     None => Allowed::NotYet,
@@ -51,12 +51,30 @@ impl Thinking<'_> {
                 })
             }
             (Notes::InMemory(_), false) => Ok(Allowed::NotYet),
-            (Notes::Nowhere, false) if !by_caller => {
+            (Notes::Nowhere | Notes::Kept(_), false) if !by_caller => {
                 let why = "the call needs the approval of a manager, and no run can wait for one here; it was not made";
                 Ok(Allowed::No(why.to_owned()))
             }
-            (_, true) | (Notes::Nowhere, false) => self.allowed_by_client(bound, chosen).await,
+            (_, true) | (Notes::Nowhere | Notes::Kept(_), false) => {
+                self.allowed_by_client(bound, chosen).await
+            }
         }
+    }
+
+    /// The person behind the client can be asked while the call runs. A client that takes questions as the outcome gets
+    /// all of them at once from a run that waits, where one can.
+    fn can_ask_during_call(&self) -> bool {
+        let can_wait = !matches!(self.work.run.notes, Notes::Nowhere) && self.goes_on_without_caller();
+        self.cx.client.as_ref().is_some_and(|client| {
+            let is_asked_later = can_wait && client.question_mode() == QuestionMode::AsOutcome;
+            client.can(Ability::Elicitation) && !is_asked_later
+        })
+    }
+
+    /// Whatever is decided later, there is a model to go on with.
+    fn goes_on_without_caller(&self) -> bool {
+        let is_in_memory = matches!(self.work.run.notes, Notes::InMemory(_));
+        matches!(self.agent.model, Model::Http(_)) || is_in_memory || self.work.run.can_sample
     }
 
     async fn allowed_by_client(&self, bound: &Bound<'_>, chosen: Chosen) -> Result<Allowed> {

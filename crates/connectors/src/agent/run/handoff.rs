@@ -9,10 +9,12 @@ use super::progress;
 use super::spent::HandoffDone;
 use super::think::Thinking;
 use super::work::{AtWork, Handover};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use tool::journal::parked;
 use tool::{Arguments, Context, Error, Outcome, Output, Reason, Request, Result, Shared};
 
+/// What handoffs are called in a journal.
+const HANDOFF: &str = "handoff";
 /// The most of a reason or message.
 const MAX_CHARACTERS: usize = 4_000;
 
@@ -48,6 +50,7 @@ impl Thinking<'_> {
         };
         let to = handoff.to.service().to_owned();
         self.count(&to, &reason).await?;
+        self.note_handoff(&to).await?;
         let handover = Handover {
             from: self.agent.id.clone(),
             to: to.clone(),
@@ -75,6 +78,17 @@ impl Thinking<'_> {
                 Err(Error::internal("an agent that was handed over to has not answered"))
             }
         }
+    }
+
+    /// Writes down once that the run is handed over, for those who follow it.
+    async fn note_handoff(&self, to: &str) -> Result<()> {
+        let (path, notes) = (format!("{}.handoff", self.path()), &self.work.run.notes);
+        if notes.known(&path).came.is_some() {
+            return Ok(());
+        }
+        let arguments = Map::from_iter([("to".to_owned(), Value::from(to))]);
+        notes.called(&path, HANDOFF, arguments).await?;
+        notes.came(&path, &json!({ "is_error": false })).await
     }
 
     /// Counts the handoff. Its reason is told to the caller, as an answer is.

@@ -11,6 +11,7 @@ mod notes;
 mod offers;
 mod plan;
 mod progress;
+mod sampled;
 mod search;
 mod spans;
 mod spent;
@@ -19,6 +20,7 @@ mod work;
 
 use super::Agent;
 use super::guardrails::{Guarding, Stage};
+use super::model::Model;
 use answer::Ending;
 use frame::framed;
 use notes::Notes;
@@ -101,21 +103,36 @@ async fn wait(thinking: &Thinking<'_>, arguments: &Map<String, Value>) -> Result
         conversation: None,
         is_waited_for: false,
     };
-    super::kept::accept(thinking.agent, cx, new).await
+    super::kept::accept(thinking.agent, cx, arguments, new).await
 }
 
 /// Refuses what would be refused before anything is sent.
 ///
 /// # Errors
 /// Why nothing would be sent.
-pub(super) async fn check(agent: &Agent, cx: &Context, arguments: &Map<String, Value>) -> Result<()> {
+pub(super) async fn check(
+    agent: &Agent,
+    cx: &Context,
+    arguments: &Map<String, Value>,
+    is_async: bool,
+) -> Result<()> {
     let prompt = Prompt::read(arguments, agent.limits.prompt_bytes)?;
     let (work, cx) = AtWork::begin(agent, cx)?;
     if work.is_inside {
         return Err(Error::unsupported("an agent inside another one answers while it is waited for"));
     }
     guard_input(agent, &cx, &work, prompt).await?;
-    offers::offered(agent, &cx, &work, agent.tools.upgrade().as_deref()).map(drop)
+    let tools = agent.tools.upgrade();
+    let offered = offers::offered(agent, &cx, &work, tools.as_deref())?;
+    if let Model::Calling(sampling) = &agent.model {
+        let client = sampling.client(&cx, !offered.offers().is_empty())?;
+        if is_async && !super::asking::comes_back(client) {
+            let message = "the model of the calling program answers while it waits; leave 'async' out, or give the agent \
+                           another provider";
+            return Err(Error::unsupported(message));
+        }
+    }
+    Ok(())
 }
 
 /// The prompt as it may go on. Nothing was sent yet, so what is blocked is a refusal.

@@ -2,7 +2,7 @@
 
 use super::super::Agent;
 use super::super::guardrails::{Guarding, Stage};
-use super::super::model::{Answer, Asked, Stop, Turn};
+use super::super::model::{Answer, Asked, Model, Stop, Turn};
 use super::answer::{Answered, Ending};
 use super::offers::{Offered, offered};
 use super::progress::{self, Writing};
@@ -114,12 +114,16 @@ impl<'a> Thinking<'a> {
     async fn answered(&mut self, offered: &Offered<'_>) -> Result<Answer> {
         self.steps += 1;
         let (path, work) = (self.path(), self.work.clone());
-        let known = work.run.notes.known(&path).came.and_then(|value| serde_json::from_value(value).ok());
-        let answer: Answer = match known {
+        let known = work.run.notes.known(&path);
+        // A question to the caller's own model stays open until it is answered.
+        let is_asked = known.called.is_some() && matches!(self.agent.model, Model::Calling(_));
+        let answer: Answer = match known.came.and_then(|value| serde_json::from_value(value).ok()) {
             Some(answer) => answer,
             None => {
                 let masks = work.run.masks.lock().unwrap_or_else(PoisonError::into_inner).listed();
-                work.run.notes.called(&path, MODEL, masks).await?;
+                if !is_asked {
+                    work.run.notes.called(&path, MODEL, masks).await?;
+                }
                 let answer = self.ask_model(offered).await?;
                 let is_held_back = self.is_held_back();
                 work.run.notes.came(&path, &Thought { answer: &answer, is_held_back }).await?;
@@ -148,6 +152,11 @@ impl<'a> Thinking<'a> {
             schema: agent.output.as_ref().map(|output| &*output.written),
             parameters: &agent.parameters,
         };
+        if let Model::Calling(sampling) = &agent.model
+            && let Some(answer) = self.sampled(sampling, &asked).await?
+        {
+            return Ok(answer);
+        }
         let writing = Writing::new(cx, &work.run);
         let told = |text: &str| writing.add(text);
         let heard = (cx.events.is_heard() && !self.is_held_back()).then_some(&told as _);

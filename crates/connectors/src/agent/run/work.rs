@@ -33,6 +33,8 @@ pub(super) struct Run {
     pub(super) history: Vec<Said>,
     /// How many turns before that are left out.
     pub(super) left_out: usize,
+    /// The caller's own model answers although nobody waits here.
+    pub(super) can_sample: bool,
     spent: Mutex<Spent>,
 }
 
@@ -43,8 +45,8 @@ pub(in super::super) fn new_mark() -> String {
 }
 
 impl Run {
-    fn new(agent: &Agent) -> Self {
-        let notes = match agent.can_wait() {
+    fn new(agent: &Agent, cx: &Context) -> Self {
+        let notes = match agent.can_wait(cx) {
             true => Notes::InMemory(Mutex::default()),
             false => Notes::Nowhere,
         };
@@ -58,12 +60,13 @@ impl Run {
             conversation: None,
             history: Vec::new(),
             left_out: 0,
+            can_sample: false,
             spent: Mutex::default(),
         }
     }
 
     /// A run as its journal says.
-    fn kept(agent: &Agent, journaled: &Journaled) -> Self {
+    fn kept(agent: &Agent, cx: &Context, journaled: &Journaled) -> Self {
         let mut masks = Masks::default();
         if let Some(called) = journaled.journal.last_called(MODEL) {
             masks.restore(&called);
@@ -76,7 +79,8 @@ impl Run {
             conversation: journaled.conversation.clone(),
             history: journaled.history.clone(),
             left_out: journaled.left_out,
-            ..Self::new(agent)
+            can_sample: journaled.can_sample,
+            ..Self::new(agent, cx)
         }
     }
 
@@ -146,8 +150,8 @@ impl AtWork {
         let around = Arc::new(entered(&cx.around.clone().unwrap_or_else(nobody), agent)?);
         let journaled = cx.shared.as_ref().and_then(Shared::get::<Journaled>);
         let (run, instance) = match journaled {
-            Some(journaled) => (Run::kept(agent, &journaled), journaled.instance.clone()),
-            None => (Run::new(agent), cx.instance.clone()),
+            Some(journaled) => (Run::kept(agent, cx, &journaled), journaled.instance.clone()),
+            None => (Run::new(agent, cx), cx.instance.clone()),
         };
         let work = Self {
             run: Arc::new(run),

@@ -3,7 +3,7 @@
 use super::super::Flows;
 use super::super::calls::{failure_of, value_of};
 use super::super::drive::Driven;
-use super::super::given::{Given, Origin};
+use super::super::given::{Given, Origin, Starter};
 use super::super::journal::RunJournal;
 use super::kept::Kept;
 use super::{Work, rights};
@@ -76,7 +76,7 @@ impl Flows {
             },
         };
         let is_begun = !records.is_empty();
-        let kept = Arc::new(Kept::new(journal, records));
+        let kept = Arc::new(Kept::new(journal, records, cx.events.clone()));
         if !is_begun {
             let begun = Fact::Begun { inputs: Map::new(), vars: Map::new() };
             kept.append("", begun).await.map_err(lost)?;
@@ -141,6 +141,7 @@ impl Flows {
             journal: kept.clone(),
             mark: work.mark.clone(),
             instance: work.instance.clone(),
+            can_sample: work.can_sample,
             conversation: work.conversation.as_ref().map(|talk| talk.id.clone()),
             history,
             left_out,
@@ -184,14 +185,18 @@ impl Flows {
             .map_err(|error| Error::internal("the inputs of a run cannot be read").caused_by(error))
     }
 
-    /// The context of a run that nobody waits for: of whoever asked, with what they may do now.
+    /// The context of a run that nobody waits for: of whoever asked, with what they may do now. Inside a flow the flow's
+    /// rights stand for theirs.
     async fn context_of_work(&self, run: &Run) -> Result<Result<Context>> {
-        let caller = match rights::now(self, run).await? {
-            Ok(caller) => Arc::new(caller),
-            Err(denied) => return Ok(Err(denied)),
+        let caller = match &run.parent {
+            Some(_) => Starter::read(&run.caller).acting(),
+            None => match rights::now(self, run).await? {
+                Ok(caller) => caller,
+                Err(denied) => return Ok(Err(denied)),
+            },
         };
         let origin = Origin::read(&run.origin);
-        let cx = Context::new(run.tenant.clone(), caller, origin.by_door(), LONGEST);
+        let cx = Context::new(run.tenant.clone(), Arc::new(caller), origin.by_door(), LONGEST);
         Ok(Ok(Context { around: origin.around.map(Arc::new), ..cx }))
     }
 }
@@ -204,7 +209,8 @@ fn asked(
     given: &Given,
     journaled: Journaled,
 ) -> (Context, Request) {
-    let step = Step { run: Some(run.id.clone()), ..Step::default() };
+    let secrets = given.inherited_secrets.iter().cloned().collect();
+    let step = Step { run: Some(run.id.clone()), secrets, ..Step::default() };
     let cx = Context {
         cancel: cancel.clone(),
         events: cx.events.clone(),

@@ -2,21 +2,29 @@
 
 use super::super::clock::DatabaseClock;
 use super::super::journal::RunJournal;
+use super::super::records::to_row;
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use flow::engine::{Decision, Fact, Journal as _, Lost, Record, Waiting};
 use flow::settle::Exit;
+use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 use tool::journal::{Approval, Decided, Journal, Note, Noted, parked};
-use tool::{Error, Result, RunId};
+use tool::{Error, Event, Events, Result, RunId};
+
+/// What a run waits for that asks the model of the caller's own program.
+pub(super) const SAMPLING: &str = "sampling";
 
 /// The journal of a run that is ours, and what it says.
 pub(super) struct Kept {
     pub(super) journal: RunJournal,
     clock: Arc<DatabaseClock>,
+    /// Whoever waits for the run hears of each record.
+    events: Events,
     told: Mutex<Told>,
 }
 
@@ -31,6 +39,8 @@ struct Told {
     /// What people are asked, by path.
     asked: HashMap<String, Question>,
     decided: HashMap<String, Decision>,
+    /// When the caller's own model was asked, by path, and until when it may answer.
+    sampled: HashMap<String, (DateTime<Utc>, Option<DateTime<Utc>>)>,
     is_cancelled: bool,
     is_paused: bool,
     /// The process stops: nothing new begins.
@@ -58,6 +68,9 @@ impl Told {
                 let arguments = title.get("arguments").and_then(Value::as_object).cloned();
                 self.asked.insert(path, (arguments.unwrap_or_default(), until));
             }
+            Fact::Waiting(Waiting::Signal { .. }) => {
+                self.sampled.insert(path, (record.at, None));
+            }
             Fact::Decided(decision) => {
                 self.decided.entry(path).or_insert(decision);
             }
@@ -70,10 +83,10 @@ impl Told {
 }
 
 impl Kept {
-    pub(super) fn new(journal: RunJournal, records: Vec<Record>) -> Self {
+    pub(super) fn new(journal: RunJournal, records: Vec<Record>, events: Events) -> Self {
         let mut told = Told::default();
         records.into_iter().for_each(|record| told.take(record));
-        Self { clock: journal.clock.clone(), journal, told: Mutex::new(told) }
+        Self { clock: journal.clock.clone(), journal, events, told: Mutex::new(told) }
     }
 
     fn told(&self) -> MutexGuard<'_, Told> {
@@ -103,8 +116,10 @@ impl Kept {
     pub(super) fn due_at(&self) -> Option<DateTime<Utc>> {
         let told = self.told();
         let is_open = |path: &&String| told.steps.get(*path).is_none_or(|step| step.came.is_none());
-        let open = told.asked.iter().filter(|(path, _)| is_open(path));
-        open.filter_map(|(_, (_, until))| *until).min().filter(|_| !told.is_paused)
+        let asked = told.asked.iter().map(|(path, (_, until))| (path, *until));
+        let sampled = told.sampled.iter().map(|(path, (_, until))| (path, *until));
+        let open = asked.chain(sampled).filter(|(path, _)| is_open(path));
+        open.filter_map(|(_, until)| until).min().filter(|_| !told.is_paused)
     }
 
     pub(super) fn now(&self) -> DateTime<Utc> {
@@ -114,9 +129,25 @@ impl Kept {
     /// Writes a record, and knows of it from then on.
     pub(super) async fn append(&self, path: &str, fact: Fact) -> Result<(), Lost> {
         let record = Record { at: self.now(), path: path.to_owned(), attempt: 1, fact };
-        self.journal.append(std::slice::from_ref(&record)).await?;
+        let seq = self.journal.append_one(&record).await?;
+        self.tell(seq, &record);
         self.told().take(record);
         Ok(())
+    }
+
+    /// Tells of a record with its number, which is that of the same event for those who come later.
+    fn tell(&self, seq: i64, record: &Record) {
+        if !self.events.is_heard() {
+            return;
+        }
+        let (run, row) = (&self.journal.run, to_row(record));
+        let told = json!({
+            "kind": "record", "seq": seq, "run": run.id, "agent": run.agent(), "path": row.path, "fact": row.kind,
+            "data": serde_json::from_str::<Value>(&row.data).unwrap_or_default(),
+        });
+        if let Ok(told) = to_raw_value(&told) {
+            self.events.emit(Event::Step(told));
+        }
     }
 
     fn by(&self, approval: &Approval) -> Value {
@@ -189,5 +220,24 @@ impl Journal for Kept {
             None if until.is_some_and(|until| until <= self.now()) => Some(Decided::Expired),
             None => None,
         })
+    }
+
+    async fn sampled(&self, path: &str, params: Value, time: Duration) -> Result<Option<Value>> {
+        if !self.told().sampled.contains_key(path) {
+            let waiting = Waiting::Signal { name: SAMPLING.to_owned(), key: Some(params) };
+            self.append(path, Fact::Waiting(waiting)).await.map_err(unwritten)?;
+        }
+        let now = self.now();
+        let mut told = self.told();
+        if let Some(Decision { data, .. }) = told.decided.get(path) {
+            return Ok(Some(data.clone()));
+        }
+        let Some((since, until)) = told.sampled.get_mut(path) else { return Ok(None) };
+        let end = *since + time;
+        *until = Some(end);
+        match end <= now {
+            true => Err(Error::timeout("the model of the calling program has not answered in time")),
+            false => Ok(None),
+        }
     }
 }

@@ -3,6 +3,7 @@
 mod drive;
 mod kept;
 mod nodes;
+mod questions;
 mod results;
 mod rights;
 mod start;
@@ -14,7 +15,7 @@ pub(super) use results::result_of;
 pub(super) use talk::Talk;
 
 use serde::{Deserialize, Serialize};
-use tool::{Context, InstanceId};
+use tool::{Ability, Client, Context, InstanceId, QuestionMode};
 
 /// What a run of an agent was given beside its arguments.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -29,6 +30,14 @@ pub(super) struct Work {
     /// Somebody waits for it, so that it ends with the process that works on it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     is_waited_for: bool,
+    /// The caller's own program lets its model answer, as often as it comes back.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    can_sample: bool,
+}
+
+/// It is asked by the outcome of its call, so that it can be asked by any process.
+fn samples(client: &dyn Client) -> bool {
+    client.can(Ability::Sampling) && client.question_mode() == QuestionMode::AsOutcome
 }
 
 impl Work {
@@ -38,6 +47,7 @@ impl Work {
             instance: cx.instance.clone(),
             conversation,
             is_waited_for: new.is_waited_for,
+            can_sample: cx.client.as_deref().is_some_and(samples),
         }
     }
 }

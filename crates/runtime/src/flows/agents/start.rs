@@ -27,6 +27,7 @@ impl Flows {
         let given = Given {
             inputs: work.arguments.clone(),
             work: Some(Work::of(cx, &work, talk.clone())),
+            inherited_secrets: secrets_around(cx),
             ..Given::default()
         };
         let slots = talk.map(|talk| one_at_a_time(talk.id));
@@ -83,6 +84,11 @@ impl Flows {
             records: work.notes.iter().map(|note| to_row(&to_record(now, note.clone()))).collect(),
         })
     }
+}
+
+/// What is secret in the run of a flow that asks stays so in the agent's.
+fn secrets_around(cx: &Context) -> Vec<String> {
+    cx.nested.as_ref().map_or_else(Vec::new, |nested| nested.step.secrets.expose().to_vec())
 }
 
 fn one_at_a_time(conversation: String) -> Slots {

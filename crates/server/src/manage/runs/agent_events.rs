@@ -4,28 +4,86 @@ use super::events::with_data;
 use crate::Shared;
 use crate::manage::call::result_of;
 use axum::response::sse::Event;
+use flow::engine::Fact;
 use serde_json::{Value, json};
+use std::collections::HashMap;
 use store::runs::{Record, Run};
 use tool::{Outcome, Runs as _};
 
-/// The event of a record. What tools said is for the agent alone, and what its model says for everybody once it is checked.
-pub(super) fn event(agent: &str, record: &Record) -> Event {
+/// What the tools of calls are called, by path: a journal has their addresses.
+#[derive(Default)]
+pub(in crate::manage) struct Names(HashMap<String, String>);
+
+impl Names {
+    /// Those of the whole run, for whoever comes in between.
+    pub(super) async fn of(state: &Shared, run: &Run) -> Self {
+        let mut names = Self::default();
+        for record in state.flows.journal(run).await.unwrap_or_default() {
+            if let Fact::Succeeded { value, .. } = &record.fact {
+                names.take(&record.path, value);
+            }
+        }
+        names
+    }
+
+    /// A model's answer says what it calls.
+    fn take(&mut self, path: &str, value: &Value) {
+        for (at, call) in value["calls"].as_array().into_iter().flatten().enumerate() {
+            if let Some(name) = name_of(call) {
+                self.0.insert(format!("{path}.{at}"), name);
+            }
+        }
+    }
+}
+
+/// The tool that a call means, which stands inside where tools are searched for.
+fn name_of(call: &Value) -> Option<String> {
+    let name = call["name"].as_str()?;
+    let inside = (name == "call_tool").then(|| call["arguments"].as_str()).flatten();
+    let inside: Value = inside.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+    Some(inside["name"].as_str().unwrap_or(name).to_owned())
+}
+
+/// The event of a record.
+pub(super) fn event(run: &Run, record: &Record, names: &mut Names) -> Event {
     let Record { seq, record, .. } = record;
     let data: Value = serde_json::from_str(&record.data).unwrap_or_default();
-    let (name, told) = match record.kind.as_str() {
-        "begun" => ("run", json!({ "kind": "run", "agent": agent, "state": "running" })),
-        "called" if data["target"] == "model" => ("step", step("model", &record.path, "")),
-        "called" => ("step", step("tool", &record.path, data["target"].as_str().unwrap_or_default())),
-        "waiting" => {
-            ("step", step("approval", &record.path, data["title"]["tool"].as_str().unwrap_or_default()))
-        }
-        "succeeded" => match data["value"]["text"].as_str().filter(|_| is_readable(&data["value"])) {
-            Some(text) => ("text", json!({ "text": text })),
-            None => ("progress", json!({ "kind": "came", "path": record.path })),
-        },
-        kind => ("progress", json!({ "kind": kind, "path": record.path })),
-    };
+    let of = json!({ "run": run.id, "agent": run.agent() });
+    let (name, told) = told(&of, &record.kind, &record.path, &data, names);
     with_data(Event::default().event(name).id(seq.to_string()), &told)
+}
+
+/// What is told of a record. What tools said is for the agent alone, and what its model says for everybody once it is
+/// checked.
+pub(in crate::manage) fn told(
+    of: &Value,
+    kind: &str,
+    path: &str,
+    data: &Value,
+    names: &mut Names,
+) -> (&'static str, Value) {
+    let target = data["target"].as_str().unwrap_or_default();
+    let named = names.0.get(path).map_or(target, String::as_str);
+    let came = || ("progress", json!({ "kind": "came", "path": path }));
+    match kind {
+        "begun" => {
+            ("run", json!({ "kind": "run", "run": of["run"], "agent": of["agent"], "state": "running" }))
+        }
+        "called" if target == "model" => ("step", step("model", path, "")),
+        "called" if target == "handoff" => {
+            ("step", step("handoff", path, data["arguments"]["to"].as_str().unwrap_or_default()))
+        }
+        "called" => ("step", step("tool", path, named)),
+        "waiting" if data["for"] == "approval" => {
+            ("step", step("approval", path, data["title"]["tool"].as_str().unwrap_or_default()))
+        }
+        "succeeded" => {
+            names.take(path, &data["value"]);
+            let text = data["value"]["text"].as_str().filter(|_| is_readable(&data["value"]));
+            text.map_or_else(came, |text| ("text", json!({ "text": text })))
+        }
+        kind => ("progress", json!({ "kind": kind, "path": path })),
+    }
 }
 
 /// A model has said it, and nothing has to be checked before anybody reads it.

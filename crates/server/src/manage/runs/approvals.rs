@@ -59,7 +59,7 @@ enum Word {
 }
 
 fn show(approval: Approval) -> ApprovalView {
-    let Approval { wait, title, fields, by } = approval;
+    let Approval { wait, title, fields, by, .. } = approval;
     ApprovalView {
         id: wait.id,
         run_id: wait.run.into(),

@@ -1,6 +1,6 @@
 //! `GET /runs/{id}/events`: a run as it goes on, one event for each record of its journal.
 
-use super::agent_events;
+use super::agent_events::{self, Names};
 use super::rights::find;
 use crate::Shared;
 use crate::auth::SignedIn;
@@ -63,12 +63,17 @@ pub(in crate::manage) async fn follow_run(
     let place = state.stream_place()?;
     let data = state.store.runs().data(&run.tenant, &run.id).await?;
     let mask = state.flows.secrets_of(&run, &data).await;
+    let names = match run.agent() {
+        Some(_) if seen > 0 => Names::of(&state, &run).await,
+        _ => Names::default(),
+    };
     let follower = Follower {
         state,
         signed_in,
         run: run.id,
         seen,
         mask,
+        names,
         began: Instant::now(),
         waiting: VecDeque::new(),
         is_over: false,
@@ -87,6 +92,7 @@ struct Follower {
     run: RunId,
     seen: i64,
     mask: SecretValues,
+    names: Names,
     began: Instant,
     waiting: VecDeque<Event>,
     is_over: bool,
@@ -129,7 +135,7 @@ impl Follower {
             self.is_over = is_last_page && record.record.kind == "ended";
             let told = match run.agent() {
                 Some(_) if self.is_over => agent_events::end(&self.state, run, record.seq).await,
-                Some(agent) => agent_events::event(agent, &record),
+                Some(_) => agent_events::event(run, &record, &mut self.names),
                 None => event(&record, &self.mask),
             };
             self.waiting.push_back(told);

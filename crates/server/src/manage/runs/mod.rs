@@ -1,6 +1,6 @@
 //! `/runs`: what flows and agents do, and what people do about it.
 
-mod agent_events;
+pub(super) mod agent_events;
 pub(super) mod approvals;
 pub(super) mod bulk;
 pub(super) mod events;

@@ -73,8 +73,10 @@ impl StepView {
 fn agent_steps(run: &str, records: &[flow::engine::Record]) -> Vec<Step> {
     let mut steps = steps(None, run, records);
     for step in &mut steps {
-        if step.uri.as_ref().is_some_and(|uri| uri == "model") {
-            (step.kind, step.uri, step.arguments) = ("model", None, None);
+        match step.uri.as_ref().and_then(Value::as_str) {
+            Some("model") => (step.kind, step.uri, step.arguments) = ("model", None, None),
+            Some("handoff") => (step.kind, step.uri) = ("handoff", None),
+            _ => {}
         }
         let arguments = step.arguments.take().map(|arguments| masked_fields(&Value::Object(arguments)));
         step.arguments = arguments.and_then(|arguments| arguments.as_object().cloned());

@@ -1,6 +1,9 @@
 //! Tasks of 2025-11-25: the client asks for one with its call (`task`), polls it, and fetches the call's result at last.
 
-use super::{POLL_INTERVAL_MS, TaskRequest, answer_of, begun, elicitation, note_questions, refused, working};
+use super::{
+    POLL_INTERVAL_MS, TaskRequest, answer_of, begun, elicitation, is_for_person, note_questions, refused,
+    working,
+};
 use crate::mcp::Answered;
 use crate::mcp::client::Capabilities;
 use crate::mcp::door::Door;
@@ -96,7 +99,7 @@ impl Door {
         let mut asked_before = HashSet::new();
         loop {
             let is_wanted = |question: &RunQuestion| {
-                can_ask && question.is_for_caller && !asked_before.contains(&question.id)
+                can_ask && is_for_person(question) && !asked_before.contains(&question.id)
             };
             let followed = self.gateway.follow_run(cx, id, is_wanted).await;
             let (run, asked) = followed.map_err(|error| refused(id, &error, VERSION))?;

@@ -99,11 +99,17 @@ fn note_questions<'q>(
     }
     task["statusMessage"] = "it waits for a decision".into();
     let can_ask = capabilities.is_some_and(|capabilities| capabilities.can(Ability::Elicitation));
-    let own: Vec<_> = asked.iter().filter(|question| can_ask && question.is_for_caller).collect();
+    let is_own = |question: &&RunQuestion| can_ask && is_for_person(question);
+    let own: Vec<_> = asked.iter().filter(is_own).collect();
     if !own.is_empty() {
         task["status"] = "input_required".into();
     }
     own
+}
+
+/// The person in front of the client is asked, and not its model.
+fn is_for_person(question: &RunQuestion) -> bool {
+    question.is_for_caller && question.sampling.is_none()
 }
 
 /// A question of a run, as a person is asked.
