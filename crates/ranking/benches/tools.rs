@@ -13,7 +13,7 @@
 mod anchor;
 
 use anchor::Anchor;
-use ranking::{Description, Find, Index, Listed, Shelf};
+use ranking::{Description, Find, Index, Listed, VisibleTools};
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
@@ -183,7 +183,7 @@ fn speed(all: &[Tool], sets: &HashMap<&str, Set>) -> bool {
             definition: definitions[place].as_bytes(),
         })
     };
-    let shelf = Shelf { index: &index, visible: &visible, about_service: &|_| None };
+    let shelf = VisibleTools { index: &index, visible: &visible, about_service: &|_| None };
     let queries =
         sets.values().flat_map(|set| set.questions.values().flatten()).map(|question| question.query.clone());
     let (mut times, mut sizes): (Vec<Duration>, Vec<usize>) = queries

@@ -24,7 +24,7 @@ pub struct Listed<'a> {
 
 /// The tools that one caller may see, of those in an index.
 #[derive(Clone, Copy)]
-pub struct Shelf<'s, 'a> {
+pub struct VisibleTools<'s, 'a> {
     /// All tools.
     pub index: &'s Index,
     /// The tool at a place, if the caller may see it.
@@ -43,7 +43,7 @@ pub(crate) struct Chosen<'a> {
     score: Option<f32>,
 }
 
-impl<'a> Shelf<'_, 'a> {
+impl<'a> VisibleTools<'_, 'a> {
     /// The answer. `near` are places of tools that mean something similar, best first, where that is known.
     #[must_use]
     pub fn find(&self, find: &Find, near: &[usize]) -> Box<RawValue> {

@@ -17,7 +17,7 @@ pub mod words;
 pub use call::{ThroughCallTool, meant_by_call_tool, named_by_call_tool};
 pub use define::{CALL_TOOL, FIND_TOOLS, call_tool, find_tools, is_reserved};
 pub use describe::Description;
-pub use find::{Find, Listed, Shelf};
+pub use find::{Find, Listed, VisibleTools};
 pub use fuse::fuse;
 pub use index::{Hit, Index};
 pub use toolbox::Toolbox;

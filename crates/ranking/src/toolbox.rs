@@ -1,6 +1,6 @@
 //! Tool search over a list of tools, for whoever has one and nobody to keep it from: an agent with many tools.
 
-use crate::{Description, Find, Index, Listed, Shelf, call_tool, find_tools};
+use crate::{Description, Find, Index, Listed, VisibleTools, call_tool, find_tools};
 use serde_json::value::RawValue;
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
@@ -49,14 +49,14 @@ impl Toolbox {
         self.on_shelf(|shelf| shelf.nearest(name, limit).into_iter().map(str::to_owned).collect())
     }
 
-    fn on_shelf<T>(&self, work: impl FnOnce(Shelf<'_, '_>) -> T) -> T {
+    fn on_shelf<T>(&self, work: impl FnOnce(VisibleTools<'_, '_>) -> T) -> T {
         let Indexed { index, definitions } = self.indexed.get_or_init(|| Indexed::of(&self.tools));
         let visible = |place: usize| {
             let (callable, definition) = (self.tools.get(place)?, definitions.get(place)?);
             let (name, service) = (callable.name.as_str(), callable.uri.service());
             Some(Listed { name, service, definition: definition.as_bytes() })
         };
-        work(Shelf { index, visible: &visible, about_service: &|_| None })
+        work(VisibleTools { index, visible: &visible, about_service: &|_| None })
     }
 }
 

@@ -13,14 +13,14 @@ use tokio::task::{JoinHandle, JoinSet};
 #[derive(Debug)]
 pub struct Model {
     address: SocketAddr,
-    requests: Arc<Mutex<Vec<Asked>>>,
+    requests: Arc<Mutex<Vec<ReceivedRequest>>>,
     given_up: Arc<AtomicUsize>,
     task: JoinHandle<()>,
 }
 
 /// A request as it arrived.
 #[derive(Debug, Clone)]
-pub struct Asked {
+pub struct ReceivedRequest {
     /// The path with its query.
     pub path: String,
     /// The head, in lower case.
@@ -69,14 +69,14 @@ impl Reply {
     }
 }
 
-type Script = dyn Fn(usize, &Asked) -> Reply + Send + Sync;
+type Script = dyn Fn(usize, &ReceivedRequest) -> Reply + Send + Sync;
 
 impl Model {
     /// Starts on a free port of 127.0.0.1. The script gets the number of the request, from 0, and the request.
     ///
     /// # Panics
     /// When the machine has no free port.
-    pub async fn start(script: impl Fn(usize, &Asked) -> Reply + Send + Sync + 'static) -> Self {
+    pub async fn start(script: impl Fn(usize, &ReceivedRequest) -> Reply + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port on loopback");
         let address = listener.local_addr().expect("a bound socket has an address");
         let (requests, given_up) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicUsize::new(0)));
@@ -100,7 +100,7 @@ impl Model {
 
     /// Everything that was asked so far, in order.
     #[must_use]
-    pub fn asked(&self) -> Vec<Asked> {
+    pub fn asked(&self) -> Vec<ReceivedRequest> {
         self.requests.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -120,7 +120,7 @@ impl Drop for Model {
 async fn accept(
     listener: TcpListener,
     script: Arc<Script>,
-    requests: Arc<Mutex<Vec<Asked>>>,
+    requests: Arc<Mutex<Vec<ReceivedRequest>>>,
     given_up: Arc<AtomicUsize>,
 ) {
     // Dropped with this task, which ends the connections too.
@@ -138,7 +138,7 @@ async fn accept(
 async fn serve(
     mut stream: TcpStream,
     script: &Script,
-    requests: &Mutex<Vec<Asked>>,
+    requests: &Mutex<Vec<ReceivedRequest>>,
     given_up: &AtomicUsize,
 ) -> std::io::Result<()> {
     let asked = read(&mut stream).await?;
@@ -160,7 +160,7 @@ async fn serve(
     stream.shutdown().await
 }
 
-async fn read(stream: &mut TcpStream) -> std::io::Result<Asked> {
+async fn read(stream: &mut TcpStream) -> std::io::Result<ReceivedRequest> {
     let mut bytes = Vec::new();
     let end = loop {
         if let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") {
@@ -180,10 +180,10 @@ async fn read(stream: &mut TcpStream) -> std::io::Result<Asked> {
     }
     let text = String::from_utf8_lossy(&bytes[end..]).into_owned();
     let path = head.split(' ').nth(1).unwrap_or_default().to_owned();
-    Ok(Asked { path, head: lower, body: serde_json::from_str(&text).unwrap_or_default(), text })
+    Ok(ReceivedRequest { path, head: lower, body: serde_json::from_str(&text).unwrap_or_default(), text })
 }
 
-async fn write(stream: &mut TcpStream, asked: &Asked, reply: Reply) -> std::io::Result<()> {
+async fn write(stream: &mut TcpStream, asked: &ReceivedRequest, reply: Reply) -> std::io::Result<()> {
     let is_streamed = asked.body["stream"] == true || asked.path.contains("streamGenerateContent");
     match reply {
         Reply::Says(text, calls) => say(stream, asked, is_streamed, &text, &calls, "stop").await?,
@@ -225,7 +225,7 @@ async fn chunked(stream: &mut TcpStream, text: &str) -> std::io::Result<()> {
 
 async fn say(
     stream: &mut TcpStream,
-    asked: &Asked,
+    asked: &ReceivedRequest,
     is_streamed: bool,
     text: &str,
     calls: &[(String, String)],

@@ -6,12 +6,12 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 use testkit::http::dead_address;
-use testkit::model::{Asked, Model, Reply};
+use testkit::model::{Model, ReceivedRequest, Reply};
 use testkit::process::{self, Server};
 use testkit::{Backend, Database, TestApp, eventually, http, proc};
 
 async fn world(
-    script: impl Fn(usize, &Asked) -> Reply + Send + Sync + 'static,
+    script: impl Fn(usize, &ReceivedRequest) -> Reply + Send + Sync + 'static,
     more: Value,
 ) -> (TestApp, http::Server, Model) {
     let (app, upstream) = (TestApp::start(Backend::Sqlite).await, http::Server::start().await);
@@ -67,7 +67,7 @@ async fn an_endless_answer_costs_little_memory() {
 /// F6: what another tenant has is no tool of this one, and the audit has the refusal.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_tool_of_another_tenant_is_none() {
-    let script = |number, _: &Asked| match number {
+    let script = |number, _: &ReceivedRequest| match number {
         0 => Reply::calls(&[("theirs__echo", json!({})), ("find_tools", json!({}))]),
         _ => Reply::says("There is none."),
     };
@@ -90,7 +90,7 @@ async fn a_tool_of_another_tenant_is_none() {
 /// F8: a tool that hangs is told as late, and the run goes on; the time of the run ends what still hangs.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_tool_that_hangs_is_told_and_the_run_ends_in_time() {
-    let script = |number, _: &Asked| match number % 2 {
+    let script = |number, _: &ReceivedRequest| match number % 2 {
         0 => Reply::calls(&[("crm__wait", json!({}))]),
         _ => Reply::says("It hangs."),
     };
@@ -113,7 +113,7 @@ async fn a_tool_that_hangs_is_told_and_the_run_ends_in_time() {
 /// F9: a caller who goes away, in the words of each door, ends the run, and with it the model's connection; one record.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_caller_who_goes_away_ends_the_run_at_every_door() {
-    let late = |_, _: &Asked| Reply::Late(Duration::from_secs(60), Box::new(Reply::says("late")));
+    let late = |_, _: &ReceivedRequest| Reply::Late(Duration::from_secs(60), Box::new(Reply::says("late")));
     let (app, _upstream, model) = world(late, json!({})).await;
     let under_way = async |number: usize| {
         eventually("the model is asked", PATIENCE, async || model.asked().len() == number).await;
@@ -158,7 +158,7 @@ async fn a_caller_who_goes_away_ends_the_run_at_every_door() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_deleted_during_a_run_is_gone_at_the_next_step() {
     let soon = Duration::from_millis(1500);
-    let script = move |number, _: &Asked| match number {
+    let script = move |number, _: &ReceivedRequest| match number {
         0 => {
             Reply::Late(soon, Box::new(Reply::calls(&[("crm__echo", json!({})), ("keep__echo", json!({}))])))
         }
@@ -201,7 +201,8 @@ async fn headers_of_the_caller_reach_tools_with_the_caller_s_rights_alone() {
 /// AG-21: runs, tokens and cost are counted for whoever watches the program.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn runs_tokens_and_cost_are_metrics() {
-    let script = |number, _: &Asked| if number == 0 { Reply::says("ok") } else { Reply::error(401, "no") };
+    let script =
+        |number, _: &ReceivedRequest| if number == 0 { Reply::says("ok") } else { Reply::error(401, "no") };
     let price = json!({ "input": 100_000.0, "output": 0.0 });
     let (app, _upstream, _model) = world(script, json!({ "price": price })).await;
     ask(&app, "a").await;

@@ -19,6 +19,7 @@ mod inside;
 mod nodes;
 mod outages;
 mod questions;
+mod real_clients;
 mod rest;
 mod runs;
 mod tools;

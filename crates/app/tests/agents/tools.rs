@@ -1,7 +1,7 @@
 //! Agents with many tools: the model finds them instead of being told of all.
 
 use serde_json::{Value, json};
-use testkit::model::{Asked, Model, Reply};
+use testkit::model::{Model, ReceivedRequest, Reply};
 use testkit::{Backend, TestApp, http};
 
 /// A service with so many tools, of which the last one knows parcels.
@@ -21,13 +21,13 @@ fn agent(model: &Model, tools: &Value) -> Value {
         "provider": "openai", "base_url": model.url(), "model": "m-1", "tools": tools } })
 }
 
-fn told(asked: &Asked) -> Vec<&str> {
+fn told(asked: &ReceivedRequest) -> Vec<&str> {
     let tools = asked.body["tools"].as_array().unwrap();
     tools.iter().map(|tool| tool["function"]["name"].as_str().unwrap()).collect()
 }
 
 /// What the model reads last.
-fn read(asked: &Asked) -> &str {
+fn read(asked: &ReceivedRequest) -> &str {
     asked.body["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap()
 }
 

@@ -9,6 +9,7 @@ mod cancels;
 mod clients;
 mod clocks;
 mod crashes;
+mod delays;
 mod doors;
 mod examples;
 mod failures;

@@ -163,25 +163,40 @@ async fn a_trigger_that_is_off_leaves_messages_where_they_are(backend: Backend) 
     .await;
 }
 
-/// Publishes to a broker and waits for the runs; what came before anybody listened does not count.
-async fn messages_of_a_broker_start_runs(broker: &str, variable: &str, destination: &str) {
-    let url = std::env::var(variable)
-        .unwrap_or_else(|_| panic!("{variable} is not set: use `scripts/servers run {broker} -- CMD`"));
-    let app = TestApp::start(Backend::Sqlite).await;
-    let _other = app.replica("other").await;
-    let place_name = format!("orders-{}", tool::new_id::<String>());
-    app.service(json!({
+/// Where a broker of these tests is.
+pub(crate) fn needed(variable: &str) -> String {
+    std::env::var(variable)
+        .unwrap_or_else(|_| panic!("{variable} is not set: use `scripts/servers run redis rabbitmq -- CMD`"))
+}
+
+pub(crate) fn unique(what: &str) -> String {
+    format!("{what}-{}", tool::new_id::<String>())
+}
+
+/// The service `orders` over a broker elsewhere.
+pub(crate) fn orders_over(broker: &str, url: &str, place: &Value) -> Value {
+    let mut tool = json!({ "id": "placed" });
+    tool.as_object_mut().unwrap().extend(place.as_object().unwrap().clone());
+    json!({
         "type": "mq", "id": "orders", "name": "Orders",
         "config": { "broker": broker, "connection_string": url, "allow_private_network": true },
-        "tools": [{ "id": "placed", destination: place_name }]
-    }))
-    .await;
+        "tools": [tool]
+    })
+}
+
+/// Publishes to a broker and waits for the runs; what came before anybody listened does not count.
+async fn messages_of_a_broker_start_runs(broker: &str, url: &str, place_name: Value) {
+    let app = TestApp::start(Backend::Sqlite).await;
+    let _other = app.replica("other").await;
+    app.service(orders_over(broker, url, &place_name)).await;
     publish_over_rest(&app, "orders", FLOW).await;
     let mut probes = 0;
-    // Each probe is another message: one that came before anybody listened is published, and not published again.
+    // Each probe is another message: one that came before anybody listened is published, and not published again. An
+    // exchange without a queue refuses it.
     eventually("somebody listens", PATIENCE, async || {
         probes += 1;
-        place(&app, &format!("probe-{probes}")).await;
+        let message = json!({ "message": { "order": format!("probe-{probes}") } });
+        app.call("mq://orders/placed", message).await;
         tokio::time::sleep(Duration::from_millis(300)).await;
         succeeded(&app, "orders").await >= 1
     })
@@ -204,11 +219,36 @@ async fn messages_of_a_broker_start_runs(broker: &str, variable: &str, destinati
 /// MQ-3: a stream of Redis, shared by two processes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn messages_of_redis_start_runs() {
-    messages_of_a_broker_start_runs("redis", "MCP_TEST_REDIS_URL", "stream").await;
+    let url = needed("MCP_TEST_REDIS_URL");
+    messages_of_a_broker_start_runs("redis", &url, json!({ "stream": unique("orders") })).await;
+}
+
+/// MQ-3: a channel of Redis, which one of two processes listens to.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn messages_of_a_channel_start_runs() {
+    let url = needed("MCP_TEST_REDIS_URL");
+    messages_of_a_broker_start_runs("redis", &url, json!({ "channel": unique("orders") })).await;
 }
 
 /// MQ-3: a queue of RabbitMQ, shared by two processes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn messages_of_rabbitmq_start_runs() {
-    messages_of_a_broker_start_runs("rabbitmq", "MCP_TEST_RABBITMQ_URL", "queue").await;
+    let url = needed("MCP_TEST_RABBITMQ_URL");
+    messages_of_a_broker_start_runs("rabbitmq", &url, json!({ "queue": unique("orders") })).await;
+}
+
+/// MQ-3: an exchange of RabbitMQ: the group of both processes has one queue there.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn messages_of_an_exchange_start_runs() {
+    let url = needed("MCP_TEST_RABBITMQ_URL");
+    let place = json!({ "exchange": unique("orders"), "routing_key": "order.placed" });
+    messages_of_a_broker_start_runs("rabbitmq", &url, place).await;
+}
+
+/// MQ-3: a topic of Kafka, shared by two processes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn messages_of_kafka_start_runs() {
+    let broker = krafka::testing::FakeBroker::start().await.unwrap();
+    let place = json!({ "topic": unique("orders") });
+    messages_of_a_broker_start_runs("kafka", &broker.bootstrap_servers(), place).await;
 }

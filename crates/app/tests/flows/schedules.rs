@@ -1,12 +1,14 @@
-//! Schedules whose runs take longer than the time between two instants.
+//! Schedules whose runs take longer than the time between two instants, and those that were missed.
 
 use crate::world::{PATIENCE, publish_over_rest, runs_of, shop};
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Value, json};
 use testkit::{Backend, TestApp, eventually, http, on_both_databases};
+use tool::TenantId;
 
 on_both_databases! {
     instants_that_overlap_wait_or_are_left_out
+    missed_instants_are_caught_up_as_told
 }
 
 fn time(run: &Value, key: &str) -> DateTime<Utc> {
@@ -45,4 +47,49 @@ nodes: {{s: {{exec: 'api://shop/slow', args: {{ms: 2500}}, with: '${{at}}'}}}}
         }
         app.post(&format!("flows/{flow}/disable"), json!({})).await.is(200);
     }
+}
+
+/// FL-27: what nobody fired is fired later: all of it, the last of it, or nothing.
+async fn missed_instants_are_caught_up_as_told(backend: Backend) {
+    let app = TestApp::start(backend).await;
+    let (database, tenant) = (app.database().clone(), TenantId::default_tenant());
+    let wanted = [("all", 3), ("last", 1), ("none", 0)];
+    // Once an hour, and not soon.
+    let minute = (Utc::now() + TimeDelta::minutes(30)).format("%-M").to_string();
+    for (catch_up, _) in wanted {
+        let text = format!(
+            "triggers: [{{type: schedule, name: tick, cron: '{minute} * * * *', catch_up: {catch_up}}}]\nnodes: {{a: {{with: trigger.at}}}}"
+        );
+        publish_over_rest(&app, catch_up, &text).await;
+    }
+    let store = crate::world::store(&database).await;
+    for (catch_up, _) in wanted {
+        eventually("the schedule has begun", PATIENCE, async || {
+            store.flows().triggers(&tenant, catch_up).await.unwrap()[0].mark.is_some()
+        })
+        .await;
+    }
+    let key = app.key().unwrap().to_owned();
+    app.stop().await;
+    // As if nobody had looked for three hours.
+    let mark = (Utc::now() - TimeDelta::hours(3)).timestamp_millis().to_string();
+    for (catch_up, _) in wanted {
+        store.flows().set_trigger_mark(&tenant, catch_up, "tick", &mark).await.unwrap();
+    }
+    store.close().await;
+    let again = TestApp::restart(&database).await;
+    let app = again.as_key(key);
+    eventually("all is caught up", PATIENCE, async || runs_of(&app, "all", "succeeded").await.len() == 3)
+        .await;
+    eventually("the last is caught up", PATIENCE, async || {
+        !runs_of(&app, "last", "succeeded").await.is_empty()
+    })
+    .await;
+    tokio::time::sleep(std::time::Duration::from_secs(3)).await;
+    for (catch_up, expected) in wanted {
+        let runs = runs_of(&app, catch_up, "succeeded").await;
+        assert_eq!(runs.len(), expected, "{catch_up}: {runs:?}");
+    }
+    let hours = |run: &Value| (Utc::now() - time(run, "output")).num_minutes() / 60;
+    assert_eq!(hours(&runs_of(&app, "last", "succeeded").await[0]), 0);
 }

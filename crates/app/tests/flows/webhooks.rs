@@ -61,7 +61,7 @@ async fn is_taken(app: &TestApp, reply: Reply) {
     assert_eq!(until(app, &run, &["succeeded", "failed"]).await["output"], 7);
 }
 
-/// FL-28: whoever has the token starts a run; nobody else does.
+/// FL-28: whoever has the token, or signs the body with the secret, starts a run; nobody else does.
 async fn a_webhook_takes_what_its_secret_proves(backend: Backend) {
     let app = TestApp::start(backend).await;
     let (path, secret) = published(&app, "auth: token").await;
@@ -71,6 +71,12 @@ async fn a_webhook_takes_what_its_secret_proves(backend: Backend) {
     }
     post(&app, &path, BODY, &[]).await.is_problem(401, "UNAUTHENTICATED");
     assert_eq!(app.get("runs?flow=token").await.is(200).body["total"], 1);
+
+    let (path, secret) = published(&app, "auth: hmac, header: x-signature").await;
+    let signature = signed(secret.as_bytes(), BODY);
+    is_taken(&app, post(&app, &path, BODY, &[("x-signature", signature.clone())]).await).await;
+    post(&app, &path, r#"{"n":8}"#, &[("x-signature", signature)]).await.is_problem(401, "UNAUTHENTICATED");
+    assert_eq!(app.get("runs?flow=hmac").await.is(200).body["total"], 1);
 }
 
 /// FL-28: a signature of Standard Webhooks is too old after its tolerance, and of no use for another id or time.

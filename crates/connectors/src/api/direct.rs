@@ -1,7 +1,7 @@
 //! The way to an API with one address: redirects as far as they may be followed, and the probe.
 
 use super::redirect::{self, Redirects};
-use crate::shared::http_tools::{Client, Turn, Way, until_done};
+use crate::shared::http_tools::{Client, Transport, Turn, until_done};
 use crate::shared::network::{Policy, Resolver};
 use crate::shared::unreachable::explain;
 use fetch::http::StatusCode;
@@ -51,7 +51,7 @@ impl Turn for OnlyOne {
     fn end(self, _: Option<&Error>) {}
 }
 
-impl Way for Direct {
+impl Transport for Direct {
     type Turn = OnlyOne;
 
     async fn send(&self, _: &Context, request: &Request, _: Option<Duration>) -> Result<(Response, OnlyOne)> {

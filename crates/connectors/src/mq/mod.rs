@@ -6,8 +6,6 @@ mod basket;
 mod broker;
 mod destination;
 mod embedded;
-#[cfg(any(feature = "grpc", feature = "kafka", feature = "redis"))]
-mod held;
 #[cfg(feature = "kafka")]
 mod kafka;
 mod listen;
@@ -20,6 +18,8 @@ mod redis;
 #[cfg(feature = "grpc")]
 mod rocketmq;
 mod settings;
+#[cfg(any(feature = "grpc", feature = "kafka", feature = "redis"))]
+mod sole_reader;
 #[cfg(test)]
 mod tests;
 mod tool_settings;

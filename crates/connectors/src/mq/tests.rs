@@ -131,7 +131,7 @@ async fn its_triggers_conform() {
     triggers::check(&triggers::Source { connector, tool: "created" }).await;
 }
 
-#[cfg(any(feature = "grpc", feature = "redis", feature = "rabbitmq"))]
+#[cfg(feature = "brokers")]
 mod on_brokers {
     use super::*;
 
@@ -206,6 +206,30 @@ mod on_brokers {
         triggers::check(&triggers::Source { connector, tool: "created" }).await;
     }
 
+    #[cfg(feature = "kafka")]
+    mod kafka {
+        use super::*;
+        use krafka::testing::FakeBroker;
+
+        /// MQ-4
+        #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+        async fn conforms_like_every_connector() {
+            let broker = FakeBroker::start().await.unwrap();
+            broker.require_sasl_plain("ana", "right-password");
+            let tools = tools("topic");
+            let at = |servers: &str| {
+                let mut settings = of("kafka", servers, &tools);
+                let signing_in = json!({ "sasl": "PLAIN", "username": "ana", "password": "right-password" });
+                settings.as_object_mut().unwrap().extend(signing_in.as_object().unwrap().clone());
+                settings
+            };
+            let dead = at(&testkit::http::dead_address().await.to_string());
+            let secrets = vec!["right-password".to_owned()];
+            let settings = at(&broker.bootstrap_servers());
+            conformance::check(&subject(settings, Capability::Has(dead), Env::default(), secrets)).await;
+        }
+    }
+
     #[cfg(feature = "redis")]
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn conforms_like_every_connector_on_redis() {
@@ -262,11 +286,13 @@ fn refuses_settings_that_cannot_work() {
     }
 }
 
-/// Runs in `make features`, which builds without default features.
-#[cfg(not(feature = "redis"))]
+/// MQ-4: runs in `make features`, which builds without default features.
+#[cfg(not(feature = "brokers"))]
 #[test]
 fn a_broker_that_was_left_out_names_its_feature() {
-    for (broker, feature) in [("redis", "redis"), ("rocketmq", "grpc")] {
+    for (broker, feature) in
+        [("redis", "redis"), ("rocketmq", "grpc"), ("kafka", "kafka"), ("rabbitmq", "rabbitmq")]
+    {
         let found = problems(json!({ "broker": broker, "connection_string": "redis://h" }));
         assert!(found[0].1.contains(&format!("build with the feature '{feature}'")), "{found:?}");
     }

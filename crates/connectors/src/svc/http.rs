@@ -3,7 +3,7 @@
 use super::fleet::{Fleet, Picked, Unreached};
 use super::instance::Instance;
 use crate::shared::breaker::TimeSetBy;
-use crate::shared::http_tools::{Client, Definition, Turn, Way};
+use crate::shared::http_tools::{Client, Definition, Transport, Turn};
 use crate::shared::network::{self, DialError, Policy};
 use crate::shared::unreachable::explain;
 use fetch::http::HeaderValue;
@@ -99,7 +99,7 @@ impl Balanced {
     }
 }
 
-impl Way for Balanced {
+impl Transport for Balanced {
     type Turn = Picked;
 
     async fn send(

@@ -1,6 +1,6 @@
 //! From settings to a service, without looking whether anybody is there.
 
-use super::discovery::Way;
+use super::discovery::RegistryAccess;
 use super::fallback::Fallbacks;
 use super::fleet::{Fleet, FleetSettings};
 use super::http::{Balanced, Http};
@@ -168,7 +168,7 @@ pub(super) fn check_common(settings: Settings, env: &Env, problems: &mut Vec<Pro
     let tls = settings.tls.unwrap_or_default().check(problems);
     let backoff = settings.retry.check(problems);
     let refresh = Duration::from_millis(settings.refresh_ms);
-    let discovery = settings.discovery.check(Way { policy: policy.clone(), refresh }, problems);
+    let discovery = settings.discovery.check(RegistryAccess { policy: policy.clone(), refresh }, problems);
     let fleet = FleetSettings {
         load_balancer: settings.load_balancer,
         outliers: (&settings.outlier).into(),

@@ -6,14 +6,14 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 use testkit::mcp::http::{Behaviour, Server};
-use testkit::model::{Asked, Model, Reply};
+use testkit::model::{Model, ReceivedRequest, Reply};
 
 fn hello() -> Value {
     json!({ "prompt": "Do it." })
 }
 
 /// What the model heard of the tools that it called, in their order.
-fn results(asked: &Asked) -> Vec<String> {
+fn results(asked: &ReceivedRequest) -> Vec<String> {
     let messages = asked.body["messages"].as_array().unwrap();
     let results = messages.iter().filter(|message| message["role"] == "tool");
     results.map(|message| message["content"].as_str().unwrap().to_owned()).collect()

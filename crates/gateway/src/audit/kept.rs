@@ -24,18 +24,18 @@ const EACH_BYTES: usize = 512;
 pub struct Kept {
     /// Of each, per tenant.
     count: usize,
-    shelves: Mutex<Shelves>,
+    shelves: Mutex<CallsByTenant>,
 }
 
 #[derive(Debug, Default)]
-struct Shelves {
-    tenants: HashMap<TenantId, Shelf>,
+struct CallsByTenant {
+    tenants: HashMap<TenantId, TenantCalls>,
     /// Of all of them.
     bytes: usize,
 }
 
 #[derive(Debug, Default)]
-struct Shelf {
+struct TenantCalls {
     calls: VecDeque<Item>,
     failures: VecDeque<Item>,
     bytes: usize,
@@ -102,7 +102,7 @@ impl Kept {
 
     pub(super) fn keep(&self, tenant: &TenantId, looked: Looked) {
         let mut shelves = self.lock();
-        let Shelves { tenants, bytes } = &mut *shelves;
+        let CallsByTenant { tenants, bytes } = &mut *shelves;
         let shelf = tenants.entry(tenant.clone()).or_default();
         let before = shelf.bytes;
         shelf.put(Item(Arc::new(looked)), self.count);
@@ -118,12 +118,12 @@ impl Kept {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Shelves> {
+    fn lock(&self) -> MutexGuard<'_, CallsByTenant> {
         self.shelves.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Shelf {
+impl TenantCalls {
     fn put(&mut self, item: Item, count: usize) {
         self.bytes += item.bytes();
         let is_failure = item.0.is_failure;

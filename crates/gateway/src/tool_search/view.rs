@@ -3,7 +3,7 @@
 use crate::catalog::{Route, Service, TenantCatalog, service_of};
 use crate::policy;
 use document::nearest;
-use ranking::{Find, Listed, Shelf};
+use ranking::{Find, Listed, VisibleTools};
 use serde_json::value::RawValue;
 use std::sync::Arc;
 use tool::Context;
@@ -65,11 +65,11 @@ impl<'a> View<'a> {
         self,
         visible: &'s dyn Fn(usize) -> Option<Listed<'a>>,
         about_service: &'s dyn Fn(&str) -> Option<String>,
-    ) -> Shelf<'s, 'a>
+    ) -> VisibleTools<'s, 'a>
     where
         'a: 's,
     {
-        Shelf { index: self.tenant.words().index(), visible, about_service }
+        VisibleTools { index: self.tenant.words().index(), visible, about_service }
     }
 
     fn listed(self, place: usize) -> Option<Listed<'a>> {

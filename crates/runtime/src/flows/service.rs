@@ -66,7 +66,7 @@ impl Inherited {
 
 /// What a door, or a run, asks of a start beside its arguments.
 #[derive(Debug, Default, Deserialize, Serialize)]
-struct Asked {
+struct StartOptions {
     #[serde(default)]
     inherited: Inherited,
     /// Not to be waited for.
@@ -243,7 +243,7 @@ impl Connector for FlowService {
     }
 }
 
-fn asked(call: &Call) -> Asked {
+fn asked(call: &Call) -> StartOptions {
     call.extras
         .get(EXTRA)
         .map(RawValue::get)

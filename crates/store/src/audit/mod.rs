@@ -138,9 +138,9 @@ pub struct Filter {
     pub door: Option<String>,
     /// Of this request.
     pub request_id: Option<String>,
-    /// PendingRecord at or after this time. Milliseconds since 1970.
+    /// Begun at or after this time. Milliseconds since 1970.
     pub from: Option<i64>,
-    /// PendingRecord before this time. Milliseconds since 1970.
+    /// Begun before this time. Milliseconds since 1970.
     pub to: Option<i64>,
     /// Of this run.
     pub run: Option<RunId>,

@@ -172,14 +172,14 @@ impl tool::Queue for Queues {
         let name = format!("queue/{tenant}/{name}");
         let leases = self.0.store.leases();
         let lease = within(self.0.timeout, leases.claim(&name, HOLD)).await?;
-        Ok(lease.map(|lease| Box::new(Held(lease)) as Box<dyn Hold>))
+        Ok(lease.map(|lease| Box::new(LeaseHold(lease)) as Box<dyn Hold>))
     }
 }
 
-struct Held(leases::Lease);
+struct LeaseHold(leases::Lease);
 
 #[async_trait]
-impl Hold for Held {
+impl Hold for LeaseHold {
     async fn lost(&self) {
         self.0.keep().await;
     }

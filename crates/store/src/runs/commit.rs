@@ -106,7 +106,7 @@ impl Commit {
 }
 
 /// A run whose owner may write, as it was before.
-struct Held {
+struct OwnedRun {
     first_seq: i64,
     last_seq: i64,
     group: Option<String>,
@@ -141,7 +141,7 @@ async fn carry_out(
     write: &mut Write,
     claim: &Claim,
     commit: &Commit,
-    run: &Held,
+    run: &OwnedRun,
     groups: &mut Vec<(TenantId, String)>,
 ) -> Result<Committed> {
     let tenant = &claim.tenant;
@@ -174,7 +174,7 @@ async fn fence(
     store: &Store,
     write: &mut Write,
     commits: &[(&Claim, &Commit)],
-) -> Result<HashMap<Claim, Held>> {
+) -> Result<HashMap<Claim, OwnedRun>> {
     let sql = format!(
         "UPDATE runs SET last_seq = last_seq + added.column4 FROM (VALUES {rows}) AS added
          WHERE runs.tenant = added.column1 AND runs.id = added.column2 AND runs.epoch = added.column3 AND runs.owner = {}
@@ -197,7 +197,7 @@ async fn fence(
         let last_seq = row::integer(row, "last_seq")?;
         let group = row::optional_text(row, "group_key")?;
         let is_secret = row::integer(row, "is_secret")? == 1;
-        held.insert(claim_of(row)?, Held { first_seq: last_seq, last_seq, group, is_secret });
+        held.insert(claim_of(row)?, OwnedRun { first_seq: last_seq, last_seq, group, is_secret });
     }
     for (claim, commit) in commits {
         if let Some(run) = held.get_mut(*claim) {
@@ -211,7 +211,7 @@ fn count(records: &[NewRecord]) -> i64 {
     i64::try_from(records.len()).unwrap_or(i64::MAX)
 }
 
-fn lines<'a>(commits: &[(&'a Claim, &'a Commit)], held: &HashMap<Claim, Held>) -> Vec<Line<'a>> {
+fn lines<'a>(commits: &[(&'a Claim, &'a Commit)], held: &HashMap<Claim, OwnedRun>) -> Vec<Line<'a>> {
     let mut lines = Vec::new();
     for (claim, commit) in commits {
         let Some(run) = held.get(*claim) else { continue };
@@ -228,7 +228,13 @@ fn lines<'a>(commits: &[(&'a Claim, &'a Commit)], held: &HashMap<Claim, Held>) -
 }
 
 /// Whether the run was given back.
-async fn proceed(store: &Store, write: &mut Write, claim: &Claim, then: &Then, run: &Held) -> Result<bool> {
+async fn proceed(
+    store: &Store,
+    write: &mut Write,
+    claim: &Claim,
+    then: &Then,
+    run: &OwnedRun,
+) -> Result<bool> {
     match then {
         Then::GoOn => Ok(false),
         Then::Park(parking) => park(write, claim, parking).await,

@@ -2,7 +2,7 @@
 
 use super::body::{Body, with_schema};
 use super::stream::Partial;
-use super::{Answer, Asked, Stop, ToolCall, Turn, Usage};
+use super::{Answer, ModelRequest, Stop, ToolCall, Turn, Usage};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use tool::Result;
@@ -32,7 +32,7 @@ enum Block<'a> {
     ToolResult { tool_use_id: &'a str, content: &'a str, is_error: bool },
 }
 
-pub(super) fn body(model: &str, asked: &Asked<'_>, is_streamed: bool) -> Result<Body> {
+pub(super) fn body(model: &str, asked: &ModelRequest<'_>, is_streamed: bool) -> Result<Body> {
     let mut body = Body::default();
     body.set("model", &model)?;
     body.set("max_tokens", &asked.parameters.max_output_tokens)?;

@@ -1,7 +1,9 @@
 //! The client of an agent's model: attempts, pauses, the next provider when one is down, and answers of bounded size.
 
 use super::stream::Partial;
-use super::{Answer, Asked, Endpoint, MAX_ANSWER_BYTES, MAX_CALLS, MAX_EVENT_BYTES, Stop, failure, spans};
+use super::{
+    Answer, Endpoint, MAX_ANSWER_BYTES, MAX_CALLS, MAX_EVENT_BYTES, ModelRequest, Stop, failure, spans,
+};
 use crate::shared::attempts::{Backoff, Budget, Failure};
 use crate::shared::body::{self, BodyError};
 use crate::shared::headers::add_trace;
@@ -29,7 +31,7 @@ pub(in super::super) struct Client {
 }
 
 /// Whoever reads along while the model writes.
-pub(in super::super) type Heard<'a> = Option<&'a (dyn Fn(&str) + Send + Sync)>;
+pub(in super::super) type TextListener<'a> = Option<&'a (dyn Fn(&str) + Send + Sync)>;
 
 impl Client {
     /// The model's answer, which says or asks for something.
@@ -39,8 +41,8 @@ impl Client {
     pub(in super::super) async fn ask(
         &self,
         cx: &Context,
-        asked: &Asked<'_>,
-        heard: Heard<'_>,
+        asked: &ModelRequest<'_>,
+        heard: TextListener<'_>,
     ) -> Result<Answer> {
         let was_heard = AtomicBool::new(false);
         let mut last = failure::bad("there is no model");
@@ -71,8 +73,8 @@ impl Client {
         &self,
         cx: &Context,
         endpoint: &Endpoint,
-        asked: &Asked<'_>,
-        heard: Heard<'_>,
+        asked: &ModelRequest<'_>,
+        heard: TextListener<'_>,
         was_heard: &AtomicBool,
         chat: Option<&Arc<Trace>>,
     ) -> Result<Answer> {
@@ -109,7 +111,7 @@ impl Client {
         &self,
         endpoint: &Endpoint,
         request: Request,
-        heard: Heard<'_>,
+        heard: TextListener<'_>,
     ) -> Result<Answer, Failure> {
         let response = self.http.send(request).await.map_err(failure::unreachable)?;
         if !response.status().is_success() {

@@ -1,7 +1,7 @@
 //! Where a model is, how to sign in there, and which dialect is spoken.
 
 use super::stream::Partial;
-use super::{Answer, Asked, Asking, anthropic, gemini, openai};
+use super::{Answer, Asking, ModelRequest, anthropic, gemini, openai};
 use crate::shared::headers::header_value;
 use fetch::http::Method;
 use fetch::http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
@@ -117,7 +117,7 @@ impl Endpoint {
         &self.base
     }
 
-    pub(super) fn request(&self, asked: &Asked<'_>, is_streamed: bool) -> Result<Request> {
+    pub(super) fn request(&self, asked: &ModelRequest<'_>, is_streamed: bool) -> Result<Request> {
         let (path, mut body) = match self.dialect {
             Dialect::OpenAi => (openai::PATH.to_owned(), openai::body(&self.model, asked, is_streamed)?),
             Dialect::Anthropic => {

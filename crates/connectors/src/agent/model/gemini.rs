@@ -2,7 +2,7 @@
 
 use super::body::{Body, with_schema};
 use super::stream::Partial;
-use super::{Answer, Asked, Stop, ToolCall, Turn, Usage};
+use super::{Answer, ModelRequest, Stop, ToolCall, Turn, Usage};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, json};
@@ -62,7 +62,7 @@ struct FunctionResponse<'a> {
     response: Map<String, serde_json::Value>,
 }
 
-pub(super) fn body(asked: &Asked<'_>) -> Result<Body> {
+pub(super) fn body(asked: &ModelRequest<'_>) -> Result<Body> {
     let mut body = Body::default();
     let system = with_schema(asked.system, asked.schema);
     body.set("systemInstruction", &json!({ "parts": [{ "text": system }] }))?;

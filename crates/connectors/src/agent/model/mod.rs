@@ -12,7 +12,7 @@ mod spans;
 mod stream;
 mod whole;
 
-pub(super) use client::{Client, Heard};
+pub(super) use client::{Client, TextListener};
 pub(super) use endpoint::{Dialect, Endpoint};
 pub(super) use sampling::{Sampling, takes_tools};
 pub(super) use spans::Asking;
@@ -43,7 +43,12 @@ impl Model {
     ///
     /// # Errors
     /// Why there is none, with a reason.
-    pub(super) async fn ask(&self, cx: &Context, asked: &Asked<'_>, heard: Heard<'_>) -> Result<Answer> {
+    pub(super) async fn ask(
+        &self,
+        cx: &Context,
+        asked: &ModelRequest<'_>,
+        heard: TextListener<'_>,
+    ) -> Result<Answer> {
         match self {
             Self::Http(client) => client.ask(cx, asked, heard).await,
             Self::Calling(sampling) => {
@@ -67,7 +72,7 @@ impl Model {
 }
 
 /// One model call: everything that the model gets to see.
-pub(super) struct Asked<'a> {
+pub(super) struct ModelRequest<'a> {
     pub(super) system: &'a str,
     pub(super) turns: &'a [Turn],
     pub(super) tools: &'a [Offer],

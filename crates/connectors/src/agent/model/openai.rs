@@ -3,7 +3,7 @@
 use super::body::Body;
 use super::stream::Partial;
 use super::whole::{arguments_text, text_of};
-use super::{Answer, Asked, Stop, ToolCall, Turn, Usage};
+use super::{Answer, ModelRequest, Stop, ToolCall, Turn, Usage};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -36,7 +36,7 @@ struct Named<'a> {
     schema: &'a RawValue,
 }
 
-pub(super) fn body(model: &str, asked: &Asked<'_>, is_streamed: bool) -> Result<Body> {
+pub(super) fn body(model: &str, asked: &ModelRequest<'_>, is_streamed: bool) -> Result<Body> {
     let mut body = Body::default();
     body.set("model", &model)?;
     body.set("messages", &messages(asked))?;
@@ -66,7 +66,7 @@ pub(super) fn body(model: &str, asked: &Asked<'_>, is_streamed: bool) -> Result<
     Ok(body)
 }
 
-fn messages(asked: &Asked<'_>) -> Vec<Value> {
+fn messages(asked: &ModelRequest<'_>) -> Vec<Value> {
     let mut messages = vec![json!({ "role": "system", "content": asked.system })];
     for turn in asked.turns {
         match turn {

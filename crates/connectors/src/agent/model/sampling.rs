@@ -1,6 +1,6 @@
 //! The model of the MCP client that calls, which answers by its own means.
 
-use super::{Answer, Asked, Offer, Stop, ToolCall, Turn, failure};
+use super::{Answer, ModelRequest, Offer, Stop, ToolCall, Turn, failure};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
@@ -64,7 +64,7 @@ enum Block<'a> {
 }
 
 impl Sampling {
-    pub(super) async fn ask(&self, cx: &Context, asked: &Asked<'_>) -> Result<Answer> {
+    pub(super) async fn ask(&self, cx: &Context, asked: &ModelRequest<'_>) -> Result<Answer> {
         let client = self.client(cx, !asked.tools.is_empty())?;
         let params = written(&params(asked))?;
         let question = Question { ability: Ability::Sampling, params: Some(params) };
@@ -89,7 +89,7 @@ impl Sampling {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub(in super::super) fn params(&self, asked: &Asked<'_>) -> Result<Value> {
+    pub(in super::super) fn params(&self, asked: &ModelRequest<'_>) -> Result<Value> {
         serde_json::to_value(params(asked)).map_err(unwritten)
     }
 
@@ -115,7 +115,7 @@ fn written(value: &impl Serialize) -> Result<Box<RawValue>> {
     to_raw_value(value).map_err(unwritten)
 }
 
-fn params<'a>(asked: &'a Asked<'_>) -> Params<'a> {
+fn params<'a>(asked: &'a ModelRequest<'_>) -> Params<'a> {
     Params {
         messages: asked.turns.iter().map(message).collect(),
         system_prompt: super::body::with_schema(asked.system, asked.schema),

@@ -1,6 +1,6 @@
 //! The span of a model call, in the words of OpenTelemetry's conventions for generative AI.
 
-use super::{Answer, Asked, Stop, ToolCall, Turn};
+use super::{Answer, ModelRequest, Stop, ToolCall, Turn};
 use serde_json::{Value, json};
 use tool::{Context, Result, Span, SpanKind};
 
@@ -24,7 +24,7 @@ impl Asking<'_> {
 }
 
 /// Begins the span of one model call.
-pub(super) fn chat(cx: &Context, asking: Asking<'_>, asked: &Asked<'_>) -> Span {
+pub(super) fn chat(cx: &Context, asking: Asking<'_>, asked: &ModelRequest<'_>) -> Span {
     let mut span = cx.span(SpanKind::Client, || match asking.model {
         Some(model) => format!("chat {model}"),
         None => "chat".to_owned(),

@@ -1,6 +1,6 @@
 //! The model of a program that takes questions as the outcome of its call: the run waits until it has answered.
 
-use super::super::model::{Answer, Asked, Sampling};
+use super::super::model::{Answer, ModelRequest, Sampling};
 use super::notes::Notes;
 use super::think::Thinking;
 use std::time::Duration;
@@ -12,7 +12,11 @@ impl Thinking<'_> {
     ///
     /// # Errors
     /// `Reason::Parked` as long as there is no answer, and why there is none.
-    pub(super) async fn sampled(&self, sampling: &Sampling, asked: &Asked<'_>) -> Result<Option<Answer>> {
+    pub(super) async fn sampled(
+        &self,
+        sampling: &Sampling,
+        asked: &ModelRequest<'_>,
+    ) -> Result<Option<Answer>> {
         let client = self.cx.client.as_deref();
         if client.is_some_and(|client| client.question_mode() == QuestionMode::DuringCall) {
             return Ok(None);

@@ -2,7 +2,7 @@
 
 use super::super::Agent;
 use super::super::guardrails::{Guarding, Stage};
-use super::super::model::{Answer, Asked, Model, Stop, Turn};
+use super::super::model::{Answer, Model, ModelRequest, Stop, Turn};
 use super::answer::{Answered, Ending};
 use super::offers::{Offered, offered};
 use super::progress::{self, Writing};
@@ -145,7 +145,7 @@ impl<'a> Thinking<'a> {
         let event = progress::event("model", &agent.id, step, "");
         progress::step(cx, &work.run, "thinks".to_owned(), &event);
         let tools = offered.offers();
-        let asked = Asked {
+        let asked = ModelRequest {
             system: &system,
             turns: &self.turns,
             tools: &tools,

@@ -12,9 +12,9 @@ mod servers;
 use super::basket::Basket;
 use super::broker::{Broker, Options, Reader};
 use super::destination::Destination;
-use super::held::Held;
 use super::message::{Outgoing, Receipt};
 use super::settings::Settings;
+use super::sole_reader::SoleReader;
 use async_trait::async_trait;
 use client::Client;
 use cursor::Cursor;
@@ -138,7 +138,7 @@ impl Broker for Kafka {
         let _alone = turn.lock().await;
         let Some(queue) = &self.queue else { return self.take(topic, basket, wait).await };
         let name = format!("mq/{}/{topic}/receive", self.service);
-        let held = Held::take(Some(queue), &self.tenant, &name).await?;
+        let held = SoleReader::take(Some(queue), &self.tenant, &name).await?;
         let taken = self.take(topic, basket, wait).await;
         held.release().await;
         taken

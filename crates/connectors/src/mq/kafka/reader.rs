@@ -23,8 +23,8 @@ const WAIT: Duration = Duration::from_millis(500);
 const MIN_SESSION: Duration = Duration::from_secs(6);
 /// How long leaving a group may take.
 const LEAVING: Duration = Duration::from_secs(5);
-/// The most messages that are fetched before there is room for them.
-const MAX_FETCHED: i32 = 100;
+/// The most messages that are fetched before there is room for them; fewer where fewer may be in flight.
+const MAX_FETCHED: usize = 100;
 
 /// One member of a group.
 pub(super) struct TopicReader {
@@ -57,7 +57,7 @@ impl TopicReader {
             .enable_auto_commit(false)
             .session_timeout(lease.max(MIN_SESSION))
             .heartbeat_interval(lease.max(MIN_SESSION) / 4)
-            .max_poll_records(MAX_FETCHED)
+            .max_poll_records(i32::try_from(wanted.max_in_flight.clamp(1, MAX_FETCHED)).unwrap_or(1))
             .max_decompressed_size(MAX_ANSWER_BYTES)
             .metrics_push(false)
             .build()

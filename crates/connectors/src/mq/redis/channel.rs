@@ -2,8 +2,8 @@
 
 use super::failure;
 use crate::mq::broker::Reader;
-use crate::mq::held::Held;
 use crate::mq::message::{Incoming, Payload};
+use crate::mq::sole_reader::SoleReader;
 use async_trait::async_trait;
 use futures::StreamExt as _;
 use redis::aio::PubSub;
@@ -21,7 +21,7 @@ const WAIT: Duration = Duration::from_millis(500);
 
 /// The only reader of a channel in its group.
 pub(super) struct ChannelReader {
-    held: Held,
+    held: SoleReader,
     messages: Mutex<mpsc::Receiver<Vec<u8>>>,
     channel: String,
     _receiving: AbortOnDropHandle<()>,
@@ -31,7 +31,7 @@ impl ChannelReader {
     pub(super) async fn start(
         mut pubsub: PubSub,
         channel: &str,
-        held: Held,
+        held: SoleReader,
         max_message_bytes: usize,
     ) -> Result<Self> {
         pubsub.subscribe(channel).await.map_err(|error| failure::of(&error))?;

@@ -11,8 +11,8 @@ use super::address::{Address, Spelling, refused};
 use super::basket::Basket;
 use super::broker::{Broker, Options, Reader};
 use super::destination::Destination;
-use super::held::Held;
 use super::message::{Outgoing, Receipt};
+use super::sole_reader::SoleReader;
 use async_trait::async_trait;
 use channel::ChannelReader;
 use connection::Connections;
@@ -150,7 +150,7 @@ impl Broker for Redis {
         let held = match is_alone {
             true => {
                 let name = format!("mq/{}/{from}/{}", self.service, wanted.group);
-                Some(Held::take(self.queue.as_ref(), &self.tenant, &name).await?)
+                Some(SoleReader::take(self.queue.as_ref(), &self.tenant, &name).await?)
             }
             false => None,
         };

@@ -3,8 +3,8 @@
 use super::connection::Connection;
 use super::{entry, failure};
 use crate::mq::broker::Reader;
-use crate::mq::held::Held;
 use crate::mq::message::{ATTEMPT_HEADER, Incoming, MESSAGE_FIELD, Outgoing, Payload, dead_reason};
+use crate::mq::sole_reader::SoleReader;
 use async_trait::async_trait;
 use redis::streams::{StreamAutoClaimReply, StreamId, StreamPendingCountReply, StreamReadReply};
 use redis::{AsyncCommands, Cmd, RedisError};
@@ -25,7 +25,7 @@ pub(super) struct StreamReader {
     group: String,
     consumer: String,
     lease: Duration,
-    held: Option<Held>,
+    held: Option<SoleReader>,
     /// When was last looked for what others left.
     looked_at: Mutex<Option<Instant>>,
 }
@@ -36,7 +36,7 @@ impl StreamReader {
         stream: &str,
         (group, consumer): (&str, String),
         lease: Duration,
-        held: Option<Held>,
+        held: Option<SoleReader>,
     ) -> Self {
         Self {
             connection,

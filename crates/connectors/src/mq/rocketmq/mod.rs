@@ -17,9 +17,9 @@ mod tests;
 use super::basket::Basket;
 use super::broker::{Broker, Options, Reader};
 use super::destination::Destination;
-use super::held::Held;
 use super::message::{Outgoing, Receipt};
 use super::settings::Settings;
+use super::sole_reader::SoleReader;
 use crate::shared::grpc::connection::{Connections, Security};
 use async_trait::async_trait;
 use calls::{SEND, SendRequest, SendResponse};
@@ -176,7 +176,7 @@ impl Broker for Rocketmq {
         let held = match wanted.ordered {
             true => {
                 let name = format!("mq/{}/{topic}/{group}", self.service);
-                Some(Held::take(self.queue.as_ref(), &self.tenant, &name).await?)
+                Some(SoleReader::take(self.queue.as_ref(), &self.tenant, &name).await?)
             }
             false => None,
         };

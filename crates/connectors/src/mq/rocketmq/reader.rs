@@ -3,8 +3,8 @@
 use super::consumer::{Consumer, MIN_WAIT, Polls, Receipt, Taken};
 use super::route::Place;
 use crate::mq::broker::Reader;
-use crate::mq::held::Held;
 use crate::mq::message::Incoming;
+use crate::mq::sole_reader::SoleReader;
 use async_trait::async_trait;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -29,7 +29,7 @@ struct Asking {
     asked: HashSet<Place>,
     /// Found, and not handed out for want of room.
     found: VecDeque<(Instant, Taken)>,
-    held: Option<Held>,
+    held: Option<SoleReader>,
 }
 
 /// Ids are for others to choose; places of what comes again begin anew.
@@ -41,7 +41,7 @@ fn key(message: &Incoming) -> Key {
 
 impl TopicReader {
     /// One that is `held` is the only one of its group.
-    pub(super) fn new(consumer: Consumer, held: Option<Held>) -> Self {
+    pub(super) fn new(consumer: Consumer, held: Option<SoleReader>) -> Self {
         let asking = Asking { held, ..Asking::default() };
         Self { consumer: Arc::new(consumer), asking: asking.into(), receipts: Mutex::default() }
     }
@@ -70,7 +70,7 @@ impl TopicReader {
 
 impl Asking {
     fn check(&self) -> Result<()> {
-        self.held.as_ref().map_or(Ok(()), Held::check)
+        self.held.as_ref().map_or(Ok(()), SoleReader::check)
     }
 
     /// Waits for what a broker says.

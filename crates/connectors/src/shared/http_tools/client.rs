@@ -37,7 +37,7 @@ pub(crate) struct Limits {
 }
 
 /// How requests get to whoever answers them.
-pub(crate) trait Way: Send + Sync {
+pub(crate) trait Transport: Send + Sync {
     /// What is held until the answer has been read.
     type Turn: Turn;
 
@@ -82,7 +82,7 @@ pub(crate) struct Prepared<'a> {
     pub(crate) time_set_by: TimeSetBy,
 }
 
-impl<W: Way> Client<W> {
+impl<W: Transport> Client<W> {
     pub(crate) fn new(base: Base, http: fetch::Client, policy: Arc<Policy>, way: W, limits: Limits) -> Self {
         describe_histogram!(
             "mcp_all_in_one_api_request_seconds",

@@ -15,7 +15,7 @@ mod settings;
 pub(crate) mod tools;
 mod value_schema;
 
-pub(crate) use client::{Client, Limits, Turn, Way, until_done};
+pub(crate) use client::{Client, Limits, Transport, Turn, until_done};
 pub(crate) use parameter_settings::ParameterSettings;
 pub(crate) use parameters::{Position, Reserved, Style, Type};
 pub(crate) use request::Base;

@@ -18,7 +18,7 @@ use tool::{Problem, Secret};
 
 /// How registries are reached.
 #[derive(Debug)]
-pub(in crate::svc) struct Way {
+pub(in crate::svc) struct RegistryAccess {
     pub(in crate::svc) policy: Arc<Policy>,
     /// How often they are asked again.
     pub(in crate::svc) refresh: Duration,
@@ -26,7 +26,7 @@ pub(in crate::svc) struct Way {
 
 impl DiscoverySettings {
     /// The discovery; of use when there is no problem.
-    pub(in crate::svc) fn check(self, way: Way, problems: &mut Vec<Problem>) -> Discovery {
+    pub(in crate::svc) fn check(self, way: RegistryAccess, problems: &mut Vec<Problem>) -> Discovery {
         let kind = self.discovery_type;
         for (name, owners, is_given) in self.given() {
             if is_given && kind != DiscoveryType::Unknown && !owners.contains(&kind) {
@@ -50,7 +50,7 @@ impl DiscoverySettings {
 }
 
 struct Reader<'a> {
-    way: Way,
+    way: RegistryAccess,
     problems: &'a mut Vec<Problem>,
 }
 

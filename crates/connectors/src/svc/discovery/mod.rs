@@ -11,7 +11,7 @@ mod nacos;
 mod settings;
 mod web;
 
-pub(super) use check::Way;
+pub(super) use check::RegistryAccess;
 pub(super) use follow::Followed;
 pub(super) use settings::DiscoverySettings;
 

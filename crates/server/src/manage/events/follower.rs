@@ -39,7 +39,7 @@ pub(super) struct Follower {
     _place: OwnedSemaphorePermit,
 }
 
-enum Heard {
+enum Wake {
     Loaded(Result<Loaded, RecvError>),
     Call(Result<Arc<Entry>, RecvError>),
     Swapped,
@@ -97,38 +97,38 @@ impl Follower {
         }
     }
 
-    async fn listen(&mut self) -> Heard {
+    async fn listen(&mut self) -> Wake {
         tokio::select! {
-            loaded = self.loads.recv() => Heard::Loaded(loaded),
-            call = next_of(&mut self.calls) => Heard::Call(call),
+            loaded = self.loads.recv() => Wake::Loaded(loaded),
+            call = next_of(&mut self.calls) => Wake::Call(call),
             changed = self.swaps.changed(), if self.health.is_some() => {
                 // The catalog lives as long as the server does.
                 let _ = changed;
-                Heard::Swapped
+                Wake::Swapped
             }
-            _ = self.ticks.tick() => Heard::Tick,
+            _ = self.ticks.tick() => Wake::Tick,
         }
     }
 
-    async fn take(&mut self, heard: Heard) {
+    async fn take(&mut self, heard: Wake) {
         let Self { state, signed_in, waiting, .. } = self;
         match heard {
-            Heard::Loaded(Ok(loaded)) if loaded.tenants.contains(&signed_in.tenant) => {
+            Wake::Loaded(Ok(loaded)) if loaded.tenants.contains(&signed_in.tenant) => {
                 if let Some(changes) = &mut self.changes {
                     waiting.extend(changes.of_load(state, signed_in, loaded.revision).await);
                 }
             }
-            Heard::Loaded(Err(RecvError::Lagged(_))) => {
+            Wake::Loaded(Err(RecvError::Lagged(_))) => {
                 waiting.push_back(("reset", json!({ "revision": state.reload.revision() })));
             }
-            Heard::Loaded(_) => {}
-            Heard::Call(call) => self.take_calls(call),
-            Heard::Swapped => {
+            Wake::Loaded(_) => {}
+            Wake::Call(call) => self.take_calls(call),
+            Wake::Swapped => {
                 if let Some(health) = &mut self.health {
                     waiting.extend(health.look(state, &signed_in.tenant));
                 }
             }
-            Heard::Tick => self.look().await,
+            Wake::Tick => self.look().await,
         }
     }
 

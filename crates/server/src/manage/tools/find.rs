@@ -34,7 +34,7 @@ pub(crate) struct FindTools {
 }
 
 #[derive(ToSchema)]
-#[expect(dead_code, reason = "documents what ranking::Shelf writes")]
+#[expect(dead_code, reason = "documents what ranking::VisibleTools writes")]
 pub(crate) struct FoundTools {
     /// Definitions as in `tools/list`, with `service` and `score`; the best first.
     #[schema(value_type = Vec<Object>)]

@@ -140,3 +140,35 @@ fn tells_json_rpc_from_paths_and_numbers() {
         assert!(!has_method(line) && !has_code(line), "{line}");
     }
 }
+
+/// Nouns that hid a known thing until they were renamed: a request, a listener, a lease, a transport.
+const COINED: [&str; 14] = [
+    "Asked",
+    "Heard",
+    "Posed",
+    "Held",
+    "Wishes",
+    "Flight",
+    "Shelf",
+    "Shelves",
+    "Stock",
+    "Behind",
+    "Way",
+    "Sight",
+    "Surroundings",
+    "InOurs",
+];
+
+#[test]
+fn known_things_have_known_names() {
+    let declares = |line: &str| {
+        let words: Vec<_> = line.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
+        let is_coined = |pair: &[&str]| {
+            matches!(pair[0], "struct" | "enum" | "trait" | "type") && COINED.contains(&pair[1])
+        };
+        words.windows(2).any(is_coined)
+    };
+    let offenders: Vec<_> =
+        product_sources().into_iter().flat_map(|(name, text)| places(&name, &text, declares)).collect();
+    none(&offenders, "call these by the word that readers know; ARCHITECTURE.md has a glossary");
+}

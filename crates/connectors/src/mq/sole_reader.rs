@@ -13,14 +13,14 @@ use tool::{Error, Queue, Result, TenantId};
 const LOOK: Duration = Duration::from_secs(1);
 
 /// A right that is kept until it is lost or given back.
-pub(super) struct Held {
+pub(super) struct SoleReader {
     hold: Arc<dyn Hold>,
     lost: CancellationToken,
     is_released: AtomicBool,
     _keeping: AbortOnDropHandle<()>,
 }
 
-impl Held {
+impl SoleReader {
     /// Waits until nobody else has it.
     pub(super) async fn take(queue: Option<&Arc<dyn Queue>>, tenant: &TenantId, name: &str) -> Result<Self> {
         let queue = queue.ok_or_else(|| {
@@ -58,7 +58,7 @@ impl Held {
 }
 
 /// Whoever is cancelled does not let the next one wait until the lease is over.
-impl Drop for Held {
+impl Drop for SoleReader {
     fn drop(&mut self) {
         if !self.is_released.load(Ordering::Relaxed)
             && let Ok(runtime) = Handle::try_current()
