@@ -78,7 +78,10 @@ impl<'a> Corpus<'a> {
             8 => nest(input, random),
             9 => change_lines(input, random),
             10 => self.splice(input, random),
-            _ => insert(input, &input[random.range(input.len())].to_vec(), random),
+            _ => {
+                let part = input[random.range(input.len())].to_vec();
+                insert(input, &part, random);
+            }
         }
     }
 

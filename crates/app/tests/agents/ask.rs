@@ -88,7 +88,7 @@ async fn a_question_is_answered_on_the_command_line() {
     let output = ask(&app, &["Hello?", "--conversation", "new"]).await;
     let id = said(&output).split("conversation ").nth(1).unwrap().trim().to_owned();
     ask(&app, &["And now?", "--conversation", &id]).await;
-    let read = &model.asked().last().unwrap().text;
+    let read = model.asked().last().unwrap().text.clone();
     assert!(read.contains("Hello?") && read.contains("And now?"), "{read}");
     let output = ask(&app, &["Hello?", "--async"]).await;
     let run = said(&output).trim().to_owned();

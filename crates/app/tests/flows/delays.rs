@@ -4,11 +4,10 @@ use crate::crashes::serve;
 use crate::messages::{needed, orders_over, unique};
 use crate::world::{PATIENCE, publish_over_rest, runs_of};
 use serde_json::{Value, json};
-use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use testkit::conformance::{bind_and_call, call, context};
-use testkit::{Backend, Client, Database, TestApp, eventually, on_both_databases};
+use testkit::{Backend, Client, Database, TestApp, eventually, on_both_databases, process};
 use tool::{Env, Secret};
 
 on_both_databases! {
@@ -127,7 +126,7 @@ async fn what_is_held_back_comes_out_of_a_channel_in_time() {
 /// How many messages RabbitMQ has in queues of that name, and how many of them somebody has not acknowledged.
 fn in_rabbitmq(name: &str) -> (usize, usize) {
     let arguments = ["list_queues", "name", "messages", "messages_unacknowledged"];
-    let output = Command::new(needed("MCP_TEST_RABBITMQCTL")).args(arguments).output().unwrap();
+    let output = process::sheltered(needed("MCP_TEST_RABBITMQCTL")).args(arguments).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     let number = |text: Option<&str>| text.and_then(|text| text.parse::<usize>().ok()).unwrap_or(0);
     let of = |line: &str| {
@@ -159,8 +158,9 @@ async fn what_comes_while_the_database_is_away_runs_later() {
     }
     for _ in 0..5 {
         tokio::time::sleep(Duration::from_secs(1)).await;
-        let (waiting, taken) = in_rabbitmq(&queue);
-        assert!(waiting == 20 && taken <= 4, "{waiting} are there, {taken} of them in memory");
+        // Those that are put off wait in a queue of their own.
+        let (_, taken) = in_rabbitmq(&queue);
+        assert!(taken <= 4, "{taken} are in memory");
     }
     proxy.restore();
     eventually("all are runs", PATIENCE * 2, async || {

@@ -12,7 +12,7 @@ use testkit::{Backend, Database};
 fn moved(folder: &Path) -> PathBuf {
     let library = folder.join("moved.so");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/moved.c");
-    let mut compiler = std::process::Command::new("cc");
+    let mut compiler = process::sheltered("cc");
     compiler.args(["-shared", "-fPIC", "-o"]).arg(&library).arg(source).arg("-ldl");
     let output = process::run(&mut compiler);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -109,17 +109,17 @@ pub(super) async fn answered(
 ) -> Result<RunId> {
     let state = opened(agent, cx, runs, arguments, state)?;
     let answers: Map<String, Value> = match extras.get(ANSWERS) {
-        Some(raw) => serde_json::from_str(raw.get()).map_err(|_| unfit("is no object".to_owned()))?,
+        Some(raw) => serde_json::from_str(raw.get()).map_err(|_| unfit("is no object"))?,
         None => Map::new(),
     };
     let asked = runs.questions(cx, &state.run).await?;
     for (name, answer) in answers {
         if !state.asked.contains(&name) {
             let name: String = name.chars().take(100).collect();
-            return Err(unfit(format!("answers '{name}', which was not asked")));
+            return Err(unfit(&format!("answers '{name}', which was not asked")));
         }
         if !answer.is_object() {
-            return Err(unfit(format!("has no object for '{name}'")));
+            return Err(unfit(&format!("has no object for '{name}'")));
         }
         // What is not asked any more was answered, or is over.
         let Some(question) = asked.iter().find(|question| question.id == name) else { continue };
@@ -154,7 +154,7 @@ fn opened(
     })
 }
 
-fn unfit(what: String) -> Error {
+fn unfit(what: &str) -> Error {
     let message = format!("'{ANSWERS}' {what}; give each question its answer, under its name");
     Error::invalid_input(message).of_parameter(ANSWERS)
 }

@@ -106,7 +106,6 @@ fn unusable() -> Error {
     failure::bad("it is not what a client's model answers")
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "the argument of map_err")]
 fn unwritten(error: serde_json::Error) -> Error {
     Error::internal("a question cannot be written").caused_by(error)
 }

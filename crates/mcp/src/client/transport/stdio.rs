@@ -190,7 +190,8 @@ impl Reader {
                 self.inbox.close(&Failure::Protocol(why));
                 return group.kill();
             }
-            if buffer.is_empty() && buffer.capacity() < READ_BYTES / 4 {
+            // Too little room is read into slowly, and too much is what a long line has left.
+            if buffer.is_empty() && !(READ_BYTES / 4..=READ_BYTES * 4).contains(&buffer.capacity()) {
                 buffer = BytesMut::with_capacity(READ_BYTES);
             }
         }

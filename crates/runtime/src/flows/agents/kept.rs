@@ -5,7 +5,7 @@ use super::super::journal::RunJournal;
 use super::super::records::to_row;
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use flow::engine::{Decision, Fact, Journal as _, Lost, Record, Waiting};
+use flow::engine::{Decision, Fact, Lost, Record, Waiting};
 use flow::settle::Exit;
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};
