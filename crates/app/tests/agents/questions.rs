@@ -47,8 +47,8 @@ fn questions(asked: &Value) -> Vec<(String, Value)> {
     questions.iter().map(|(name, question)| (name.clone(), question.clone())).collect()
 }
 
-fn again(asked: &Value, answers: Value) -> Value {
-    json!({ "requestState": asked["result"]["requestState"], "inputResponses": answers })
+fn again(asked: &Value, answers: impl Into<Value>) -> Value {
+    json!({ "requestState": asked["result"]["requestState"], "inputResponses": answers.into() })
 }
 
 fn decided(decision: &str) -> Value {

@@ -146,7 +146,7 @@ async fn cut_in_the_middle(part: String) -> (String, Arc<AtomicUsize>) {
             let _ = stream.read(&mut [0; 65_536]).await;
             let head =
                 "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
-            let whole = format!("{}data: [DONE]\n\n", event(json!({ "content": "Nothing was sent." })));
+            let whole = format!("{}data: [DONE]\n\n", event(&json!({ "content": "Nothing was sent." })));
             let (text, end) = match count.fetch_add(1, Ordering::Relaxed) {
                 0 => (part.as_str(), ""),
                 _ => (whole.as_str(), "0\r\n\r\n"),
@@ -158,7 +158,7 @@ async fn cut_in_the_middle(part: String) -> (String, Arc<AtomicUsize>) {
     (url, asked)
 }
 
-fn event(delta: Value) -> String {
+fn event(delta: &Value) -> String {
     format!("data: {}\n\n", json!({ "choices": [{ "index": 0, "delta": delta }] }))
 }
 
@@ -168,7 +168,7 @@ async fn half_an_argument_makes_no_call() {
     // The second is JSON by itself, and yet perhaps not all of it.
     for half in ["{\"text\":\"ha", "{\"text\":\"half\"}"] {
         let call = json!({ "index": 0, "id": "c0", "function": { "name": "crm__send", "arguments": half } });
-        let (url, asked) = cut_in_the_middle(event(json!({ "tool_calls": [call] }))).await;
+        let (url, asked) = cut_in_the_middle(event(&json!({ "tool_calls": [call] }))).await;
         let unused = Model::replies(vec![Reply::says("x")]).await;
         let mut settings = agent(&unused, json!({ "tools": ["api://crm/send"], "approval": "never" }));
         settings["base_url"] = url.into();

@@ -131,7 +131,7 @@ static OSS: Subject = Subject {
     },
     tool: "load",
     arguments: |caller| json!({ "key": format!("of-{caller}-") }),
-    mark: |caller| format!("/b/of-{caller}- "),
+    mark: |caller| format!("/b/of-{caller}-"),
 };
 
 static SMS: Subject = Subject {

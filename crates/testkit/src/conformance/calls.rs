@@ -66,7 +66,7 @@ pub(super) async fn cancel_ends_a_call_within_a_second(subject: &Subject) -> Ver
     let (result, cancelled_at) = tokio::join!(run(&*connector, &cx, slow), cancel);
     let took = cancelled_at.elapsed();
     ensure(took < SOON, || format!("it went on for {took:?} after cx.cancel; select on it where you wait"))?;
-    expect_kind(result, ErrorKind::Cancelled)
+    expect_kind(&result, ErrorKind::Cancelled)
 }
 
 pub(super) async fn deadline_ends_a_call(subject: &Subject) -> Verdict {
@@ -77,15 +77,15 @@ pub(super) async fn deadline_ends_a_call(subject: &Subject) -> Verdict {
     let result = run(&*connector, &context(time), slow).await;
     let late = begin.elapsed().saturating_sub(time);
     ensure(late < SOON, || format!("it ended {late:?} after cx.deadline; wait no longer than that"))?;
-    expect_kind(result, ErrorKind::Timeout)
+    expect_kind(&result, ErrorKind::Timeout)
 }
 
 pub(super) async fn dead_remote_is_unavailable(subject: &Subject) -> Verdict {
     let Some(connector) = subject.open_dead()? else { return Ok(()) };
-    let called = run(&*connector, &context(PLENTY), &subject.good).await.map(drop);
+    let called = run(&*connector, &context(PLENTY), &subject.good).await;
     let probed = connector.health(&context(PLENTY)).await;
-    for (what, result) in [("call", called), ("health", probed)] {
-        let error = result.err().ok_or_else(|| format!("{what} succeeds although nobody listens"))?;
+    for (what, failure) in [("call", failure_of(&called)), ("health", probed.as_ref().err())] {
+        let error = failure.ok_or_else(|| format!("{what} succeeds although nobody listens"))?;
         ensure(error.kind() == ErrorKind::Unavailable, || format!("{what} must be Unavailable: {error:?}"))?;
         ensure(error.is_retryable(), || format!("{what} must be .retryable(): {error:?}"))?;
     }
@@ -138,9 +138,18 @@ async fn failure(subject: &Subject, sample: &Sample) -> Result<Error, String> {
     }
 }
 
-fn expect_kind(result: tool::Result<Outcome>, kind: ErrorKind) -> Verdict {
+fn expect_kind(result: &tool::Result<Outcome>, kind: ErrorKind) -> Verdict {
+    match failure_of(result) {
+        None => Err(format!("the call must end with {kind:?}, not answer {result:?}")),
+        Some(error) => ensure(error.kind() == kind, || format!("must be {kind:?}: {error:?}")),
+    }
+}
+
+/// Why a call failed, whether or not it has something to show for it, as the run of an agent has.
+fn failure_of(result: &tool::Result<Outcome>) -> Option<&Error> {
     match result {
-        Ok(outcome) => Err(format!("the call must end with {kind:?}, not answer {outcome:?}")),
-        Err(error) => ensure(error.kind() == kind, || format!("must be {kind:?}: {error:?}")),
+        Err(error) => Some(error),
+        Ok(Outcome::Done(output)) => output.failure(),
+        Ok(Outcome::NeedsInput(_) | Outcome::Started(_)) => None,
     }
 }

@@ -112,7 +112,8 @@ fn rmcp_stays_where_mcp_is_spoken() {
 }
 
 /// What each crate may see of ours, besides in its tests. `app` wires them all, `testkit` is for tests.
-const MAY_SEE: [(&str, &[&str]); 17] = [
+const MAY_SEE: [(&str, &[&str]); 18] = [
+    ("fuzz", &[]),
     ("allocator", &[]),
     ("document", &[]),
     ("tool", &["document"]),

@@ -12,10 +12,6 @@ pub(super) struct OwnServer {
 }
 
 impl OwnServer {
-    pub(super) async fn postgres() -> Self {
-        Self::start("postgres", &["run"], "MCP_TEST_POSTGRES_URL").await
-    }
-
     pub(super) async fn mariadb() -> Self {
         Self::start("servers", &["run", "mariadb", "--"], "MCP_TEST_MARIADB_URL").await
     }
