@@ -1,6 +1,6 @@
 //! Words of texts, and tools found by them: what table search and tool search share, and the ranking of tools.
 //!
-//! [`Index`] ranks descriptions of tools, whoever keeps them; [`find::Shelf`] answers `find_tools` over what one caller
+//! [`Index`] ranks descriptions of tools, whoever keeps them; [`find::VisibleTools`] answers `find_tools` over what one caller
 //! may see; [`Toolbox`] is both over a list, for whoever has one and nobody to keep it from.
 
 mod call;
