@@ -67,13 +67,6 @@ async fn triggers_conform(servers: &str) {
 
 /// MQ-3, MQ-4, MQ-7, MQ-8
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn triggers_of_kafka_conform() {
-    let broker = krafka::testing::FakeBroker::start().await.unwrap();
-    triggers_conform(&broker.bootstrap_servers()).await;
-}
-
-/// MQ-3, MQ-4, MQ-7, MQ-8
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn brokers_triggers_of_kafka_conform() {
     triggers_conform(&needed("MCP_TEST_TANSU_URL")).await;
 }
