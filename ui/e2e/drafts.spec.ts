@@ -96,6 +96,31 @@ test("a conflict of two who change a Tool shows both versions", async ({ page })
   expect((await rest<{ description: string }>("GET", `/tools/${made.id}`)).description).toBe("mine");
 });
 
+/** UI-20: two managers change one tool of a service; what is changed of another tool is in nobody's way. */
+test("a conflict of two who change a service's tool shows both versions", async ({ page }) => {
+  const id = mark();
+  const tool = (id: string) => ({ id, endpoint: `/${id}`, method: "GET", parameters: [], description: "first" });
+  const config = { base_url: "http://127.0.0.1:9" };
+  await rest("POST", "/services", { type: "api", id, config, tools: [tool("one"), tool("two")] });
+  const described = (name: string) =>
+    rest<{ description: string }>("GET", `/services/api/${id}/tools/${name}`).then((found) => found.description);
+  await page.goto(`${url()}/ui/services/api/${id}/tools/one`);
+  const field = page.getByRole("textbox", { name: "Description" }).first();
+  await field.fill("mine");
+  await rest("PATCH", `/services/api/${id}/tools/two`, { description: "another's" });
+  await page.getByRole("button", { name: "Save" }).click();
+  await expect.poll(() => described("one")).toBe("mine");
+  await field.fill("mine again");
+  await rest("PATCH", `/services/api/${id}/tools/one`, { description: "theirs" });
+  await page.getByRole("button", { name: "Save" }).click();
+  const dialog = page.getByRole("dialog", { name: "Changed meanwhile" });
+  await expect(dialog).toContainText("theirs");
+  expect(await described("one")).toBe("theirs");
+  await dialog.getByRole("button", { name: "Keep mine" }).click();
+  await expect.poll(() => described("one")).toBe("mine again");
+  expect(await described("two")).toBe("another's");
+});
+
 /** UI-20: the console itself asks who one is; that nobody is signed in any more is no reason to forget the form. */
 test("a form outlives that the console asks who one is", async ({ page, context }) => {
   await page.clock.install();

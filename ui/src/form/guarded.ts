@@ -22,17 +22,23 @@ export function useGuarded<D extends Versioned, T extends Versioned>(first: T, o
     setBase(next);
     setDraft(of.draftOf(next));
   };
+  const store = async (mine: D, over: T) => {
+    const saved = await of.save(mine, over);
+    show(saved);
+    return saved;
+  };
   const action = useAction(async (mine: D, over: T) => {
     try {
-      const saved = await of.save(mine, over);
-      show(saved);
-      return saved;
+      return await store(mine, over);
     } catch (error) {
-      if (error instanceof ApiError && error.isConflict) {
-        const now = await of.read();
-        // A name that is taken is a conflict as well, and none that anybody could choose a side in.
-        if (now.version !== mine.version) setTheirs(now);
-      }
+      if (!(error instanceof ApiError && error.isConflict)) throw error;
+      const now = await of.read();
+      // A name that is taken is a conflict as well, and none that anybody could choose a side in.
+      if (now.version === mine.version) throw error;
+      // What others changed is nothing that is typed here.
+      if (of.write(of.draftOf(now)) === of.write(of.draftOf(over)))
+        return store({ ...mine, version: now.version }, now);
+      setTheirs(now);
       throw error;
     }
   }, of.done);

@@ -1,7 +1,6 @@
 // One tool of a service: its definition, where the service lets one make it, and a place to try it.
-import { useQuery } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useParams } from "@tanstack/react-router";
-import { useState } from "react";
 import { removeTool, saveTool, serviceTool, serviceTypes } from "../../api/services";
 import { useMay } from "../../api/session";
 import type { ServiceTool } from "../../api/types";
@@ -9,6 +8,8 @@ import { serviceAddress } from "../../catalog/address";
 import { TryPanel } from "../../catalog/try-panel";
 import { type FormValue, SchemaForm } from "../../form";
 import { ActionErrors, useAction } from "../../form/action";
+import { ConflictDialog } from "../../form/conflict";
+import { useGuarded } from "../../form/guarded";
 import { HttpEditor } from "../../form/http";
 import {
   Button,
@@ -94,24 +95,40 @@ function KnownTool({ at, tool, label }: { at: At; tool: ServiceTool; label: stri
 
 const DRAWN_BY_EDITOR = ["id", "description", "endpoint", "method", "parameters", "response_template"];
 
+/** A tool that is, or one that is to be, which has no id yet. */
+type Saved = Pick<ServiceTool, "definition" | "version"> & Partial<ServiceTool>;
+type Draft = { definition: FormValue; version?: number | null };
+
+const NEW_HTTP = { id: "", endpoint: "", method: "GET", parameters: [] };
+
 function EditTool({ at, tool }: { at: At; tool: ServiceTool | null }) {
   const words = useWords();
   const navigate = useNavigate();
+  const queries = useQueryClient();
   const types = useQuery(serviceTypes);
-  const first = (tool?.definition ?? { id: "", endpoint: "", method: "GET", parameters: [] }) as FormValue;
-  const [draft, setDraft] = useState<FormValue>(at.type === "api" || tool ? first : { id: "" });
-  const action = useAction(() => saveTool(at.type, at.id, (tool ?? made)?.id ?? null, draft), words.done.saved);
-  // Made for a sample, before the rest was ready.
-  const [made, setMade] = useState<ServiceTool | null>(null);
-  const show = (saved: ServiceTool) => navigate({ to: `${serviceAddress(at.type, at.id)}/tools/${saved.id}` });
+  const first: Saved = tool ?? { definition: at.type === "api" ? NEW_HTTP : { id: "" }, version: null };
+  const guarded = useGuarded<Draft, Saved>(first, {
+    save: ({ definition, version }, over) =>
+      saveTool(at.type, at.id, over.id ?? null, over.id ? { ...definition, version } : definition),
+    read: async () => {
+      const query = serviceTool(at.type, at.id, tool?.id ?? "");
+      return (await queries.fetchQuery({ ...query, staleTime: 0 })) ?? first;
+    },
+    draftOf: ({ definition, version }) => ({ definition: definition as FormValue, version }),
+    write: ({ definition }) => JSON.stringify(definition, null, 2),
+    done: words.done.saved,
+  });
+  const { action, conflict } = guarded;
+  const draft = guarded.draft.definition;
+  const setDraft = (definition: FormValue) => guarded.setDraft({ ...guarded.draft, definition });
   const save = async () => {
-    const saved = await action.run();
-    if (saved && saved.id !== tool?.id) show(saved);
+    const saved = await guarded.save();
+    if (saved?.id && saved.id !== tool?.id) navigate({ to: `${serviceAddress(at.type, at.id)}/tools/${saved.id}` });
   };
+  // Made for a sample, before the rest is ready.
   const make = async () => {
-    const saved = await action.run();
-    if (saved) setMade(saved);
-    return saved && { uri: saved.uri };
+    const saved = await guarded.save();
+    return saved?.uri ? { uri: saved.uri } : undefined;
   };
   const onKeyDown = useSubmitKey(save);
   const schema = (types.data?.find((type) => type.type === at.type)?.tool_schema ?? {}) as FormValue;
@@ -154,6 +171,7 @@ function EditTool({ at, tool }: { at: At; tool: ServiceTool | null }) {
             {words.act.save}
           </Button>
         </Row>
+        <ConflictDialog {...conflict} />
       </Stack>
     </div>
   );

@@ -9,6 +9,7 @@ use crate::auth::SignedIn;
 use crate::error::{Code, Problem, Result};
 use crate::json::{Json, Page, Paging, Path, Query};
 use crate::manage::secrets::{AddressChange, Visibility};
+use crate::manage::tools::expected_version;
 use axum::Json as Answer;
 use axum::extract::State;
 use gateway::Route;
@@ -35,6 +36,8 @@ pub(crate) struct ServiceToolView {
     input_schema: Option<Value>,
     /// What the user wrote, for tools that users define.
     definition: Option<Value>,
+    /// The version of the service that the definition stands in.
+    version: Option<i64>,
 }
 
 /// Lists what a service offers.
@@ -81,7 +84,8 @@ fn views(state: &Shared, service: Service, visibility: Visibility) -> Vec<Servic
         let route = at.map(|at| routes.remove(at));
         let definition = masked_tool(tool.clone(), &schema, visibility);
         let uri = tool::Uri::of_tool(&service.scheme, &service.id, &tool.id).to_string();
-        views.push(defined(tool.id, definition, uri, route.as_deref()));
+        let view = defined(tool.id, definition, uri, route.as_deref());
+        views.push(ServiceToolView { version: Some(service.version), ..view });
     }
     views.extend(routes.iter().map(|route| offered(route)));
     views
@@ -91,7 +95,7 @@ fn defined(id: String, definition: Value, uri: String, route: Option<&Route>) ->
     let offered = route.map(offered);
     let description = definition.get("description").and_then(Value::as_str).map(str::to_owned);
     let (name, input_schema) = offered.map_or((None, None), |view| (view.name, view.input_schema));
-    ServiceToolView { id, name, uri, description, input_schema, definition: Some(definition) }
+    ServiceToolView { id, name, uri, description, input_schema, definition: Some(definition), version: None }
 }
 
 fn offered(route: &Route) -> ServiceToolView {
@@ -102,6 +106,7 @@ fn offered(route: &Route) -> ServiceToolView {
         description: route.tool.description().map(str::to_owned),
         input_schema: serde_json::from_str(route.tool.input_schema().get()).ok(),
         definition: None,
+        version: None,
     }
 }
 
@@ -160,8 +165,9 @@ pub(crate) async fn create(
 
 /// Changes the fields of a tool's definition that are given.
 #[utoipa::path(patch, path = "/services/{type}/{id}/tools/{tool}", tag = "services",
-    params(("type" = String, Path), ("id" = String, Path), ("tool" = String, Path)), request_body(content = Object),
-    responses((status = 200, body = ServiceToolView), (status = 404), (status = 422)))]
+    params(("type" = String, Path), ("id" = String, Path), ("tool" = String, Path)),
+    request_body(content = Object, description = "Any fields of the definition; `version` refuses the change if the service has another by now."),
+    responses((status = 200, body = ServiceToolView), (status = 404), (status = 409), (status = 422)))]
 pub(crate) async fn update(
     State(state): State<Shared>,
     signed_in: SignedIn,
@@ -172,6 +178,7 @@ pub(crate) async fn update(
     owner::refuse_change(&state, &signed_in.tenant, &scheme, &id).await?;
     let services = state.store.services();
     let service = services.get(&signed_in.tenant, &scheme, &id).await?;
+    let expected = expected_version(&mut body)?.unwrap_or(service.version);
     let mut tools = service.tools.clone();
     let at = tools.iter().position(|tool| tool.id == name).ok_or_else(|| Problem::not_found("tool"))?;
     let mut tool = tools.remove(at);
@@ -186,7 +193,7 @@ pub(crate) async fn update(
     let kept = AddressChange::default().tools_with_secrets(Some(vec![tool]), &service.tools, &schema);
     tools.extend(kept.into_iter().flatten());
     let tool = check_last(&state, &signed_in, &service, tools, Findings::default()).await?;
-    services.update_tool(&signed_in.tenant, &scheme, &id, tool, Some(service.version)).await?;
+    services.update_tool(&signed_in.tenant, &scheme, &id, tool, Some(expected)).await?;
     state.reload.catch_up().await;
     view_of(&state, &signed_in, &scheme, &id, &name).await.map(Answer)
 }

@@ -226,12 +226,7 @@ pub(crate) async fn update(
 ) -> Result<Answer<ToolView>> {
     signed_in.may_make_tools()?;
     let old = find(&state, &signed_in, &id).await?;
-    let expected = match body.shift_remove("version") {
-        None | Some(Value::Null) => old.version,
-        Some(version) => version
-            .as_i64()
-            .ok_or_else(|| Problem::invalid_field("version", "'version' must be a whole number"))?,
-    };
+    let expected = expected_version(&mut body)?.unwrap_or(old.version);
     if body.get("type").is_some_and(|kind| *kind != old.kind.as_str()) {
         return Err(Problem::invalid_field("type", "a tool keeps its type; make a new one and delete this"));
     }
@@ -240,6 +235,17 @@ pub(crate) async fn update(
         check(&state, &signed_in, body).await?.accepted().map_err(|problem| moving.explain(problem))?;
     let Answer(view) = save(&state, &signed_in, &old, draft, expected).await?;
     Ok(Answer(ToolView { dropped_secrets: moving.dropped, ..view }))
+}
+
+/// The version that a change is made over, taken out of what is to change.
+pub(super) fn expected_version(body: &mut Map<String, Value>) -> Result<Option<i64>> {
+    match body.shift_remove("version") {
+        None | Some(Value::Null) => Ok(None),
+        Some(version) => match version.as_i64() {
+            Some(version) => Ok(Some(version)),
+            None => Err(Problem::invalid_field("version", "'version' must be a whole number")),
+        },
+    }
 }
 
 /// Stores a checked change of a tool and puts it in force. Secrets were taken over from the
