@@ -157,12 +157,13 @@ impl Instances<'_> {
         rows.iter().map(|row| Ok((column::parsed(row, "id")?, column::json(row, "tool_search")?))).collect()
     }
 
-    /// Changes the instance.
+    /// Changes the instance; with an expected version, only if it is still that one.
     pub async fn update(
         self,
         tenant: &TenantId,
         id: &InstanceId,
         changes: InstanceChanges,
+        expected_version: Option<i64>,
     ) -> Result<Instance> {
         check_texts(changes.name.as_deref(), changes.description.as_ref().and_then(Option::as_deref))?;
         let mut write = self.0.write().await?;
@@ -171,7 +172,7 @@ impl Instances<'_> {
                  description = CASE WHEN $4 = 1 THEN $5 ELSE description END,
                  status = COALESCE($6, status), updated_at = $7, version = version + 1,
                  tool_search = CASE WHEN $8 = 1 THEN $9 ELSE tool_search END
-             WHERE tenant = $1 AND id = $2 RETURNING {COLUMNS}"
+             WHERE tenant = $1 AND id = $2 AND ($10 IS NULL OR version = $10) RETURNING {COLUMNS}"
         )))
         .bind(tenant.as_str())
         .bind(id.as_str())
@@ -182,11 +183,16 @@ impl Instances<'_> {
         .bind(column::now())
         .bind(i64::from(changes.tool_search.is_some()))
         .bind(changes.tool_search.flatten().as_ref().map(column::to_json).transpose()?)
+        .bind(expected_version)
         .fetch_optional(write.connection())
         .await?;
-        let instance = decode(&row.ok_or_else(missing)?)?;
+        let Some(row) = row else {
+            drop(write);
+            self.get(tenant, id).await?;
+            return Err(Error::stale("MCP instance"));
+        };
         write.commit_change(tenant).await?;
-        Ok(instance)
+        decode(&row)
     }
 
     /// Gives the instance another key; the old one is void.

@@ -134,11 +134,14 @@ async fn refuses_the_second_of_two_writers_on_one_row(backend: Backend) {
     app.with_tenant("acme").await;
     let user = app.post("users", json!({ "username": "ada", "password": "correct horse" })).await.is(201);
     let key = app.post("keys", json!({ "name": "k" })).await.is(201);
+    let door = app.post("mcp", json!({ "name": "d" })).await.is(201);
     let rows = [
         ("services/api/crm".to_owned(), "name"),
         ("tenants/acme".to_owned(), "name"),
         (format!("users/{}", user.string("id")), "display_name"),
         (format!("keys/{}", key.string("id")), "name"),
+        (format!("mcp/id/{}", door.string("id")), "name"),
+        ("services/api/crm/tools/get_order".to_owned(), "description"),
     ];
     for (path, field) in rows {
         let version = app.get(&path).await.is(200).body["version"].clone();

@@ -96,6 +96,8 @@ pub(super) struct Update {
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<ToolSearchView>)]
     tool_search: Option<Option<ToolSearch>>,
+    /// Refuses the change if the instance has another version by now.
+    version: Option<i64>,
 }
 
 /// Lists the tenant's MCP instances; those who only call see their own.
@@ -146,7 +148,7 @@ pub(super) async fn get(
 
 /// Changes name, description, status, or how tools are told of.
 #[utoipa::path(patch, path = "/mcp/id/{mcp_id}", tag = "mcp instances", params(("mcp_id" = String, Path)),
-    request_body = Update, responses((status = 200, body = InstanceView), (status = 404)))]
+    request_body = Update, responses((status = 200, body = InstanceView), (status = 404), (status = 409)))]
 pub(super) async fn update(
     State(state): State<Shared>,
     signed_in: SignedIn,
@@ -159,9 +161,9 @@ pub(super) async fn update(
         check_name("name", name)?;
     }
     check_tool_search(body.tool_search.as_ref().and_then(Option::as_ref))?;
-    let Update { name, description, status, tool_search } = body;
+    let Update { name, description, status, tool_search, version } = body;
     let changes = InstanceChanges { name, description, status, tool_search };
-    let instance = state.store.instances().update(&signed_in.tenant, &id, changes).await?;
+    let instance = state.store.instances().update(&signed_in.tenant, &id, changes, version).await?;
     state.reload.catch_up().await;
     Ok(Answer(instance.into()))
 }
