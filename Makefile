@@ -72,6 +72,7 @@ bench:               ## Benchmarks that print ratios
 	bench/all.sh
 	bench/tables.sh
 	BIN=$${CARGO_TARGET_DIR:-$$PWD/target}/release/mcp-all-in-one node bench/events.mjs
+	BIN=$${CARGO_TARGET_DIR:-$$PWD/target}/release/mcp-all-in-one node bench/growth.mjs
 	$(CARGO) bench -p expression
 	MCP_POSTGRES_DURABLE=1 scripts/postgres run bench/flows.sh
 	$(CARGO) bench -p search

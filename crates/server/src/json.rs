@@ -110,7 +110,7 @@ pub(crate) struct Page<T> {
     pub(crate) page: u32,
     /// How many items a page has at the most.
     pub(crate) limit: u32,
-    /// How many items there are on all pages.
+    /// How many items there are on all pages. The audit and runs are counted up to 10,000, or one further than this page.
     pub(crate) total: i64,
 }
 

@@ -8,6 +8,9 @@ use sqlx::{Any, Row as _};
 /// A query whose text and values are its own.
 pub(crate) type Query<'q> = sqlx::query::Query<'q, Any, AnyArguments>;
 
+/// How far a list is counted that grows with every call.
+const COUNTED: i64 = 10_000;
+
 /// A list as it stands in the database.
 pub(crate) struct List<'a> {
     pub(crate) columns: &'a str,
@@ -50,8 +53,31 @@ impl PageRequest {
         list: &List<'_>,
         bound: impl Fn(String) -> Query<'q>,
     ) -> Result<(Vec<AnyRow>, i64)> {
+        self.read_counted(store, list, format!("SELECT COUNT(*) FROM {}", list.from), bound).await
+    }
+
+    /// The same of a list that grows with every call: counting all of it would take longer each day, so that it is counted
+    /// as far as [`COUNTED`], or one row further than the page.
+    pub(crate) async fn read_long<'q>(
+        self,
+        store: &Store,
+        list: &List<'_>,
+        bound: impl Fn(String) -> Query<'q>,
+    ) -> Result<(Vec<AnyRow>, i64)> {
+        let most = COUNTED.max(self.offset() + self.limit() + 1);
+        let count = format!("SELECT COUNT(*) FROM (SELECT 1 FROM {} LIMIT {most}) AS counted", list.from);
+        self.read_counted(store, list, count, bound).await
+    }
+
+    async fn read_counted<'q>(
+        self,
+        store: &Store,
+        list: &List<'_>,
+        count: String,
+        bound: impl Fn(String) -> Query<'q>,
+    ) -> Result<(Vec<AnyRow>, i64)> {
         let mut snapshot = store.snapshot().await?;
-        let total = bound(format!("SELECT COUNT(*) FROM {}", list.from)).fetch_one(&mut *snapshot).await?;
+        let total = bound(count).fetch_one(&mut *snapshot).await?;
         let rows = self.select(list, bound).fetch_all(&mut *snapshot).await?;
         Ok((rows, total.try_get(0)?))
     }
@@ -78,6 +104,6 @@ pub struct Page<T> {
     pub page: u32,
     /// The most items a page has.
     pub limit: u32,
-    /// How many items the whole list has.
+    /// How many items the whole list has; of long ones at least so many.
     pub total: i64,
 }

@@ -2,9 +2,10 @@
 
 use super::{Audit, AuditRow, COLUMNS, Filter, Kind, Query};
 use crate::database::Backend;
+use crate::page::List;
 use crate::{Error, Page, PageRequest, Result, Store, row};
+use sqlx::AssertSqlSafe;
 use sqlx::any::AnyRow;
-use sqlx::{AssertSqlSafe, Row as _};
 use std::borrow::Cow;
 use tool::TenantId;
 
@@ -14,6 +15,9 @@ const EXPORT_STEP: i64 = 1000;
 /// Calls take an hour at the most, and a record is made when its call has ended.
 const LONGEST_CALL_MS: i64 = 2 * 60 * 60 * 1000;
 const CLOCK_SKEW_MS: i64 = 60 * 1000;
+
+/// How many values the condition has.
+const FILTER_VALUES: usize = 11;
 
 /// The condition of every query; `$1` is the tenant.
 fn condition(backend: Backend) -> String {
@@ -45,13 +49,8 @@ impl Audit<'_> {
         filter: &Filter,
         page: PageRequest,
     ) -> Result<Page<AuditRow<'static>>> {
-        let mut snapshot = self.0.snapshot().await?;
-        let (table, condition) = (filter.kind.table(), condition(self.0.backend()));
-        let total = filtered(format!("SELECT COUNT(*) FROM {table} WHERE {condition}"), tenant, filter)
-            .fetch_one(&mut *snapshot)
-            .await?
-            .try_get(0)?;
-        let rows = newest(self.0.backend(), tenant, filter, page).fetch_all(&mut *snapshot).await?;
+        let from = from(self.0.backend(), filter);
+        let (rows, total) = page.read_long(self.0, &list(&from), |sql| filtered(sql, tenant, filter)).await?;
         Ok(page.of(rows.iter().map(decode).collect::<Result<_>>()?, total))
     }
 
@@ -66,7 +65,9 @@ impl Audit<'_> {
         limit: u32,
     ) -> Result<Vec<AuditRow<'static>>> {
         let page = PageRequest { page: 1, limit };
-        let rows = newest(self.0.backend(), tenant, filter, page).fetch_all(self.0.pool()).await?;
+        let from = from(self.0.backend(), filter);
+        let newest = page.select(&list(&from), |sql| filtered(sql, tenant, filter));
+        let rows = newest.fetch_all(self.0.pool()).await?;
         rows.iter().map(decode).collect()
     }
 
@@ -143,12 +144,13 @@ impl Export {
     }
 }
 
-fn newest<'q>(backend: Backend, tenant: &TenantId, filter: &Filter, page: PageRequest) -> Query<'q> {
-    let (table, condition) = (filter.kind.table(), condition(backend));
-    let sql = format!(
-        "SELECT {COLUMNS} FROM {table} WHERE {condition} ORDER BY at DESC, id DESC LIMIT $12 OFFSET $13"
-    );
-    filtered(sql, tenant, filter).bind(page.limit()).bind(page.offset())
+fn from(backend: Backend, filter: &Filter) -> String {
+    format!("{} WHERE {}", filter.kind.table(), condition(backend))
+}
+
+/// Newest first.
+fn list(from: &str) -> List<'_> {
+    List { columns: COLUMNS, from, order: "at DESC, id DESC", values: FILTER_VALUES }
 }
 
 fn filtered<'q>(sql: String, tenant: &TenantId, filter: &Filter) -> Query<'q> {

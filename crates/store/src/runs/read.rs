@@ -56,7 +56,7 @@ impl Runs<'_> {
 
     /// The tenant's runs that fit the filter, newest first.
     pub async fn list(self, tenant: &TenantId, filter: &RunFilter, page: PageRequest) -> Result<Page<Run>> {
-        let (rows, total) = page.read(self.0, &LIST, |sql| filtered(sql, tenant, filter)).await?;
+        let (rows, total) = page.read_long(self.0, &LIST, |sql| filtered(sql, tenant, filter)).await?;
         Ok(page.of(rows.iter().map(decode).collect::<Result<_>>()?, total))
     }
 

@@ -114,6 +114,11 @@ async fn reads_the_busiest_of_more_groups_than_anybody_looks_at(db: Arc<Backend>
     let window = Window { from: 0, to: 100, step: 100, caller: None };
     let found = store.audit().busiest(&acme(), &window, &[AuditKey::Tool]).await.unwrap();
     assert_eq!((found.len(), found[0].keys[0].as_str(), found[0].calls), (20_000, "tool12345", 4));
+    // It is counted as far as somebody turns its pages.
+    for (page, expected) in [(1, 10_000), (3, 10_000), (15, 15_001), (30, 20_004)] {
+        let page = PageRequest { page, limit: 1000 };
+        assert_eq!(store.audit().query(&acme(), &Filter::default(), page).await.unwrap().total, expected);
+    }
     let filter = Filter { tool: Some("tool12345".into()), ..Filter::default() };
     let newest = store.audit().newest(&acme(), &filter, 2).await.unwrap();
     assert_eq!(newest.iter().map(|row| &*row.id).collect::<Vec<_>>(), ["020003", "020002"]);
