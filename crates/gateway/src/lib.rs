@@ -252,6 +252,7 @@ impl Gateway {
             Ok(connector) => within_deadline(cx, connector.call(cx, call)).await,
             Err(error) => return watch.step("call", Err(error)),
         };
+        route.service.noted(&outcome);
         let outcome = outcome.map_err(|error| name_service(in_callers_words(error, &route), &route));
         let outcome = watch.step("call", outcome)?;
         cx.inspection.note(|seen| seen.raw = raw_of(seen, &outcome));

@@ -211,7 +211,9 @@ impl Gateway {
         let Some(service) = service else {
             return Err(Error::not_found(format!("there is no service {scheme}://{id}")));
         };
-        probe(tenant, &**service.connector()?, &format!("{scheme}://{id}")).await
+        let reached = probe(tenant, &**service.connector()?, &format!("{scheme}://{id}")).await;
+        service.noted(&reached);
+        reached
     }
 
     /// Asks a service that is nowhere yet whether it could be reached. It is closed again behind that.
@@ -309,6 +311,7 @@ impl Gateway {
             tools: ArcSwapOption::empty(),
             offer: ArcSwapOption::empty(),
             failure: ArcSwapOption::empty(),
+            unreached: ArcSwapOption::empty(),
             since: Since::now(),
             report: ArcSwap::from_pointee(Report { pinning, ..Report::default() }),
             is_trusted: wanted.is_trusted,

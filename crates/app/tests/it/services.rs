@@ -12,6 +12,7 @@ on_both_databases! {
     refuses_the_second_of_two_writers_on_one_row
     lists_filters_and_deletes_services
     tests_whether_a_service_can_be_reached
+    is_failing_from_the_call_that_does_not_reach_it_to_the_next_that_does
 }
 
 /// SC-1
@@ -189,6 +190,27 @@ async fn tests_whether_a_service_can_be_reached(backend: Backend) {
     assert_eq!(reply.body["ok"], true, "{}", reply.text);
     let reply = app.post("services/api/dead/test", json!({})).await.is(200);
     assert_eq!((&reply.body["ok"], &reply.body["error"]["code"]), (&json!(false), &json!("UNAVAILABLE")));
+}
+
+async fn is_failing_from_the_call_that_does_not_reach_it_to_the_next_that_does(backend: Backend) {
+    let (upstream, app) = (http::Server::start().await, TestApp::start(backend).await);
+    let dead = format!("http://{}", http::dead_address().await);
+    app.service(api("crm", &dead)).await;
+    let health = async || app.get("services/api/crm").await.is(200).body["health"].clone();
+    app.call("api://crm/get_order", json!({ "nobody": 3 })).await;
+    assert_eq!(health().await["state"], "ok", "it was not called: the arguments are wrong");
+    app.call("api://crm/get_order", json!({ "userId": "u1" })).await.is(200);
+    let seen = health().await;
+    assert_eq!(seen["state"], "failing");
+    assert!(!seen["error"].as_str().unwrap().contains("u1"), "{seen}");
+    app.patch("services/api/crm", json!({ "config": { "base_url": dead, "timeout_ms": 5000 } }))
+        .await
+        .is(200);
+    app.post("services/api/crm/test", json!({})).await.is(200);
+    assert_eq!(health().await["state"], "failing");
+    app.patch("services/api/crm", json!({ "config": { "base_url": upstream.url() } })).await.is(200);
+    app.call("api://crm/get_order", json!({ "userId": "u1" })).await.is(200);
+    assert_eq!(health().await["state"], "ok");
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use tool::{Connector, Error, Offer, Pinning, Reason, Result, TenantId, Tool};
+use tool::{Connector, Error, ErrorKind, Offer, Pinning, Reason, Result, TenantId, Tool};
 
 /// One configured connection, as long as its settings stay the same.
 pub struct Service {
@@ -32,6 +32,8 @@ pub struct Service {
     pub(crate) offer: ArcSwapOption<Offer>,
     /// Why it did not say what it offers when it was last asked.
     pub(crate) failure: ArcSwapOption<Failure>,
+    /// Why it could not be reached when it was last called or tried.
+    pub(crate) unreached: ArcSwapOption<String>,
     /// Since when it answers, fails, or has been opened without being asked.
     pub(crate) since: Since,
     /// What is to be said about its tools.
@@ -142,10 +144,28 @@ impl Service {
         self.report.load_full()
     }
 
-    /// Why it did not say what it offers when it was last asked.
+    /// Why it did not say what it offers when it was last asked, or could not be reached after that.
     #[must_use]
     pub fn failure(&self) -> Option<String> {
-        self.failure.load().as_deref().map(|failure| failure.message.clone())
+        let unlisted = self.failure.load().as_deref().map(|failure| failure.message.clone());
+        unlisted.or_else(|| self.unreached.load().as_deref().cloned())
+    }
+
+    /// Remembers whether somebody was there. What only says something about the call changes nothing.
+    pub(crate) fn noted<T>(&self, outcome: &Result<T>) {
+        let why = match outcome {
+            Ok(_) => None,
+            Err(error) => match error.kind() {
+                ErrorKind::Unavailable => Some(Arc::new(error.message().to_owned())),
+                ErrorKind::Upstream => None,
+                _ => return,
+            },
+        };
+        let is_news = why.is_some() != self.unreached.load().is_some();
+        if is_news {
+            self.unreached.store(why);
+            self.since.reset();
+        }
     }
 
     /// What a call to a tool meets that is held back, by the tool's own name or by the clients' one.

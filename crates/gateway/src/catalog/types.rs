@@ -89,6 +89,7 @@ impl Types {
             tools: ArcSwapOption::empty(),
             offer: ArcSwapOption::empty(),
             failure: ArcSwapOption::empty(),
+            unreached: ArcSwapOption::empty(),
             since: Since::now(),
             report: arc_swap::ArcSwap::default(),
             is_trusted: false,

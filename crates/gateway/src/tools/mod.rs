@@ -256,6 +256,7 @@ impl Gateway {
             offer: ArcSwapOption::empty(),
             tools: ArcSwapOption::empty(),
             failure: ArcSwapOption::empty(),
+            unreached: ArcSwapOption::empty(),
             since: Since::now(),
             report: arc_swap::ArcSwap::default(),
             is_trusted: false,
