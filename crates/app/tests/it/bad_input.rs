@@ -87,6 +87,7 @@ async fn names_the_field_that_has_a_wrong_type_or_is_unknown() {
         ("keys", json!({ "name": "two\nlines" }), "name"),
         ("tenants", json!({ "id": "Not An Id!" }), "id"),
         ("tenants", json!({ "id": "a", "limits": { "x": 1 } }), "limits.x"),
+        ("tenants", json!({ "id": "a", "name": "n".repeat(129) }), "name"),
         ("users", json!({ "username": "a", "password": "short" }), "password"),
         ("users", json!({ "username": "a", "password": "correct horse", "role": "god" }), "role"),
         ("services", json!({ "type": "api", "id": "a", "config": [] }), "config"),

@@ -2,6 +2,7 @@
 
 use super::keys::given;
 use super::time;
+use super::users::check_name;
 use super::words;
 use crate::Shared;
 use crate::auth::SignedIn;
@@ -99,6 +100,7 @@ impl From<Tenant> for TenantView {
 pub(super) struct Create {
     #[schema(value_type = String, example = "acme", pattern = r"^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,127}$")]
     id: TenantId,
+    #[schema(min_length = 1, max_length = 128, pattern = r"^[^\x00-\x1F\x7F-\x9F]*$")]
     name: Option<String>,
     #[serde(default)]
     #[schema(value_type = LimitsView)]
@@ -115,6 +117,7 @@ pub(super) struct Create {
 #[serde(deny_unknown_fields)]
 #[schema(as = TenantUpdate)]
 pub(super) struct Update {
+    #[schema(min_length = 1, max_length = 128, pattern = r"^[^\x00-\x1F\x7F-\x9F]*$")]
     name: Option<String>,
     #[schema(value_type = Option<words::Status>)]
     status: Option<Status>,
@@ -166,6 +169,7 @@ pub(super) async fn create(
 ) -> Result<(StatusCode, Answer<TenantView>)> {
     signed_in.may_administer()?;
     let name = body.name.unwrap_or_else(|| body.id.to_string());
+    check_name("name", &name)?;
     check_quota(body.table_quota_bytes)?;
     let new = NewTenant {
         id: body.id,
@@ -206,6 +210,7 @@ pub(super) async fn update(
     if body.status == Some(Status::Disabled) {
         refuse_for_default(&id, "disabled")?;
     }
+    body.name.as_deref().map_or(Ok(()), |name| check_name("name", name))?;
     check_quota(body.table_quota_bytes.flatten())?;
     check_tool_search(body.tool_search.as_ref().and_then(Option::as_ref))?;
     let changes = TenantChanges {
