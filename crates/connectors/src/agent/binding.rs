@@ -7,7 +7,7 @@ use gotemplate::Template;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use tool::{Pattern, Problem, Uri};
+use tool::{Pattern, Problem, RunKind, Uri};
 
 /// How deep a preset may be.
 const MAX_DEPTH: usize = 32;
@@ -270,7 +270,7 @@ pub(super) fn check_handoffs(
             problems.push(Problem::new(format!("handoffs[{at}].to"), "InvalidHandoff", message));
         };
         match handoff.to.parse::<Uri>() {
-            Ok(to) if to.scheme() == "agent" && to.tool().is_none() => {
+            Ok(to) if to.scheme() == RunKind::Agent.scheme() && to.tool().is_none() => {
                 if own == Some(to.service()) {
                     refuse("an agent cannot hand over to itself".to_owned());
                 } else if checked.iter().any(|known| known.to == to) {

@@ -31,7 +31,7 @@ use serde_json::{Map, json};
 use settings::RunAs;
 use std::sync::{Arc, Weak};
 use tool::definition::object_schema;
-use tool::{Call, CallTools, Connector, Context, Error, Outcome, Result, Runs, Tool};
+use tool::{Call, CallTools, Connector, Context, Error, Outcome, Result, RunKind, Runs, Tool};
 
 /// The one tool of every agent.
 const ASK: &str = "ask";
@@ -126,5 +126,9 @@ impl Connector for Agent {
             // Whether its client has a model is known when it calls.
             Model::Calling(_) => Ok(()),
         }
+    }
+
+    fn run_kind(&self) -> Option<RunKind> {
+        Some(RunKind::Agent)
     }
 }

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tool::connector::invalid_settings;
 use tool::secret::names::headers_schema;
-use tool::{Connector, Env, Problem, Result, Secret, Use};
+use tool::{Connector, Env, Problem, Result, RunKind, Secret, Use};
 
 /// The most tools and patterns of tools, as the schema says.
 const MAX_TOOLS: usize = 128;
@@ -146,7 +146,7 @@ pub(super) enum RunAs {
 }
 
 impl tool::Settings for Settings {
-    const SCHEME: &'static str = "agent";
+    const SCHEME: &'static str = RunKind::Agent.scheme();
     const TITLE: &'static str = "Agent";
     const WORDS: &'static [&'static [tool::words::Word]] =
         &[super::words::WORDS, crate::shared::words::SHARED];

@@ -41,7 +41,10 @@ async fn what_a_service_kept_goes_with_it(db: Arc<Backend>) {
         let (uri, id, delay) = (format!("mq://{id}/created"), format!("{scope}/m"), TIMEOUT);
         queues.call_later(&acme(), LaterCall { id, uri, arguments: body.clone(), delay }).await.unwrap();
     }
-    store.services().delete(&acme(), "mq", "orders").await.unwrap();
+    // One of another type with the same id has no part in that.
+    store.services().create(&acme(), new_service("orders2")).await.unwrap();
+    store.services().delete(&acme(), "api", "orders2").await.unwrap();
+    store.services().delete_with_queues(&acme(), "mq", "orders").await.unwrap();
     for (id, left) in [("orders", 0), ("orders2", 1)] {
         assert_eq!(queues.peek(&acme(), &format!("{id}/created"), 0, 9).await.unwrap().len(), left);
         let begun = once.begin(&acme(), &format!("mq/{id}/created"), "k", "").await.unwrap();

@@ -16,7 +16,7 @@ use store::runs::Run;
 use tokio_util::sync::CancellationToken;
 use tool::journal::Journaled;
 use tool::{
-    Arguments, Context, Error, ErrorKind, Outcome, Reason, Request, Result, Shared, Step, Target, Uri,
+    Arguments, Context, Error, ErrorKind, Outcome, Reason, Request, Result, RunKind, Shared, Step, Target,
 };
 
 /// No agent may work longer at a time.
@@ -217,7 +217,7 @@ fn asked(
         shared: Some(Shared::new(Arc::new(journaled))),
         ..cx.nested(step)
     };
-    let uri = Uri::of_service("agent", run.agent().unwrap_or_default());
+    let uri = RunKind::Agent.uri(run.agent().unwrap_or_default());
     (cx, Request::new(Target::Uri(uri), Arguments::from(given.inputs.clone())))
 }
 

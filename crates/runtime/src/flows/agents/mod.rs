@@ -10,7 +10,7 @@ mod start;
 mod talk;
 
 pub(super) use drive::KnownWork;
-pub(super) use nodes::{answer, is_one, value};
+pub(super) use nodes::{answer, value};
 pub(super) use results::result_of;
 pub(super) use talk::Talk;
 

@@ -1,6 +1,6 @@
 //! `/approvals`: what runs ask people, and what they decide.
 
-use super::rights::{find, may_touch};
+use super::rights::{find, may_touch_run};
 use super::view::RunSummary;
 use crate::Shared;
 use crate::auth::SignedIn;
@@ -90,7 +90,7 @@ pub(in crate::manage) async fn list(
     for wait in found.items {
         if is_limited {
             let run = state.store.runs().get(&signed_in.tenant, &wait.run).await?;
-            if may_touch(&signed_in, &run.flow).is_err() {
+            if may_touch_run(&signed_in, &run).is_err() {
                 continue;
             }
         }
@@ -122,7 +122,7 @@ pub(in crate::manage) async fn decide(
         find(&state, &signed_in, &asked.wait.run).await?;
     }
     let run = state.store.runs().get(&signed_in.tenant, &asked.wait.run).await?;
-    may_touch(&signed_in, &run.flow)?;
+    may_touch_run(&signed_in, &run)?;
     let is_approved = body.decision == Word::Approve;
     let decision =
         Decision { is_approved, by: signed_in.caller.name.clone(), comment: body.comment, data: body.data };
