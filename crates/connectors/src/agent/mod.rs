@@ -31,7 +31,7 @@ use serde_json::{Map, json};
 use settings::RunAs;
 use std::sync::{Arc, Weak};
 use tool::definition::object_schema;
-use tool::{Call, CallTools, Connector, Context, Error, Outcome, Result, RunKind, Runs, Tool};
+use tool::{Call, CallTools, Client, Connector, Context, Error, Outcome, Result, RunKind, Runs, Tool};
 
 /// The one tool of every agent.
 const ASK: &str = "ask";
@@ -64,8 +64,8 @@ impl Agent {
     /// A run of it can wait for somebody, and go on without its caller. The caller's own model is there as long as the
     /// call, unless its program takes questions as the outcome and comes back with the answers.
     fn can_wait(&self, cx: &Context) -> bool {
-        let comes_back = || cx.client.as_deref().is_some_and(asking::comes_back);
-        self.runs.is_some() && (matches!(self.model, Model::Http(_)) || comes_back())
+        let samples = || cx.client.as_deref().is_some_and(Client::samples_as_outcome);
+        self.runs.is_some() && (matches!(self.model, Model::Http(_)) || samples())
     }
 }
 

@@ -14,7 +14,7 @@ mod whole;
 
 pub(super) use client::{Client, TextListener};
 pub(super) use endpoint::{Dialect, Endpoint};
-pub(super) use sampling::{Sampling, takes_tools};
+pub(super) use sampling::{Sampling, takes_tools, written};
 pub(super) use spans::Asking;
 
 use serde::{Deserialize, Serialize};
