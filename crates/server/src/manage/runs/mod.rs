@@ -72,10 +72,11 @@ pub(super) struct ReplayBody {
 #[serde(deny_unknown_fields)]
 #[schema(as = RunSignal)]
 pub(super) struct SignalBody {
-    /// For waits with this key, and those without one; left out, only for those without one.
+    /// For waits with this key, and those without one; left out, only for those without one. Any JSON, as the expression in
+    /// the flow gives it, of at most 512 bytes.
     #[serde(default)]
     key: Option<Value>,
-    /// What the wait gives.
+    /// What the wait gives: any JSON.
     #[serde(default)]
     data: Value,
 }
