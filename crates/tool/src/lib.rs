@@ -88,7 +88,7 @@ pub use library::{Item, Library, Offer, Reference, Update, Wanted};
 pub use links::{Link, LinkMethod, Links};
 pub use nested::{ChosenBy, Nested, Step};
 pub use objects::{Object, Objects};
-pub use once::{Begun, Once};
+pub use once::{KeyState, Once};
 pub use only_client::OnlyClient;
 pub use outcome::Outcome;
 pub use output::{Account, Output, Structured};

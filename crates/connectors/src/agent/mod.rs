@@ -2,9 +2,9 @@
 
 mod approval;
 mod asking;
+mod background;
 mod binding;
 mod guardrails;
-mod kept;
 mod limits;
 mod model;
 mod names;
@@ -105,17 +105,17 @@ impl Connector for Agent {
         }
         let arguments = call.arguments.as_map()?;
         if let Some(state) = call.extras.get(asking::STATE) {
-            return kept::go_on(self, cx, arguments, state, &call.extras).await;
+            return background::go_on(self, cx, arguments, state, &call.extras).await;
         }
         if arguments.contains_key("run") {
-            return kept::wait_for(self, cx, arguments).await;
+            return background::wait_for(self, cx, arguments).await;
         }
         let is_async = call.options.is_async == Some(true);
         let is_said = arguments.get("conversation").is_some_and(|id| !id.is_null());
         // A flow that is taken up again calls with the same key, and has to find the run that it began.
-        let is_of_flow = kept::is_of_flow(cx) && self.can_wait(cx);
-        if (is_async || is_said || is_of_flow) && !kept::is_kept(cx) {
-            return kept::start(self, cx, arguments, is_async).await;
+        let is_of_flow = background::is_of_flow(cx) && self.can_wait(cx);
+        if (is_async || is_said || is_of_flow) && !background::is_kept(cx) {
+            return background::start(self, cx, arguments, is_async).await;
         }
         run::ask(self, cx, arguments).await
     }

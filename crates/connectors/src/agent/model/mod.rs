@@ -6,11 +6,11 @@ mod client;
 mod endpoint;
 mod failure;
 mod gemini;
+mod lenient;
 mod openai;
 mod sampling;
 mod spans;
 mod stream;
-mod whole;
 
 pub(super) use client::{Client, TextListener};
 pub(super) use endpoint::{Dialect, Endpoint};

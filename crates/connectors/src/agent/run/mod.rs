@@ -103,7 +103,7 @@ async fn wait(thinking: &Thinking<'_>, arguments: &Map<String, Value>) -> Result
         conversation: None,
         is_waited_for: false,
     };
-    super::kept::accept(thinking.agent, cx, arguments, new).await
+    super::background::accept(thinking.agent, cx, arguments, new).await
 }
 
 /// Refuses what would be refused before anything is sent.

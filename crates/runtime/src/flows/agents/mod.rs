@@ -1,7 +1,7 @@
 //! Runs of agents: on the journal that flows use, with the agent's own loop as the program.
 
 mod drive;
-mod kept;
+mod journal;
 mod nodes;
 mod questions;
 mod results;

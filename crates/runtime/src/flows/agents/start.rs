@@ -6,7 +6,7 @@ use super::super::given::{Given, Starter};
 use super::super::records::to_row;
 use super::super::service::parent_of;
 use super::super::start::{DEDUPE, MAX_DEPTH, json};
-use super::kept::to_record;
+use super::journal::to_record;
 use super::{KnownWork, Work};
 use flow::engine::Clock as _;
 use std::sync::Arc;
