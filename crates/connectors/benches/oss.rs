@@ -10,7 +10,7 @@ use opendal::{Buffer, ErrorKind, HttpBody, HttpTransport, HttpTransporter, Opera
 use serde_json::json;
 use std::time::{Duration, Instant};
 use testkit::conformance::{call, context};
-use tool::objects::Whole;
+use tool::objects::InMemory;
 use tool::{Connector, Env};
 
 const ROUNDS: usize = 7;
@@ -79,7 +79,7 @@ async fn load(store: &dyn Connector) {
 
 async fn save(store: &dyn Connector, content: bytes::Bytes) {
     let cx = context(Duration::from_secs(60));
-    store.objects().unwrap().write(&cx, "bench-ours", None, Whole::body(content)).await.unwrap();
+    store.objects().unwrap().write(&cx, "bench-ours", None, InMemory::body(content)).await.unwrap();
 }
 
 async fn time<F: Future<Output = ()>>(times: u32, work: impl Fn() -> F) -> Duration {

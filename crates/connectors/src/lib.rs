@@ -80,6 +80,8 @@ pub fn find(scheme: &str) -> Option<&'static Kind> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
+    use tool::Env;
 
     #[test]
     fn finds_each_type_once_by_its_scheme() {
@@ -88,6 +90,25 @@ mod tests {
             assert_eq!(find(kind.scheme).map(|kind| kind.title), Some(kind.title));
         }
         assert!(find("no-such-type").is_none());
+    }
+
+    /// A field of the wrong type says so; one that belongs elsewhere is never said to be meant itself.
+    #[test]
+    fn a_wrong_setting_names_its_field_its_cause_and_what_to_do() {
+        for kind in ALL {
+            let schema = kind.settings_schema();
+            let error = kind.open(json!({ "headers": 3 }), &Env::default()).err().expect("it is refused");
+            let problem =
+                error.problems().iter().find(|problem| problem.path == "headers").expect("its field");
+            let has = |name: &str| schema["properties"].get(name).is_some();
+            let expected = match ["headers", "default_headers", "pass_headers"].map(has) {
+                [true, ..] => "Setting 'headers' must be an object, not a number",
+                [_, true, _] => "Unknown setting 'headers'; did you mean 'default_headers'?",
+                [_, _, true] => "Unknown setting 'headers'; did you mean 'pass_headers'?",
+                [false, false, false] => "Unknown setting 'headers'; leave it out",
+            };
+            assert_eq!(problem.message, expected, "{}", kind.scheme);
+        }
     }
 
     #[test]

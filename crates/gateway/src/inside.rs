@@ -40,7 +40,12 @@ impl CallTools for Gateway {
 }
 
 fn callable(route: &Route) -> CallableTool {
-    CallableTool { name: route.name.clone(), uri: route.uri.clone(), tool: route.tool.clone() }
+    CallableTool {
+        name: route.name.clone(),
+        uri: route.uri.clone(),
+        tool: route.tool.clone(),
+        run_kind: route.service.run_kind(),
+    }
 }
 
 /// A call inside another begins only as long as that one runs, and not too deep.

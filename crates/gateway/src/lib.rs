@@ -31,7 +31,7 @@ pub use logs::ServiceLog;
 pub use preview::{Mistake, Preview};
 pub use ranking::{CALL_TOOL, FIND_TOOLS, is_reserved, named_by_call_tool};
 pub use service_metrics::BUCKETS_SECONDS;
-pub use tool_search::Told;
+pub use tool_search::ListedTool;
 pub use tools::{ToolBody, ToolDefinition, UriTool};
 
 use crate::audit::{Audit, Record};

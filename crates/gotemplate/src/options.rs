@@ -21,6 +21,15 @@ pub enum Missing {
     Empty,
     /// Stops with an error at a key that is not there; a key holding null prints `<no value>`.
     Error,
+    /// Stops with an error at a key that is not there, and where a null would be printed.
+    Strict,
+}
+
+impl Missing {
+    /// A key that is not there is an error.
+    pub(crate) fn refuses_absent_keys(self) -> bool {
+        matches!(self, Self::Error | Self::Strict)
+    }
 }
 
 /// What becomes of a value before it is part of the output. The template's own text stays as it is.

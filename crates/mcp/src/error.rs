@@ -160,7 +160,8 @@ fn data_of(error: &Error) -> Option<Data> {
         data.insert("service".into(), service.into());
     }
     if let Some(wait) = error.retry_after() {
-        data.insert("retry_after_ms".into(), wait.as_millis().to_string().into());
+        let wait = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
+        data.insert("retry_after_ms".into(), wait.into());
     }
     (!data.is_empty()).then(|| Value::Object(data).into())
 }
@@ -168,6 +169,7 @@ fn data_of(error: &Error) -> Option<Data> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     #[test]
     fn tells_bad_arguments_as_each_version_wants_them() {
@@ -177,5 +179,12 @@ mod tests {
         assert_eq!(refused.message, "Invalid params: Missing required parameter 'query'");
         assert_eq!(refused.data, Some(json!({ "parameter": "query" }).into()));
         assert!(matches!(failure_of_call(&error, Version::V2025_11_25), Failure::Result(_)));
+    }
+
+    #[test]
+    fn tells_programs_when_to_come_back_as_a_number() {
+        let error = Error::rate_limited("too many calls").with_retry_after(Duration::from_millis(1500));
+        let Failure::Error(refused) = failure_of_call(&error, Version::V2025_11_25) else { panic!() };
+        assert_eq!(refused.data, Some(json!({ "retry_after_ms": 1500 }).into()));
     }
 }

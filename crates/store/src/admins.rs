@@ -1,8 +1,25 @@
 //! The last way in for those who manage the platform stays open.
 
 use crate::database::Write;
-use crate::{Error, ErrorKind, Result, Status, row};
+use crate::{Error, ErrorKind, Result, Status, Store, row};
+use sqlx::AssertSqlSafe;
 use tool::{Role, TenantId};
+
+/// Deletes one of those who may come in, `what` in the table of that name in the plural; the last admin is a conflict.
+pub(crate) async fn delete(store: &Store, tenant: &TenantId, what: &str, id: &str) -> Result<()> {
+    let mut write = store.write().await?;
+    let before = count(&mut write).await?;
+    let done = sqlx::query(AssertSqlSafe(format!("DELETE FROM {what}s WHERE tenant = $1 AND id = $2")))
+        .bind(tenant.as_str())
+        .bind(id.to_owned())
+        .execute(write.connection())
+        .await?;
+    if done.rows_affected() == 0 {
+        return Err(Error::not_found(what));
+    }
+    check_left(&mut write, before).await?;
+    write.commit_change(tenant).await
+}
 
 /// How many keys and people manage the platform without restriction. Whoever asks is the only one who changes that,
 /// until the write ends: two who take away the last two ways in would otherwise both find the other's.

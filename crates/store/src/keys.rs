@@ -300,18 +300,7 @@ impl Keys<'_> {
 
     /// Deletes the key; the last one of an admin is a conflict.
     pub async fn delete(self, tenant: &TenantId, id: &KeyId) -> Result<()> {
-        let mut write = self.0.write().await?;
-        let admins = admins::count(&mut write).await?;
-        let done = sqlx::query("DELETE FROM keys WHERE tenant = $1 AND id = $2")
-            .bind(tenant.as_str())
-            .bind(id.as_str())
-            .execute(write.connection())
-            .await?;
-        if done.rows_affected() == 0 {
-            return Err(missing());
-        }
-        admins::check_left(&mut write, admins).await?;
-        write.commit_change(tenant).await
+        admins::delete(self.0, tenant, "key", id.as_str()).await
     }
 }
 

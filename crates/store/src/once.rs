@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use serde_json::value::RawValue;
 use sqlx::AssertSqlSafe;
 use std::time::Duration;
-use tool::{Begun, TenantId};
+use tool::{KeyState, TenantId};
 
 /// How long a key is remembered.
 const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
@@ -26,7 +26,7 @@ impl OnceResults {
     }
 
     /// Whoever comes with the same key at the same time waits here until it is decided who is the first.
-    async fn try_begin(&self, tenant: &TenantId, scope: &str, key: &str, digest: &str) -> Result<Begun> {
+    async fn try_begin(&self, tenant: &TenantId, scope: &str, key: &str, digest: &str) -> Result<KeyState> {
         check_text("scope", scope)?;
         check_text("key", key)?;
         let mut write = self.store.write().await?;
@@ -48,7 +48,7 @@ impl OnceResults {
             .await?;
         if first.is_some() {
             write.commit().await?;
-            return Ok(Begun::First);
+            return Ok(KeyState::First);
         }
         let sql = "SELECT result, digest FROM once_results WHERE tenant = $1 AND scope = $2 AND key = $3";
         let found = sqlx::query(sql)
@@ -58,13 +58,13 @@ impl OnceResults {
             .fetch_optional(write.connection())
             .await?;
         write.commit().await?;
-        let Some(found) = found else { return Ok(Begun::Unknown) };
+        let Some(found) = found else { return Ok(KeyState::Unknown) };
         let first = row::text(&found, "digest")?;
         if ![first.as_str(), digest].contains(&"") && first != digest {
-            return Ok(Begun::Other);
+            return Ok(KeyState::Other);
         }
-        let Some(result) = row::optional_text(&found, "result")? else { return Ok(Begun::Unknown) };
-        RawValue::from_string(result).map(Begun::Done).map_err(|_| row::undecodable("result"))
+        let Some(result) = row::optional_text(&found, "result")? else { return Ok(KeyState::Unknown) };
+        RawValue::from_string(result).map(KeyState::Done).map_err(|_| row::undecodable("result"))
     }
 
     async fn end(&self, sql: &'static str, key: (&TenantId, &str, &str), result: Option<&str>) -> Result<()> {
@@ -85,7 +85,7 @@ impl OnceResults {
 
 #[async_trait]
 impl tool::Once for OnceResults {
-    async fn begin(&self, tenant: &TenantId, scope: &str, key: &str, digest: &str) -> tool::Result<Begun> {
+    async fn begin(&self, tenant: &TenantId, scope: &str, key: &str, digest: &str) -> tool::Result<KeyState> {
         Ok(within(self.timeout, self.try_begin(tenant, scope, key, digest)).await?)
     }
 

@@ -239,18 +239,7 @@ impl Users<'_> {
 
     /// Deletes the user; the last admin is a conflict.
     pub async fn delete(self, tenant: &TenantId, id: &UserId) -> Result<()> {
-        let mut write = self.0.write().await?;
-        let admins = admins::count(&mut write).await?;
-        let done = sqlx::query("DELETE FROM users WHERE tenant = $1 AND id = $2")
-            .bind(tenant.as_str())
-            .bind(id.as_str())
-            .execute(write.connection())
-            .await?;
-        if done.rows_affected() == 0 {
-            return Err(missing());
-        }
-        admins::check_left(&mut write, admins).await?;
-        write.commit_change(tenant).await
+        admins::delete(self.0, tenant, "user", id.as_str()).await
     }
 }
 

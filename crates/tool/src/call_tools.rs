@@ -1,7 +1,7 @@
 //! The port to all other tools, for connectors that work through them: flows, agents.
 
 use crate::objects::{Part, Reading};
-use crate::{Arguments, Context, Error, Link, Outcome, Request, Result, Target, Tool, Uri};
+use crate::{Arguments, Context, Error, Link, Outcome, Request, Result, RunKind, Target, Tool, Uri};
 use async_trait::async_trait;
 use serde_json::value::RawValue;
 use std::sync::{Arc, Weak};
@@ -52,6 +52,8 @@ pub struct CallableTool {
     pub uri: Uri,
     /// Its description and schemas.
     pub tool: Arc<Tool>,
+    /// What a call of it goes on as that is not over with its answer, where calls do.
+    pub run_kind: Option<RunKind>,
 }
 
 /// The port where there are no other tools.

@@ -64,6 +64,11 @@ pub trait Client: fmt::Debug + Send + Sync {
     /// How it wants to hear questions that a service has for it.
     fn question_mode(&self) -> QuestionMode;
 
+    /// Its model answers what it is asked as the outcome of its call: any process can ask, as often as it comes back.
+    fn samples_as_outcome(&self) -> bool {
+        self.can(Ability::Sampling) && self.question_mode() == QuestionMode::AsOutcome
+    }
+
     /// Asks, and waits for the answer as long as `cx` allows.
     ///
     /// # Errors

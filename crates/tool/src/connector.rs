@@ -6,7 +6,7 @@ use crate::settings_schema::SettingsSchema;
 use crate::words::{Word, with_words};
 use crate::{
     Ambient, Call, Context, Env, Error, Import, Inline, Library, Objects, Outcome, Pinning, Problem, Result,
-    Tool, Triggers, Use,
+    RunKind, Tool, Triggers, Use,
 };
 use async_trait::async_trait;
 use schemars::JsonSchema;
@@ -63,6 +63,11 @@ pub trait Connector: Send + Sync + 'static {
         true
     }
 
+    /// What a call goes on as that is not over with its answer, where calls do.
+    fn run_kind(&self) -> Option<RunKind> {
+        None
+    }
+
     /// Whether tools that others define may change: unnoticed, reported, or held back until approved.
     fn pinning(&self) -> Pinning {
         Pinning::Off
@@ -95,6 +100,9 @@ pub trait Settings: DeserializeOwned + JsonSchema + 'static {
 
     /// Users define the tools of such a service: they stand in the settings' field `tools`.
     const HAS_USER_TOOLS: bool = false;
+
+    /// Such services keep queues in this program's own database, which go with them.
+    const HAS_QUEUES: bool = false;
 
     /// How a single tool of this type is made without a service, if it can be.
     const INLINE: Option<Inline> = None;
@@ -141,6 +149,8 @@ pub struct Kind {
     words: &'static [&'static [Word]],
     /// Users define the tools of such a service.
     pub has_user_tools: bool,
+    /// Such services keep queues in this program's own database, which go with them.
+    pub has_queues: bool,
     /// How a single tool of this type is made without a service, if it can be.
     pub inline: Option<Inline>,
     /// Such services are there without being configured, and are not to be.
@@ -164,6 +174,7 @@ impl Kind {
             title: S::TITLE,
             words: S::WORDS,
             has_user_tools: S::HAS_USER_TOOLS,
+            has_queues: S::HAS_QUEUES,
             inline: S::INLINE,
             ambient: S::AMBIENT,
             import: S::IMPORT,

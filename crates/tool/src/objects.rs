@@ -39,9 +39,9 @@ pub type Body = Box<dyn Chunks>;
 
 /// Bytes that are there already.
 #[derive(Debug)]
-pub struct Whole(Option<Bytes>);
+pub struct InMemory(Option<Bytes>);
 
-impl Whole {
+impl InMemory {
     /// A body of one piece.
     #[must_use]
     pub fn body(bytes: impl Into<Bytes>) -> Body {
@@ -50,7 +50,7 @@ impl Whole {
 }
 
 #[async_trait]
-impl Chunks for Whole {
+impl Chunks for InMemory {
     async fn next(&mut self) -> Result<Option<Bytes>> {
         Ok(self.0.take().filter(|bytes| !bytes.is_empty()))
     }
@@ -150,9 +150,9 @@ mod tests {
 
     #[tokio::test]
     async fn reads_no_more_than_it_may() {
-        assert_eq!(read_whole(Whole::body("hello"), 5).await.unwrap(), "hello");
-        assert_eq!(read_whole(Whole::body(""), 0).await.unwrap(), "");
-        let error = read_whole(Whole::body("hello"), 4).await.unwrap_err();
+        assert_eq!(read_whole(InMemory::body("hello"), 5).await.unwrap(), "hello");
+        assert_eq!(read_whole(InMemory::body(""), 0).await.unwrap(), "");
+        let error = read_whole(InMemory::body("hello"), 4).await.unwrap_err();
         assert!(error.message().contains("more than 4 bytes"), "{error}");
     }
 }

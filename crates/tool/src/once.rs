@@ -10,7 +10,7 @@ pub const MAX_KEY_CHARACTERS: usize = 128;
 
 /// What is known of a key.
 #[derive(Debug)]
-pub enum Begun {
+pub enum KeyState {
     /// Nobody has used it: the work is the caller's, who says how it ended.
     First,
     /// It was used, and this came of it.
@@ -29,7 +29,7 @@ pub trait Once: fmt::Debug + Send + Sync + 'static {
     ///
     /// # Errors
     /// What keeps that from being known: then nothing must be done.
-    async fn begin(&self, tenant: &TenantId, scope: &str, key: &str, digest: &str) -> Result<Begun>;
+    async fn begin(&self, tenant: &TenantId, scope: &str, key: &str, digest: &str) -> Result<KeyState>;
 
     /// The work is done, and whoever asks again gets this.
     ///

@@ -1,7 +1,7 @@
 //! The port to runs: work that goes on after its call was answered with `Outcome::Started`.
 
 use crate::journal::Note;
-use crate::{Context, Error, Identity, Output, Result, RunId, TenantId};
+use crate::{Context, Error, Identity, Output, Result, RunId, TenantId, Uri};
 use async_trait::async_trait;
 use serde_json::{Map, Value};
 use std::fmt;
@@ -11,6 +11,32 @@ use std::time::Duration;
 pub const SCHEME: &str = "flow";
 /// The type of the service whose tool asks about runs.
 pub const POLLING_SCHEME: &str = "flows";
+
+/// What goes on after its call was answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunKind {
+    /// A flow.
+    Flow,
+    /// An agent.
+    Agent,
+}
+
+impl RunKind {
+    /// The type in the addresses of such.
+    #[must_use]
+    pub const fn scheme(self) -> &'static str {
+        match self {
+            Self::Flow => SCHEME,
+            Self::Agent => "agent",
+        }
+    }
+
+    /// The address of the one with this id.
+    #[must_use]
+    pub fn uri(self, id: &str) -> Uri {
+        Uri::of_service(self.scheme(), id)
+    }
+}
 
 /// What is known of a run.
 #[derive(Debug)]

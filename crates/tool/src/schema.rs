@@ -2,7 +2,7 @@
 
 use crate::salvage::escaped;
 use crate::{Error, Problem, Result};
-use document::did_you_mean;
+use document::nearest;
 use jsonschema::error::{TypeKind, ValidationErrorKind as Fault};
 use jsonschema::{ReferencingError, ValidationError, ValidationOptions, Validator};
 use serde_json::Value;
@@ -18,6 +18,8 @@ pub struct Schema {
     noun: &'static str,
     /// The names of fields, those of the outermost object first.
     names: Vec<String>,
+    /// How many of them are the outermost object's.
+    outermost: usize,
 }
 
 /// The name of a format, and whether a text has it.
@@ -57,7 +59,8 @@ impl Schema {
         })?;
         let mut names = Vec::new();
         collect_names(schema, &mut names);
-        Ok(Self { validator, noun, names })
+        let outermost = schema["properties"].as_object().map_or(0, serde_json::Map::len).min(names.len());
+        Ok(Self { validator, noun, names, outermost })
     }
 
     /// Whether nothing is wrong; much cheaper than asking what is.
@@ -110,9 +113,9 @@ impl Schema {
                     .iter()
                     .map(|name| {
                         let path = join(&at, name);
-                        let meant = did_you_mean(name, self.names.iter().map(String::as_str));
-                        let advice = if meant.is_empty() { "; leave it out" } else { meant.as_str() };
-                        let message = format!("Unknown {noun} '{path}'{advice}");
+                        let meant = self.meant(&at, name).map(|meant| format!("did you mean '{meant}'?"));
+                        let advice = meant.as_deref().unwrap_or("leave it out");
+                        let message = format!("Unknown {noun} '{path}'; {advice}");
                         (Some(name.clone()), Problem::new(&path, "Unknown", message))
                     })
                     .collect()
@@ -148,6 +151,19 @@ impl Schema {
             // The library's own words would repeat the value, which may be a secret.
             other => one("Invalid", format!("{} must {}", subject(), rule(other))),
         }
+    }
+}
+
+impl Schema {
+    /// The field that was probably meant by one that is unknown there. One of that very name is known in another place,
+    /// where it is of no use.
+    fn meant(&self, at: &str, name: &str) -> Option<&str> {
+        let outermost = || self.names[..self.outermost].iter().map(String::as_str);
+        let is_longer =
+            |known: &&str| known.strip_suffix(name).is_some_and(|beginning| beginning.ends_with('_'));
+        let beside = || nearest(name, outermost()).or_else(|| outermost().find(is_longer));
+        let others = self.names.iter().map(String::as_str).filter(|known| *known != name);
+        at.is_empty().then(beside).flatten().or_else(|| nearest(name, others))
     }
 }
 
@@ -309,6 +325,29 @@ mod tests {
             assert_eq!(messages(&schema, &value), [expected]);
         }
         assert_eq!(messages(&schema, &json!({"a": 1, "limit": true})).len(), 3);
+    }
+
+    #[test]
+    fn names_what_was_meant_and_never_the_unknown_name_itself() {
+        let tool = json!({ "type": "object", "properties": { "headers": {}, "path": {} }, "additionalProperties": false });
+        let schema = json!({
+            "type": "object",
+            "properties": { "base_url": {}, "default_headers": {}, "tools": { "items": tool } },
+            "additionalProperties": false
+        });
+        for (value, expected) in [
+            (json!({ "headers": 3 }), "Unknown parameter 'headers'; did you mean 'default_headers'?"),
+            (json!({ "base-url": 3 }), "Unknown parameter 'base-url'; did you mean 'base_url'?"),
+            (json!({ "pth": 3 }), "Unknown parameter 'pth'; did you mean 'path'?"),
+            (json!({ "path": 3 }), "Unknown parameter 'path'; leave it out"),
+            (
+                json!({ "tools": [{ "heders": 3 }] }),
+                "Unknown parameter 'tools[0].heders'; did you mean 'headers'?",
+            ),
+            (json!({ "tools": [{ "base_url": 3 }] }), "Unknown parameter 'tools[0].base_url'; leave it out"),
+        ] {
+            assert_eq!(messages(&schema, &value), [expected]);
+        }
     }
 
     #[test]

@@ -185,12 +185,12 @@ mod tests {
     use std::sync::Mutex;
 
     #[derive(Debug, Default)]
-    struct Kept {
+    struct Recorder {
         spans: Mutex<Vec<FinishedSpan>>,
         has_content: bool,
     }
 
-    impl Spans for Kept {
+    impl Spans for Recorder {
         fn take(&self, span: FinishedSpan) {
             self.spans.lock().unwrap().push(span);
         }
@@ -201,7 +201,7 @@ mod tests {
     }
 
     fn record(has_content: bool, around: Option<&Arc<Trace>>) -> Vec<FinishedSpan> {
-        let kept = Arc::new(Kept { has_content, ..Kept::default() });
+        let kept = Arc::new(Recorder { has_content, ..Recorder::default() });
         let spans: Arc<dyn Spans> = kept.clone();
         let mut outer = Span::begin(Some(&spans), around, SpanKind::Server, "outer");
         outer.note("n", 7);

@@ -58,7 +58,7 @@ export type Graph = {
 export const validate = (id: string, source: string) =>
   write<{ valid: boolean; errors: FlowProblem[]; graph?: Graph }>("POST", "/flows/validate", { id, source });
 
-export const start = (id: string, inputs: object, version: unknown) =>
+export const start = (id: string, inputs: object, version: number | "draft") =>
   ask(
     client.POST("/api/v1/flows/{id}/runs", { ...at(id), body: { inputs: inputs as never, version } }),
   ) as Promise<Run>;

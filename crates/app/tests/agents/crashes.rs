@@ -5,7 +5,7 @@ use serde_json::json;
 use std::time::Duration;
 use testkit::model::{Model, Reply};
 use testkit::process::{self, Server};
-use testkit::{Backend, Database, eventually, http, on_both_databases};
+use testkit::{Backend, Client, Database, eventually, http, on_both_databases};
 
 pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_mcp-all-in-one");
 
@@ -19,6 +19,19 @@ pub(crate) fn serve(database: &Database) -> Server {
     let mut command = process::serve(BINARY, database, &database.data_dir());
     command.arg("--allow-private-network");
     Server::start(command)
+}
+
+/// A server of the binary with the agent `a`, which may use `crm` without asking, and its admin's key.
+pub(crate) async fn serve_agent(
+    database: &Database,
+    upstream: &http::Server,
+    model: &Model,
+) -> (Server, Client, String) {
+    let server = serve(database);
+    let (admin, key) = (server.admin(), server.admin_key().unwrap().to_owned());
+    admin.post("services", crm(upstream)).await.is(201);
+    admin.post("services", agent("a", model, json!({ "approval": "never" }))).await.is(201);
+    (server, admin, key)
 }
 
 /// AG-15: after kill -9 the run goes on behind its last entry. A call that says it only reads is made again; one that
@@ -92,10 +105,7 @@ async fn a_flow_finds_the_run_of_its_agent_again(backend: Backend) {
         _ => Reply::says("It is sent."),
     })
     .await;
-    let mut server = serve(&database);
-    let (admin, key) = (server.admin(), server.admin_key().unwrap().to_owned());
-    admin.post("services", crm(&upstream)).await.is(201);
-    admin.post("services", agent("a", &model, json!({ "approval": "never" }))).await.is(201);
+    let (mut server, admin, key) = serve_agent(&database, &upstream, &model).await;
     let source = "nodes:\n  think: {agent: a, args: {prompt: Send it.}}\noutput: {said: \"${think}\"}";
     admin.post("flows", json!({ "id": "f", "source": source })).await.is(201);
     admin.post("flows/f/publish", json!({})).await.is(200);

@@ -1,6 +1,6 @@
 //! Faults around runs of agents: processes that die, databases that are away, and two that want the same at once.
 
-use crate::crashes::{BINARY, serve};
+use crate::crashes::{BINARY, serve, serve_agent};
 use crate::world::{PATIENCE, agent, begin, count, crm, ended, until};
 use serde_json::json;
 use sqlx::{AnyConnection, Executor as _};
@@ -46,10 +46,7 @@ async fn locked(database: &Database) -> AnyConnection {
 async fn a_result_that_was_not_written_down_is_unknown(backend: Backend) {
     let (upstream, database) = (http::Server::start().await, Database::create(backend).await);
     let model = sending().await;
-    let mut server = serve(&database);
-    let (admin, key) = (server.admin(), server.admin_key().unwrap().to_owned());
-    admin.post("services", crm(&upstream)).await.is(201);
-    admin.post("services", agent("a", &model, json!({ "approval": "never" }))).await.is(201);
+    let (mut server, admin, key) = serve_agent(&database, &upstream, &model).await;
     let run = begin(&admin, "a", "Send it.").await;
     eventually("the call is under way", PATIENCE, async || count(&upstream, "/slow/4001") == 1).await;
     let mut lock = locked(&database).await;
@@ -69,10 +66,7 @@ async fn a_result_that_was_not_written_down_is_unknown(backend: Backend) {
 async fn a_run_whose_caller_waited_is_interrupted_and_goes_on_when_it_is_tried_again(backend: Backend) {
     let (upstream, database) = (http::Server::start().await, Database::create(backend).await);
     let model = sending().await;
-    let mut server = serve(&database);
-    let (admin, key) = (server.admin(), server.admin_key().unwrap().to_owned());
-    admin.post("services", crm(&upstream)).await.is(201);
-    admin.post("services", agent("a", &model, json!({ "approval": "never" }))).await.is(201);
+    let (mut server, admin, key) = serve_agent(&database, &upstream, &model).await;
     let body = json!({ "prompt": "Send it.", "conversation": "new" });
     let request = admin.request(reqwest::Method::POST, "agents/a/runs").json(&body);
     let waiting = tokio::spawn(async move { request.send().await.is_ok() });

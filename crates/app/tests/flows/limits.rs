@@ -1,12 +1,14 @@
 //! How many runs there are at once, and whose.
 
+use crate::crashes::serve;
 use crate::world::{PATIENCE, publish, publish_in, shop, start, until};
 use serde_json::json;
-use testkit::{Backend, TestApp, eventually, http, on_both_databases};
+use testkit::{Backend, Database, TestApp, eventually, http, on_both_databases};
 use tool::TenantId;
 
 on_both_databases! {
     never_more_runs_are_under_way_than_a_flow_allows
+    a_key_with_one_call_at_a_time_runs_a_flow_of_three_steps
     a_full_group_refuses_or_replaces
     nothing_of_a_run_crosses_tenants
     a_secret_input_is_shown_nowhere
@@ -30,6 +32,38 @@ async fn never_more_runs_are_under_way_than_a_flow_allows(backend: Backend) {
     .await;
     assert!((1..=3).contains(&most), "{most} at once");
     assert_eq!(upstream.requests().len(), starts.len());
+}
+
+/// On the binary: the calls of a run are a part of the call that started it, so that they wait for no permit of their own; another
+/// call of the same key is refused meanwhile.
+async fn a_key_with_one_call_at_a_time_runs_a_flow_of_three_steps(backend: Backend) {
+    let (upstream, database) = (http::Server::start().await, Database::create(backend).await);
+    let server = serve(&database, None);
+    let admin = server.admin();
+    admin.post("services", shop(&upstream)).await.is(201);
+    let text = "
+nodes:
+  one: {exec: 'api://shop/order', args: {id: a}, next: two}
+  two: {exec: 'api://shop/slow', args: {ms: 1500}, next: three}
+  three: {exec: 'api://shop/ship', args: {id: a}, with: \"'shipped'\"}
+output: ${three}
+";
+    publish(&admin, &database, "three", text).await;
+    let key = json!({ "name": "one", "role": "caller", "limits": { "concurrent_calls": 1 } });
+    let one = server.client(&admin.post("keys", key).await.is(201).string("key"));
+    let call = {
+        let one = one.clone();
+        tokio::spawn(async move { one.call("flow://three", json!({})).await })
+    };
+    eventually("the second step is under way", PATIENCE, async || {
+        upstream.requests().iter().any(|request| request.path == "/slow/1500")
+    })
+    .await;
+    one.call("api://shop/order", json!({ "id": "b" })).await.is_problem(429, "RATE_LIMITED");
+    let ended = call.await.unwrap().is(200);
+    assert!(ended.body["isError"] == false && ended.text.contains("shipped"), "{}", ended.text);
+    assert_eq!(upstream.requests().len(), 3, "each step was made once");
+    one.call("api://shop/order", json!({ "id": "b" })).await.is(200);
 }
 
 /// `overflow: refuse` is a 429, `replace` ends the older run.

@@ -137,14 +137,19 @@ impl Pipe {
     /// Closes stdin and waits for the end.
     pub(crate) fn end(&mut self) -> ExitStatus {
         self.stdin.take();
-        let begun = Instant::now();
-        loop {
-            if let Some(status) = self.child.try_wait().unwrap() {
-                return status;
-            }
-            assert!(begun.elapsed() < PATIENCE, "the process does not end");
-            std::thread::sleep(Duration::from_millis(20));
+        end_of(&mut self.child)
+    }
+}
+
+/// Waits for the end of a process.
+pub(crate) fn end_of(child: &mut Child) -> ExitStatus {
+    let begun = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status;
         }
+        assert!(begun.elapsed() < PATIENCE, "the process does not end");
+        std::thread::sleep(Duration::from_millis(20));
     }
 }
 

@@ -1,12 +1,13 @@
 //! The aggregator: `mcp-all-in-one stdio` as its client sees it, with real services behind it.
 
+use crate::pipe::end_of;
 use crate::setup::{PATIENCE, example};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use testkit::mcp::http::{Behaviour, Server};
 
 /// A client at the other end of the pipe.
@@ -100,14 +101,7 @@ impl Aggregator {
     }
 
     pub(crate) fn wait(&mut self) -> ExitStatus {
-        let begun = Instant::now();
-        loop {
-            if let Some(status) = self.child.try_wait().unwrap() {
-                return status;
-            }
-            assert!(begun.elapsed() < PATIENCE, "the process does not end");
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        end_of(&mut self.child)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The seed's scenarios of `svc`, through a real MCP client: gRPC from a registry, HTTP with a minted token, the breaker.
 
-use crate::svc_services::door_with;
+use crate::svc_services::{call_by_client, door_with};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
@@ -9,24 +9,6 @@ use testkit::http::Server;
 use testkit::process::sheltered;
 use testkit::registry::{Consul, ConsulService};
 use testkit::{Backend, TestApp};
-
-/// Calls tools in their order, and prints each result.
-const CLIENT: &str = r#"
-import asyncio, json, sys
-import mcp.client.streamable_http as http
-from mcp import ClientSession
-connect = getattr(http, "streamable_http_client", None) or http.streamablehttp_client
-
-async def main():
-    async with connect(sys.argv[1]) as streams:
-        async with ClientSession(streams[0], streams[1]) as session:
-            await session.initialize()
-            for name, arguments in json.loads(sys.argv[2]):
-                result = await session.call_tool(name, arguments)
-                print(json.dumps(result.model_dump(by_alias=True)), flush=True)
-
-asyncio.run(main())
-"#;
 
 /// A service that believes tokens of `gateway` alone, signed with the key of the certificate that it is given.
 const LOYALTY: &str = r#"
@@ -70,12 +52,7 @@ fn python() -> std::process::Command {
 
 /// What each of the calls came to.
 async fn results(url: &str, calls: &Value) -> Vec<Value> {
-    let mut client = python();
-    client.arg("-c").arg(CLIENT).arg(url).arg(calls.to_string());
-    let output = tokio::task::spawn_blocking(move || client.output().unwrap()).await.unwrap();
-    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{out}\n{err}");
-    out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    call_by_client(url, calls).await.results
 }
 
 /// The service that checks tokens; it stops when dropped.

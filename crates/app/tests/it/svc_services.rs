@@ -1,6 +1,7 @@
 //! gRPC services through REST and through a real MCP client: imported, called, imported again.
 
 use crate::instances::instance;
+use serde::Deserialize;
 use serde_json::{Value, json};
 use testkit::{Backend, TestApp, on_both_databases};
 
@@ -8,7 +9,7 @@ on_both_databases! {
     importing_again_shows_and_applies_what_changed
 }
 
-/// Lists and calls, and prints what comes back.
+/// Lists the tools, makes the calls in their order, and prints all that comes back.
 const CLIENT: &str = r#"
 import asyncio, json, sys
 import mcp.client.streamable_http as http
@@ -19,20 +20,26 @@ async def main():
     async with connect(sys.argv[1]) as streams:
         async with ClientSession(streams[0], streams[1]) as session:
             await session.initialize()
-            print(json.dumps([tool.name for tool in (await session.list_tools()).tools]), flush=True)
-            heard = []
-            async def progress(number, total, message):
-                heard.append(message)
-            async def call(name, arguments):
-                result = await session.call_tool(name, arguments, progress_callback=progress)
-                print(json.dumps(result.model_dump(by_alias=True)), flush=True)
-            await call("customers", {})
-            await call("customer", {"id": "5"})
-            await call("watch", {"count": 3})
-            print(json.dumps(heard), flush=True)
+            listed, results, progress = await session.list_tools(), [], []
+            async def hear(number, total, message):
+                progress.append(message)
+            for name, arguments in json.loads(sys.argv[2]):
+                result = await session.call_tool(name, arguments, progress_callback=hear)
+                results.append(result.model_dump(by_alias=True))
+            names = [tool.name for tool in listed.tools]
+            print(json.dumps({"names": names, "results": results, "progress": progress}), flush=True)
 
 asyncio.run(main())
 "#;
+
+/// What a client has seen.
+#[derive(Debug, Deserialize)]
+pub(crate) struct ClientReport {
+    names: Vec<String>,
+    /// What each of its calls came to.
+    pub(crate) results: Vec<Value>,
+    progress: Vec<String>,
+}
 
 fn server() -> String {
     std::env::var("MCP_TEST_GRPC_PYTHON_URL")
@@ -58,15 +65,16 @@ async fn a_real_client_calls_a_grpc_service() {
     let tools =
         [("customers", "customers_list"), ("customer", "customers_get"), ("watch", "customers_watch")];
     let url = door_with(&app, &tools).await;
-    let lines = said_by_client(&url).await;
-    let out = &lines;
-    assert_eq!(lines[0], json!(["customer", "customers", "watch"]));
-    assert_eq!(lines[1]["structuredContent"]["customers"][0]["displayName"], "Ada", "{out:?}");
-    assert_eq!(lines[2]["isError"], true);
-    assert!(lines[2]["content"][0]["text"].as_str().unwrap().contains("there is no customer 5"), "{out:?}");
-    assert_eq!(lines[3]["structuredContent"]["complete"], true, "{out:?}");
-    let heard = lines[4].as_array().unwrap();
-    assert!(heard.len() == 3 && heard[0].as_str().unwrap().contains("\"number\":\"1\""), "{out:?}");
+    let calls = json!([["customers", {}], ["customer", { "id": "5" }], ["watch", { "count": 3 }]]);
+    let report = call_by_client(&url, &calls).await;
+    assert_eq!(report.names, ["customer", "customers", "watch"]);
+    let [listed, missing, watched] = <[Value; 3]>::try_from(report.results).unwrap();
+    assert_eq!(listed["structuredContent"]["customers"][0]["displayName"], "Ada", "{listed}");
+    assert_eq!(missing["isError"], true);
+    assert!(missing["content"][0]["text"].as_str().unwrap().contains("there is no customer 5"), "{missing}");
+    assert_eq!(watched["structuredContent"]["complete"], true, "{watched}");
+    let heard = report.progress;
+    assert!(heard.len() == 3 && heard[0].contains("\"number\":\"1\""), "{heard:?}");
 }
 
 /// An MCP endpoint with some of the service's tools, under names of its own.
@@ -82,14 +90,14 @@ pub(crate) async fn door_with(app: &TestApp, tools: &[(&str, &str)]) -> String {
     format!("http://{}/mcp/{}", app.address(), door.key)
 }
 
-/// Runs the client; each line that it prints is JSON.
-async fn said_by_client(url: &str) -> Vec<Value> {
+/// Has a real client make the calls.
+pub(crate) async fn call_by_client(url: &str, calls: &Value) -> ClientReport {
     let mut client = testkit::process::sheltered(crate::setup::servers().join("venv/bin/python"));
-    client.arg("-c").arg(CLIENT).arg(url);
+    client.arg("-c").arg(CLIENT).arg(url).arg(calls.to_string());
     let output = tokio::task::spawn_blocking(move || client.output().unwrap()).await.unwrap();
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{out}\n{err}");
-    out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    serde_json::from_str(&out).unwrap()
 }
 
 fn proto(methods: &str) -> Value {

@@ -237,14 +237,7 @@ async fn lets_callers_manage_their_own_tools_only(backend: Backend) {
     let (ada, eve) = (app.with_key(key("ada", "caller")).await, app.with_key(key("eve", "caller")).await);
     let (manager, viewer) = (app.with_key(key("m", "manager")).await, app.with_key(key("v", "viewer")).await);
     let path = format!("tools/{}", ada.post("tools", tool("adas", &url)).await.is(201).string("id"));
-    for (method, end, body) in [
-        (Method::GET, "", json!(null)),
-        (Method::PATCH, "", json!({ "alias": "x" })),
-        (Method::POST, "/test", json!({})),
-        (Method::GET, "/versions", json!(null)),
-        (Method::POST, "/rollback", json!({ "version": 1 })),
-        (Method::DELETE, "", json!(null)),
-    ] {
+    for (method, end, body) in requests_about_a_tool() {
         let reply = send_json(eve.request(method.clone(), &format!("{path}{end}")), &body).await;
         reply.is_problem(404, "NOT_FOUND");
         let reply = send_json(viewer.request(method.clone(), &format!("{path}{end}")), &body).await;
@@ -268,6 +261,18 @@ async fn lets_callers_manage_their_own_tools_only(backend: Backend) {
     ada.delete(&path).await.is(204);
 }
 
+/// Method, end of the path and body of all that can be asked about one Tool.
+fn requests_about_a_tool() -> [(Method, &'static str, Value); 6] {
+    [
+        (Method::GET, "", json!(null)),
+        (Method::PATCH, "", json!({ "alias": "x" })),
+        (Method::POST, "/test", json!({})),
+        (Method::GET, "/versions", json!(null)),
+        (Method::POST, "/rollback", json!({ "version": 1 })),
+        (Method::DELETE, "", json!(null)),
+    ]
+}
+
 /// HT-4.4
 async fn finds_no_tool_of_another_tenant(backend: Backend) {
     let upstream = http::Server::start().await;
@@ -275,14 +280,7 @@ async fn finds_no_tool_of_another_tenant(backend: Backend) {
     let (acme, umbrella) = (app.with_tenant("acme").await, app.with_tenant("umbrella").await);
     let url = format!("{}/x", upstream.url());
     let path = format!("tools/{}", acme.post("tools", tool("t", &url)).await.is(201).string("id"));
-    for (method, end, body) in [
-        (Method::GET, "", json!(null)),
-        (Method::PATCH, "", json!({ "alias": "x" })),
-        (Method::POST, "/test", json!({})),
-        (Method::GET, "/versions", json!(null)),
-        (Method::POST, "/rollback", json!({ "version": 1 })),
-        (Method::DELETE, "", json!(null)),
-    ] {
+    for (method, end, body) in requests_about_a_tool() {
         send_json(umbrella.request(method, &format!("{path}{end}")), &body)
             .await
             .is_problem(404, "NOT_FOUND");

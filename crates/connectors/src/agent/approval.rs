@@ -67,7 +67,7 @@ fn hints(tool: &CallableTool) -> Hints {
 /// call, which agents inside and flows do.
 pub(super) fn is_repeatable(tool: &CallableTool) -> bool {
     let hints = hints(tool);
-    hints.is_read_only || hints.is_idempotent || matches!(tool.uri.scheme(), "agent" | "flow")
+    hints.is_read_only || hints.is_idempotent || tool.run_kind.is_some()
 }
 
 impl Approval {

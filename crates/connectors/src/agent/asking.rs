@@ -1,6 +1,7 @@
 //! What a run asks the program that calls, as the outcome of its call: sealed with the run, so that any process takes
 //! the answers.
 
+use super::model::{takes_tools, written};
 use super::{Agent, approval};
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
@@ -51,11 +52,6 @@ impl State {
     }
 }
 
-/// The program takes questions as the outcome of its call, and lets its model answer.
-pub(super) fn comes_back(client: &dyn Client) -> bool {
-    client.question_mode() == QuestionMode::AsOutcome && client.can(Ability::Sampling)
-}
-
 /// What the run asks this very program now, all at once; nothing where it asks others, or nobody.
 pub(super) async fn questions(
     agent: &Agent,
@@ -81,7 +77,7 @@ fn question(client: &dyn Client, asked: RunQuestion) -> Option<(String, Question
     let (ability, params) = match asked.sampling {
         Some(params) => {
             let has_tools = params.get("tools").is_some();
-            if has_tools && !super::model::takes_tools(client) {
+            if has_tools && !takes_tools(client) {
                 return None;
             }
             (Ability::Sampling, params)
@@ -165,8 +161,4 @@ fn digest_of(arguments: &Map<String, Value>) -> String {
     sorted.sort_all_objects();
     let digest = Sha256::digest(sorted.to_string());
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn written(value: &impl Serialize) -> Result<Box<RawValue>> {
-    to_raw_value(value).map_err(|error| Error::internal("a question cannot be written").caused_by(error))
 }

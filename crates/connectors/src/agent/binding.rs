@@ -3,11 +3,11 @@
 use super::approval::Approval;
 use super::names::{MAX_NAME, model_name};
 use super::settings::check_template;
-use gotemplate::Template;
+use gotemplate::{Missing, Template};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use tool::{Pattern, Problem, Uri};
+use tool::{Pattern, Problem, RunKind, Uri};
 
 /// How deep a preset may be.
 const MAX_DEPTH: usize = 32;
@@ -138,13 +138,7 @@ impl Preset {
     pub(super) fn render(&self, data: &Value) -> Result<Value, String> {
         match self {
             Self::Fixed(value) => Ok(value.clone()),
-            Self::Text(template) => {
-                let text = template.render(data).map_err(|error| error.to_string())?;
-                match text.contains("<no value>") {
-                    true => Err(format!("{} is null", template.source())),
-                    false => Ok(text.into()),
-                }
-            }
+            Self::Text(template) => template.render(data).map(Value::from).map_err(|error| error.to_string()),
             Self::List(items) => items.iter().map(|item| item.render(data)).collect(),
             Self::Fields(fields) => {
                 let render = |(name, field): &(String, Self)| Ok((name.clone(), field.render(data)?));
@@ -242,7 +236,9 @@ fn check_preset(value: &Value, path: &str, depth: usize, problems: &mut Vec<Prob
         return None;
     }
     Some(match value {
-        Value::String(text) if text.contains("{{") => Preset::Text(check_template(path, text, problems)?),
+        Value::String(text) if text.contains("{{") => {
+            Preset::Text(check_template(path, text, Missing::Strict, problems)?)
+        }
         Value::Array(items) => {
             let each = items.iter().enumerate();
             let each =
@@ -270,7 +266,7 @@ pub(super) fn check_handoffs(
             problems.push(Problem::new(format!("handoffs[{at}].to"), "InvalidHandoff", message));
         };
         match handoff.to.parse::<Uri>() {
-            Ok(to) if to.scheme() == "agent" && to.tool().is_none() => {
+            Ok(to) if to.scheme() == RunKind::Agent.scheme() && to.tool().is_none() => {
                 if own == Some(to.service()) {
                     refuse("an agent cannot hand over to itself".to_owned());
                 } else if checked.iter().any(|known| known.to == to) {

@@ -2,9 +2,9 @@
 
 mod approval;
 mod asking;
+mod background;
 mod binding;
 mod guardrails;
-mod kept;
 mod limits;
 mod model;
 mod names;
@@ -31,7 +31,7 @@ use serde_json::{Map, json};
 use settings::RunAs;
 use std::sync::{Arc, Weak};
 use tool::definition::object_schema;
-use tool::{Call, CallTools, Connector, Context, Error, Outcome, Result, Runs, Tool};
+use tool::{Call, CallTools, Client, Connector, Context, Error, Outcome, Result, RunKind, Runs, Tool};
 
 /// The one tool of every agent.
 const ASK: &str = "ask";
@@ -64,8 +64,8 @@ impl Agent {
     /// A run of it can wait for somebody, and go on without its caller. The caller's own model is there as long as the
     /// call, unless its program takes questions as the outcome and comes back with the answers.
     fn can_wait(&self, cx: &Context) -> bool {
-        let comes_back = || cx.client.as_deref().is_some_and(asking::comes_back);
-        self.runs.is_some() && (matches!(self.model, Model::Http(_)) || comes_back())
+        let samples = || cx.client.as_deref().is_some_and(Client::samples_as_outcome);
+        self.runs.is_some() && (matches!(self.model, Model::Http(_)) || samples())
     }
 }
 
@@ -105,17 +105,17 @@ impl Connector for Agent {
         }
         let arguments = call.arguments.as_map()?;
         if let Some(state) = call.extras.get(asking::STATE) {
-            return kept::go_on(self, cx, arguments, state, &call.extras).await;
+            return background::go_on(self, cx, arguments, state, &call.extras).await;
         }
         if arguments.contains_key("run") {
-            return kept::wait_for(self, cx, arguments).await;
+            return background::wait_for(self, cx, arguments).await;
         }
         let is_async = call.options.is_async == Some(true);
         let is_said = arguments.get("conversation").is_some_and(|id| !id.is_null());
         // A flow that is taken up again calls with the same key, and has to find the run that it began.
-        let is_of_flow = kept::is_of_flow(cx) && self.can_wait(cx);
-        if (is_async || is_said || is_of_flow) && !kept::is_kept(cx) {
-            return kept::start(self, cx, arguments, is_async).await;
+        let is_of_flow = background::is_of_flow(cx) && self.can_wait(cx);
+        if (is_async || is_said || is_of_flow) && !background::is_kept(cx) {
+            return background::start(self, cx, arguments, is_async).await;
         }
         run::ask(self, cx, arguments).await
     }
@@ -126,5 +126,9 @@ impl Connector for Agent {
             // Whether its client has a model is known when it calls.
             Model::Calling(_) => Ok(()),
         }
+    }
+
+    fn run_kind(&self) -> Option<RunKind> {
+        Some(RunKind::Agent)
     }
 }

@@ -3,7 +3,7 @@
 use super::ASK;
 use super::binding::{Binding, BoundTo, Handoff};
 use std::collections::HashMap;
-use tool::{Problem, Uri};
+use tool::{Problem, RunKind, Uri};
 
 /// The longest name that every model takes.
 pub(super) const MAX_NAME: usize = 64;
@@ -63,10 +63,10 @@ fn expected_name(binding: &Binding) -> Option<String> {
         return Some(name.clone());
     }
     let BoundTo::One(uri) = &binding.target else { return None };
-    let own = match (uri.scheme(), uri.tool()) {
-        ("agent", _) => format!("{}__{ASK}", uri.service()),
-        (_, Some(tool)) => format!("{}__{tool}", uri.service()),
-        (_, None) => uri.service().to_owned(),
+    let own = match uri.tool() {
+        _ if uri.scheme() == RunKind::Agent.scheme() => format!("{}__{ASK}", uri.service()),
+        Some(tool) => format!("{}__{tool}", uri.service()),
+        None => uri.service().to_owned(),
     };
     let is_kept = own.len() <= MAX_NAME
         && own.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'));

@@ -12,7 +12,7 @@ use super::provider::{FallbackSettings, Provider, check_endpoint};
 use crate::shared::headers::check_headers;
 use crate::shared::network::{AllowPrivateNetwork, Policy, Resolver, allow_private_network_schema};
 use fetch::Tls;
-use gotemplate::Template;
+use gotemplate::{Missing, Template};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tool::connector::invalid_settings;
 use tool::secret::names::headers_schema;
-use tool::{Connector, Env, Problem, Result, Secret, Use};
+use tool::{Connector, Env, Problem, Result, RunKind, Secret, Use};
 
 /// The most tools and patterns of tools, as the schema says.
 const MAX_TOOLS: usize = 128;
@@ -146,7 +146,7 @@ pub(super) enum RunAs {
 }
 
 impl tool::Settings for Settings {
-    const SCHEME: &'static str = "agent";
+    const SCHEME: &'static str = RunKind::Agent.scheme();
     const TITLE: &'static str = "Agent";
     const WORDS: &'static [&'static [tool::words::Word]] =
         &[super::words::WORDS, crate::shared::words::SHARED];
@@ -158,7 +158,7 @@ impl tool::Settings for Settings {
     fn open(self, env: &Env) -> Result<Arc<dyn Connector>> {
         let mut problems = Vec::new();
         let model = self.check_model(env, &mut problems);
-        let instructions = check_template("instructions", &self.instructions, &mut problems);
+        let instructions = check_template("instructions", &self.instructions, Missing::Error, &mut problems);
         let bindings = check_tools(&self.tools, &mut problems);
         let handoffs = check_handoffs(&self.handoffs, env.service.as_deref(), &mut problems);
         check_names(&bindings, &handoffs, &mut problems);
@@ -258,8 +258,13 @@ impl Settings {
 }
 
 /// A template that settings hold, compiled.
-pub(super) fn check_template(path: &str, source: &str, problems: &mut Vec<Problem>) -> Option<Template> {
-    let options = gotemplate::Options { missing: gotemplate::Missing::Error, ..Default::default() };
+pub(super) fn check_template(
+    path: &str,
+    source: &str,
+    missing: Missing,
+    problems: &mut Vec<Problem>,
+) -> Option<Template> {
+    let options = gotemplate::Options { missing, ..Default::default() };
     match Template::compile(path, source, &options) {
         Ok(template) => Some(template),
         Err(error) => {

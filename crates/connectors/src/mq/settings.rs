@@ -143,6 +143,7 @@ impl tool::Settings for Settings {
     const WORDS: &'static [&'static [tool::words::Word]] =
         &[super::words::WORDS, crate::shared::words::SHARED];
     const HAS_USER_TOOLS: bool = true;
+    const HAS_QUEUES: bool = true;
 
     fn open(self, env: &Env) -> Result<Arc<dyn Connector>> {
         let mut problems = Vec::new();

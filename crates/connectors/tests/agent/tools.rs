@@ -35,15 +35,21 @@ async fn presets_are_not_the_model_s() {
     let offered = &model.asked()[0].body["tools"][0]["function"];
     assert_eq!(offered["name"], "orders");
     assert!(offered["parameters"]["properties"].get("customer").is_none(), "{offered}");
+    let odd = json!({ "prompt": "Which orders?", "context": { "customer": "<no value>" } });
+    world.ask("a", odd).await.unwrap();
+    assert_eq!(world.api.last().query, "text=x&customer=%3Cno%20value%3E", "a text like any other");
     let before = world.api.requests().len();
-    let result = world.ask("a", json!({ "prompt": "Which orders?" })).await.unwrap();
-    assert_eq!(result["isError"], false, "the ask goes on");
-    assert_eq!(world.api.requests().len(), before, "nothing was called");
-    let model_heard = results(model.asked().last().unwrap());
-    assert!(
-        model_heard.iter().any(|text| text.contains("'customer' is set, and has no value")),
-        "{model_heard:?}"
-    );
+    for context in [json!(null), json!({ "customer": null })] {
+        let asked = json!({ "prompt": "Which orders?", "context": context });
+        let result = world.ask("a", asked).await.unwrap();
+        assert_eq!(result["isError"], false, "the ask goes on");
+        assert_eq!(world.api.requests().len(), before, "nothing was called");
+        let model_heard = results(model.asked().last().unwrap());
+        assert!(
+            model_heard.iter().any(|text| text.contains("'customer' is set, and has no value")),
+            "{model_heard:?}"
+        );
+    }
 }
 
 /// AG-7, AG-18: a preset gets the real value of what the model sees masked.

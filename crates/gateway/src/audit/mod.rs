@@ -1,18 +1,18 @@
 //! Audit: one record for every call, refused ones too, written in batches off the call's path.
 
 mod address;
-mod kept;
 mod mask;
+mod recent_calls;
 mod redact;
 mod writer;
 
-pub use kept::{Inspected, Kept};
+pub use recent_calls::{Inspected, RecentCalls};
 pub(crate) use redact::Redaction;
 pub use redact::{is_secret_name, redact};
 pub use writer::{Audit, Sink};
 
 use crate::catalog::{Route, Service, shortened};
-use kept::Looked;
+use recent_calls::RecordedCall;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -280,7 +280,7 @@ impl Record {
     }
 
     /// The record as it is kept, redacted, and what the call sent and got: not done on the call's path.
-    fn into_entry(self: Box<Self>) -> (Entry, Option<Looked>) {
+    fn into_entry(self: Box<Self>) -> (Entry, Option<RecordedCall>) {
         let route = self.route.as_deref();
         let (uri, service) = place_of(route, self.subject, self.options);
         let secrets = self.nested.as_deref().map(|nested| nested.step.secrets.clone()).unwrap_or_default();
@@ -293,7 +293,7 @@ impl Record {
         let chosen_by = self.nested.as_deref().and_then(|nested| nested.step.chosen_by.as_ref());
         let mut exchange = self.inspection.take();
         if let (Err(_), Some(exchange)) = (&self.arguments, &mut exchange) {
-            kept::omit_bodies(exchange); // nobody knows what of it is secret
+            recent_calls::omit_bodies(exchange); // nobody knows what of it is secret
         }
         let audit_id = exchange.as_ref().and_then(|exchange| exchange.audit_id.clone());
         let message = end.message.map(|message| match &self.arguments {
@@ -327,14 +327,14 @@ impl Record {
             result_bytes: end.result_bytes,
             usage: end.account.map(|account| account.usage.get().to_owned()),
         };
-        let looked = exchange.map(|exchange| Looked {
+        let call = exchange.map(|exchange| RecordedCall {
             id: entry.id.clone(),
             is_failure: entry.status != Status::Ok,
-            exchange: kept::bounded(exchange),
+            exchange: recent_calls::bounded(exchange),
             hidden,
             secrets,
         });
-        (entry, looked)
+        (entry, call)
     }
 }
 

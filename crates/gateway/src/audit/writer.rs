@@ -1,6 +1,6 @@
 //! The queue between calls and the audit: bounded, batched, drained at the end.
 
-use super::{Entry, Kept, Record};
+use super::{Entry, RecentCalls, Record};
 use async_trait::async_trait;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -49,7 +49,7 @@ pub struct Audit {
     handed: AtomicU64,
     kept: watch::Receiver<u64>,
     /// What the last calls sent and got.
-    calls: Arc<Kept>,
+    calls: Arc<RecentCalls>,
     news: broadcast::Sender<Arc<Entry>>,
     /// Somebody waits for the records that wait for company.
     hurry: Arc<Notify>,
@@ -72,7 +72,7 @@ impl Audit {
         let (closing, giving_up) = (CancellationToken::new(), CancellationToken::new());
         let (kept_tx, kept) = watch::channel(0);
         let hurry = Arc::new(Notify::new());
-        let (calls, news) = (Arc::new(Kept::new(count)), broadcast::Sender::new(NEWS));
+        let (calls, news) = (Arc::new(RecentCalls::new(count)), broadcast::Sender::new(NEWS));
         let writer = Writer {
             calls: calls.clone(),
             news: news.clone(),
@@ -90,7 +90,7 @@ impl Audit {
 
     /// What the last calls sent and got.
     #[must_use]
-    pub fn kept_calls(&self) -> &Kept {
+    pub fn kept_calls(&self) -> &RecentCalls {
         &self.calls
     }
 
@@ -151,7 +151,7 @@ struct Writer {
     sink: Arc<dyn Sink>,
     kept: watch::Sender<u64>,
     hurry: Arc<Notify>,
-    calls: Arc<Kept>,
+    calls: Arc<RecentCalls>,
     news: broadcast::Sender<Arc<Entry>>,
     closing: CancellationToken,
     giving_up: CancellationToken,
@@ -184,9 +184,9 @@ impl Writer {
     }
 
     fn take_in(&self, record: Box<Record>) -> Entry {
-        let (entry, looked) = record.into_entry();
-        if let Some(looked) = looked.filter(|_| self.calls.is_on()) {
-            self.calls.keep(&entry.tenant, looked);
+        let (entry, call) = record.into_entry();
+        if let Some(call) = call.filter(|_| self.calls.is_on()) {
+            self.calls.keep(&entry.tenant, call);
         }
         entry
     }

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use tool::{Connector, Error, ErrorKind, Offer, Pinning, Reason, Result, TenantId, Tool};
+use tool::{Connector, Error, ErrorKind, Offer, Pinning, Reason, Result, RunKind, TenantId, Tool};
 
 /// One configured connection, as long as its settings stay the same.
 pub struct Service {
@@ -108,6 +108,15 @@ impl Service {
         match &self.state {
             State::Open(connector) => connector.is_prefixed(),
             State::Disabled | State::Broken(_) => true,
+        }
+    }
+
+    /// What a call goes on as that is not over with its answer, where calls do.
+    #[must_use]
+    pub fn run_kind(&self) -> Option<RunKind> {
+        match &self.state {
+            State::Open(connector) => connector.run_kind(),
+            State::Disabled | State::Broken(_) => None,
         }
     }
 

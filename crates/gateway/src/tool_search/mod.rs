@@ -30,14 +30,14 @@ static CALL_TOOL_DEFINITION: LazyLock<Bytes> = LazyLock::new(|| ranking::call_to
 
 /// A tool that a client is told of.
 #[derive(Debug, Clone)]
-pub enum Told {
+pub enum ListedTool {
     /// One that can be called.
     Route(Arc<Route>),
     /// One of the two of a door in search mode.
     Door(&'static str, Bytes),
 }
 
-impl Told {
+impl ListedTool {
     /// What it is called by.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -67,25 +67,25 @@ pub(crate) enum DoorTool {
 impl Gateway {
     /// What this caller is told of, by name: the definitions of all tools, or of the two and the pinned ones.
     #[must_use]
-    pub fn listed(&self, cx: &Context) -> Vec<Told> {
+    pub fn listed(&self, cx: &Context) -> Vec<ListedTool> {
         self.metrics.lists.increment(1);
         self.told(cx)
     }
 
-    pub(crate) fn told(&self, cx: &Context) -> Vec<Told> {
+    pub(crate) fn told(&self, cx: &Context) -> Vec<ListedTool> {
         let routes = self.permitted(cx);
         let search = self.tool_search(cx);
         if !is_searched(search.mode, &routes) {
-            return routes.into_iter().map(Told::Route).collect();
+            return routes.into_iter().map(ListedTool::Route).collect();
         }
         let services: BTreeSet<_> = routes.iter().map(|route| service_of(route)).collect();
         let two = [
-            Told::Door(FIND_TOOLS, find_tools(services).into()),
-            Told::Door(CALL_TOOL, CALL_TOOL_DEFINITION.clone()),
+            ListedTool::Door(FIND_TOOLS, find_tools(services).into()),
+            ListedTool::Door(CALL_TOOL, CALL_TOOL_DEFINITION.clone()),
         ];
         let is_pinned =
             |route: &&Arc<Route>| search.has_pinned(&route.name) && !ranking::is_reserved(&route.name);
-        let pinned = routes.iter().filter(is_pinned).cloned().map(Told::Route);
+        let pinned = routes.iter().filter(is_pinned).cloned().map(ListedTool::Route);
         let mut all: Vec<_> = pinned.chain(two).collect();
         all.sort_unstable_by(|a, b| a.name().cmp(b.name()));
         all

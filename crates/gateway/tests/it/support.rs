@@ -205,33 +205,11 @@ impl World {
     }
 
     pub async fn load_all(&self, services: Vec<ServiceDefinition>, tools: Vec<ToolDefinition>) {
-        let id = "acme".parse().unwrap();
-        self.gateway
-            .load(TenantDefinition {
-                id,
-                limits: Limits::default(),
-                may_use_private_network: true,
-                services,
-                tools,
-                instances: Vec::new(),
-                tool_search: None,
-            })
-            .await;
+        self.gateway.load(definition("acme", services, tools)).await;
     }
 
     pub async fn load(&self, tenant: &str, services: Vec<ServiceDefinition>) {
-        let id = tenant.parse().unwrap();
-        self.gateway
-            .load(TenantDefinition {
-                id,
-                limits: Limits::default(),
-                may_use_private_network: true,
-                services,
-                tools: Vec::new(),
-                instances: Vec::new(),
-                tool_search: None,
-            })
-            .await;
+        self.gateway.load(definition(tenant, services, Vec::new())).await;
     }
 
     pub async fn call(&self, target: &str, arguments: Value) -> Result<String> {
@@ -250,6 +228,22 @@ impl World {
     pub async fn audited(&self) -> Vec<Entry> {
         self.gateway.close(Duration::from_secs(2)).await;
         self.sink.entries.lock().unwrap().clone()
+    }
+}
+
+fn definition(
+    tenant: &str,
+    services: Vec<ServiceDefinition>,
+    tools: Vec<ToolDefinition>,
+) -> TenantDefinition {
+    TenantDefinition {
+        id: tenant.parse().unwrap(),
+        limits: Limits::default(),
+        may_use_private_network: true,
+        services,
+        tools,
+        instances: Vec::new(),
+        tool_search: None,
     }
 }
 

@@ -4,7 +4,6 @@ use super::{Executed, Machine};
 use crate::error::{ErrorKind, Fault};
 use crate::funcs::{Function, Run};
 use crate::literal::Number;
-use crate::options::Missing;
 use crate::program::{Apply, Compare, Comparison, Expression, ExpressionKind, Path, Pipeline};
 use crate::value::{Field, Value, equals, is_less, lookup};
 
@@ -133,7 +132,7 @@ impl<'a> Machine<'a> {
     fn field(&self, value: &Value<'a>, name: &str) -> Result<Value<'a>, Fault> {
         match value.field(name) {
             Some(Field::Present(value)) => Ok(value),
-            Some(Field::Absent | Field::OfNothing) if self.budget.missing() != Missing::Error => {
+            Some(Field::Absent | Field::OfNothing) if !self.budget.missing().refuses_absent_keys() => {
                 Ok(Value::Nil)
             }
             Some(Field::Absent | Field::OfNothing) => Err(Self::missing_key(name)),

@@ -13,7 +13,7 @@ pub(crate) use self::quote::{is_printable, quote};
 use serde_json::Value as Json;
 
 use crate::budget::Buffer;
-use crate::error::Fault;
+use crate::error::{ErrorKind, Fault};
 use crate::options::Missing;
 use crate::value::Value;
 
@@ -21,7 +21,7 @@ use crate::value::Value;
 #[inline]
 pub(crate) fn print(buffer: &mut Buffer, value: &Value<'_>, missing: Missing) -> Result<(), Fault> {
     match value {
-        Value::Nil => buffer.push_str(no_value(missing)),
+        Value::Nil => buffer.push_str(no_value(missing)?),
         _ => write(buffer, value),
     }
 }
@@ -35,11 +35,12 @@ pub(crate) fn print_json(buffer: &mut Buffer, json: &Json, missing: Missing) -> 
     }
 }
 
-/// The words for an absent value.
-pub(crate) fn no_value(missing: Missing) -> &'static str {
+/// The words for an absent value, where there may be some.
+pub(crate) fn no_value(missing: Missing) -> Result<&'static str, Fault> {
     match missing {
-        Missing::NoValue | Missing::Error => "<no value>",
-        Missing::Empty => "",
+        Missing::NoValue | Missing::Error => Ok("<no value>"),
+        Missing::Empty => Ok(""),
+        Missing::Strict => Err(Fault::new(ErrorKind::Missing, "the value is null")),
     }
 }
 

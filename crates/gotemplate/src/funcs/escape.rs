@@ -51,10 +51,10 @@ fn escape<'a>(
     let shown: Vec<Value<'_>> = arguments
         .iter()
         .map(|argument| match argument {
-            Value::Nil => Value::Str(format::no_value(budget.missing())),
-            other => other.clone(),
+            Value::Nil => format::no_value(budget.missing()).map(Value::Str),
+            other => Ok(other.clone()),
         })
-        .collect();
+        .collect::<Result<_, _>>()?;
     let mut plain = budget.buffer();
     format::sprint(&mut plain, &shown)?;
     // Going character by character costs more than copying.

@@ -101,6 +101,13 @@ fn missing_keys_are_shown_as_the_options_say() {
     assert_eq!(render(Missing::Error, "[{{ .null }}]").unwrap(), "[<no value>]");
     assert_eq!(render(Missing::Error, "{{ .nope }}").unwrap_err().kind(), ErrorKind::Missing);
     assert_eq!(render(Missing::Error, "{{ .null.x }}").unwrap_err().kind(), ErrorKind::Missing);
+    for source in
+        ["{{ .nope }}", "{{ .null }}", "{{ .null.x }}", "{{ html .null }}", "{{ .a | len }}{{ .null }}"]
+    {
+        assert_eq!(render(Missing::Strict, source).unwrap_err().kind(), ErrorKind::Missing, "{source}");
+    }
+    let guarded = "{{ if .null }}{{ .null }}{{ end }}{{ default 1 .null }}{{ \"<no value>\" }}";
+    assert_eq!(render(Missing::Strict, guarded).unwrap(), "1<no value>");
 }
 
 #[test]

@@ -14,7 +14,7 @@ const MAX_BYTES: u64 = 8 * 1024 * 1024;
 /// By mcp.json, then by id.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(transparent)]
-struct Kept(BTreeMap<String, BTreeMap<String, String>>);
+struct Answers(BTreeMap<String, BTreeMap<String, String>>);
 
 /// Something that a service needs and only a person knows.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,7 +61,7 @@ pub fn keep(mcp_config: &Path, id: &str, answer: &str) -> Result<(), Failure> {
     })
 }
 
-fn parse(place: &Path, text: Option<&str>) -> Result<Kept, Failure> {
+fn parse(place: &Path, text: Option<&str>) -> Result<Answers, Failure> {
     let text = text.filter(|text| !text.trim().is_empty()).unwrap_or("{}");
     serde_json::from_str(text).map_err(|_| {
         // Its words would show what it holds.

@@ -9,10 +9,10 @@ const LINE_BYTES: usize = 1024;
 
 /// The last lines on stderr, and what stood on stdout before the first call without being a message.
 #[derive(Debug, Default)]
-pub struct Diagnosis(Mutex<Kept>);
+pub struct Diagnosis(Mutex<LastLines>);
 
 #[derive(Debug, Default)]
-struct Kept {
+struct LastLines {
     stderr: VecDeque<String>,
     stray_output: VecDeque<String>,
     /// From now on stdout may hold what belongs to one caller alone.
@@ -50,7 +50,7 @@ impl Diagnosis {
         self.kept().has_calls = true;
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+    fn kept(&self) -> MutexGuard<'_, LastLines> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -15,6 +15,7 @@ fn callable(service: &str, name: &str, description: &str, properties: Value) -> 
         name: format!("{service}__{name}"),
         uri: Uri::of("mcp", service, name),
         tool: Arc::new(Tool::new(name, description, &schema).unwrap()),
+        run_kind: None,
     }
 }
 

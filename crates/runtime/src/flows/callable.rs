@@ -181,7 +181,7 @@ fn called(uri: &Uri) -> Called {
 async fn find_table(store: &Store, cx: &Context, table: &str) -> store::Result<Lookup> {
     let missing = || Lookup::Missing(format!("there is no table '{table}'; 'table' is the id of one"));
     let Ok(id) = table.parse::<TableId>() else { return Ok(missing()) };
-    let address = Uri::of_service("table", table).to_string();
+    let address = Uri::of_service(tool::tables::SCHEME, table).to_string();
     if let Err(error) = permits_named(&cx.caller, table, &address) {
         return Ok(Lookup::Missing(error.message().to_owned()));
     }

@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 use tool::secret::SecretValues;
 use tool::{
-    Arguments, CallTools as _, Context, Error, ErrorKind, Extras, Outcome, Output, Request, RunId, Step,
-    Target, Uri, runs,
+    Arguments, CallTools as _, CallableTool, Context, Error, ErrorKind, Extras, Outcome, Output, Request,
+    RunId, RunKind, Step, Target, Uri,
 };
 
 pub(super) struct RunCalls {
@@ -48,8 +48,11 @@ impl Calls for RunCalls {
         let cancel = self.gone.child_token();
         let cx = Context { deadline: self.deadline(&call), cancel: cancel.clone(), ..self.cx.clone() };
         let is_async = uri.options().is_async == Some(true);
-        let is_agent = agents::is_one(&uri);
-        let (cx, request) = self.request(&gateway, &cx, uri, &call)?;
+        let target = Target::Uri(uri);
+        // What cannot be called says so itself.
+        let found = gateway.tool(&cx, &target).ok();
+        let is_agent = found.as_ref().is_some_and(|found| found.run_kind == Some(RunKind::Agent));
+        let (cx, request) = self.request(&cx, target, found.as_ref(), &call)?;
         let code_of = self.flows.options.code_of;
         // A task of its own: what is begun is audited, whoever goes away.
         let mut task = self.flows.tasks.spawn(async move { Gateway::call(&gateway, &cx, request).await });
@@ -79,24 +82,20 @@ impl RunCalls {
     /// their own for every attempt: another attempt is another run.
     fn request(
         &self,
-        gateway: &Gateway,
         cx: &Context,
-        uri: Uri,
+        target: Target,
+        found: Option<&CallableTool>,
         call: &Call,
     ) -> Result<(Context, Request), Failure> {
-        // A Tool of the tenant may lead to a flow or an agent, too.
-        let may_be_run = matches!(uri.scheme(), runs::SCHEME | "agent" | "tool");
-        let target = Target::Uri(uri);
-        let found = may_be_run.then(|| gateway.tool(cx, &target).ok()).flatten();
-        let found = found.filter(|found| matches!(found.uri.scheme(), runs::SCHEME | "agent"));
-        if found.is_some() && self.depth >= MAX_DEPTH {
+        let run_kind = found.and_then(|found| found.run_kind);
+        if run_kind.is_some() && self.depth >= MAX_DEPTH {
             return Err(Failure::new("LIMIT", too_deep()));
         }
-        let key = match &found {
+        let key = match run_kind {
             Some(_) => format!("{}#{}.{}", call.key, self.retries, call.attempt),
             None => call.key.clone(),
         };
-        let flow = found.filter(|found| found.uri.scheme() == runs::SCHEME);
+        let flow = found.filter(|_| run_kind == Some(RunKind::Flow));
         let step = Step {
             run: Some(self.run.clone()),
             path: Some(call.path.as_str().into()),

@@ -13,7 +13,7 @@ use std::sync::{Arc, Weak};
 use store::runs::Parent;
 use tool::secret::SecretValues;
 use tool::{
-    Call, Connector, Context, Error, Extras, Outcome, Result, RunId, Step, TenantId, Tool, Uri, runs,
+    Call, Connector, Context, Error, Extras, Outcome, Result, RunId, RunKind, Step, TenantId, Tool, Uri, runs,
 };
 
 /// What a start brings along beside its arguments.
@@ -240,6 +240,10 @@ impl Connector for FlowService {
 
     fn is_prefixed(&self) -> bool {
         false
+    }
+
+    fn run_kind(&self) -> Option<RunKind> {
+        Some(RunKind::Flow)
     }
 }
 

@@ -168,6 +168,7 @@ impl Flows {
         Ok(NewRun {
             id: None,
             flow: start.flow.clone(),
+            agent: None,
             version: start.version.number,
             source: start.version.number.is_none().then(|| start.version.source().to_owned()),
             inputs: json(&start.given)?,

@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 use store::runs::{Run, RunData, State, Wait, WaitFilter};
 use store::{ErrorKind, PageRequest};
 use tool::{
-    Context, Door, Ended, Error, NewWork, Outcome, Output, Reason, Result, RunAnswer, RunId, RunQuestion,
-    RunStanding, TenantId, Uri, runs,
+    Context, Door, Ended, Error, NewWork, Outcome, Output, Reason, Result, RunAnswer, RunId, RunKind,
+    RunQuestion, RunStanding, TenantId,
 };
 
 /// How often it is looked for what other processes do.
@@ -192,8 +192,14 @@ impl Flows {
 pub fn address_of(run: &Run) -> String {
     match run.agent() {
         Some(_) => run.flow.clone(),
-        None => Uri::of_service(runs::SCHEME, &run.flow).to_string(),
+        None => RunKind::Flow.uri(&run.flow).to_string(),
     }
+}
+
+/// The name of its tool.
+#[must_use]
+pub fn tool_of(run: &Run) -> String {
+    run.agent().map_or_else(|| run.flow.clone(), |agent| format!("{agent}__ask"))
 }
 
 fn ending_of(state: State, data: &RunData) -> Ending {
@@ -259,7 +265,7 @@ impl tool::Runs for Flows {
         let caller = Starter::read(&run.caller).identity();
         let changed_at_ms = run.ended_at.or(run.started_at).unwrap_or(run.created_at);
         let started_at_ms = run.created_at;
-        let tool = run.agent().map_or_else(|| run.flow.clone(), |agent| format!("{agent}__ask"));
+        let tool = tool_of(&run);
         Ok(Some(tool::Run { tool, address, caller, result, started_at_ms, changed_at_ms }))
     }
 

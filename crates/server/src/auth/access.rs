@@ -21,9 +21,9 @@ pub(crate) enum Credential {
 
 /// The right to be here, which can end. Asking is cheap: everyone is in memory.
 #[derive(Clone)]
-pub(crate) struct Access(Option<Arc<Kept>>);
+pub(crate) struct Access(Option<Arc<Grant>>);
 
-struct Kept {
+struct Grant {
     auth: Arc<Auth>,
     credential: Credential,
     /// The tenant that is acted on, which may be another than that of the key.
@@ -38,7 +38,7 @@ impl Access {
 
     /// That of whoever shows this.
     pub(crate) fn by(auth: &Arc<Auth>, credential: Credential, tenant: &TenantId) -> Self {
-        Self(Some(Arc::new(Kept { auth: auth.clone(), credential, tenant: tenant.clone() })))
+        Self(Some(Arc::new(Grant { auth: auth.clone(), credential, tenant: tenant.clone() })))
     }
 
     /// Who that is now, and with which rights, if it is known; `Err` when there is no such right any more.

@@ -16,11 +16,8 @@ use serde_json::{Value, json};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use tool::uri::Options;
-use tool::{Context, Door, RunId, Target, Uri};
+use tool::{Context, Door, RunId, RunKind, Target, Uri};
 use utoipa::ToSchema;
-
-/// The type in the addresses of agents.
-const SCHEME: &str = "agent";
 
 #[derive(Serialize, ToSchema)]
 #[schema(as = Agent)]
@@ -41,7 +38,8 @@ pub(super) async fn list(
 ) -> Result<Answer<Page<AgentView>>> {
     let cx = Context::new(signed_in.tenant, signed_in.caller, Door::Rest, state.options.call_timeout);
     let routes = state.gateway.list(&cx);
-    let agents = routes.iter().filter(|route| route.uri.scheme() == SCHEME && !route.is_own());
+    let agents =
+        routes.iter().filter(|route| route.service.run_kind() == Some(RunKind::Agent) && !route.is_own());
     let view = agents.map(|route| AgentView {
         id: route.service.id.clone(),
         description: route.tool.description().map(str::to_owned),
@@ -94,7 +92,7 @@ pub(super) async fn ask(
         let message = format!("'wait_seconds' is at most {MAX_WAIT_SECONDS}");
         return Err(Problem::invalid_field("wait_seconds", message));
     }
-    let uri = Uri::of_service(SCHEME, &id);
+    let uri = RunKind::Agent.uri(&id);
     let arguments = to_raw_value(&body).map_err(|_| Problem::bad_request("the arguments are no JSON"))?;
     match body.wait_seconds {
         None if is_streamed => respond(&state, cx, Target::Uri(uri), Some(arguments), true).await,

@@ -17,7 +17,7 @@ use http::{Extensions, HeaderMap, HeaderName, StatusCode};
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use store::OnceResults;
-use tool::{Begun, Once as _, Secret};
+use tool::{KeyState, Once as _, Secret};
 use utoipa::ToSchema;
 
 /// What the ids of codes that were used are kept under.
@@ -85,8 +85,8 @@ async fn redeem(state: &Shared, code: &Secret, extensions: &Extensions) -> Resul
     let signed_in = session.signed_in;
     let once = OnceResults::new(state.store.clone(), state.options.store_timeout);
     match once.begin(&signed_in.tenant, CODES, &session.id, "").await? {
-        Begun::First => {}
-        Begun::Done(_) | Begun::Unknown | Begun::Other => return Err(unknown()),
+        KeyState::First => {}
+        KeyState::Done(_) | KeyState::Unknown | KeyState::Other => return Err(unknown()),
     }
     let who = (signed_in.caller.identity.kind(), signed_in.caller.identity.id());
     record(state, row_of(&signed_in.tenant, who, &format!("POST {SESSION}"), extensions)).await;

@@ -4,7 +4,7 @@ use crate::database::{Backend, Write};
 use crate::error::check_text;
 use crate::runs::journal::{self, Line, NewRecord};
 use crate::runs::replace::{Cancellation, make_room};
-use crate::runs::{AGENT, ClaimedRun, Parent, Run, Runs, State, claim, row as run_row, slots};
+use crate::runs::{ClaimedRun, Parent, Run, Runs, State, claim, row as run_row, slots};
 use crate::{Error, ErrorKind, Result, Status, leases, meta, row};
 use sqlx::AssertSqlSafe;
 use std::time::Duration;
@@ -17,6 +17,8 @@ pub struct NewRun {
     pub id: Option<RunId>,
     /// Of which flow; of an agent its address.
     pub flow: String,
+    /// Of which agent, if it is one of an agent.
+    pub agent: Option<String>,
     /// Of which version; `None` for a draft.
     pub version: Option<i64>,
     /// The text of the draft.
@@ -114,7 +116,7 @@ impl Runs<'_> {
             write.commit().await?;
             return Ok(Inserted::Known(run));
         }
-        if !new.flow.starts_with(AGENT) {
+        if new.agent.is_none() {
             check_flow(&mut write, tenant, &new.flow).await?;
         }
         if is_queue_full(&mut write, tenant, queue_limit).await? {
@@ -161,8 +163,8 @@ impl Runs<'_> {
         let last_seq = i64::try_from(new.records.len()).unwrap_or(i64::MAX);
         let sql = format!(
             "INSERT INTO runs (tenant, id, flow, version, state, due_at, epoch, leased_until, last_seq, news_seq,
-                 group_key, is_admitted, is_secret, parent, parent_path, origin, caller, created_at)
-             VALUES ($1, $2, $3, $4, $5, {due}, 0, 0, $6, 0, $7, $8, $9, $10, $11, $12, $13, {now})",
+                 group_key, is_admitted, is_secret, parent, parent_path, origin, caller, agent, created_at)
+             VALUES ($1, $2, $3, $4, $5, {due}, 0, 0, $6, 0, $7, $8, $9, $10, $11, $12, $13, $14, {now})",
             due = if new.slots.is_some() { "NULL" } else { now },
         );
         sqlx::query(AssertSqlSafe(sql))
@@ -179,6 +181,7 @@ impl Runs<'_> {
             .bind(new.parent.as_ref().map(|parent| parent.path.as_str()))
             .bind(new.origin.as_str())
             .bind(new.caller.as_str())
+            .bind(new.agent.as_deref())
             .execute(write.connection())
             .await?;
         self.insert_data(write, tenant, id, new).await?;
@@ -215,6 +218,7 @@ impl Runs<'_> {
 
 fn check(new: &NewRun) -> Result<()> {
     check_text("flow", &new.flow)?;
+    check_text("agent", new.agent.as_deref().unwrap_or_default())?;
     check_text("source", new.source.as_deref().unwrap_or_default())?;
     for (field, text) in [("inputs", &new.inputs), ("origin", &new.origin), ("caller", &new.caller)] {
         check_text(field, text)?;

@@ -41,6 +41,8 @@ pub struct Run {
     pub id: RunId,
     /// Of which flow; of an agent its address.
     pub flow: String,
+    /// Of which agent, if it is one of an agent.
+    pub agent: Option<String>,
     /// Of which version; `None` for a draft.
     pub version: Option<i64>,
     /// Where it stands.
@@ -65,26 +67,11 @@ pub struct Run {
     pub ended_at: Option<i64>,
 }
 
-/// What the address of every agent begins with. No id of a flow does.
-const AGENT: &str = "agent://";
-
 impl Run {
-    /// What a run of that agent has instead of the id of a flow.
-    #[must_use]
-    pub fn of_agent(id: &str) -> String {
-        format!("{AGENT}{id}")
-    }
-
     /// The agent that it is a run of, if it is one of an agent.
     #[must_use]
     pub fn agent(&self) -> Option<&str> {
-        Self::agent_of(&self.flow)
-    }
-
-    /// The same by what stands in the place of the flow's id.
-    #[must_use]
-    pub fn agent_of(flow: &str) -> Option<&str> {
-        flow.strip_prefix(AGENT)
+        self.agent.as_deref()
     }
 }
 

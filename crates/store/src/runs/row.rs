@@ -5,7 +5,7 @@ use crate::vault::Vault;
 use crate::{Result, row};
 use sqlx::any::AnyRow;
 
-pub(crate) const COLUMNS: &str = "tenant, id, flow, version, state, due_at, epoch, last_seq, is_secret, parent, \
+pub(crate) const COLUMNS: &str = "tenant, id, flow, agent, version, state, due_at, epoch, last_seq, is_secret, parent, \
      parent_path, origin, caller, created_at, started_at, ended_at";
 
 /// Of one column of what a run was given and gave.
@@ -34,6 +34,7 @@ pub(crate) fn decode(row: &AnyRow) -> Result<Run> {
         tenant: row::parsed(row, "tenant")?,
         id: row::parsed(row, "id")?,
         flow: row::text(row, "flow")?,
+        agent: row::optional_text(row, "agent")?,
         version: row::optional_integer(row, "version")?,
         state: State::parse(&row::text(row, "state")?)?,
         parent,

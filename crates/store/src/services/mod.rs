@@ -189,6 +189,22 @@ impl Services<'_> {
 
     /// Deletes the service with its tools.
     pub async fn delete(self, tenant: &TenantId, scheme: &str, id: &str) -> Result<()> {
+        let write = self.delete_row(tenant, scheme, id).await?;
+        write.commit_change(tenant).await
+    }
+
+    /// Deletes the service with its tools and the queues that it keeps here, which have its id alone before their names.
+    pub async fn delete_with_queues(self, tenant: &TenantId, scheme: &str, id: &str) -> Result<()> {
+        let mut write = self.delete_row(tenant, scheme, id).await?;
+        // In the order in which others lock them.
+        for (table, column) in [("queue_messages", "queue"), ("queues", "name")] {
+            forget(&mut write, tenant, table, column, &format!("{id}/")).await?;
+        }
+        write.commit_change(tenant).await
+    }
+
+    /// Deletes the service with all that is kept under its address: calls that wait for it, and keys of what it sent once.
+    async fn delete_row(self, tenant: &TenantId, scheme: &str, id: &str) -> Result<Write> {
         check_name(scheme, id)?;
         let mut write = self.0.write().await?;
         let done = sqlx::query("DELETE FROM services WHERE tenant = $1 AND type = $2 AND id = $3")
@@ -200,8 +216,10 @@ impl Services<'_> {
         if done.rows_affected() == 0 {
             return Err(missing());
         }
-        forget(&mut write, tenant, scheme, id).await?;
-        write.commit_change(tenant).await
+        let place = format!("{scheme}/{id}/");
+        forget_later_calls(&mut write, tenant, &place).await?;
+        forget(&mut write, tenant, "once_results", "scope", &place).await?;
+        Ok(write)
     }
 
     /// Locks the service's row, counts the change and checks the version.
@@ -280,22 +298,17 @@ impl Services<'_> {
     }
 }
 
-/// What a service leaves behind goes with it: its queues with their messages, calls that wait for it, and keys of what it
-/// sent once.
-async fn forget(write: &mut Write, tenant: &TenantId, scheme: &str, id: &str) -> Result<()> {
-    let begins_with = |column: &str| format!("tenant = $1 AND substr({column}, 1, length($2)) = $2");
-    let place = format!("{scheme}/{id}/");
-    forget_later_calls(write, tenant, &place).await?;
-    let mut parts = vec![("once_results", "scope", place)];
-    if scheme == "mq" {
-        // In the order in which others lock them.
-        parts.push(("queue_messages", "queue", format!("{id}/")));
-        parts.push(("queues", "name", format!("{id}/")));
-    }
-    for (table, column, start) in parts {
-        let sql = format!("DELETE FROM {table} WHERE {}", begins_with(column));
-        sqlx::query(AssertSqlSafe(sql)).bind(tenant.as_str()).bind(start).execute(write.connection()).await?;
-    }
+/// Deletes the rows of which a column begins so.
+async fn forget(
+    write: &mut Write,
+    tenant: &TenantId,
+    table: &str,
+    column: &str,
+    beginning: &str,
+) -> Result<()> {
+    let sql = format!("DELETE FROM {table} WHERE tenant = $1 AND substr({column}, 1, length($2)) = $2");
+    let query = sqlx::query(AssertSqlSafe(sql)).bind(tenant.as_str()).bind(beginning.to_owned());
+    query.execute(write.connection()).await?;
     Ok(())
 }
 

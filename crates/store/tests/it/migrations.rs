@@ -11,6 +11,7 @@ on_both! {
     refuses_a_schema_from_the_future
     keeps_tools_and_their_versions_in_the_third_step
     keeps_the_audit_in_the_sixth_step
+    knows_runs_of_agents_in_the_nineteenth_step
 }
 
 async fn opens_twice_and_keeps_what_is_there(db: Arc<Backend>) {
@@ -29,7 +30,7 @@ async fn migrates_once_when_many_start_together(db: Arc<Backend>) {
     }
     let mut connection = db.raw().await;
     let rows = sqlx::query("SELECT version FROM schema_version").fetch_all(&mut connection).await.unwrap();
-    assert_eq!(rows.len(), 18);
+    assert_eq!(rows.len(), 19);
 }
 
 async fn refuses_a_schema_from_the_future(db: Arc<Backend>) {
@@ -87,6 +88,25 @@ async fn keeps_the_audit_in_the_sixth_step(db: Arc<Backend>) {
     assert_eq!(first.details.message.as_deref(), Some("it \"took\" long"));
     assert_eq!((first.details.duration_us, first.details.result_bytes), (12, 9_007_199_254_740_993));
     assert_eq!((second.arguments, second.details.code, second.details.message), (None, None, None));
+}
+
+async fn knows_runs_of_agents_in_the_nineteenth_step(db: Arc<Backend>) {
+    db.open_with_tenants().await.close().await;
+    for sql in ["ALTER TABLE runs DROP COLUMN agent", "DELETE FROM schema_version WHERE version = 19"] {
+        db.execute(sql).await;
+    }
+    for (id, flow) in [("r1", "orders"), ("r2", "agent://helper")] {
+        db.execute(&format!(
+            "INSERT INTO runs (tenant, id, flow, state, epoch, leased_until, last_seq, news_seq, is_admitted,
+                 is_secret, origin, caller, created_at)
+             VALUES ('acme', '{id}', '{flow}', 'succeeded', 0, 0, 0, 0, 1, 0, '{{}}', '{{}}', 1)"
+        ))
+        .await;
+    }
+    let store = db.open().await;
+    for (id, agent) in [("r1", None), ("r2", Some("helper"))] {
+        assert_eq!(store.runs().get(&acme(), &id.parse().unwrap()).await.unwrap().agent(), agent);
+    }
 }
 
 async fn keeps_tools_and_their_versions_in_the_third_step(db: Arc<Backend>) {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use store::{OnceResults, QUEUE_QUOTA_BYTES, Queues};
 use tokio::task::JoinSet;
 use tool::queue::LaterCall;
-use tool::{Begun, ErrorKind, Once as _, Queue as _};
+use tool::{ErrorKind, KeyState, Once as _, Queue as _};
 
 on_both! {
     answers_a_second_time_with_the_first_result
@@ -29,24 +29,26 @@ fn json(text: &str) -> Box<RawValue> {
 /// MQ-10
 async fn answers_a_second_time_with_the_first_result(db: Arc<Backend>) {
     let once = OnceResults::new(db.open_with_tenants().await, TIMEOUT);
-    assert!(matches!(once.begin(&acme(), "s", "k", "").await.unwrap(), Begun::First));
+    assert!(matches!(once.begin(&acme(), "s", "k", "").await.unwrap(), KeyState::First));
     assert!(
-        matches!(once.begin(&acme(), "s", "k", "").await.unwrap(), Begun::Unknown),
+        matches!(once.begin(&acme(), "s", "k", "").await.unwrap(), KeyState::Unknown),
         "its end is not known"
     );
     once.finish(&acme(), "s", "k", &json("{\"id\":1}")).await.unwrap();
-    let Begun::Done(result) = once.begin(&acme(), "s", "k", "").await.unwrap() else { panic!("it is done") };
+    let KeyState::Done(result) = once.begin(&acme(), "s", "k", "").await.unwrap() else {
+        panic!("it is done")
+    };
     assert_eq!(result.get(), "{\"id\":1}");
     for (tenant, scope, key) in [(other(), "s", "k"), (acme(), "t", "k"), (acme(), "s", "l")] {
-        assert!(matches!(once.begin(&tenant, scope, key, "").await.unwrap(), Begun::First));
+        assert!(matches!(once.begin(&tenant, scope, key, "").await.unwrap(), KeyState::First));
     }
     db.execute("UPDATE once_results SET until = 1").await;
     assert!(
-        matches!(once.begin(&acme(), "s", "k", "").await.unwrap(), Begun::First),
+        matches!(once.begin(&acme(), "s", "k", "").await.unwrap(), KeyState::First),
         "a day later it is new"
     );
     assert!(
-        matches!(once.begin(&acme(), "s", "k", "").await.unwrap(), Begun::Unknown),
+        matches!(once.begin(&acme(), "s", "k", "").await.unwrap(), KeyState::Unknown),
         "and its result is gone"
     );
 }
@@ -54,15 +56,15 @@ async fn answers_a_second_time_with_the_first_result(db: Arc<Backend>) {
 /// MQ-10
 async fn a_key_stands_for_one_work(db: Arc<Backend>) {
     let once = OnceResults::new(db.open_with_tenants().await, TIMEOUT);
-    assert!(matches!(once.begin(&acme(), "s", "k", "one").await.unwrap(), Begun::First));
+    assert!(matches!(once.begin(&acme(), "s", "k", "one").await.unwrap(), KeyState::First));
     once.finish(&acme(), "s", "k", &json("1")).await.unwrap();
-    assert!(matches!(once.begin(&acme(), "s", "k", "other").await.unwrap(), Begun::Other));
+    assert!(matches!(once.begin(&acme(), "s", "k", "other").await.unwrap(), KeyState::Other));
     for same in ["one", ""] {
-        assert!(matches!(once.begin(&acme(), "s", "k", same).await.unwrap(), Begun::Done(_)));
+        assert!(matches!(once.begin(&acme(), "s", "k", same).await.unwrap(), KeyState::Done(_)));
     }
     db.execute("UPDATE once_results SET until = 1").await;
-    assert!(matches!(once.begin(&acme(), "s", "k", "other").await.unwrap(), Begun::First));
-    assert!(matches!(once.begin(&acme(), "s", "k", "one").await.unwrap(), Begun::Other));
+    assert!(matches!(once.begin(&acme(), "s", "k", "other").await.unwrap(), KeyState::First));
+    assert!(matches!(once.begin(&acme(), "s", "k", "one").await.unwrap(), KeyState::Other));
 }
 
 async fn one_of_many_is_the_first(db: Arc<Backend>) {
@@ -71,16 +73,18 @@ async fn one_of_many_is_the_first(db: Arc<Backend>) {
     let mut tasks = JoinSet::new();
     for number in 0..20 {
         let once = OnceResults::new(if number % 2 == 0 { store.clone() } else { replica.clone() }, TIMEOUT);
-        tasks.spawn(async move { matches!(once.begin(&acme(), "s", "k", "").await.unwrap(), Begun::First) });
+        tasks.spawn(
+            async move { matches!(once.begin(&acme(), "s", "k", "").await.unwrap(), KeyState::First) },
+        );
     }
     assert_eq!(tasks.join_all().await.into_iter().filter(|is_first| *is_first).count(), 1);
 }
 
 async fn what_surely_did_not_happen_may_happen(db: Arc<Backend>) {
     let once = OnceResults::new(db.open_with_tenants().await, TIMEOUT);
-    assert!(matches!(once.begin(&acme(), "s", "k", "").await.unwrap(), Begun::First));
+    assert!(matches!(once.begin(&acme(), "s", "k", "").await.unwrap(), KeyState::First));
     once.forget(&acme(), "s", "k").await.unwrap();
-    assert!(matches!(once.begin(&acme(), "s", "k", "").await.unwrap(), Begun::First));
+    assert!(matches!(once.begin(&acme(), "s", "k", "").await.unwrap(), KeyState::First));
     once.finish(&acme(), "s", "k", &json("1")).await.unwrap();
     assert!(once.forget(&acme(), "s", "k").await.is_err(), "what is done stays done");
 }

@@ -28,6 +28,7 @@ pub(crate) fn new_run() -> NewRun {
     NewRun {
         id: None,
         flow: "orders".into(),
+        agent: None,
         version: Some(1),
         source: None,
         inputs: "{\"orderId\":\"hunter2\"}".into(),
@@ -211,6 +212,8 @@ async fn accepts_no_run_beyond_the_queue_or_of_a_disabled_flow(db: Arc<Backend>)
     assert_eq!(off.kind(), ErrorKind::Conflict);
     let unknown = NewRun { flow: "nothing".into(), ..new_run() };
     assert_eq!(store.runs().insert(&acme(), &unknown, MANY).await.unwrap_err().kind(), ErrorKind::NotFound);
+    let alike = NewRun { flow: "agent://helper".into(), ..new_run() };
+    assert_eq!(store.runs().insert(&acme(), &alike, MANY).await.unwrap_err().kind(), ErrorKind::NotFound);
     assert_eq!(store.runs().claim(10, MANY).await.unwrap().len(), 5, "what is accepted goes on");
 }
 

@@ -9,7 +9,7 @@ use store::{
     ErrorKind, NewService, OnceResults, PageRequest, Queues, ServiceChanges, ServiceFilter, ServiceTool,
 };
 use tool::queue::{LaterCall, NewMessage};
-use tool::{Begun, Once as _, Queue as _};
+use tool::{KeyState, Once as _, Queue as _};
 
 const TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -37,15 +37,18 @@ async fn what_a_service_kept_goes_with_it(db: Arc<Backend>) {
         let message = NewMessage { id: "m".into(), body: body.clone(), key, headers, delay };
         queues.publish(&acme(), &format!("{id}/created"), message).await.unwrap();
         let scope = format!("mq/{id}/created");
-        assert!(matches!(once.begin(&acme(), &scope, "k", "").await.unwrap(), Begun::First));
+        assert!(matches!(once.begin(&acme(), &scope, "k", "").await.unwrap(), KeyState::First));
         let (uri, id, delay) = (format!("mq://{id}/created"), format!("{scope}/m"), TIMEOUT);
         queues.call_later(&acme(), LaterCall { id, uri, arguments: body.clone(), delay }).await.unwrap();
     }
-    store.services().delete(&acme(), "mq", "orders").await.unwrap();
+    // One of another type with the same id has no part in that.
+    store.services().create(&acme(), new_service("orders2")).await.unwrap();
+    store.services().delete(&acme(), "api", "orders2").await.unwrap();
+    store.services().delete_with_queues(&acme(), "mq", "orders").await.unwrap();
     for (id, left) in [("orders", 0), ("orders2", 1)] {
         assert_eq!(queues.peek(&acme(), &format!("{id}/created"), 0, 9).await.unwrap().len(), left);
         let begun = once.begin(&acme(), &format!("mq/{id}/created"), "k", "").await.unwrap();
-        assert_eq!(matches!(begun, Begun::First), left == 0, "{begun:?}");
+        assert_eq!(matches!(begun, KeyState::First), left == 0, "{begun:?}");
     }
     let mut raw = db.raw().await;
     for sql in ["SELECT COUNT(*) FROM later_calls", "SELECT calls FROM later_totals"] {

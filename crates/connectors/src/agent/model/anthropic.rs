@@ -165,7 +165,7 @@ struct Event<'a> {
     #[serde(default)]
     index: usize,
     #[serde(default)]
-    message: Option<Begun>,
+    message: Option<MessageStart>,
     #[serde(borrow, default)]
     content_block: Option<Content<'a>>,
     #[serde(default)]
@@ -175,7 +175,7 @@ struct Event<'a> {
 }
 
 #[derive(Deserialize)]
-struct Begun {
+struct MessageStart {
     #[serde(default)]
     usage: Option<Tokens>,
 }

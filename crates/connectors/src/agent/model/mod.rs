@@ -6,15 +6,15 @@ mod client;
 mod endpoint;
 mod failure;
 mod gemini;
+mod lenient;
 mod openai;
 mod sampling;
 mod spans;
 mod stream;
-mod whole;
 
 pub(super) use client::{Client, TextListener};
 pub(super) use endpoint::{Dialect, Endpoint};
-pub(super) use sampling::{Sampling, takes_tools};
+pub(super) use sampling::{Sampling, takes_tools, written};
 pub(super) use spans::Asking;
 
 use serde::{Deserialize, Serialize};

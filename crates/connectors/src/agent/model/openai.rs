@@ -1,8 +1,8 @@
 //! The dialect of OpenAI's chat completions, which most servers of models speak.
 
 use super::body::Body;
+use super::lenient::{arguments_text, text_of};
 use super::stream::Partial;
-use super::whole::{arguments_text, text_of};
 use super::{Answer, ModelRequest, Stop, ToolCall, Turn, Usage};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;

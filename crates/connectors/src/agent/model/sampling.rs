@@ -110,7 +110,8 @@ fn unwritten(error: serde_json::Error) -> Error {
     Error::internal("a question cannot be written").caused_by(error)
 }
 
-fn written(value: &impl Serialize) -> Result<Box<RawValue>> {
+/// A question, or a part of one, in JSON.
+pub(in super::super) fn written(value: &impl Serialize) -> Result<Box<RawValue>> {
     to_raw_value(value).map_err(unwritten)
 }
 

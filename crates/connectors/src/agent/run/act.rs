@@ -18,7 +18,7 @@ use tool::{ChosenBy, Ended, Error, ErrorKind, Outcome, Output, Reason, Request, 
 
 /// What came of one call, for the model.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Came {
+pub(super) struct CallResult {
     text: String,
     is_error: bool,
     /// It was made, and what it says comes from outside.
@@ -27,7 +27,7 @@ pub(super) struct Came {
     is_trusted: bool,
 }
 
-impl Came {
+impl CallResult {
     pub(super) fn told(text: impl Into<String>) -> Self {
         Self { text: text.into(), is_error: true, is_from_outside: false, is_trusted: false }
     }
@@ -68,8 +68,8 @@ impl Thinking<'_> {
                 }
             }
         }
-        let came = self.make_all(plans).await?;
-        self.tell(calls, came).await?;
+        let results = self.make_all(plans).await?;
+        self.tell(calls, results).await?;
         Ok(None)
     }
 
@@ -89,39 +89,42 @@ impl Thinking<'_> {
     }
 
     /// Those that need no approval run first, and none waits for another's.
-    async fn make_all(&self, plans: Vec<Plan<'_, '_>>) -> Result<Vec<Came>> {
+    async fn make_all(&self, plans: Vec<Plan<'_, '_>>) -> Result<Vec<CallResult>> {
         let has_untrusted = self.work.run.spent().has_untrusted;
         let needs = |bound: &Bound<'_>| {
             let approval = bound.binding.approval.unwrap_or(self.agent.approval);
             approval.is_needed(&bound.callable, has_untrusted)
         };
-        let mut came: Vec<Option<Came>> = plans.iter().map(|_| None).collect();
+        let mut results: Vec<Option<CallResult>> = plans.iter().map(|_| None).collect();
         let (mut free, mut asked) = (Vec::new(), Vec::new());
         for (at, plan) in plans.into_iter().enumerate() {
             match plan {
                 Plan::Make(bound, chosen) if needs(bound) => asked.push((at, bound, chosen)),
                 Plan::Make(bound, chosen) => free.push(((at, bound, chosen), true)),
                 Plan::Again(bound, chosen) => free.push(((at, bound, chosen), false)),
-                Plan::Known(known) => came[at] = Some(known),
-                Plan::Tell(why) => came[at] = Some(self.noted(at, Came::told(why)).await?),
-                Plan::Answer(text) => came[at] = Some(self.noted(at, Came::answer(text)).await?),
+                Plan::Known(known) => results[at] = Some(known),
+                Plan::Tell(why) => results[at] = Some(self.noted(at, CallResult::told(why)).await?),
+                Plan::Answer(text) => results[at] = Some(self.noted(at, CallResult::answer(text)).await?),
                 Plan::HandOver(..) => {}
             }
         }
-        self.make_at_once(free, &mut came).await?;
-        for (at, bound, chosen) in self.allow(asked, &mut came).await? {
-            came[at] = Some(self.make(at, bound, &chosen, true).await?);
+        self.make_at_once(free, &mut results).await?;
+        for (at, bound, chosen) in self.allow(asked, &mut results).await? {
+            results[at] = Some(self.make(at, bound, &chosen, true).await?);
         }
-        Ok(came.into_iter().map(|came| came.unwrap_or_else(|| Came::told("it was not called"))).collect())
+        Ok(results
+            .into_iter()
+            .map(|result| result.unwrap_or_else(|| CallResult::told("it was not called")))
+            .collect())
     }
 
     /// Makes calls at the same time. All come to their end, also when one has the run wait.
     async fn make_at_once(
         &self,
         calls: Vec<(Making<'_, '_>, bool)>,
-        came: &mut [Option<Came>],
+        results: &mut [Option<CallResult>],
     ) -> Result<()> {
-        let mut running: Vec<BoxFuture<'_, (usize, Result<Came>)>> = Vec::with_capacity(calls.len());
+        let mut running: Vec<BoxFuture<'_, (usize, Result<CallResult>)>> = Vec::with_capacity(calls.len());
         for ((at, bound, chosen), is_new) in calls {
             running.push(Box::pin(async move { (at, self.make(at, bound, &chosen, is_new).await) }));
         }
@@ -129,7 +132,7 @@ impl Thinking<'_> {
         let mut stopped = Ok(());
         while let Some((at, done)) = running.next().await {
             match done {
-                Ok(done) => came[at] = Some(done),
+                Ok(done) => results[at] = Some(done),
                 Err(error) => stopped = stopped.and(Err(error)),
             }
         }
@@ -140,13 +143,13 @@ impl Thinking<'_> {
     async fn allow<'o, 'a>(
         &self,
         asked: Vec<Making<'o, 'a>>,
-        came: &mut [Option<Came>],
+        results: &mut [Option<CallResult>],
     ) -> Result<Vec<Making<'o, 'a>>> {
         let (mut allowed, mut is_waiting) = (Vec::with_capacity(asked.len()), false);
         for (at, bound, chosen) in asked {
             match self.allowed(at, bound, chosen).await? {
                 Allowed::Yes(chosen) => allowed.push((at, bound, chosen)),
-                Allowed::No(why) => came[at] = Some(self.noted(at, Came::told(why)).await?),
+                Allowed::No(why) => results[at] = Some(self.noted(at, CallResult::told(why)).await?),
                 Allowed::NotYet => is_waiting = true,
             }
         }
@@ -173,13 +176,13 @@ impl Thinking<'_> {
         }
     }
 
-    async fn noted(&self, at: usize, came: Came) -> Result<Came> {
-        self.work.run.notes.came(&self.call_path(at), &came).await?;
-        Ok(came)
+    async fn noted(&self, at: usize, result: CallResult) -> Result<CallResult> {
+        self.work.run.notes.came(&self.call_path(at), &result).await?;
+        Ok(result)
     }
 
     /// Makes a call, written down before it is made.
-    async fn make(&self, at: usize, bound: &Bound<'_>, chosen: &Chosen, is_new: bool) -> Result<Came> {
+    async fn make(&self, at: usize, bound: &Bound<'_>, chosen: &Chosen, is_new: bool) -> Result<CallResult> {
         let step = self.work.run.spent().model_calls;
         let event = progress::event("tool", &self.agent.id, step, &bound.name);
         progress::step(&self.cx, &self.work.run, format!("calls {}", bound.name), &event);
@@ -187,19 +190,19 @@ impl Thinking<'_> {
             let uri = bound.callable.uri.to_string();
             self.work.run.notes.called(&self.call_path(at), &uri, chosen.fields.clone()).await?;
         }
-        let came = self.call(at, bound, chosen).await?;
-        self.noted(at, came).await
+        let result = self.call(at, bound, chosen).await?;
+        self.noted(at, result).await
     }
 
-    async fn call(&self, at: usize, bound: &Bound<'_>, chosen: &Chosen) -> Result<Came> {
+    async fn call(&self, at: usize, bound: &Bound<'_>, chosen: &Chosen) -> Result<CallResult> {
         let (Some(tools), Ok(arguments)) = (&self.tools, chosen.arguments()) else {
-            return Ok(Came::told("the tool cannot be called"));
+            return Ok(CallResult::told("the tool cannot be called"));
         };
         let mut cx = acting(self.agent, &self.cx, self.step(at));
         cx.result_bytes = Some(self.work.run.limits.result_bytes);
         cx.shared = Some(self.work.inside(&self.call_path(at)));
         let is_trusted = bound.binding.is_trusted;
-        let from_outside = |text, is_error| Came { text, is_error, is_from_outside: true, is_trusted };
+        let from_outside = |text, is_error| CallResult { text, is_error, is_from_outside: true, is_trusted };
         let span = spans::execute_tool(&mut cx, bound, chosen);
         let called = tools.call(&cx, Request::new(bound.target.clone(), arguments)).await;
         spans::end_tool(span, &called);
@@ -211,7 +214,7 @@ impl Thinking<'_> {
             Ok(Outcome::Started(run)) if run == self.work.run.id => return Err(parked()),
             Ok(Outcome::Started(run)) => from_outside(format!("it goes on as run {run}"), false),
             Ok(Outcome::NeedsInput(_)) => {
-                Came::told("the tool asks for more input, which an agent cannot give")
+                CallResult::told("the tool asks for more input, which an agent cannot give")
             }
             Err(error) if error.reason() == Some(Reason::Parked) || is_too_deep(&error) => return Err(error),
             // What has become of it nobody knows.
@@ -226,32 +229,32 @@ impl Thinking<'_> {
     }
 
     /// A result as the model may read it.
-    async fn guarded(&self, name: &str, came: Came) -> Came {
-        if !came.is_from_outside {
-            return came;
+    async fn guarded(&self, name: &str, result: CallResult) -> CallResult {
+        if !result.is_from_outside {
+            return result;
         }
-        let mut text = came.text;
+        let mut text = result.text;
         for guards in &self.work.guards {
             match guards.apply(&self.guarding(), Stage::ToolOutput, text).await {
                 Ok(guarded) => text = guarded,
                 Err(blocked) => {
-                    return Came::told(format!("the result is withheld by a guardrail: {}", blocked.0));
+                    return CallResult::told(format!("the result is withheld by a guardrail: {}", blocked.0));
                 }
             }
         }
-        if !came.is_trusted {
+        if !result.is_trusted {
             self.work.run.spent().has_untrusted = true;
         }
-        Came { text: framed(&self.work.run.mark, name, &text), ..came }
+        CallResult { text: framed(&self.work.run.mark, name, &text), ..result }
     }
 
-    async fn tell(&mut self, calls: Vec<ToolCall>, came: Vec<Came>) -> Result<()> {
-        let mut results = Vec::with_capacity(calls.len());
-        for (call, came) in calls.into_iter().zip(came) {
-            let Came { text, is_error, .. } = self.guarded(&call.name, came).await;
-            results.push(ToolResult { id: call.id, name: call.name, text, is_error });
+    async fn tell(&mut self, calls: Vec<ToolCall>, results: Vec<CallResult>) -> Result<()> {
+        let mut told = Vec::with_capacity(calls.len());
+        for (call, result) in calls.into_iter().zip(results) {
+            let CallResult { text, is_error, .. } = self.guarded(&call.name, result).await;
+            told.push(ToolResult { id: call.id, name: call.name, text, is_error });
         }
-        self.add(Turn::Results(results))
+        self.add(Turn::Results(told))
     }
 }
 

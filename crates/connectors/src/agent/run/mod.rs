@@ -103,7 +103,7 @@ async fn wait(thinking: &Thinking<'_>, arguments: &Map<String, Value>) -> Result
         conversation: None,
         is_waited_for: false,
     };
-    super::kept::accept(thinking.agent, cx, arguments, new).await
+    super::background::accept(thinking.agent, cx, arguments, new).await
 }
 
 /// Refuses what would be refused before anything is sent.
@@ -126,7 +126,7 @@ pub(super) async fn check(
     let offered = offers::offered(agent, &cx, &work, tools.as_deref())?;
     if let Model::Calling(sampling) = &agent.model {
         let client = sampling.client(&cx, !offered.offers().is_empty())?;
-        if is_async && !super::asking::comes_back(client) {
+        if is_async && !client.samples_as_outcome() {
             let message = "the model of the calling program answers while it waits; leave 'async' out, or give the agent \
                            another provider";
             return Err(Error::unsupported(message));

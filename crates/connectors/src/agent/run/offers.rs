@@ -12,7 +12,9 @@ use serde_json::{Value, json};
 use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashSet};
 use std::sync::{Arc, OnceLock};
-use tool::{CallTools, CallableTool, Caller, CallerHeaders, Context, Error, Result, Role, Step, Target, Uri};
+use tool::{
+    CallTools, CallableTool, Caller, CallerHeaders, Context, Error, Result, Role, RunKind, Step, Target, Uri,
+};
 
 /// The most tools that patterns may stand for; all of them are looked up before each model call.
 const MAX_TOOLS: usize = 1_000;
@@ -154,7 +156,7 @@ fn add_tools<'a>(
         left_out += usize::from(callables.peek().is_none());
         for (callable, target) in callables {
             let address = callable.uri.with_options(Default::default()).to_string();
-            let is_at_work = callable.uri.scheme() == "agent" && work.around.has(&address);
+            let is_at_work = callable.run_kind == Some(RunKind::Agent) && work.around.has(&address);
             let is_meant_elsewhere =
                 binding.is_pattern() && (of_their_own.contains(&address) || !known.insert(address));
             if is_at_work || is_meant_elsewhere {
@@ -300,6 +302,7 @@ mod tests {
                 name: format!("crm__t{n}"),
                 uri: format!("api://crm/t{n}").parse().unwrap(),
                 tool: Arc::new(Tool::new(format!("t{n}"), "Does it.", &json!({ "type": "object" })).unwrap()),
+                run_kind: None,
             };
             (0..self.0).map(tool).collect()
         }

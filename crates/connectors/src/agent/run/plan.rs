@@ -3,7 +3,7 @@
 use super::super::approval::is_repeatable;
 use super::super::guardrails::Stage;
 use super::super::model::ToolCall;
-use super::act::Came;
+use super::act::CallResult;
 use super::offers::{Bound, Offered};
 use super::search::{self, Meant};
 use super::spent::Repeat;
@@ -19,7 +19,7 @@ pub(super) enum Plan<'o, 'a> {
     /// It was about to be made when the run was interrupted, and may be made again.
     Again(&'o Bound<'a>, Chosen),
     /// It was made before the run was taken up again, and this came of it.
-    Known(Came),
+    Known(CallResult),
     /// The model is told why not.
     Tell(String),
     /// The model has looked for tools, and this is the answer.

@@ -72,7 +72,7 @@ impl Offered<'_> {
 
 /// A tool as the model may know it: under its name there, and without what is set.
 fn told(bound: &Bound<'_>) -> CallableTool {
-    let CallableTool { uri, tool, .. } = &bound.callable;
+    let CallableTool { uri, tool, run_kind, .. } = &bound.callable;
     let is_changed = bound.binding.description.is_some() || !bound.binding.preset.is_empty();
     let changed = is_changed.then(|| {
         let definition = json!({
@@ -83,7 +83,7 @@ fn told(bound: &Bound<'_>) -> CallableTool {
         Tool::from_raw(&to_raw_value(&definition).ok()?).ok()
     });
     let tool = changed.flatten().map_or_else(|| tool.clone(), Arc::new);
-    CallableTool { name: bound.name.clone(), uri: uri.clone(), tool }
+    CallableTool { name: bound.name.clone(), uri: uri.clone(), tool, run_kind: *run_kind }
 }
 
 fn offer(definition: &str) -> Option<Offer> {

@@ -34,7 +34,7 @@ pub(super) struct HandoffDone {
 
 /// What is told and recorded of what was used.
 #[derive(Debug, Serialize)]
-pub(super) struct Told {
+pub(super) struct UsageReport {
     input_tokens: Option<u64>,
     output_tokens: Option<u64>,
     cached_tokens: Option<u64>,
@@ -145,9 +145,9 @@ impl Spent {
         self.cost_usd.unwrap_or_default()
     }
 
-    pub(super) fn told(&self) -> Told {
+    pub(super) fn told(&self) -> UsageReport {
         let known = |count: u64| (!self.is_unknown).then_some(count);
-        Told {
+        UsageReport {
             input_tokens: known(self.usage.input),
             output_tokens: known(self.usage.output),
             cached_tokens: known(self.usage.cached),

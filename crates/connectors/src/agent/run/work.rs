@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tool::journal::{Journaled, Said};
-use tool::{Around, Context, Error, Result, RunId, Shared, Uri, new_id};
+use tool::{Around, Context, Error, Result, RunId, RunKind, Shared, new_id};
 
 /// What model calls are called in a journal; with them goes what stands for what the model is not to see.
 pub(super) const MODEL: &str = "model";
@@ -183,7 +183,7 @@ impl AtWork {
 
 /// An agent's address, as others know it.
 pub(super) fn address_of(agent: &str) -> String {
-    Uri::of_service("agent", agent).to_string()
+    RunKind::Agent.uri(agent).to_string()
 }
 
 /// Those around an agent that begins, and itself.

@@ -62,6 +62,7 @@ impl Sink for Journal {
         let run = NewRun {
             id: None,
             flow: "orders".into(),
+            agent: None,
             version: Some(1),
             source: None,
             inputs: delivery.message.get().to_owned(),

@@ -14,7 +14,7 @@ use fetch::{Response, Url};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Duration;
-use tool::objects::{Chunks, Part, Reading, Whole};
+use tool::objects::{Chunks, InMemory, Part, Reading};
 use tool::{Error, LinkMethod, Object, Result};
 
 /// Long enough for a request to arrive.
@@ -59,7 +59,7 @@ async fn behind_the_end(cloud: &Cloud, key: &Key) -> Result<Reading> {
     let found =
         cloud.operator.stat(key.as_str()).await.map_err(|error| failure::explain(error, key.as_str()))?;
     let object = super::to_object(key.as_str(), &found);
-    Ok(Reading { range: object.size..object.size, object, body: Whole::body(Bytes::new()) })
+    Ok(Reading { range: object.size..object.size, object, body: InMemory::body(Bytes::new()) })
 }
 
 fn range_header(part: Part) -> String {

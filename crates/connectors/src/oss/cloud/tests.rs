@@ -18,7 +18,7 @@ use testkit::conformance::{call, context};
 use testkit::eventually;
 use testkit::tcp_proxy::TcpProxy;
 use tokio_util::task::TaskTracker;
-use tool::objects::{Chunks, Part, Whole, read_whole};
+use tool::objects::{Chunks, InMemory, Part, read_whole};
 use tool::{Connector as _, Error, ErrorKind, LinkMethod, Result};
 
 /// Every name is this machine.
@@ -80,7 +80,7 @@ async fn save(store: &Cloud, name: &str, content: impl Into<Bytes>) -> Result<to
         metadata: [("owner".to_owned(), "it dept".to_owned())].into(),
         if_not_exists: false,
     };
-    store.save(&context(Duration::from_secs(60)), &key(name), Whole::body(content), options).await
+    store.save(&context(Duration::from_secs(60)), &key(name), InMemory::body(content), options).await
 }
 
 async fn load(store: &Cloud, name: &str, part: Part) -> Bytes {
@@ -316,7 +316,7 @@ async fn saves_only_what_is_new(provider: &str) {
     let (store, cx) = (cloud(provider, "tester-secret"), context(Duration::from_secs(60)));
     for (content, is_new) in [("1", true), ("2", false)] {
         let options = SaveOptions { if_not_exists: true, ..SaveOptions::default() };
-        let saved = store.save(&cx, &key("a"), Whole::body(content), options).await;
+        let saved = store.save(&cx, &key("a"), InMemory::body(content), options).await;
         assert_eq!(saved.is_ok(), is_new, "{saved:?}");
         if let Err(error) = saved {
             assert_eq!(

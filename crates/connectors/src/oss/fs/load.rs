@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 use tokio::io::AsyncReadExt;
-use tool::objects::{Chunks, Part, Reading, Whole};
+use tool::objects::{Chunks, InMemory, Part, Reading};
 use tool::{Error, Object, Result};
 
 /// What is read at once; smaller objects come whole.
@@ -61,7 +61,7 @@ pub(super) fn load(files: &Files, key: &str, part: Part) -> Result<Reading> {
             if bytes.len() < length {
                 return Err(cut());
             }
-            Whole::body(bytes)
+            InMemory::body(bytes)
         }
         _ => Box::new(Pieces { file: tokio::fs::File::from_std(file), left: length }),
     };

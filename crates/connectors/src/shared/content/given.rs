@@ -6,7 +6,7 @@ use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use tool::objects::Whole;
+use tool::objects::InMemory;
 use tool::{Context, Error, Result};
 
 /// How much may stand in the arguments themselves, decoded.
@@ -83,7 +83,7 @@ impl<'a> Given<'a> {
             Self::Inline { text, encoding } => {
                 let bytes = decode(text, encoding, content_type)?;
                 let size = Some(bytes.len() as u64);
-                Ok(Content { body: Whole::body(bytes), content_type: None, size })
+                Ok(Content { body: InMemory::body(bytes), content_type: None, size })
             }
         }
     }

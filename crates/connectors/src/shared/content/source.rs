@@ -7,7 +7,7 @@ use fetch::{Tls, Url};
 use serde_json::{Map, Value};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
-use tool::objects::{Part, Whole};
+use tool::objects::{InMemory, Part};
 use tool::{
     Arguments, CallTools, Context, Env, Error, Links, Outcome, Output, Request, Result, Step, Target,
 };
@@ -154,7 +154,7 @@ fn attached(output: &Output) -> Result<Option<Content>> {
 
 fn whole(bytes: Vec<u8>, content_type: Option<String>) -> Result<Content> {
     let size = Some(bytes.len() as u64);
-    Ok(Content { body: Whole::body(bytes), content_type, size })
+    Ok(Content { body: InMemory::body(bytes), content_type, size })
 }
 
 fn wrong(message: &str) -> Error {

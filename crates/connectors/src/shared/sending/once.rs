@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tool::once::MAX_KEY_CHARACTERS;
 use tool::uri::Options;
-use tool::{Begun, Context, Error, ErrorKind, Once, Reason, Result};
+use tool::{Context, Error, ErrorKind, KeyState, Once, Reason, Result};
 
 /// A key, and where it is remembered.
 pub(crate) struct Keyed<'a> {
@@ -135,17 +135,17 @@ impl<'a> Keyed<'a> {
     ) -> Result<Value> {
         let (given, Words { parameter, done }) = (self.given, self.words);
         match self.once.begin(&cx.tenant, &self.scope, &self.key, &self.digest).await? {
-            Begun::First => {}
-            Begun::Done(result) => return repeated(&result),
+            KeyState::First => {}
+            KeyState::Done(result) => return repeated(&result),
             // Whoever does the work ends the key with it: what has no end has not happened.
-            Begun::Unknown if self.is_atomic => {}
-            Begun::Unknown => {
+            KeyState::Unknown if self.is_atomic => {}
+            KeyState::Unknown => {
                 let message = format!(
                     "a message '{given}' was begun before, and its end is not known: it may have been {done}; nothing was sent now"
                 );
                 return Err(Error::upstream(message).of_parameter(parameter));
             }
-            Begun::Other => {
+            KeyState::Other => {
                 let message = format!(
                     "parameter '{parameter}' is '{given}', which stands for another message that was sent within 24 hours; \
                      nothing was sent now. Take another one, or repeat that call as it was"

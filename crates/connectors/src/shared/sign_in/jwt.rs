@@ -32,11 +32,11 @@ pub(super) struct Minting {
 #[derive(Debug)]
 pub(crate) struct Minter {
     minting: Minting,
-    kept: Mutex<Kept>,
+    kept: Mutex<TokenCache>,
 }
 
 /// Tokens by the caller, where they name one.
-type Kept = HashMap<Option<NamedCaller>, Arc<Token>>;
+type TokenCache = HashMap<Option<NamedCaller>, Arc<Token>>;
 
 /// Whom a token names.
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -89,7 +89,7 @@ impl Minter {
         self.minting.secret.expose()
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+    fn kept(&self) -> MutexGuard<'_, TokenCache> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -8,7 +8,7 @@ use super::health;
 use super::metadata::Metadata;
 use super::reflection::{self, Silence};
 use super::schema::Schema;
-use super::stream::{Begun, Limits, Reading};
+use super::stream::{Limits, OpenStream, Reading};
 use super::tools::Method;
 use crate::shared::attempts::{self, Backoff, Budget, timed_out};
 use crate::shared::breaker::TimeSetBy;
@@ -149,7 +149,7 @@ impl Client {
         let end = time.deadline - MARGIN.min(left(time.deadline) / 10);
         let begin = |message: Arc<Message>, connection| async move {
             let answer = message.stream(connection, left(time.deadline)).await?;
-            Begun::new(answer, end).await
+            OpenStream::new(answer, end).await
         };
         let (begun, picked) = self.exchange(cx, message, time, begin).await?;
         let own = method.max_result_bytes.unwrap_or(usize::MAX);

@@ -117,12 +117,12 @@ impl From<Error> for Silence {
 
 /// What a server said: its services, and the files that describe them, by name.
 #[derive(Debug)]
-pub(super) struct Told {
+pub(super) struct ServerDescription {
     services: Vec<String>,
     files: BTreeMap<String, Bytes>,
 }
 
-impl Told {
+impl ServerDescription {
     /// Makes types of it, which takes its time.
     ///
     /// # Errors
@@ -138,7 +138,7 @@ pub(super) async fn ask(
     connection: &Connection,
     headers: &HeaderMap,
     left: Duration,
-) -> Result<Told, Silence> {
+) -> Result<ServerDescription, Silence> {
     match ask_version(V1, connection, headers, left).await {
         Err(Silence::Failed(failure)) if failure.is_unimplemented() => {
             ask_version(V1ALPHA, connection, headers, left).await
@@ -163,7 +163,7 @@ async fn ask_version(
     connection: &Connection,
     headers: &HeaderMap,
     left: Duration,
-) -> Result<Told, Silence> {
+) -> Result<ServerDescription, Silence> {
     let first = request(Question::ListServices(String::new()));
     let call = Call::new(PathAndQuery::from_static(path), headers.clone(), &first, MAX_ANSWER_BYTES);
     let (sender, answer) = call.converse(connection.clone(), left).await?;
@@ -175,7 +175,7 @@ async fn ask_version(
     let questions = services.iter().map(|name| Question::FileContainingSymbol(name.clone()));
     asking.fetch(questions.collect()).await?;
     asking.fetch_imports().await?;
-    Ok(Told { services, files: asking.files })
+    Ok(ServerDescription { services, files: asking.files })
 }
 
 /// A conversation with a server about itself.

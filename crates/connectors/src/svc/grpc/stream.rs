@@ -30,7 +30,7 @@ pub(super) struct Limits {
 
 /// A stream whose first message is awaited: until then another try is possible.
 #[derive(Debug)]
-pub(super) struct Begun {
+pub(super) struct OpenStream {
     answer: Answer,
     first: Next,
     at: Instant,
@@ -54,7 +54,7 @@ pub(super) struct Collected {
     pub(super) was_silent: bool,
 }
 
-impl Begun {
+impl OpenStream {
     pub(super) async fn new(mut answer: Answer, deadline: Instant) -> Result<Self, Failure> {
         let at = Instant::now();
         let first = Next::of(&mut answer, deadline).await?;

@@ -1,10 +1,9 @@
 //! RocketMQ: topics of a real cluster, name server, broker and proxy (`make test-brokers`).
 
-use super::support::{Home, cx, name, needed, run, run_within};
+use super::support::{Home, assert_breaks_and_comes_back, cx, name, needed, run};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use testkit::conformance::context;
 use testkit::recorder::{Listening, Recorder};
 use testkit::rocketmq::make_topic;
 use testkit::tcp_proxy::TcpProxy;
@@ -151,22 +150,7 @@ async fn a_connection_that_breaks_is_made_anew_and_doubt_is_told() {
     service(&home, &topic, "MIXED").await;
     let proxy = TcpProxy::start(url()).await;
     let orders = home.open(settings(&proxy.address().to_string(), &tools(&topic)));
-    run(&orders, "created", json!({ "message": 1 })).await.unwrap();
-    proxy.stall();
-    let late =
-        run_within(&orders, &context(Duration::from_millis(700)), "created", json!({ "message": 2 })).await;
-    let late = late.unwrap_err();
-    assert_eq!(late.kind(), ErrorKind::Timeout);
-    assert!(late.message().contains("may have been published"), "{late}");
-    proxy.cut();
-    testkit::eventually("the cut is noticed", Duration::from_secs(20), async || {
-        let error = run(&orders, "created", json!({ "message": 3 })).await.unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Unavailable, "{error:?}");
-        error.is_retryable()
-    })
-    .await;
-    proxy.restore();
-    run(&orders, "created", json!({ "message": 4 })).await.unwrap();
+    assert_breaks_and_comes_back(&orders, &proxy).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

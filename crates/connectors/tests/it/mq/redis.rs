@@ -1,12 +1,11 @@
 //! Redis: streams and channels of a real server.
 
-use super::support::{Home, cx, name, needed, run, run_within};
+use super::support::{Home, assert_breaks_and_comes_back, cx, name, needed, run, run_within};
 use redis::AsyncCommands;
 use redis::aio::MultiplexedConnection;
 use redis::streams::StreamRangeReply;
 use serde_json::{Value, json};
 use std::time::Duration;
-use testkit::conformance::context;
 use testkit::recorder::{Listening, Recorder};
 use testkit::tcp_proxy::TcpProxy;
 use tool::{Context, Door, ErrorKind, Start, Subscription, Verdict};
@@ -149,22 +148,7 @@ async fn a_connection_that_breaks_is_made_anew_and_doubt_is_told() {
     let (home, stream) = (Home::new().await, name("orders"));
     let proxy = TcpProxy::start(host()).await;
     let orders = home.service("redis", &through(&proxy), &stream_tool(&stream));
-    run(&orders, "created", json!({ "message": 1 })).await.unwrap();
-    proxy.stall();
-    let late =
-        run_within(&orders, &context(Duration::from_millis(400)), "created", json!({ "message": 2 })).await;
-    let late = late.unwrap_err();
-    assert_eq!(late.kind(), ErrorKind::Timeout);
-    assert!(late.message().contains("may have been published"), "{late}");
-    proxy.cut();
-    testkit::eventually("the cut is noticed", Duration::from_secs(10), async || {
-        let error = run(&orders, "created", json!({ "message": 3 })).await.unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Unavailable, "{error:?}");
-        error.is_retryable()
-    })
-    .await;
-    proxy.restore();
-    run(&orders, "created", json!({ "message": 4 })).await.unwrap();
+    assert_breaks_and_comes_back(&orders, &proxy).await;
 }
 
 #[tokio::test]

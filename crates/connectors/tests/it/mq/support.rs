@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use store::{NewTenant, OnceResults, Options, Queues, Store, Vault};
 use testkit::conformance::{bind_and_call, call, context};
-use tool::{Call, Connector, Context, Env, Outcome, TenantId};
+use testkit::tcp_proxy::TcpProxy;
+use tool::{Call, Connector, Context, Env, ErrorKind, Outcome, TenantId};
 
 const TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -90,4 +91,24 @@ pub(crate) async fn run_within(
         Outcome::Done(output) => Ok(serde_json::from_str(&output.data().unwrap()).unwrap()),
         other => panic!("{other:?}"),
     }
+}
+
+/// A connection that stalls leaves doubt, one that is cut is noticed, and then made anew.
+pub(crate) async fn assert_breaks_and_comes_back(orders: &Arc<dyn Connector>, proxy: &TcpProxy) {
+    run(orders, "created", json!({ "message": 1 })).await.unwrap();
+    proxy.stall();
+    let late =
+        run_within(orders, &context(Duration::from_millis(700)), "created", json!({ "message": 2 })).await;
+    let late = late.unwrap_err();
+    assert_eq!(late.kind(), ErrorKind::Timeout);
+    assert!(late.message().contains("may have been published"), "{late}");
+    proxy.cut();
+    testkit::eventually("the cut is noticed", Duration::from_secs(20), async || {
+        let error = run(orders, "created", json!({ "message": 3 })).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unavailable, "{error:?}");
+        error.is_retryable()
+    })
+    .await;
+    proxy.restore();
+    run(orders, "created", json!({ "message": 4 })).await.unwrap();
 }

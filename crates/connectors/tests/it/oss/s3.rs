@@ -7,7 +7,7 @@ use std::time::Duration;
 use testkit::conformance::context;
 use testkit::tcp_proxy::TcpProxy;
 use tool::ErrorKind;
-use tool::objects::{Body, Chunks, Part, Whole, read_whole};
+use tool::objects::{Body, Chunks, InMemory, Part, read_whole};
 
 const KEY: &str = "tester-key";
 
@@ -191,7 +191,7 @@ async fn an_upload_that_is_cut_leaves_nothing() {
     .await;
     assert_eq!(store.fails("stat", json!({ "key": "large" })).await.kind(), ErrorKind::Missing);
     // And all is well again.
-    let written = objects.write(&cx, "large", None, Whole::body(large())).await.unwrap();
+    let written = objects.write(&cx, "large", None, InMemory::body(large())).await.unwrap();
     assert_eq!(written.size, 60 * 1024 * 1024);
 }
 
@@ -201,7 +201,7 @@ async fn a_download_that_is_cut_goes_on_or_fails() {
     let (store, proxy, _) = behind_a_proxy().await;
     let objects = store.connector.objects().unwrap();
     let cx = context(Duration::from_secs(60));
-    objects.write(&cx, "large", None, Whole::body(large())).await.unwrap();
+    objects.write(&cx, "large", None, InMemory::body(large())).await.unwrap();
     let mut reading = objects.read(&cx, "large", Part::WHOLE).await.unwrap();
     let first = reading.body.next().await.unwrap().unwrap();
     proxy.cut();

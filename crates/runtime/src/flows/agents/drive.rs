@@ -5,7 +5,7 @@ use super::super::calls::{failure_of, value_of};
 use super::super::drive::Driven;
 use super::super::given::{Given, Origin, Starter};
 use super::super::journal::RunJournal;
-use super::kept::Kept;
+use super::journal::AgentJournal;
 use super::{Work, rights};
 use flow::engine::{Ending, Fact, Failure, Journal as _, Lost, Parking, Record};
 use gateway::Gateway;
@@ -16,7 +16,7 @@ use store::runs::Run;
 use tokio_util::sync::CancellationToken;
 use tool::journal::Journaled;
 use tool::{
-    Arguments, Context, Error, ErrorKind, Outcome, Reason, Request, Result, Shared, Step, Target, Uri,
+    Arguments, Context, Error, ErrorKind, Outcome, Reason, Request, Result, RunKind, Shared, Step, Target,
 };
 
 /// No agent may work longer at a time.
@@ -76,7 +76,7 @@ impl Flows {
             },
         };
         let is_begun = !records.is_empty();
-        let kept = Arc::new(Kept::new(journal, records, cx.events.clone()));
+        let kept = Arc::new(AgentJournal::new(journal, records, cx.events.clone()));
         if !is_begun {
             let begun = Fact::Begun { inputs: Map::new(), vars: Map::new() };
             kept.append("", begun).await.map_err(lost)?;
@@ -87,7 +87,7 @@ impl Flows {
     /// Works until nothing new has come up while the run was about to be given back.
     async fn until_given_back(
         self: &Arc<Self>,
-        kept: &Arc<Kept>,
+        kept: &Arc<AgentJournal>,
         cx: &Context,
         given: &Given,
         work: &Work,
@@ -125,7 +125,7 @@ impl Flows {
     /// Calls the agent once, and listens meanwhile to what others have to say.
     async fn work_once(
         self: &Arc<Self>,
-        kept: &Arc<Kept>,
+        kept: &Arc<AgentJournal>,
         cx: &Context,
         given: &Given,
         work: &Work,
@@ -173,7 +173,7 @@ impl Flows {
         worked(ended, kept.is_stopping(), self.options.code_of)
     }
 
-    async fn end_work(&self, kept: &Kept, ended: Ended) -> Result<Driven> {
+    async fn end_work(&self, kept: &AgentJournal, ended: Ended) -> Result<Driven> {
         let Ended { ending, told } = ended;
         kept.journal.finish(kept.now(), ending.clone(), told).await.map_err(lost)?;
         Ok(Driven::Ended(ending))
@@ -217,7 +217,7 @@ fn asked(
         shared: Some(Shared::new(Arc::new(journaled))),
         ..cx.nested(step)
     };
-    let uri = Uri::of_service("agent", run.agent().unwrap_or_default());
+    let uri = RunKind::Agent.uri(run.agent().unwrap_or_default());
     (cx, Request::new(Target::Uri(uri), Arguments::from(given.inputs.clone())))
 }
 

@@ -1,7 +1,7 @@
 //! Runs of agents: on the journal that flows use, with the agent's own loop as the program.
 
 mod drive;
-mod kept;
+mod journal;
 mod nodes;
 mod questions;
 mod results;
@@ -10,12 +10,12 @@ mod start;
 mod talk;
 
 pub(super) use drive::KnownWork;
-pub(super) use nodes::{answer, is_one, value};
+pub(super) use nodes::{answer, value};
 pub(super) use results::result_of;
 pub(super) use talk::Talk;
 
 use serde::{Deserialize, Serialize};
-use tool::{Ability, Client, Context, InstanceId, QuestionMode};
+use tool::{Client, Context, InstanceId};
 
 /// What a run of an agent was given beside its arguments.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -35,11 +35,6 @@ pub(super) struct Work {
     can_sample: bool,
 }
 
-/// It is asked by the outcome of its call, so that it can be asked by any process.
-fn samples(client: &dyn Client) -> bool {
-    client.can(Ability::Sampling) && client.question_mode() == QuestionMode::AsOutcome
-}
-
 impl Work {
     fn of(cx: &Context, new: &tool::NewWork, conversation: Option<Talk>) -> Self {
         Self {
@@ -47,7 +42,7 @@ impl Work {
             instance: cx.instance.clone(),
             conversation,
             is_waited_for: new.is_waited_for,
-            can_sample: cx.client.as_deref().is_some_and(samples),
+            can_sample: cx.client.as_deref().is_some_and(Client::samples_as_outcome),
         }
     }
 }

@@ -2,12 +2,6 @@
 
 use flow::engine::Answer;
 use serde_json::Value;
-use tool::Uri;
-
-/// The address is an agent's.
-pub(in super::super) fn is_one(uri: &Uri) -> bool {
-    uri.scheme() == "agent"
-}
 
 /// What a flow makes of an answer.
 pub(in super::super) fn answer(answer: Answer) -> Answer {

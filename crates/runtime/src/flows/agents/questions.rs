@@ -2,7 +2,7 @@
 
 use super::super::Flows;
 use super::super::approvals::Approval;
-use super::kept::SAMPLING;
+use super::journal::SAMPLING;
 use flow::engine::{Decision, Waiting};
 use serde_json::Value;
 use store::ErrorKind;

@@ -6,12 +6,12 @@ use super::super::given::{Given, Starter};
 use super::super::records::to_row;
 use super::super::service::parent_of;
 use super::super::start::{DEDUPE, MAX_DEPTH, json};
-use super::kept::to_record;
+use super::journal::to_record;
 use super::{KnownWork, Work};
 use flow::engine::Clock as _;
 use std::sync::Arc;
-use store::runs::{ClaimedRun, Inserted, NewRun, Overflow, Refusal, Run, Slots};
-use tool::{Context, Error, NewWork, Result, RunId};
+use store::runs::{ClaimedRun, Inserted, NewRun, Overflow, Refusal, Slots};
+use tool::{Context, Error, NewWork, Result, RunId, RunKind};
 
 impl Flows {
     /// Accepts the work; whoever waits for it has it begun here and now, if there is room.
@@ -58,7 +58,7 @@ impl Flows {
     async fn new_work(&self, cx: &Context, work: &NewWork, given: &Given) -> Result<NewRun> {
         let mut origin = self.origin_of(cx).await?;
         // It may have begun before it was to be kept, and stands inside of itself no more than any other.
-        let address = Run::of_agent(&work.agent);
+        let address = RunKind::Agent.uri(&work.agent).to_string();
         origin.around = cx.around.as_deref().and_then(|around| around.before(&address));
         if origin.depth > MAX_DEPTH {
             let message =
@@ -70,7 +70,8 @@ impl Flows {
         let own = |key: &str| format!("{}/{}/{key}", cx.caller.identity.kind(), cx.caller.identity.id());
         Ok(NewRun {
             id: Some(work.run.clone()),
-            flow: Run::of_agent(&work.agent),
+            flow: address,
+            agent: Some(work.agent.clone()),
             version: None,
             source: None,
             inputs: json(given)?,

@@ -1,7 +1,7 @@
 //! Files: each object that is new or changed where a trigger looks is a run.
 
 use super::live::Live;
-use super::{Armed, Misfits};
+use super::{Armed, OnInvalidInputs};
 use crate::flows::Flows;
 use crate::flows::calls::value_of;
 use base64::Engine as _;
@@ -146,7 +146,7 @@ impl Flows {
         for object in objects {
             let (event, key) = (object.event(&armed.kept.name, from), Some(object.version()));
             // Those before it are known by their keys, if it is looked again.
-            self.in_time(self.fire(armed, event, key, Misfits::Fail, None)).await?;
+            self.in_time(self.fire(armed, event, key, OnInvalidInputs::Fail, None)).await?;
         }
         Ok(())
     }

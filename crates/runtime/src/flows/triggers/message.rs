@@ -1,6 +1,6 @@
 //! Messages: every process listens to the queues that flows name, and takes a message once its run is committed.
 
-use super::Misfits;
+use super::OnInvalidInputs;
 use crate::flows::Flows;
 use async_trait::async_trait;
 use chrono::{DateTime, SecondsFormat};
@@ -179,7 +179,7 @@ impl Flows {
     async fn start_for(self: &Arc<Self>, kept: &KeptTrigger, delivery: &Delivery) -> Result<()> {
         let armed = self.in_time(self.armed(kept.clone())).await?;
         let event = event_of(&kept.name, delivery);
-        let fired = self.fire(&armed, event, Some(delivery.id.clone()), Misfits::Fail, None);
+        let fired = self.fire(&armed, event, Some(delivery.id.clone()), OnInvalidInputs::Fail, None);
         self.in_time(fired).await.map(drop)
     }
 }

@@ -50,9 +50,9 @@ impl Armed {
 
 /// What becomes of inputs that do not fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Misfits {
+enum OnInvalidInputs {
     /// Whoever sent them is told.
-    AreRefused,
+    Refuse,
     /// Nobody is there to be told: they are a run that fails.
     Fail,
 }
@@ -114,7 +114,7 @@ impl Flows {
         armed: &Armed,
         event: Value,
         key: Option<String>,
-        misfits: Misfits,
+        on_invalid: OnInvalidInputs,
         slots: Option<Slots>,
     ) -> Result<StartedRun> {
         let Armed { kept, version, trigger } = armed;
@@ -124,15 +124,15 @@ impl Flows {
         let event = if fits.is_ok() { event } else { Value::Null };
         let made = fits.and_then(|()| trigger.inputs(&version.flow, &event, &setting));
         let made = made.and_then(|inputs| Ok((inputs, trigger.dedupe_key(&event, &setting)?)));
-        let (inputs, own, refused) = match (made, misfits) {
+        let (inputs, own, refused) = match (made, on_invalid) {
             (Ok((inputs, own)), _) => (inputs, own, None),
-            (Err(failure), Misfits::AreRefused) => return Err(super::start::invalid(&failure)),
-            (Err(failure), Misfits::Fail) => (Map::new(), None, Some(failure)),
+            (Err(failure), OnInvalidInputs::Refuse) => return Err(super::start::invalid(&failure)),
+            (Err(failure), OnInvalidInputs::Fail) => (Map::new(), None, Some(failure)),
         };
         let given = Given { inputs, trigger: event, refused, ..Given::default() };
         let start = NewStart {
             dedupe_key: own.or(key).map(|key| format!("{}/{}/{key}", kept.kind, kept.name)),
-            is_unattended: misfits == Misfits::Fail,
+            is_unattended: on_invalid == OnInvalidInputs::Fail,
             slots,
             ..NewStart::new(&kept.flow, version.clone(), given, armed.origin(), &armed.caller())
         };
@@ -156,7 +156,7 @@ impl Flows {
     /// `NotFound` where there is no such trigger, and those of a start.
     pub async fn fire_by_hand(self: &Arc<Self>, kept: KeptTrigger, event: Value) -> Result<StartedRun> {
         let armed = self.armed(kept).await?;
-        self.fire(&armed, event, None, Misfits::AreRefused, None).await
+        self.fire(&armed, event, None, OnInvalidInputs::Refuse, None).await
     }
 }
 

@@ -1,7 +1,7 @@
 //! Schedules: whoever looks at the clock names the same instants.
 
 use super::live::Live;
-use super::{Armed, Misfits};
+use super::{Armed, OnInvalidInputs};
 use crate::flows::Flows;
 use crate::flows::start::json;
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
@@ -123,7 +123,7 @@ impl Flows {
         };
         let at = instant.to_rfc3339_opts(SecondsFormat::Millis, true);
         let event = serde_json::json!({ "type": "schedule", "name": armed.kept.name, "at": at });
-        match self.fire(armed, event, Some(at.clone()), Misfits::Fail, slots).await {
+        match self.fire(armed, event, Some(at.clone()), OnInvalidInputs::Fail, slots).await {
             Ok(_) => Ok(()),
             // The same would happen again and again.
             Err(error) if error.kind() == ErrorKind::RateLimited => {

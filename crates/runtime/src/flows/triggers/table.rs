@@ -1,6 +1,6 @@
 //! Changes of tables: each version that adds, changes or removes something where a trigger looks is a run.
 
-use super::Misfits;
+use super::OnInvalidInputs;
 use super::live::Live;
 use crate::flows::Flows;
 use flow::{Source, TableChange};
@@ -60,7 +60,7 @@ impl Flows {
             if let Some(mut event) = armed.trigger.source.event_of(&change) {
                 event["type"] = "table".into();
                 event["name"] = kept.name.as_str().into();
-                self.fire(&armed, event, Some(version.to_string()), Misfits::Fail, None).await?;
+                self.fire(&armed, event, Some(version.to_string()), OnInvalidInputs::Fail, None).await?;
             }
             self.remember(kept, &version.to_string()).await?;
         }

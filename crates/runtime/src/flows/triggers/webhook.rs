@@ -1,6 +1,6 @@
 //! Webhooks: requests from outside that prove themselves and become runs.
 
-use super::Misfits;
+use super::OnInvalidInputs;
 use crate::flows::Flows;
 use crate::flows::start::StartedRun;
 use chrono::{DateTime, Utc};
@@ -78,6 +78,6 @@ impl Flows {
             WebhookAuth::Token | WebhookAuth::Hmac => None,
         };
         let key = key.or_else(|| delivery.header("idempotency-key")).map(str::to_owned);
-        self.fire(&armed, event, key, Misfits::AreRefused, None).await
+        self.fire(&armed, event, key, OnInvalidInputs::Refuse, None).await
     }
 }

@@ -15,7 +15,7 @@ const SECOND_MS: i64 = 1000;
 /// Records that were told already.
 const REMEMBERED: usize = 1000;
 
-type Told = (&'static str, Value);
+type NamedEvent = (&'static str, Value);
 
 pub(super) struct Changes {
     began: i64,
@@ -30,13 +30,13 @@ impl Changes {
     }
 
     /// Something was loaded: what is on record, or else that anything may be different, as a file may be.
-    pub(super) async fn of_load(&mut self, state: &Shared, who: &SignedIn, revision: i64) -> Vec<Told> {
+    pub(super) async fn of_load(&mut self, state: &Shared, who: &SignedIn, revision: i64) -> Vec<NamedEvent> {
         let found = self.look(state, who).await;
         if found.is_empty() { vec![anything(revision)] } else { found }
     }
 
     /// What has come on record since the last look.
-    pub(super) async fn look(&mut self, state: &Shared, who: &SignedIn) -> Vec<Told> {
+    pub(super) async fn look(&mut self, state: &Shared, who: &SignedIn) -> Vec<NamedEvent> {
         let filter = Filter {
             kind: AuditKind::Management,
             from: Some(self.since - LATE_MS),
@@ -50,7 +50,7 @@ impl Changes {
     }
 
     /// What is new of these records, the newest of which come first. Those who only call do not learn what others have.
-    fn take(&mut self, found: Vec<AuditRow<'_>>, tells_ids: bool, revision: i64) -> Vec<Told> {
+    fn take(&mut self, found: Vec<AuditRow<'_>>, tells_ids: bool, revision: i64) -> Vec<NamedEvent> {
         let is_cut = found.len() >= MOST as usize;
         let mut events = Vec::new();
         for row in found.into_iter().rev() {
@@ -73,7 +73,7 @@ impl Changes {
     }
 }
 
-fn anything(revision: i64) -> Told {
+fn anything(revision: i64) -> NamedEvent {
     ("changed", json!({ "kind": "*", "id": null, "revision": revision }))
 }
 
@@ -105,8 +105,9 @@ mod tests {
         let rows = |first: usize, count: usize| {
             (first..first + count).rev().map(|number| record(number, "POST /api/v1/services")).collect()
         };
-        let kinds =
-            |told: Vec<Told>| told.into_iter().map(|(_, data)| data["kind"].clone()).collect::<Vec<_>>();
+        let kinds = |told: Vec<NamedEvent>| {
+            told.into_iter().map(|(_, data)| data["kind"].clone()).collect::<Vec<_>>()
+        };
         assert_eq!(kinds(changes.take(rows(0, 2), true, 7)), ["services", "services"]);
         assert_eq!(kinds(changes.take(rows(1, MOST as usize), true, 8)), ["*"]);
         assert!(changes.take(rows(1, MOST as usize), true, 8).is_empty(), "nothing is told twice");

@@ -13,7 +13,7 @@ use tool::TenantId;
 /// The newest runs are followed; older ones rarely change.
 const RUNS: u32 = 100;
 
-type Told = Vec<(&'static str, Value)>;
+type NamedEvents = Vec<(&'static str, Value)>;
 
 /// How services are.
 pub(super) struct Health(HashMap<(String, String), HealthView>);
@@ -31,7 +31,7 @@ impl Health {
     }
 
     /// The services that are not as they were.
-    pub(super) fn look(&mut self, state: &Shared, tenant: &TenantId) -> Told {
+    pub(super) fn look(&mut self, state: &Shared, tenant: &TenantId) -> NamedEvents {
         let now = Self::of(state, tenant);
         let changed = now.iter().filter(|(service, health)| self.0.get(*service) != Some(health));
         let told = changed
@@ -47,7 +47,7 @@ impl Health {
 pub(super) struct Indexes(Option<HashMap<String, Value>>);
 
 impl Indexes {
-    pub(super) async fn look(&mut self, state: &Shared, who: &SignedIn) -> Told {
+    pub(super) async fn look(&mut self, state: &Shared, who: &SignedIn) -> NamedEvents {
         // Those who only call do not learn what others have.
         if who.only_own().is_some() {
             return Vec::new();
@@ -76,7 +76,7 @@ impl Runs {
         Self { filter: RunFilter { caller_prefix: own_runs(who), ..RunFilter::default() }, seen: None }
     }
 
-    pub(super) async fn look(&mut self, state: &Shared, who: &SignedIn) -> Told {
+    pub(super) async fn look(&mut self, state: &Shared, who: &SignedIn) -> NamedEvents {
         let found = state.store.runs().newest(&who.tenant, &self.filter, RUNS);
         let Ok(found) = within(state.options.store_timeout, found).await else { return Vec::new() };
         let now = found.into_iter().map(|run| {
@@ -94,7 +94,7 @@ fn differing(
     name: &'static str,
     seen: &mut Option<HashMap<String, Value>>,
     now: HashMap<String, Value>,
-) -> Told {
+) -> NamedEvents {
     let told = match &*seen {
         Some(seen) => now
             .iter()

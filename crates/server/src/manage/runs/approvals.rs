@@ -1,6 +1,6 @@
 //! `/approvals`: what runs ask people, and what they decide.
 
-use super::rights::{find, may_touch};
+use super::rights::{find, may_touch_run};
 use super::view::RunSummary;
 use crate::Shared;
 use crate::auth::SignedIn;
@@ -12,7 +12,7 @@ use axum::extract::State;
 use flow::engine::Decision;
 use runtime::flows::Approval;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use store::PageRequest;
 use store::runs::WaitFilter;
 use utoipa::ToSchema;
@@ -27,17 +27,59 @@ pub(in crate::manage) struct ApprovalView {
     /// The node, e.g. `ok`.
     path: String,
     /// What is to be approved.
-    #[schema(value_type = Value)]
-    title: Value,
+    title: ApprovalTitle,
     /// What is to be filled in, as a JSON Schema.
     #[schema(value_type = Option<Object>)]
     fields: Option<Value>,
-    /// Who may decide: `managers`, or names and ids of users and keys.
-    #[schema(value_type = Value)]
-    by: Value,
+    /// Who may decide.
+    by: ApprovalBy,
     asked_at: String,
     /// Until when.
     until: Option<String>,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+enum ApprovalTitle {
+    /// In words, as the flow has them.
+    Text(String),
+    /// Of an agent: its call, with `agent`, `tool`, `uri` and `arguments`. Of a flow: what its expression gives.
+    #[schema(value_type = std::collections::HashMap<String, Value>)]
+    Call(Map<String, Value>),
+}
+
+impl From<Value> for ApprovalTitle {
+    fn from(title: Value) -> Self {
+        match title {
+            Value::String(text) => Self::Text(text),
+            Value::Object(call) => Self::Call(call),
+            other => Self::Text(other.to_string()),
+        }
+    }
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+enum ApprovalBy {
+    /// `managers`, or the name or id of a user or key.
+    One(String),
+    /// Any of these.
+    Any(Vec<String>),
+    /// Every manager but the one with this id.
+    Managers { except: String },
+}
+
+impl From<Value> for ApprovalBy {
+    fn from(by: Value) -> Self {
+        match by {
+            Value::String(one) => Self::One(one),
+            Value::Array(any) => Self::Any(any.iter().filter_map(Value::as_str).map(str::to_owned).collect()),
+            by => match by["except"].as_str() {
+                Some(except) => Self::Managers { except: except.to_owned() },
+                None => Self::One("managers".to_owned()),
+            },
+        }
+    }
 }
 
 #[derive(Deserialize, ToSchema)]
@@ -64,9 +106,9 @@ fn show(approval: Approval) -> ApprovalView {
         id: wait.id,
         run_id: wait.run.into(),
         path: wait.path,
-        title,
+        title: title.into(),
         fields,
-        by,
+        by: by.into(),
         asked_at: time::show(wait.opened_at),
         until: wait.until.map(time::show),
     }
@@ -90,7 +132,7 @@ pub(in crate::manage) async fn list(
     for wait in found.items {
         if is_limited {
             let run = state.store.runs().get(&signed_in.tenant, &wait.run).await?;
-            if may_touch(&signed_in, &run.flow).is_err() {
+            if may_touch_run(&signed_in, &run).is_err() {
                 continue;
             }
         }
@@ -122,7 +164,7 @@ pub(in crate::manage) async fn decide(
         find(&state, &signed_in, &asked.wait.run).await?;
     }
     let run = state.store.runs().get(&signed_in.tenant, &asked.wait.run).await?;
-    may_touch(&signed_in, &run.flow)?;
+    may_touch_run(&signed_in, &run)?;
     let is_approved = body.decision == Word::Approve;
     let decision =
         Decision { is_approved, by: signed_in.caller.name.clone(), comment: body.comment, data: body.data };

@@ -1,6 +1,6 @@
 //! `POST /runs/bulk`: the same for many runs.
 
-use super::rights::{may_run, may_touch};
+use super::rights::{may_repeat, may_touch_run};
 use crate::Shared;
 use crate::auth::SignedIn;
 use crate::error::Result;
@@ -97,8 +97,8 @@ pub(in crate::manage) async fn bulk(
 async fn act(state: &Shared, signed_in: &SignedIn, action: Action, run: &Run) -> tool::Result<()> {
     let (tenant, id) = (&signed_in.tenant, &run.id);
     match action {
-        Action::Retry => may_run(signed_in, &run.flow)?,
-        Action::Cancel | Action::Pause | Action::Resume | Action::Delete => may_touch(signed_in, &run.flow)?,
+        Action::Retry => may_repeat(signed_in, run)?,
+        Action::Cancel | Action::Pause | Action::Resume | Action::Delete => may_touch_run(signed_in, run)?,
     }
     let done = match action {
         Action::Cancel => state.flows.cancel(tenant, id).await.map(drop),

@@ -19,12 +19,12 @@ use crate::json::{Json, Page, Paging, Path, Query};
 use axum::Json as Answer;
 use axum::extract::State;
 use http::StatusCode;
-use rights::{find, may_run, steer};
+use rights::{find, may_repeat, steer};
 use runtime::flows::{Origin, Replay, Starter};
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use store::runs::{Run, RunFilter};
-use tool::{Door, RunId};
+use store::runs::RunFilter;
+use tool::{Door, RunId, RunKind};
 use utoipa::ToSchema;
 use view::{RunSummary, RunView, show};
 
@@ -44,7 +44,7 @@ pub(super) struct RunQuery {
 impl RunQuery {
     fn filter(self, signed_in: &SignedIn) -> Result<RunFilter> {
         Ok(RunFilter {
-            flow: self.agent.map(|agent| Run::of_agent(&agent)).or(self.flow),
+            flow: self.agent.map(|agent| RunKind::Agent.uri(&agent).to_string()).or(self.flow),
             state: self.state,
             parent: self.parent,
             from: self.from.as_deref().map(|text| time::parse("from", text)).transpose()?,
@@ -72,10 +72,11 @@ pub(super) struct ReplayBody {
 #[serde(deny_unknown_fields)]
 #[schema(as = RunSignal)]
 pub(super) struct SignalBody {
-    /// For waits with this key, and those without one; left out, only for those without one.
+    /// For waits with this key, and those without one; left out, only for those without one. Any JSON, as the expression in
+    /// the flow gives it, of at most 512 bytes.
     #[serde(default)]
     key: Option<Value>,
-    /// What the wait gives.
+    /// What the wait gives: any JSON.
     #[serde(default)]
     data: Value,
 }
@@ -162,7 +163,7 @@ pub(super) async fn retry(
     signed_in: SignedIn,
     Path(id): Path<RunId>,
 ) -> Result<Answer<RunView>> {
-    may_run(&signed_in, &steer(&state, &signed_in, &id).await?.flow)?;
+    may_repeat(&signed_in, &steer(&state, &signed_in, &id).await?)?;
     let run = state.flows.retry(&signed_in.tenant, &id).await?;
     Ok(Answer(show(&state, run).await?))
 }
@@ -177,7 +178,7 @@ pub(super) async fn replay(
     Json(body): Json<ReplayBody>,
 ) -> Result<(StatusCode, Answer<RunView>)> {
     let old = steer(&state, &signed_in, &id).await?;
-    may_run(&signed_in, &old.flow)?;
+    may_repeat(&signed_in, &old)?;
     if old.version.is_none() {
         signed_in.may_manage()?;
     }

@@ -3,10 +3,10 @@
 //! | door | asks |
 //! |---|---|
 //! | `POST /flows/{id}/runs`, `POST /agents/{id}/runs`, either as a tool | [`may_run`], by the gateway for what is published |
-//! | `POST /runs/{id}/retry`, `replay` | [`steer`] and [`may_run`] |
+//! | `POST /runs/{id}/retry`, `replay` | [`steer`] and [`may_repeat`] |
 //! | `POST /runs/{id}/cancel`, `pause`, `resume`, `signals/{name}` | [`steer`] |
-//! | `POST /runs/bulk` | the right to manage, and for each run [`may_touch`], to retry it [`may_run`] |
-//! | `POST /approvals/{id}` | to be asked, and [`may_touch`] |
+//! | `POST /runs/bulk` | the right to manage, and for each run [`may_touch_run`], to retry it [`may_repeat`] |
+//! | `POST /approvals/{id}` | to be asked, and [`may_touch_run`] |
 //! | `POST /flows/{id}/triggers/{name}/fire`, `rotate-secret` | [`may_trigger`] |
 //! | `POST /flows/{id}/triggers/{name}/enable`, `disable` | the right to manage, and [`may_touch`] |
 //! | `POST /flows/{id}/publish`, `rollback`, `enable`, `disable`, `PATCH` of `enabled`, `DELETE` | [`may_change`] |
@@ -14,28 +14,35 @@
 //! | `GET /flows`, `GET /flows/{id}` | [`sees_text`], or what a tool shows of flows on the allow-list |
 //! | `GET /flows/{id}/versions`, `diff`, `references`, `triggers` | [`may_see_text`] |
 //! | `GET /runs…` | [`find`], or only what is one's own |
-//! | `GET /approvals` | [`may_touch`] for each, and to be asked where one only calls |
+//! | `GET /approvals` | [`may_touch_run`] for each, and to be asked where one only calls |
 
 use crate::Shared;
 use crate::auth::SignedIn;
 use crate::error::{Problem, Result};
 use gateway::policy::permits_named;
-use runtime::flows::Starter;
+use runtime::flows::{Starter, address_of, tool_of};
 use store::flows::Flow;
 use store::runs::Run;
-use tool::{RunId, Scope, Uri, runs};
+use tool::{RunId, RunKind, Scope};
 
-/// Whoever has a flow or an agent run, by whichever way, must be allowed to call it.
+/// Whoever has a flow run, by whichever way, must be allowed to call it.
 pub(in crate::manage) fn may_run(signed_in: &SignedIn, flow: &str) -> tool::Result<()> {
-    match Run::agent_of(flow) {
-        Some(agent) => permits_named(&signed_in.caller, &format!("{agent}__ask"), flow),
-        None => permits_named(&signed_in.caller, flow, &Uri::of_service(runs::SCHEME, flow).to_string()),
-    }
+    permits_named(&signed_in.caller, flow, &RunKind::Flow.uri(flow).to_string())
+}
+
+/// The same for what has run already: a flow or an agent.
+pub(in crate::manage) fn may_repeat(signed_in: &SignedIn, run: &Run) -> tool::Result<()> {
+    permits_named(&signed_in.caller, &tool_of(run), &address_of(run))
 }
 
 /// A list of what may be called holds for all that is done to a flow, also by those who call nothing.
 pub(in crate::manage) fn may_touch(signed_in: &SignedIn, flow: &str) -> tool::Result<()> {
     if signed_in.caller.allow.is_empty() { Ok(()) } else { may_run(signed_in, flow) }
+}
+
+/// The same for what is done to a run.
+pub(in crate::manage) fn may_touch_run(signed_in: &SignedIn, run: &Run) -> tool::Result<()> {
+    if signed_in.caller.allow.is_empty() { Ok(()) } else { may_repeat(signed_in, run) }
 }
 
 /// Whoever fires a trigger, or knows its secret, has the flow run.
@@ -88,7 +95,7 @@ pub(in crate::manage) async fn steer(state: &Shared, signed_in: &SignedIn, id: &
     let is_own = signed_in.caller.may(Scope::Call) && is_own(signed_in, &run);
     if !is_own {
         signed_in.may_manage()?;
-        may_touch(signed_in, &run.flow)?;
+        may_touch_run(signed_in, &run)?;
     }
     Ok(run)
 }

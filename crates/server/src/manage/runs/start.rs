@@ -30,7 +30,6 @@ pub(in crate::manage) struct Start {
     #[schema(value_type = Object)]
     inputs: Map<String, Value>,
     /// A published version, or `draft` for those who manage; the current one unless given.
-    #[schema(value_type = Option<Value>)]
     version: Option<VersionWanted>,
     /// How long to wait for the end of the run; at most 300.
     #[serde(default)]
@@ -41,11 +40,22 @@ pub(in crate::manage) struct Start {
     dedupe_key: Option<String>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(untagged)]
+#[schema(as = RunVersion)]
 enum VersionWanted {
+    /// A published version.
     Number(u32),
+    /// What is not published yet.
+    #[schema(value_type = DraftWord)]
     Word(String),
+}
+
+#[derive(ToSchema)]
+#[schema(rename_all = "lowercase")]
+#[expect(dead_code, reason = "documents the one word there is")]
+enum DraftWord {
+    Draft,
 }
 
 /// Starts a run: 200 when it has ended within `wait_seconds`, else 202.

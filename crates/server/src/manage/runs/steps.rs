@@ -30,11 +30,10 @@ pub(in crate::manage) struct StepView {
     #[schema(value_type = words::StepState)]
     state: StepState,
     attempt: u32,
-    /// What was called.
-    #[schema(value_type = Option<Value>)]
-    uri: Option<Value>,
-    #[schema(value_type = Option<Value>)]
+    /// What was called, e.g. `api://crm/get_order`; nothing for nodes that call no tool.
+    uri: Option<String>,
     /// What the tool was called with, by name; secrets are masked.
+    #[schema(value_type = Option<std::collections::HashMap<String, Value>>)]
     arguments: Option<Value>,
     #[schema(value_type = Option<Value>)]
     /// What the node gave: any JSON.
@@ -58,7 +57,7 @@ impl StepView {
             kind: step.kind,
             state: step.state,
             attempt: step.attempt,
-            uri: step.uri,
+            uri: step.uri.as_ref().and_then(Value::as_str).map(str::to_owned),
             arguments: step.arguments.map(|arguments| mask.masked(Value::Object(arguments))),
             result: step.result.map(|result| mask.masked(result)),
             error: error.map(|failure: flow::engine::Failure| failure.into()),

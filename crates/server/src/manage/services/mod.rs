@@ -268,7 +268,11 @@ pub(crate) async fn delete(
     if !query.force {
         check_unreferenced(&state, &signed_in, &scheme, &id).await?;
     }
-    state.store.services().delete(&signed_in.tenant, &scheme, &id).await?;
+    let services = state.store.services();
+    match state.gateway.registry().find(&scheme).is_some_and(|kind| kind.has_queues) {
+        true => services.delete_with_queues(&signed_in.tenant, &scheme, &id).await?,
+        false => services.delete(&signed_in.tenant, &scheme, &id).await?,
+    }
     state.reload.catch_up().await;
     Ok(StatusCode::NO_CONTENT)
 }

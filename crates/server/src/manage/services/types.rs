@@ -25,6 +25,7 @@ pub(crate) struct ServiceType {
     /// Users define the tools of such services.
     has_user_tools: bool,
     /// Tools every service of this type has.
+    #[schema(value_type = Vec<std::collections::HashMap<String, Value>>)]
     fixed_tools: Vec<Value>,
 }
 

@@ -29,6 +29,7 @@ pub(crate) struct ServiceView {
     /// The settings; secrets are shown as `***`.
     config: Value,
     /// The tools that users defined; of a service that is not in the store, those that it offers.
+    #[schema(value_type = Vec<std::collections::HashMap<String, Value>>)]
     tools: Vec<Value>,
     #[schema(value_type = words::ServiceStatus)]
     status: &'static str,

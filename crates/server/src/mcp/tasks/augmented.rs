@@ -16,7 +16,7 @@ use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::time::Duration;
-use tool::{Ability, Context, ErrorKind, Outcome, Output, Question, RunAnswer, RunId, RunQuestion, runs};
+use tool::{Ability, Context, ErrorKind, Outcome, Output, Question, RunAnswer, RunId, RunKind, RunQuestion};
 
 /// Where everything about a task says of which.
 const RELATED: &str = "io.modelcontextprotocol/related-task";
@@ -40,7 +40,7 @@ impl Door {
         match self.gateway.route(cx, &call.meant()) {
             // The call itself is told what is wrong with it.
             None => Ok(false),
-            Some(route) if route.uri.scheme() == runs::SCHEME => {
+            Some(route) if route.service.run_kind() == Some(RunKind::Flow) => {
                 not_waiting(None).0.into_iter().for_each(|(name, value)| call.extras.set(&name, value));
                 Ok(true)
             }

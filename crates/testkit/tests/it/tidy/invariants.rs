@@ -142,7 +142,7 @@ fn tells_json_rpc_from_paths_and_numbers() {
 }
 
 /// Nouns that hid a known thing until they were renamed: a request, a listener, a lease, a transport.
-const COINED: [&str; 14] = [
+const COINED: [&str; 20] = [
     "Asked",
     "Heard",
     "Posed",
@@ -157,6 +157,12 @@ const COINED: [&str; 14] = [
     "Sight",
     "Surroundings",
     "InOurs",
+    "Told",
+    "Kept",
+    "Begun",
+    "Misfits",
+    "Came",
+    "Looked",
 ];
 
 #[test]

@@ -95,7 +95,7 @@ pub(crate) struct ImportPreview {
     /// The settings; secrets are shown as `***`.
     config: Value,
     /// The tools, each with the `input_schema` that clients will see.
-    #[schema(value_type = Vec<Value>)]
+    #[schema(value_type = Vec<std::collections::HashMap<String, Value>>)]
     tools: Vec<PreviewedTool>,
     #[serde(flatten)]
     notes: ImportNotes,

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tool::journal::Journaled;
 use tool::{
-    Content, Context, Ended, Error, Extras, InConversation, NewWork, Outcome, Output, Result, RunId, Runs,
-    Scope, Uri,
+    Content, Context, Ended, Error, Extras, InConversation, NewWork, Outcome, Output, Result, RunId, RunKind,
+    Runs, Scope,
 };
 
 /// The answer leaves before the time is up.
@@ -110,7 +110,7 @@ pub(super) async fn wait_for(agent: &Agent, cx: &Context, arguments: &Map<String
     let run: RunId = given.parse().map_err(|_| missing())?;
     let found = port(agent)?.find(&cx.tenant, &run).await?.ok_or_else(missing)?;
     let is_own = found.caller == cx.caller.identity || cx.caller.may(Scope::Manage);
-    if !is_own || found.address != Uri::of_service("agent", &agent.id).to_string() {
+    if !is_own || found.address != RunKind::Agent.uri(&agent.id).to_string() {
         return Err(missing());
     }
     settled(agent, cx, arguments, &run).await

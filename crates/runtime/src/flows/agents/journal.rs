@@ -20,12 +20,12 @@ use tool::{Error, Event, Events, Result, RunId};
 pub(super) const SAMPLING: &str = "sampling";
 
 /// The journal of a run that is ours, and what it says.
-pub(super) struct Kept {
+pub(super) struct AgentJournal {
     pub(super) journal: RunJournal,
     clock: Arc<DatabaseClock>,
     /// Whoever waits for the run hears of each record.
     events: Events,
-    told: Mutex<Told>,
+    told: Mutex<JournalState>,
 }
 
 /// Arguments that somebody is asked about, and until when.
@@ -33,7 +33,7 @@ type Question = (Map<String, Value>, Option<DateTime<Utc>>);
 
 /// What the records say, in the order in which they became true.
 #[derive(Debug, Default)]
-struct Told {
+struct JournalState {
     steps: HashMap<String, Noted>,
     last_called: HashMap<String, Map<String, Value>>,
     /// What people are asked, by path.
@@ -47,13 +47,13 @@ struct Told {
     is_stopping: bool,
 }
 
-impl fmt::Debug for Kept {
+impl fmt::Debug for AgentJournal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Kept").field("run", &self.journal.run.id).finish_non_exhaustive()
+        f.debug_struct("AgentJournal").field("run", &self.journal.run.id).finish_non_exhaustive()
     }
 }
 
-impl Told {
+impl JournalState {
     fn take(&mut self, record: Record) {
         let path = record.path;
         match record.fact {
@@ -82,14 +82,14 @@ impl Told {
     }
 }
 
-impl Kept {
+impl AgentJournal {
     pub(super) fn new(journal: RunJournal, records: Vec<Record>, events: Events) -> Self {
-        let mut told = Told::default();
+        let mut told = JournalState::default();
         records.into_iter().for_each(|record| told.take(record));
         Self { clock: journal.clock.clone(), journal, events, told: Mutex::new(told) }
     }
 
-    fn told(&self) -> MutexGuard<'_, Told> {
+    fn told(&self) -> MutexGuard<'_, JournalState> {
         self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -175,7 +175,7 @@ fn unwritten(lost: Lost) -> Error {
 }
 
 #[async_trait]
-impl Journal for Kept {
+impl Journal for AgentJournal {
     fn run(&self) -> &RunId {
         &self.journal.run.id
     }

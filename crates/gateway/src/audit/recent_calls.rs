@@ -1,4 +1,4 @@
-//! Kept calls: what the last calls sent and got, in memory, for whoever asks why one failed.
+//! Recent calls: what the last calls sent and got, in memory, for whoever asks why one failed.
 //!
 //! Calls only fill their own [`tool::Inspection`]; the writer of the audit puts it here when it comes to it, so that
 //! no call waits for another. What is kept is masked when somebody reads it, which is seldom.
@@ -21,10 +21,10 @@ const EACH_BYTES: usize = 512;
 
 /// The last calls and the last failures of each tenant.
 #[derive(Debug)]
-pub struct Kept {
+pub struct RecentCalls {
     /// Of each, per tenant.
     count: usize,
-    shelves: Mutex<CallsByTenant>,
+    all_calls: Mutex<CallsByTenant>,
 }
 
 #[derive(Debug, Default)]
@@ -42,11 +42,11 @@ struct TenantCalls {
 }
 
 #[derive(Debug, Clone)]
-struct Item(Arc<Looked>);
+struct Item(Arc<RecordedCall>);
 
 /// What was taken down of a call, not masked yet.
 #[derive(Debug)]
-pub(super) struct Looked {
+pub(super) struct RecordedCall {
     pub(super) id: String,
     pub(super) is_failure: bool,
     pub(super) exchange: Exchange,
@@ -67,9 +67,9 @@ pub struct Inspected {
     pub steps: Vec<StepTime>,
 }
 
-impl Kept {
+impl RecentCalls {
     pub(super) fn new(count: usize) -> Self {
-        Self { count, shelves: Mutex::default() }
+        Self { count, all_calls: Mutex::default() }
     }
 
     pub(super) fn is_on(&self) -> bool {
@@ -86,29 +86,29 @@ impl Kept {
     /// A copy, so that the writer does not wait for the masks. Nobody may hold on to an item, as its bytes are counted
     /// until it has left both lists.
     fn copy(&self, tenant: &TenantId, id: &str) -> Option<(Exchange, Vec<Value>, SecretValues)> {
-        let shelves = self.lock();
-        let shelf = shelves.tenants.get(tenant)?;
-        let mut all = shelf.calls.iter().rev().chain(shelf.failures.iter().rev());
-        let Looked { exchange, hidden, secrets, .. } = &*all.find(|item| item.0.id == id)?.0;
+        let all_calls = self.lock();
+        let calls = all_calls.tenants.get(tenant)?;
+        let mut all = calls.calls.iter().rev().chain(calls.failures.iter().rev());
+        let RecordedCall { exchange, hidden, secrets, .. } = &*all.find(|item| item.0.id == id)?.0;
         Some((exchange.clone(), hidden.clone(), secrets.clone()))
     }
 
     /// Forgets what was kept of a tenant.
     pub fn forget(&self, tenant: &TenantId) {
-        let mut shelves = self.lock();
-        let gone = shelves.tenants.remove(tenant).map_or(0, |shelf| shelf.bytes);
-        shelves.bytes -= gone;
+        let mut all_calls = self.lock();
+        let gone = all_calls.tenants.remove(tenant).map_or(0, |calls| calls.bytes);
+        all_calls.bytes -= gone;
     }
 
-    pub(super) fn keep(&self, tenant: &TenantId, looked: Looked) {
-        let mut shelves = self.lock();
-        let CallsByTenant { tenants, bytes } = &mut *shelves;
-        let shelf = tenants.entry(tenant.clone()).or_default();
-        let before = shelf.bytes;
-        shelf.put(Item(Arc::new(looked)), self.count);
-        *bytes = *bytes - before + shelf.bytes;
+    pub(super) fn keep(&self, tenant: &TenantId, call: RecordedCall) {
+        let mut all_calls = self.lock();
+        let CallsByTenant { tenants, bytes } = &mut *all_calls;
+        let calls = tenants.entry(tenant.clone()).or_default();
+        let before = calls.bytes;
+        calls.put(Item(Arc::new(call)), self.count);
+        *bytes = *bytes - before + calls.bytes;
         while *bytes > MAX_BYTES {
-            let Some(largest) = tenants.values_mut().max_by_key(|shelf| shelf.bytes) else { return };
+            let Some(largest) = tenants.values_mut().max_by_key(|calls| calls.bytes) else { return };
             let before = largest.bytes;
             largest.drop_oldest();
             if largest.bytes == before {
@@ -119,7 +119,7 @@ impl Kept {
     }
 
     fn lock(&self) -> MutexGuard<'_, CallsByTenant> {
-        self.shelves.lock().unwrap_or_else(PoisonError::into_inner)
+        self.all_calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -162,7 +162,7 @@ impl TenantCalls {
 
 impl Item {
     fn bytes(&self) -> usize {
-        let Looked { exchange, hidden, .. } = &*self.0;
+        let RecordedCall { exchange, hidden, .. } = &*self.0;
         let bodies =
             exchange.request.as_ref().map_or(0, taken_by) + exchange.raw.as_ref().map_or(0, String::len);
         let said = |error: &Option<String>| size_of::<Attempt>() + error.as_ref().map_or(0, String::len);
@@ -290,9 +290,9 @@ mod tests {
         inspection.exchange()
     }
 
-    fn looked(id: usize, is_failure: bool, bytes: usize) -> Looked {
+    fn call(id: usize, is_failure: bool, bytes: usize) -> RecordedCall {
         let exchange = exchanged(None, "x".repeat(bytes));
-        Looked {
+        RecordedCall {
             id: format!("{id:08}"),
             is_failure,
             exchange,
@@ -303,17 +303,17 @@ mod tests {
 
     #[test]
     fn keeps_the_last_calls_and_the_last_failures_of_each_tenant() {
-        let kept = Kept::new(3);
+        let kept = RecentCalls::new(3);
         let (acme, other) = (tenant("acme"), tenant("other"));
-        kept.keep(&acme, looked(0, true, 1));
+        kept.keep(&acme, call(0, true, 1));
         for id in 1..10 {
-            kept.keep(&acme, looked(id, false, 1));
+            kept.keep(&acme, call(id, false, 1));
         }
         let is_there = |id: usize| kept.find(&acme, &format!("{id:08}")).is_some();
         assert!(is_there(0) && is_there(9) && is_there(7) && !is_there(6));
         assert!(kept.find(&other, "00000009").is_none(), "it is another tenant's");
         for id in 10..13 {
-            kept.keep(&acme, looked(id, true, 1));
+            kept.keep(&acme, call(id, true, 1));
         }
         assert!(!is_there(0) && is_there(12));
         let counted = kept.lock().tenants[&acme].bytes;
@@ -324,13 +324,13 @@ mod tests {
 
     #[test]
     fn takes_from_whoever_has_most_when_it_is_too_much() {
-        let kept = Kept::new(2000);
+        let kept = RecentCalls::new(2000);
         let (small, large) = (tenant("small"), tenant("large"));
-        kept.keep(&small, looked(0, true, 100));
+        kept.keep(&small, call(0, true, 100));
         for id in 0..1100 {
-            kept.keep(&large, looked(id, id % 2 == 0, 64 * 1024));
+            kept.keep(&large, call(id, id % 2 == 0, 64 * 1024));
         }
-        let total: usize = kept.lock().tenants.values().map(|shelf| shelf.bytes).sum();
+        let total: usize = kept.lock().tenants.values().map(|calls| calls.bytes).sum();
         assert_eq!(total, kept.lock().bytes);
         assert!(total <= MAX_BYTES && total > MAX_BYTES - 128 * 1024, "{total}");
         assert!(kept.find(&small, "00000000").is_some() && kept.find(&large, "00001099").is_some());
@@ -339,7 +339,7 @@ mod tests {
 
     #[test]
     fn shows_no_secret_by_name_or_by_value() {
-        let kept = Kept::new(1);
+        let kept = RecentCalls::new(1);
         let request = serde_json::json!({
             "url": "https://x/?q=hunter22", "headers": { "X-Api-Key": "k" }, "body": r#"{"password":"p","a":1}"#
         });
@@ -347,7 +347,13 @@ mod tests {
         let hidden = vec!["hunter22".into()];
         kept.keep(
             &tenant("acme"),
-            Looked { id: "1".into(), is_failure: true, exchange, hidden, secrets: SecretValues::default() },
+            RecordedCall {
+                id: "1".into(),
+                is_failure: true,
+                exchange,
+                hidden,
+                secrets: SecretValues::default(),
+            },
         );
         let seen = kept.find(&tenant("acme"), "1").expect("it is kept");
         let request = seen.request.expect("it was noted").to_string();
@@ -360,14 +366,20 @@ mod tests {
 
     #[test]
     fn shows_no_part_of_a_secret_at_the_end_of_what_is_cut() {
-        let kept = Kept::new(1);
+        let kept = RecentCalls::new(1);
         let secret = "s3cr3t-and-longer";
         let cut = format!("{}{}{CUT}", "x".repeat(1000), &secret[..10]);
         let exchange = exchanged(None, cut);
         let hidden = vec![secret.into()];
         kept.keep(
             &tenant("acme"),
-            Looked { id: "1".into(), is_failure: false, exchange, hidden, secrets: SecretValues::default() },
+            RecordedCall {
+                id: "1".into(),
+                is_failure: false,
+                exchange,
+                hidden,
+                secrets: SecretValues::default(),
+            },
         );
         let raw = kept.find(&tenant("acme"), "1").and_then(|seen| seen.raw).expect("it is kept");
         assert!(!raw.contains("s3") && raw.ends_with(CUT) && raw.len() > 500, "{raw}");
