@@ -40,7 +40,7 @@ pub struct RunQuestion {
     pub fields: Option<Value>,
     /// Whoever asks about the run may decide it.
     pub is_for_caller: bool,
-    /// What the model of the caller's own program is asked, where no person is.
+    /// What the model of the caller's own program is asked, where no person is; `null` for everybody else.
     pub sampling: Option<Value>,
 }
 
