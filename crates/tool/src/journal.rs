@@ -1,6 +1,6 @@
 //! The port to a journal: what a piece of work writes down, so that another process can go on with it.
 
-use crate::{Error, InstanceId, Reason, Result, RunId};
+use crate::{Error, InPlace, InstanceId, Reason, Result, RunId};
 use async_trait::async_trait;
 use serde_json::{Map, Value};
 use std::fmt;
@@ -114,6 +114,8 @@ pub struct Journaled {
     pub history: Vec<Said>,
     /// How many turns before that are left out.
     pub left_out: usize,
+    /// What the agent is for this work, where a flow says so.
+    pub in_place: Option<InPlace>,
 }
 
 /// What was asked in a conversation, and what was answered.

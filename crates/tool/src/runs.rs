@@ -3,6 +3,7 @@
 use crate::journal::Note;
 use crate::{Context, Error, Identity, Output, Result, RunId, TenantId};
 use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::fmt;
 use std::time::Duration;
@@ -53,6 +54,19 @@ pub struct RunAnswer {
     pub data: Value,
 }
 
+/// What an agent is for one call that a flow makes, instead of what its settings say. Only flows say so, in the context that
+/// a call shares with what is inside; nothing that comes through a door can.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct InPlace {
+    /// What the model is told to do.
+    pub instructions: String,
+    /// What it may call: addresses, and patterns of them.
+    pub tools: Vec<String>,
+    /// The JSON Schema of the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<Value>,
+}
+
 /// Work of an agent that is to have a journal. Whoever's context it is accepted in is whose work it is.
 #[derive(Debug)]
 pub struct NewWork {
@@ -70,6 +84,8 @@ pub struct NewWork {
     pub conversation: Option<InConversation>,
     /// Somebody waits for it: it begins here and now with their context, and ends with this process.
     pub is_waited_for: bool,
+    /// What the agent is for this work, where a flow says so.
+    pub in_place: Option<InPlace>,
 }
 
 /// The conversation that work is a part of.

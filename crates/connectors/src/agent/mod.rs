@@ -4,6 +4,7 @@ mod approval;
 mod asking;
 mod binding;
 mod guardrails;
+mod in_place;
 mod kept;
 mod limits;
 mod model;
@@ -41,7 +42,7 @@ const ASK: &str = "ask";
 struct Agent {
     id: String,
     description: Option<String>,
-    model: Model,
+    model: Arc<Model>,
     parameters: Parameters,
     instructions: Template,
     bindings: Vec<Binding>,
@@ -65,7 +66,7 @@ impl Agent {
     /// call, unless its program takes questions as the outcome and comes back with the answers.
     fn can_wait(&self, cx: &Context) -> bool {
         let comes_back = || cx.client.as_deref().is_some_and(asking::comes_back);
-        self.runs.is_some() && (matches!(self.model, Model::Http(_)) || comes_back())
+        self.runs.is_some() && (matches!(*self.model, Model::Http(_)) || comes_back())
     }
 }
 
@@ -103,6 +104,24 @@ impl Connector for Agent {
         if call.tool != ASK {
             return Err(Error::not_found(format!("the agent has no tool '{}'; it has '{ASK}'", call.tool)));
         }
+        match in_place::given(cx) {
+            Some(given) => self.in_place(&given)?.answer(cx, &call).await,
+            None => self.answer(cx, &call).await,
+        }
+    }
+
+    async fn health(&self, cx: &Context) -> Result<()> {
+        match &*self.model {
+            Model::Http(client) => client.probe(cx).await,
+            // Whether its client has a model is known when it calls.
+            Model::Calling(_) => Ok(()),
+        }
+    }
+}
+
+impl Agent {
+    /// What comes of a call of its tool.
+    async fn answer(&self, cx: &Context, call: &Call) -> Result<Outcome> {
         let arguments = call.arguments.as_map()?;
         if let Some(state) = call.extras.get(asking::STATE) {
             return kept::go_on(self, cx, arguments, state, &call.extras).await;
@@ -118,13 +137,5 @@ impl Connector for Agent {
             return kept::start(self, cx, arguments, is_async).await;
         }
         run::ask(self, cx, arguments).await
-    }
-
-    async fn health(&self, cx: &Context) -> Result<()> {
-        match &self.model {
-            Model::Http(client) => client.probe(cx).await,
-            // Whether its client has a model is known when it calls.
-            Model::Calling(_) => Ok(()),
-        }
     }
 }

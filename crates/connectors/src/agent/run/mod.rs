@@ -116,6 +116,8 @@ pub(super) async fn check(
     arguments: &Map<String, Value>,
     is_async: bool,
 ) -> Result<()> {
+        // The work of a flow is kept from its beginning.
+        in_place: None,
     let prompt = Prompt::read(arguments, agent.limits.prompt_bytes)?;
     let (work, cx) = AtWork::begin(agent, cx)?;
     if work.is_inside {
@@ -124,7 +126,7 @@ pub(super) async fn check(
     guard_input(agent, &cx, &work, prompt).await?;
     let tools = agent.tools.upgrade();
     let offered = offers::offered(agent, &cx, &work, tools.as_deref())?;
-    if let Model::Calling(sampling) = &agent.model {
+    if let Model::Calling(sampling) = &*agent.model {
         let client = sampling.client(&cx, !offered.offers().is_empty())?;
         if is_async && !super::asking::comes_back(client) {
             let message = "the model of the calling program answers while it waits; leave 'async' out, or give the agent \

@@ -145,6 +145,7 @@ impl Flows {
             conversation: work.conversation.as_ref().map(|talk| talk.id.clone()),
             history,
             left_out,
+            in_place: work.in_place.clone(),
         };
         let (cx, request) = asked(&kept.journal.run, cx, &cancel, given, journaled);
         // A task of its own: what is begun is audited, whoever goes away.
