@@ -218,3 +218,28 @@ async fn runs_tokens_and_cost_are_metrics() {
         assert!(metrics.contains(line), "{line}\n{metrics}");
     }
 }
+
+/// AG-21: a plain call that becomes a run which waits is one run, counted when it has ended, with what it has used once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_run_that_waits_is_counted_once() {
+    let script = |number, _: &ReceivedRequest| match number {
+        0 => Reply::calls(&[("crm__remove", json!({}))]),
+        _ => Reply::says("It is gone."),
+    };
+    let (app, _upstream, _model) = world(script, json!({})).await;
+    let waiting = app.post("agents/a/runs", json!({ "prompt": "Go." })).await.is(202).body;
+    let told = &waiting["structuredContent"];
+    let metrics = app.get("/metrics").await.is(200).text;
+    assert!(!metrics.contains("agent_runs_total{"), "it has not ended: {metrics}");
+    let approval = format!("approvals/{}", told["approvals"][0]["id"].as_str().unwrap());
+    app.post(&approval, json!({ "decision": "approve" })).await.is(200);
+    until(&app, told["run"].as_str().unwrap(), "succeeded").await;
+    let metrics = app.get("/metrics").await.is(200).text;
+    for line in [
+        "mcp_all_in_one_agent_runs_total{state=\"succeeded\"} 1",
+        "mcp_all_in_one_agent_tokens_total{kind=\"input\"} 20",
+        "mcp_all_in_one_agent_tokens_total{kind=\"output\"} 10",
+    ] {
+        assert!(metrics.contains(line), "{line}\n{metrics}");
+    }
+}

@@ -28,7 +28,7 @@ use serde_json::{Map, Value};
 use spans::Invocation;
 use std::sync::Arc;
 use think::Thinking;
-use tool::{Context, Error, NewWork, Outcome, Problem, Reason, Result};
+use tool::{Context, Error, NewWork, Outcome, Output, Problem, Reason, Result};
 use work::AtWork;
 pub(super) use work::new_mark;
 
@@ -64,9 +64,20 @@ pub(super) async fn ask(agent: &Agent, cx: &Context, arguments: &Map<String, Val
     let prompt = Prompt::read(arguments, agent.limits.prompt_bytes)?;
     let (work, cx) = AtWork::begin(agent, cx)?;
     let (invocation, cx) = Invocation::begin(agent, &work, cx);
-    let result = answer_within(agent, cx, work.clone(), prompt, arguments).await;
-    invocation.end(&work, &result);
-    result
+    let reply = answer_within(agent, cx, work.clone(), prompt, arguments).await;
+    invocation.end(&work, &reply);
+    reply.map(|reply| match reply {
+        Reply::Ended(output) => Outcome::Done(output),
+        Reply::GoesOn(outcome) => outcome,
+    })
+}
+
+/// What a call is answered with.
+enum Reply {
+    /// The run has ended here.
+    Ended(Output),
+    /// It goes on by itself from now on, whatever is told of it now.
+    GoesOn(Outcome),
 }
 
 async fn answer_within(
@@ -75,16 +86,18 @@ async fn answer_within(
     work: Arc<AtWork>,
     prompt: Prompt,
     arguments: &Map<String, Value>,
-) -> Result<Outcome> {
+) -> Result<Reply> {
     let prompt = guard_input(agent, &cx, &work, prompt).await?;
     let history = history::told(agent, &cx, &work).await;
     let mut thinking = Thinking::new(agent, cx, work, prompt, history);
     let ended = thinking.think().await;
     match ended {
-        Ok(Ending::HandedOver(output)) => Ok(Outcome::Done(output)),
-        Ok(Ending::Answered(answered)) => answer::output(&thinking, &answered).map(Outcome::Done),
-        Err(error) if error.reason() == Some(Reason::Parked) => wait(&thinking, arguments).await,
-        Err(error) => answer::failure(&thinking, error).await.map(Outcome::Done),
+        Ok(Ending::HandedOver(output)) => Ok(Reply::Ended(output)),
+        Ok(Ending::Answered(answered)) => answer::output(&thinking, &answered).map(Reply::Ended),
+        Err(error) if error.reason() == Some(Reason::Parked) => {
+            wait(&thinking, arguments).await.map(Reply::GoesOn)
+        }
+        Err(error) => answer::failure(&thinking, error).await.map(Reply::Ended),
     }
 }
 
