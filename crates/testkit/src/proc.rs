@@ -1,6 +1,7 @@
-//! What Linux knows of a process: its memory, its files, its children.
+//! What Linux knows of a process: its memory, its work, its files, its children.
 
 use std::path::Path;
+use std::time::Duration;
 
 /// The memory that a process holds now, in KiB; 0 when it has gone.
 #[must_use]
@@ -8,6 +9,16 @@ pub fn resident_kib(process: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok()).unwrap_or(0)
+}
+
+/// How long processors have worked for a process, to a hundredth of a second.
+#[must_use]
+pub fn worked(process: u32) -> Duration {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    // Behind the name, which may have spaces, the twelfth and thirteenth field: of its own, and of the system for it.
+    let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
+    let ticks = fields.split_whitespace().skip(11).take(2).filter_map(|ticks| ticks.parse::<u64>().ok());
+    Duration::from_millis(ticks.sum::<u64>() * 10)
 }
 
 /// How many files, pipes and sockets a process has open.

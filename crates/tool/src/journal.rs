@@ -1,6 +1,6 @@
 //! The port to a journal: what a piece of work writes down, so that another process can go on with it.
 
-use crate::{Error, InstanceId, Reason, Result, RunId};
+use crate::{Error, InPlace, InstanceId, Reason, Result, RunId};
 use async_trait::async_trait;
 use serde_json::{Map, Value};
 use std::fmt;
@@ -114,6 +114,10 @@ pub struct Journaled {
     pub history: Vec<Said>,
     /// How many turns before that are left out.
     pub left_out: usize,
+    /// A node of a flow asks, and its publisher's rights stand for those of whoever began it.
+    pub is_of_flow: bool,
+    /// What the agent is for this work, where a flow says so.
+    pub in_place: Option<InPlace>,
 }
 
 /// What was asked in a conversation, and what was answered.

@@ -97,7 +97,7 @@ pub use queue::Queue;
 pub use readable::readable;
 pub use registry::{OptionalKind, Registry};
 pub use request::{Request, Target};
-pub use runs::{InConversation, NewWork, Run, RunAnswer, RunKind, RunQuestion, RunStanding, Runs};
+pub use runs::{InConversation, InPlace, NewWork, Run, RunAnswer, RunKind, RunQuestion, RunStanding, Runs};
 pub use sanitize::Hidden;
 pub use search::{Embeddings, Hit, Search, SearchAnswer, SearchRequest};
 pub use secret::Secret;

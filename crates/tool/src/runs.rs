@@ -3,6 +3,7 @@
 use crate::journal::Note;
 use crate::{Context, Error, Identity, Output, Result, RunId, TenantId, Uri};
 use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::fmt;
 use std::time::Duration;
@@ -66,7 +67,7 @@ pub struct RunQuestion {
     pub fields: Option<Value>,
     /// Whoever asks about the run may decide it.
     pub is_for_caller: bool,
-    /// What the model of the caller's own program is asked, where no person is.
+    /// What the model of the caller's own program is asked, where no person is; `null` for everybody else.
     pub sampling: Option<Value>,
 }
 
@@ -77,6 +78,19 @@ pub struct RunAnswer {
     pub is_approved: bool,
     /// What was filled in.
     pub data: Value,
+}
+
+/// What an agent is for one call that a flow makes, instead of what its settings say. Only flows say so, in the context that
+/// a call shares with what is inside; nothing that comes through a door can.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct InPlace {
+    /// What the model is told to do.
+    pub instructions: String,
+    /// What it may call: addresses, and patterns of them.
+    pub tools: Vec<String>,
+    /// The JSON Schema of the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<Value>,
 }
 
 /// Work of an agent that is to have a journal. Whoever's context it is accepted in is whose work it is.
@@ -96,6 +110,8 @@ pub struct NewWork {
     pub conversation: Option<InConversation>,
     /// Somebody waits for it: it begins here and now with their context, and ends with this process.
     pub is_waited_for: bool,
+    /// What the agent is for this work, where a flow says so.
+    pub in_place: Option<InPlace>,
 }
 
 /// The conversation that work is a part of.
@@ -176,6 +192,14 @@ pub trait Runs: fmt::Debug + Send + Sync + 'static {
     /// Why it is not accepted.
     async fn accept(&self, _cx: &Context, _work: NewWork) -> Result<RunId> {
         Err(Error::unsupported("runs of agents are kept by servers only"))
+    }
+
+    /// Whoever the context is of may still call something: their key or account is there, and in use.
+    ///
+    /// # Errors
+    /// `Denied` where it is not, and what keeps it from being looked up.
+    async fn still_may(&self, _cx: &Context) -> Result<()> {
+        Ok(())
     }
 
     /// Waits until the run has ended, is gone, or asks people something.

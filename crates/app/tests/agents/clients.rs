@@ -3,7 +3,7 @@
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
 use testkit::model::{Model, Reply};
-use testkit::{Backend, TestApp, http};
+use testkit::{Backend, Client, TestApp, http};
 
 const ACCEPT: &str = "application/json, text/event-stream";
 pub(crate) const MODERN: &str = "2026-07-28";
@@ -27,7 +27,7 @@ pub(crate) async fn post(app: &TestApp, tool: &str, body: Value) -> Value {
 }
 
 /// Begins a session of a legacy client that can ask its person.
-pub(crate) async fn session(app: &TestApp) -> String {
+pub(crate) async fn session(app: &Client) -> String {
     let params = json!({ "protocolVersion": "2025-11-25", "capabilities": { "elicitation": {} },
         "clientInfo": { "name": "t", "version": "1" } });
     let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params });
@@ -37,7 +37,7 @@ pub(crate) async fn session(app: &TestApp) -> String {
 }
 
 /// Sends a message within a session.
-pub(crate) async fn send(app: &TestApp, session: &str, body: &Value) -> Response {
+pub(crate) async fn send(app: &Client, session: &str, body: &Value) -> Response {
     let door = if body["params"]["name"] == "call_tool" { SEARCHED } else { "/mcp" };
     let request = app.request(Method::POST, door).header("accept", ACCEPT).header("mcp-session-id", session);
     request.json(body).send().await.unwrap()

@@ -1,5 +1,6 @@
 //! Processes that are killed while their agents are at work.
 
+use crate::clients::{send, session};
 use crate::world::{PATIENCE, agent, begin, count, crm, ended, slow, until};
 use serde_json::json;
 use std::time::Duration;
@@ -13,6 +14,7 @@ on_both_databases! {
     a_run_goes_on_after_its_process_was_killed
     approvals_outlive_the_process
     a_flow_finds_the_run_of_its_agent_again
+    a_question_to_a_legacy_client_ends_with_the_process
 }
 
 pub(crate) fn serve(database: &Database) -> Server {
@@ -118,4 +120,31 @@ async fn a_flow_finds_the_run_of_its_agent_again(backend: Backend) {
     assert_eq!(ended["output"], json!({ "said": "Nobody knows." }), "{ended}");
     assert_eq!((count(&upstream, "/slow/4001"), model.asked().len()), (1, 2), "it is made once");
     assert_eq!(admin.get("runs?agent=a").await.is(200).items().len(), 1, "it is one run of the agent");
+}
+
+/// AG-13, F10: a legacy client is asked while its call is held, and nothing of that is kept: when the process dies meanwhile,
+/// what was asked is not done, what was done is not done again, and no run is left that could.
+async fn a_question_to_a_legacy_client_ends_with_the_process(backend: Backend) {
+    let (upstream, database) = (http::Server::start().await, Database::create(backend).await);
+    let wants = [("crm__echo", json!({})), ("crm__remove", json!({}))];
+    let model = Model::replies(vec![Reply::calls(&wants), Reply::says("It is gone.")]).await;
+    let mut server = serve(&database);
+    let (admin, key) = (server.admin(), server.admin_key().unwrap().to_owned());
+    admin.post("services", crm(&upstream)).await.is(201);
+    admin.post("services", agent("a", &model, json!({}))).await.is(201);
+    let params = json!({ "name": "a__ask", "arguments": { "prompt": "Remove it." } });
+    let call = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params });
+    let mut stream = send(&admin, &session(&admin).await, &call).await;
+    let mut heard = String::new();
+    while !heard.contains("elicitation/create") {
+        heard.push_str(&String::from_utf8_lossy(&stream.chunk().await.unwrap().unwrap()));
+    }
+    server.kill();
+    server = serve(&database);
+    let admin = server.client(&key);
+    for left in ["runs", "approvals"] {
+        assert_eq!(admin.get(left).await.is(200).body["total"], 0, "{left}");
+    }
+    assert_eq!((count(&upstream, "/echo"), count(&upstream, "/remove")), (1, 0));
+    assert_eq!(model.asked().len(), 1, "the model is not asked either");
 }

@@ -10,6 +10,9 @@ use testkit::model::{Model, ReceivedRequest, Reply};
 use testkit::process::{self, Server};
 use testkit::{Backend, Database, TestApp, eventually, http, proc};
 
+/// As soon as what nobody waits for has to end.
+const SOON: Duration = Duration::from_secs(1);
+
 async fn world(
     script: impl Fn(usize, &ReceivedRequest) -> Reply + Send + Sync + 'static,
     more: Value,
@@ -42,9 +45,9 @@ async fn a_model_that_is_not_there_is_told_by_the_ask_and_by_the_test() {
     assert_eq!(ask(&app, "a").await["structuredContent"]["answer"], "I am here.");
 }
 
-/// F5: an answer without end costs neither memory nor the process.
+/// F5: an answer without end, whole, as one line or as calls, costs neither memory, nor time of a processor, nor the process.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_endless_answer_costs_little_memory() {
+async fn an_endless_answer_costs_little() {
     let database = Database::create(Backend::Sqlite).await;
     let mut command = process::serve(env!("CARGO_BIN_EXE_mcp-all-in-one"), &database, &database.data_dir());
     command.arg("--allow-private-network");
@@ -56,11 +59,13 @@ async fn an_endless_answer_costs_little_memory() {
     for (id, bytes) in [("line", vec![b'x'; 65_536]), ("calls", calls.into_bytes())] {
         let model = Model::replies(vec![Reply::Endless(bytes)]).await;
         admin.post("services", agent(id, &model, json!({ "tools": [] }))).await.is(201);
-        let before = proc::resident_kib(server.id());
+        let (before, worked_before) = (proc::resident_kib(server.id()), proc::worked(server.id()));
         let answer = admin.post(&format!("agents/{id}/runs"), json!({ "prompt": "Go." })).await.is(200).body;
         assert_eq!(answer["error"]["reason"], "BAD_MODEL_ANSWER", "{answer}");
         let grown = proc::resident_kib(server.id()).saturating_sub(before);
         assert!(grown < 64 * 1024, "'{id}' took {grown} KiB");
+        let worked = proc::worked(server.id()).saturating_sub(worked_before);
+        assert!(worked < Duration::from_secs(2), "'{id}' took {worked:?} of a processor");
     }
 }
 
@@ -108,6 +113,30 @@ async fn a_tool_that_hangs_is_told_and_the_run_ends_in_time() {
     assert_eq!(ask(&app, "b").await["error"]["reason"], "TIME_LIMIT");
     assert!(begun.elapsed() < Duration::from_millis(2500), "{:?}", begun.elapsed());
     assert_eq!(count(&upstream, "/slow/4002"), 2);
+}
+
+/// F8: what still hangs when the time of a run is over, or when it is cancelled, is given up within a second: nobody
+/// waits at the service any more.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_that_hangs_is_given_up_with_its_run() {
+    let script = |_, _: &ReceivedRequest| Reply::calls(&[("stuck__it", json!({}))]);
+    let (app, _upstream, model) = world(script, json!({})).await;
+    let late = Reply::Late(Duration::from_secs(60), Box::new(Reply::says("late")));
+    let stuck = Model::replies(vec![late]).await;
+    let service = json!({ "type": "api", "id": "stuck", "tools": [{ "id": "it", "endpoint": "/it" }],
+        "config": { "base_url": stuck.url(), "retry": { "max_attempts": 1 } } });
+    app.post("services", service).await.is(201);
+    for (id, limits) in [("short", json!({ "time_ms": 800 })), ("long", json!({}))] {
+        let more = json!({ "tools": ["api://stuck/it"], "limits": limits });
+        app.post("services", agent(id, &model, more)).await.is(201);
+    }
+    assert_eq!(ask(&app, "short").await["error"]["reason"], "TIME_LIMIT");
+    eventually("the call is given up", SOON, async || stuck.given_up() == 1).await;
+    let run = begin(&app, "long", "Go.").await;
+    eventually("the call is under way", PATIENCE, async || stuck.asked().len() == 2).await;
+    app.post(&format!("runs/{run}/cancel"), json!({})).await.is(200);
+    eventually("the call is given up", SOON, async || stuck.given_up() == 2).await;
+    until(&app, &run, "cancelled").await;
 }
 
 /// F9: a caller who goes away, in the words of each door, ends the run, and with it the model's connection; one record.
@@ -180,6 +209,33 @@ async fn what_is_deleted_during_a_run_is_gone_at_the_next_step() {
     assert!(!offered.contains("crm__echo") && offered.contains("keep__echo"), "{offered}");
 }
 
+/// F11: a key that is deleted or disabled during a run is none at its next step: nothing more is called on its behalf, in
+/// a run that goes on by itself and in a plain call alike.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_key_that_goes_during_a_run_calls_nothing_more() {
+    let soon = Duration::from_millis(1500);
+    let wants =
+        move |_, _: &ReceivedRequest| Reply::Late(soon, Box::new(Reply::calls(&[("crm__echo", json!({}))])));
+    let (app, upstream, model) = world(wants, json!({})).await;
+    for (number, is_deleted) in [(0, true), (2, false)] {
+        let made = app.post("keys", json!({ "name": "ada", "role": "caller" })).await.is(201);
+        let (ada, key) = (app.as_key(made.string("key")), format!("keys/{}", made.string("id")));
+        let run = begin(&ada, "a", "Go.").await;
+        let plain = tokio::spawn(async move { ada.post("agents/a/runs", json!({ "prompt": "Go." })).await });
+        eventually("the model is asked", PATIENCE, async || model.asked().len() == number + 2).await;
+        match is_deleted {
+            true => app.delete(&key).await.is(204),
+            false => app.patch(&key, json!({ "status": "disabled" })).await.is(200),
+        };
+        let failed = until(&app, &run, "failed").await;
+        assert_eq!(failed["error"]["code"], "FORBIDDEN", "{failed}");
+        let plain = plain.await.unwrap().body;
+        assert_eq!(plain["error"]["code"], "FORBIDDEN", "{plain}");
+        assert_eq!(model.asked().len(), number + 2, "nor is the model asked again");
+    }
+    assert!(upstream.requests().is_empty());
+}
+
 /// AG-6: with the saver's rights a tool gets nothing of the caller's headers; with the caller's it does.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn headers_of_the_caller_reach_tools_with_the_caller_s_rights_alone() {
@@ -214,6 +270,31 @@ async fn runs_tokens_and_cost_are_metrics() {
         "mcp_all_in_one_agent_tokens_total{kind=\"input\"} 10",
         "mcp_all_in_one_agent_tokens_total{kind=\"output\"} 5",
         "mcp_all_in_one_agent_cost_usd 1",
+    ] {
+        assert!(metrics.contains(line), "{line}\n{metrics}");
+    }
+}
+
+/// AG-21: a plain call that becomes a run which waits is one run, counted when it has ended, with what it has used once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_run_that_waits_is_counted_once() {
+    let script = |number, _: &ReceivedRequest| match number {
+        0 => Reply::calls(&[("crm__remove", json!({}))]),
+        _ => Reply::says("It is gone."),
+    };
+    let (app, _upstream, _model) = world(script, json!({})).await;
+    let waiting = app.post("agents/a/runs", json!({ "prompt": "Go." })).await.is(202).body;
+    let told = &waiting["structuredContent"];
+    let metrics = app.get("/metrics").await.is(200).text;
+    assert!(!metrics.contains("agent_runs_total{"), "it has not ended: {metrics}");
+    let approval = format!("approvals/{}", told["approvals"][0]["id"].as_str().unwrap());
+    app.post(&approval, json!({ "decision": "approve" })).await.is(200);
+    until(&app, told["run"].as_str().unwrap(), "succeeded").await;
+    let metrics = app.get("/metrics").await.is(200).text;
+    for line in [
+        "mcp_all_in_one_agent_runs_total{state=\"succeeded\"} 1",
+        "mcp_all_in_one_agent_tokens_total{kind=\"input\"} 20",
+        "mcp_all_in_one_agent_tokens_total{kind=\"output\"} 10",
     ] {
         assert!(metrics.contains(line), "{line}\n{metrics}");
     }

@@ -14,6 +14,7 @@ mod clients;
 mod conversations;
 mod crashes;
 mod faults;
+mod guardrails;
 mod guide;
 mod inside;
 mod nodes;

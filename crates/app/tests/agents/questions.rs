@@ -11,6 +11,7 @@ on_both_databases! {
     all_questions_come_at_once_and_outlive_the_process
     a_state_is_good_for_its_call_and_its_caller_alone
     the_client_s_own_model_answers_after_a_restart
+    nobody_answers_for_the_model_of_another_caller
 }
 
 const MODERN: &str = "2026-07-28";
@@ -24,17 +25,22 @@ pub(crate) struct Modern<'a> {
 impl Modern<'_> {
     /// The result of a call of an agent, with what is repeated of an earlier one.
     async fn ask(&self, agent: &str, arguments: &Value, again: Value) -> Value {
-        let meta = json!({ "io.modelcontextprotocol/protocolVersion": MODERN,
+        let name = format!("{agent}__ask");
+        let mut params = json!({ "name": name, "arguments": arguments });
+        params.as_object_mut().unwrap().extend(again.as_object().unwrap().clone());
+        self.request("tools/call", &name, params).await
+    }
+
+    /// What is answered to a request, which names this.
+    async fn request(&self, method: &str, name: &str, mut params: Value) -> Value {
+        params["_meta"] = json!({ "io.modelcontextprotocol/protocolVersion": MODERN,
             "io.modelcontextprotocol/clientCapabilities": self.capabilities,
             "io.modelcontextprotocol/clientInfo": { "name": "t", "version": "1" } });
-        let name = format!("{agent}__ask");
-        let mut params = json!({ "name": name, "arguments": arguments, "_meta": meta });
-        params.as_object_mut().unwrap().extend(again.as_object().unwrap().clone());
-        let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+        let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
         let request = self.client.request(Method::POST, "/mcp");
         let request = request.header("accept", "application/json, text/event-stream");
-        let request = request.header("mcp-protocol-version", MODERN).header("mcp-method", "tools/call");
-        let text = request.header("mcp-name", &name).json(&body).send().await.unwrap().text().await.unwrap();
+        let request = request.header("mcp-protocol-version", MODERN).header("mcp-method", method);
+        let text = request.header("mcp-name", name).json(&body).send().await.unwrap().text().await.unwrap();
         let last = text.lines().filter_map(|line| line.strip_prefix("data:")).next_back();
         serde_json::from_str(last.unwrap_or(&text)).unwrap()
     }
@@ -227,4 +233,39 @@ async fn a_client_without_a_person(admin: &Client, upstream: &http::Server, want
     let done = mute.ask("a", &run, again(&asked, json!({ name: says }))).await;
     assert_eq!(done["result"]["structuredContent"]["answer"], "Gone, too.", "{done}");
     assert_eq!(count(upstream, "/remove"), 2);
+}
+
+/// AG-17: what the model of a caller's program is asked is shown to that caller, and answered by it, alone: a manager
+/// who may look at the run is refused aloud.
+async fn nobody_answers_for_the_model_of_another_caller(backend: Backend) {
+    let (app, upstream) = (TestApp::start(backend).await, http::Server::start().await);
+    app.post("services", crm(&upstream)).await.is(201);
+    let config = json!({ "provider": "client", "tools": ["api://crm/*"], "approval": "never" });
+    app.post("services", json!({ "type": "agent", "id": "a", "config": config })).await.is(201);
+    let ada = app.with_key(json!({ "name": "ada", "role": "caller" })).await;
+    let bob = app.with_key(json!({ "name": "bob", "role": "manager" })).await;
+    let capabilities = json!({ "sampling": { "tools": {} }, "elicitation": {},
+        "extensions": { "io.modelcontextprotocol/tasks": {} } });
+    let modern = |client| Modern { client, capabilities: capabilities.clone() };
+    let (ada, bob) = (modern(&ada), modern(&bob));
+    let prompt = json!({ "prompt": "My salary is 4711.", "conversation": "new" });
+    let asked = ada.ask("a", &prompt, json!({})).await;
+    let [(name, _)] = &questions(&asked)[..] else { panic!("{asked}") };
+    let run = app.get("runs?agent=a").await.is(200).items()[0]["id"].as_str().unwrap().to_owned();
+    let seen = bob.ask("a", &json!({ "run": run }), json!({})).await;
+    assert_eq!(seen["result"]["structuredContent"]["state"], "waiting", "{seen}");
+    let task = bob.request("tasks/get", &run, json!({ "taskId": run })).await;
+    assert_eq!(task["result"]["status"], "working", "{task}");
+    assert!(!format!("{seen}{task}").contains("4711"), "{seen} {task}");
+    let wants = json!([{ "type": "tool_use", "id": "1", "name": "crm__remove", "input": { "text": "a" } }]);
+    let content = json!({ "role": "assistant", "model": "m", "stopReason": "toolUse", "content": wants });
+    let answer =
+        json!({ "taskId": run, "inputResponses": { name: { "action": "accept", "content": content } } });
+    let refused = bob.request("tasks/update", &run, answer).await;
+    let message = refused["error"]["message"].as_str().unwrap_or_else(|| panic!("{refused}"));
+    assert!(message.contains("bob may not answer") && message.contains("ada's own program"), "{message}");
+    let says = json!({ "role": "assistant", "model": "m", "content": { "type": "text", "text": "Noted." } });
+    let done = ada.ask("a", &prompt, again(&asked, json!({ name: says }))).await;
+    assert_eq!(done["result"]["structuredContent"]["answer"], "Noted.", "{done}");
+    assert_eq!(count(&upstream, "/remove"), 0, "what others say for the model is not done");
 }

@@ -10,6 +10,7 @@ on_both_databases! {
     never_more_runs_are_under_way_than_a_flow_allows
     a_key_with_one_call_at_a_time_runs_a_flow_of_three_steps
     a_full_group_refuses_or_replaces
+    a_full_queue_refuses_starts_of_its_tenant_alone
     nothing_of_a_run_crosses_tenants
     a_secret_input_is_shown_nowhere
     what_is_cut_out_of_a_secret_is_shown_nowhere
@@ -100,6 +101,40 @@ async fn a_full_group_refuses_or_replaces(backend: Backend) {
     }
     until(&app, &runs[0], &["cancelled"]).await;
     until(&app, &runs[1], &["waiting"]).await;
+}
+
+/// FL-24, FL-25: of a tenant 10,000 runs may wait to begin. One more is refused with 429, by whichever door, and taken
+/// again when some have gone; other tenants begin theirs.
+async fn a_full_queue_refuses_starts_of_its_tenant_alone(backend: Backend) {
+    const MOST: u32 = 10_000;
+    let app = TestApp::start(backend).await;
+    let text = "concurrency: {limit: 1}\nnodes: {w: {wait: {signal: go}}}";
+    publish(&app, app.database(), "narrow", text).await;
+    let acme = app.with_tenant("acme").await;
+    publish_in(&acme, app.database(), &"acme".parse().unwrap(), "narrow", text).await;
+    let first = start(&app, "narrow", json!({})).await;
+    until(&app, &first, &["waiting"]).await;
+    let queued = start(&app, "narrow", json!({})).await;
+    // As many as another 9,998 starts would leave.
+    let copied = "tenant, flow, version, state, epoch, leased_until, last_seq, news_seq, group_key, is_admitted, is_secret,
+        origin, caller, created_at";
+    let sql = format!(
+        "INSERT INTO runs (id, {copied}) WITH RECURSIVE numbers (n) AS
+             (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < {})
+         SELECT 'copy-' || numbers.n, {copied} FROM numbers, runs WHERE runs.id = '{queued}'",
+        MOST - 2
+    );
+    let mut connection = app.database().connect().await;
+    sqlx::query(sqlx::AssertSqlSafe(sql)).execute(&mut connection).await.unwrap();
+    start(&app, "narrow", json!({})).await;
+    let refused = app.post("flows/narrow/runs", json!({})).await.is_problem(429, "RATE_LIMITED");
+    assert!(refused.text.contains("wait to begin"), "{}", refused.text);
+    app.call("flow://narrow?async=true", json!({})).await.is_problem(429, "RATE_LIMITED");
+    start(&acme, "narrow", json!({})).await;
+    let gone = "DELETE FROM runs WHERE id = 'copy-1'";
+    sqlx::query(gone).execute(&mut connection).await.unwrap();
+    start(&app, "narrow", json!({})).await;
+    app.post("flows/narrow/runs", json!({})).await.is_problem(429, "RATE_LIMITED");
 }
 
 /// FL-32: neither runs nor their steps, events and approvals are there for another tenant; callers see their own.

@@ -1,6 +1,6 @@
 //! Runs that go on by themselves: how one is begun, and how it is waited for.
 
-use super::{Agent, asking, run};
+use super::{Agent, asking, in_place, run};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -40,6 +40,7 @@ pub(super) async fn start(
         notes: Vec::new(),
         conversation: conversation(agent, arguments),
         is_waited_for: !is_async && !is_of_flow,
+        in_place: in_place::given(cx),
     };
     if !is_async {
         return accept(agent, cx, arguments, new).await;

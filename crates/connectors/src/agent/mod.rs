@@ -5,6 +5,7 @@ mod asking;
 mod background;
 mod binding;
 mod guardrails;
+mod in_place;
 mod limits;
 mod model;
 mod names;
@@ -41,7 +42,7 @@ const ASK: &str = "ask";
 struct Agent {
     id: String,
     description: Option<String>,
-    model: Model,
+    model: Arc<Model>,
     parameters: Parameters,
     instructions: Template,
     bindings: Vec<Binding>,
@@ -65,7 +66,7 @@ impl Agent {
     /// call, unless its program takes questions as the outcome and comes back with the answers.
     fn can_wait(&self, cx: &Context) -> bool {
         let samples = || cx.client.as_deref().is_some_and(Client::samples_as_outcome);
-        self.runs.is_some() && (matches!(self.model, Model::Http(_)) || samples())
+        self.runs.is_some() && (matches!(*self.model, Model::Http(_)) || samples())
     }
 }
 
@@ -103,6 +104,28 @@ impl Connector for Agent {
         if call.tool != ASK {
             return Err(Error::not_found(format!("the agent has no tool '{}'; it has '{ASK}'", call.tool)));
         }
+        match in_place::given(cx) {
+            Some(given) => self.in_place(&given)?.answer(cx, &call).await,
+            None => self.answer(cx, &call).await,
+        }
+    }
+
+    async fn health(&self, cx: &Context) -> Result<()> {
+        match &*self.model {
+            Model::Http(client) => client.probe(cx).await,
+            // Whether its client has a model is known when it calls.
+            Model::Calling(_) => Ok(()),
+        }
+    }
+
+    fn run_kind(&self) -> Option<RunKind> {
+        Some(RunKind::Agent)
+    }
+}
+
+impl Agent {
+    /// What comes of a call of its tool.
+    async fn answer(&self, cx: &Context, call: &Call) -> Result<Outcome> {
         let arguments = call.arguments.as_map()?;
         if let Some(state) = call.extras.get(asking::STATE) {
             return background::go_on(self, cx, arguments, state, &call.extras).await;
@@ -118,17 +141,5 @@ impl Connector for Agent {
             return background::start(self, cx, arguments, is_async).await;
         }
         run::ask(self, cx, arguments).await
-    }
-
-    async fn health(&self, cx: &Context) -> Result<()> {
-        match &self.model {
-            Model::Http(client) => client.probe(cx).await,
-            // Whether its client has a model is known when it calls.
-            Model::Calling(_) => Ok(()),
-        }
-    }
-
-    fn run_kind(&self) -> Option<RunKind> {
-        Some(RunKind::Agent)
     }
 }

@@ -178,7 +178,7 @@ impl tool::Settings for Settings {
         Ok(Arc::new(Agent {
             id: env.service.clone().unwrap_or_else(|| "agent".to_owned()),
             description: self.description,
-            model,
+            model: Arc::new(model),
             parameters: Parameters {
                 temperature: self.temperature,
                 max_output_tokens: self.max_output_tokens,
@@ -292,7 +292,7 @@ fn default_timeout() -> u64 {
     60_000
 }
 
-fn default_output_retries() -> u32 {
+pub(super) fn default_output_retries() -> u32 {
     2
 }
 

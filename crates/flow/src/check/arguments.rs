@@ -31,6 +31,15 @@ impl Walk<'_> {
         self.left_out(node, call, &given, &schema);
     }
 
+    /// A tool that an agent in place may call: whether it does says its model.
+    pub(super) fn tool(&mut self, call: &Call, uri: &Uri) {
+        match self.tools.find(uri) {
+            Lookup::Found { .. } => {}
+            Lookup::Missing(reason) => self.at_call(call, Problem::error, Code::UnknownTool, reason),
+            Lookup::Unchecked(reason) => self.at_call(call, Problem::warning, Code::Unchecked, reason),
+        }
+    }
+
     /// The arguments that the author wrote.
     fn written(&mut self, node: &Node, given: &[(&Key, &Data)], schema: &Value) {
         let properties = properties(schema);

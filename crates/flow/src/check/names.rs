@@ -117,6 +117,7 @@ impl<'a> Walk<'a> {
         if let Target(Ok(uri)) = &call.target {
             self.arguments(node, call, uri);
         }
+        call.in_place.iter().flat_map(|agent| agent.uris()).for_each(|uri| self.tool(call, &uri));
     }
 
     /// Looks at something that sees the vars of a loop besides what the present node sees.

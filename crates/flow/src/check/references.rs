@@ -37,9 +37,12 @@ fn look(block: &Block, found: &mut Vec<Reference>) {
             },
             _ => None,
         };
+        let refer = |uri: Uri| Reference { node: node.path.clone(), uri };
         if let Some(Target(Ok(uri))) = call.map(|call| &call.target) {
-            found.push(Reference { node: node.path.clone(), uri: uri.clone() });
+            found.push(refer(uri.clone()));
         }
+        let in_place = call.and_then(|call| call.in_place.as_ref());
+        found.extend(in_place.into_iter().flat_map(|agent| agent.uris()).map(refer));
         if let Some(inner) = node.block() {
             look(inner, found);
         }

@@ -2,6 +2,7 @@
 
 use super::assignments::Lone;
 use super::data::{Data, Field, Formula, Key};
+use super::in_place;
 use super::model::{Call, Target};
 use super::origin::Origin;
 use super::words::part;
@@ -12,30 +13,22 @@ use tool::Uri;
 /// Reads the call of a node of that kind.
 pub(super) fn read(kind: &str, cursor: &Cursor<'_>, problems: &mut Problems) -> Option<Call> {
     let field = cursor.field(kind)?;
-    let target = match kind {
-        "agent" if field.is_map() => in_place(&field, problems),
+    let (in_place, target) = match kind {
+        "agent" if field.is_map() => in_place::read(&field, problems)?,
         "flow" | "agent" => {
             let text = field.text(problems)?;
             let has_scheme = text.contains("://");
-            uri(&if has_scheme { text.to_owned() } else { format!("{kind}://{text}") }, &field, problems)
+            let text = if has_scheme { text.to_owned() } else { format!("{kind}://{text}") };
+            (None, uri(&text, &field, problems))
         }
-        _ => uri(field.text(problems)?, &field, problems),
+        _ => (None, uri(field.text(problems)?, &field, problems)),
     };
     let mut args = read_args(cursor, problems);
     if kind == "handoff" {
         args = with_context(args, cursor, problems);
     }
     let binds = cursor.field("bind").and_then(|field| field.bool(problems)).unwrap_or(true);
-    Some(Call { target, args, binds, is_handoff: kind == "handoff", origin: Origin::of(&field) })
-}
-
-/// An agent is a service, which has a key of its own, is checked when it is saved, and goes on after a crash: one that is
-/// written into a flow would have none of that.
-fn in_place(field: &Cursor<'_>, problems: &mut Problems) -> Target {
-    let reason =
-        "an agent is a service: make one of type 'agent' with these settings, and name it here by its id";
-    problems.add(field.error(Code::Syntax, reason));
-    Target(Err(reason.to_owned()))
+    Some(Call { target, in_place, args, binds, is_handoff: kind == "handoff", origin: Origin::of(&field) })
 }
 
 /// Reads `{exec, args}`, as approvals have it.

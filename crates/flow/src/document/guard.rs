@@ -2,12 +2,12 @@
 
 use super::call;
 use super::data::{Data, Field, Formula, Key};
+use super::in_place;
 use super::model::{Call, Check, Guard, GuardAction};
 use super::origin::Origin;
 use super::words::part;
 use crate::cursor::Cursor;
 use crate::problem::{Code, Problems};
-use serde_json::Value;
 
 /// The checks that an agent makes.
 const ASKED: [&str; 3] = ["jailbreak", "moderation", "hallucination"];
@@ -34,7 +34,7 @@ fn read_check(field: &Cursor<'_>, of: &Data, problems: &mut Problems) -> Option<
         "pii" => Some(Check::Pii),
         "schema" => {
             let schema = needed(field, "schema", "a JSON Schema for the value", problems)?;
-            read_schema(&schema, problems).map(Check::Schema)
+            in_place::schema(&schema, problems).map(Check::Schema)
         }
         "custom" => {
             let when = needed(field, "when", "an expression that is true where all is well", problems)?;
@@ -58,7 +58,8 @@ fn question(name: &str, by: &Cursor<'_>, of: &Data, problems: &mut Problems) -> 
     let set = |name: &str, data: Data| Field::Set(Key::new(name, by.at), data);
     let context = vec![set("check", Data::Literal(name.into())), set("value", of.clone())];
     let args = vec![set("prompt", Data::Literal(prompt(name).into())), set("context", Data::Fields(context))];
-    Some(Call { target, args: Data::Fields(args), binds: false, is_handoff: false, origin: Origin::of(by) })
+    let (args, origin) = (Data::Fields(args), Origin::of(by));
+    Some(Call { target, in_place: None, args, binds: false, is_handoff: false, origin })
 }
 
 /// The verdict is asked for in words, so that an agent needs no schema of its own for it.
@@ -81,15 +82,4 @@ fn needed<'a>(field: &Cursor<'a>, name: &str, what: &str, problems: &mut Problem
         problems.add(field.error(Code::Syntax, format!("'{name}' is missing: {what}")));
     }
     found
-}
-
-fn read_schema(cursor: &Cursor<'_>, problems: &mut Problems) -> Option<Value> {
-    let schema = cursor.tree.to_value();
-    match tool::schema::Schema::compile(&schema, "value") {
-        Ok(_) => Some(schema),
-        Err(error) => {
-            problems.add(cursor.error(Code::Syntax, error.message()));
-            None
-        }
-    }
 }

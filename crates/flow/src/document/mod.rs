@@ -8,6 +8,7 @@ mod data;
 mod dialect;
 mod duration;
 mod guard;
+mod in_place;
 mod model;
 mod node;
 mod origin;

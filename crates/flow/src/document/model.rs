@@ -1,6 +1,7 @@
 //! A flow as the engine runs it: every name of a node is a number, every expression is parsed.
 
 use super::data::{Data, Field, Formula, Key};
+use super::in_place::InPlace;
 use super::origin::Origin;
 use super::trigger::Trigger;
 use super::types::Declared;
@@ -122,6 +123,8 @@ pub(crate) enum Action {
 #[derive(Debug)]
 pub(crate) struct Call {
     pub(crate) target: Target,
+    /// What the agent at the target is to be for this call.
+    pub(crate) in_place: Option<Box<InPlace>>,
     pub(crate) args: Data,
     pub(crate) binds: bool,
     pub(crate) is_handoff: bool,

@@ -109,7 +109,7 @@ pub const KINDS: &[Kind] = &[
         name: "agent",
         about: "asks an agent",
         value: "its answer",
-        own: &[("agent", "the `id` of an agent, or a URI like `agent://b`"), ARGS, BIND],
+        own: &[("agent", "the `id` of an agent, a URI like `agent://b`, or one in place"), ARGS, BIND],
     },
     Kind {
         field: "handoff",
@@ -255,6 +255,16 @@ pub const PARTS: &[Part] = &[
             ("by", "who decides; `managers` unless given"),
             ("timeout", "how long to wait"),
             ("on_timeout", "`reject` unless given, `approve` or `fail`"),
+        ],
+    },
+    Part {
+        name: "agent",
+        short: "the `id` or the URI of an agent",
+        fields: &[
+            ("model", "the `id` or the URI of an agent, whose provider, key, limits and rules are used"),
+            ("instructions", "what the model is told to do, written out"),
+            ("tools", "what it may call: URIs, and patterns with `*`; nothing unless given"),
+            ("output", "a JSON Schema of its answer, which then is data"),
         ],
     },
     Part {

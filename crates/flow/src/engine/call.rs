@@ -19,9 +19,10 @@ impl Machine {
         node: &Node,
         call: &document::Call,
     ) -> Result<(), Failure> {
-        let target = match &call.target {
-            Target(Ok(uri)) => Value::String(uri.to_string()),
-            Target(Err(reason)) => return Err(Failure::new("INVALID_URI", reason)),
+        let target = match (&call.target, &call.in_place) {
+            (Target(Ok(uri)), Some(in_place)) => in_place.definition(uri),
+            (Target(Ok(uri)), None) => Value::String(uri.to_string()),
+            (Target(Err(reason)), _) => return Err(Failure::new("INVALID_URI", reason)),
         };
         if call.is_handoff && self.handoffs >= limits::HANDOFFS {
             let message = format!("a run hands off at most {} times", limits::HANDOFFS);

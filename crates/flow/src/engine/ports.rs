@@ -74,7 +74,8 @@ pub trait Calls: Send + Sync {
 pub struct Call {
     /// The node, e.g. `ship[3].send`.
     pub path: String,
-    /// A tool's URI, or the definition of an agent.
+    /// A tool's URI; of an agent in place `{agent, instructions, tools, output}`, `agent` being the URI of the one whose model
+    /// it uses.
     pub target: Value,
     /// What it is called with.
     pub arguments: Map<String, Value>,

@@ -32,7 +32,7 @@ pub enum Fact {
     },
     /// A call is about to be made for the first time.
     Called {
-        /// A URI, or the definition of an agent.
+        /// A URI, or the definition of an agent in place.
         target: Value,
         /// The same for every attempt.
         arguments: Map<String, Value>,

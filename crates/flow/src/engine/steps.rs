@@ -104,7 +104,8 @@ impl Step {
         self.ended_at = (!matches!(state, StepState::Running | StepState::Waiting)).then_some(record.at);
         match &record.fact {
             Fact::Called { target, arguments } => {
-                self.uri = Some(target.clone());
+                // Of an agent in place, the one whose model it uses.
+                self.uri = Some(target.get("agent").unwrap_or(target).clone());
                 self.arguments = Some(arguments.clone());
                 self.error = None;
             }

@@ -173,13 +173,17 @@ nodes:
 ");
 }
 
-/// An agent in place could only fail: it has no provider, no key and no place in the journal. It is refused where it is
-/// written, and a draft with it fails at the node.
+/// An agent in place names whose model it uses, and what it may call: both are looked up, and are references.
 #[test]
-fn an_agent_in_place_is_refused_with_what_to_do() {
-    let found = problems("nodes: {a: {agent: {model: m, instructions: Be kind, tools: ['api://a/b']}}}");
+fn an_agent_in_place_refers_to_its_model_and_its_tools() {
+    let text = "nodes: {a: {agent: {model: m, instructions: Be kind, tools: ['api://a/b', 'mcp://Time/*']}}}";
+    let read = flow::read(text);
+    let found = flow::references(&read.flow.unwrap_or_else(|| panic!("{:?}", read.problems)));
+    let named: Vec<_> = found.iter().map(|found| (found.node.as_str(), found.uri.to_string())).collect();
+    assert_eq!(named, [("nodes.a", "agent://m".to_owned()), ("nodes.a", "api://a/b".to_owned())]);
+    let found = problems("nodes: {a: {agent: {instructions: Be kind}}}");
     assert_eq!(codes(&found), [(Code::Syntax, 1, 20)]);
-    assert!(found[0].message.contains("make one of type 'agent'"), "{}", found[0].message);
+    assert!(found[0].message.contains("'model' is missing"), "{}", found[0].message);
 }
 
 /// FL-17, and the fault "YAML bomb": refused, process unharmed.

@@ -1,6 +1,7 @@
 //! A run without a server: its journal is memory, and ends with the process.
 
-use super::calls::{answer_of, failure_of, invalid_uri, no_uri};
+use super::agents;
+use super::calls::{answer_of, failure_of};
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use flow::engine::{
@@ -13,7 +14,7 @@ use serde_json::{Map, Value};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
-use tool::{Arguments, Context, Error, ErrorKind, Request, Result, Step, Target, Uri};
+use tool::{Arguments, Context, Error, ErrorKind, Request, Result, Shared, Step, Target};
 
 /// Whoever watches a run, and is asked what it asks people.
 pub trait Watcher: Send + Sync {
@@ -150,8 +151,7 @@ struct PlainCalls {
 #[async_trait]
 impl Calls for PlainCalls {
     async fn call(&self, call: Call) -> std::result::Result<Answer, Failure> {
-        let Value::String(target) = &call.target else { return Err(no_uri()) };
-        let uri: Uri = target.parse().map_err(|error| invalid_uri(&error))?;
+        let (uri, in_place) = agents::target(&call.target)?;
         let left = call.deadline.map(|deadline| (deadline - Utc::now()).to_std().unwrap_or(Duration::ZERO));
         let time = left.unwrap_or_else(|| self.cx.remaining());
         let deadline = Instant::now() + time;
@@ -162,6 +162,8 @@ impl Calls for PlainCalls {
             ..Step::default()
         };
         let cx = Context { deadline, cancel: call.cancel.clone(), ..self.cx.clone() }.nested(step);
+        let shared = in_place.map(|in_place| Shared::new(Arc::new(in_place)));
+        let cx = Context { shared, ..cx };
         let request = Request::new(Target::Uri(uri), Arguments::from(call.arguments));
         match self.gateway.call(&cx, request).await {
             Ok(outcome) => answer_of(outcome, true, self.code_of),

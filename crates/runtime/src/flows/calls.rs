@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use tool::secret::SecretValues;
 use tool::{
     Arguments, CallTools as _, CallableTool, Context, Error, ErrorKind, Extras, Outcome, Output, Request,
-    RunId, RunKind, Step, Target, Uri,
+    RunId, RunKind, Shared, Step, Target, Uri,
 };
 
 pub(super) struct RunCalls {
@@ -41,8 +41,7 @@ impl Calls for RunCalls {
     }
 
     async fn call(&self, call: Call) -> Result<Answer, Failure> {
-        let Value::String(target) = &call.target else { return Err(no_uri()) };
-        let uri: Uri = target.parse().map_err(|error| invalid_uri(&error))?;
+        let (uri, in_place) = agents::target(&call.target)?;
         let gateway = self.flows.gateway().ok_or_else(stopping)?;
         gateway.check_options(&uri).map_err(|error| invalid_uri(&error))?;
         let cancel = self.gone.child_token();
@@ -53,6 +52,8 @@ impl Calls for RunCalls {
         let found = gateway.tool(&cx, &target).ok();
         let is_agent = found.as_ref().is_some_and(|found| found.run_kind == Some(RunKind::Agent));
         let (cx, request) = self.request(&cx, target, found.as_ref(), &call)?;
+        let shared = in_place.map(|in_place| Shared::new(Arc::new(in_place)));
+        let cx = Context { shared, ..cx };
         let code_of = self.flows.options.code_of;
         // A task of its own: what is begun is audited, whoever goes away.
         let mut task = self.flows.tasks.spawn(async move { Gateway::call(&gateway, &cx, request).await });
@@ -114,9 +115,9 @@ impl RunCalls {
     }
 }
 
-/// Journals of before may hold agents that were defined in place.
+/// Journals of before may hold agents in place that name no other one.
 pub(super) fn no_uri() -> Failure {
-    Failure::new("INVALID_URI", "an agent is a service; make one, and name it here")
+    Failure::new("INVALID_URI", "an agent in place uses the model of one that is a service; name that")
 }
 
 pub(super) fn invalid_uri(error: &dyn std::error::Error) -> Failure {

@@ -74,7 +74,7 @@ impl Thinking<'_> {
     /// Whatever is decided later, there is a model to go on with.
     fn goes_on_without_caller(&self) -> bool {
         let is_in_memory = matches!(self.work.run.notes, Notes::InMemory(_));
-        matches!(self.agent.model, Model::Http(_)) || is_in_memory || self.work.run.can_sample
+        matches!(*self.agent.model, Model::Http(_)) || is_in_memory || self.work.run.can_sample
     }
 
     async fn allowed_by_client(&self, bound: &Bound<'_>, chosen: Chosen) -> Result<Allowed> {

@@ -15,6 +15,7 @@ mod sampled;
 mod search;
 mod spans;
 mod spent;
+mod still;
 mod think;
 mod work;
 
@@ -28,7 +29,7 @@ use serde_json::{Map, Value};
 use spans::Invocation;
 use std::sync::Arc;
 use think::Thinking;
-use tool::{Context, Error, NewWork, Outcome, Problem, Reason, Result};
+use tool::{Context, Error, NewWork, Outcome, Output, Problem, Reason, Result};
 use work::AtWork;
 pub(super) use work::new_mark;
 
@@ -64,9 +65,20 @@ pub(super) async fn ask(agent: &Agent, cx: &Context, arguments: &Map<String, Val
     let prompt = Prompt::read(arguments, agent.limits.prompt_bytes)?;
     let (work, cx) = AtWork::begin(agent, cx)?;
     let (invocation, cx) = Invocation::begin(agent, &work, cx);
-    let result = answer_within(agent, cx, work.clone(), prompt, arguments).await;
-    invocation.end(&work, &result);
-    result
+    let reply = answer_within(agent, cx, work.clone(), prompt, arguments).await;
+    invocation.end(&work, &reply);
+    reply.map(|reply| match reply {
+        Reply::Ended(output) => Outcome::Done(output),
+        Reply::GoesOn(outcome) => outcome,
+    })
+}
+
+/// What a call is answered with.
+enum Reply {
+    /// The run has ended here.
+    Ended(Output),
+    /// It goes on by itself from now on, whatever is told of it now.
+    GoesOn(Outcome),
 }
 
 async fn answer_within(
@@ -75,16 +87,18 @@ async fn answer_within(
     work: Arc<AtWork>,
     prompt: Prompt,
     arguments: &Map<String, Value>,
-) -> Result<Outcome> {
+) -> Result<Reply> {
     let prompt = guard_input(agent, &cx, &work, prompt).await?;
     let history = history::told(agent, &cx, &work).await;
     let mut thinking = Thinking::new(agent, cx, work, prompt, history);
     let ended = thinking.think().await;
     match ended {
-        Ok(Ending::HandedOver(output)) => Ok(Outcome::Done(output)),
-        Ok(Ending::Answered(answered)) => answer::output(&thinking, &answered).map(Outcome::Done),
-        Err(error) if error.reason() == Some(Reason::Parked) => wait(&thinking, arguments).await,
-        Err(error) => answer::failure(&thinking, error).await.map(Outcome::Done),
+        Ok(Ending::HandedOver(output)) => Ok(Reply::Ended(output)),
+        Ok(Ending::Answered(answered)) => answer::output(&thinking, &answered).map(Reply::Ended),
+        Err(error) if error.reason() == Some(Reason::Parked) => {
+            wait(&thinking, arguments).await.map(Reply::GoesOn)
+        }
+        Err(error) => answer::failure(&thinking, error).await.map(Reply::Ended),
     }
 }
 
@@ -102,6 +116,8 @@ async fn wait(thinking: &Thinking<'_>, arguments: &Map<String, Value>) -> Result
         notes: work.run.notes.taken(),
         conversation: None,
         is_waited_for: false,
+        // The work of a flow is kept from its beginning.
+        in_place: None,
     };
     super::background::accept(thinking.agent, cx, arguments, new).await
 }
@@ -124,7 +140,7 @@ pub(super) async fn check(
     guard_input(agent, &cx, &work, prompt).await?;
     let tools = agent.tools.upgrade();
     let offered = offers::offered(agent, &cx, &work, tools.as_deref())?;
-    if let Model::Calling(sampling) = &agent.model {
+    if let Model::Calling(sampling) = &*agent.model {
         let client = sampling.client(&cx, !offered.offers().is_empty())?;
         if is_async && !client.samples_as_outcome() {
             let message = "the model of the calling program answers while it waits; leave 'async' out, or give the agent \

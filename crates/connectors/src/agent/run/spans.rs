@@ -3,6 +3,7 @@
 
 use super::super::Agent;
 use super::super::model::Usage;
+use super::Reply;
 use super::act::shown;
 use super::metrics;
 use super::offers::Bound;
@@ -34,7 +35,7 @@ impl Invocation {
     }
 
     /// Ends it with what this agent, and all that it asked, has used.
-    pub(super) fn end(self, work: &AtWork, result: &Result<Outcome>) {
+    pub(super) fn end(self, work: &AtWork, reply: &Result<Reply>) {
         let Self { mut span, before, cost_before } = self;
         let (now, cost) = used(work);
         let spent = Usage {
@@ -44,10 +45,10 @@ impl Invocation {
         };
         // What agents inside have used is counted with the one that was asked first.
         if !work.is_inside {
-            match result {
-                Ok(Outcome::Done(output)) => metrics::count(spent, cost - cost_before, output.is_error()),
-                // It goes on later, and is counted then.
-                Ok(_) => {}
+            match reply {
+                Ok(Reply::Ended(output)) => metrics::count(spent, cost - cost_before, output.is_error()),
+                // It is counted when it has ended, with all that it has used until then.
+                Ok(Reply::GoesOn(_)) => {}
                 Err(_) => metrics::count(spent, cost - cost_before, true),
             }
         }
@@ -56,9 +57,9 @@ impl Invocation {
             span.note("gen_ai.usage.output_tokens", spent.output);
             span.note("gen_ai.usage.cache_read.input_tokens", spent.cached);
         }
-        match result {
-            Ok(Outcome::Done(output)) => end_as(&mut span, output),
-            Ok(_) => {}
+        match reply {
+            Ok(Reply::Ended(output)) => end_as(&mut span, output),
+            Ok(Reply::GoesOn(_)) => {}
             Err(error) => span.fail(error),
         }
     }

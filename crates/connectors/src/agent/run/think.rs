@@ -116,7 +116,7 @@ impl<'a> Thinking<'a> {
         let (path, work) = (self.path(), self.work.clone());
         let known = work.run.notes.known(&path);
         // A question to the caller's own model stays open until it is answered.
-        let is_asked = known.called.is_some() && matches!(self.agent.model, Model::Calling(_));
+        let is_asked = known.called.is_some() && matches!(*self.agent.model, Model::Calling(_));
         let answer: Answer = match known.came.and_then(|value| serde_json::from_value(value).ok()) {
             Some(answer) => answer,
             None => {
@@ -152,7 +152,7 @@ impl<'a> Thinking<'a> {
             schema: agent.output.as_ref().map(|output| &*output.written),
             parameters: &agent.parameters,
         };
-        if let Model::Calling(sampling) = &agent.model
+        if let Model::Calling(sampling) = &*agent.model
             && let Some(answer) = self.sampled(sampling, &asked).await?
         {
             return Ok(answer);

@@ -10,12 +10,12 @@ mod start;
 mod talk;
 
 pub(super) use drive::KnownWork;
-pub(super) use nodes::{answer, value};
+pub(super) use nodes::{answer, target, value};
 pub(super) use results::result_of;
 pub(super) use talk::Talk;
 
 use serde::{Deserialize, Serialize};
-use tool::{Client, Context, InstanceId};
+use tool::{Client, Context, InPlace, InstanceId};
 
 /// What a run of an agent was given beside its arguments.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -33,6 +33,9 @@ pub(super) struct Work {
     /// The caller's own program lets its model answer, as often as it comes back.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     can_sample: bool,
+    /// What the agent is for it, where a flow says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    in_place: Option<InPlace>,
 }
 
 impl Work {
@@ -43,6 +46,7 @@ impl Work {
             conversation,
             is_waited_for: new.is_waited_for,
             can_sample: cx.client.as_deref().is_some_and(Client::samples_as_outcome),
+            in_place: new.in_place.clone(),
         }
     }
 }

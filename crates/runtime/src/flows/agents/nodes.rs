@@ -1,7 +1,21 @@
-//! Agents as nodes of flows: of what one answers, the flow gets what it was asked for.
+//! Agents as nodes of flows: what one is asked as, and of what it answers, what the flow gets.
 
-use flow::engine::Answer;
+use super::super::calls::{invalid_uri, no_uri};
+use flow::engine::{Answer, Failure};
 use serde_json::Value;
+use tool::{InPlace, Uri};
+
+/// Where a call of a flow leads and, where that is an agent in place, what it is for this call.
+pub(in super::super) fn target(target: &Value) -> Result<(Uri, Option<InPlace>), Failure> {
+    let (uri, in_place) = match target {
+        Value::String(uri) => (uri.as_str(), None),
+        definition => {
+            let uri = definition["agent"].as_str().ok_or_else(no_uri)?;
+            (uri, Some(serde_json::from_value(definition.clone()).map_err(|_| no_uri())?))
+        }
+    };
+    Ok((uri.parse::<Uri>().map_err(|error| invalid_uri(&error))?, in_place))
+}
 
 /// What a flow makes of an answer.
 pub(in super::super) fn answer(answer: Answer) -> Answer {

@@ -2,6 +2,7 @@
 
 use super::super::Flows;
 use super::super::approvals::Approval;
+use super::super::given::Starter;
 use super::journal::SAMPLING;
 use flow::engine::{Decision, Waiting};
 use serde_json::Value;
@@ -17,15 +18,14 @@ impl Flows {
     pub(in super::super) async fn questions_of(&self, cx: &Context, id: &RunId) -> Result<Vec<RunQuestion>> {
         let asked = self.approvals_of(&cx.tenant, id.clone(), 0).await?;
         let mut questions: Vec<_> = asked.into_iter().map(|approval| question(cx, approval)).collect();
-        for wait in self.sampling_of(&cx.tenant, id).await? {
+        let Some(sampling) = self.sampling_of(&cx.tenant, id).await? else { return Ok(questions) };
+        let is_for_caller = sampling.is_of(cx);
+        for wait in sampling.waits {
             if let Some(Waiting::Signal { key, .. }) = self.asked(&cx.tenant, &wait).await? {
-                questions.push(RunQuestion {
-                    id: wait.id,
-                    title: SAMPLING.to_owned(),
-                    fields: None,
-                    is_for_caller: true,
-                    sampling: key,
-                });
+                // Others are told that a model is asked, and not what.
+                let sampling = if is_for_caller { key } else { Some(Value::Null) };
+                let title = SAMPLING.to_owned();
+                questions.push(RunQuestion { id: wait.id, title, fields: None, is_for_caller, sampling });
             }
         }
         Ok(questions)
@@ -42,12 +42,14 @@ impl Flows {
         let RunAnswer { is_approved, data } = answer;
         let by = cx.caller.name.clone();
         let sampling = self.sampling_of(&cx.tenant, id).await?;
-        if let Some(wait) = sampling.into_iter().find(|wait| wait.id == question) {
+        let of_model = sampling.as_ref().and_then(|sampling| Some((sampling, sampling.find(question)?)));
+        if let Some((sampling, wait)) = of_model {
+            sampling.check(cx)?;
             flow::engine::check_value(&data).map_err(|failure| {
                 Error::invalid_input(format!("the model's answer: {}", failure.message))
             })?;
             let decision = Decision { is_approved, by, comment: None, data };
-            return self.decide_once(&cx.tenant, &wait, decision).await;
+            return self.decide_once(&cx.tenant, wait, decision).await;
         }
         let asked = self.approvals_of(&cx.tenant, id.clone(), 0).await?;
         let Some(approval) = asked.into_iter().find(|approval| approval.wait.id == question) else {
@@ -80,17 +82,46 @@ impl Flows {
             return Ok(false);
         }
         let asks_people = !self.approvals_of(&run.tenant, run.id.clone(), 0).await?.is_empty();
-        Ok(asks_people || !self.sampling_of(&run.tenant, &run.id).await?.is_empty())
+        Ok(asks_people || self.sampling_of(&run.tenant, &run.id).await?.is_some())
     }
 
     /// The questions of an agent's run to the model of its caller's program.
-    async fn sampling_of(&self, tenant: &TenantId, id: &RunId) -> Result<Vec<Wait>> {
+    async fn sampling_of(&self, tenant: &TenantId, id: &RunId) -> Result<Option<Sampling>> {
         let mut waits = self.waits(tenant, id).await?;
         waits.retain(|wait| wait.kind == KIND);
-        if waits.is_empty() || self.store.runs().get(tenant, id).await?.agent().is_none() {
-            return Ok(Vec::new());
+        if waits.is_empty() {
+            return Ok(None);
         }
-        Ok(waits)
+        let run = self.store.runs().get(tenant, id).await?;
+        Ok(run.agent().is_some().then(|| Sampling { waits, caller: Starter::read(&run.caller) }))
+    }
+}
+
+/// What a run asks the model of its caller's own program.
+struct Sampling {
+    waits: Vec<Wait>,
+    caller: Starter,
+}
+
+impl Sampling {
+    fn find(&self, question: &str) -> Option<&Wait> {
+        self.waits.iter().find(|wait| wait.id == question)
+    }
+
+    /// The model decides which tools are called in the caller's name: nobody else speaks for it, managers neither.
+    fn is_of(&self, cx: &Context) -> bool {
+        self.caller.identity() == cx.caller.identity
+    }
+
+    fn check(&self, cx: &Context) -> Result<()> {
+        if self.is_of(cx) {
+            return Ok(());
+        }
+        let (name, owner) = (&cx.caller.name, self.caller.name());
+        Err(Error::denied(format!(
+            "{name} may not answer this: the run of {owner} asks the model of {owner}'s own program, which nobody else \
+             answers for"
+        )))
     }
 }
 
