@@ -4,7 +4,7 @@ use super::Sms;
 use super::file::Lines;
 use super::gateway::{Account, Gateway, Web};
 use super::tools::{SmsTool, ToolSettings};
-use super::vendors::{Aliyun, Huawei, Tencent, Twilio};
+use super::vendors::{Aliyun, Huawei, Tencent, Twilio, aliyun};
 use crate::shared::attempts::RetrySettings;
 use crate::shared::bounds::Bounds;
 use crate::shared::breaker::BreakerSettings;
@@ -40,7 +40,7 @@ pub(crate) struct Settings {
     /// The signature that messages begin with, as the vendor has approved it (not for Twilio).
     #[serde(default)]
     pub(super) sign_name: Option<String>,
-    /// The region of Aliyun, e.g. `cn-hangzhou`, or of Tencent (`ap-guangzhou` unless given).
+    /// The region of Aliyun, e.g. `ap-southeast-1`, which chooses the gateway unless `endpoint` does, or of Tencent (`ap-guangzhou` unless given).
     #[serde(default)]
     pub(super) region: Option<String>,
     /// Where the gateway is, where it is not at the vendor's usual address. Huawei needs it, e.g.
@@ -118,9 +118,9 @@ impl Provider {
     }
 
     /// Where its gateway is, unless the settings say so.
-    fn endpoint(self) -> Option<&'static str> {
+    fn endpoint(self, region: Option<&str>) -> Option<&'static str> {
         match self {
-            Self::Aliyun => Some("https://dysmsapi.aliyuncs.com"),
+            Self::Aliyun => Some(aliyun::endpoint(region)),
             Self::Tencent => Some("https://sms.tencentcloudapi.com"),
             Self::Twilio => Some("https://api.twilio.com"),
             Self::Huawei | Self::File => None,
@@ -256,7 +256,7 @@ impl Settings {
     }
 
     fn check_endpoint(&self, policy: &Policy, problems: &mut Vec<Problem>) -> Option<Url> {
-        let text = self.endpoint.as_deref().or_else(|| self.provider.endpoint())?;
+        let text = self.endpoint.as_deref().or_else(|| self.provider.endpoint(self.region.as_deref()))?;
         let is_web = |url: &Url| {
             matches!(url.scheme(), "http" | "https")
                 && url.host_str().is_some()

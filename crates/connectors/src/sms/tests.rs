@@ -168,3 +168,18 @@ fn refuses_settings_that_cannot_work() {
         assert!(found.contains(&path), "{settings}: {found:?}");
     }
 }
+
+#[test]
+fn the_region_of_aliyun_chooses_the_gateway_as_its_sdk_does() {
+    for (region, host) in [
+        (None, "dysmsapi"),
+        (Some("cn-hangzhou"), "dysmsapi"),
+        (Some("cn-beijing"), "dysmsapi-proxy.cn-beijing"),
+        (Some("cn-hongkong"), "dysmsapi-xman.cn-hongkong"),
+        (Some("ap-southeast-1"), "dysmsapi.ap-southeast-1"),
+        (Some("us-east-1"), "dysmsapi.us-east-1"),
+    ] {
+        let gateway = super::vendors::aliyun::endpoint(region);
+        assert_eq!(gateway, format!("https://{host}.aliyuncs.com"), "{region:?}");
+    }
+}

@@ -125,7 +125,7 @@ impl Cursor {
         let waiting = || ranges.iter().filter(|(_, (next, end))| next < end);
         let consumer = self
             .cluster
-            .kafka
+            .kafka()
             .consumer_without_group()
             .auto_offset_reset(AutoOffsetReset::Earliest)
             .initial_offsets(waiting().map(|(partition, (next, _))| (self.at(*partition), *next)))

@@ -2,7 +2,7 @@
 //! anywhere. The library takes no dialler of ours, but it knows proxies: this one, on loopback and for it alone, dials
 //! only what the policy allows.
 
-use crate::shared::network::{DialError, Policy, dial};
+use crate::shared::network::{self, DialError, Policy, dial};
 use aws_lc_rs::constant_time::verify_slices_are_equal;
 use krafka::ProxyConfig;
 use std::io;
@@ -38,6 +38,7 @@ const MAX_CONNECTIONS: usize = 512;
 pub(super) struct Guard {
     address: SocketAddr,
     password: String,
+    policy: Arc<Policy>,
     refusal: Refusal,
     _task: AbortOnDropHandle<()>,
 }
@@ -53,12 +54,17 @@ impl Guard {
         let address = listener.local_addr().map_err(failed)?;
         let password: String = tool::new_id();
         let refusal = Refusal::default();
-        let task = tokio::spawn(serve(listener, password.clone(), policy, refusal.clone()));
-        Ok(Self { address, password, refusal, _task: AbortOnDropHandle::new(task) })
+        let task = tokio::spawn(serve(listener, password.clone(), policy.clone(), refusal.clone()));
+        Ok(Self { address, password, policy, refusal, _task: AbortOnDropHandle::new(task) })
     }
 
     pub(super) fn proxy(&self) -> ProxyConfig {
         ProxyConfig::with_credentials(self.address.to_string(), USER, &self.password)
+    }
+
+    /// Why a broker there would not be reached, where that is the policy.
+    pub(super) async fn refuses(&self, host: &str) -> Option<Error> {
+        network::refusal(host, &self.policy).await
     }
 
     /// Why a broker could not be reached, where it was the policy; asked once.

@@ -4,6 +4,7 @@ mod client;
 mod cursor;
 mod failure;
 mod guard;
+mod outstanding;
 mod progress;
 mod reader;
 mod record;
@@ -115,6 +116,7 @@ impl Broker for Kafka {
         match cluster.send(record::of(topic, message)).await {
             Ok(sent) => Ok(receipt(&sent)),
             Err(error) => {
+                cluster.doubt(topic);
                 if failure::is_final(&error) {
                     self.client.forget(&cluster).await;
                 }
@@ -156,7 +158,6 @@ impl Broker for Kafka {
     }
 
     async fn subscribe(&self, from: &Destination, wanted: &Subscription) -> Result<Box<dyn Reader>> {
-        let cluster = self.client.cluster().await?;
-        Ok(Box::new(TopicReader::start(cluster, topic_of(from)?, wanted, self.client.options.lease).await?))
+        Ok(Box::new(TopicReader::start(&self.client, topic_of(from)?, wanted).await?))
     }
 }

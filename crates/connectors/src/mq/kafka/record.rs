@@ -39,7 +39,7 @@ fn written(
 /// What was read. Whoever wrote it without an id gets one that is the same each time it is read.
 pub(super) fn read(record: ConsumerRecord) -> Incoming {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let position = Position { partition: record.partition, offset: record.offset };
+    let position = Position::of_record(&record);
     let mut headers: BTreeMap<String, String> = BTreeMap::new();
     for (name, value) in &record.headers {
         headers.insert(name.to_ascii_lowercase(), value.as_deref().map(text).unwrap_or_default());
@@ -71,6 +71,10 @@ impl std::fmt::Display for Position {
 }
 
 impl Position {
+    pub(super) fn of_record(record: &ConsumerRecord) -> Self {
+        Self { partition: record.partition, offset: record.offset }
+    }
+
     pub(super) fn of(message: &Incoming) -> Result<Self> {
         let parts = message.position.split_once('-');
         let parts = parts.and_then(|(partition, offset)| partition.parse().ok().zip(offset.parse().ok()));

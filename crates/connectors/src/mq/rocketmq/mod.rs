@@ -31,7 +31,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use tool::{Env, Error, Problem, Queue, Result, Subscription, TenantId};
+use tool::{Env, Error, Problem, Queue, Result, Start, Subscription, TenantId};
 
 /// One cluster.
 pub(super) struct Rocketmq {
@@ -171,6 +171,12 @@ impl Broker for Rocketmq {
 
     async fn subscribe(&self, from: &Destination, wanted: &Subscription) -> Result<Box<dyn Reader>> {
         let topic = topic_of(from)?;
+        if wanted.from == Start::Earliest {
+            // Its gRPC has no word for it: the broker's own settings say where a new group begins.
+            return Err(Error::unsupported(
+                "RocketMQ decides itself where a new group begins; leave 'from' at 'latest', or set the group's offset with RocketMQ's own tools",
+            ));
+        }
         let group = servers::group(&wanted.group);
         // One after the other needs a single reader.
         let held = match wanted.ordered {

@@ -14,7 +14,8 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use testkit::conformance::{bind_and_call, call, context};
-use tool::{Connector, Env, Error, ErrorKind, Kind, Outcome};
+use testkit::recorder::Recorder;
+use tool::{Connector, Env, Error, ErrorKind, Kind, Outcome, Start, Subscription};
 
 /// What a proxy does when a message is sent.
 #[derive(Clone, Copy)]
@@ -189,4 +190,19 @@ fn refuses_settings_that_cannot_be_meant() {
     ] {
         assert_eq!(open(changes.clone()).unwrap_or_default(), [field], "{changes}");
     }
+}
+
+#[tokio::test]
+async fn a_beginning_that_rocketmq_does_not_know_is_refused_and_not_ignored() {
+    let proxy = proxy(None, Sending::Says(OK), Arc::default()).await;
+    let service = open(&proxy, &json!({}));
+    let wanted = Subscription { from: Start::Earliest, ..Subscription::new("created", "group") };
+    let listened = service
+        .triggers()
+        .unwrap()
+        .listen(&context(Duration::from_secs(20)), wanted, Recorder::taking())
+        .await;
+    let error = listened.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported, "{error:?}");
+    assert!(error.message().contains("'from'"), "{error}");
 }

@@ -44,18 +44,31 @@ impl DialError {
 /// # Errors
 /// Why there is none.
 pub(crate) async fn dial(host: &str, port: u16, policy: &Arc<Policy>) -> Result<TcpStream, DialError> {
-    // A host that is written as an address is resolved to itself, and so is checked here too.
-    let found = Resolver(policy.clone()).resolve(host.trim_matches(['[', ']'])).await;
-    let addresses = found.map_err(|error| match error.downcast::<Error>() {
-        Ok(refused) => DialError::Refused(*refused),
-        Err(error) => DialError::Unresolved(error),
-    })?;
     let mut last = None;
-    for address in addresses {
+    for address in addresses(host, policy).await? {
         match TcpStream::connect(SocketAddr::new(address.ip(), port)).await {
             Ok(stream) => return Ok(stream),
             Err(error) => last = Some(error),
         }
     }
     Err(DialError::Unconnected(last))
+}
+
+/// Why a host may not be connected to, where that is known without trying.
+#[cfg(feature = "kafka")]
+pub(crate) async fn refusal(host: &str, policy: &Arc<Policy>) -> Option<Error> {
+    match addresses(host, policy).await {
+        Err(DialError::Refused(refused)) => Some(refused),
+        Ok(_) | Err(DialError::Unresolved(_) | DialError::Unconnected(_)) => None,
+    }
+}
+
+/// The host's addresses that the policy allows.
+async fn addresses(host: &str, policy: &Arc<Policy>) -> Result<Vec<SocketAddr>, DialError> {
+    // A host that is written as an address is resolved to itself, and so is checked here too.
+    let found = Resolver(policy.clone()).resolve(host.trim_matches(['[', ']'])).await;
+    found.map_err(|error| match error.downcast::<Error>() {
+        Ok(refused) => DialError::Refused(*refused),
+        Err(error) => DialError::Unresolved(error),
+    })
 }

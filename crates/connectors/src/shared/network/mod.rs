@@ -11,6 +11,8 @@ mod settings;
 #[cfg(test)]
 mod tests;
 
+#[cfg(feature = "kafka")]
+pub(crate) use dial::refusal;
 pub(crate) use dial::{DialError, dial};
 pub(crate) use range::{InvalidRange, Range};
 pub(crate) use settings::{AllowPrivateNetwork, allow_private_network_schema};

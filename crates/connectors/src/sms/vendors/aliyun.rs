@@ -15,6 +15,19 @@ use tool::Result;
 
 const ALGORITHM: &str = "ACS3-HMAC-SHA256";
 
+/// The gateway of a region, as Aliyun's own SDK knows it: the regions that have none share one.
+pub(in crate::sms) fn endpoint(region: Option<&str>) -> &'static str {
+    match region {
+        Some("ap-southeast-1") => "https://dysmsapi.ap-southeast-1.aliyuncs.com",
+        Some("ap-southeast-5") => "https://dysmsapi.ap-southeast-5.aliyuncs.com",
+        Some("cn-beijing") => "https://dysmsapi-proxy.cn-beijing.aliyuncs.com",
+        Some("cn-hongkong") => "https://dysmsapi-xman.cn-hongkong.aliyuncs.com",
+        Some("eu-central-1") => "https://dysmsapi.eu-central-1.aliyuncs.com",
+        Some("us-east-1") => "https://dysmsapi.us-east-1.aliyuncs.com",
+        Some(_) | None => "https://dysmsapi.aliyuncs.com",
+    }
+}
+
 pub(in crate::sms) struct Aliyun {
     pub(in crate::sms) web: Web,
     pub(in crate::sms) account: Account,

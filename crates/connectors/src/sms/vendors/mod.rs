@@ -1,6 +1,6 @@
 //! The vendors, one file each: how a request looks, how it is signed, and what its answer means.
 
-mod aliyun;
+pub(super) mod aliyun;
 mod huawei;
 mod tencent;
 mod twilio;

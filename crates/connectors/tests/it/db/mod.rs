@@ -8,6 +8,7 @@ mod large_rows;
 mod limits;
 mod own_server;
 mod own_servers;
+mod postgres_tls;
 mod queries;
 mod sessions;
 mod streams;

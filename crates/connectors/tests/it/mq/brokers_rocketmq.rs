@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use testkit::recorder::{Listening, Recorder};
 use testkit::rocketmq::make_topic;
 use testkit::tcp_proxy::TcpProxy;
-use tool::{Connector, ErrorKind, Start, Subscription, Verdict};
+use tool::{Connector, ErrorKind, Subscription, Verdict};
 
 fn url() -> String {
     needed("MCP_TEST_ROCKETMQ_URL")
@@ -35,7 +35,7 @@ async fn service(home: &Home, topic: &str, message_type: &str) -> Arc<dyn Connec
 }
 
 fn wanted(group: &str) -> Subscription {
-    Subscription { from: Start::Earliest, ..Subscription::new("created", group) }
+    Subscription::new("created", group)
 }
 
 fn messages(answer: &Value) -> Vec<Value> {

@@ -1,13 +1,11 @@
 //! Readers that share a subscription: they join and leave, and each message is one run.
 
 use super::support::{Home, cx, name, needed, run};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::time::Duration;
-use testkit::conformance::triggers;
 use testkit::recorder::{Listening, Recorder};
-use tool::{Connector, Start, Subscription};
+use tool::{Start, Subscription};
 
 const PLENTY: Duration = Duration::from_secs(60);
 
@@ -56,17 +54,4 @@ async fn every_message_of_redis_runs_once_while_readers_come_and_go() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_message_of_rabbitmq_runs_once_while_readers_come_and_go() {
     come_and_go("rabbitmq", &needed("MCP_TEST_RABBITMQ_URL"), "queue").await;
-}
-
-async fn triggers_conform(servers: &str) {
-    let home = Home::new().await;
-    let tools: Value = json!([{ "id": "created", "topic": name("orders"), "receive": true }]);
-    let connector: Arc<dyn Connector> = home.service("kafka", servers, &tools);
-    triggers::check(&triggers::Source { connector, tool: "created" }).await;
-}
-
-/// MQ-3, MQ-4, MQ-7, MQ-8
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn brokers_triggers_of_kafka_conform() {
-    triggers_conform(&needed("MCP_TEST_TANSU_URL")).await;
 }

@@ -1,6 +1,7 @@
 //! Kafka that restarts, is slow, and names brokers elsewhere; and settings that change meanwhile.
 
-use super::support::{Home, name, run, run_within};
+use super::support::{Home, cx, name, run};
+use super::turns::all_get_theirs;
 use futures::future::join_all;
 use krafka::testing::{ApiKey, Control, FakeBroker};
 use serde_json::{Value, json};
@@ -8,7 +9,6 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use testkit::conformance::context;
 use tool::{Connector, ErrorKind};
 
 const PLENTY: Duration = Duration::from_secs(30);
@@ -66,6 +66,31 @@ async fn a_broker_that_restarts_loses_and_doubles_nothing() {
     assert!(confirmed > 20, "{confirmed} of {} were confirmed", ends.len());
 }
 
+/// The bootstrap server is allowed, and says that the topic is kept where nobody may go: told at once, before anything is sent.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_broker_that_is_named_where_nobody_may_go_is_refused_at_once() {
+    let broker = FakeBroker::start_cluster(2).await.unwrap();
+    let (home, topic) = (Home::new().await, name("orders"));
+    broker.create_topic(&topic, 1);
+    broker.set_leader(&topic, 0, 1);
+    broker.with_state(|state| state.brokers[1].host = "127.0.0.2".to_owned());
+    let first = broker.broker_addr(0).unwrap().to_string();
+    let narrow = json!({ "allow_private_network": ["127.0.0.1/32"], "timeout_ms": 20_000 });
+    let orders = service(&home, &first, &topic, &narrow);
+    let begin = Instant::now();
+    let error = run(&orders, "created", json!({ "message": 1 })).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Denied, "{error:?}");
+    for word in ["127.0.0.2", "nothing was published", "allow_private_network", &topic] {
+        assert!(error.message().contains(word), "no {word:?} in {error}");
+    }
+    assert!(begin.elapsed() < Duration::from_secs(5), "told after {:?}", begin.elapsed());
+    assert_eq!(broker.request_count(ApiKey::Produce), 0);
+    assert_eq!(orders.health(&cx()).await.unwrap_err().kind(), ErrorKind::Denied);
+    // Once the cluster says otherwise, it is looked at anew.
+    broker.with_state(|state| state.brokers[1].host = "127.0.0.1".to_owned());
+    run(&orders, "created", json!({ "message": 2 })).await.unwrap();
+}
+
 /// F26: many callers, few places, a slow broker: all get their turn in order, or their time is over; others do not notice.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_callers_wait_for_their_turn_until_their_time_is_over() {
@@ -76,30 +101,9 @@ async fn many_callers_wait_for_their_turn_until_their_time_is_over() {
     run(&orders, "created", json!({ "message": "first" })).await.unwrap();
     broker.on(ApiKey::Produce, |_| Control::Delay(Duration::from_millis(100)));
     let others = home.open(json!({ "tools": [{ "id": "created" }] }));
-    let patient = (0..500).map(|n| run(&orders, "created", json!({ "message": n })));
-    let hasty = async {
-        // Behind all of them.
-        tokio::time::sleep(Duration::from_millis(50)).await;
-        let (begin, cx) = (Instant::now(), context(Duration::from_millis(300)));
-        let late = run_within(&orders, &cx, "created", json!({ "message": "late" })).await.unwrap_err();
-        (late, begin.elapsed())
-    };
-    let beside = async {
-        tokio::time::sleep(Duration::from_millis(50)).await;
-        let begin = Instant::now();
-        run(&others, "created", json!({ "message": 1 })).await.unwrap();
-        begin.elapsed()
-    };
-    let begin = Instant::now();
-    let (patient, (late, waited), beside) = tokio::join!(join_all(patient), hasty, beside);
-    let all = begin.elapsed();
-    assert_eq!(late.kind(), ErrorKind::Timeout, "{late:?}");
-    assert!(
-        waited < all && beside < all,
-        "late after {waited:?}, others after {beside:?}, all after {all:?}"
-    );
-    for (n, sent) in patient.into_iter().enumerate() {
-        let position = sent.unwrap()["position"].as_str().unwrap().to_owned();
+    let sent = all_get_theirs(&orders, &others, Duration::from_millis(300)).await;
+    for (n, sent) in sent.into_iter().enumerate() {
+        let position = sent["position"].as_str().unwrap().to_owned();
         let offset: usize = position.strip_prefix("0-").unwrap().parse().unwrap();
         // The first was published before; ten at once may overtake one another.
         assert!(offset.abs_diff(n + 1) <= 20, "caller {n} is at {offset}");
