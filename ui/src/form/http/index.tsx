@@ -3,7 +3,7 @@ import type { Problem } from "../../api/error";
 import { Editor } from "../../editor";
 import { Region, SelectField, Split, Stack, TextField } from "../../kit";
 import { useWords } from "../../words";
-import { useKept } from "./kept";
+import { useKept } from "../kept";
 import { Parameters } from "./parameters";
 import { Rendered } from "./rendered";
 import { FetchSample, type Sampled } from "./sample";
@@ -19,11 +19,18 @@ type Props = {
   sampleKey: string;
 };
 
+const FIRST_SAMPLE = '{\n  "status": "ok"\n}';
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"].map((value) => ({ value, label: value }));
 
 export function HttpEditor({ value, onValue, problems, prefix, sample, sampleKey }: Props) {
   const words = useWords();
-  const [answer, setAnswer] = useKept(sampleKey);
+  // A sample may be private, so it is kept in memory alone; it can be fetched again.
+  const [answer, setAnswer] = useKept({
+    place: ["samples", sampleKey],
+    begin: () => FIRST_SAMPLE,
+    isEdited: (text) => text !== FIRST_SAMPLE,
+    asks: () => false,
+  });
   const set = (field: string) => (next: unknown) => onValue({ ...value, [field]: next });
   const error = (field: string) => problems.find((problem) => problem.path === join(prefix, field))?.message;
   const template = String(value.response_template ?? "");
