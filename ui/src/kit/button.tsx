@@ -3,6 +3,7 @@ import { Link as RouterLink } from "@tanstack/react-router";
 import type { ButtonHTMLAttributes, ReactNode, Ref } from "react";
 import css from "./control.module.css";
 import { names } from "./css";
+import { named } from "./name";
 
 type Look = "plain" | "primary" | "danger" | "ghost";
 type ButtonProps = ButtonHTMLAttributes<HTMLButtonElement> & {
@@ -45,8 +46,12 @@ type LinkProps = {
   "aria-label"?: string;
 };
 
-export function Link({ to, search, ...rest }: LinkProps) {
-  return <RouterLink to={to as string} search={(search ?? {}) as never} {...rest} />;
+export function Link({ to, search, children, ...rest }: LinkProps) {
+  return (
+    <RouterLink to={to as string} search={(search ?? {}) as never} {...rest}>
+      {named(children)}
+    </RouterLink>
+  );
 }
 
 /** A link that looks like a button, because it starts something on another page. */

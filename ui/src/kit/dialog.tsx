@@ -5,6 +5,7 @@ import { type ReactNode, useState } from "react";
 import { useWords } from "../words";
 import { Button, IconButton } from "./button";
 import { names } from "./css";
+import { cut, Name, visible } from "./name";
 import css from "./overlay.module.css";
 import { useSubmitKey } from "./submit-key";
 
@@ -31,7 +32,9 @@ export function Dialog({ title, open, onClose, children, wide, onSubmit }: Dialo
           onKeyDown={onKeyDown}
         >
           <RadixDialog.Title asChild>
-            <h2>{title}</h2>
+            <h2>
+              <Name>{title}</Name>
+            </h2>
           </RadixDialog.Title>
           {children}
           <RadixDialog.Close asChild>
@@ -58,7 +61,7 @@ export function DeleteButton({ what, onDelete, detail, label }: DeleteProps) {
         <AlertDialog.Overlay className={css.veil} />
         <AlertDialog.Content className={css.dialog}>
           <AlertDialog.Title asChild>
-            <h2>{words.ask.delete(what)}</h2>
+            <h2>{words.ask.delete(visible(cut(what)))}</h2>
           </AlertDialog.Title>
           <AlertDialog.Description>{detail ?? words.ask.forEver}</AlertDialog.Description>
           <div style={{ display: "flex", gap: "inherit", justifyContent: "flex-end" }}>
