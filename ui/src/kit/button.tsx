@@ -1,6 +1,6 @@
 // Buttons and links.
 import { Link as RouterLink } from "@tanstack/react-router";
-import type { ButtonHTMLAttributes, ReactNode, Ref } from "react";
+import type { ButtonHTMLAttributes, MouseEvent, ReactNode, Ref } from "react";
 import css from "./control.module.css";
 import { names } from "./css";
 import { named } from "./name";
@@ -19,9 +19,15 @@ const looks: Record<Look, string | undefined> = {
   ghost: css.ghost,
 };
 
+/** A button that waits keeps the focus: only `disabled` would lose it. */
+function waiting({ disabled, onClick, ...rest }: ButtonHTMLAttributes<HTMLButtonElement>) {
+  if (!disabled) return { ...rest, onClick };
+  return { ...rest, "aria-disabled": true, onClick: (event: MouseEvent) => event.preventDefault() };
+}
+
 export function Button({ look = "plain", icon, children, className, ...rest }: ButtonProps) {
   return (
-    <button type="button" {...rest} className={names(css.button, looks[look], className)}>
+    <button type="button" {...waiting(rest)} className={names(css.button, looks[look], className)}>
       {icon}
       {children}
     </button>

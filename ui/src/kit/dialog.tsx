@@ -1,7 +1,7 @@
 // What lies over the page: dialogs, questions before something is deleted, menus.
 import { Check, X } from "lucide-react";
 import { AlertDialog, DropdownMenu, Dialog as RadixDialog } from "radix-ui";
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useRef, useState } from "react";
 import { useWords } from "../words";
 import { Button, IconButton } from "./button";
 import { names } from "./css";
@@ -22,6 +22,16 @@ type DialogProps = {
 export function Dialog({ title, open, onClose, children, wide, onSubmit }: DialogProps) {
   const words = useWords();
   const onKeyDown = useSubmitKey(() => onSubmit?.());
+  const opener = useRef<Element | null>(null);
+  const remember = () => {
+    opener.current = document.activeElement;
+  };
+  // To where one came from; what is gone by then leaves the page itself.
+  const giveBack = (event: Event) => {
+    event.preventDefault();
+    const from = opener.current?.isConnected ? opener.current : document.getElementById("content");
+    (from as HTMLElement | null)?.focus();
+  };
   return (
     <RadixDialog.Root open={open} onOpenChange={(isOpen) => !isOpen && onClose()}>
       <RadixDialog.Portal>
@@ -30,6 +40,8 @@ export function Dialog({ title, open, onClose, children, wide, onSubmit }: Dialo
           className={names(css.dialog, wide && css.wide)}
           aria-describedby={undefined}
           onKeyDown={onKeyDown}
+          onOpenAutoFocus={remember}
+          onCloseAutoFocus={giveBack}
         >
           <RadixDialog.Title asChild>
             <h2>
